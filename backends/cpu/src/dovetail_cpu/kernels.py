@@ -1,0 +1,46 @@
+"""The CPU's kernels: the shared ones on NumPy, and its own."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from dovetail.backend import KernelTable
+from dovetail.dtypes import ANY
+from dovetail.xp import (
+    activation,
+    conv,
+    elementwise,
+    indexing,
+    matmul,
+    movement,
+    nn,
+    optim,
+    order,
+    pool,
+    random,
+    reduce,
+    shape,
+    views,
+)  # fmt: skip
+
+
+def install(table: KernelTable) -> None:
+    """Add every kernel of the CPU."""
+    elementwise.install(table, np)
+    activation.install(table, np, chunk=1 << 14)
+    reduce.install(table, np, segments=True)
+    order.install(table, np)
+    movement.install(table, np)
+    indexing.install(table, np, refuses=True)
+    shape.install(table, np)
+    views.install(table, np)
+    random.install(table, np)
+    conv.install(table, np)
+    pool.install(table, np)
+    optim.install(table, np)
+    matmul.install(table, np)
+    nn.install(table, np)
+    table.add("native_slice", operator.getitem, dtypes=ANY)
+    table.add("view", lambda a, shape: a.reshape(shape, copy=False), dtypes=ANY)

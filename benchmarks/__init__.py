@@ -1,0 +1,1 @@
+"""Every speed claim, beside its peers, in one process run."""

@@ -1,0 +1,26 @@
+"""`python -m benchmarks eager`: runs a benchmark in a clean environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Final
+
+BENCHMARKS: Final = ("eager", "imports")
+# Set in some environments, these keep OpenBLAS from choosing its own kernels.
+UNSET: Final = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+
+
+def main(argv: list[str]) -> int:
+    """Start the named benchmark without the variables that slow NumPy."""
+    if not argv or argv[0] not in BENCHMARKS:
+        print(f"usage: python -m benchmarks {{{','.join(BENCHMARKS)}}} [--json]")
+        return 2
+    env = {k: v for k, v in os.environ.items() if k not in UNSET}
+    command = [sys.executable, "-m", f"benchmarks.{argv[0]}", *argv[1:]]
+    return subprocess.call(command, env=env)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,72 @@
+"""Interleaved timing: two programs take turns, so that noise hits both alike."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+Program = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Ours against theirs: seconds a call, their ratio, and the bar it must meet."""
+
+    name: str
+    ours_s: float
+    theirs_s: float
+    ratio: float
+    bar: float | None
+
+    @property
+    def met(self) -> bool:
+        return self.bar is None or self.ratio <= self.bar
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self) | {"met": self.met}
+
+
+def per_call(program: Program, calls: int) -> float:
+    """Seconds a call over a run of `calls`."""
+    loop = range(calls)
+    start = time.perf_counter()
+    for _ in loop:
+        program()
+    return (time.perf_counter() - start) / calls
+
+
+def compare(
+    name: str, ours: Program, theirs: Program, bar: float | None, rounds: int = 25,
+    seconds: float = 0.02,
+) -> Comparison:  # fmt: skip
+    """Median ratio of `rounds` pairs of runs, each about `seconds` long."""
+    for program in (ours, theirs):
+        per_call(program, 20)
+    calls = max(1, int(seconds / per_call(theirs, 20)))
+    gc.collect()
+    gc.disable()
+    try:
+        pairs = [
+            (per_call(ours, calls), per_call(theirs, calls)) for _ in range(rounds)
+        ]
+    finally:
+        gc.enable()
+    ratio = statistics.median(a / b for a, b in pairs)
+    ours_s, theirs_s = min(a for a, _ in pairs), min(b for _, b in pairs)
+    return Comparison(name, ours_s, theirs_s, ratio, bar)
+
+
+def table(rows: list[Comparison]) -> str:
+    """The comparisons as aligned text."""
+    lines = [f"{'program':44}{'ours µs':>10}{'torch µs':>10}{'ratio':>8}{'bar':>7}"]
+    for r in rows:
+        bar = "" if r.bar is None else f"{r.bar:.2f}"
+        mark = "" if r.bar is None else "  met" if r.met else "  NOT MET"
+        lines.append(
+            f"{r.name:44}{r.ours_s * 1e6:10.2f}{r.theirs_s * 1e6:10.2f}"
+            f"{r.ratio:8.2f}{bar:>7}{mark}"
+        )
+    return "\n".join(lines)

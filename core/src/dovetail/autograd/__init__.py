@@ -1,0 +1,61 @@
+"""Gradients without `.grad`: torch.autograd's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dovetail.core import engine
+from dovetail.core.modes import enable_grad, no_grad, set_grad_enabled
+from dovetail.core.op import vocabulary
+from dovetail.core.tensor import Tensor
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def _sequence(value: Tensors) -> Sequence[Tensor]:
+    return (value,) if isinstance(value, Tensor) else tuple(value)
+
+
+def grad(
+    outputs: Tensors, inputs: Tensors, grad_outputs: Tensors | None = None,
+    retain_graph: bool | None = None, create_graph: bool = False,
+    allow_unused: bool | None = None, materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """The gradients of the sum of `outputs` with respect to `inputs`.
+
+    Args:
+        grad_outputs: cotangents of the outputs, by default ones for scalars.
+        retain_graph: keep what backward needs; default: as `create_graph`.
+        create_graph: make the gradients differentiable.
+        allow_unused: give None for an input that the outputs do not depend on.
+        materialize_grads: give zeros instead of None.
+
+    Raises:
+        AutogradError: an input does not require gradients, or is unused.
+    """
+    leaves = _sequence(inputs)
+    given = None if grad_outputs is None else _sequence(grad_outputs)
+    unused = materialize_grads if allow_unused is None else allow_unused
+    found = engine.grad(
+        _sequence(outputs), leaves, given, retain_graph, create_graph, unused
+    )
+    if not materialize_grads:
+        return found
+    zeros = vocabulary["zeros_like"].function
+    return tuple(
+        zeros(x) if g is None else g for g, x in zip(found, leaves, strict=True)
+    )
+
+
+def backward(
+    tensors: Tensors, grad_tensors: Tensors | None = None,
+    retain_graph: bool | None = None, create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:  # fmt: skip
+    """Add the gradients of `tensors` to the `.grad` of the leaves, or of `inputs`."""
+    given = None if grad_tensors is None else _sequence(grad_tensors)
+    into = None if inputs is None else _sequence(inputs)
+    engine.backward(_sequence(tensors), given, retain_graph, create_graph, into)
+
+
+__all__ = ["backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]

@@ -1,0 +1,5 @@
+"""The `dovetail` command."""
+
+from dovetail.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,85 @@
+"""`python -m dovetail.cli.probe NAME`: load one backend, print what it is as JSON.
+
+`dovetail devices` runs it in a process of its own, one for each backend.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from dovetail.backend import registry
+from dovetail.cli.failure import chain
+from dovetail.errors import DovetailError
+
+
+def probe(name: str) -> dict[str, Any]:
+    """State, devices and kernels of a device type, or why it cannot be used."""
+    try:
+        backend = registry.load(name)
+        devices = backend.devices()
+    except Exception as error:  # a plug-in may fail in any way
+        return {"state": "unavailable", **_reason(error)}
+    if not devices:
+        return {"state": "unavailable", "reason": "no such device in this machine"}
+    found = [
+        {"index": d.index, "name": d.name, "memory_bytes": d.memory_bytes}
+        for d in devices
+    ]
+    return {
+        "state": "ready",
+        "devices": found,
+        "kernels": len(backend.table.names()),
+        "plugins": [
+            {"name": f.name, "backend": f.backend, **_reason(f.cause)}
+            for f in registry.plugin_failures()
+        ],
+    }
+
+
+def _reason(error: BaseException) -> dict[str, Any]:
+    errors = chain(error)
+    root, hint = errors[-1], None
+    if isinstance(root, DovetailError):
+        hint = root.remedy
+        reason = str(root).removesuffix(f"; {hint}")
+    else:
+        reason = ", from ".join(_line(e) for e in _telling(errors)) + _place(root)
+    return {"reason": reason, "hint": hint, "errors": [_line(e) for e in errors]}
+
+
+def _telling(errors: list[BaseException]) -> list[BaseException]:
+    """The errors without ours, which says nothing that those after it do not."""
+    return errors[1:] if isinstance(errors[0], DovetailError) else errors
+
+
+def _line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _place(error: BaseException) -> str:
+    """Where an error was raised, as ` (folder/file.py:7)`."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<frozen")
+    ]
+    if not frames:
+        return ""
+    path = "/".join(Path(frames[-1].filename).parts[-2:])
+    return f" ({path}:{frames[-1].lineno})"
+
+
+def main() -> None:
+    """Print the answer where stdout was; what the plug-in prints goes to stderr."""
+    with os.fdopen(os.dup(1), "w") as answer:
+        os.dup2(2, 1)
+        json.dump(probe(sys.argv[1]), answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""The state of every backend, each found out in a process of its own.
+
+A plug-in may crash, hang, print or take its time: it does so where it harms nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import IO, Any, Final
+
+from dovetail.backend import registry
+
+_LONGEST: Final = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One device, or a backend that has none to offer.
+
+    Attributes:
+        device: `"cuda:0"`, or the device type alone where nothing is ready.
+        state: ready, unavailable, crashed, timed out, not chosen or not installed.
+        reason: why it is not ready.
+        hint: what to do about that.
+        errors: what was raised, from the last to the root cause.
+        description: what the backend calls the device.
+        memory_bytes: the device's memory, where known.
+        kernels: how many ops have kernels of the backend's own.
+        distribution: the package that the backend is from, and its `version`.
+    """
+
+    device: str
+    state: str
+    reason: str | None = None
+    hint: str | None = None
+    errors: list[str] = field(default_factory=list)
+    description: str | None = None
+    memory_bytes: int | None = None
+    kernels: int | None = None
+    distribution: str | None = None
+    version: str | None = None
+
+
+def survey(*, timeout: float) -> list[Found]:
+    """All backends, installed or known, asked at the same time for `timeout` s."""
+    plugins = registry.list_plugins()
+    installed = {plugin.name for plugin in plugins}
+    answers = _ask_all(installed, timeout)
+    rows = [row for p in plugins for row in _rows(p, answers[p.name])]
+    rows += _kernel_rows(answers.values())
+    missing = [name for name in registry.KNOWN if name not in installed]
+    return rows + [
+        Found(device=name, state="not installed", hint=registry.KNOWN[name])
+        for name in missing
+    ]
+
+
+def _package(plugin: registry.PluginInfo) -> dict[str, Any]:
+    return {"distribution": plugin.distribution, "version": plugin.version}
+
+
+def _rows(plugin: registry.PluginInfo, answer: dict[str, Any]) -> list[Found]:
+    package = _package(plugin)
+    if plugin.reserved:
+        error = registry.reserved(plugin.name, [plugin.distribution])
+        reason = str(error).removesuffix(f"; {error.remedy}")
+        return [
+            Found(
+                device=plugin.name,
+                state="unavailable",
+                reason=reason,
+                hint=error.remedy,
+                **package,
+            )
+        ]
+    chosen = registry.choices().get(plugin.name, plugin.distribution)
+    if answer["state"] == "ready" and chosen != plugin.distribution:
+        reason = f"DOVETAIL_BACKENDS chose {chosen}"
+        return [Found(device=plugin.name, state="not chosen", reason=reason, **package)]
+    if answer["state"] != "ready":
+        return [Found(device=plugin.name, **answer, **package)]
+    return [
+        Found(
+            device=f"{plugin.name}:{device['index']}",
+            state="ready",
+            description=device["name"],
+            memory_bytes=device["memory_bytes"],
+            kernels=answer["kernels"],
+            **package,
+        )
+        for device in answer["devices"]
+    ]
+
+
+def _kernel_rows(answers: Iterable[dict[str, Any]]) -> list[Found]:
+    """A row for each plug-in with kernels alone: ready, or the first failure."""
+    failed: dict[str, dict[str, Any]] = {}
+    for answer in answers:
+        for failure in answer.get("plugins", ()):
+            failed.setdefault(failure["name"], failure)
+    rows = []
+    for p in registry.list_plugins(registry.KERNEL_GROUP):
+        failure = failed.pop(f"{p.distribution}:{p.name}", None)
+        rows.append(_kernel_row(f"kernels {p.name}", failure, p))
+    return rows + [_kernel_row(f"kernels {name}", failed[name]) for name in failed]
+
+
+def _kernel_row(
+    name: str,
+    failure: dict[str, Any] | None,
+    plugin: registry.PluginInfo | None = None,
+) -> Found:
+    package = {} if plugin is None else _package(plugin)
+    if failure is None:
+        return Found(device=name, state="ready", **package)
+    backend = failure["backend"]
+    return Found(
+        device=name if backend is None else f"{name} for {backend}",
+        state="unavailable",
+        reason=failure["reason"],
+        hint=failure["hint"],
+        errors=failure["errors"],
+        **package,
+    )
+
+
+def _ask_all(names: Iterable[str], timeout: float) -> dict[str, dict[str, Any]]:
+    with contextlib.ExitStack() as stack:
+        probes = {name: stack.enter_context(_Probe(name)) for name in names}
+        deadline = time.monotonic() + timeout
+        return {name: probe.answer(deadline) for name, probe in probes.items()}
+
+
+class _Probe:
+    """A process that loads one backend; it writes to files, since a pipe can fill."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.started = time.monotonic()
+
+    def __enter__(self) -> _Probe:
+        self.out: IO[bytes] = tempfile.TemporaryFile()
+        self.err: IO[bytes] = tempfile.TemporaryFile()
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "dovetail.cli.probe", self.name],
+            stdin=subprocess.DEVNULL,
+            stdout=self.out,
+            stderr=self.err,
+            env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,
+        )
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """End the process and all that it started."""
+        if os.name == "posix":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        else:
+            self.process.kill()
+        self.process.wait()
+        self.out.close()
+        self.err.close()
+
+    def answer(self, deadline: float) -> dict[str, Any]:
+        """What it found out until `deadline`, in seconds of `time.monotonic`."""
+        try:
+            self.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            waited = time.monotonic() - self.started
+            return _bad("timed out", f"it was still loading after {waited:.0f} s")
+        try:
+            answer = json.loads(_text(self.out))
+        except ValueError:
+            return _bad("crashed", self._death())
+        return answer if isinstance(answer, dict) else _bad("crashed", self._death())
+
+    def _death(self) -> str:
+        status = self.process.returncode
+        how = f"exit status {status}" if status >= 0 else _signal_name(-status)
+        last = _text(self.err).strip().splitlines()[-1:]
+        return ": ".join([f"loading it ended the process with {how}", *last])[:_LONGEST]
+
+
+def _bad(state: str, reason: str) -> dict[str, Any]:
+    return {"state": state, "reason": reason}
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,1 @@
+"""Small, complete programs on real data, run by `dovetail demo`."""

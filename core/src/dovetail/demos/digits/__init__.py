@@ -1,0 +1,1 @@
+"""Handwritten digits: 1,797 real images, a small network, and a picture of it."""

@@ -1,0 +1,303 @@
+"""Dtypes, their categories, and torch's promotion between them."""
+
+from __future__ import annotations
+
+import contextvars
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.errors import ArgumentTypeError, DTypeError
+
+BOOL_CATEGORY: Final = 0
+INT_CATEGORY: Final = 1
+FLOAT_CATEGORY: Final = 2
+COMPLEX_CATEGORY: Final = 3
+
+
+class DType:
+    """The format of a tensor's elements; interned, compared by identity.
+
+    Attributes:
+        name: torch's name, e.g. `float32`.
+        category: 0 bool, 1 integer, 2 float, 3 complex.
+        itemsize: bytes an element.
+        is_signed: whether negative values exist.
+    """
+
+    __slots__ = ("_numpy", "category", "is_signed", "itemsize", "name")
+
+    def __init__(self, name: str, category: int, itemsize: int, signed: bool) -> None:
+        self.name = name
+        self.category = category
+        self.itemsize = itemsize
+        self.is_signed = signed
+        self._numpy: Any = None
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == FLOAT_CATEGORY
+
+    @property
+    def is_complex(self) -> bool:
+        return self.category == COMPLEX_CATEGORY
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether values are rounded: floats and complex numbers."""
+        return self.category >= FLOAT_CATEGORY
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype of the same format (bfloat16 from ml_dtypes)."""
+        if self._numpy is None:
+            self._numpy = _numpy_dtype(self.name)
+        found: np.dtype[Any] = self._numpy
+        return found
+
+    @property
+    def real(self) -> DType:
+        """The dtype of the real part."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    @property
+    def complex(self) -> DType:
+        """The complex dtype whose parts hold this one."""
+        wide = self is float64 or self is complex128
+        return complex128 if wide else complex64
+
+    def to_real(self) -> DType:
+        return self.real
+
+    def to_complex(self) -> DType:
+        return self.complex
+
+    def __repr__(self) -> str:
+        return f"dovetail.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_name, (self.name,)
+
+    def __copy__(self) -> DType:
+        return self
+
+    def __deepcopy__(self, memo: object) -> DType:
+        return self
+
+
+def _numpy_dtype(name: str) -> np.dtype[Any]:
+    if name == "bfloat16":
+        import ml_dtypes  # costs 8 ms: only for those who use it
+
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
+    plain: np.dtype[Any] = np.dtype(name)
+    return plain
+
+
+bool_: Final = DType("bool", BOOL_CATEGORY, 1, False)
+uint8: Final = DType("uint8", INT_CATEGORY, 1, False)
+uint16: Final = DType("uint16", INT_CATEGORY, 2, False)
+uint32: Final = DType("uint32", INT_CATEGORY, 4, False)
+uint64: Final = DType("uint64", INT_CATEGORY, 8, False)
+int8: Final = DType("int8", INT_CATEGORY, 1, True)
+int16: Final = DType("int16", INT_CATEGORY, 2, True)
+int32: Final = DType("int32", INT_CATEGORY, 4, True)
+int64: Final = DType("int64", INT_CATEGORY, 8, True)
+float16: Final = DType("float16", FLOAT_CATEGORY, 2, True)
+bfloat16: Final = DType("bfloat16", FLOAT_CATEGORY, 2, True)
+float32: Final = DType("float32", FLOAT_CATEGORY, 4, True)
+float64: Final = DType("float64", FLOAT_CATEGORY, 8, True)
+complex64: Final = DType("complex64", COMPLEX_CATEGORY, 8, True)
+complex128: Final = DType("complex128", COMPLEX_CATEGORY, 16, True)
+
+ALL: Final = (
+    bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
+    float16, bfloat16, float32, float64, complex64, complex128,
+)  # fmt: skip
+_BY_NAME: Final = {dtype.name: dtype for dtype in ALL}
+ALIASES: Final = {
+    "half": float16, "float": float32, "double": float64, "short": int16,
+    "int": int32, "long": int64, "cfloat": complex64, "cdouble": complex128,
+}  # fmt: skip
+
+# What an op accepts, by the promoted dtype of its inputs.
+BOOL: Final = frozenset({bool_})
+INTEGRAL: Final = frozenset(d for d in ALL if d.category == INT_CATEGORY)
+BITS: Final = BOOL | INTEGRAL
+FLOAT: Final = frozenset(d for d in ALL if d.is_floating_point)
+COMPLEX: Final = frozenset(d for d in ALL if d.is_complex)
+INEXACT: Final = FLOAT | COMPLEX
+REAL: Final = INTEGRAL | FLOAT
+ORDERED: Final = BOOL | REAL
+NUMERIC: Final = REAL | COMPLEX
+ANY: Final = frozenset(ALL)
+HALF: Final = frozenset({float16, bfloat16})
+
+
+def by_name(name: str) -> DType:
+    """The dtype of that name or torch alias."""
+    found = _BY_NAME.get(name) or ALIASES.get(name)
+    if found is None:
+        raise DTypeError(
+            "dtype", "name", was=repr(name), needed=f"one of {', '.join(_BY_NAME)}"
+        )
+    return found
+
+
+@cache
+def from_numpy(dtype: np.dtype[Any]) -> DType:
+    """The dovetail dtype of a NumPy dtype."""
+    found = _BY_NAME.get(dtype.name)
+    if found is None or not dtype.isnative:
+        raise DTypeError(
+            "from_numpy", "dtype", was=f"numpy {dtype!s}",
+            needed=f"one of {', '.join(_BY_NAME)} in native byte order",
+            remedy="convert the array with .astype first",
+        )  # fmt: skip
+    return found
+
+
+def as_dtype(value: object, op: str = "dtype") -> DType:
+    """A dtype from a dtype, a Python type, or raise."""
+    if isinstance(value, DType):
+        return value
+    if value is float:
+        return get_default_dtype()
+    if value is bool:
+        return bool_
+    if value is int:
+        return int64
+    if value is complex:
+        return get_default_dtype().complex
+    raise ArgumentTypeError(
+        op, "dtype", was=repr(value), needed="a dovetail dtype such as dovetail.float32"
+    )
+
+
+_default: contextvars.ContextVar[DType] = contextvars.ContextVar(
+    "dovetail_default_dtype", default=float32
+)
+
+
+def get_default_dtype() -> DType:
+    """The dtype of Python floats and of integers taken to floating point."""
+    return _default.get()
+
+
+def set_default_dtype(dtype: DType) -> None:
+    """Make `dtype` the dtype of Python floats, in this context."""
+    if not getattr(dtype, "is_floating_point", False):
+        raise DTypeError(
+            "set_default_dtype", "dtype", was=dtype, needed="a floating point dtype"
+        )
+    _default.set(dtype)
+
+
+@cache
+def promote(a: DType, b: DType) -> DType:
+    """The smallest dtype that holds both, by torch's lattice."""
+    if a is b:
+        return a
+    if a.category != b.category:
+        low, high = sorted((a, b), key=lambda d: d.category)
+        if high.is_complex and low.is_floating_point:
+            return complex128 if low is float64 else high
+        return high
+    if a.category == INT_CATEGORY:
+        return _promote_ints(a, b)
+    if a.itemsize == b.itemsize:  # float16 with bfloat16
+        return float32
+    return a if a.itemsize > b.itemsize else b
+
+
+def _promote_ints(a: DType, b: DType) -> DType:
+    if a.is_signed == b.is_signed:
+        return a if a.itemsize > b.itemsize else b
+    signed, unsigned = (a, b) if a.is_signed else (b, a)
+    if signed.itemsize > unsigned.itemsize:
+        return signed
+    if unsigned.itemsize == 1:  # int8 with uint8
+        return int16
+    raise DTypeError(
+        "promote_types", None, was=f"{signed} with {unsigned}",
+        needed="dtypes one of which holds the other", remedy="cast one of them first",
+    )  # fmt: skip
+
+
+def can_cast(source: DType, target: DType) -> bool:
+    """Whether torch casts implicitly: never to a lower category."""
+    if source.category != target.category:
+        return source.category < target.category
+    return True
+
+
+def dtype_of_scalar(value: object) -> DType:
+    """The dtype a Python number promotes with, by its category alone."""
+    if isinstance(value, bool | np.bool_):
+        return bool_
+    if isinstance(value, int | np.integer):
+        return int64
+    if isinstance(value, float | np.floating):
+        return get_default_dtype()
+    if isinstance(value, complex | np.complexfloating):
+        return get_default_dtype().complex
+    raise ArgumentTypeError(
+        "promotion", None, was=repr(value), needed="a tensor or a Python number"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class finfo:
+    """Numeric limits of a floating point dtype (of its real part for complex)."""
+
+    dtype: DType
+    bits: int
+    eps: float
+    max: float
+    min: float
+    tiny: float
+    smallest_normal: float
+    resolution: float
+
+    def __init__(self, dtype: DType | None = None) -> None:
+        real = (dtype or get_default_dtype()).real
+        if not real.is_floating_point:
+            raise DTypeError("finfo", "dtype", was=dtype, needed="a float dtype")
+        digits, top = _FLOAT_FORMATS[real.name]
+        eps = 2.0 ** (1 - digits)
+        tiny = 2.0 ** (2 - top)
+        largest = math.ldexp(2.0 - eps, top - 1)
+        resolution = 10.0 ** -math.floor((digits - 1) * math.log10(2))
+        values = (real, real.itemsize * 8, eps, largest, -largest, tiny, tiny)
+        for name, value in zip(self.__slots__, (*values, resolution), strict=True):
+            object.__setattr__(self, name, value)
+
+
+# name: (significand bits, exponent of the first power of two that overflows)
+_FLOAT_FORMATS: Final = {
+    "float16": (11, 16), "bfloat16": (8, 128),
+    "float32": (24, 128), "float64": (53, 1024),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class iinfo:
+    """Numeric limits of an integer dtype."""
+
+    dtype: DType
+    bits: int
+    max: int
+    min: int
+
+    def __init__(self, dtype: DType) -> None:
+        if dtype.category != INT_CATEGORY:
+            raise DTypeError("iinfo", "dtype", was=dtype, needed="an integer dtype")
+        bits = dtype.itemsize * 8
+        low = -(1 << (bits - 1)) if dtype.is_signed else 0
+        high = (1 << (bits - dtype.is_signed)) - 1
+        for name, value in zip(self.__slots__, (dtype, bits, high, low), strict=True):
+            object.__setattr__(self, name, value)

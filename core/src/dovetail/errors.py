@@ -1,0 +1,126 @@
+"""One exception tree: every error of dovetail names op, argument, fact, need, remedy.
+
+Each class also derives from the builtin that PyTorch's users catch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DovetailError(Exception):
+    """Base of all errors raised by dovetail.
+
+    Args:
+        op: what was called, e.g. `"matmul"`.
+        argument: the argument at fault, or None where the call as a whole is.
+        was: what the argument was.
+        needed: what it had to be.
+        remedy: what the caller can do about it.
+    """
+
+    def __init__(
+        self,
+        op: str,
+        argument: str | None = None,
+        *,
+        was: object = None,
+        needed: object = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.op = op
+        self.argument = argument
+        self.was = was
+        self.needed = needed
+        self.remedy = remedy
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        subject = f"{self.op}: "
+        if self.argument is not None:
+            subject += f"{self.argument} is "
+        text = subject + str(self.was)
+        if self.needed is not None:
+            text += f", needed {self.needed}"
+        if self.remedy is not None:
+            text += f"; {self.remedy}"
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.op, self.argument, self.was, self.needed, self.remedy)
+        return _rebuild, (type(self), *fields)
+
+
+def _rebuild(
+    cls: type[DovetailError],
+    op: str,
+    argument: str | None,
+    was: object,
+    needed: object,
+    remedy: str | None,
+) -> DovetailError:
+    return cls(op, argument, was=was, needed=needed, remedy=remedy)
+
+
+class ShapeError(DovetailError, RuntimeError):
+    """Shapes do not fit together, or a view would need a copy."""
+
+
+class DTypeError(DovetailError, TypeError, RuntimeError):
+    """An op does not accept a dtype, or a cast would lose a category."""
+
+
+class DimError(DovetailError, IndexError):
+    """A dimension is out of range, or named twice."""
+
+
+class EmptyDimError(DimError, RuntimeError):
+    """A reduction without a neutral element over a dimension of size 0."""
+
+
+class RepeatedDimError(DimError, RuntimeError):
+    """A dimension is named twice."""
+
+
+class IndexOutOfRange(DovetailError, IndexError):
+    """An index points outside the tensor."""
+
+
+class ArgumentError(DovetailError, ValueError, RuntimeError):
+    """An argument's value makes no sense for the op."""
+
+
+class ArgumentTypeError(DovetailError, TypeError):
+    """An argument has the wrong Python type."""
+
+
+class DeviceError(DovetailError, RuntimeError):
+    """A device is unknown, unavailable, or differs from another's."""
+
+
+class BackendError(DeviceError):
+    """A backend's plug-in failed to load; `__cause__` is the root cause."""
+
+
+class KernelError(DovetailError, RuntimeError):
+    """A backend's kernel failed, or broke the contract of the joint."""
+
+
+class FallbackError(DovetailError, NotImplementedError):
+    """An op would have run on the host while the policy is `error`."""
+
+
+class AutogradError(DovetailError, RuntimeError):
+    """The graph cannot be differentiated as asked."""
+
+
+class InplaceError(AutogradError):
+    """An in-place write would make gradients wrong."""
+
+
+class NotSupported(DovetailError, NotImplementedError):
+    """A feature that is not there."""
+
+
+class FallbackWarning(UserWarning):
+    """An op ran on the host because its backend has no kernel for it."""

@@ -1,0 +1,341 @@
+"""torch's ways to make a tensor: from data, filled, counted."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from dovetail import dtypes
+from dovetail.backend import HostMemory, registry
+from dovetail.core import modes
+from dovetail.core.kinds import Kind, kind_of, kind_on
+from dovetail.core.tape import storage_of
+from dovetail.core.tensor import Tensor, wrap
+from dovetail.device import device as Device
+from dovetail.dtypes import DType
+from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError
+from dovetail.frontend.export import torch_name
+from dovetail.ops import create as ops
+from dovetail.ops.primitive import cast
+
+DeviceLike = Device | str | None
+
+
+def kind_for(device: DeviceLike, dtype: DType | None) -> Kind:
+    """The kind a creation function makes: what was named, else the defaults."""
+    where = modes.default_device() if device is None else device
+    if not isinstance(where, str | Device):
+        raise ArgumentTypeError(
+            "device",
+            "device",
+            was=repr(where),
+            needed='a string such as "cpu" or "cuda:0"',
+        )
+    return kind_of(where, dtypes.get_default_dtype() if dtype is None else dtype)
+
+
+def _finish(t: Tensor, requires_grad: bool) -> Tensor:
+    if requires_grad:
+        t.requires_grad = True
+    return t
+
+
+@torch_name(method=False, out=False)
+def tensor(
+    data: Any, *, dtype: DType | None = None, device: DeviceLike = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A fresh leaf with the values of numbers, nested lists, an array or a tensor."""
+    if isinstance(data, Tensor):
+        kind = data._kind if device is None else kind_for(device, data._kind.dtype)
+        made = _moved(data.detach().clone(), kind.with_dtype(dtype or kind.dtype))
+        return _finish(made, requires_grad)
+    host = _host_array(data, dtype)
+    kind = kind_for(device, dtype or dtypes.from_numpy(host.dtype))
+    host = host.astype(kind.dtype.numpy, copy=False)
+    return _finish(wrap(kind.backend.copy_in(host, kind.index), kind), requires_grad)
+
+
+def _host_array(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    if isinstance(data, np.ndarray | np.generic):
+        return np.asarray(data)
+    data = _plain(data)
+    try:
+        host = np.array(data)
+    except ValueError as error:
+        raise ArgumentError(
+            "tensor",
+            "data",
+            was=f"ragged: {error}",
+            needed="nested lists of equal lengths",
+        ) from error
+    if host.dtype.kind not in "biufc":
+        raise ArgumentTypeError(
+            "tensor", "data", was=f"of type {type(data).__name__}",
+            needed="numbers, nested lists of numbers, an array or a tensor",
+        )  # fmt: skip
+    if dtype is not None:
+        return host
+    if host.dtype.kind == "f" or not host.size:
+        return host.astype(dtypes.get_default_dtype().numpy)
+    if host.dtype.kind == "c":
+        return host.astype(dtypes.get_default_dtype().complex.numpy)
+    return host.astype(np.int64) if host.dtype.kind in "iu" else host
+
+
+def _plain(data: Any) -> Any:
+    """Nested lists with 0-d tensors turned into numbers, and others into arrays."""
+    if isinstance(data, Tensor):
+        return data.item() if not data.ndim else data.detach().cpu().numpy()
+    if isinstance(data, list | tuple):
+        return [_plain(v) for v in data]
+    return data
+
+
+def _moved(x: Tensor, kind: Kind) -> Tensor:
+    """`x` in another kind: cast first, unless only the target has the dtype."""
+    if x._kind.dtype is not kind.dtype and kind.dtype in x._kind.backend.dtypes:
+        x = cast(x, kind.dtype)
+    if x._kind.backend is not kind.backend or x._kind.index != kind.index:
+        x = ops.transfer(x, kind.with_dtype(x._kind.dtype))
+    return x if x._kind is kind else cast(x, kind.dtype)
+
+
+@torch_name(method=False, out=False)
+def as_tensor(
+    data: Any, dtype: DType | None = None, device: DeviceLike = None
+) -> Tensor:
+    """`data` as a tensor, sharing memory where dtype and device allow it."""
+    if isinstance(data, Tensor):
+        kind = data._kind if device is None else kind_for(device, data._kind.dtype)
+        return _moved(data, kind.with_dtype(dtype or kind.dtype))
+    if isinstance(data, np.ndarray):
+        shared = from_numpy(data)
+        kind = kind_for(device, dtype or shared._kind.dtype)
+        return _moved(shared, kind)
+    return tensor(data, dtype=dtype, device=device)
+
+
+NAMES_ASARRAY = torch_name("asarray", method=False, out=False)(as_tensor)
+
+
+@torch_name(method=False, out=False)
+def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
+    """A CPU tensor over the memory of a NumPy array: writes show in both."""
+    if not isinstance(array, np.ndarray):
+        raise ArgumentTypeError(
+            "from_numpy", "array", was=f"a {type(array).__name__}",
+            needed="a numpy.ndarray", remedy="use dovetail.tensor for other data",
+        )  # fmt: skip
+    if any(s < 0 for s in array.strides):
+        raise ArgumentError(
+            "from_numpy", "strides", was=f"negative: {array.strides}",
+            needed="positive strides", remedy="pass array.copy()",
+        )  # fmt: skip
+    dtype = dtypes.from_numpy(array.dtype)
+    cpu = registry.load("cpu")
+    memory = cpu.capability(HostMemory)
+    assert memory is not None
+    made = wrap(memory.adopt(array), kind_on(cpu, 0, dtype))
+    storage_of(made)  # the caller sees this memory
+    return made
+
+
+def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
+    """The values as a NumPy array that shares memory with a CPU tensor."""
+    if force:
+        self = self.detach().cpu()
+    if self.requires_grad:
+        raise AutogradError(
+            "numpy", "tensor", was="one that requires grad", needed="one that does not",
+            remedy="use tensor.detach().numpy()",
+        )  # fmt: skip
+    memory = self._kind.backend.capability(HostMemory)
+    if memory is None:
+        raise DTypeError(
+            "numpy", "device", was=self._kind.device, needed="the host's memory",
+            remedy="use tensor.cpu().numpy()",
+        )  # fmt: skip
+    storage_of(self)  # the caller sees this memory from now on
+    return memory.expose(self._a)
+
+
+Tensor.numpy = _numpy  # type: ignore[attr-defined]
+
+
+def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape given as one sequence or as separate ints."""
+    if len(size) == 1 and isinstance(size[0], tuple | list):
+        size = tuple(size[0])
+    try:
+        shape = tuple(map(operator.index, size))
+    except TypeError:
+        raise ArgumentTypeError(
+            "size", "size", was=repr(size), needed="integers, or one sequence of them"
+        ) from None
+    if any(s < 0 for s in shape):
+        raise ArgumentError("size", "size", was=shape, needed="no negative size")
+    return shape
+
+
+def _filled(shape: tuple[int, ...], value: int, kind: Kind) -> Tensor:
+    """`ops.full`, without its checks where nothing wants to see the call."""
+    if modes.busy[0]:
+        made: Tensor = ops.full(shape, value, kind)
+        return made
+    native = kind.backend.empty(shape, kind.dtype, kind.index)
+    kind.backend.fill(native, value)
+    return wrap(native, kind)
+
+
+@torch_name(method=False)
+def zeros(
+    *size: Any, dtype: DType | None = None, device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Zeros of a shape given as ints or one sequence."""
+    return _finish(_filled(sizes(size), 0, kind_for(device, dtype)), requires_grad)
+
+
+@torch_name(method=False)
+def ones(
+    *size: Any, dtype: DType | None = None, device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Ones of a shape given as ints or one sequence."""
+    return _finish(_filled(sizes(size), 1, kind_for(device, dtype)), requires_grad)
+
+
+@torch_name(method=False)
+def empty(
+    *size: Any, dtype: DType | None = None, device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor with unspecified contents."""
+    return _finish(ops.empty(sizes(size), kind_for(device, dtype)), requires_grad)
+
+
+@torch_name(method=False)
+def full(
+    size: Any, fill_value: Any, *, dtype: DType | None = None,
+    device: DeviceLike = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Every element `fill_value`, whose type decides the dtype where none is named."""
+    chosen = dtype or dtypes.dtype_of_scalar(fill_value)
+    return _finish(
+        ops.full(sizes((size,)), fill_value, kind_for(device, chosen)), requires_grad
+    )
+
+
+def _like(x: Tensor, dtype: DType | None, device: DeviceLike) -> Kind:
+    kind = x._kind if device is None else kind_of(device, x._kind.dtype)
+    return kind.with_dtype(dtype or kind.dtype)
+
+
+@torch_name(method=False)
+def zeros_like(
+    input: Tensor, *, dtype: DType | None = None, device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Zeros of the shape of `input`."""
+    return _finish(
+        ops.full(tuple(input.shape), 0, _like(input, dtype, device)), requires_grad
+    )
+
+
+@torch_name(method=False)
+def ones_like(
+    input: Tensor, *, dtype: DType | None = None, device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Ones of the shape of `input`."""
+    return _finish(
+        ops.full(tuple(input.shape), 1, _like(input, dtype, device)), requires_grad
+    )
+
+
+@torch_name(method=False)
+def empty_like(
+    input: Tensor, *, dtype: DType | None = None, device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Unspecified contents in the shape of `input`."""
+    return _finish(
+        ops.empty(tuple(input.shape), _like(input, dtype, device)), requires_grad
+    )
+
+
+@torch_name(method=False)
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: DType | None = None,
+    device: DeviceLike = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`fill_value` in the shape of `input`."""
+    kind = _like(input, dtype, device)
+    return _finish(ops.full(tuple(input.shape), fill_value, kind), requires_grad)
+
+
+@torch_name(method=False, out=False)
+def empty_strided(
+    size: Any, stride: Any, *, dtype: DType | None = None, device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Unspecified contents under given element strides."""
+    shape, steps = sizes((size,)), tuple(int(s) for s in stride)
+    if len(shape) != len(steps) or any(s < 0 for s in steps):
+        raise ArgumentError(
+            "empty_strided", "stride", was=steps, needed=f"one for each size of {shape}"
+        )
+    kind = kind_for(device, dtype)
+    reach = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    flat = kind.backend.empty((1 + max(reach, 0),), kind.dtype, kind.index)
+    return _finish(wrap(kind.backend.view(flat, shape, steps, 0), kind), requires_grad)
+
+
+def _float_kind(ends: tuple[Any, ...], dtype: DType | None, device: DeviceLike) -> Kind:
+    """The kind of evenly spaced numbers: floats unless another dtype is named."""
+    default = dtypes.get_default_dtype()
+    if any(isinstance(v, complex) for v in ends):
+        default = default.complex
+    return kind_for(device, dtype or default)
+
+
+@torch_name(method=False, out=False)
+def scalar_tensor(
+    s: Any, *, dtype: DType | None = None, device: DeviceLike = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A 0-d tensor of a number, float unless a dtype is named."""
+    kind = _float_kind((s,), dtype, device)
+    return _finish(ops.full((), s, kind), requires_grad)
+
+
+@torch_name(method=False, out=False)
+def frombuffer(
+    buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A one-dimensional CPU tensor over the memory of a writable buffer.
+
+    Args:
+        count: elements, -1 for all that are there.
+        offset: bytes to skip.
+    """
+    view = memoryview(buffer)
+    if view.readonly:
+        raise ArgumentError(
+            "frombuffer", "buffer", was="read-only", needed="one that may be written",
+            remedy="pass a bytearray, or tensor(list(buffer))",
+        )  # fmt: skip
+    left = view.nbytes - offset
+    if offset < 0 or left <= 0 or (count < 0 and left % dtype.itemsize) or (
+        count * dtype.itemsize > left
+    ) or count == 0:  # fmt: skip
+        raise ArgumentError(
+            "frombuffer", "buffer", was=f"{view.nbytes} bytes, from {offset} on",
+            needed=f"{'whole' if count < 0 else count} {dtype.name} elements",
+        )  # fmt: skip
+    array = np.frombuffer(buffer, dtype.numpy, count, offset)
+    return _finish(from_numpy(array), requires_grad)

@@ -1,0 +1,330 @@
+"""torch's names for products of vectors and matrices."""
+
+# Ops are functions known by their declaration: what they return is Any to mypy.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail import dtypes
+from dovetail.core.tensor import Tensor
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from dovetail.frontend.export import torch_name
+from dovetail.ops import matmul as ops
+from dovetail.ops.create import filled
+from dovetail.ops.einsum import einsum as _einsum
+from dovetail.ops.einsum import sublists
+from dovetail.ops.primitive import bmm as _bmm
+from dovetail.ops.primitive import cast, conj, reduce_sum
+from dovetail.ops.view import expand, permute, reshape, unsqueeze
+
+Sizes = tuple[int, ...]
+
+
+def _same_dtype(op: str, a: Tensor, b: Tensor) -> None:
+    """Raise where dtypes differ: torch's products do not promote."""
+    if not isinstance(b, Tensor):
+        raise ArgumentTypeError(op, "other", was=repr(b), needed="a Tensor")
+    if a._kind.dtype is not b._kind.dtype:
+        raise DTypeError(
+            op, "dtypes", was=f"{a._kind.dtype.name} and {b._kind.dtype.name}",
+            needed="the same dtype in both: expected m1 and m2 to have the same dtype",
+            remedy="cast one of them with .to(dtype)",
+        )  # fmt: skip
+
+
+def _dims(op: str, *expected: tuple[str, Tensor, int]) -> None:
+    for name, x, ndim in expected:
+        if not isinstance(x, Tensor):
+            raise ArgumentTypeError(op, name, was=repr(x), needed="a Tensor")
+        if x.ndim != ndim:
+            raise ShapeError(
+                op, name, was=f"a {x.ndim}D tensor {tuple(x.shape)}",
+                needed=f"a {ndim}D tensor", remedy="matmul takes every number of dims",
+            )  # fmt: skip
+
+
+@torch_name()
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """Matrix product of vectors, matrices or batches of matrices."""
+    try:
+        if input._kind is other._kind:
+            return ops.matmul(input, other)
+    except AttributeError:
+        pass
+    _same_dtype("matmul", input, other)
+    return ops.matmul(input, other)
+
+
+def _reflected(self: Tensor, other: Any) -> Tensor:
+    return matmul(other, self)
+
+
+Tensor.__matmul__ = matmul  # type: ignore[method-assign]
+Tensor.__rmatmul__ = _reflected  # type: ignore[attr-defined]
+
+
+@torch_name()
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices."""
+    _dims("mm", ("input", input, 2), ("mat2", mat2, 2))
+    return matmul(input, mat2)
+
+
+@torch_name()
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices."""
+    _dims("bmm", ("input", input, 3), ("mat2", mat2, 3))
+    _same_dtype("bmm", input, mat2)
+    product: Tensor = _bmm(input, mat2)
+    return product
+
+
+@torch_name()
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector."""
+    _dims("mv", ("input", input, 2), ("vec", vec, 1))
+    return matmul(input, vec)
+
+
+@torch_name()
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements."""
+    _dims("dot", ("input", input, 1), ("tensor", tensor, 1))
+    return matmul(input, tensor)
+
+
+@torch_name()
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """`dot` with the conjugate of `input`."""
+    _dims("vdot", ("input", input, 1), ("other", other, 1))
+    return matmul(conj(input), other)
+
+
+@torch_name()
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Products over the last dims of both; with a 0-d tensor, multiplication."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise ShapeError(
+            "inner", "last dim", was=f"{input.shape[-1]} and {other.shape[-1]}",
+            needed="equal sizes: inner() the last dimension must match",
+        )  # fmt: skip
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@torch_name("outer", "ger")
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The products of each element of one vector with each of another."""
+    _dims("outer", ("input", input, 1), ("vec2", vec2, 1))
+    return unsqueeze(input, 1) * vec2
+
+
+@torch_name(method=False, out=False)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`."""
+    if input._kind is not weight._kind:
+        _same_dtype("linear", input, weight)
+    return ops.linear(input, weight, bias)
+
+
+# ---- sums with products
+
+
+def _added(op: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """beta * input + alpha * product; a beta of 0 ignores `input`, NaN and all."""
+    _same_dtype(op, input, product)
+    if not product._kind.dtype.is_inexact:
+        beta, alpha = int(beta), int(alpha)
+    wide: Tensor = expand(input, tuple(product._a.shape))
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return scaled + filled(wide, 0) if input.requires_grad else scaled
+    return scaled + (wide if beta == 1 else wide * beta)
+
+
+@torch_name(writes=True)
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2)."""
+    return _added("addmm", input, mm(mat1, mat2), beta, alpha)
+
+
+@torch_name(writes=True)
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """beta * input + alpha * (mat @ vec)."""
+    return _added("addmv", input, mv(mat, vec), beta, alpha)
+
+
+@torch_name(writes=True)
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """beta * input + alpha * the sum of the products of a batch."""
+    total: Tensor = reduce_sum(bmm(batch1, batch2), 0)
+    return _added("addbmm", input, total, beta, alpha)
+
+
+@torch_name(writes=True)
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """beta * input + alpha * the products of a batch."""
+    return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+
+
+@torch_name(writes=True)
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """beta * input + alpha * outer(vec1, vec2)."""
+    dtype = dtypes.promote(dtypes.promote(input.dtype, vec1.dtype), vec2.dtype)
+    for name, value in (("beta", beta), ("alpha", alpha)):
+        if isinstance(value, float) and not dtype.is_inexact:
+            raise ArgumentError(
+                "addr", name, was=value,
+                needed="an integer: For integral input tensors, it must not be a "
+                "floating point number",
+            )  # fmt: skip
+    product = cast(outer(vec1, vec2), dtype)
+    return _added("addr", cast(input, dtype), product, beta, alpha)
+
+
+# ---- products over named dims
+
+
+@torch_name(method=False, out=False)
+def einsum(*args: Any) -> Tensor:
+    """Einstein summation: `einsum("ij,jk->ik", a, b)`, or with lists of numbers."""
+    if args and isinstance(args[0], str):
+        equation, *operands = args
+        if len(operands) == 1 and isinstance(operands[0], list | tuple):
+            operands = list(operands[0])
+    else:
+        operands, equation = sublists(args)
+    return _einsum(operands, equation)
+
+
+@torch_name(method=False)
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Products summed over pairs of dims: the last `dims` of `a`, the first of `b`."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if not 0 <= dims <= min(a.ndim, b.ndim):
+            raise ArgumentError(
+                "tensordot", "dims", was=dims, needed=f"0 to {min(a.ndim, b.ndim)}"
+            )
+        left = list(range(a.ndim - dims, a.ndim))
+        right = list(range(dims))
+    else:
+        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+    return _contracted(a, b, _wrapped(left, a.ndim), _wrapped(right, b.ndim))
+
+
+def _wrapped(dims: Sequence[int], ndim: int) -> list[int]:
+    found = [d % ndim if -ndim <= d < ndim else -1 for d in dims]
+    if -1 in found or len(set(found)) != len(found):
+        raise ShapeError(
+            "tensordot",
+            "dims",
+            was=list(dims),
+            needed=f"each dim of {ndim} at most once",
+        )
+    return found
+
+
+def _contracted(a: Tensor, b: Tensor, left: list[int], right: list[int]) -> Tensor:
+    pairs = list(zip(left, right, strict=False))
+    if len(left) != len(right) or any(
+        a.shape[i] != b.shape[j] and 1 not in (a.shape[i], b.shape[j]) for i, j in pairs
+    ):
+        raise ShapeError(
+            "tensordot", "dims", was=f"{left} of {tuple(a.shape)} with {right} of "
+            f"{tuple(b.shape)}", needed="as many of both, of equal sizes",
+        )  # fmt: skip
+    for i, j in pairs:
+        if a.shape[i] != b.shape[j]:  # a size of 1 is broadcast
+            a, b = (a.sum(i, True), b) if b.shape[j] == 1 else (a, b.sum(j, True))
+    kept_a = [d for d in range(a.ndim) if d not in left]
+    kept_b = [d for d in range(b.ndim) if d not in right]
+    shape = tuple(a.shape[d] for d in kept_a) + tuple(b.shape[d] for d in kept_b)
+    inner_size = math.prod(a.shape[d] for d in left)
+    rows = math.prod(a.shape[d] for d in kept_a)
+    columns = math.prod(b.shape[d] for d in kept_b)
+    a2 = reshape(permute(a, (*kept_a, *left)), (rows, inner_size))
+    b2 = reshape(permute(b, (*right, *kept_b)), (inner_size, columns))
+    return reshape(matmul(a2, b2), shape)
+
+
+@torch_name()
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """Each element of `input` times the whole of `other`, as blocks."""
+    ndim = max(input.ndim, other.ndim)
+    a = (1,) * (ndim - input.ndim) + tuple(input.shape)
+    b = (1,) * (ndim - other.ndim) + tuple(other.shape)
+    left = reshape(input, tuple(n for size in a for n in (size, 1)))
+    right = reshape(other, tuple(n for size in b for n in (1, size)))
+    shape = tuple(m * n for m, n in zip(a, b, strict=True))
+    return reshape(left * right, shape)
+
+
+@torch_name()
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The vector product along a dim of size 3 (the first, unless given)."""
+    if dim is None:
+        threes = [d for d, n in enumerate(input.shape) if n == 3]
+        if not threes:
+            raise ShapeError(
+                "cross", "input", was=f"of shape {tuple(input.shape)}",
+                needed="a dimension of size 3: no dimension of size 3 in input",
+            )  # fmt: skip
+        dim = threes[0] - max(input.ndim, other.ndim)
+    result: Tensor = ops.cross(input, other, dim)
+    return result
+
+
+@torch_name(method=False, out=False)
+def chain_matmul(*matrices: Tensor, out: Any = None) -> Tensor:
+    """The product of several matrices in the order that costs least."""
+    if not matrices:
+        raise ArgumentError(
+            "chain_matmul", "matrices", was="none", needed="at least one matrix"
+        )
+    _dims("chain_matmul", *((f"matrices[{i}]", m, 2) for i, m in enumerate(matrices)))
+    sizes = [m.shape[0] for m in matrices] + [matrices[-1].shape[1]]
+    split = _best_splits(sizes)
+
+    def product(first: int, last: int) -> Tensor:
+        if first == last:
+            return matrices[first]
+        at = split[first, last]
+        return matmul(product(first, at), product(at + 1, last))
+
+    return product(0, len(matrices) - 1)
+
+
+def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split each chain (Cormen et al., Introduction to Algorithms, 15.2)."""
+    n = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(n)}
+    split = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], split[i, j] = min(
+                (
+                    cost[i, k]
+                    + cost[k + 1, j]
+                    + sizes[i] * sizes[k + 1] * sizes[j + 1],
+                    k,
+                )
+                for k in range(i, j)
+            )
+    return split

@@ -1,0 +1,219 @@
+"""torch's names for normalisations."""
+
+# Ops are functions known by their declaration: what they return is Any to mypy.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dovetail.core.inplace import inplace
+from dovetail.core.modes import no_grad
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import finfo
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.frontend.export import torch_name
+from dovetail.ops import norm as ops
+from dovetail.ops.create import full
+from dovetail.ops.elementwise import lerp
+from dovetail.ops.shape import cat
+from dovetail.ops.view import reshape
+
+_PLAIN: Final[dict[str, Any]] = {"method": False, "out": False}
+
+
+@torch_name("layer_norm", **_PLAIN)
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
+    bias: Tensor | None = None, eps: float = 1e-05, cudnn_enable: bool = True,
+) -> Tensor:  # fmt: skip
+    """Mean 0 and variance 1 over the last dims, which have `normalized_shape`."""
+    dims = _last_dims("layer_norm", input, normalized_shape, weight, bias)
+    y: Tensor = ops.normalise(input, weight, bias, dims, eps)[0]
+    return y
+
+
+@torch_name("rms_norm", **_PLAIN)
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:  # fmt: skip
+    """Root mean square 1 over the last dims, which have `normalized_shape`."""
+    dims = _last_dims("rms_norm", input, normalized_shape, weight)
+    epsilon = finfo(input.dtype).eps if eps is None else eps
+    y: Tensor = ops.rms_norm(input, weight, dims, epsilon)[0]
+    return y
+
+
+def _last_dims(
+    op: str, input: Tensor, shape: Sequence[int], *weights: Tensor | None
+) -> tuple[int, ...]:
+    """The dims of `normalized_shape`, which the input and the weights end with."""
+    size, wanted = tuple(input._a.shape), tuple(shape)
+    if not wanted or size[-len(wanted) :] != wanted:
+        raise ShapeError(
+            op, "normalized_shape", was=f"{wanted} for an input of shape {size}",
+            needed="the sizes of its last dims",
+        )  # fmt: skip
+    for w in weights:
+        if w is not None and tuple(w._a.shape) != wanted:
+            raise ShapeError(
+                op, "weight or bias", was=f"of shape {tuple(w._a.shape)}",
+                needed=f"{wanted}, the normalized_shape",
+            )  # fmt: skip
+    return tuple(range(len(size) - len(wanted), len(size)))
+
+
+@torch_name("group_norm", **_PLAIN)
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None,
+    bias: Tensor | None = None, eps: float = 1e-05, cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """Mean 0 and variance 1 over groups of channels (Wu & He 2018)."""
+    size = tuple(input._a.shape)
+    if len(size) < 2 or num_groups < 1 or size[1] % num_groups:
+        raise ShapeError(
+            "group_norm", "num_groups",
+            was=f"{num_groups} for an input of shape {size}",
+            needed="a divisor of the number of channels (dim 1)",
+        )  # fmt: skip
+    n, channels = size[:2]
+    _check_affine("group_norm", channels, weight, bias)
+    rest = math.prod(size[2:])
+    grouped = reshape(input, (n, num_groups, channels // num_groups, rest))
+    y, *_ = ops.normalise(
+        grouped, _grouped(weight, num_groups), _grouped(bias, num_groups), (2, 3), eps
+    )
+    return reshape(y, size)
+
+
+def _grouped(w: Tensor | None, groups: int) -> Tensor | None:
+    return None if w is None else reshape(w, (groups, w.shape[0] // groups, 1))
+
+
+def _check_affine(op: str, channels: int, *weights: Tensor | None) -> None:
+    for w in weights:
+        if w is not None and tuple(w._a.shape) != (channels,):
+            raise ShapeError(
+                op, "weight or bias", was=f"of shape {tuple(w._a.shape)}",
+                needed=f"({channels},), one for each channel",
+            )  # fmt: skip
+
+
+@torch_name("instance_norm", **_PLAIN)
+def instance_norm(
+    input: Tensor, running_mean: Tensor | None = None,
+    running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1,
+    eps: float = 1e-05, cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """Mean 0 and variance 1 over each channel of each sample (Ulyanov et al. 2016)."""
+    size = tuple(input._a.shape)
+    if not use_input_stats:
+        return batch_norm(
+            input, running_mean, running_var, weight, bias, False, 0.0, eps
+        )
+    if len(size) < 3 or math.prod(size[2:]) == 1:
+        raise ArgumentError(
+            "instance_norm", "input", was=f"of shape {size}",
+            needed="more than 1 spatial element when training",
+        )  # fmt: skip
+    _check_affine("instance_norm", size[1], weight, bias)
+    dims = tuple(range(2, len(size)))
+    w, b = _by_channel(weight, len(size)), _by_channel(bias, len(size))
+    y, mean, var, _ = ops.normalise(input, w, b, dims, eps)
+    if running_mean is not None and running_var is not None:
+        count = math.prod(size[2:])
+        _track(running_mean, running_var, mean, var, count, momentum)
+    result: Tensor = y
+    return result
+
+
+@torch_name("batch_norm", **_PLAIN)
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+    weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
+    momentum: float = 0.1, eps: float = 1e-05, cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    """Mean 0 and variance 1 for each channel (Ioffe & Szegedy 2015, algorithm 1).
+
+    In training with the batch's own statistics, by which the running ones move by
+    `momentum` (the variance without bias); else with the running ones.
+    """
+    size = tuple(input._a.shape)
+    if len(size) < 2:
+        raise ShapeError(
+            "batch_norm", "input", was=f"of shape {size}", needed="[n, channels, ...]"
+        )
+    _check_affine("batch_norm", size[1], running_mean, running_var, weight, bias)
+    w, b = _by_channel(weight, len(size)), _by_channel(bias, len(size))
+    result: Tensor
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ArgumentError(
+                "batch_norm", "running_mean and running_var", was="None",
+                needed="both in evaluation: Expected running_mean to be defined",
+            )  # fmt: skip
+        mean = _by_channel(running_mean, len(size))
+        var = _by_channel(running_var, len(size))
+        result = ops.normalise_by(input, mean, var, w, b, eps)
+        return result
+    dims = (0, *range(2, len(size)))
+    y, mean, var, _ = ops.normalise(input, w, b, dims, eps)
+    if running_mean is not None and running_var is not None:
+        count = math.prod(size) // max(size[1], 1)
+        _track(running_mean, running_var, mean, var, count, momentum)
+    result = y
+    return result
+
+
+def _by_channel(w: Tensor | None, ndim: int) -> Tensor | None:
+    """A vector with an entry a channel, shaped to broadcast along dim 1."""
+    if w is None or ndim == 2:
+        return w
+    return reshape(w, (-1, *(1,) * (ndim - 2)))
+
+
+def _track(
+    running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, count: int,
+    momentum: float,
+) -> None:  # fmt: skip
+    """Move running statistics towards the batch's, without a record on the tape."""
+    if not count:
+        return  # nothing was seen
+    with no_grad():
+        unbiased = var.detach() * (count / (count - 1) if count > 1 else math.nan)
+        for running, new in ((running_mean, mean.detach()), (running_var, unbiased)):
+            channels = running._a.shape[0]
+            rows = math.prod(new._a.shape) // max(channels, 1)
+            batch = reshape(new, (rows, channels)).mean(0) if rows > 1 else new
+            batch = reshape(batch, (channels,))
+            inplace("batch_norm", lerp, running, batch, momentum)
+
+
+@torch_name("local_response_norm", **_PLAIN)
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Each element over (k + alpha mean(x²))^beta of `size` channels around it.
+
+    Krizhevsky et al. 2012, section 3.3.
+    """
+    shape = tuple(input._a.shape)
+    if len(shape) < 3:
+        raise ArgumentError(
+            "local_response_norm", "input", was=f"{len(shape)}-dimensional",
+            needed="at least 3 dims: Expected 3D or higher dimensionality",
+        )  # fmt: skip
+    if not math.prod(shape):
+        return input
+    n, channels, *rest = shape
+    before, after = size // 2, (size - 1) // 2
+    edges = (full((n, c, *rest), 0, input._kind) for c in (before, after))
+    square = cat([next(edges), input * input, next(edges)], 1)
+    total = square[:, :channels]
+    for at in range(1, size):
+        total = total + square[:, at : at + channels]
+    scaled: Tensor = input / (total * (alpha / size) + k) ** beta
+    return scaled

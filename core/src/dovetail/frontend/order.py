@@ -1,0 +1,239 @@
+"""torch's order: sorting, searching, distinct values, and scans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import bool_, int32
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.frontend.export import export, torch_name
+from dovetail.frontend.reduce import ValuesIndices, dim_of
+from dovetail.ops import order as o
+from dovetail.ops import reduce as r
+from dovetail.ops import scan, search
+from dovetail.ops.compare import logical_not, ne
+from dovetail.ops.create import full
+from dovetail.ops.primitive import cast, take_along
+from dovetail.ops.shape import cat
+from dovetail.ops.view import basic_index, permute, reshape, unsqueeze
+
+# ---- sorting
+
+
+@torch_name("sort")
+def sort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False
+) -> ValuesIndices:
+    """The elements in order along `dim`, and where they were; NaN is the greatest."""
+    return ValuesIndices(*o.sort(input, dim, descending, bool(stable)))
+
+
+@torch_name("argsort")
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
+) -> Tensor:
+    """Where the elements are, in order along `dim`."""
+    return o.argsort(input, dim, descending, stable)
+
+
+@torch_name("msort")
+def msort(input: Tensor) -> Tensor:
+    """The elements in order along the first dim."""
+    return o.sort(input, 0)[0]
+
+
+@torch_name("topk")
+def topk(
+    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> ValuesIndices:
+    """The `k` greatest (or least) along `dim`, in order whether asked or not."""
+    return ValuesIndices(*o.topk(input, k, dim, largest))
+
+
+# ---- searching
+
+
+def _placed_by(order: Tensor | None, row: Tensor) -> Tensor:
+    return row if order is None else take_along(row, order, row.ndim - 1)
+
+
+@torch_name("searchsorted", method=False)
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False,
+    right: bool = False, side: str | None = None, sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Where values go in the sorted last dim: before equal ones, or after."""
+    if side not in (None, "left", "right"):
+        raise ArgumentError(
+            "searchsorted", "side", was=repr(side), needed="'left' or 'right'"
+        )
+    if side == "left" and right:
+        raise ArgumentError(
+            "searchsorted",
+            "side",
+            was="'left' while right is True",
+            needed="one of the two",
+        )
+    if not isinstance(input, Tensor):
+        input = full((), input, sorted_sequence._kind)
+    row = _placed_by(sorter, sorted_sequence)
+    found = search.searchsorted(row, input, right or side == "right")
+    return cast(found, int32) if out_int32 else found
+
+
+@torch_name("bucketize", method=False)
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """The number of the bucket between sorted boundaries that each value lies in."""
+    if boundaries.ndim != 1:
+        raise ArgumentError(
+            "bucketize", "boundaries", was=f"{boundaries.ndim}-d", needed="1-d"
+        )
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@torch_name("isin", method=False)
+def isin(
+    elements: Any,
+    test_elements: Any,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor:
+    """Whether each element is among others."""
+    found = search.isin(elements, test_elements)
+    return logical_not(found) if invert else found
+
+
+# ---- distinct values
+
+
+@torch_name("unique", out=False)
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False,
+    return_counts: bool = False, dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The distinct elements, or slices along `dim`, in order."""
+    return _unique(input, False, return_inverse, return_counts, dim)
+
+
+@torch_name("unique_consecutive", out=False)
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:  # fmt: skip
+    """One element, or slice along `dim`, for each run of equal ones."""
+    return _unique(input, True, return_inverse, return_counts, dim)
+
+
+def _unique(
+    x: Tensor, consecutive: bool, inverse: bool, counts: bool, dim: int | None
+) -> Any:
+    if dim is None or not x.ndim:
+        values, places, often = search.unique(reshape(x, (-1, 1)), consecutive)
+        values, places = reshape(values, (-1,)), reshape(places, tuple(x._a.shape))
+    else:
+        values, places, often = _unique_slices(x, dim_of("unique", dim, x), consecutive)
+    wanted = [places] * inverse + [often] * counts
+    return (values, *wanted) if wanted else values
+
+
+def _unique_slices(x: Tensor, dim: int, consecutive: bool) -> Any:
+    order = (dim, *(d for d in range(x.ndim) if d != dim))
+    first = permute(x, order)
+    size, *rest = first._a.shape
+    width = 1
+    for n in rest:
+        width *= n
+    rows, places, often = search.unique(reshape(first, (size, width)), consecutive)
+    values = reshape(rows, (rows._a.shape[0], *rest))
+    back = tuple(sorted_places(order))
+    return permute(values, back), places, often
+
+
+def sorted_places(order: tuple[int, ...]) -> list[int]:
+    """The permutation that undoes another."""
+    return [order.index(d) for d in range(len(order))]
+
+
+# ---- scans
+
+
+export([scan.cumsum, scan.cumprod], writes=True)
+export([scan.logcumsumexp])
+
+
+def _cumulative(name: str, place: Any) -> Any:
+    def call(input: Tensor, dim: int) -> ValuesIndices:
+        at = place(input, dim)
+        return ValuesIndices(o.taken(input, at, dim), at)
+
+    call.__doc__ = (
+        f"The {name[3:]} of the elements so far along `dim`, and where it is."
+    )
+    return torch_name(name)(call)
+
+
+cummax = _cumulative("cummax", scan.cumargmax)
+cummin = _cumulative("cummin", scan.cumargmin)
+
+
+@torch_name("diff")
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Differences of neighbours along `dim`, taken `n` times."""
+    if not input.ndim:
+        raise ShapeError("diff", "input", was="0-d", needed="at least one dim")
+    if n < 0:
+        raise ArgumentError("diff", "n", was=n, needed="0 or more")
+    if not n:
+        found: Tensor = input.clone()
+        return found
+    dim = dim_of("diff", dim, input)
+    parts = [p for p in (prepend, input, append) if p is not None]
+    x = cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(min(n, x._a.shape[dim])):
+        late, early = _but(x, dim, first=True), _but(x, dim, first=False)
+        x = ne(late, early) if x.dtype is bool_ else late - early
+    return x
+
+
+def _but(x: Tensor, dim: int, *, first: bool) -> Tensor:
+    """All but the first, or all but the last, along a dim."""
+    cut = slice(1, None) if first else slice(0, max(x._a.shape[dim] - 1, 0))
+    return basic_index(x, o.at(dim, cut))
+
+
+def _strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
+    """Areas of the trapezoids between neighbours."""
+    dim = dim_of("trapezoid", dim, y)
+    twice = _but(y, dim, first=True) + _but(y, dim, first=False)
+    if x is None:
+        return twice * ((1 if dx is None else dx) / 2)
+    if x.ndim == 1:
+        width = diff(x)
+        for _ in range(y.ndim - 1 - dim):
+            width = unsqueeze(width, width.ndim)
+    else:
+        width = diff(x, dim=dim)
+    return twice * width / 2
+
+
+@torch_name("trapezoid", "trapz", method=False)
+def trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
+) -> Tensor:
+    """The integral along `dim` by the trapezoidal rule."""
+    return r.sum(_strips(y, x, dx, dim), dim)
+
+
+@torch_name("cumulative_trapezoid", method=False)
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
+) -> Tensor:
+    """The integral so far along `dim` by the trapezoidal rule."""
+    return scan.cumsum(_strips(y, x, dx, dim), dim)

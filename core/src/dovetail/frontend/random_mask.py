@@ -1,0 +1,272 @@
+"""torch's names for random choices: bernoulli, dropout, multinomial."""
+
+# Ops are known by their declarations; what they return is typed where it matters.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from dovetail.core.generator import Generator, draw
+from dovetail.core.inplace import inplace
+from dovetail.core.kinds import Kind
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import float32
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from dovetail.frontend.export import NAMES, torch_name
+from dovetail.frontend.random import drawn, floats, uniform_of
+from dovetail.ops import random as ops
+from dovetail.ops.order import topk
+from dovetail.ops.primitive import cast, eq, lt, reduce_max, reduce_sum, where
+from dovetail.ops.scan import cumsum
+from dovetail.ops.search import searchsorted
+from dovetail.ops.view import reshape, unsqueeze
+from dovetail.xp import random_law as law
+
+Sizes = tuple[int, ...]
+Drop = Callable[[Tensor, float], Tensor]
+
+
+def probability(name: str, p: Any) -> float:
+    """`p` if it is a number from 0 to 1."""
+    if isinstance(p, bool) or not isinstance(p, int | float):
+        raise ArgumentTypeError(name, "p", was=repr(p), needed="a number")
+    if not 0 <= p <= 1:
+        raise ArgumentError(name, "p", was=p, needed="a probability from 0 to 1")
+    return float(p)
+
+
+def mask_of(name: str, shape: Sizes, kind: Kind, p: float, generator: Any) -> Tensor:
+    """Bools that are true with probability `p`."""
+    seed, offset = draw(name, kind, generator, math.prod(shape))
+    made: Tensor = ops.random_mask(shape, p, seed, offset, kind)
+    return made
+
+
+# ---- bernoulli
+
+
+def trials(name: str, p: Tensor, generator: Any) -> Tensor:
+    """1 with the probability that `p` has at each element, else 0."""
+    kind = floats(name, p._kind)
+    _check_range(name, p)
+    made: Tensor = ops.random_trials(p, *drawn(name, kind, tuple(p.shape), generator))
+    return made
+
+
+def _check_range(name: str, p: Tensor) -> None:
+    """Raise unless all of `p` are probabilities; NaN is none."""
+    if p._kind.backend.rules_only or not math.prod(p._a.shape):
+        return
+    far = reduce_max(abs(cast(p.detach(), float32) - 0.5), None)
+    worst = float(far._kind.backend.copy_out(far._a)) + 0.5
+    if not worst <= 1:
+        raise ArgumentError(
+            name, "p", was=f"a tensor with values outside, up to {worst - 1:g} away",
+            needed="probabilities from 0 to 1",
+        )  # fmt: skip
+
+
+@torch_name()
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None
+) -> Tensor:
+    """1 with the probability in `input` (or with `p`, in its shape), else 0."""
+    if p is None:
+        return trials("bernoulli", input, generator)
+    mask = mask_of(
+        "bernoulli",
+        tuple(input.shape),
+        input._kind,
+        probability("bernoulli", p),
+        generator,
+    )
+    made: Tensor = cast(mask, input.dtype)
+    return made
+
+
+# ---- dropout
+
+
+def _dropping(name: str, input: Any, p: Any, train: bool) -> float:
+    """The probability in force: 0 outside training."""
+    p = probability(name, p)
+    if not isinstance(input, Tensor):
+        raise ArgumentTypeError(name, "input", was=repr(input), needed="a Tensor")
+    return p if train else 0.0
+
+
+def _offered(name: str) -> Callable[[Drop], Drop]:
+    """Offer `name(input, p, train)` and `name_`, which leave the input if p is 0."""
+
+    def offer(apply: Drop) -> Drop:
+        def call(
+            input: Tensor,
+            p: float = 0.5,
+            train: bool = True,
+            *,
+            training: bool | None = None,
+        ) -> Tensor:
+            p = _dropping(name, input, p, train if training is None else training)
+            return apply(input, p) if p else input
+
+        def in_place(
+            input: Tensor,
+            p: float = 0.5,
+            train: bool = True,
+            *,
+            training: bool | None = None,
+        ) -> Tensor:
+            p = _dropping(f"{name}_", input, p, train if training is None else training)
+            return inplace(f"{name}_", apply, input, p) if p else input
+
+        for function, called in ((call, name), (in_place, f"{name}_")):
+            function.__name__ = function.__qualname__ = called
+            function.__doc__ = apply.__doc__
+            NAMES[called] = function
+        return apply
+
+    return offer
+
+
+@_offered("dropout")
+def _dropout(input: Tensor, p: float) -> Tensor:
+    """Zero each element with probability `p`, and scale the others by `1 / (1 - p)`."""
+    kind = floats("dropout", input._kind)
+    seed, offset = draw("dropout", kind, None, math.prod(input._a.shape))
+    if kind.dtype.is_complex:
+        mask = ops.random_mask(tuple(input.shape), 1 - p, seed, offset, kind)
+        return input * (cast(mask, kind.dtype) * law.kept_scale(p))
+    y: Tensor = ops.random_dropout(input, p, seed, offset)
+    return y
+
+
+def _noise(name: str, input: Tensor, p: float, channels: bool) -> Tensor:
+    """1 where an element (or a channel of [n, c, …]) is kept, else 0."""
+    shape = tuple(input.shape)
+    if channels:
+        if len(shape) < 2:
+            raise ShapeError(
+                name,
+                "input",
+                was=f"of shape {shape}",
+                needed="2 dims or more, [n, c, …]",
+            )
+        shape = shape[:2] + (1,) * (len(shape) - 2)
+    mask = mask_of(name, shape, floats(name, input._kind), 1 - p, None)
+    made: Tensor = cast(mask, input.dtype)
+    return made
+
+
+@_offered("feature_dropout")
+def _feature_dropout(input: Tensor, p: float) -> Tensor:
+    """`dropout` of whole channels of [n, c, …] (Tompson et al. 2015)."""
+    return input * (_noise("feature_dropout", input, p, True) * law.kept_scale(p))
+
+
+# Minus the value that SELU goes to at minus infinity (Klambauer et al. 2017).
+_SATURATION = 1.7580993408473766
+
+
+def _alpha(name: str, input: Tensor, p: float, channels: bool) -> Tensor:
+    noise = _noise(name, input, p, channels)
+    if p == 1:
+        return input * noise
+    scale = 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
+    shift = (noise - 1) * (_SATURATION * scale) + _SATURATION * scale * p
+    return input * (noise * scale) + shift
+
+
+@_offered("alpha_dropout")
+def _alpha_dropout(input: Tensor, p: float) -> Tensor:
+    """Dropout that keeps mean and variance after SELU (Klambauer et al. 2017)."""
+    return _alpha("alpha_dropout", input, p, False)
+
+
+@_offered("feature_alpha_dropout")
+def _feature_alpha_dropout(input: Tensor, p: float) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+    return _alpha("feature_alpha_dropout", input, p, True)
+
+
+# ---- multinomial
+
+
+@torch_name()
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *,
+    generator: Generator | None = None,
+) -> Tensor:  # fmt: skip
+    """Indices drawn with probability proportional to the weights in each row.
+
+    With replacement by inverting the cumulative distribution, without by the order of
+    arrival of exponential clocks (Efraimidis & Spirakis 2006).
+    """
+    _check_multinomial(input, num_samples, replacement)
+    weights = input.detach()
+    rows = weights if input.ndim == 2 else unsqueeze(weights, 0)
+    if rows.dtype.itemsize == 2:
+        rows = cast(rows, float32)
+    picked = _inverted if replacement else _raced
+    y = picked(rows, num_samples, generator)
+    return y if input.ndim == 2 else reshape(y, (num_samples,))
+
+
+def _raced(rows: Tensor, count: int, generator: Any) -> Tensor:
+    kind, shape = rows._kind, tuple(rows.shape)
+    each = law.words_each(kind.dtype)
+    seed, offset = draw("multinomial", kind, generator, math.prod(shape) * each, each)
+    clocks = ops.exponential(shape, 1.0, seed, offset, kind)
+    _, index = topk(rows / clocks, count, 1)
+    found: Tensor = index
+    return found
+
+
+def _inverted(rows: Tensor, count: int, generator: Any) -> Tensor:
+    n, k = tuple(rows.shape)
+    sums = cumsum(rows, 1)
+    total = sums[:, k - 1 :]
+    at = uniform_of("multinomial", (n, count), rows._kind, generator) * total
+    # Rounding may reach the total, past the last weight that is not 0.
+    at = where(lt(at, total), at, total * (1 - 2.0**-23))
+    found: Tensor = searchsorted(sums, at, True)
+    return found
+
+
+def _check_multinomial(input: Tensor, count: Any, replacement: bool) -> None:
+    name = "multinomial"
+    if not input.dtype.is_floating_point:
+        raise DTypeError(
+            name, "input", was=input.dtype.name, needed="a floating point dtype"
+        )
+    if input.ndim not in (1, 2):
+        raise ShapeError(
+            name, "input", was=f"of shape {tuple(input.shape)}", needed="1 or 2 dims"
+        )
+    if isinstance(count, bool) or not isinstance(count, int) or count <= 0:
+        raise ArgumentError(name, "num_samples", was=repr(count), needed="1 or more")
+    if not replacement and count > input.shape[-1]:
+        raise ArgumentError(
+            name, "num_samples", was=count, remedy="pass replacement=True",
+            needed=f"at most {input.shape[-1]}, the number of categories",
+        )  # fmt: skip
+    _check_weights(input.detach())
+
+
+def _check_weights(weights: Tensor) -> None:
+    if weights._kind.backend.rules_only or not math.prod(weights._a.shape):
+        return
+    wide = cast(weights, float32)
+    bad = lt(wide, 0) | ~lt(wide, math.inf)
+    empty = eq(reduce_sum(wide, (wide.ndim - 1,)), 0)
+    for found, was in (
+        (bad, "negative, infinite or NaN weights"),
+        (empty, "weights all 0"),
+    ):
+        worst = reduce_max(found, None)
+        if worst._kind.backend.copy_out(worst._a):
+            raise ArgumentError(
+                "multinomial", "input", was=f"a tensor with {was}",
+                needed="finite weights of 0 or more, one of them positive in each row",
+            )  # fmt: skip

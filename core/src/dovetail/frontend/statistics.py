@@ -1,0 +1,199 @@
+"""torch's statistics: variance, norms, quantiles, covariance, counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail import dtypes
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import DType, float64
+from dovetail.errors import ArgumentError, DTypeError, NotSupported, ShapeError
+from dovetail.frontend.export import torch_name
+from dovetail.ops import reduce as r
+from dovetail.ops import statistics as s
+from dovetail.ops.create import zeros_of
+from dovetail.ops.elementwise import clamp
+from dovetail.ops.matmul import matmul
+from dovetail.ops.primitive import (
+    cast,
+    conj,
+    scatter_add_,
+    sqrt,
+)  # fmt: skip
+from dovetail.ops.view import (
+    basic_index,
+    reshape,
+    transpose,
+)
+
+
+def _freedom(dim: Any, unbiased: bool | None, correction: Any) -> tuple[Any, Any]:
+    """torch's old and new ways to say what is subtracted from n."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    return dim, correction
+
+
+def _offer(name: str, function: Any) -> None:
+    def call(
+        input: Tensor, dim: Any = None, unbiased: bool | None = None,
+        keepdim: bool = False, *, correction: Any = None,
+    ) -> Tensor:  # fmt: skip
+        dim, correction = _freedom(dim, unbiased, correction)
+        return function(input, dim, correction, keepdim)  # type: ignore[no-any-return]
+
+    def with_mean(
+        input: Tensor, dim: Any = None, unbiased: bool | None = None,
+        keepdim: bool = False, *, correction: Any = None,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        dim, correction = _freedom(dim, unbiased, correction)
+        return function(input, dim, correction, keepdim), r.mean(input, dim, keepdim)
+
+    call.__doc__ = f"{function.__doc__}"
+    with_mean.__doc__ = f"`{name}`, and the mean over the same dims."
+    torch_name(name)(call)
+    torch_name(f"{name}_mean", method=False)(with_mean)
+
+
+_offer("var", s.var)
+_offer("std", s.std)
+
+
+# ---- norms
+
+
+@torch_name("norm")
+def norm(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:  # fmt: skip
+    """The p-norm of the elements over `dim`; `"fro"` is that of 2."""
+    if p == "nuc":
+        raise NotSupported("norm", "p", was="'nuc'", needed="a number or 'fro'")
+    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
+
+
+def vector_norm(
+    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
+    dtype: DType | None = None,
+) -> Tensor:  # fmt: skip
+    """sum(|x|^ord)^(1/ord) over `dim`; inf and -inf are the extremes, 0 counts."""
+    x = x if dtype is None else cast(x, dtype)
+    return s.vector_norm(x, float(ord), dim, keepdim)
+
+
+@torch_name("dist")
+def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
+    """The p-norm of the difference."""
+    return vector_norm(input - other, p)
+
+
+# ---- covariance
+
+
+@torch_name("cov")
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The covariance of variables (rows) over observations (columns)."""
+    if input.ndim > 2:
+        raise ShapeError(
+            "cov", "input", was=f"{input.ndim}-d", needed="two dims or fewer"
+        )
+    if not input.dtype.is_inexact:
+        input = cast(input, dtypes.get_default_dtype())
+    x = input if input.ndim == 2 else reshape(input, (1, -1))
+    weights = _weights(x, fweights, aweights)
+    if weights is None:
+        total: Any = x._a.shape[1]
+        away = x - r.mean(x, 1, True)
+        left = away
+        freedom: Any = max(0, total - correction)
+    else:
+        total = r.sum(weights)
+        away = x - r.sum(x * weights, 1, True) / total
+        left = away * weights
+        spare = (
+            total
+            if aweights is None
+            else r.sum(weights * cast(aweights, x.dtype.real)) / total
+        )
+        freedom = total - correction * (1 if aweights is None else spare)
+        freedom = clamp(freedom, 0, None)
+    y: Tensor = matmul(left, transpose(conj(away), 0, 1)) / freedom
+    return reshape(y, ()) if tuple(y._a.shape) == (1, 1) else y
+
+
+def _weights(x: Tensor, counts: Tensor | None, scales: Tensor | None) -> Tensor | None:
+    for name, w in (("fweights", counts), ("aweights", scales)):
+        if w is not None and tuple(w._a.shape) != (x._a.shape[1],):
+            raise ShapeError(
+                "cov", name, was=f"of shape {tuple(w.shape)}",
+                needed=f"({x._a.shape[1]},), one for each observation",
+            )  # fmt: skip
+    if counts is not None and counts.dtype.is_inexact:
+        raise DTypeError(
+            "cov", "fweights", was=counts.dtype.name, needed="an integer dtype"
+        )
+    given = [cast(w, x.dtype.real) for w in (counts, scales) if w is not None]
+    if not given:
+        return None
+    weights: Tensor = given[0] if len(given) == 1 else given[0] * given[1]
+    return weights
+
+
+@torch_name("corrcoef")
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation of variables (rows), limited to -1 and 1."""
+    c = cov(input)
+    if not c.ndim:
+        return c / c
+    n = c._a.shape[0]
+    spread = sqrt(
+        reshape(basic_index(reshape(c, (-1,)), (slice(0, n * n, n + 1),)), (n, 1))
+    )
+    y = c / spread / conj(transpose(spread, 0, 1))
+    return y if y.dtype.is_complex else clamp(y, -1, 1)
+
+
+# ---- counts of values
+
+
+@torch_name("bincount")
+def bincount(
+    input: Tensor, weights: Tensor | None = None, minlength: int = 0
+) -> Tensor:
+    """How often each of 0, 1, … occurs, or the sum of its weights."""
+    if weights is None:
+        return s.bincount(input, minlength)
+    if tuple(weights._a.shape) != tuple(input._a.shape):
+        raise ShapeError(
+            "bincount", "weights", was=f"of shape {tuple(weights.shape)}",
+            needed=f"{tuple(input.shape)}, that of input",
+        )  # fmt: skip
+    index, n = s.bins_of(input, minlength)
+    if weights.dtype is not dtypes.float32:
+        weights = cast(weights, float64)
+    found = zeros_of(weights, (n,))
+    if input._a.shape[0]:
+        scatter_add_(found, index, weights.detach(), 0)
+    return found
+
+
+@torch_name("histc")
+def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
+    """How many elements lie in each of `bins` equal parts of min to max."""
+    if bins <= 0 or min > max:
+        raise ArgumentError(
+            "histc",
+            "bins",
+            was=f"{bins} from {min} to {max}",
+            needed="at least one, in order",
+        )
+    return s.histc(input, bins, min, max)
+
+
+__all__ = ["vector_norm"]

@@ -1,0 +1,376 @@
+"""torch's names for views: the same memory under another geometry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dovetail.core import modes
+from dovetail.core.inplace import check_writable, touched
+from dovetail.core.signature import broadcast
+from dovetail.core.tape import View, storage_of
+from dovetail.core.tensor import Size, Tensor
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DimError,
+    ShapeError,
+)  # fmt: skip
+from dovetail.frontend.export import torch_name
+from dovetail.ops import view as v
+from dovetail.ops.diagonal import diagonal as diagonal_view
+from dovetail.ops.primitive import conj
+from dovetail.ops.strided import as_strided as strided_view
+from dovetail.ops.strided import unfold as unfold_view
+
+
+def one_axis(name: str, value: int, ndim: int) -> int:
+    """A dim counted from the front; a 0-d tensor counts as one of one dim."""
+    limit = max(ndim, 1)
+    if not -limit <= value < limit:
+        raise DimError(
+            name, "dim", was=value,
+            needed=f"between {-limit} and {limit - 1}: Dimension out of range",
+        )  # fmt: skip
+    return value % limit
+
+
+def refuse_0d(name: str, x: Tensor) -> None:
+    if not x.ndim:
+        raise DimError(name, "input", was="0-d", needed="at least one dim")
+
+
+def open_sizes(
+    size: tuple[Any, ...], named: dict[str, Any] | None = None, name: str = "size"
+) -> tuple[int, ...]:
+    """Sizes given as separate ints or as one sequence, which may have a name."""
+    if named:
+        if size or set(named) != {name}:
+            raise ArgumentTypeError(
+                "call", sorted(named)[0], was="unknown or given twice", needed=name
+            )
+        size = (named[name],)
+    if len(size) == 1 and isinstance(size[0], tuple | list):
+        return tuple(size[0])
+    return size
+
+
+@torch_name(out=False)
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dims swapped."""
+    y: Tensor = v.transpose(input, dim0, dim1)
+    return y
+
+
+@torch_name("swapaxes", out=False)
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Two dims swapped."""
+    return transpose(input, axis0, axis1)
+
+
+@torch_name("swapdims", out=False)
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dims swapped."""
+    return transpose(input, dim0, dim1)
+
+
+@torch_name(out=False)
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; fewer dims stay as they are."""
+    if input.ndim > 2:
+        raise ShapeError(
+            "t", "input", was=f"of {input.ndim} dims", needed="at most two",
+            remedy="use mT or permute",
+        )  # fmt: skip
+    return transpose(input, 0, 1) if input.ndim == 2 else as_view_of(input)
+
+
+def as_view_of(x: Tensor) -> Tensor:
+    """A view with the geometry of `x`."""
+    y: Tensor = v.view(x, tuple(x._a.shape)) if v.is_contiguous(x) else x[...]
+    return y
+
+
+@torch_name(method=False, out=False)
+def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """The dims in another order."""
+    if len(dims) != input.ndim:
+        raise DimError(
+            "permute", "dims", was=tuple(dims), needed=f"{input.ndim} of them"
+        )
+    y: Tensor = v.permute(input, tuple(dims))
+    return y
+
+
+def _permute(self: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """The dims in another order."""
+    return permute(self, open_sizes(dims, named, "dims"))
+
+
+@torch_name("movedim", "moveaxis", out=False)
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Dims moved to other places; the rest keep their order."""
+    ndim = input.ndim
+    pairs = [
+        [one_axis("movedim", d, ndim) for d in ((x,) if isinstance(x, int) else x)]
+        for x in (source, destination)
+    ]
+    if len(pairs[0]) != len(pairs[1]) or any(len(set(p)) != len(p) for p in pairs):
+        raise DimError(
+            "movedim", "source and destination", was=f"{source} and {destination}",
+            needed="as many of one as of the other, none twice",
+        )  # fmt: skip
+    order = [d for d in range(ndim) if d not in pairs[0]]
+    for to, d in sorted(zip(pairs[1], pairs[0], strict=True)):
+        order.insert(to, d)
+    return permute(input, order[:ndim])
+
+
+@torch_name(out=False)
+def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """Without dims of size 1: all of them, or those named."""
+    dims = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    chosen = tuple(one_axis("squeeze", d, input.ndim) for d in dims)
+    if len(set(chosen)) != len(chosen):
+        raise DimError("squeeze", "dim", was=dim, needed="each dim once")
+    y: Tensor = v.squeeze(input, chosen)
+    return y
+
+
+@torch_name(out=False)
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """A dim of size 1 inserted at `dim`."""
+    y: Tensor = v.unsqueeze(input, dim)
+    return y
+
+
+@torch_name(method=False, out=False)
+def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
+    """The same elements under another shape: a view where possible, else a copy."""
+    return v.reshape(input, tuple(shape))
+
+
+@torch_name(out=False)
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dims from `start_dim` to `end_dim` made one; itself if it is one dim."""
+    ndim = input.ndim
+    first = one_axis("flatten", start_dim, ndim)
+    last = one_axis("flatten", end_dim, ndim)
+    if first > last:
+        raise DimError(
+            "flatten", "start_dim", was=start_dim, needed=f"at most end_dim, {end_dim}"
+        )
+    if not ndim:
+        return v.reshape(input, (1,))
+    if first == last:
+        return input
+    size = tuple(input._a.shape)
+    middle = math.prod(size[first : last + 1])
+    return v.reshape(input, (*size[:first], middle, *size[last + 1 :]))
+
+
+@torch_name(out=False)
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """One dim made several of the sizes given, one of which may be -1."""
+    refuse_0d("unflatten", input)
+    dim = one_axis("unflatten", dim, input.ndim)
+    size = tuple(input._a.shape)
+    if not sizes:
+        raise ArgumentError(
+            "unflatten", "sizes", was="empty", needed="at least one size"
+        )
+    inner = v.resolve_shape("unflatten", (size[dim],), tuple(sizes))
+    return v.reshape(input, (*size[:dim], *inner, *size[dim + 1 :]))
+
+
+@torch_name(out=False)
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dim, contiguous."""
+    return v.reshape(v.contiguous(input), (-1,))
+
+
+@torch_name(out=False)
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A diagonal of the matrices in two dims, as the last dim."""
+    y: Tensor = diagonal_view(input, offset, dim1, dim2)
+    return y
+
+
+def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of `size` every `step` along a dim, their elements in a new last dim."""
+    y: Tensor = unfold_view(self, dimension, size, step)
+    return y
+
+
+@torch_name(out=False)
+def as_strided(
+    input: Tensor, size: Sequence[int], stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Elements of the memory by element strides; the offset counts from its start."""
+    backend = input._kind.backend
+    layout, own = backend.geometry(input._a, storage_of(input).root)
+    size, stride = tuple(size), tuple(stride)
+    start = own if storage_offset is None else int(storage_offset)
+    if start < 0:
+        raise ArgumentError(
+            "as_strided", "storage_offset", was=start, needed="at least 0"
+        )
+    y: Tensor = strided_view(input, size, stride, start - own, tuple(layout))
+    return y
+
+
+@torch_name(out=False)
+def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
+    """Dims of size 1 repeated to `shape`, without a copy."""
+    y: Tensor = v.expand(input, tuple(shape))
+    return y
+
+
+@torch_name(method=False, out=False)
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The common shape of operands of these shapes."""
+    given = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    if not given:
+        return Size(())
+    names = [f"shapes[{i}]" for i in range(len(given))]
+    return Size(broadcast("broadcast_shapes", given, names))
+
+
+@torch_name(method=False, out=False)
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors expanded to their common shape."""
+    given = open_tensors(tensors)
+    shape = broadcast_shapes(*(tuple(x._a.shape) for x in given))
+    return tuple(v.expand(x, tuple(shape)) for x in given)
+
+
+def open_tensors(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Tensors given one by one or as one sequence."""
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        return tuple(tensors[0])
+    return tensors
+
+
+def _at_least(name: str, grow: Callable[[Tensor], Tensor]) -> None:
+    def atleast(*tensors: Any) -> Any:
+        given = tuple(grow(x) for x in open_tensors(tensors))
+        alone = len(tensors) == 1 and isinstance(tensors[0], Tensor)
+        return given[0] if alone else given
+
+    atleast.__name__ = name
+    atleast.__doc__ = f"Views with dims of size 1 added up to {name[-2]}."
+    torch_name(name, method=False, out=False)(atleast)
+
+
+def grown_1d(x: Tensor) -> Tensor:
+    return v.reshape(x, (1,)) if not x.ndim else x
+
+
+def grown_2d(x: Tensor) -> Tensor:
+    y: Tensor = v.unsqueeze(grown_1d(x), 0) if x.ndim < 2 else x
+    return y
+
+
+def grown_3d(x: Tensor) -> Tensor:
+    y: Tensor = v.unsqueeze(grown_2d(x), -1) if x.ndim < 3 else x
+    return y
+
+
+_at_least("atleast_1d", grown_1d)
+_at_least("atleast_2d", grown_2d)
+_at_least("atleast_3d", grown_3d)
+
+
+def _matrix_transposed(self: Tensor) -> Tensor:
+    """The last two dims swapped."""
+    if self.ndim < 2:
+        raise ShapeError(
+            "mT", "tensor", was=f"{self.ndim}-d", needed="two dims or more"
+        )
+    return transpose(self, -2, -1)
+
+
+@torch_name(out=False)
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dims swapped and the elements conjugated."""
+    if not input.ndim:
+        return input
+    return conj(_matrix_transposed(input))
+
+
+def _conjugate_transposed(self: Tensor) -> Tensor:
+    """A matrix transposed and conjugated."""
+    if self.ndim not in (0, 2):
+        raise ShapeError("H", "tensor", was=f"{self.ndim}-d", needed="a matrix")
+    return adjoint(self)
+
+
+def _reversed_dims(self: Tensor) -> Tensor:
+    """The dims in the opposite order."""
+    return permute(self, range(self.ndim)[::-1])
+
+
+def _expand(self: Tensor, *size: Any, **named: Any) -> Tensor:
+    """Dims of size 1 repeated, without a copy; -1 keeps a size."""
+    y: Tensor = v.expand(self, open_sizes(size, named))
+    return y
+
+
+def _expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor expanded to the shape of another."""
+    return _expand(self, tuple(other._a.shape))
+
+
+def _reshape(self: Tensor, *shape: Any, **named: Any) -> Tensor:
+    """The same elements under another shape: a view where possible, else a copy."""
+    return v.reshape(self, open_sizes(shape, named, "shape"))
+
+
+def _reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the shape of another."""
+    return v.reshape(self, tuple(other._a.shape))
+
+
+def _view_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view in the shape of another tensor."""
+    y: Tensor = v.view(self, tuple(other._a.shape))
+    return y
+
+
+def _offer_geometry(name: str, function: Callable[..., Tensor]) -> None:
+    """`x.name_(…)`: gives the tensor itself another geometry over its memory."""
+
+    def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_writable(f"{name}_", self)
+        y = function(self, *args, **kwargs)
+        if type(self._node) is View:
+            self._node = y._node
+        elif self.requires_grad and modes.grad_enabled():
+            self._node = y._node.edge()
+        self._a = y._a
+        touched(self)
+        if type(self._node) is not View:
+            storage = storage_of(self)
+            storage.reshaped = storage.version
+        return self
+
+    in_place.__name__ = in_place.__qualname__ = f"{name}_"
+    in_place.__doc__ = f"`{name}` of this tensor itself; returns it."
+    setattr(Tensor, f"{name}_", in_place)
+
+
+for _name, _function in {
+    "permute": _permute, "expand": _expand, "expand_as": _expand_as,
+    "reshape": _reshape, "reshape_as": _reshape_as, "view_as": _view_as,
+    "unfold": _unfold,
+}.items():  # fmt: skip
+    setattr(Tensor, _name, _function)
+for _name, _function in {
+    "T": _reversed_dims, "mT": _matrix_transposed, "H": _conjugate_transposed,
+    "mH": adjoint,
+}.items():  # fmt: skip
+    setattr(Tensor, _name, property(_function))
+for _geometry in (squeeze, unsqueeze, t, transpose, swapaxes, swapdims, as_strided):
+    _offer_geometry(_geometry.__name__, _geometry)

@@ -1,0 +1,34 @@
+"""Products with weights, attention, and distances."""
+
+# What the frontend offers is known by name at run time; these give it types.
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dovetail import frontend as ft
+from dovetail.core.tensor import Tensor
+from dovetail.frontend.nn import _norm as vector_norm
+
+cosine_similarity: Callable[..., Tensor] = ft.cosine_similarity
+linear: Callable[..., Tensor] = ft.linear
+pairwise_distance: Callable[..., Tensor] = ft.pairwise_distance
+pad: Callable[..., Tensor] = ft.pad
+scaled_dot_product_attention: Callable[..., Tensor] = ft.scaled_dot_product_attention
+
+
+def bilinear(
+    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """`input1 @ weight[k] @ input2` for each of the k outputs, plus `bias`."""
+    result = ft.einsum("...i,kij,...j->...k", input1, weight, input2)
+    y: Tensor = result if bias is None else result + bias
+    return y
+
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12
+) -> Tensor:
+    """`input` divided by its `p` norm along `dim`, at least by `eps`."""
+    y: Tensor = input / vector_norm(input, p, dim, True).clamp_min(eps)
+    return y

@@ -1,0 +1,191 @@
+"""Filling tensors with starting values, in place and unrecorded.
+
+Each function returns the tensor it filled. `generator` is where the random numbers
+come from; None is the default generator of the tensor's device.
+"""
+
+# What the frontend offers is known by name at run time; these give it types.
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail.core.modes import no_grad
+from dovetail.core.tensor import Tensor
+from dovetail.errors import ArgumentError
+
+_LINEAR = frozenset(
+    ["linear", "sigmoid", "conv1d", "conv2d", "conv3d"]
+    + [f"conv_transpose{n}d" for n in (1, 2, 3)]
+)
+_GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor that keeps a signal's variance through `nonlinearity`.
+
+    Args:
+        nonlinearity: the name of a function in `nn.functional`.
+        param: the slope of "leaky_relu", 0.01 if None.
+    """
+    if nonlinearity in _LINEAR:
+        return 1.0
+    if nonlinearity in _GAINS:
+        return _GAINS[nonlinearity]
+    if nonlinearity != "leaky_relu":
+        raise ArgumentError(
+            "calculate_gain", "nonlinearity", was=repr(nonlinearity),
+            needed=f"leaky_relu or one of {', '.join(sorted({*_GAINS, *_LINEAR}))}",
+        )  # fmt: skip
+    slope = 0.01 if param is None else param
+    if isinstance(slope, bool) or not isinstance(slope, int | float):
+        raise ArgumentError("calculate_gain", "param", was=slope, needed="a number")
+    return math.sqrt(2.0 / (1 + slope**2))
+
+
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None
+) -> Tensor:
+    """Fill with values uniform from `a` to `b`."""
+    with no_grad():
+        y: Tensor = tensor.uniform_(a, b, generator=generator)
+        return y
+
+
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None
+) -> Tensor:
+    """Fill with normal values."""
+    with no_grad():
+        y: Tensor = tensor.normal_(mean, std, generator=generator)
+        return y
+
+
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Any = None,
+) -> Tensor:
+    """Fill with normal values, those outside `a` … `b` redrawn.
+
+    By the inverse of the distribution function: a uniform draw between the two
+    ends' probabilities.
+    """
+
+    def probability(x: float) -> float:
+        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
+
+    low, high = probability(a), probability(b)
+    with no_grad():
+        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
+        y: Tensor = tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean).clamp_(a, b)
+        return y
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with `val`."""
+    with no_grad():
+        y: Tensor = tensor.fill_(val)
+        return y
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with zeros."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with ones on the diagonal and zeros elsewhere."""
+    if tensor.ndim != 2:
+        raise ArgumentError(
+            "init.eye_", "tensor", was=f"{tensor.ndim}-dimensional",
+            needed="2 dimensions",
+        )  # fmt: skip
+    with no_grad():
+        tensor.zero_().diagonal().fill_(1)
+    return tensor
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill uniformly, keeping variance forwards and backwards (Glorot & Bengio 2010).
+
+    The bound is `gain * sqrt(6 / (fan_in + fan_out))`.
+    """
+    bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill normally, keeping variance forwards and backwards (Glorot & Bengio 2010)."""
+    std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return normal_(tensor, 0.0, std, generator)
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:
+    """Fill uniformly, keeping variance through rectifiers (He et al. 2015).
+
+    Args:
+        a: the slope of "leaky_relu".
+        mode: "fan_in" keeps it in the forward pass, "fan_out" in the backward.
+        nonlinearity: what follows; "relu" or "leaky_relu".
+    """
+    if tensor.numel() == 0:
+        return tensor
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:
+    """Fill normally, keeping variance through rectifiers (He et al. 2015)."""
+    if tensor.numel() == 0:
+        return tensor
+    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    fan = _calculate_correct_fan(tensor, mode)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    """The inputs ("fan_in") or outputs ("fan_out") that one element takes part in."""
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ArgumentError(
+            "init", "mode", was=repr(mode), needed="'fan_in' or 'fan_out'"
+        )
+    return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs each output has, and how many outputs each input."""
+    if tensor.ndim < 2:
+        raise ArgumentError(
+            "init", "tensor", was=f"{tensor.ndim}-dimensional, {tuple(tensor.shape)}",
+            needed="2 dimensions or more, to have a fan in and a fan out",
+        )  # fmt: skip
+    outputs, inputs, *window = tensor.shape
+    field = math.prod(window)
+    return inputs * field, outputs * field

@@ -1,0 +1,196 @@
+"""Losses as modules; the functions of the same name have the mathematics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.core.tensor import Tensor
+from dovetail.errors import ArgumentTypeError
+
+from . import functional as F
+from .functional._loss import reduction_of
+from .module import Module
+
+
+class _Loss(Module):
+    """A loss with a reduction: "mean", "sum" or "none"."""
+
+    def __init__(
+        self, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        self.reduction = reduction_of(name, size_average, reduce, reduction)
+
+
+class _WeightedLoss(_Loss):
+    """A loss with fixed weights, kept as a buffer."""
+
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Any = None,
+        reduce: Any = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+class L1Loss(_Loss):
+    """The absolute difference of input and target."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class MSELoss(_Loss):
+    """The squared difference of input and target."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """Half the squared difference over `beta` up to there, then linear.
+
+    Girshick 2015, arXiv:1504.08083, equation 3.
+    """
+
+    def __init__(
+        self,
+        size_average: Any = None,
+        reduce: Any = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """Half the squared difference up to `delta`, then linear (Huber 1964)."""
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        if not isinstance(delta, int | float):
+            raise ArgumentTypeError(
+                "HuberLoss", "delta", was=type(delta).__name__, needed="a float"
+            )
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class NLLLoss(_WeightedLoss):
+    """Minus the log probability of the target class.
+
+    Args:
+        weight: [classes] factors.
+        ignore_index: the class number that does not count.
+
+    Shape:
+        [n, classes, ...] log probabilities and [n, ...] class numbers -> []
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Any = None,
+        ignore_index: int = -100,
+        reduce: Any = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.nll_loss(
+            input, target, self.weight,
+            ignore_index=self.ignore_index, reduction=self.reduction,
+        )  # fmt: skip
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """Minus the log probability that logits give to the target.
+
+    Args:
+        weight: [classes] factors.
+        ignore_index: the class number that does not count.
+        label_smoothing: how much of the target is spread over all classes.
+
+    Shape:
+        [n, classes, ...] logits and [n, ...] class numbers -> []; or the target as
+        probabilities in the shape of the logits
+
+    Examples:
+        >>> import dovetail
+        >>> loss = dovetail.nn.CrossEntropyLoss()
+        >>> loss(dovetail.zeros(1, 4), dovetail.tensor([2]))
+        tensor(1.3863)
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Any = None,
+        ignore_index: int = -100,
+        reduce: Any = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(
+            input, target, self.weight,
+            ignore_index=self.ignore_index, reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )  # fmt: skip
+
+
+class BCELoss(_WeightedLoss):
+    """Minus the log probability of 0 / 1 targets, given probabilities of one."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(
+            input, target, self.weight, reduction=self.reduction
+        )
+
+
+class BCEWithLogitsLoss(_Loss):
+    """`BCELoss` of sigmoids of logits, exact where that would round.
+
+    Args:
+        weight: factors for each element.
+        pos_weight: factors for the part of each element where the target is one.
+    """
+
+    weight: Tensor | None
+    pos_weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Any = None,
+        reduce: Any = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight,
+            reduction=self.reduction, pos_weight=self.pos_weight,
+        )  # fmt: skip

@@ -1,0 +1,97 @@
+"""`Module`: the base of everything that holds parameters and computes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from dovetail.errors import NotSupported
+
+from .hooks import used
+from .module_convert import ModuleConvert
+from .module_hooks import ModuleHooks
+from .module_state import ModuleState
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class _Callable(Protocol[P, R_co]):
+    """What `__call__` needs of a module: so calls have the types of `forward`."""
+
+    def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def _has_hooks(self) -> bool: ...
+
+    def _call_with_hooks(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any: ...
+
+
+class Module(ModuleHooks, ModuleConvert, ModuleState):
+    """Base class of all neural network modules.
+
+    A subclass calls `super().__init__()`, assigns parameters, buffers and child
+    modules as attributes, and defines `forward`. The module is then called.
+
+    Attributes:
+        training: whether the module is in training mode.
+
+    Examples:
+        class Net(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.hidden = nn.Linear(64, 32)
+                self.output = nn.Linear(32, 10)
+
+            def forward(self, x: Tensor) -> Tensor:
+                return self.output(F.relu(self.hidden(x)))
+    """
+
+    dump_patches: bool = False
+    forward: Callable[..., Any]
+
+    def __call__(self: _Callable[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
+        if used and self._has_hooks():
+            output: R_co = self._call_with_hooks(args, kwargs)
+            return output
+        return self.forward(*args, **kwargs)
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What `repr` shows of this module besides its children."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        extra_lines = extra.split("\n") if extra else []
+        children = [
+            f"({name}): {_indent(repr(module))}"
+            for name, module in self._modules.items()
+        ]
+        return _bracketed(self._get_name(), extra_lines, children)
+
+
+def _forward(self: Module, *args: Any, **kwargs: Any) -> Any:
+    name = type(self).__name__
+    raise NotSupported(
+        name, "forward", was="not defined", needed="a method",
+        remedy=f"define `forward` in {name}",
+    )  # fmt: skip
+
+
+Module.forward = _forward
+
+
+def _indent(text: str) -> str:
+    """`text` with all lines but the first moved two columns to the right."""
+    return text.replace("\n", "\n  ")
+
+
+def _bracketed(name: str, extra: list[str], children: list[str]) -> str:
+    """`Name(extra)` on one line where nothing needs more, else a line a part."""
+    if not children and len(extra) <= 1:
+        return f"{name}({''.join(extra)})"
+    return "\n  ".join([f"{name}(", *extra, *children]) + "\n)"

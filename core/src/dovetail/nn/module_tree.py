@@ -1,0 +1,185 @@
+"""Walking a module: its children, parameters and buffers, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from dovetail.core.tensor import Parameter, Tensor
+from dovetail.errors import ArgumentError
+
+from .errors import NoSuchName
+from .module_base import ModuleBase
+from .parameter import clear_grad
+
+if TYPE_CHECKING:
+    from .module import Module
+
+
+class ModuleTree(ModuleBase):
+    """The part of `Module` that walks the tree below it."""
+
+    def children(self) -> Iterator[Module]:
+        """The modules right below, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules right below with their names, each once."""
+        seen: set[Module] = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self) -> Iterator[Module]:
+        """This module and every one below it, each once."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_modules(
+        self,
+        memo: set[Module] | None = None,
+        prefix: str = "",
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and every one below it with dotted names, parents first.
+
+        Args:
+            memo: modules not to yield (again); filled as the walk goes.
+            prefix: what names start with.
+            remove_duplicate: whether a module in two places is yielded once.
+        """
+        memo = set() if memo is None else memo
+        this = cast("Module", self)
+        if this in memo:
+            return
+        if remove_duplicate:
+            memo.add(this)
+        yield prefix, this
+        for name, module in self._modules.items():
+            if module is not None:
+                path = f"{prefix}.{name}" if prefix else name
+                yield from module.named_modules(memo, path, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Every parameter once: what an optimizer is given."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Every parameter with its dotted name, in order of definition."""
+        return self._named_members(
+            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
+        )
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Every buffer once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Every buffer with its dotted name, persistent or not."""
+        return self._named_members(
+            lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
+        )
+
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Module], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        seen: set[Any] = set()
+        this = [(prefix, cast("Module", self))]
+        walk = self.named_modules(None, prefix, remove_duplicate) if recurse else this
+        for path, module in walk:
+            for name, member in get_members_fn(module):
+                if member is None or member in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(member)
+                yield (f"{path}.{name}" if path else name), member
+
+    def get_submodule(self, target: str) -> Module:
+        """The module that a dotted path names; `""` is this one.
+
+        Raises: NoSuchName if a part of the path names no module.
+        """
+        module = cast("Module", self)
+        for name in target.split(".") if target else ():
+            found = getattr(module, name, None)
+            if not isinstance(found, ModuleBase):
+                raise NoSuchName(
+                    "get_submodule", "target",
+                    was=f"{target!r}, where {type(module).__name__} has no module "
+                    f"{name!r}",
+                    needed=f"one of {', '.join(module._modules) or 'none'}",
+                )  # fmt: skip
+            module = cast("Module", found)
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter that a dotted path names."""
+        found = self._get_member("get_parameter", target, "_parameters")
+        return cast("Parameter", found)
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer that a dotted path names."""
+        return cast("Tensor", self._get_member("get_buffer", target, "_buffers"))
+
+    def _get_member(self, op: str, target: str, table: str) -> object:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        held: dict[str, Any] = getattr(module, table)
+        if name not in held:
+            raise NoSuchName(
+                op, "target",
+                was=f"{target!r}, where {type(module).__name__} has no {name!r}",
+                needed=f"one of {', '.join(held) or 'none'}",
+            )  # fmt: skip
+        return held[name]
+
+    def apply(self, fn: Callable[[Module], object]) -> Self:
+        """Call `fn` with every module below and then with this one.
+
+        Examples:
+            def rectify(m: nn.Module) -> None:
+                if isinstance(m, nn.Linear):
+                    nn.init.zeros_(m.bias)
+
+            net.apply(rectify)
+        """
+        for module in self.children():
+            module.apply(fn)
+        fn(cast("Module", self))
+        return self
+
+    def train(self, mode: bool = True) -> Self:
+        """Set `training`, here and below: what dropout and batch norms ask."""
+        if not isinstance(mode, bool):
+            raise ArgumentError("Module.train", "mode", was=repr(mode), needed="a bool")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """The same as `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set whether gradients of the parameters are recorded."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of the parameters, or fill them with zeros."""
+        for param in self.parameters():
+            clear_grad(param, set_to_none)

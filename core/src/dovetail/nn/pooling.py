@@ -1,0 +1,236 @@
+"""Pooling layers of one, two and three axes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from dovetail.core.tensor import Tensor
+from dovetail.frontend.conv import Size, each_axis
+
+from . import functional as F
+from .module import Module
+
+
+class _MaxPoolNd(Module):
+    """The largest element of each window.
+
+    Args:
+        kernel_size: lengths of the window.
+        stride: steps of the window; None takes the lengths.
+        padding: minus infinity added on both sides.
+        dilation: distance between the elements under the window.
+        return_indices: whether the elements' positions are returned too.
+        ceil_mode: whether a last window may go over the edge.
+
+    Shape:
+        [n, c, *spatial] or [c, *spatial]
+    """
+
+    spatial_dims: ClassVar[int]
+
+    def __init__(
+        self,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
+        dilation: Size = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        pool = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[self.spatial_dims - 1]
+        return pool(
+            input, self.kernel_size, self.stride, self.padding, self.dilation,
+            ceil_mode=self.ceil_mode, return_indices=self.return_indices,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPoolNd):
+    """The largest element of each window of [n, c, l]; `_MaxPoolNd` has the rest."""
+
+    spatial_dims = 1
+
+
+class MaxPool2d(_MaxPoolNd):
+    """The largest element of each window of [n, c, h, w]; see `_MaxPoolNd`.
+
+    Examples:
+        >>> import dovetail
+        >>> pool = dovetail.nn.MaxPool2d(3, stride=2)
+        >>> pool(dovetail.randn(20, 16, 50, 32)).shape
+        dovetail.Size([20, 16, 24, 15])
+    """
+
+    spatial_dims = 2
+
+
+class MaxPool3d(_MaxPoolNd):
+    """The largest element of each window of [n, c, d, h, w]; see `_MaxPoolNd`."""
+
+    spatial_dims = 3
+
+
+class _AvgPoolNd(Module):
+    """The mean of each window.
+
+    Args:
+        kernel_size: lengths of the window.
+        stride: steps of the window; None takes the lengths.
+        padding: zeros added on both sides.
+        ceil_mode: whether a last window may go over the edge.
+        count_include_pad: whether padded zeros count in the mean.
+        divisor_override: what the sum is divided by instead of the count.
+
+    Shape:
+        [n, c, *spatial] or [c, *spatial]
+    """
+
+    def __init__(
+        self,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}"
+        )
+
+
+class AvgPool1d(_AvgPoolNd):
+    """The mean of each window of [n, c, l]; `_AvgPoolNd` has the arguments."""
+
+    def __init__(
+        self,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        lengths = each_axis("AvgPool1d", "kernel_size", kernel_size, 1)
+        super().__init__(
+            lengths,
+            lengths if stride is None else each_axis("AvgPool1d", "stride", stride, 1),
+            each_axis("AvgPool1d", "padding", padding, 1),
+            ceil_mode,
+            count_include_pad,
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(
+            input, self.kernel_size, self.stride, self.padding,
+            self.ceil_mode, self.count_include_pad,
+        )  # fmt: skip
+
+
+class AvgPool2d(_AvgPoolNd):
+    """The mean of each window of [n, c, h, w]; `_AvgPoolNd` has the arguments."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool2d(
+            input, self.kernel_size, self.stride, self.padding,
+            self.ceil_mode, self.count_include_pad, self.divisor_override,
+        )  # fmt: skip
+
+
+class AvgPool3d(_AvgPoolNd):
+    """The mean of each window of [n, c, d, h, w]; `_AvgPoolNd` has the arguments."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool3d(
+            input, self.kernel_size, self.stride, self.padding,
+            self.ceil_mode, self.count_include_pad, self.divisor_override,
+        )  # fmt: skip
+
+
+class _AdaptivePoolNd(Module):
+    """Pooling whose windows are chosen to give `output_size`.
+
+    Args:
+        output_size: lengths of the result; None keeps an axis as it is.
+    """
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptivePoolNd):
+    """Means, [n, c, l] to [n, c, output_size]."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_AdaptivePoolNd):
+    """Means, [n, c, h, w] to [n, c, *output_size]."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(_AdaptivePoolNd):
+    """Means, [n, c, d, h, w] to [n, c, *output_size]."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool3d(input, self.output_size)
+
+
+class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
+    """Adaptive pooling by the largest element."""
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """Largest elements, [n, c, l] to [n, c, output_size]."""
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """Largest elements, [n, c, h, w] to [n, c, *output_size]."""
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """Largest elements, [n, c, d, h, w] to [n, c, *output_size]."""
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)

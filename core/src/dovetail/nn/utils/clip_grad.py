@@ -1,0 +1,97 @@
+"""Clipping gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from dovetail import frontend as ft
+from dovetail.core.modes import no_grad
+from dovetail.core.tensor import Tensor
+from dovetail.errors import ArgumentError
+from dovetail.frontend.nn import _norm as vector_norm
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _gradients(parameters: Tensors) -> list[Tensor]:
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all elements of all tensors, as of one vector.
+
+    Args:
+        norm_type: the p of the norm; infinity is the largest magnitude.
+        error_if_nonfinite: whether NaN or infinity raises; waits for the device.
+        foreach: taken for torch's sake; changes nothing.
+
+    Raises: ArgumentError if the norm is not finite and that was asked.
+    """
+    listed = _listed(tensors)
+    if not listed:
+        total: Tensor = ft.tensor(0.0)
+        return total
+    device = listed[0].device
+    p = float(norm_type)
+    norms = [vector_norm(t.reshape(-1), p, 0, False).to(device) for t in listed]
+    total = vector_norm(ft.stack(norms), p, 0, False)
+    if error_if_nonfinite and not math.isfinite(total.item()):
+        raise ArgumentError(
+            "clip_grad_norm_", "the gradients' norm", was=total.item(),
+            needed="a finite number",
+            remedy="error_if_nonfinite=False scales by it all the same",
+        )  # fmt: skip
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
+) -> None:
+    """Scale gradients of norm `total_norm` down to `max_norm`; never up."""
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    for grad in _gradients(parameters):
+        grad.mul_(factor.to(grad.device))
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale all gradients so that their common norm is at most `max_norm`.
+
+    Pascanu et al. 2013, arXiv:1211.5063, algorithm 1.
+
+    Returns: the norm before.
+    """
+    listed = _listed(parameters)
+    with no_grad():
+        gradients = _gradients(listed)
+        total = get_total_norm(gradients, norm_type, error_if_nonfinite)
+        clip_grads_with_norm_(listed, max_norm, total)
+    return total
+
+
+def clip_grad_value_(
+    parameters: Tensors, clip_value: float, foreach: bool | None = None
+) -> None:
+    """Clip each element of the gradients to `-clip_value` … `clip_value`."""
+    limit = float(clip_value)
+    with no_grad():
+        for grad in _gradients(parameters):
+            grad.clamp_(-limit, limit)

@@ -1,0 +1,1 @@
+"""The vocabulary: every op is declared once, by family, and registers itself."""

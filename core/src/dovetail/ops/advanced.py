@@ -1,0 +1,242 @@
+"""Advanced indexing: several tensors of indices at once, as NumPy defines it.
+
+The body reduces it to one dim: indexed dims go to the front and become one, and a
+row-major number in it stands for each tuple of indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.core import signature
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.promotion import index_dtype
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import ANY
+from dovetail.errors import ShapeError
+from dovetail.ops.create import zeros_of
+from dovetail.ops.index import check_index, index_add, index_copy, index_select
+from dovetail.ops.primitive import add, assign_, cast, clone, lt, mul, where
+from dovetail.ops.view import expand, permute, reshape, sum_to
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+_ADVANCED: Any = {"accepts": ANY, "indices": ("indices",)}
+
+
+def _layout(x: Sizes, indices: Sequence[Sizes | None]) -> tuple[Sizes, list[int], int]:
+    """Shape of the indices together, the dims they stand for, where the result has it.
+
+    The indices' dims take the place of the dims they replace where those are
+    neighbours, else they come first.
+    """
+    dims = [d for d, shape in enumerate(indices) if shape is not None]
+    if len(indices) > len(x) or not dims:
+        raise ShapeError(
+            "indexing", "indices", was=f"{len(indices)} of them, {len(dims)} tensors",
+            needed=f"1 to {len(x)}, for x of shape {tuple(x)}",
+        )  # fmt: skip
+    given = [tuple(indices[d] or ()) for d in dims]
+    names = [f"index {d}" for d in dims]
+    together = dims[-1] - dims[0] == len(dims) - 1
+    return (
+        signature.broadcast("indexing", given, names),
+        dims,
+        dims[0] if together else 0,
+    )
+
+
+def _got(x: Sizes, indices: Sequence[Sizes | None]) -> Sizes:
+    shape, dims, at = _layout(x, indices)
+    rest = [n for d, n in enumerate(x) if d not in dims]
+    return (*rest[:at], *shape, *rest[at:])
+
+
+@op(shape=_got, exact=True, **_ADVANCED)
+def index_get(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """`x` at tuples of indices, one tensor or None (the whole dim) for each dim.
+
+    Negative indices count from the end. The dims of the indices, broadcast, stand
+    where the indexed dims were if those are neighbours, else first.
+    """
+    shape, dims, at = _layout(tuple(x._a.shape), _shapes(indices))
+    rows, rest = _rows(x, dims)
+    found = index_select(rows, _numbers(x, indices, shape, dims), 0)
+    return _placed(reshape(found, (*shape, *rest)), len(shape), at)
+
+
+def _shapes(indices: Sequence[Tensor | None]) -> list[Sizes | None]:
+    return [None if i is None else tuple(i._a.shape) for i in indices]
+
+
+def _front(ndim: int, dims: Sequence[int]) -> Sizes:
+    return (*dims, *(d for d in range(ndim) if d not in dims))
+
+
+def _rows(x: Tensor, dims: Sequence[int]) -> tuple[Tensor, Sizes]:
+    """`x` with the indexed dims first and made one, and the sizes of the others."""
+    size = tuple(x._a.shape)
+    rest = tuple(n for d, n in enumerate(size) if d not in dims)
+    moved = (
+        permute(x, _front(len(size), dims))
+        if list(dims) != list(range(len(dims)))
+        else x
+    )
+    count = int(np.prod([size[d] for d in dims]))
+    return reshape(moved, (count, *rest)), rest
+
+
+def _numbers(
+    x: Tensor, indices: Sequence[Tensor | None], shape: Sizes, dims: Sequence[int]
+) -> Tensor:
+    """For each tuple of indices, its place among the rows, one-dimensional."""
+    total: Tensor | None = None
+    wanted = index_dtype(x._kind)
+    for d in dims:
+        size = int(x._a.shape[d])
+        index = indices[d]
+        assert index is not None
+        check_index("indexing", index, size, d, low=-size)
+        index = cast(index, wanted) if index.dtype is not wanted else index
+        index = where(lt(index, 0), add(index, size), index)
+        total = index if total is None else add(mul(total, size), index)
+    assert total is not None
+    return reshape(expand(total, shape), (-1,))
+
+
+def _placed(y: Tensor, count: int, at: int) -> Tensor:
+    """The first `count` dims moved so that they start at `at`."""
+    if not at:
+        return y
+    order = (*range(count, count + at), *range(count), *range(count + at, y.ndim))
+    return clone(permute(y, order))
+
+
+@index_get.vjp
+def _(ct: Tensor, indices: Any, x_shape: Sizes) -> tuple[Any, Any]:
+    return index_put(zeros_of(ct, x_shape), ct, indices, True), [None] * len(indices)
+
+
+def _put_shape(x: Sizes, value: Sizes, indices: Any, *, accumulate: bool) -> Sizes:
+    wanted = _got(x, indices)
+    missing = len(wanted) - len(value)
+    if missing < 0 or any(
+        n not in (1, m) for n, m in zip(value, wanted[missing:], strict=True)
+    ):
+        raise ShapeError(
+            "indexing", "value", was=f"of shape {tuple(value)}",
+            needed=f"one that broadcasts to {wanted}, the shape of what is indexed",
+        )  # fmt: skip
+    return tuple(x)
+
+
+@op(shape=_put_shape, **_ADVANCED)
+def index_put(
+    x: Tensor, value: Tensor, indices: Sequence[Tensor | None], accumulate: bool = False
+) -> Tensor:
+    """`x` with `value`, broadcast, written or added at tuples of indices.
+
+    Where a tuple repeats, any one of its values stays, unless they accumulate.
+    """
+    size = tuple(x._a.shape)
+    shape, dims, at = _layout(size, _shapes(indices))
+    rows, rest = _rows(x, dims)
+    value = expand(value, (*rest[:at], *shape, *rest[at:]))
+    if at:
+        order = (
+            *range(at, at + len(shape)),
+            *range(at),
+            *range(at + len(shape), value.ndim),
+        )
+        value = permute(value, order)
+    numbers = _numbers(x, indices, shape, dims)
+    parts = reshape(value, (numbers._a.shape[0], *rest))
+    rows = (index_add if accumulate else index_copy)(rows, numbers, parts, 0)
+    front = _front(len(size), dims)
+    back = tuple(sorted(range(len(size)), key=front.__getitem__))
+    y = reshape(rows, tuple(size[d] for d in front))
+    return y if front == back == tuple(range(len(size))) else clone(permute(y, back))
+
+
+@index_put.vjp
+def _(
+    ct: Tensor,
+    indices: Any,
+    x_dtype: Any,
+    value_shape: Sizes,
+    accumulate: bool,
+    need: Any,
+) -> tuple[Any, Any, Any]:
+    gx = gvalue = None
+    if need[0]:
+        gx = ct if accumulate else index_put(ct, zeros_of(ct, ()), indices, False)
+    if need[1]:
+        gvalue = sum_to(index_get(ct, indices), value_shape)
+    return gx, gvalue, [None] * len(indices)
+
+
+def _put_in_place(
+    x: Sizes, value: Sizes, indices: Any, *, accumulate: bool
+) -> tuple[()]:
+    _put_shape(x, value, indices, accumulate=accumulate)
+    return ()
+
+
+@op(shape=_put_in_place, mutates=("x",), outputs=(), nondifferentiable=True, exact=True,
+    **_ADVANCED)  # fmt: skip
+def index_put_(
+    x: Tensor, value: Tensor, indices: Sequence[Tensor | None], accumulate: bool = False
+) -> None:
+    """Write `value`, broadcast, into `x` at tuples of indices, or add it there."""
+    assign_(x, index_put(x, value, indices, accumulate))
+
+
+def _key(indices: Sequence[Array | None]) -> tuple[Any, ...]:
+    return tuple(slice(None) if i is None else i for i in indices)
+
+
+@index_get.oracle
+def _(x: Array, indices: Sequence[Array | None]) -> Array:
+    return np.array(x[_key(indices)])
+
+
+@index_put.oracle
+def _(x: Array, value: Array, indices: Any, accumulate: bool = False) -> Array:
+    y = x.copy()
+    places = np.arange(x.size).reshape(x.shape)[_key(indices)]
+    parts = np.broadcast_to(value, places.shape)
+    for place, part in zip(places.reshape(-1), parts.reshape(-1), strict=True):
+        y.flat[place] = y.flat[place] + part if accumulate else part
+    return y
+
+
+index_put_.oracle(index_put.op.oracle)  # type: ignore[type-var]
+
+
+@index_get.cases
+def _(make: Any) -> Iterator[Case]:
+    i, j = make.ints(2, 1, low=-3, high=3), make.ints(4, low=-4, high=4)
+    yield case(make(3, 2), [make.ints(5, low=-3, high=3)])
+    yield case(make(3, 4, 2), [i, j])
+    yield case(make(2, 3, 4), [None, i, j])
+    yield case(make(3, 2, 4), [i, None, j])
+    yield case(make(2, 3), [None, make.ints(2, 2, high=3, dtype="int32")])
+    yield case(make(3, 2), [make.ints(0)])
+
+
+@index_put.cases
+def _(make: Any) -> Iterator[Case]:
+    i, j = make.ints(2, 1, low=-3, high=3), make.ints(4, low=-4, high=4)
+    yield case(make(3, 2), make(5, 2), [make.ints(5, low=-3, high=3)], True)
+    yield case(make(3, 4, 2), make(2, 4, 1), [i, j], True)
+    yield case(make(3, 2, 4), make(2), [i, None, j], True)
+    yield case(make(3, 2), make(2, 2), [make.permutation(3)[:2]])
+    yield case(make(2, 5), make(3), [None, make.permutation(5)[:3]])
+    yield case(make(2, 5, 3), make(2, 2, 3), [None, np.array([[4, -4], [2, 0]]), None])
+
+
+index_put_.cases(index_put.op.cases)  # type: ignore[type-var]

@@ -1,0 +1,248 @@
+"""Windows as columns (im2col), back again, and maxima of an adaptive size."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Ints
+from dovetail.core.cases import case
+from dovetail.core.declare import op
+from dovetail.core.inplace import inplace
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import NUMERIC, REAL, int32
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.conv import conv_sizes
+from dovetail.ops.create import zeros_of
+from dovetail.ops.index import gather
+from dovetail.ops.pool_mean import adaptive_shape
+from dovetail.ops.primitive import eq, idiv, lt, maximum, take_along, where
+from dovetail.ops.view import basic_index, contiguous, expand, reshape
+from dovetail.ops.windows import counted, gathered_back, window_views, windows
+
+Sizes = Sequence[int]
+_ALL = slice(None)
+
+
+def _check(
+    name: str, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> None:
+    for what, values, least in (
+        ("kernel_size", kernel, 1), ("dilation", dilation, 1), ("padding", padding, 0),
+        ("stride", stride, 1),
+    ):  # fmt: skip
+        if len(values) != len(kernel) or any(v < least for v in values):
+            raise ArgumentError(
+                name, what, was=values,
+                needed=f"{len(kernel)} numbers of {least} or more",
+            )  # fmt: skip
+
+
+def _columns_shape(
+    x: Sizes, *, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> Sizes:
+    name = "im2col"
+    _check(name, kernel_size, dilation, padding, stride)
+    if len(x) != len(kernel_size) + 2 or 0 in x[1:]:
+        raise ShapeError(
+            name, "input", was=f"of shape {x}",
+            needed=f"(batch, channels, *spatial) with {len(kernel_size)} spatial axes, "
+            "none empty",
+        )  # fmt: skip
+    places = conv_sizes(x[2:], kernel_size, stride, padding, dilation)
+    if any(p < 1 for p in places):
+        raise ShapeError(
+            name, "input", was=f"of shape {x}", needed=f"room for {kernel_size}"
+        )
+    return (x[0], x[1] * math.prod(kernel_size), math.prod(places))
+
+
+@op(shape=_columns_shape, accepts=NUMERIC, exact=True)
+def im2col(
+    x: Tensor, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> Tensor:
+    """Each window of `x` as a column: [batch, channels · kernel, places]."""
+    n, channels = x._a.shape[:2]
+    places = conv_sizes(tuple(x._a.shape[2:]), kernel_size, stride, padding, dilation)
+    y = zeros_of(x, (n, channels, math.prod(kernel_size), *places))
+    steps = (kernel_size, stride, padding, dilation)
+    for i, part in enumerate(windows(x, places, *steps, 0)):
+        inplace("write", lambda _, p=part: p, basic_index(y, (_ALL, _ALL, i)))
+    return reshape(y, (n, channels * math.prod(kernel_size), math.prod(places)))
+
+
+def _image_shape(
+    dy: Sizes, *, size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes,
+    stride: Sizes,
+) -> Sizes:  # fmt: skip
+    name = "col2im"
+    _check(name, kernel_size, dilation, padding, stride)
+    places = conv_sizes(size, kernel_size, stride, padding, dilation)
+    rows, count = math.prod(kernel_size), math.prod(places)
+    if len(dy) != 3 or dy[1] % rows or dy[2] != count or any(p < 1 for p in places):
+        raise ShapeError(
+            name, "input", was=f"of shape {dy}",
+            needed=f"(batch, a multiple of {rows}, {count}) for windows {kernel_size} "
+            f"at {places} places of {size}",
+        )  # fmt: skip
+    return (dy[0], dy[1] // rows, *size)
+
+
+@op(shape=_image_shape, accepts=NUMERIC)
+def col2im(
+    dy: Tensor, size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints,
+    stride: Ints,
+) -> Tensor:  # fmt: skip
+    """Columns added to where `im2col` takes them from; its adjoint."""
+    places = conv_sizes(size, kernel_size, stride, padding, dilation)
+    rows = math.prod(kernel_size)
+    shape = (dy._a.shape[0], dy._a.shape[1] // rows, rows, *places)
+    columns = reshape(dy, shape)
+    parts = [basic_index(columns, (_ALL, _ALL, i)) for i in range(rows)]
+    steps = (kernel_size, stride, padding, dilation)
+    return gathered_back(iter(parts), parts[0], tuple(size), *steps)
+
+
+@im2col.vjp
+def _(
+    ct: Tensor, x_shape: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes,
+    stride: Sizes,
+) -> Any:  # fmt: skip
+    return col2im(ct, tuple(x_shape[2:]), kernel_size, dilation, padding, stride)
+
+
+@col2im.vjp
+def _(
+    ct: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> Any:
+    return im2col(ct, kernel_size, dilation, padding, stride)
+
+
+# ---- adaptive maxima
+
+
+@op(
+    shape=adaptive_shape, accepts=REAL, result=int32, exact=True, nondifferentiable=True
+)
+def adaptive_max_positions(x: Tensor, output_size: Ints) -> Tensor:
+    """Where, in the flattened spatial axes, each adaptive window has its maximum.
+
+    The first among equals, the last among NaNs.
+    """
+    size = tuple(x._a.shape[2:])
+    axes = []
+    for axis, (s, out) in enumerate(zip(size, output_size, strict=True)):
+        number = counted(x, out, len(size) - 1 - axis)
+        start = idiv(number * s, out)
+        last = idiv((number + 1) * s + (out - 1), out) - 1
+        axes.append((start, last, -(-s // out) + (s % out > 1)))
+    best, found = None, None
+    for at in itertools.product(*(range(longest) for *_, longest in axes)):
+        places = [
+            0 - maximum(0 - (start + k), 0 - last)
+            for (start, last, _), k in zip(axes, at, strict=True)
+        ]
+        part, flat = _picked(x, places, size)
+        if best is None or found is None:
+            best, found = part, flat
+            continue
+        found = where(lt(best, part), flat, found)
+        if x._kind.dtype.is_floating_point:
+            found = where(eq(part, part), found, flat)
+        best = maximum(best, part)
+    assert found is not None
+    return contiguous(expand(found, (*x._a.shape[:2], *output_size)))
+
+
+def _picked(x: Tensor, places: list[Tensor], size: Sizes) -> tuple[Tensor, Tensor]:
+    """Elements at the product of places along each axis, and their flat positions."""
+    flat: Any = 0
+    for axis, (at, s) in enumerate(zip(places, size, strict=True), 2):
+        flat = flat * s + at
+        shape = list(x._a.shape)
+        shape[axis] = at._a.shape[0]
+        x = take_along(x, contiguous(expand(at, tuple(shape))), axis)
+    return x, flat
+
+
+def adaptive_max_pool(x: Tensor, output_size: Ints) -> tuple[Tensor, Tensor]:
+    """The largest element of each adaptive window, and its flat position."""
+    found = adaptive_max_positions(x, output_size)
+    shape = tuple(found._a.shape)
+    lead = shape[:2]
+    source = reshape(x, (*lead, math.prod(x._a.shape[2:])))
+    index = reshape(found, (*lead, math.prod(shape[2:])))
+    return reshape(gather(source, index, 2), shape), found
+
+
+# ---- proof
+
+
+@im2col.oracle
+def _(x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    places = conv_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    steps = (kernel, stride, padding, dilation)
+    views = [patch for _, patch in window_views(x, places, steps, 0)]
+    return np.stack([p.reshape(x.shape[0], -1) for p in views], axis=2)
+
+
+@col2im.oracle
+def _(dy: Any, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    places = conv_sizes(size, kernel, stride, padding, dilation)
+    channels = dy.shape[1] // math.prod(kernel)
+    numbers = np.arange(channels * math.prod(size)).reshape(1, channels, *size) + 1
+    steps = (kernel, stride, padding, dilation)
+    dx = np.zeros((dy.shape[0], numbers.size + 1), dy.dtype)
+    for i, (_, patch) in enumerate(window_views(numbers, places, steps, 0)):
+        target: Any = (slice(None), patch.reshape(-1))
+        np.add.at(dx, target, dy[:, :, i])
+    return dx[:, 1:].reshape(dy.shape[0], channels, *size)
+
+
+@adaptive_max_positions.oracle
+def _(x: Any, output_size: Any) -> Any:
+    numbers = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:])
+    found = np.empty((*x.shape[:2], *output_size), np.int32)
+    for at in np.ndindex(*output_size):
+        region: Any = tuple(
+            slice(math.floor(i * s / o), math.ceil((i + 1) * s / o))
+            for i, s, o in zip(at, x.shape[2:], output_size, strict=True)
+        )
+        patch = x[(..., *region)].reshape(*x.shape[:2], -1)
+        found[(..., *at)] = numbers[region].reshape(-1)[patch.argmax(axis=2)]
+    return found
+
+
+# x, kernel, dilation, padding, stride
+_CALLS: Any = (
+    ((2, 3, 4, 5), (2, 3), (1, 1), (0, 0), (1, 1)),
+    ((1, 2, 6, 5), (3, 2), (2, 1), (1, 2), (2, 3)),
+    ((2, 2, 7), (3,), (1,), (1,), (2,)),
+)
+
+
+@im2col.cases
+def _(make: Any) -> Iterator[Any]:
+    for x, *how in _CALLS:
+        yield case(make(*x), *how)
+
+
+@col2im.cases
+def _(make: Any) -> Iterator[Any]:
+    for x, kernel, dilation, padding, stride in _CALLS:
+        places = math.prod(conv_sizes(x[2:], kernel, stride, padding, dilation))
+        columns = make(x[0], x[1] * math.prod(kernel), places)
+        yield case(columns, x[2:], kernel, dilation, padding, stride)
+
+
+@adaptive_max_positions.cases
+def _(make: Any) -> Iterator[Any]:
+    for x, out in (
+        ((2, 3, 4, 6), (2, 3)), ((1, 2, 7, 5), (3, 4)), ((1, 2, 3, 4), (5, 4)),
+        ((2, 2, 7), (2,)), ((1, 1, 2, 3, 4), (1, 2, 3)),
+    ):  # fmt: skip
+        yield case(make.distinct(*x), out)

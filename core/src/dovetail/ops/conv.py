@@ -1,0 +1,395 @@
+"""Convolution as three bilinear maps: of input and weight, and its two adjoints.
+
+With y[n, o, p] = Σ w[o, c, k] x[n, c, p·stride + k·dilation − padding], each map's
+gradients are the other two, so derivatives of every order stay among them (Dumoulin &
+Visin 2016, "A guide to convolution arithmetic for deep learning", arXiv:1603.07285).
+The bodies are one matrix product a kernel offset, over a shifted view of the input.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Ints
+from dovetail.core.cases import case
+from dovetail.core.declare import op
+from dovetail.core.inplace import inplace
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import NUMERIC
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.create import zeros_of
+from dovetail.ops.primitive import add, bmm, conj
+from dovetail.ops.view import (
+    basic_index,
+    contiguous,
+    place,
+    reshape,
+    sum_to,
+    transpose,
+)  # fmt: skip
+
+Sizes = Sequence[int]
+_ALL = slice(None)
+
+
+# ---- geometry
+
+
+def conv_sizes(
+    spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+) -> Sizes:
+    """How many places a kernel has along each axis."""
+    return tuple(
+        (s + 2 * p - d * (k - 1) - 1) // t + 1
+        for s, k, t, p, d in zip(
+            spatial, kernel, stride, padding, dilation, strict=True
+        )
+    )
+
+
+def _check_steps(
+    name: str, n: int, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> None:
+    """Each attribute has one number an axis, and one that makes sense."""
+    for what, values, least in (
+        ("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
+    ):  # fmt: skip
+        if len(values) != n:
+            raise ArgumentError(name, what, was=values, needed=f"{n} numbers")
+        if any(v < least for v in values):
+            raise ArgumentError(name, what, was=values, needed=f"{least} or more")
+    if groups < 1:
+        raise ArgumentError(name, "groups", was=groups, needed="1 or more")
+
+
+def _check_dims(name: str, x: Sizes, w: Sizes) -> int:
+    n = len(w) - 2
+    if n < 1 or len(x) != n + 2:
+        raise ShapeError(
+            name, "input", was=f"{len(x)}-dimensional, {x}, for a weight {w}",
+            needed="(batch, channels, *spatial) and (out, in / groups, *kernel)",
+        )  # fmt: skip
+    return n
+
+
+def _check_bias(name: str, b: Sizes | None, channels: int) -> None:
+    if b is not None and b != (channels,):
+        raise ShapeError(
+            name,
+            "bias",
+            was=f"of shape {b}",
+            needed=f"({channels},), one a channel out",
+        )
+
+
+def _convolution_shape(
+    x: Sizes, w: Sizes, b: Sizes | None, *, stride: Sizes, padding: Sizes,
+    dilation: Sizes, groups: int,
+) -> Sizes:  # fmt: skip
+    name = "convolution"
+    n = _check_dims(name, x, w)
+    _check_steps(name, n, stride, padding, dilation, groups)
+    if x[1] != w[1] * groups:
+        raise ShapeError(
+            name, "channels", was=f"{x[1]} in the input {x}",
+            needed=f"{w[1] * groups}, for weight {w} in {groups} groups",
+        )  # fmt: skip
+    if w[0] % groups or not w[0]:
+        raise ShapeError(
+            name, "weight", was=f"with {w[0]} channels out",
+            needed=f"a positive multiple of groups={groups}",
+        )  # fmt: skip
+    _check_bias(name, b, w[0])
+    size = conv_sizes(x[2:], w[2:], stride, padding, dilation)
+    if any(s < 1 for s in size) or 0 in w[2:]:
+        raise ShapeError(
+            name, "kernel", was=f"{w[2:]} with dilation {dilation}",
+            needed=f"no more than the padded input: {x[2:]} with padding {padding}",
+        )  # fmt: skip
+    return (x[0], w[0], *size)
+
+
+def _transpose_shape(
+    x: Sizes, w: Sizes, *, size: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, groups: int,
+) -> Sizes:  # fmt: skip
+    name = "convolution_transpose"
+    n = _check_dims(name, x, w)
+    _check_steps(name, n, stride, padding, dilation, groups)
+    if x[1] != w[0] or w[0] % groups:
+        raise ShapeError(
+            name, "channels", was=f"{x[1]} in the input {x}",
+            needed=f"{w[0]}, as in the weight {w}, and a multiple of groups={groups}",
+        )  # fmt: skip
+    if any(s < 1 for s in size):
+        raise ShapeError(
+            name, "output size", was=size, needed="at least 1 along every axis"
+        )
+    if conv_sizes(size, w[2:], stride, padding, dilation) != x[2:]:
+        raise ShapeError(
+            name, "output size", was=size,
+            needed=f"one that a kernel {w[2:]} with stride {stride}, padding {padding} "
+            f"and dilation {dilation} takes to {x[2:]}",
+        )  # fmt: skip
+    return (x[0], w[1] * groups, *size)
+
+
+def _weight_shape(
+    x: Sizes, dy: Sizes, *, kernel: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, groups: int,
+) -> Sizes:  # fmt: skip
+    name = "convolution_weight"
+    n = _check_dims(name, x, dy)
+    _check_steps(name, n, stride, padding, dilation, groups)
+    size = conv_sizes(x[2:], kernel, stride, padding, dilation)
+    if size != dy[2:] or x[0] != dy[0] or x[1] % groups or dy[1] % groups:
+        raise ShapeError(
+            name, "dy", was=f"of shape {dy}",
+            needed=f"batch {x[0]} and places {size} for the input {x}, with channels "
+            f"in {groups} groups",
+        )  # fmt: skip
+    return (dy[1], x[1] // groups, *kernel)
+
+
+# ---- bodies
+
+
+def offsets(kernel: Sizes) -> Iterator[Sizes]:
+    """Every place in a kernel, the last axis fastest."""
+    return itertools.product(*map(range, kernel))
+
+
+def window(at: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> tuple[slice, ...]:
+    """Where one place of the kernel falls in a padded input, for all results."""
+    return tuple(
+        slice(k * d, k * d + (n - 1) * t + 1, t)
+        for k, n, t, d in zip(at, size, stride, dilation, strict=True)
+    )
+
+
+def _swapped(x: Tensor) -> Tensor:
+    """Channels before batch."""
+    swapped: Tensor = transpose(x, 0, 1)
+    return swapped
+
+
+def _padded(x: Tensor, padding: Sizes) -> Tensor:
+    """`x` with zeros on both sides of its spatial axes."""
+    if not any(padding):
+        return x
+    shape = tuple(x._a.shape)
+    wide = tuple(s + 2 * p for s, p in zip(shape[2:], padding, strict=True))
+    inner = tuple(slice(p, p + s) for s, p in zip(shape[2:], padding, strict=True))
+    grown: Tensor = place(x, (*shape[:2], *wide), (_ALL, _ALL, *inner))
+    return grown
+
+
+def _taps(w: Tensor, at: Sizes, groups: int) -> Tensor:
+    """The weights of one kernel offset: [groups, out / groups, in / groups]."""
+    out, inner = w._a.shape[:2]
+    return reshape(basic_index(w, (_ALL, _ALL, *at)), (groups, out // groups, inner))
+
+
+def _grouped(x: Tensor, groups: int) -> Tensor:
+    """[channels, batch, *places] as matrices [groups, channels / groups, places]."""
+    shape = tuple(x._a.shape)
+    places = math.prod(shape[1:])
+    return reshape(x, (groups, shape[0] // groups, places))
+
+
+@op(shape=_convolution_shape, accepts=NUMERIC)
+def convolution(
+    x: Tensor, w: Tensor, b: Tensor | None, stride: Ints, padding: Ints,
+    dilation: Ints, groups: int,
+) -> Tensor:  # fmt: skip
+    """Cross-correlation of [batch, in, *spatial] with [out, in / groups, *kernel]."""
+    kernel = tuple(w._a.shape[2:])
+    size = conv_sizes(tuple(x._a.shape[2:]), kernel, stride, padding, dilation)
+    wide = _swapped(_padded(x, padding))
+    total: Any = 0
+    for at in offsets(kernel):
+        shifted = basic_index(wide, (_ALL, _ALL, *window(at, size, stride, dilation)))
+        total = total + bmm(_taps(w, at, groups), _grouped(shifted, groups))
+    y = contiguous(_swapped(reshape(total, (w._a.shape[0], x._a.shape[0], *size))))
+    return y if b is None else y + reshape(b, (-1, *(1 for _ in size)))
+
+
+@op(shape=_transpose_shape, accepts=NUMERIC)
+def convolution_transpose(
+    x: Tensor, w: Tensor, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
+    groups: int,
+) -> Tensor:  # fmt: skip
+    """The adjoint of convolution in its input: [batch, out, *places] to `size`.
+
+    Also known as transposed convolution; `w` is that of the convolution it reverses.
+    """
+    places = tuple(x._a.shape[2:])
+    channels = w._a.shape[1] * groups
+    wide = tuple(s + 2 * p for s, p in zip(size, padding, strict=True))
+    whole = zeros_of(x, (channels, x._a.shape[0], *wide))
+    source = _grouped(_swapped(x), groups)
+    for at in offsets(tuple(w._a.shape[2:])):
+        term = bmm(transpose(_taps(w, at, groups), 1, 2), source)
+        region = (_ALL, _ALL, *window(at, places, stride, dilation))
+        target = basic_index(whole, region)
+        inplace("add_", add, target, reshape(term, tuple(target._a.shape)))
+    inner = tuple(slice(p, p + s) for s, p in zip(size, padding, strict=True))
+    return contiguous(_swapped(basic_index(whole, (_ALL, _ALL, *inner))))
+
+
+@op(shape=_weight_shape, accepts=NUMERIC)
+def convolution_weight(
+    x: Tensor, dy: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+    groups: int,
+) -> Tensor:  # fmt: skip
+    """The adjoint of convolution in its weight: what each tap met, summed."""
+    wide = _swapped(_padded(x, padding))
+    source = _grouped(_swapped(dy), groups)
+    out, inner = dy._a.shape[1], x._a.shape[1] // groups
+    dw = zeros_of(x, (out, inner, *kernel))
+    for at in offsets(tuple(kernel)):
+        places = window(at, tuple(dy._a.shape[2:]), stride, dilation)
+        shifted = _grouped(basic_index(wide, (_ALL, _ALL, *places)), groups)
+        term = reshape(bmm(source, transpose(shifted, 1, 2)), (out, inner))
+        inplace("write", lambda _, term=term: term, basic_index(dw, (_ALL, _ALL, *at)))
+    return dw
+
+
+# ---- gradients
+
+
+@convolution.vjp(x="w", w="x")
+def _(
+    ct: Tensor, x: Any, w: Any, x_shape: Sizes, w_shape: Sizes, stride: Sizes,
+    padding: Sizes, dilation: Sizes, groups: int, need: Any,
+) -> Any:  # fmt: skip
+    steps = (stride, padding, dilation, groups)
+    dx = dw = db = None
+    if need[0]:
+        dx = convolution_transpose(ct, conj(w), x_shape[2:], *steps)
+    if need[1]:
+        dw = convolution_weight(conj(x), ct, w_shape[2:], *steps)
+    if need[2]:
+        channels = ct._a.shape[1]
+        db = sum_to(ct, (1, channels, *(1 for _ in stride)))
+        db = reshape(db, (channels,))
+    return dx, dw, db
+
+
+@convolution_transpose.vjp(x="w", w="x")
+def _(
+    ct: Tensor, x: Any, w: Any, w_shape: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, groups: int, need: Any,
+) -> Any:  # fmt: skip
+    steps = (stride, padding, dilation, groups)
+    dx = convolution(ct, conj(w), None, *steps) if need[0] else None
+    dw = convolution_weight(ct, conj(x), w_shape[2:], *steps) if need[1] else None
+    return dx, dw
+
+
+@convolution_weight.vjp(x="dy", dy="x")
+def _(
+    ct: Tensor, x: Any, dy: Any, x_shape: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, groups: int, need: Any,
+) -> Any:  # fmt: skip
+    steps = (stride, padding, dilation, groups)
+    dx = convolution_transpose(conj(dy), ct, x_shape[2:], *steps) if need[0] else None
+    ddy = convolution(conj(x), ct, None, *steps) if need[1] else None
+    return dx, ddy
+
+
+# ---- proof
+
+_Array = Any
+
+
+def _patches(
+    x: _Array, w_shape: Sizes, size: Sizes, steps: tuple[Any, ...]
+) -> Iterator[tuple[Any, slice, slice, _Array]]:
+    """For each place and group: its index, channels out and in, and a view of `x`.
+
+    `x` is padded; the view is [batch, in / groups, *kernel].
+    """
+    stride, _, dilation, groups = steps
+    out, inner = w_shape[0] // groups, w_shape[1]
+    for place_ in np.ndindex(*size):
+        at = tuple(
+            slice(p * t, p * t + (k - 1) * d + 1, d)
+            for p, t, k, d in zip(place_, stride, w_shape[2:], dilation, strict=True)
+        )
+        for g in range(groups):
+            channels = slice(g * inner, (g + 1) * inner)
+            outs = slice(g * out, (g + 1) * out)
+            yield (_ALL, outs, *place_), outs, channels, x[(_ALL, channels, *at)]
+
+
+def _widened(x: _Array, padding: Sizes) -> _Array:
+    return np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+
+
+@convolution.oracle
+def _(x: _Array, w: _Array, b: _Array, *steps: Any) -> _Array:
+    size = conv_sizes(x.shape[2:], w.shape[2:], *steps[:3])
+    y = np.zeros((x.shape[0], w.shape[0], *size), x.dtype)
+    axes = list(range(1, x.ndim))
+    wide = _widened(x, steps[1])
+    for at, outs, _, patch in _patches(wide, w.shape, size, steps):
+        y[at] = np.tensordot(patch, w[outs], (axes, axes))
+    return y if b is None else y + b.reshape(-1, *(1 for _ in size))
+
+
+@convolution_transpose.oracle
+def _(x: _Array, w: _Array, size: Any, *steps: Any) -> _Array:
+    channels = w.shape[1] * steps[-1]
+    wide = _widened(np.zeros((x.shape[0], channels, *size), x.dtype), steps[1])
+    for at, outs, _, patch in _patches(wide, w.shape, x.shape[2:], steps):
+        np.add(patch, np.tensordot(x[at], w[outs], 1), out=patch)
+    inner = tuple(slice(p, p + s) for p, s in zip(steps[1], size, strict=True))
+    return wide[(_ALL, _ALL, *inner)]
+
+
+@convolution_weight.oracle
+def _(x: _Array, dy: _Array, kernel: Any, *steps: Any) -> _Array:
+    dw = np.zeros((dy.shape[1], x.shape[1] // steps[-1], *kernel), x.dtype)
+    wide = _widened(x, steps[1])
+    for at, outs, _, patch in _patches(wide, dw.shape, dy.shape[2:], steps):
+        dw[outs] += np.tensordot(dy[at], patch, (0, 0))
+    return dw
+
+
+# x, w, stride, padding, dilation, groups
+_CALLS: Any = (
+    ((2, 3, 5, 5), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    ((2, 4, 6, 5), (6, 2, 2, 3), (2, 1), (0, 2), (1, 2), 2),
+    ((1, 3, 7, 4), (3, 1, 3, 2), (3, 2), (1, 0), (2, 1), 3),
+    ((2, 3, 4, 4), (2, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    ((2, 2, 9), (3, 2, 4), (2,), (3,), (1,), 1),
+    ((1, 2, 3, 4, 3), (2, 1, 2, 2, 2), (1, 2, 1), (1, 0, 1), (1, 1, 1), 2),
+    ((0, 2, 4, 4), (2, 2, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+)
+
+
+@convolution.cases
+def _(make: Any) -> Iterator[Any]:
+    for i, (x, w, *steps) in enumerate(_CALLS):
+        bias = make(w[0]) if i % 2 else None
+        yield case(make(*x), make(*w), bias, *steps)
+
+
+@convolution_transpose.cases
+def _(make: Any) -> Iterator[Any]:
+    for x, w, *steps in _CALLS:
+        places = conv_sizes(x[2:], w[2:], *steps[:3])
+        yield case(make(x[0], w[0], *places), make(*w), x[2:], *steps)
+
+
+@convolution_weight.cases
+def _(make: Any) -> Iterator[Any]:
+    for x, w, *steps in _CALLS:
+        places = conv_sizes(x[2:], w[2:], *steps[:3])
+        yield case(make(*x), make(x[0], w[0], *places), w[2:], *steps)

@@ -1,0 +1,212 @@
+"""Tensors from nothing: filled, counted, or moved from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Scalar, Shape
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.kinds import Kind, as_element
+from dovetail.core.tensor import Tensor, wrap
+from dovetail.dtypes import ANY, HALF, float32, float64, int32, int64
+from dovetail.ops.primitive import cast, iota, lt, where
+
+
+def _shaped(*, shape: Any, **_: Any) -> Any:
+    return shape
+
+
+def _of_kind(dtypes: Any, attrs: Any) -> Any:
+    return attrs["kind"].dtype
+
+
+@op(shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True)
+def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
+    """A tensor of `shape` with every element `value`."""
+    backend = kind.backend
+    native = backend.empty(tuple(shape), kind.dtype, kind.index)
+    backend.fill(native, as_element(kind.dtype, value))
+    return wrap(native, kind)
+
+
+@op(shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True)
+def empty(shape: Shape, kind: Kind) -> Tensor:
+    """A tensor of `shape` with unspecified contents."""
+    return wrap(kind.backend.empty(tuple(shape), kind.dtype, kind.index), kind)
+
+
+def zeros_of(x: Tensor, shape: Shape) -> Tensor:
+    """Zeros of `shape`, of the device and dtype of `x`."""
+    made: Tensor = full(shape, 0, x._kind)
+    return made
+
+
+def counted(n: int, x: Tensor) -> Tensor:
+    """0, 1, … n-1 as int32 on the device of `x`."""
+    numbers: Tensor = iota(n, x._kind.with_dtype(int32))
+    return numbers
+
+
+@op(accepts=ANY, promote=None, nondifferentiable=True, exact=True)
+def zeros_like(x: Tensor) -> Tensor:
+    """Zeros of the shape, device and dtype of `x`."""
+    return zeros_of(x, tuple(x._a.shape))
+
+
+@op(shape=lambda x, *, value: x, accepts=ANY, promote=None, exact=True)
+def filled(x: Tensor, value: Scalar) -> Tensor:
+    """Like `x` with every element `value`; the gradient to `x` is zero."""
+    made: Tensor = full(tuple(x._a.shape), value, x._kind)
+    return made
+
+
+@filled.vjp
+def _(ct: Tensor) -> Tensor:
+    return zeros_like(ct)
+
+
+def _working(kind: Kind) -> Kind:
+    """The kind that numbers are counted in: exact for integers, wide for 16 bits."""
+    if kind.dtype.is_inexact:
+        return kind.with_dtype(float32) if kind.dtype in HALF else kind
+    return kind.with_dtype(int64 if int64 in kind.backend.dtypes else int32)
+
+
+@op(
+    shape=lambda *, count, **_: (count,),
+    result=_of_kind,
+    nondifferentiable=True,
+    exact=True,
+)
+def arange(start: Scalar, step: Scalar, count: int, kind: Kind) -> Tensor:
+    """start, start + step, … of `count` elements."""
+    wide = _working(kind)
+    numbers = cast(iota(count, kind.with_dtype(int32)), wide.dtype)
+    y: Tensor = cast(numbers * full((), step, wide) + full((), start, wide), kind.dtype)
+    return y
+
+
+@arange.oracle
+def _(start: Any, step: Any, count: int) -> Any:
+    return np.array([start + i * step for i in range(count)])
+
+
+@arange.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(0, 1, 2)
+    yield case(1, 0, 3)
+    if make.dtype.category:
+        yield case(3, 2, 5)
+    if make.dtype.is_inexact:
+        yield case(1.0, -0.25, 7)
+    yield case(0, 1, 0)
+
+
+@op(
+    shape=lambda *, count, **_: (count,),
+    result=_of_kind,
+    nondifferentiable=True,
+    exact=True,
+)
+def linspace(start: Scalar, end: Scalar, count: int, kind: Kind) -> Tensor:
+    """`count` evenly spaced numbers from `start` to `end`, both included.
+
+    Each half is counted from its own end, so that both ends are exact.
+    """
+    wide = _working(kind)
+    if not wide.dtype.is_inexact:
+        wide = kind.with_dtype(float64 if float64 in kind.backend.dtypes else float32)
+    step = (end - start) / max(count - 1, 1)
+    number = iota(count, kind.with_dtype(int32))
+    left = cast(number, wide.dtype) * full((), step, wide)
+    right = cast(count - 1 - number, wide.dtype) * full((), step, wide)
+    first = full((), start, wide) + left
+    last = full((), end, wide) - right
+    y: Tensor = cast(where(lt(number, (count + 1) // 2), first, last), kind.dtype)
+    return y
+
+
+@linspace.oracle
+def _(start: Any, end: Any, count: int) -> Any:
+    return np.linspace(start, end, count)
+
+
+@linspace.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(0, 4, 5)
+    yield case(1, 1, 3)
+    yield case(2, 9, 1)
+    yield case(2, 9, 0)
+    if make.dtype.is_inexact:
+        yield case(-1.5, 2.0, 7)
+
+
+@op(accepts=ANY, promote=None, result=lambda d, a: a["kind"].dtype, exact=True)
+def transfer(x: Tensor, kind: Kind) -> Tensor:
+    """The values of `x` on another device; waits for them."""
+    native = x._kind.backend.copy_out(x._a)
+    return wrap(kind.backend.copy_in(native, kind.index), kind)
+
+
+@transfer.vjp
+def _(ct: Tensor, x_kind: Kind) -> Tensor:
+    return transfer(ct, x_kind)
+
+
+@full.oracle
+def _(shape: Any, value: Any) -> Any:
+    return np.full(shape, value)
+
+
+@empty.oracle
+def _(shape: Any) -> Any:
+    return np.zeros(shape)
+
+
+@zeros_like.oracle
+def _(x: Any) -> Any:
+    return np.zeros(x.shape)
+
+
+@filled.oracle
+def _(x: Any, value: Any) -> Any:
+    return np.full(x.shape, value)
+
+
+@transfer.oracle
+def _(x: Any) -> Any:
+    return x
+
+
+@full.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case((2, 3), 1)
+    yield case((), True)
+    yield case((0, 2), 1.0)
+
+
+@empty.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case((0, 2))  # of others, the contents are unspecified
+
+
+@zeros_like.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3))
+    yield case(make())
+
+
+@filled.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3), 1)
+    yield case(make(), 0.0)
+
+
+@transfer.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3))
+    yield case(make(0))

@@ -1,0 +1,324 @@
+"""Losses over classes: the negative log likelihood, of log probabilities or logits."""
+
+# Ops are functions known by their declaration: what they return is Any to mypy.
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.cases import case
+from dovetail.core.declare import op
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import FLOAT, int32
+from dovetail.errors import IndexOutOfRange, ShapeError
+from dovetail.ops.compare import ne
+from dovetail.ops.create import full
+from dovetail.ops.elementwise import neg
+from dovetail.ops.primitive import (
+    bitwise_and,
+    eq,
+    exp,
+    iota,
+    reduce_max,
+    reduce_sum,
+    take_along,
+    where,
+)  # fmt: skip
+from dovetail.ops.softmax import log_softmax, log_softmax_backward, sum_along
+from dovetail.ops.view import reshape, squeeze, unsqueeze
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
+
+def class_dim(ndim: int) -> int:
+    """Where the classes are: [classes], or [n, classes, ...]."""
+    return 0 if ndim == 1 else 1
+
+
+def _samples(name: str, x: Sizes, target: Sizes, weight: Sizes | None) -> Sizes:
+    """The shape of one loss a sample; raises where shapes do not fit."""
+    if not x:
+        raise ShapeError(
+            name, "input", was="0-d", needed="[classes] or [n, classes, ...]"
+        )
+    dim = class_dim(len(x))
+    want = (*x[:dim], *x[dim + 1 :])
+    if tuple(target) != want:
+        raise ShapeError(
+            name, "target", was=f"of shape {tuple(target)} with input {tuple(x)}",
+            needed=f"{want}, one class a sample: expected input batch_size to match "
+            "target batch_size",
+        )  # fmt: skip
+    if weight is not None and tuple(weight) != (x[dim],):
+        raise ShapeError(
+            name, "weight", was=f"of shape {tuple(weight)}",
+            needed=f"{(x[dim],)}: weight tensor should be defined for all classes",
+        )  # fmt: skip
+    return want
+
+
+def _nll_shape(x: Any, target: Any, weight: Any, *, reduction: str, **_: Any) -> Any:
+    samples = _samples("nll_loss", x, target, weight)
+    return samples if reduction == "none" else ()
+
+
+def _cross_shape(x: Any, target: Any, weight: Any, *, reduction: str, **_: Any) -> Any:
+    samples = _samples("cross_entropy", x, target, weight)
+    return samples if reduction == "none" else (), x
+
+
+def _dense_shape(ct: Any, target: Any, weight: Any, *, classes: int, **_: Any) -> Any:
+    dim = class_dim(len(target) + 1)
+    return (*target[:dim], classes, *target[dim:])
+
+
+def refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
+    """The error for a class that is none."""
+    return IndexOutOfRange(
+        name, "target", was=f"{label}: Target {label} is out of bounds",
+        needed=f"classes from 0 to {classes - 1}, or ignore_index",
+    )  # fmt: skip
+
+
+def _check_labels(name: str, target: Tensor, classes: int, ignore_index: int) -> None:
+    """Raise for a class out of range; waits for the values."""
+    if not math.prod(target._a.shape):
+        return
+    _, safe = _valid(target, ignore_index)
+    top = int(reduce_max(safe, None).item())
+    low = -1 - int(reduce_max(-1 - safe, None).item())
+    if top >= classes or low < 0:
+        raise refuse_label(name, low if low < 0 else top, classes)
+
+
+def _valid(target: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
+    """Which samples count, and their classes with 0 for the others."""
+    valid = ne(target, ignore_index)
+    return valid, where(valid, target, 0)
+
+
+def _sample_weights(
+    target: Tensor, weight: Any, ignore_index: int, like: Tensor
+) -> Tensor:
+    """The weight of each sample: that of its class, 0 where it does not count."""
+    valid, safe = _valid(target, ignore_index)
+    shape = tuple(target._a.shape)
+    if weight is None:
+        ones = full(shape, 1, like._kind)
+    else:
+        ones = reshape(take_along(weight, reshape(safe, (-1,)), 0), shape)
+    found: Tensor = where(valid, ones, 0)
+    return found
+
+
+def _chosen(target: Tensor, classes: int, ignore_index: int) -> Tensor:
+    """True at the class of each sample that counts: one-hot, as bools."""
+    dim = class_dim(target.ndim + 1)
+    numbers = reshape(
+        iota(classes, target._kind.with_dtype(int32)),
+        (classes, *(1,) * (target.ndim - dim)),
+    )
+    wide = unsqueeze(target, dim)
+    found: Tensor = bitwise_and(eq(wide, numbers), ne(wide, ignore_index))
+    return found
+
+
+@op(shape=_nll_shape, accepts=FLOAT, indices=("target",))
+def nll_loss(
+    x: Tensor, target: Tensor, weight: Tensor | None = None,
+    ignore_index: int = -100, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Minus the log probability `x` of the class `target`, times that class's weight.
+
+    The mean divides by the sum of the weights used; without samples it is NaN.
+    """
+    dim = class_dim(x.ndim)
+    _check_labels("nll_loss", target, x._a.shape[dim], ignore_index)
+    _, safe = _valid(target, ignore_index)
+    weights = _sample_weights(target, weight, ignore_index, x)
+    picked = squeeze(take_along(x, unsqueeze(safe, dim), dim), (dim,))
+    losses = where(ne(target, ignore_index), neg(picked * weights), 0)
+    if reduction == "none":
+        return losses
+    total = reduce_sum(losses, None)
+    return total if reduction == "sum" else total / reduce_sum(weights, None)
+
+
+@nll_loss.vjp(x="weight")
+def _(
+    ct: Tensor, x: Any, x_shape: Sizes, target: Tensor, weight: Any, y: Tensor,
+    need: Any, ignore_index: int, reduction: str,
+) -> tuple[Any, None, Any]:  # fmt: skip
+    classes = x_shape[class_dim(len(x_shape))]
+    gx = gw = None
+    if need[0]:
+        gx = nll_loss_backward(ct, target, weight, classes, ignore_index, reduction)
+    if need[2]:
+        gw = _weight_gradient(ct, x, target, weight, y, ignore_index, reduction)
+    return gx, None, gw
+
+
+def _weight_gradient(
+    ct: Tensor, x: Tensor, target: Tensor, weight: Tensor, y: Tensor,
+    ignore_index: int, reduction: str,
+) -> Tensor:  # fmt: skip
+    """The cotangent of the class weights, by which the mean is divided too."""
+    dim = class_dim(x.ndim)
+    chosen = _chosen(target, x._a.shape[dim], ignore_index)
+    dims = tuple(d for d in range(x.ndim) if d != dim)
+    if reduction == "mean":
+        total = reduce_sum(_sample_weights(target, weight, ignore_index, x), None)
+        picked = where(chosen, (neg(x) - y) * ct / total, 0)
+    else:
+        scale = unsqueeze(ct, dim) if reduction == "none" else ct
+        picked = where(chosen, neg(x) * scale, 0)
+    return reduce_sum(picked, dims) if dims else picked
+
+
+@op(shape=_dense_shape, accepts=FLOAT, indices=("target",))
+def nll_loss_backward(
+    ct: Tensor, target: Tensor, weight: Tensor | None, classes: int,
+    ignore_index: int, reduction: str,
+) -> Tensor:  # fmt: skip
+    """The gradient of nll_loss: minus the sample's weight at its class, else 0."""
+    weights = _sample_weights(target, weight, ignore_index, ct)
+    scale = neg(ct) * weights
+    if reduction == "mean":
+        total = reduce_sum(weights, None)
+        scale = scale / where(eq(total, 0), 1, total)
+    chosen = _chosen(target, classes, ignore_index)
+    dim = class_dim(target.ndim + 1)
+    return where(chosen, unsqueeze(scale, dim), 0)
+
+
+@op(shape=_cross_shape, accepts=FLOAT, indices=("target",), outputs=("y", "logp"))
+def cross_entropy(
+    x: Tensor, target: Tensor, weight: Tensor | None = None,
+    ignore_index: int = -100, reduction: str = "mean",
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """nll_loss of log_softmax of the logits `x`, and these log probabilities."""
+    logp = log_softmax(x, class_dim(x.ndim))
+    return nll_loss(logp, target, weight, ignore_index, reduction), logp
+
+
+@cross_entropy.vjp
+def _(
+    ct: Any, target: Tensor, weight: Any, y: Tensor, logp: Tensor, need: Any,
+    ignore_index: int, reduction: str,
+) -> tuple[Any, None, Any]:  # fmt: skip
+    ct_y, ct_logp = ct
+    gx = gw = None
+    if need[0] and ct_y is not None:
+        gx = cross_entropy_backward(ct_y, target, logp, weight, ignore_index, reduction)
+    if need[0] and ct_logp is not None:
+        more = log_softmax_backward(ct_logp, logp, class_dim(logp.ndim))
+        gx = more if gx is None else gx + more
+    if need[2] and ct_y is not None:
+        gw = _weight_gradient(ct_y, logp, target, weight, y, ignore_index, reduction)
+    return gx, None, gw
+
+
+@op(
+    shape=lambda ct, target, logp, weight, **_: logp, accepts=FLOAT, indices=("target",)
+)
+def cross_entropy_backward(
+    ct: Tensor, target: Tensor, logp: Tensor, weight: Tensor | None,
+    ignore_index: int, reduction: str,
+) -> Tensor:  # fmt: skip
+    """The gradient of cross_entropy: (softmax - one-hot) times the sample's weight."""
+    dim = class_dim(logp.ndim)
+    classes = logp._a.shape[dim]
+    g = nll_loss_backward(ct, target, weight, classes, ignore_index, reduction)
+    return g - exp(logp) * sum_along(g, dim)
+
+
+# ---- the truth, and samples
+
+
+def _one_hot(x: Array, target: Array, weight: Array | None, ignore: int) -> Array:
+    """The weight of each sample at its class, zero elsewhere, in the shape of `x`."""
+    dim = class_dim(x.ndim)
+    found = np.zeros(x.shape)
+    for place in np.ndindex(target.shape):
+        label = int(target[place])
+        if label != ignore:
+            found[(*place[:dim], label, *place[dim:])] = (
+                1 if weight is None else weight[label]
+            )
+    return found
+
+
+@nll_loss.oracle
+def _nll(
+    x: Array, target: Array, weight: Array | None = None,
+    ignore_index: int = -100, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    hot = _one_hot(x, target, weight, ignore_index)
+    losses = -np.sum(np.where(hot == 0, 0, hot * x), axis=class_dim(x.ndim))
+    if reduction == "none":
+        return losses
+    return losses.sum() / (hot.sum() if reduction == "mean" else 1)
+
+
+@nll_loss_backward.oracle
+def _nll_backward(
+    ct: Array, target: Array, weight: Array | None, classes: int, ignore_index: int,
+    reduction: str,
+) -> Any:  # fmt: skip
+    dim = class_dim(target.ndim + 1)
+    shape = (*target.shape[:dim], classes, *target.shape[dim:])
+    hot = _one_hot(np.zeros(shape), target, weight, ignore_index)
+    ct = np.expand_dims(ct, dim) if reduction == "none" else ct
+    return -hot * ct / (hot.sum() if reduction == "mean" else 1)
+
+
+@cross_entropy.oracle
+def _cross(
+    x: Array, target: Array, weight: Array | None = None,
+    ignore_index: int = -100, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    dim = class_dim(x.ndim)
+    logp = x - np.log(np.sum(np.exp(x), axis=dim, keepdims=True))
+    return _nll(logp, target, weight, ignore_index, reduction), logp
+
+
+@cross_entropy_backward.oracle
+def _(
+    ct: Array, target: Array, logp: Array, weight: Array | None, ignore_index: int,
+    reduction: str,
+) -> Any:  # fmt: skip
+    dim = class_dim(logp.ndim)
+    g = _nll_backward(ct, target, weight, logp.shape[dim], ignore_index, reduction)
+    return g - np.exp(logp) * g.sum(axis=dim, keepdims=True)
+
+
+@nll_loss.cases
+@cross_entropy.cases
+def _(make: Any) -> Any:
+    yield case(make(4, 3), make.ints(4, high=3))
+    for reduction in ("none", "sum", "mean"):
+        ignore = {"ignore_index": 1, "reduction": reduction}
+        weight = make(3, low=0.5, high=2)
+        yield case(make(5, 3), np.array([0, 2, 2, 1, 0]), weight, **ignore)
+        yield case(make(2, 3, 4), make.ints(2, 4, high=3), **ignore)
+    yield case(make(3), make.ints(high=3), reduction="sum")
+    yield case(make(2, 3, 2, 2), make.ints(2, 2, 2, high=3), make(3, low=0.5, high=2))
+
+
+@nll_loss_backward.cases
+def _(make: Any) -> Any:
+    yield case(make(), make.ints(4, high=3), None, 3, -100, "mean")
+    yield case(make(2, 3), make.ints(2, 3, high=4), make(4, low=0.5), 4, 1, "none")
+    yield case(make(), make.ints(high=3), None, 3, -100, "sum")
+
+
+@cross_entropy_backward.cases
+def _(make: Any) -> Any:
+    yield case(make(), make.ints(4, high=3), make(4, 3), None, -100, "mean")
+    weight = make(4, low=0.5)
+    yield case(make(2, 3), make.ints(2, 3, high=4), make(2, 4, 3), weight, 1, "none")
+    yield case(make(), np.array([0, 2, 1]), make(3, 4), weight, 1, "mean")

@@ -1,0 +1,173 @@
+"""Diagonals: looked at, written to, made into matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Axis, Index
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.inplace import write
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import ANY
+from dovetail.errors import DimError, ShapeError
+from dovetail.ops.create import zeros_of
+from dovetail.ops.primitive import clone
+from dovetail.ops.view import basic_index
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+Geometry = tuple[Sizes, Sizes, int]
+
+
+@op(accepts=ANY, promote=None, view=True, exact=True)
+def diagonal(x: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1) -> Tensor:
+    """A diagonal of the matrices in two dims, as the last dim; above for offset > 0."""
+
+
+@diagonal.geometry
+def _(
+    size: Sizes, strides: Sizes | None, *, offset: int, dim1: int, dim2: int
+) -> Geometry:
+    if len(size) < 2 or dim1 == dim2:
+        raise DimError(
+            "diagonal", "dims", was=f"{dim1} and {dim2} for shape {tuple(size)}",
+            needed="two different dims",
+        )  # fmt: skip
+    steps = strides or (0,) * len(size)
+    row, column = max(0, -offset), max(0, offset)
+    length = max(0, min(size[dim1] - row, size[dim2] - column))
+    rest = [d for d in range(len(size)) if d not in (dim1, dim2)]
+    start = row * steps[dim1] + column * steps[dim2] if length else 0
+    return (
+        (*(size[d] for d in rest), length),
+        (*(steps[d] for d in rest), steps[dim1] + steps[dim2]),
+        start,
+    )
+
+
+@diagonal.vjp
+def _(ct: Tensor, x_shape: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
+    return diagonal_put(zeros_of(ct, x_shape), ct, offset, dim1, dim2)
+
+
+@diagonal.oracle
+def _(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    return np.diagonal(x, offset, dim1, dim2)
+
+
+@diagonal.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(3, 4))
+    yield case(make(3, 4), 1)
+    yield case(make(2, 3, 4), -1, -1, 0)
+    yield case(make(2, 3), 5)
+
+
+@op(shape=lambda x, src, **_: x, accepts=ANY, exact=True)
+def diagonal_put(
+    x: Tensor, src: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1
+) -> Tensor:
+    """`x` with `src` written over a diagonal."""
+    y = clone(x)
+    write("diagonal_scatter", diagonal(y, offset, dim1, dim2), src)
+    return y
+
+
+@diagonal_put.vjp
+def _(
+    ct: Tensor, src_shape: Sizes, offset: int, dim1: int, dim2: int, need: Any
+) -> tuple[Any, Any]:
+    gx = gsrc = None
+    if need[0]:
+        gx = diagonal_put(ct, zeros_of(ct, src_shape), offset, dim1, dim2)
+    if need[1]:
+        gsrc = diagonal(ct, offset, dim1, dim2)
+    return gx, gsrc
+
+
+@diagonal_put.oracle
+def _(x: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    y = x.copy()
+    moved = np.moveaxis(y, (dim1, dim2), (-2, -1))
+    for k in range(src.shape[-1]):
+        moved[..., k + max(0, -offset), k + max(0, offset)] = src[..., k]
+    return y
+
+
+@diagonal_put.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(3, 4), make(3))
+    yield case(make(2, 3, 4), make(3, 2), -1, 2, 0)
+
+
+@op(shape=lambda x, src, *, index: x, accepts=ANY, exact=True)
+def basic_put(x: Tensor, src: Tensor, index: Index) -> Tensor:
+    """`x` with `src` written over the part that a basic index names."""
+    y = clone(x)
+    write("slice_scatter", basic_index(y, index), src)
+    return y
+
+
+@basic_put.vjp
+def _(ct: Tensor, src_shape: Sizes, index: Any, need: Any) -> tuple[Any, Any]:
+    gx = basic_put(ct, zeros_of(ct, src_shape), index) if need[0] else None
+    return gx, basic_index(ct, index) if need[1] else None
+
+
+@basic_put.oracle
+def _(x: Array, src: Array, index: Any) -> Array:
+    y = x.copy()
+    y[index] = src
+    return y
+
+
+@basic_put.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(3, 4), make(3, 2), (slice(None), slice(0, 4, 2)))
+    yield case(make(3, 4), make(4), (1,))
+
+
+def _embedded(x: Sizes, *, offset: int, dim1: int, dim2: int) -> Sizes:
+    if not x or dim1 == dim2:
+        raise ShapeError(
+            "diag_embed", "x", was=f"of shape {tuple(x)}, dims {dim1} and {dim2}",
+            needed="at least one dim, and two different places",
+        )  # fmt: skip
+    n = x[-1] + abs(offset)
+    shape = list(x[:-1])
+    for d in sorted((dim1, dim2)):
+        shape.insert(d, n)
+    return tuple(shape)
+
+
+@op(shape=_embedded, accepts=ANY, exact=True)
+def diag_embed(x: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    """Matrices in two new dims with the last dim of `x` as a diagonal, else zeros."""
+    shape = _embedded(tuple(x._a.shape), offset=offset, dim1=dim1, dim2=dim2)
+    y: Tensor = diagonal_put(zeros_of(x, shape), x, offset, dim1, dim2)
+    return y
+
+
+@diag_embed.vjp
+def _(ct: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    return diagonal(ct, offset, dim1, dim2)
+
+
+@diag_embed.oracle
+def _(x: Array, offset: int, dim1: int, dim2: int) -> Array:
+    n = x.shape[-1] + abs(offset)
+    y = np.zeros((*x.shape[:-1], n, n), x.dtype)
+    for k in range(x.shape[-1]):
+        y[..., k + max(0, -offset), k + max(0, offset)] = x[..., k]
+    return np.moveaxis(y, (-2, -1), (dim1, dim2))
+
+
+@diag_embed.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(3), 0, 0, 1)
+    yield case(make(2, 3), 1, 0, 2)
+    yield case(make(2, 3), -2, 1, 0)

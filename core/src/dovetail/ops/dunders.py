@@ -1,0 +1,93 @@
+"""Tensor's operators, for the bodies of ops and for users alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail.core.inplace import inplace
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import bool_
+from dovetail.errors import DTypeError
+from dovetail.ops import compare, elementwise, power, rounding
+from dovetail.ops import primitive as p
+
+Function = Callable[..., Any]
+_NUMBERS = (bool, int, float, complex, Tensor)
+
+
+def _reflected(function: Function) -> Function:
+    """The operator with its operands swapped: `2 - x`."""
+
+    def reflected(self: Tensor, other: Any) -> Any:
+        return function(other, self)
+
+    return reflected
+
+
+def _in_place(name: str, function: Function) -> Function:
+    """The operator written into its first operand: `x += 2`."""
+
+    def written(self: Tensor, other: Any) -> Any:
+        return inplace(name, function, self, other)
+
+    return written
+
+
+def install(
+    name: str, function: Function, *, commutes: bool | None = None, writes: bool = True
+) -> None:
+    """Make `function` the operator `__name__`; with its reflection unless None."""
+    setattr(Tensor, f"__{name}__", function)
+    if commutes is not None:
+        swapped = function if commutes else _reflected(function)
+        setattr(Tensor, f"__r{name}__", swapped)
+        if writes:
+            setattr(Tensor, f"__i{name}__", _in_place(f"__i{name}__", function))
+
+
+def _compared(function: Function) -> Function:
+    """`==` and `!=` with what is no number leave the answer to the other operand."""
+
+    def compare(self: Tensor, other: Any) -> Any:
+        try:
+            return function(self, other)
+        except TypeError:
+            if isinstance(other, _NUMBERS):
+                raise
+            return NotImplemented
+
+    return compare
+
+
+def _positive(self: Tensor) -> Tensor:
+    if self.dtype is bool_:
+        raise DTypeError("positive", "input", was="bool", needed="numbers")
+    return self
+
+
+install("add", p.add, commutes=True)
+install("mul", p.mul, commutes=True)
+install("sub", p.sub, commutes=False)
+install("truediv", p.div, commutes=False)
+Tensor.__rdiv__ = _reflected(p.div)  # type: ignore[attr-defined]
+install("floordiv", rounding.floor_divide, commutes=False)
+install("mod", rounding.remainder, commutes=False)
+install("pow", power.power, commutes=False)
+install("and", p.bitwise_and, commutes=True)
+install("or", compare.bitwise_or, commutes=True)
+install("xor", p.bitwise_xor, commutes=True)
+install("lshift", compare.bitwise_left_shift, commutes=False)
+install("rshift", compare.bitwise_right_shift, commutes=False)
+install("lt", p.lt)
+install("le", compare.le)
+install("gt", compare.gt)
+install("ge", compare.ge)
+install("eq", _compared(p.eq))
+install("ne", _compared(compare.ne))
+install("neg", elementwise.neg)
+install("abs", elementwise.abs)
+install("invert", compare.bitwise_not)
+install("pos", _positive)
+# Identity hash, for defining __eq__ takes it away.
+Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -1,0 +1,432 @@
+"""Reading and writing along one dim, at places that a tensor of indices names.
+
+Indices count from the front and are checked: one that is out of range raises
+IndexOutOfRange, on a device by one comparison and one read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Axis
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import ANY, bool_, int32
+from dovetail.errors import IndexOutOfRange, ShapeError
+from dovetail.ops.create import zeros_of
+from dovetail.ops.primitive import (
+    bitwise_and,
+    bitwise_xor,
+    cast,
+    clone,
+    eq,
+    lt,
+    reduce_max,
+    scatter_add_,
+    scatter_set_,
+    take_along,
+    where,
+)  # fmt: skip
+from dovetail.ops.view import basic_index, expand, place, reshape
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
+
+def read(x: Tensor) -> Any:
+    """The value of a tensor with one element; waits for it."""
+    return x._kind.backend.copy_out(x._a).reshape(-1)[0].item()
+
+
+def check_index(op: str, index: Tensor, size: int, dim: int, low: int = 0) -> None:
+    """Wait for the indices and look whether all lie from `low` to `size` - 1.
+
+    Raises:
+        IndexOutOfRange: one does not.
+    """
+    if 0 in index._a.shape:
+        return
+    inside = lt(index, size)
+    inside = bitwise_and(inside, bitwise_xor(lt(index, low), True))
+    if not read(reduce_max(bitwise_xor(inside, True), tuple(range(inside.ndim)))):
+        return
+    found = index._kind.backend.copy_out(index._a).reshape(-1)
+    bad = int(found[(found < low) | (found >= size)][0])
+    raise out_of_range(op, bad, size, dim, low)
+
+
+def out_of_range(op: str, index: int, size: int, dim: int, low: int) -> IndexOutOfRange:
+    """The error for an index out of bounds for a dim."""
+    return IndexOutOfRange(
+        op, "index", was=f"{index}, out of bounds for dim {dim} with size {size}",
+        needed=f"{low} to {size - 1}" if size else "a dim that is not empty",
+    )  # fmt: skip
+
+
+def narrowed(x: Tensor, sizes: Sizes, dim: int) -> Tensor:
+    """The first elements of each dim but `dim`, as many as `sizes` says."""
+    have = x._a.shape
+    cuts = [slice(None) if d == dim else slice(0, n) for d, n in enumerate(sizes)]
+    if all(d == dim or have[d] == n for d, n in enumerate(sizes)):
+        return x
+    part: Tensor = basic_index(x, tuple(cuts))
+    return part
+
+
+def fits(
+    name: str, argument: str, small: Sizes, large: Sizes, skip: int | None
+) -> None:
+    """Raise where `small` has other dims than `large`, or exceeds it."""
+    same = len(small) == len(large)
+    if same and all(
+        d == skip or a <= b for d, (a, b) in enumerate(zip(small, large, strict=True))
+    ):
+        return
+    besides = "" if skip is None else f", apart from dim {skip}"
+    raise ShapeError(
+        name, "index", was=f"of shape {tuple(small)}",
+        needed=f"as many dims as {argument} {tuple(large)}, and no greater size"
+        f"{besides}",
+    )  # fmt: skip
+
+
+def _gathered(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
+    if 0 not in index:
+        fits("gather", "x", index, x, dim)
+    return tuple(index)
+
+
+@op(shape=_gathered, accepts=ANY, indices=("index",), exact=True)
+def gather(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
+    """`x[..., index[..., i, ...], ...]` along `dim`, in the shape of `index`."""
+    shape = tuple(index._a.shape)
+    if 0 in shape:
+        return zeros_of(x, shape)
+    check_index("gather", index, x._a.shape[dim], dim)
+    y: Tensor = take_along(narrowed(x, shape, dim), index, dim)
+    return y
+
+
+@gather.vjp
+def _(ct: Tensor, index: Tensor, x_shape: Sizes, dim: int) -> tuple[Tensor, None]:
+    return scatter_add(zeros_of(ct, x_shape), index, ct, dim), None
+
+
+@take_along.vjp
+def _(ct: Tensor, index: Tensor, x_shape: Sizes, dim: int) -> tuple[Tensor, None]:
+    return scatter_add(zeros_of(ct, x_shape), index, ct, dim), None
+
+
+def places(index: Array, dim: int) -> Iterator[tuple[Sizes, Sizes]]:
+    """For each element of `index`: where it stands, and the place it names."""
+    for at in np.ndindex(*index.shape):
+        to = list(at)
+        to[dim] = int(index[at])
+        yield at, tuple(to)
+
+
+def _gather_oracle(x: Array, index: Array, dim: int) -> Array:
+    y = np.zeros(index.shape, x.dtype)
+    for at, to in places(index, dim):
+        y[at] = x[to]
+    return y
+
+
+gather.oracle(_gather_oracle)
+take_along.oracle(_gather_oracle)
+
+
+@gather.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(4, 3), make.ints(2, 3, high=4), 0)
+    yield case(make(2, 3, 4), make.ints(2, 2, 5, high=4), -1)
+    yield case(make(5), make.ints(3, high=5, dtype="int32"), 0)
+    yield case(make(5, 2), make.ints(0, 2), 0)
+
+
+@take_along.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(4, 3), make.ints(2, 3, high=4), 0)
+    yield case(make(2, 3, 4), make.ints(2, 3, 5, high=4, dtype="int32"), 2)
+
+
+def _written(x: Sizes, index: Sizes, src: Sizes, *, dim: int) -> Sizes:
+    if 0 not in index:
+        fits("scatter", "x", index, x, dim)
+        fits("scatter", "src", index, src, None)
+    return tuple(x)
+
+
+@op(shape=_written, accepts=ANY, indices=("index",), exact=True)
+def scatter(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
+    """`x` with `src` written to the places `index` along `dim`.
+
+    Where an index repeats, any one of its values stays.
+    """
+    y = clone(x)
+    _write(scatter_set_, "scatter", y, index, src, dim)
+    return y
+
+
+@scatter.vjp
+def _(
+    ct: Tensor, index: Tensor, src_shape: Sizes, dim: int, need: Any
+) -> tuple[Any, None, Any]:
+    gx = gsrc = None
+    if need[0]:
+        gx = scatter(ct, index, zeros_of(ct, tuple(index._a.shape)), dim)
+    if need[2]:
+        gsrc = widened(gather(ct, index, dim), src_shape)
+    return gx, None, gsrc
+
+
+def _write(
+    primitive: Any, name: str, y: Tensor, index: Tensor, src: Tensor, dim: int
+) -> None:
+    """Scatter into fresh memory, the parts of `y` and `src` that `index` covers."""
+    shape = tuple(index._a.shape)
+    if 0 in shape:
+        return
+    check_index(name, index, y._a.shape[dim], dim)
+    part = basic_index(src, tuple(slice(0, n) for n in shape))
+    primitive(narrowed(y, shape, dim), index, part, dim)
+
+
+def widened(x: Tensor, shape: Sizes) -> Tensor:
+    """`x` in the first corner of zeros of `shape`."""
+    if tuple(x._a.shape) == tuple(shape):
+        return x
+    made: Tensor = place(x, shape, tuple(slice(0, n) for n in x._a.shape))
+    return made
+
+
+@op(shape=_written, accepts=ANY, indices=("index",))
+def scatter_add(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
+    """`x` with `src` added to the places `index` along `dim`; duplicates accumulate."""
+    if x.dtype is bool_:
+        total = scatter_add(cast(x, int32), index, cast(src, int32), dim)
+        return cast(total, bool_)
+    y = clone(x)
+    _write(scatter_add_, "scatter_add", y, index, src, dim)
+    return y
+
+
+@scatter_add.vjp
+def _(
+    ct: Tensor, index: Tensor, src_shape: Sizes, dim: int, need: Any
+) -> tuple[Any, None, Any]:
+    return ct, None, widened(gather(ct, index, dim), src_shape) if need[2] else None
+
+
+@scatter.oracle
+def _(x: Array, index: Array, src: Array, dim: int) -> Array:
+    y = x.copy()
+    for at, to in places(index, dim):
+        y[to] = src[at]
+    return y
+
+
+@scatter_add.oracle
+def _(x: Array, index: Array, src: Array, dim: int) -> Array:
+    y = x.copy()
+    for at, to in places(index, dim):
+        y[to] = y[to] + src[at]
+    return y
+
+
+@scatter.cases
+def _(make: Any) -> Iterator[Case]:
+    unique = make.permutation(4)[:3].reshape(3, 1) * np.ones((1, 2), np.int64)
+    yield case(make(4, 3), unique, make(3, 2), 0)
+    yield case(make(5), make.permutation(5), make(6), -1)
+    yield case(make(5), make.ints(0), make(5), 0)
+
+
+@scatter_add.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(4, 3), make.ints(6, 2, high=4), make(6, 3), 0)
+    yield case(
+        make(2, 3, 4), make.ints(2, 3, 5, high=4, dtype="int32"), make(2, 3, 5), 2
+    )
+    yield case(make(5), make.ints(0), make(5), 0)
+
+
+def _writes_cases(make: Any) -> Iterator[Case]:
+    rows = make.permutation(4)[:3].reshape(3, 1) * np.ones((1, 2), np.int64)
+    yield case(make(4, 2), rows, make(3, 2), 0)
+    yield case(make(5), make.permutation(5).astype(np.int32), make(5), 0)
+
+
+for _primitive, _functional in ((scatter_set_, scatter), (scatter_add_, scatter_add)):
+    _primitive.oracle(_functional.op.oracle)  # type: ignore[type-var]
+    _primitive.cases(_writes_cases)
+
+
+# ---- one-dimensional indices
+
+
+def _selected(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
+    _flat_index("index_select", index)
+    return (*x[:dim], *index, *x[dim + 1 :]) if x else ()
+
+
+def _flat_index(name: str, index: Sizes) -> None:
+    if len(index) != 1:
+        raise ShapeError(
+            name, "index", was=f"of shape {tuple(index)}", needed="one dim"
+        )
+
+
+@op(shape=_selected, accepts=ANY, indices=("index",), exact=True)
+def index_select(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
+    """The slices of `x` that a one-dimensional `index` names along `dim`."""
+    if not x._a.shape:
+        check_index("index_select", index, 1, 0)
+        return clone(x)
+    check_index("index_select", index, x._a.shape[dim], dim)
+    y: Tensor = take_along(x, _along(index, tuple(x._a.shape), dim), dim)
+    return y
+
+
+def _along(index: Tensor, shape: Sizes, dim: int) -> Tensor:
+    """A one-dimensional index spread over the other dims of `shape`."""
+    n = index._a.shape[0]
+    line = reshape(index, tuple(n if d == dim else 1 for d in range(len(shape))))
+    spread: Tensor = expand(
+        line, tuple(n if d == dim else s for d, s in enumerate(shape))
+    )
+    return spread
+
+
+@index_select.vjp
+def _(ct: Tensor, index: Tensor, x_shape: Sizes, dim: int) -> tuple[Tensor, None]:
+    if not x_shape:
+        return ct, None
+    return index_add(zeros_of(ct, x_shape), index, ct, dim), None
+
+
+@index_select.oracle
+def _(x: Array, index: Array, dim: int) -> Array:
+    if not x.ndim:
+        return x
+    return np.stack([x.take(int(i), dim) for i in index], dim)
+
+
+@index_select.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(4, 3), make.ints(6, high=4), 0)
+    yield case(make(2, 3, 4), make.ints(2, high=3, dtype="int32"), -2)
+    yield case(make(), make.ints(1, high=1), 0)
+
+
+def _written_slices(x: Sizes, index: Sizes, src: Sizes, *, dim: int) -> Sizes:
+    _flat_index("index_add", index)
+    wanted = (*x[:dim], index[0], *x[dim + 1 :])
+    if tuple(src) != wanted:
+        raise ShapeError(
+            "index_add", "src", was=f"of shape {tuple(src)}",
+            needed=f"{wanted}: that of x, with the length of index at dim {dim}",
+        )  # fmt: skip
+    return tuple(x)
+
+
+@op(shape=_written_slices, accepts=ANY, indices=("index",))
+def index_add(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
+    """`x` with the slices of `src` added to those that `index` names along `dim`."""
+    y: Tensor = scatter_add(x, _along(index, tuple(src._a.shape), dim), src, dim)
+    return y
+
+
+@index_add.vjp
+def _(ct: Tensor, index: Tensor, dim: int, need: Any) -> tuple[Tensor, None, Any]:
+    return ct, None, index_select(ct, index, dim) if need[2] else None
+
+
+@op(shape=_written_slices, accepts=ANY, indices=("index",), exact=True)
+def index_copy(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
+    """`x` with the slices that `index` names along `dim` taken from `src`."""
+    y: Tensor = scatter(x, _along(index, tuple(src._a.shape), dim), src, dim)
+    return y
+
+
+@index_copy.vjp
+def _(
+    ct: Tensor, index: Tensor, src_shape: Sizes, dim: int, need: Any
+) -> tuple[Any, None, Any]:
+    gx = index_copy(ct, index, zeros_of(ct, src_shape), dim) if need[0] else None
+    return gx, None, index_select(ct, index, dim) if need[2] else None
+
+
+@index_add.oracle
+def _(x: Array, index: Array, src: Array, dim: int) -> Array:
+    y = np.moveaxis(x.copy(), dim, 0)
+    for i, part in zip(index, np.moveaxis(src, dim, 0), strict=True):
+        y[int(i)] = y[int(i)] + part
+    return np.moveaxis(y, 0, dim)
+
+
+@index_copy.oracle
+def _(x: Array, index: Array, src: Array, dim: int) -> Array:
+    y = np.moveaxis(x.copy(), dim, 0)
+    for i, part in zip(index, np.moveaxis(src, dim, 0), strict=True):
+        y[int(i)] = part
+    return np.moveaxis(y, 0, dim)
+
+
+@index_add.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(4, 3), make.ints(6, high=4), make(6, 3), 0)
+    yield case(make(2, 3), make.ints(5, high=3, dtype="int32"), make(2, 5), -1)
+    yield case(make(7), make.ints(3, high=7), make(3), 0)
+
+
+@index_copy.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(4, 3), make.permutation(4)[:2], make(2, 3), 0)
+    yield case(make(2, 3), make.permutation(3), make(2, 3), -1)
+
+
+def _embedded(weight: Sizes, index: Sizes, *, padding: int) -> Sizes:
+    if len(weight) != 2:
+        raise ShapeError(
+            "embedding", "weight", was=f"of shape {tuple(weight)}", needed="two dims"
+        )
+    return (*index, weight[1])
+
+
+@op(shape=_embedded, accepts=ANY, indices=("index",), exact=True)
+def embedding(weight: Tensor, index: Tensor, padding: int = -1) -> Tensor:
+    """The rows of `weight` that `index`, of any shape, names.
+
+    The row `padding`, if it is not negative, gets no gradient.
+    """
+    rows = index_select(weight, reshape(index, (-1,)), 0)
+    return reshape(rows, (*index._a.shape, weight._a.shape[1]))
+
+
+@embedding.vjp
+def _(
+    ct: Tensor, index: Tensor, weight_shape: Sizes, padding: int
+) -> tuple[Tensor, None]:
+    flat = reshape(index, (-1,))
+    rows = reshape(ct, (flat._a.shape[0], weight_shape[1]))
+    if padding >= 0:
+        rows = where(eq(reshape(flat, (-1, 1)), padding), 0, rows)
+    return index_add(zeros_of(ct, weight_shape), flat, rows, 0), None
+
+
+@embedding.oracle
+def _(weight: Array, index: Array, padding: int = -1) -> Array:
+    rows = [weight[int(i)] for i in index.reshape(-1)]
+    return np.array(rows, weight.dtype).reshape(*index.shape, weight.shape[1])
+
+
+@embedding.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(5, 3), make.ints(2, 4, high=5))
+    yield case(make(5, 3), make.ints(high=5, dtype="int32"))
+    yield case(make(5, 3), make.ints(0))

@@ -1,0 +1,215 @@
+"""Masks: where they hold, fill, select, and count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Scalar
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.op import DATA
+from dovetail.core.promotion import index_dtype
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import ANY, DType, int32, int64
+from dovetail.errors import ShapeError
+from dovetail.ops.create import counted, full, zeros_of
+from dovetail.ops.index import index_select, read, widened
+from dovetail.ops.primitive import (
+    add,
+    bitwise_xor,
+    cast,
+    clone,
+    eq,
+    idiv,
+    mul,
+    scatter_set_,
+    sub,
+    take_along,
+    where,
+)  # fmt: skip
+from dovetail.ops.view import basic_index, reshape
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
+
+def running_count(mask: Tensor) -> Tensor:
+    """How many elements of a one-dimensional mask hold up to each, that one included.
+
+    Hillis and Steele, Data parallel algorithms (1986): log2(n) shifted sums.
+    """
+    y = cast(mask, int32)
+    n, step = int(mask._a.shape[0]), 1
+    while step < n:
+        shifted = zeros_of(y, (n,))
+        shifted[step:] = y[: n - step]
+        y, step = add(y, shifted), 2 * step
+    return y
+
+
+@op(shape=DATA, accepts=ANY, promote=None, nondifferentiable=True, exact=True,
+    result=lambda _, attrs: attrs["dtype"])  # fmt: skip
+def nonzero(x: Tensor, dtype: DType) -> Tensor:
+    """Indices of the elements that are not zero, [count, ndim], in row-major order."""
+    size = tuple(x._a.shape)
+    rest = cast(_nonzero_numbers(reshape(x, (-1,))), dtype)
+    rows = zeros_of(rest, (int(rest._a.shape[0]), len(size)))
+    for d in range(len(size) - 1, -1, -1):
+        quotient = idiv(rest, max(size[d], 1))
+        rows[:, d] = sub(rest, mul(quotient, size[d]))
+        rest = quotient
+    return rows
+
+
+def _nonzero_numbers(x: Tensor) -> Tensor:
+    """The places of the elements of a one-dimensional tensor that are not zero."""
+    n = int(x._a.shape[0])
+    numbers = counted(n, x)
+    if not n:
+        return numbers
+    mask = bitwise_xor(eq(x, 0), True)
+    before = running_count(mask)
+    count = read(basic_index(before, (n - 1,)))
+    # A permutation: those that are not zero first, the others behind them.
+    place = where(mask, sub(before, 1), add(sub(numbers, before), count))
+    order = zeros_of(numbers, (n,))
+    scatter_set_(order, place, numbers, 0)
+    found: Tensor = basic_index(order, (slice(0, count),))
+    return found
+
+
+@nonzero.oracle
+def _(x: Array, dtype: DType) -> Array:
+    found = [at for at in np.ndindex(*x.shape) if x[at]]
+    return np.array(found, np.int64).reshape(len(found), x.ndim)
+
+
+@nonzero.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(9), int32)
+    yield case(make(2, 3, 4), int64)
+    yield case(make(0, 3), int64)
+    yield case(np.zeros((3, 2), make.dtype.numpy), int64)
+    yield case(make(), int64)
+
+
+def mask_indices(mask: Tensor) -> list[Tensor]:
+    """One tensor of indices for each dim of a mask, of the places where it holds."""
+    rows = nonzero(mask, index_dtype(mask._kind))
+    return [rows[:, d] for d in range(mask.ndim)]
+
+
+@op(accepts=ANY, masks=("mask",), exact=True)
+def masked_fill(x: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    """`x` with `value` where the mask, broadcast, holds."""
+    y: Tensor = where(mask, full((), value, x._kind), x)
+    return y
+
+
+@masked_fill.vjp
+def _(ct: Tensor, mask: Tensor) -> tuple[Tensor, None]:
+    return masked_fill(ct, mask, 0), None
+
+
+@masked_fill.oracle
+def _(x: Array, mask: Array, value: Any) -> Array:
+    return np.where(mask, np.asarray(value).astype(x.dtype), x)
+
+
+@masked_fill.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3), make.bools(2, 3), 2.0)
+    yield case(make(2, 3), make.bools(3), 1)
+    yield case(make(3), make.bools(2, 1), 0)
+    yield case(make(), make.bools(), True)
+
+
+@op(shape=DATA, accepts=ANY, masks=("mask",), exact=True)
+def masked_select(x: Tensor, mask: Tensor) -> Tensor:
+    """The elements of `x` where a mask of its shape holds, in row-major order."""
+    _same_shape("masked_select", x, mask)
+    numbers = _nonzero_numbers(reshape(mask, (-1,)))
+    y: Tensor = index_select(reshape(x, (-1,)), numbers, 0)
+    return y
+
+
+def _same_shape(name: str, x: Tensor, mask: Tensor) -> None:
+    if tuple(x._a.shape) != tuple(mask._a.shape):
+        raise ShapeError(
+            name, "mask", was=f"of shape {tuple(mask._a.shape)}",
+            needed=f"{tuple(x._a.shape)}, that of x",
+        )  # fmt: skip
+
+
+@masked_select.vjp
+def _(ct: Tensor, mask: Tensor, x_shape: Sizes) -> tuple[Tensor, None]:
+    return masked_scatter(zeros_of(ct, x_shape), mask, ct), None
+
+
+@masked_select.oracle
+def _(x: Array, mask: Array) -> Array:
+    return np.array([v for v, m in zip(x.flat, mask.flat, strict=True) if m], x.dtype)
+
+
+@masked_select.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3), make.bools(2, 3))
+    yield case(make(4), np.zeros(4, bool))
+    yield case(make(), np.ones((), bool))
+
+
+@op(shape=lambda x, mask, source: x, accepts=ANY, masks=("mask",), exact=True)
+def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """`x` with the elements of `source`, in order, where a mask of its shape holds."""
+    _same_shape("masked_scatter", x, mask)
+    flat = reshape(mask, (-1,))
+    have = int(np.prod(source._a.shape))
+    upto = running_count(flat)
+    last = upto._a.shape[0] - 1
+    count = read(basic_index(upto, (last,))) if last >= 0 else 0
+    check_source(count, have)
+    if not count:
+        return clone(x)
+    place = where(flat, sub(upto, 1), 0)
+    taken = take_along(reshape(source, (-1,)), place, 0)
+    y: Tensor = where(mask, reshape(taken, tuple(x._a.shape)), x)
+    return y
+
+
+def check_source(count: int, have: int) -> None:
+    """Raise where a mask holds more often than there are elements to write."""
+    if count > have:
+        raise ShapeError(
+            "masked_scatter", "source", was=f"of {have} elements",
+            needed=f"{count}, as many as the mask selects",
+        )  # fmt: skip
+
+
+@masked_scatter.vjp
+def _(
+    ct: Tensor, mask: Tensor, source_shape: Sizes, need: Any
+) -> tuple[Any, None, Any]:
+    gx = masked_fill(ct, mask, 0) if need[0] else None
+    if not need[2]:
+        return gx, None, None
+    flat = widened(masked_select(ct, mask), (int(np.prod(source_shape)),))
+    return gx, None, reshape(flat, source_shape)
+
+
+@masked_scatter.oracle
+def _(x: Array, mask: Array, source: Array) -> Array:
+    y, values = x.copy(), iter(source.flat)
+    for at in np.ndindex(*x.shape):
+        if mask[at]:
+            y[at] = next(values)
+    return y
+
+
+@masked_scatter.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3), make.bools(2, 3), make(2, 4))
+    yield case(make(3), np.ones(3, bool), make(3))
+    yield case(make(3), np.zeros(3, bool), make(0))

@@ -1,0 +1,152 @@
+"""One step of an optimizer for one parameter, written in place.
+
+Each op is a fusion: its body is the textbook sequence of in-place steps, in the order
+in which PyTorch rounds them, and a backend may do it in one pass over memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.cases import case
+from dovetail.core.declare import op
+from dovetail.core.inplace import write
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import FLOAT, HALF, float32
+from dovetail.errors import ShapeError
+from dovetail.ops.primitive import cast, maximum, sqrt
+
+Sizes = tuple[int, ...]
+
+
+def _same_shapes(name: str, names: tuple[str, ...], shapes: tuple[Any, ...]) -> Sizes:
+    for what, shape in zip(names, shapes, strict=True):
+        if shape is not None and shape != shapes[0]:
+            raise ShapeError(
+                name, what, was=f"of shape {shape}",
+                needed=f"{shapes[0]}, the shape of the parameter",
+            )  # fmt: skip
+    return ()
+
+
+_SGD: Any = ("p", "grad", "momentum_buffer")
+_ADAM: Any = ("p", "grad", "exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+
+
+@op(name="sgd_step_",
+    shape=lambda *shapes, **_: _same_shapes("sgd_step_", _SGD, shapes),
+    accepts=FLOAT, promote=None, mutates=("p", "momentum_buffer"), outputs=(),
+    exact=True, nondifferentiable=True)  # fmt: skip
+def sgd_step_(
+    p: Tensor, grad: Tensor, momentum_buffer: Tensor | None, lr: float,
+    momentum: float, dampening: float, weight_decay: float, nesterov: bool,
+    maximize: bool, first: bool,
+) -> None:  # fmt: skip
+    """Stochastic gradient descent, with momentum where there is a buffer for it.
+
+    Sutskever et al. 2013, in PyTorch's form: the rate multiplies the buffer when it is
+    used. `first` says that the buffer holds nothing yet.
+    """
+    w, g, b = _wide(p, grad, momentum_buffer)
+    if maximize:
+        g = g * -1.0
+    if weight_decay:
+        g = g + w * weight_decay
+    if momentum_buffer is not None:
+        b = g * 1.0 if first else b * momentum + g * (1 - dampening)
+        write("sgd_step_", momentum_buffer, b)
+        g = g + b * momentum if nesterov else b
+    write("sgd_step_", p, w + g * -lr)
+
+
+@op(name="adam_step_",
+    shape=lambda *shapes, **_: _same_shapes("adam_step_", _ADAM, shapes),
+    accepts=FLOAT, promote=None, outputs=(), exact=True, nondifferentiable=True,
+    mutates=("p", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"))  # fmt: skip
+def adam_step_(
+    p: Tensor, grad: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor,
+    max_exp_avg_sq: Tensor | None, lr: float, beta1: float, beta2: float, eps: float,
+    weight_decay: float, step: float, decoupled: bool, maximize: bool,
+) -> None:  # fmt: skip
+    """Adam (Kingma & Ba 2014), AdamW where decay is `decoupled` (Loshchilov & Hutter).
+
+    `step` counts from 1. With `max_exp_avg_sq`, AMSGrad (Reddi et al. 2018).
+    """
+    w, g, m, v, top = _wide(p, grad, exp_avg, exp_avg_sq, max_exp_avg_sq)
+    if maximize:
+        g = g * -1.0
+    if decoupled:
+        w = w * (1 - lr * weight_decay)
+    elif weight_decay:
+        g = g + w * weight_decay
+    m = m + (g - m) * (1 - beta1)
+    v = v * beta2 + g * g * (1 - beta2)
+    top = v if top is None else maximum(top, v)
+    root = sqrt(top) / (1 - beta2**step) ** 0.5 + eps
+    w = w + m / root * (-lr / (1 - beta1**step))
+    written = (p, exp_avg, exp_avg_sq, max_exp_avg_sq)
+    for target, value in zip(written, (w, m, v, top), strict=True):
+        if target is not None:
+            write("adam_step_", target, value)
+
+
+def _wide(*tensors: Tensor | None) -> tuple[Any, ...]:
+    """16-bit floats in float32, so that a step rounds once."""
+    return tuple(
+        cast(t, float32) if t is not None and t._kind.dtype in HALF else t
+        for t in tensors
+    )
+
+
+# ---- proof
+
+
+@sgd_step_.oracle
+def _(p: Any, grad: Any, buffer: Any, lr: float, momentum: float, *how: Any) -> Any:
+    dampening, weight_decay, nesterov, maximize, first = how
+    g = (-grad if maximize else grad) + weight_decay * p
+    if buffer is None:
+        return (p - lr * g,)
+    b = g if first else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+@adam_step_.oracle
+def _(p: Any, grad: Any, m: Any, v: Any, top: Any, lr: float, *how: Any) -> Any:
+    beta1, beta2, eps, weight_decay, step, decoupled, maximize = how
+    g = -grad if maximize else grad
+    if decoupled:
+        p = p - lr * weight_decay * p
+    else:
+        g = g + weight_decay * p
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    top = None if top is None else np.maximum(top, v)
+    unbiased = (v if top is None else top) / (1 - beta2**step)
+    p = p - lr * (m / (1 - beta1**step)) / (np.sqrt(unbiased) + eps)
+    return (p, m, v) if top is None else (p, m, v, top)
+
+
+@sgd_step_.cases
+def _(make: Any) -> Iterator[Any]:
+    for shape in ((3, 4), (), (0,), (20001,)):
+        p, g, b = make(*shape), make(*shape), make(*shape)
+        yield case(p, g, None, 0.1, 0.0, 0.0, 0.0, False, False, False)
+        yield case(p, g, None, 0.1, 0.0, 0.0, 0.5, False, True, False)
+        yield case(p, g, b, 0.1, 0.9, 0.25, 0.01, False, False, False)
+        yield case(p, g, b, 0.1, 0.9, 0.0, 0.01, True, True, False)
+        yield case(p, g, np.zeros_like(b), 0.1, 0.9, 0.0, 0.0, False, False, True)
+
+
+@adam_step_.cases
+def _(make: Any) -> Iterator[Any]:
+    for shape in ((3, 4), (), (0,), (20001,)):
+        p, g, m = make(*shape), make(*shape), make(*shape)
+        v, top = make(*shape, low=0.5, high=3), make(*shape, low=0.5, high=3)
+        rates = (0.01, 0.9, 0.99, 1e-6)
+        yield case(p, g, m, v, None, *rates, 0.0, 1.0, False, False)
+        yield case(p, g, m, v, top, *rates, 0.1, 3.0, True, True)
+        yield case(p, g, m, v, None, *rates, 0.1, 100.0, False, False)

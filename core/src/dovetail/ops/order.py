@@ -1,0 +1,387 @@
+"""Order: sorting, the k greatest, searching, distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Axis
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.promotion import index_dtype
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import (
+    ANY,
+    HALF,
+    ORDERED,
+    DType,
+    bool_,
+    float32,
+    float64,
+    int32,
+    int64,
+)
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.compare import bits_of, bitwise_not, isnan
+from dovetail.ops.create import full, zeros_of
+from dovetail.ops.extremes import argmax, argmin
+from dovetail.ops.index import scatter_add
+from dovetail.ops.primitive import (
+    bitcast,
+    bitwise_and,
+    bitwise_xor,
+    cast,
+    eq,
+    lt,
+    scatter_set_,
+    shift_right,
+    take_along,
+    where,
+)  # fmt: skip
+from dovetail.ops.reduce import kept, places
+from dovetail.ops.scan import cumsum
+from dovetail.ops.view import basic_index, expand, reshape, unsqueeze
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
+
+def at(dim: int, *index: Any) -> tuple[Any, ...]:
+    """A basic index for `dim` that leaves the dims before it whole."""
+    return ((slice(None),) * dim + index) if dim else index
+
+
+# ---- sorting
+
+
+def keys_of(x: Tensor) -> tuple[Tensor, int]:
+    """Integers in the order of `x` as unsigned bits, and how many bits count.
+
+    -0 equals 0, and every NaN is the greatest.
+    """
+    dtype = x.dtype
+    if dtype is bool_:
+        return cast(x, int32), 1
+    if dtype.is_floating_point:
+        return _float_keys(cast(x, float32) if dtype in HALF else x)
+    width = dtype.itemsize * 8
+    if width < 32:
+        x = cast(x, int32)
+    elif not dtype.is_signed:
+        return bitcast(x, bits_of(dtype)), width
+    return (
+        (bitwise_xor(x, _sign_bit(width, x.dtype)), width)
+        if dtype.is_signed
+        else (x, width)
+    )
+
+
+def _sign_bit(width: int, dtype: DType) -> int:
+    full_width = width == dtype.itemsize * 8
+    return -(1 << (width - 1)) if full_width else 1 << (width - 1)
+
+
+def _float_keys(x: Tensor) -> tuple[Tensor, int]:
+    ints = bits_of(x.dtype)
+    width = ints.itemsize * 8
+    bits = bitcast(where(eq(x, 0), 0, x), ints)
+    smallest = -(1 << (width - 1))
+    # Negative floats are ordered against their bits, positive ones after them.
+    keys = where(lt(bits, 0), bitwise_not(bits), bitwise_xor(bits, smallest))
+    return where(isnan(x), -1, keys), width
+
+
+@op(
+    shape="(n@dim)->(n@dim)",
+    accepts=ORDERED,
+    result=int64,
+    nondifferentiable=True,
+    exact=True,
+)
+def argsort(
+    x: Tensor, dim: Axis = -1, descending: bool = False, stable: bool = True
+) -> Tensor:
+    """Where the elements are, in order along `dim`; NaN is the greatest.
+
+    A radix sort, one bit a pass: zeros keep their order before ones.
+    """
+    shape, wanted = tuple(x._a.shape), index_dtype(x._kind)
+    if not shape or 0 in shape:
+        return full(shape, 0, x._kind.with_dtype(wanted))
+    keys, width = keys_of(x)
+    if descending:
+        keys = bitwise_not(keys)
+    order = cast(expand(places(x, dim), shape), int32)
+    for bit in range(width):
+        one = cast(bitwise_and(shift_right(keys, bit), 1), int32)
+        place = _split(one, dim)
+        keys, order = moved(keys, place, dim), moved(order, place, dim)
+    found: Tensor = cast(order, wanted)
+    return found
+
+
+def _split(one: Tensor, dim: int) -> Tensor:
+    """Where elements go when zeros come before ones and keep their order."""
+    before = cumsum(one, dim, int32)
+    zeros_before = places(one, dim) + 1 - before
+    zeros = basic_index(zeros_before, at(dim, slice(-1, None)))
+    found: Tensor = where(eq(one, 0), zeros_before - 1, zeros + before - 1)
+    return found
+
+
+def moved(x: Tensor, place: Tensor, dim: int) -> Tensor:
+    """`x` with each element at its new place; the places are a permutation."""
+    moved = zeros_of(x, tuple(x._a.shape))
+    scatter_set_(moved, place, x, dim)
+    return moved
+
+
+@argsort.oracle
+def _(x: Array, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    if not x.ndim:
+        return np.zeros((), np.int64)
+    if descending:
+        back = np.argsort(np.flip(x, dim), axis=dim, kind="stable")
+        return x.shape[dim] - 1 - np.flip(back, dim)
+    return np.argsort(x, axis=dim, kind="stable")
+
+
+def _cases_sort(make: Any) -> Iterator[Case]:
+    """All values differ, or the order of equal ones is asked to be kept."""
+    yield case(make.distinct(7), 0, False, False)
+    yield case(make.distinct(3, 5, 2), 1, True)
+    yield case(make.distinct(4, 6))
+    yield case(make.distinct(), -1)
+    yield case(make.distinct(0, 3), 0)
+    if make.dtype is not float64:  # at a tie the gradient has no difference quotient
+        yield case(make.ints(3, 9, high=2).astype(make.dtype.numpy), 1, False, True)
+        yield case(make.ints(3, 9, high=2).astype(make.dtype.numpy), 1, True, True)
+
+
+def _cases_order(make: Any) -> Iterator[Case]:
+    yield from _cases_sort(make)
+    if make.dtype.is_inexact:
+        x = np.asarray([0.0, -0.0, np.nan, -np.inf, 1.5, np.inf, -2.0, np.nan])
+        yield case(x.astype(make.dtype.numpy), 0, False)
+        yield case(x.astype(make.dtype.numpy), 0, True)
+
+
+argsort.cases(_cases_order)
+_VALUED: Any = {"accepts": ORDERED, "result": ("same", int64), "exact": True}
+
+
+def _ungathered(ct: Tensor, indices: Tensor, x_shape: Sizes, dim: int) -> Tensor:
+    """Cotangents added at the places the values were taken from; zero elsewhere."""
+    if not x_shape:
+        return ct
+    g: Tensor = scatter_add(zeros_of(ct, x_shape), indices, ct, dim)
+    return g
+
+
+@op(shape="(n@dim)->(n@dim),(n@dim)", outputs=("values", "indices"), **_VALUED)
+def sort(
+    x: Tensor, dim: Axis = -1, descending: bool = False, stable: bool = True
+) -> tuple[Tensor, Tensor]:
+    """The elements in order along `dim`, and where they were; NaN is the greatest."""
+    order = argsort(x, dim, descending, stable)
+    return taken(x, order, dim), order
+
+
+def taken(x: Tensor, index: Tensor, dim: int) -> Tensor:
+    """`take_along`, also of a tensor without dims."""
+    found: Tensor = take_along(x, index, dim) if x._a.shape else cast(x, x.dtype)
+    return found
+
+
+@sort.vjp
+def _(ct: Tensor, indices: Tensor, x_shape: Sizes, dim: int) -> Tensor:
+    return _ungathered(ct, indices, x_shape, dim)
+
+
+def _by(order: Any) -> Any:
+    """The oracle of values and indices, from that of the indices."""
+
+    def oracle(x: Array, *args: Any, **kwargs: Any) -> tuple[Array, Array]:
+        index, dim = order(x, *args, **kwargs)
+        return (np.take_along_axis(x, index, dim) if x.ndim else x), index
+
+    return oracle
+
+
+def _sorted_at(x: Array, dim: int = -1, *rest: Any, **kwargs: Any) -> tuple[Array, int]:
+    return argsort.op.oracle(x, dim, *rest, **kwargs), dim  # type: ignore[misc]
+
+
+sort.oracle(_by(_sorted_at))
+sort.cases(_cases_sort)
+
+
+def _first(x: Sizes, *, k: int, dim: int, **_: Any) -> tuple[Sizes, Sizes]:
+    n = x[dim] if x else 1
+    if not 0 <= k <= n:
+        raise ArgumentError(
+            "topk", "k", was=k, needed=f"0 to {n}, the size of dim {dim} of {tuple(x)}"
+        )
+    if not x:
+        return (), ()
+    shape = (*x[:dim], k, *x[dim + 1 :])
+    return shape, shape
+
+
+@op(shape=_first, outputs=("values", "indices"), **_VALUED)
+def topk(
+    x: Tensor, k: int, dim: Axis = -1, largest: bool = True
+) -> tuple[Tensor, Tensor]:
+    """The `k` greatest (or least) along `dim` in order, and where they were."""
+    order = argsort(x, dim, largest, True)
+    if x._a.shape:
+        order = basic_index(order, at(dim, slice(0, k)))
+    return taken(x, order, dim), cast(order, order.dtype)
+
+
+@topk.vjp
+def _(ct: Tensor, indices: Tensor, x_shape: Sizes, dim: int) -> Tensor:
+    return _ungathered(ct, indices, x_shape, dim)
+
+
+def _top_at(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, int]:
+    order = argsort.op.oracle(x, dim, largest)  # type: ignore[misc]
+    return (np.take(order, range(k), axis=dim) if x.ndim else order), dim
+
+
+topk.oracle(_by(_top_at))
+
+
+@topk.cases
+def _(make: Any) -> Iterator[Case]:
+    if make.dtype is bool_:
+        yield case(np.asarray([False, True]), 1)
+        return
+    yield case(make.distinct(9), 4)
+    yield case(make.distinct(3, 6), 6, 1, False)
+    yield case(make.distinct(4, 3, 2), 2, 0)
+    yield case(make.distinct(3, 4), 0)
+
+
+def _picked(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
+    wanted = (*x[:dim], *x[dim + 1 :])
+    if tuple(index) != wanted:
+        raise ShapeError(
+            "pick", "index", was=f"of shape {tuple(index)}",
+            needed=f"{wanted}, that of x without dim {dim}",
+        )  # fmt: skip
+    return wanted
+
+
+@op(shape=_picked, accepts=ANY, indices=("index",), exact=True)
+def pick(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
+    """One element a line along `dim`, at `index`, which is in range; `dim` vanishes."""
+    if not x._a.shape:
+        found: Tensor = cast(x, x.dtype)
+        return found
+    return reshape(take_along(x, unsqueeze(index, dim), dim), tuple(index._a.shape))
+
+
+@pick.vjp
+def _(ct: Tensor, index: Tensor, x_shape: Sizes, dim: int) -> tuple[Tensor, None]:
+    if not x_shape:
+        return ct, None
+    lines, at_index = unsqueeze(ct, dim), unsqueeze(index, dim)
+    return scatter_add(zeros_of(ct, x_shape), at_index, lines, dim), None
+
+
+@pick.oracle
+def _(x: Array, index: Array, dim: int) -> Array:
+    if not x.ndim:
+        return x
+    return np.take_along_axis(x, np.expand_dims(index, dim), dim).squeeze(dim)
+
+
+@pick.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(3, 4, 2), make.ints(3, 2, high=4), 1)
+    yield case(make(5), make.ints(high=5), -1)
+    yield case(make(0, 2), make.ints(0, high=2), 1)
+    yield case(make(), make.ints(high=1), 0)
+
+
+# ---- extremes with their places
+
+
+_BEST: Any = {
+    "shape": "(n+@dim)->(),()", "outputs": ("values", "indices"), **_VALUED
+}  # fmt: skip
+
+
+@op(**_BEST)
+def max_along(x: Tensor, dim: Axis, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The greatest along `dim`, and the first place it is at; NaN wins."""
+    return _best_of(x, argmax(x, dim), dim, keepdim)
+
+
+@op(**_BEST)
+def min_along(x: Tensor, dim: Axis, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The least along `dim`, and the first place it is at; NaN wins."""
+    return _best_of(x, argmin(x, dim), dim, keepdim)
+
+
+def _best_of(
+    x: Tensor, index: Tensor, dim: int, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    values: Tensor = pick(x, index, dim)
+    if not keepdim:
+        return values, index
+    shape = kept(x._a.shape, (dim,))
+    return reshape(values, shape), reshape(index, shape)
+
+
+def _to_best(
+    ct: Tensor, indices: Tensor, x_shape: Sizes, dim: int, keepdim: bool
+) -> Tensor:
+    if not keepdim and x_shape:
+        ct, indices = unsqueeze(ct, dim), unsqueeze(indices, dim)
+    return _ungathered(ct, indices, x_shape, dim)
+
+
+max_along.vjp(_to_best)
+min_along.vjp(_to_best)
+
+
+@max_along.oracle
+def _(x: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+    axis = dim if x.ndim else None
+    return np.max(x, axis, keepdims=keepdim), np.argmax(x, axis, keepdims=keepdim)
+
+
+@min_along.oracle
+def _(x: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+    axis = dim if x.ndim else None
+    return np.min(x, axis, keepdims=keepdim), np.argmin(x, axis, keepdims=keepdim)
+
+
+def _cases_best(make: Any) -> Iterator[Case]:
+    yield case(make.distinct(3, 4, 2), 1)
+    yield case(make.distinct(5), -1, True)
+    yield case(make.distinct(), 0, True)
+    yield case(make.distinct(0, 3), 1)
+    if make.dtype is float32:
+        yield case(np.asarray([[1.0, np.nan, 2.0, np.nan]], np.float32), 1)
+
+
+max_along.cases(_cases_best)
+min_along.cases(_cases_best)
+
+
+__all__ = [
+    "argsort",
+    "at",
+    "max_along",
+    "min_along",
+    "moved",
+    "pick",
+    "sort",
+    "taken",
+    "topk",
+]

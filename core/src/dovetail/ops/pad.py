@@ -1,0 +1,174 @@
+"""Margins around a tensor: of one value, or of its own elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Ints, Scalar
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.inplace import write
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import ANY
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.create import counted, full, zeros_of
+from dovetail.ops.index import index_add, index_select
+from dovetail.ops.primitive import add, clone, lt, sub, where
+from dovetail.ops.view import basic_index
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+MODES = ("reflect", "replicate", "circular")
+
+
+def _padded(x: Sizes, *, padding: Sizes, **_: Any) -> Sizes:
+    if len(padding) != 2 * len(x):
+        raise ArgumentError(
+            "pad",
+            "padding",
+            was=padding,
+            needed=f"two sizes for each dim of {tuple(x)}",
+        )
+    sides = zip(padding[::2], padding[1::2], strict=True)
+    shape = tuple(n + a + b for n, (a, b) in zip(x, sides, strict=True))
+    if any(n < 0 for n in shape):
+        raise ShapeError(
+            "pad",
+            "padding",
+            was=f"{padding}, for {tuple(x)}",
+            needed="sizes of at least 0",
+        )
+    return shape
+
+
+@op(shape=_padded, accepts=ANY, exact=True)
+def constant_pad(x: Tensor, padding: Ints, value: Scalar = 0) -> Tensor:
+    """`x` with margins of `value`: before and after each dim, from the first.
+
+    Negative sizes cut elements off.
+    """
+    y = full(_padded(tuple(x._a.shape), padding=tuple(padding)), value, x._kind)
+    inner, outer = _cuts(tuple(x._a.shape), tuple(padding))
+    write("pad", basic_index(y, outer), basic_index(x, inner))
+    return y
+
+
+def _kept(n: int, before: int, after: int) -> slice:
+    """The part of a dim that negative margins leave."""
+    start = max(0, -before)
+    return slice(start, max(n - max(0, -after), start))
+
+
+def _cuts(shape: Sizes, padding: Sizes) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """Which part of x is kept, and where it goes."""
+    inner, outer = [], []
+    for n, before, after in zip(shape, padding[::2], padding[1::2], strict=True):
+        kept = _kept(n, before, after)
+        start = max(0, before)
+        inner.append(kept)
+        outer.append(slice(start, start + kept.stop - kept.start))
+    return tuple(inner), tuple(outer)
+
+
+@constant_pad.vjp
+def _(ct: Tensor, padding: Sizes) -> Tensor:
+    return constant_pad(ct, tuple(-n for n in padding), 0)
+
+
+@constant_pad.oracle
+def _(x: Array, padding: Sizes, value: Any = 0) -> Array:
+    for d, (before, after) in enumerate(zip(padding[::2], padding[1::2], strict=True)):
+        margins = [(0, 0)] * x.ndim
+        margins[d] = (max(0, before), max(0, after))
+        x = np.pad(x, margins, constant_values=np.asarray(value).astype(x.dtype))
+        x = x.take(range(max(0, -before), x.shape[d] - max(0, -after)), d)
+    return x
+
+
+@constant_pad.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3), (0, 0, 1, 2))
+    yield case(make(2, 3), (1, 0, -1, 1), 2.0)
+    yield case(make(4), (-1, -1), 1)
+    yield case(make(0, 2), (1, 1, 0, 0), 3)
+
+
+def _margined(x: Sizes, *, padding: Sizes, mode: str) -> Sizes:
+    if mode not in MODES:
+        raise ArgumentError("pad", "mode", was=repr(mode), needed=f"one of {MODES}")
+    for n, before, after in zip(x, padding[::2], padding[1::2], strict=True):
+        limit = {"reflect": n - 1, "circular": n}.get(mode)
+        wide = max(before, after)
+        if wide > 0 and (not n or (limit is not None and wide > limit)):
+            raise ShapeError(
+                "pad", "padding", was=f"{padding}, for {tuple(x)}",
+                needed=f"{mode} margins that the elements of each dim fill",
+            )  # fmt: skip
+    return _padded(x, padding=padding)
+
+
+@op(shape=_margined, accepts=ANY, exact=True)
+def margin_pad(x: Tensor, padding: Ints, mode: str) -> Tensor:
+    """`x` with margins of its own elements, before and after each dim.
+
+    `reflect` mirrors at the outermost element, `replicate` repeats it, `circular`
+    continues with the other end of what is kept. Negative sizes cut elements off.
+    """
+    y = clone(x)
+    for d, n in enumerate(x._a.shape):
+        before, after = padding[2 * d], padding[2 * d + 1]
+        if before or after:
+            y = index_select(y, _source(x, int(n), before, after, mode), d)
+    return y
+
+
+def _source(like: Tensor, n: int, before: int, after: int, mode: str) -> Tensor:
+    """For each place along a padded dim, the index it is copied from."""
+    at = sub(counted(n + before + after, like), before)
+    below, above = lt(at, 0), lt(n - 1, at)
+    if mode == "circular":
+        kept = n + min(before, 0) + min(after, 0)
+        low, high = add(at, kept), sub(at, kept)
+        below, above = lt(at, -min(before, 0)), lt(n - 1 + min(after, 0), at)
+    elif mode == "reflect":
+        low, high = sub(0, at), sub(2 * (n - 1), at)
+    else:
+        low, high = sub(at, at), add(sub(at, at), n - 1)
+    source: Tensor = where(below, low, where(above, high, at))
+    return source
+
+
+@margin_pad.vjp
+def _(ct: Tensor, x_shape: Sizes, padding: Sizes, mode: str) -> Tensor:
+    for d, n in enumerate(x_shape):
+        before, after = padding[2 * d], padding[2 * d + 1]
+        if before or after:
+            shape = (*ct._a.shape[:d], n, *ct._a.shape[d + 1 :])
+            source = _source(ct, n, before, after, mode)
+            ct = index_add(zeros_of(ct, shape), source, ct, d)
+    return ct
+
+
+@margin_pad.oracle
+def _(x: Array, padding: Sizes, mode: str) -> Array:
+    known = {"reflect": "reflect", "replicate": "edge"}.get(mode, "wrap")
+    sides = list(zip(padding[::2], padding[1::2], strict=True))
+    if mode == "circular":
+        for d, (a, b) in enumerate(sides):
+            x = x.take(range(max(0, -a), x.shape[d] - max(0, -b)), d)
+        wide: Array = np.pad(x, [(max(0, a), max(0, b)) for a, b in sides], mode="wrap")
+        return wide
+    y = np.pad(x, [(max(0, a), max(0, b)) for a, b in sides], mode=known)  # type: ignore[call-overload]
+    for d, (a, b) in enumerate(sides):
+        y = np.take(y, range(max(0, -a), y.shape[d] - max(0, -b)), d)
+    return np.asarray(y)
+
+
+@margin_pad.cases
+def _(make: Any) -> Iterator[Case]:
+    for mode in MODES:
+        yield case(make(2, 4), (0, 0, 2, 1), mode)
+        yield case(make(1, 3, 4), (0, 0, 1, 2, -1, 3), mode)

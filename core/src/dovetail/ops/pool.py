@@ -1,0 +1,278 @@
+"""The largest element of each window, and where its gradient goes.
+
+Every gradient is an op whose own gradient is again one of these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Ints
+from dovetail.core.cases import case
+from dovetail.core.declare import op
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import FLOAT, REAL, iinfo, int32
+from dovetail.errors import ShapeError
+from dovetail.ops.create import full
+from dovetail.ops.primitive import clone, eq, idiv, lt, maximum, where
+from dovetail.ops.view import contiguous, expand
+from dovetail.ops.windows import (
+    POOLS,
+    counted,
+    gathered_back,
+    pool_sizes,
+    pooled_shape,
+    window_views,
+    windows,
+)  # fmt: skip
+
+Sizes = Sequence[int]
+
+
+def _max_shape(name: str) -> Callable[..., Sizes]:
+    def rule(x: Sizes, **steps: Any) -> Sizes:
+        return pooled_shape(name, x, **steps)
+
+    return rule
+
+
+def _lowest(x: Tensor) -> float:
+    dtype = x._kind.dtype
+    return -float("inf") if dtype.is_floating_point else iinfo(dtype).min
+
+
+@op(shape=_max_shape("max_pool"), accepts=REAL, exact=True)
+def max_pool(
+    x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
+    ceil_mode: bool,
+) -> Tensor:  # fmt: skip
+    """The largest element of each window; padding is below everything, NaN wins."""
+    steps = (kernel_size, stride, padding, dilation)
+    places = pool_sizes(tuple(x._a.shape[2:]), *steps, ceil_mode)
+    parts = windows(x, places, *steps, _lowest(x))
+    best = clone(next(parts))
+    for part in parts:
+        best = maximum(best, part)
+    return contiguous(best)
+
+
+@op(shape=_max_shape("max_pool_slots"), accepts=REAL, result=int32, exact=True,
+    nondifferentiable=True)  # fmt: skip
+def max_pool_slots(
+    x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
+    ceil_mode: bool,
+) -> Tensor:  # fmt: skip
+    """Which offset of the kernel, counted row by row, holds each window's maximum.
+
+    The first among equals, the last among NaNs.
+    """
+    steps = (kernel_size, stride, padding, dilation)
+    places = pool_sizes(tuple(x._a.shape[2:]), *steps, ceil_mode)
+    slot = _first_inside(x, places, *steps)
+    parts = windows(x, places, *steps, _lowest(x))
+    best = next(parts)
+    for i, part in enumerate(parts, 1):
+        better = lt(best, part)
+        slot = where(better, i, slot)
+        if x._kind.dtype.is_floating_point:
+            slot = where(eq(part, part), slot, i)
+        best = maximum(best, part)
+    return contiguous(slot)
+
+
+def _first_inside(
+    x: Tensor, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes,
+) -> Tensor:  # fmt: skip
+    """The first offset of each window that is not padding."""
+    slot: Tensor = full((1,) * len(places), 0, x._kind.with_dtype(int32))
+    if not any(padding):
+        return _everywhere(slot, x, places)
+    for axis, (n, k, t, p, d) in enumerate(
+        zip(places, kernel, stride, padding, dilation, strict=True)
+    ):
+        starts = counted(x, n, len(places) - 1 - axis) * t
+        outside = maximum(p - starts, 0)
+        slot = slot * k + idiv(outside + (d - 1), d)
+    return _everywhere(slot, x, places)
+
+
+def _everywhere(slot: Tensor, x: Tensor, places: Sizes) -> Tensor:
+    wide: Tensor = expand(slot, (*x._a.shape[:2], *places))
+    return wide
+
+
+def _spread_shape(x_name: str) -> Callable[..., Sizes]:
+    def rule(dy: Sizes, x: Sizes, **steps: Any) -> Sizes:
+        want = pooled_shape(x_name, x, **steps)
+        if dy != want:
+            raise ShapeError(x_name, "dy", was=f"of shape {dy}", needed=str(want))
+        return x
+
+    return rule
+
+
+@op(shape=_spread_shape("max_pool_grad"), accepts=FLOAT)
+def max_pool_grad(
+    dy: Tensor, x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints,
+    dilation: Ints, ceil_mode: bool,
+) -> Tensor:  # fmt: skip
+    """`dy` added to the place in `x` where each window has its maximum."""
+    steps = (kernel_size, stride, padding, dilation)
+    slot = max_pool_slots(x, *steps, ceil_mode)
+    count = math.prod(kernel_size)
+    parts = (where(eq(slot, i), dy, 0) for i in range(count))
+    return gathered_back(parts, dy, tuple(x._a.shape[2:]), *steps)
+
+
+def _taken_shape(u: Sizes, x: Sizes, **steps: Any) -> Sizes:
+    if u != x:
+        raise ShapeError("max_pool_take", "u", was=f"of shape {u}", needed=str(x))
+    return _max_shape("max_pool_take")(x, **steps)
+
+
+@op(shape=_taken_shape, accepts=FLOAT, exact=True)
+def max_pool_take(
+    u: Tensor, x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints,
+    dilation: Ints, ceil_mode: bool,
+) -> Tensor:  # fmt: skip
+    """The elements of `u` where each window of `x` has its maximum."""
+    steps = (kernel_size, stride, padding, dilation)
+    slot = max_pool_slots(x, *steps, ceil_mode)
+    parts = windows(u, tuple(slot._a.shape[2:]), *steps, 0)
+    y = clone(next(parts))
+    for i, part in enumerate(parts, 1):
+        y = where(eq(slot, i), part, y)
+    return contiguous(y)
+
+
+@max_pool.vjp
+def _(
+    ct: Tensor, x: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, ceil_mode: bool,
+) -> Any:  # fmt: skip
+    return max_pool_grad(ct, x, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@max_pool_grad.vjp
+def _(
+    ct: Tensor, x: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, ceil_mode: bool, need: Any,
+) -> Any:  # fmt: skip
+    steps = (kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool_take(ct, x, *steps) if need[0] else None, None
+
+
+@max_pool_take.vjp
+def _(
+    ct: Tensor, x: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, ceil_mode: bool, need: Any,
+) -> Any:  # fmt: skip
+    steps = (kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool_grad(ct, x, *steps) if need[0] else None, None
+
+
+def flat_positions(
+    slot: Tensor, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes,
+) -> Tensor:  # fmt: skip
+    """Slots as positions in the flattened spatial axes of an input of that size."""
+    flat: Any = 0
+    left, step = slot, 1
+    places = slot._a.shape[2:]
+    geometry = list(zip(places, size, kernel, stride, padding, dilation, strict=True))
+    for behind, (n, s, k, t, p, d) in enumerate(reversed(geometry)):
+        rest = idiv(left, k)
+        offset = left - rest * k
+        at = (counted(slot, n, behind) * t - p + offset * d) * step
+        flat = flat + at
+        left, step = rest, step * s
+    found: Tensor = flat
+    return found
+
+
+# ---- proof
+
+
+def _lowest_of(x: Any) -> Any:
+    return -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+
+
+def _in_rows(patch: Any) -> Any:
+    return patch.reshape(*patch.shape[:2], math.prod(patch.shape[2:]))
+
+
+@max_pool.oracle
+def _(x: Any, *steps: Any) -> Any:
+    places = pool_sizes(x.shape[2:], *steps)
+    y = np.empty((*x.shape[:2], *places), x.dtype)
+    for at, patch in window_views(x, places, steps[:4], _lowest_of(x)):
+        y[at] = patch.max(axis=tuple(range(2, x.ndim)))
+    return y
+
+
+@max_pool_slots.oracle
+def _(x: Any, *steps: Any) -> Any:
+    places = pool_sizes(x.shape[2:], *steps)
+    slot = np.empty((*x.shape[:2], *places), np.int32)
+    for at, patch in window_views(x, places, steps[:4], _lowest_of(x)):
+        slot[at] = _in_rows(patch).argmax(axis=2)
+    return slot
+
+
+@max_pool_grad.oracle
+def _(dy: Any, x: Any, *steps: Any) -> Any:
+    size = tuple(x.shape[2:])
+    numbers = np.broadcast_to(np.arange(math.prod(size)).reshape(size), x.shape)
+    dx = np.zeros((math.prod(x.shape[:2]), math.prod(size)))
+    rows = np.arange(dx.shape[0]).reshape(x.shape[:2])
+    places = dy.shape[2:]
+    below = window_views(x, places, steps[:4], -np.inf)
+    where_from = window_views(numbers, places, steps[:4], 0)
+    for (at, patch), (_, source) in zip(below, where_from, strict=True):
+        best = _in_rows(patch).argmax(axis=2)[..., None]
+        found = np.take_along_axis(_in_rows(source), best, 2)[..., 0]
+        np.add.at(dx, (rows, found), dy[at])
+    return dx.reshape(x.shape)
+
+
+@max_pool_take.oracle
+def _(u: Any, x: Any, *steps: Any) -> Any:
+    places = pool_sizes(x.shape[2:], *steps)
+    y = np.empty((*x.shape[:2], *places))
+    below = window_views(x, places, steps[:4], -np.inf)
+    for (at, patch), (_, values) in zip(
+        below, window_views(u, places, steps[:4], 0), strict=True
+    ):
+        best = _in_rows(patch).argmax(axis=2)[..., None]
+        y[at] = np.take_along_axis(_in_rows(values), best, 2)[..., 0]
+    return y
+
+
+@max_pool.cases
+def _(make: Any) -> Iterator[Any]:
+    for x, *steps in POOLS:
+        yield case(make.distinct(*x), *steps)
+
+
+@max_pool_slots.cases
+def _(make: Any) -> Iterator[Any]:
+    for x, *steps in POOLS:
+        yield case(make.distinct(*x), *steps)
+
+
+@max_pool_grad.cases
+def _(make: Any) -> Iterator[Any]:
+    for x, *steps in POOLS:
+        dy = make(*x[:2], *pool_sizes(x[2:], *steps))
+        yield case(dy, make.distinct(*x), *steps)
+
+
+@max_pool_take.cases
+def _(make: Any) -> Iterator[Any]:
+    for x, *steps in POOLS:
+        yield case(make(*x), make.distinct(*x), *steps)

@@ -1,0 +1,288 @@
+"""Scatter with a reduction: values that meet at one place are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Axis
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.inplace import write
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import ORDERED, bool_, int32
+from dovetail.errors import ArgumentError
+from dovetail.ops.create import counted, full, zeros_like, zeros_of
+from dovetail.ops.index import (
+    check_index,
+    fits,
+    gather,
+    narrowed,
+    places,
+    read,
+    scatter,
+    scatter_add,
+    widened,
+)  # fmt: skip
+from dovetail.ops.primitive import (
+    bitwise_and,
+    bitwise_xor,
+    cast,
+    clone,
+    div,
+    eq,
+    idiv,
+    lt,
+    maximum,
+    mul,
+    reduce_max,
+    scatter_set_,
+    sub,
+    take_along,
+    where,
+)  # fmt: skip
+from dovetail.ops.view import basic_index, expand, reshape
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+def _reduced(
+    x: Sizes, index: Sizes, src: Sizes, *, dim: int, reduce: str, include_self: bool
+) -> Sizes:
+    if reduce not in REDUCTIONS:
+        raise ArgumentError(
+            "scatter_reduce", "reduce", was=repr(reduce), needed=f"one of {REDUCTIONS}"
+        )
+    if 0 not in index:
+        fits("scatter_reduce", "x", index, x, dim)
+        fits("scatter_reduce", "src", index, src, None)
+    return tuple(x)
+
+
+@op(shape=_reduced, accepts=ORDERED, indices=("index",))
+def scatter_reduce(
+    x: Tensor,
+    index: Tensor,
+    src: Tensor,
+    dim: Axis,
+    reduce: str,
+    include_self: bool = True,
+) -> Tensor:
+    """`x` with `src` combined into the places `index` along `dim`.
+
+    Without `include_self`, the values of `x` at those places are left out. Integer
+    means are floored.
+    """
+    if 0 in index._a.shape:
+        return clone(x)
+    if x.dtype is bool_:
+        if reduce == "mean":
+            raise ArgumentError(
+                "scatter_reduce", "x", was="bool", needed="numbers to average"
+            )
+        counts = cast(x, int32), index, cast(src, int32)
+        return cast(scatter_reduce(*counts, dim, reduce, include_self), bool_)
+    start = x if include_self else scatter(x, index, _neutral(x, index, reduce), dim)
+    if reduce in ("sum", "mean"):
+        total = scatter_add(start, index, src, dim)
+        return total if reduce == "sum" else _mean(total, index, dim, include_self)
+    return _combined(start, index, src, dim, reduce)
+
+
+def _neutral(x: Tensor, index: Tensor, reduce: str) -> Tensor:
+    """What a reduction starts from."""
+    shape = tuple(index._a.shape)
+    limits = {"prod": 1, "amax": _lowest(x), "amin": _highest(x)}
+    start: Tensor = full(shape, limits.get(reduce, 0), x._kind)
+    return start
+
+
+def _highest(x: Tensor) -> Any:
+    dtype = x.dtype
+    if dtype.is_inexact:
+        return float("inf")
+    return (1 << (8 * dtype.itemsize - dtype.is_signed)) - 1
+
+
+def _lowest(x: Tensor) -> Any:
+    dtype = x.dtype
+    if dtype.is_inexact:
+        return float("-inf")
+    return -(1 << (8 * dtype.itemsize - 1)) if dtype.is_signed else 0
+
+
+def _mean(total: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
+    count = _count(total, index, dim, include_self)
+    if total.dtype.is_inexact:
+        y: Tensor = div(total, count)
+        return y
+    # Floored: one less where a negative quotient was truncated.
+    y = idiv(total, count)
+    cut = bitwise_and(lt(total, 0), bitwise_xor(eq(mul(y, count), total), True))
+    return y - cast(cut, y.dtype)
+
+
+def _count(x: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
+    """How many values meet at each place, at least 1."""
+    ones = full(tuple(index._a.shape), 1, x._kind)
+    start = full(tuple(x._a.shape), int(include_self), x._kind)
+    count = scatter_add(start, index, ones, dim)
+    least: Tensor = where(eq(count, 0), 1, count)
+    return least
+
+
+def _smaller(a: Tensor, b: Tensor) -> Tensor:
+    """The smaller, NaN if either is NaN."""
+    unordered = bitwise_xor(eq(a, a), True)
+    y: Tensor = where(bitwise_xor(unordered, lt(a, b)), a, b)
+    return y
+
+
+_COMBINE: Any = {"prod": mul, "amax": maximum, "amin": _smaller}
+
+
+def _combined(
+    start: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str
+) -> Tensor:
+    """Rounds in which every place takes one of the values that still wait for it.
+
+    Those that do not take part in a round write to a place behind the last.
+    """
+    shape = tuple(index._a.shape)
+    size = int(start._a.shape[dim])
+    check_index("scatter_reduce", index, size, dim)
+    src = basic_index(src, tuple(slice(0, n) for n in shape))
+    y = _lengthened(narrowed(start, shape, dim), dim)
+    line = tuple(shape[dim] if d == dim else 1 for d in range(len(shape)))
+    number = expand(reshape(counted(shape[dim], start), line), shape)
+    owner = zeros_of(number, tuple(y._a.shape))
+    waiting = full(shape, True, start._kind.with_dtype(bool_))
+    while read(reduce_max(waiting, tuple(range(len(shape))))):
+        claimed = where(waiting, index, size)
+        scatter_set_(owner, claimed, number, dim)
+        won = bitwise_and(eq(take_along(owner, claimed, dim), number), waiting)
+        value = _COMBINE[reduce](take_along(y, index, dim), src)
+        scatter_set_(y, where(won, index, size), value, dim)
+        waiting = bitwise_xor(waiting, won)
+    result = clone(start)
+    cut = tuple(slice(0, size) if d == dim else slice(None) for d in range(len(shape)))
+    write("scatter_reduce", narrowed(result, shape, dim), basic_index(y, cut))
+    return result
+
+
+def _lengthened(x: Tensor, dim: int) -> Tensor:
+    """`x` with one more slice along `dim`."""
+    size = tuple(x._a.shape)
+    longer = zeros_of(x, tuple(n + (d == dim) for d, n in enumerate(size)))
+    write("scatter_reduce", basic_index(longer, tuple(slice(0, n) for n in size)), x)
+    return longer
+
+
+@scatter_reduce.vjp
+def _(
+    ct: Tensor, x: Tensor, index: Tensor, src: Tensor, y: Tensor, dim: int, reduce: str,
+    include_self: bool, need: Any,
+) -> tuple[Any, None, Any]:  # fmt: skip
+    if 0 in index._a.shape:
+        return ct, None, zeros_like(src)
+    shape = tuple(index._a.shape)
+    part = basic_index(src, tuple(slice(0, n) for n in shape))
+    rule = {"sum": _sum_vjp, "mean": _sum_vjp, "prod": _prod_vjp}.get(
+        reduce, _extreme_vjp
+    )
+    if reduce == "mean":
+        ct = div(ct, _count(ct, index, dim, include_self))
+    gx, gsrc = rule(ct, x, index, part, y, dim, include_self)
+    if not include_self:
+        gx = scatter(gx, index, zeros_of(ct, shape), dim)
+    return gx if need[0] else None, None, widened(gsrc, tuple(src._a.shape))
+
+
+def _sum_vjp(
+    ct: Tensor, x: Any, index: Tensor, src: Any, y: Any, dim: int, _: bool
+) -> Any:
+    return ct, gather(ct, index, dim)
+
+
+def _prod_vjp(
+    ct: Tensor, x: Tensor, index: Tensor, src: Tensor, y: Tensor, dim: int,
+    include_self: bool,
+) -> Any:  # fmt: skip
+    """Each factor gets the product of the others, also where one of them is 0."""
+    if not include_self:
+        x = scatter(x, index, full(tuple(index._a.shape), 1, x._kind), dim)
+    zero_x, zero_src = eq(x, 0), eq(src, 0)
+    own = where(zero_x, 1, x)
+    ones = where(zero_src, 1, src)
+    whole = scatter_reduce(own, index, ones, dim, "prod", True)
+    count = scatter_add(cast(zero_x, x.dtype), index, cast(zero_src, x.dtype), dim)
+    zeros = scatter_add(where(zero_x, x, 0), index, where(zero_src, src, 0), dim)
+    gx = _others(x, zero_x, div(whole, own), zeros, count)
+    met = [gather(a, index, dim) for a in (whole, zeros, count)]
+    gsrc = _others(src, zero_src, div(met[0], ones), met[1], met[2])
+    return mul(ct, gx), mul(gather(ct, index, dim), gsrc)
+
+
+def _others(
+    value: Tensor, zero: Tensor, rest: Tensor, zeros: Tensor, count: Tensor
+) -> Tensor:
+    """The product of the other factors, right in value and in first derivatives.
+
+    `rest` is that of the others that are not 0; `zeros` sums the factors that are 0,
+    and stands for the single one where there is no more than one beside `value`.
+    """
+    beside = sub(count, cast(zero, count.dtype))
+    single = mul(sub(zeros, where(zero, value, 0)), rest)
+    y: Tensor = where(eq(beside, 0), rest, where(eq(beside, 1), single, 0))
+    return y
+
+
+def _extreme_vjp(
+    ct: Tensor, x: Tensor, index: Tensor, src: Tensor, y: Tensor, dim: int,
+    include_self: bool,
+) -> Any:  # fmt: skip
+    """To the values that equal the extreme, in equal parts."""
+    mine = cast(eq(x, y), ct.dtype)
+    if not include_self:
+        mine = scatter(mine, index, zeros_of(ct, tuple(index._a.shape)), dim)
+    theirs = cast(eq(src, gather(y, index, dim)), ct.dtype)
+    count = scatter_add(mine, index, theirs, dim)
+    share = div(ct, where(eq(count, 0), 1, count))
+    return mul(mine, share), mul(theirs, gather(share, index, dim))
+
+
+_ORACLE: Any = {
+    "sum": sum, "prod": lambda v: np.prod(v, dtype=np.asarray(v).dtype), "amax": np.max,
+    "amin": np.min, "mean": lambda v: sum(v) / len(v),
+}  # fmt: skip
+
+
+@scatter_reduce.oracle
+def _(
+    x: Array, index: Array, src: Array, dim: int, reduce: str, include_self: bool = True
+) -> Array:
+    y = x.copy()
+    met: dict[Sizes, list[Any]] = {}
+    for at, place in places(index, dim):
+        met.setdefault(place, [x[place]] if include_self else []).append(src[at])
+    for place, values in met.items():
+        found = _ORACLE[reduce](values)
+        y[place] = np.floor(found) if x.dtype.kind in "iu" else found
+    return y
+
+
+@scatter_reduce.cases
+def _(make: Any) -> Iterator[Case]:
+    for reduce in REDUCTIONS:
+        if reduce == "mean" and not make.dtype.category:
+            continue
+        x, src = make.distinct(4, 3), make.distinct(6, 3) + make.dtype.numpy.type(1)
+        index = make.ints(6, 2, high=4)
+        yield case(x, index, src, 0, reduce)
+        yield case(x, index, src, 0, reduce, include_self=False)
+        yield case(make(5), make.ints(4, high=5), make(4), -1, reduce)
+        yield case(make(5), make.ints(0), make(4), -1, reduce)

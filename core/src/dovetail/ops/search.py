@@ -1,0 +1,221 @@
+"""Searching sorted values, membership, and distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.op import DATA
+from dovetail.core.promotion import index_dtype
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import (
+    ORDERED,
+    bool_,
+    int32,
+    int64,
+)
+from dovetail.errors import ShapeError
+from dovetail.ops.compare import bitwise_or, isnan, le, ne
+from dovetail.ops.create import full
+from dovetail.ops.order import argsort, moved, sort
+from dovetail.ops.primitive import (
+    bitwise_and,
+    cast,
+    eq,
+    iota,
+    lt,
+    scatter_add_,
+    shift_right,
+    take_along,
+    where,
+)  # fmt: skip
+from dovetail.ops.reduce import any
+from dovetail.ops.scan import cumsum
+from dovetail.ops.view import basic_index, expand, place, reshape
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
+
+# ---- searching
+
+
+def _searched(sorted_sequence: Sizes, values: Sizes, *, right: bool) -> Sizes:
+    batch = sorted_sequence[:-1]
+    if not sorted_sequence or (batch and batch != values[:-1]):
+        raise ShapeError(
+            "searchsorted", "sorted_sequence", was=f"of shape {tuple(sorted_sequence)}",
+            needed=f"one dim, or the dims of values {tuple(values)} but for the last",
+        )  # fmt: skip
+    return values
+
+
+@op(shape=_searched, accepts=ORDERED, result=int64, nondifferentiable=True, exact=True)
+def searchsorted(
+    sorted_sequence: Tensor, values: Tensor, right: bool = False
+) -> Tensor:
+    """Where values go in the sorted last dim: before equal ones, or after (`right`).
+
+    By bisection; NaN goes to the end.
+    """
+    size, shape = sorted_sequence._a.shape[-1], tuple(values._a.shape)
+    low: Tensor = full(shape, 0, values._kind.with_dtype(int32))
+    if not size or 0 in shape:
+        found: Tensor = cast(low, index_dtype(values._kind))
+        return found
+    rows = sorted_sequence
+    if len(rows._a.shape) == 1:
+        low, values = reshape(low, (-1,)), reshape(values, (-1,))
+    high = low + size
+    for _ in range(size.bit_length()):
+        middle = cast(shift_right(low + high, 1), int32)
+        entry = take_along(
+            rows, where(eq(middle, size), size - 1, middle), len(rows._a.shape) - 1
+        )
+        after = le(entry, values) if right else lt(entry, values)
+        if values.dtype.is_inexact:
+            after = bitwise_or(after, _nan_after(entry, values, right))
+        after = bitwise_and(after, lt(low, high))
+        low = where(after, middle + 1, low)
+        high = where(after, high, where(lt(middle, high), middle, high))
+    return reshape(cast(low, index_dtype(values._kind)), shape)
+
+
+def _nan_after(entry: Tensor, values: Tensor, right: bool) -> Tensor:
+    """Whether a NaN goes after an entry, NaN being the greatest."""
+    found: Tensor = (
+        isnan(values) if right else bitwise_and(isnan(values), eq(entry, entry))
+    )
+    return found
+
+
+@searchsorted.oracle
+def _(sorted_sequence: Array, values: Array, right: bool = False) -> Array:
+    side: Any = "right" if right else "left"
+    if sorted_sequence.ndim == 1:
+        return np.asarray(np.searchsorted(sorted_sequence, values, side))
+    found = np.zeros(values.shape, np.int64)
+    for row in np.ndindex(*values.shape[:-1]):
+        found[row] = np.searchsorted(sorted_sequence[row], values[row], side)
+    return found
+
+
+@searchsorted.cases
+def _(make: Any) -> Iterator[Case]:
+    row = np.sort(make(9))
+    yield case(row, make(2, 5))
+    yield case(row, make(2, 5), True)
+    yield case(row, row, True)
+    yield case(np.sort(make(3, 7)), make(3, 4))
+    yield case(row[:0], make(3))
+    yield case(row, make())
+    if make.dtype.is_inexact:
+        row[-1] = np.nan
+        yield case(row, np.asarray([np.nan, 0.5], row.dtype))
+        yield case(row, np.asarray([np.nan, 0.5], row.dtype), True)
+
+
+@op(shape=lambda elements, test_elements: elements, accepts=ORDERED, result=bool_,
+    nondifferentiable=True, exact=True)  # fmt: skip
+def isin(elements: Tensor, test_elements: Tensor) -> Tensor:
+    """Whether each element equals one of the others."""
+    pool = reshape(test_elements, (-1,))
+    if not pool._a.shape[0]:
+        return full(tuple(elements._a.shape), False, elements._kind.with_dtype(bool_))
+    row, _ = sort(pool)
+    place = reshape(searchsorted(row, elements), (-1,))
+    last = pool._a.shape[0] - 1
+    near = take_along(row, where(lt(last, place), last, place), 0)
+    found: Tensor = eq(reshape(near, tuple(elements._a.shape)), elements)
+    return found
+
+
+@isin.oracle
+def _(elements: Array, test_elements: Array) -> Array:
+    return np.isin(elements, test_elements)
+
+
+@isin.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make.ints(3, 4, high=5).astype(make.dtype.numpy), make(6))
+    yield case(make(7), np.zeros((0,), make.dtype.numpy))
+    yield case(make(0, 2), make(3))
+
+
+# ---- distinct values
+
+
+@op(shape=DATA, accepts=ORDERED, result=("same", int64, int64), exact=True,
+    outputs=("values", "inverse", "counts"), nondifferentiable=True)  # fmt: skip
+def unique(x: Tensor, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+    """The distinct rows of a matrix, each row's place in them, and their counts.
+
+    Sorted by the columns from the first, or one for each run of equal rows if
+    `consecutive`; NaN differs from NaN. Waits for the number of distinct rows.
+    """
+    (n, m), whole = x._a.shape, x._kind.with_dtype(int32)
+    wanted = x._kind.with_dtype(index_dtype(x._kind))
+    if not n:
+        none = full((0,), 0, wanted)
+        return cast(x, x.dtype), none, cast(none, wanted.dtype)
+    order = iota(n, whole) if consecutive else _row_order(x, iota(n, whole))
+    rows = take_along(x, _repeated(order, m), 0)
+    before, after = (
+        basic_index(rows, (slice(0, n - 1),)),
+        basic_index(rows, (slice(1, n),)),
+    )
+    starts = place(cast(any(ne(before, after), 1), int32), (n,), (slice(1, n),))
+    run: Tensor = cumsum(starts, 0, int32)
+    runs = 1 + int(run._kind.backend.copy_out(run._a)[-1])
+    heads, counts = full((runs,), 0, whole), full((runs,), 0, wanted)
+    scatter_add_(heads, run, starts * iota(n, whole), 0)
+    scatter_add_(counts, run, full((n,), 1, wanted), 0)
+    inverse = cast(run if consecutive else moved(run, order, 0), wanted.dtype)
+    return take_along(rows, _repeated(heads, m), 0), inverse, counts
+
+
+def _row_order(x: Tensor, order: Tensor) -> Tensor:
+    """The rows in lexicographic order: sorted by the last column first, stably."""
+    for column in reversed(range(x._a.shape[1])):
+        keys = take_along(basic_index(x, (slice(None), column)), order, 0)
+        order = take_along(order, argsort(keys, 0), 0)
+    return order
+
+
+def _repeated(index: Tensor, m: int) -> Tensor:
+    n = index._a.shape[0]
+    wide: Tensor = expand(reshape(index, (n, 1)), (n, m))
+    return wide
+
+
+@unique.oracle
+def _(x: Array, consecutive: bool = False) -> tuple[Array, Array, Array]:
+    rows = [tuple(row.tolist()) for row in x]
+    if not consecutive:
+        found = sorted(set(rows))
+        inverse = [found.index(row) for row in rows]
+    else:
+        found, inverse = [], []
+        for row in rows:
+            if not found or row != found[-1]:
+                found.append(row)
+            inverse.append(len(found) - 1)
+    counts = np.bincount(np.asarray(inverse, np.int64), minlength=len(found))
+    values = np.asarray(found, x.dtype).reshape(len(found), x.shape[1])
+    return values, np.asarray(inverse, np.int64), counts
+
+
+@unique.cases
+def _(make: Any) -> Iterator[Case]:
+    for consecutive in (False, True):
+        yield case(make.ints(12, 1, high=5).astype(make.dtype.numpy), consecutive)
+        yield case(make.ints(9, 2, high=2).astype(make.dtype.numpy), consecutive)
+        yield case(make(1, 3), consecutive)
+        yield case(make(0, 1), consecutive)
+
+
+__all__ = ["isin", "searchsorted", "unique"]

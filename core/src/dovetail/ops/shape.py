@@ -1,0 +1,304 @@
+"""Copies under another shape: joined, repeated, reversed, cut to triangles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Axis, AxisList, Ints, NewAxis
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.inplace import write
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import ANY
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.create import counted, empty, zeros_of
+from dovetail.ops.index import index_select
+from dovetail.ops.primitive import bitwise_xor, clone, lt, reduce_sum, sub, where
+from dovetail.ops.view import basic_index, expand, reshape
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
+
+def _joined(xs: Sequence[Sizes], *, dim: int) -> Sizes:
+    first = tuple(xs[0])
+    for i, shape in enumerate(xs):
+        if len(shape) != len(first) or any(
+            d != dim and a != b
+            for d, (a, b) in enumerate(zip(shape, first, strict=True))
+        ):
+            raise ShapeError(
+                "cat", f"xs[{i}]", was=f"of shape {tuple(shape)}",
+                needed=f"the sizes of xs[0] {first} in every dim but {dim}",
+            )  # fmt: skip
+    if not first:
+        raise ShapeError("cat", "xs[0]", was="0-d", needed="at least one dim",
+                         remedy="use stack()")  # fmt: skip
+    return (*first[:dim], sum(shape[dim] for shape in xs), *first[dim + 1 :])
+
+
+@op(shape=_joined, accepts=ANY, exact=True)
+def cat(xs: list[Tensor], dim: Axis) -> Tensor:
+    """The tensors one behind the other along an existing dim."""
+    shape = _joined([tuple(x._a.shape) for x in xs], dim=dim)
+    y = empty(shape, xs[0]._kind)
+    at = 0
+    for x in xs:
+        end = at + x._a.shape[dim]
+        write("cat", basic_index(y, along(dim, slice(at, end))), x)
+        at = end
+    return y
+
+
+def along(dim: int, entry: Any) -> tuple[Any, ...]:
+    """The basic index that applies `entry` to one dim."""
+    return (*(slice(None),) * dim, entry)
+
+
+@cat.vjp
+def _(ct: Tensor, xs_shape: Sequence[Sizes], dim: int, need: Any) -> list[Any]:
+    found, at = [], 0
+    for shape, wanted in zip(xs_shape, need[0], strict=True):
+        end = at + shape[dim]
+        found.append(basic_index(ct, along(dim, slice(at, end))) if wanted else None)
+        at = end
+    return found
+
+
+@cat.oracle
+def _(xs: list[Array], dim: int) -> Array:
+    return np.concatenate(xs, dim)
+
+
+@cat.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case([make(2, 3), make(1, 3), make(0, 3)], 0)
+    yield case([make(2, 3, 1), make(2, 3, 2)], -1)
+    yield case([make(4)], 0)
+    yield case([make(2, 3)], -1)
+
+
+def _stacked(xs: Sequence[Sizes], *, dim: int) -> Sizes:
+    first = tuple(xs[0])
+    for i, shape in enumerate(xs):
+        if tuple(shape) != first:
+            raise ShapeError(
+                "stack", f"xs[{i}]", was=f"of shape {tuple(shape)}",
+                needed=f"{first}, as xs[0] has",
+            )  # fmt: skip
+    return (*first[:dim], len(xs), *first[dim:])
+
+
+@op(shape=_stacked, accepts=ANY, exact=True)
+def stack(xs: list[Tensor], dim: NewAxis) -> Tensor:
+    """The tensors, all of one shape, side by side along a new dim."""
+    shape = tuple(xs[0]._a.shape)
+    thick = (*shape[:dim], 1, *shape[dim:])
+    y: Tensor = cat([reshape(x, thick) for x in xs], dim)
+    return y
+
+
+@stack.vjp
+def _(ct: Tensor, dim: int, need: Any) -> list[Any]:
+    wanted = enumerate(need[0])
+    return [basic_index(ct, along(dim, i)) if n else None for i, n in wanted]
+
+
+@stack.oracle
+def _(xs: list[Array], dim: int) -> Array:
+    return np.stack(xs, dim)
+
+
+@stack.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case([make(2, 3), make(2, 3)], 0)
+    yield case([make(2, 3), make(2, 3), make(2, 3)], -1)
+    yield case([make(), make()], 0)
+    yield case([make(3)], 1)
+
+
+def _repeated(x: Sizes, *, repeats: Sizes) -> Sizes:
+    missing = len(repeats) - len(x)
+    if missing < 0 or any(r < 0 for r in repeats):
+        raise ArgumentError(
+            "repeat", "repeats", was=repeats,
+            needed=f"at least {len(x)} counts, one a dim, none negative",
+        )  # fmt: skip
+    return tuple(n * r for n, r in zip((*(1,) * missing, *x), repeats, strict=True))
+
+
+@op(shape=_repeated, accepts=ANY, exact=True)
+def repeat(x: Tensor, repeats: Ints) -> Tensor:
+    """`x` laid side by side with itself, `repeats` times along each dim."""
+    shape = tuple(x._a.shape)
+    whole = (*(1,) * (len(repeats) - len(shape)), *shape)
+    pairs = [size for r, n in zip(repeats, whole, strict=True) for size in (r, n)]
+    ones = [size for n in whole for size in (1, n)]
+    copied = clone(expand(reshape(x, tuple(ones)), tuple(pairs)))
+    return reshape(copied, _repeated(shape, repeats=tuple(repeats)))
+
+
+@repeat.vjp
+def _(ct: Tensor, x_shape: Sizes, repeats: Sizes) -> Tensor:
+    whole = (*(1,) * (len(repeats) - len(x_shape)), *x_shape)
+    pairs = tuple(size for r, n in zip(repeats, whole, strict=True) for size in (r, n))
+    total = reduce_sum(reshape(ct, pairs), tuple(range(0, len(pairs), 2)), ct.dtype)
+    return reshape(total, x_shape)
+
+
+@repeat.oracle
+def _(x: Array, repeats: Sizes) -> Array:
+    y = np.empty(_repeated(x.shape, repeats=repeats), x.dtype)
+    for at in np.ndindex(*y.shape):
+        tail = at[y.ndim - x.ndim :]
+        y[at] = x[tuple(i % n for i, n in zip(tail, x.shape, strict=True))]
+    return y
+
+
+@repeat.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3), (2, 1))
+    yield case(make(2, 3), (2, 3, 2))
+    yield case(make(), (3,))
+    yield case(make(2), (0,))
+
+
+@op(shape=lambda x, *, dims: x, accepts=ANY, exact=True)
+def flip(x: Tensor, dims: AxisList) -> Tensor:
+    """`x` with the order along `dims` reversed."""
+    y = clone(x)
+    for d in dims if x._a.shape else ():
+        n = int(x._a.shape[d])
+        y = index_select(y, sub(n - 1, counted(n, x)), d)
+    return y
+
+
+@flip.vjp
+def _(ct: Tensor, dims: Sizes) -> Tensor:
+    return flip(ct, dims)
+
+
+@flip.oracle
+def _(x: Array, dims: Any) -> Array:
+    return np.flip(x, dims) if x.ndim else x
+
+
+@flip.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3), (0,))
+    yield case(make(2, 3, 4), (-1, 0))
+    yield case(make(), (0,))
+    yield case(make(0, 2), (1,))
+
+
+def _rolled(x: Sizes, *, shifts: Sizes, dims: Sizes) -> Sizes:
+    if len(shifts) != len(dims):
+        raise ArgumentError(
+            "roll", "shifts", was=shifts, needed=f"one for each of {dims}"
+        )
+    return tuple(x)
+
+
+@op(shape=_rolled, accepts=ANY, exact=True)
+def roll(x: Tensor, shifts: Ints, dims: AxisList) -> Tensor:
+    """`x` moved by `shifts` along `dims`; what leaves one end enters the other."""
+    y = clone(x)
+    for shift, d in zip(shifts, dims, strict=True):
+        n = int(x._a.shape[d])
+        cut = -shift % n if n else 0
+        if cut:
+            tail = basic_index(y, along(d, slice(cut, n)))
+            y = cat([tail, basic_index(y, along(d, slice(0, cut)))], d)
+    return y
+
+
+@roll.vjp
+def _(ct: Tensor, shifts: Sizes, dims: Sizes) -> Tensor:
+    return roll(ct, tuple(-s for s in shifts), dims)
+
+
+@roll.oracle
+def _(x: Array, shifts: Any, dims: Any) -> Array:
+    return np.roll(x, shifts, dims)
+
+
+@roll.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(5), (2,), (0,))
+    yield case(make(2, 3), (1, -4), (0, 1))
+    yield case(make(2, 3), (1, 1), (1, 1))
+    yield case(make(0, 3), (1,), (0,))
+
+
+def _matrix(name: str, x: Sizes) -> Sizes:
+    if len(x) < 2:
+        raise ShapeError(
+            name, "x", was=f"of shape {tuple(x)}", needed="at least two dims"
+        )
+    return tuple(x)
+
+
+def _below(x: Tensor, diagonal: int) -> Tensor:
+    """Mask of the elements on and below a diagonal of a matrix: column - row <= it."""
+    rows, columns = (int(n) for n in x._a.shape[-2:])
+    row = reshape(counted(rows, x), (rows, 1))
+    column = reshape(counted(columns, x), (1, columns))
+    mask: Tensor = lt(sub(column, row), diagonal + 1)
+    return mask
+
+
+@op(shape=lambda x, *, diagonal: _matrix("tril", x), accepts=ANY, exact=True)
+def tril(x: Tensor, diagonal: int = 0) -> Tensor:
+    """The matrices in the last two dims with zeros above a diagonal."""
+    y: Tensor = where(_below(x, diagonal), x, zeros_of(x, ()))
+    return y
+
+
+@tril.vjp
+def _(ct: Tensor, diagonal: int) -> Tensor:
+    return tril(ct, diagonal)
+
+
+@op(shape=lambda x, *, diagonal: _matrix("triu", x), accepts=ANY, exact=True)
+def triu(x: Tensor, diagonal: int = 0) -> Tensor:
+    """The matrices in the last two dims with zeros below a diagonal."""
+    above = bitwise_xor(_below(x, diagonal - 1), True)
+    y: Tensor = where(above, x, zeros_of(x, ()))
+    return y
+
+
+@triu.vjp
+def _(ct: Tensor, diagonal: int) -> Tensor:
+    return triu(ct, diagonal)
+
+
+@tril.oracle
+def _(x: Array, diagonal: int = 0) -> Array:
+    y = x.copy()
+    for *batch, i, j in np.ndindex(*x.shape):
+        if j - i > diagonal:
+            y[(*batch, i, j)] = 0
+    return y
+
+
+@triu.oracle
+def _(x: Array, diagonal: int = 0) -> Array:
+    y = x.copy()
+    for *batch, i, j in np.ndindex(*x.shape):
+        if j - i < diagonal:
+            y[(*batch, i, j)] = 0
+    return y
+
+
+def _triangle_cases(make: Any) -> Iterator[Case]:
+    yield case(make(3, 4))
+    yield case(make(2, 4, 3), -1)
+    yield case(make(4, 4), 2)
+    yield case(make(0, 3), 1)
+
+
+tril.cases(_triangle_cases)
+triu.cases(_triangle_cases)

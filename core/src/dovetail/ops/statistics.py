@@ -1,0 +1,294 @@
+"""Spread, norms, and counts of values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Axes, Scalar, Static
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.op import DATA
+from dovetail.core.promotion import index_dtype
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, DType, float64, int64
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.compare import ge, le
+from dovetail.ops.create import full, zeros_of
+from dovetail.ops.elementwise import abs, sgn
+from dovetail.ops.extremes import amax, amin
+from dovetail.ops.primitive import (
+    bitwise_and,
+    cast,
+    conj,
+    eq,
+    float_pow,
+    floor,
+    mul,
+    reduce_max,
+    scatter_add_,
+    sqrt,
+    where,
+)  # fmt: skip
+from dovetail.ops.reduce import as_kept, count, mean, sum
+from dovetail.ops.view import reshape
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
+
+def _real(dtypes: Any, attrs: Any) -> DType:
+    found: DType = dtypes[0].real
+    return found
+
+
+# ---- variance
+
+
+@op(shape="(n@dim)->()", accepts=INEXACT, result=_real)
+def var(
+    x: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
+) -> Tensor:
+    """The sum of squared distances from the mean, over n - `correction`.
+
+    In two passes (Chan, Golub, LeVeque 1983): NaN where n is not above the correction.
+    """
+    away = x - mean(x, dim, True)
+    squares = cast(mul(away, conj(away)), x.dtype.real)
+    y: Tensor = sum(squares, dim, keepdim) / _freedom(x._a.shape, dim, correction)
+    return y
+
+
+def _freedom(shape: Any, dim: Any, correction: Any) -> float:
+    found: float = max(0.0, count(shape, dim) - correction)
+    return found
+
+
+@var.vjp
+def _(ct: Tensor, x: Tensor, dim: Sizes, correction: Any, keepdim: bool) -> Tensor:
+    shape = x._a.shape
+    freedom = _freedom(shape, dim, correction)
+    scale = as_kept(ct, shape, dim, keepdim) * (2 / freedom if freedom else math.nan)
+    g: Tensor = scale * (x - mean(x, dim, True))
+    return g
+
+
+@op(shape="(n@dim)->()", accepts=INEXACT, result=_real)
+def std(
+    x: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
+) -> Tensor:
+    """The root of the variance; its gradient where that is 0 is 0."""
+    found: Tensor = sqrt(var(x, dim, correction, keepdim))
+    return found
+
+
+@std.vjp
+def _(
+    ct: Tensor, x: Tensor, y: Tensor, dim: Sizes, correction: Any, keepdim: bool
+) -> Tensor:
+    shape = x._a.shape
+    freedom = _freedom(shape, dim, correction)
+    still = eq(y, 0)
+    scale = where(still, 0, ct / where(still, 1, y))
+    away = x - mean(x, dim, True)
+    g: Tensor = as_kept(scale, shape, dim, keepdim) * away
+    return g * (1 / freedom if freedom else math.nan)
+
+
+def _var(x: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+    axis = tuple(range(x.ndim)) if dim is None else dim
+    axis = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
+    n = math.prod(x.shape[d] for d in axis) if x.ndim else 1
+    away = np.abs(x - np.mean(x, axis=axis if x.ndim else None, keepdims=True))
+    total = np.sum(away * away, axis=axis if x.ndim else None, keepdims=keepdim)
+    return np.divide(total, max(0, n - correction))
+
+
+var.oracle(_var)
+
+
+@std.oracle
+def _(x: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+    return np.sqrt(_var(x, dim, correction, keepdim))
+
+
+def _cases_spread(make: Any) -> Iterator[Case]:
+    yield case(make(3, 5), 1)
+    yield case(make(2, 3, 4), (0, 2), 0, True)
+    yield case(make(7))
+    yield case(make(4, 3), 0, 2.5)
+    if make.dtype is not float64:
+        yield case(make(3, 1), 1)
+        yield case(make(2, 0), 1)
+
+
+var.cases(_cases_spread)
+std.cases(_cases_spread)
+
+
+# ---- norms
+
+
+@op(shape="(n@dim)->()", accepts=INEXACT, result=_real)
+def vector_norm(
+    x: Tensor, p: Static = 2, dim: Axes = None, keepdim: bool = False
+) -> Tensor:
+    """sum(|x|^p)^(1/p) over `dim`; inf: the greatest |x|, 0: how many are not 0."""
+    size: Tensor = abs(x)
+    if p == math.inf:
+        return amax(size, dim, keepdim)
+    if p == -math.inf:
+        return amin(size, dim, keepdim)
+    if p == 0:
+        return sum(cast(eq(size, 0) ^ True, size.dtype), dim, keepdim)
+    if p == 1:
+        return sum(size, dim, keepdim)
+    if p == 2:
+        return sqrt(sum(size * size, dim, keepdim))
+    return float_pow(sum(float_pow(size, p), dim, keepdim), 1 / p)
+
+
+@vector_norm.vjp
+def _(ct: Tensor, x: Tensor, y: Tensor, p: Any, dim: Sizes, keepdim: bool) -> Tensor:
+    shape = x._a.shape
+    ct, y = as_kept(ct, shape, dim, keepdim), as_kept(y, shape, dim, keepdim)
+    if p == 0:
+        return x * 0
+    if p == 1:
+        return ct * sgn(x)
+    if p in (math.inf, -math.inf):
+        tie = cast(eq(abs(x), y), y.dtype)
+        return sgn(x) * (tie * (ct / sum(tie, dim, True)))
+    still = eq(y, 0)
+    scale = where(still, 0, ct / where(still, 1, y))
+    if p == 2:
+        found: Tensor = x * scale
+        return found
+    size = abs(x)
+    # |x|^(p-1) is not finite at 0 for p < 1, where the gradient is taken as 0.
+    zero = eq(size, 0)
+    ratio = where(zero, 1, size) / where(still, 1, y)
+    return sgn(x) * where(zero, 0, float_pow(ratio, p - 1) * where(still, 0, ct))
+
+
+@vector_norm.oracle
+def _(x: Array, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    axis = tuple(range(x.ndim)) if dim is None else dim
+    axis = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
+    size = np.abs(x)
+    if p in (math.inf, -math.inf):
+        return (np.max if p > 0 else np.min)(size, axis=axis, keepdims=keepdim)
+    if p == 0:
+        return np.sum(size != 0, axis=axis, keepdims=keepdim).astype(size.dtype)
+    return np.asarray(np.sum(size**p, axis=axis, keepdims=keepdim) ** (1 / p))
+
+
+@vector_norm.cases
+def _(make: Any) -> Iterator[Case]:
+    for p in (2, 1, 0, 3, 0.5, -1, 2.5):
+        yield case(make(3, 4), p, 1)
+    yield case(
+        make.distinct(3, 4) + np.asarray(7).astype(make.dtype.numpy), math.inf, 0, True
+    )
+    yield case(make.distinct(3, 4) + np.asarray(7).astype(make.dtype.numpy), -math.inf)
+    yield case(make(2, 3, 2), 2, (0, 2))
+    yield case(make(2, 0), 2, 1)
+
+
+# ---- counts of values
+
+
+def _read(x: Tensor) -> Any:
+    return x._kind.backend.copy_out(x._a).reshape(-1)[0].item()
+
+
+@op(shape=DATA, accepts=INTEGRAL, promote=None, result=int64, nondifferentiable=True)
+def bincount(x: Tensor, minlength: int = 0) -> Tensor:
+    """How often each of 0, 1, … occurs in a 1-d tensor; waits for the greatest."""
+    places, n = bins_of(x, minlength)
+    found: Tensor = full((n,), 0, x._kind.with_dtype(index_dtype(x._kind)))
+    if x._a.shape[0]:
+        ones = full(tuple(x._a.shape), 1, found._kind)
+        scatter_add_(found, places, ones, 0)
+    return found
+
+
+def bins_of(x: Tensor, minlength: int) -> tuple[Tensor, int]:
+    """The values as indices, and how many bins they need.
+
+    Raises:
+        ArgumentError: `minlength` or a value is negative.
+        ShapeError: `x` does not have one dim.
+    """
+    if len(x._a.shape) != 1:
+        raise ShapeError(
+            "bincount", "x", was=f"of shape {tuple(x._a.shape)}", needed="one dim"
+        )
+    if minlength < 0:
+        raise ArgumentError("bincount", "minlength", was=minlength, needed="0 or more")
+    index = cast(x, index_dtype(x._kind))
+    if not x._a.shape[0]:
+        return index, minlength
+    least, most = _read(amin(index)), _read(reduce_max(index, (0,)))
+    if least < 0:
+        raise ArgumentError(
+            "bincount", "x", was=f"as low as {least}", needed="values of 0 or more"
+        )
+    return index, max(minlength, most + 1)
+
+
+@bincount.oracle
+def _(x: Array, minlength: int = 0) -> Array:
+    return np.bincount(x, minlength=minlength)
+
+
+@bincount.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(9, low=0, high=5))
+    yield case(make(4, low=0, high=2), 6)
+    yield case(make(0), 2)
+
+
+@op(shape=lambda x, *, bins, low, high: (bins,), accepts=FLOAT, nondifferentiable=True)
+def histc(x: Tensor, bins: int, low: Scalar, high: Scalar) -> Tensor:
+    """How many elements lie in each of `bins` equal parts of low to high.
+
+    Both bounds are included; NaN is not counted. Equal bounds mean those of the data.
+    """
+    x = reshape(x, (-1,))
+    if low == high and x._a.shape[0]:
+        low, high = _read(amin(x)), _read(amax(x))
+    if low == high:
+        low, high = low - 1, high + 1
+    inside = bitwise_and(ge(x, low), le(x, high))
+    place = floor((where(inside, x, low) - low) * bins / (high - low))
+    place = where(ge(place, bins), bins - 1, place)
+    found = zeros_of(x, (bins,))
+    scatter_add_(found, cast(place, index_dtype(x._kind)), cast(inside, x.dtype), 0)
+    return found
+
+
+@histc.oracle
+def _(x: Array, bins: int, low: Any, high: Any) -> Array:
+    x = x.reshape(-1)
+    if low == high and x.size:
+        low, high = x.min(), x.max()
+    if low == high:
+        low, high = low - 1, high + 1
+    return np.histogram(x[(x >= low) & (x <= high)], bins, (low, high))[0]
+
+
+@histc.cases
+def _(make: Any) -> Iterator[Case]:
+    x = np.asarray([0.1, 0.3, 1.7, 2.9, 3.0, -1.0, 0.0, np.nan]).astype(
+        make.dtype.numpy
+    )
+    yield case(x, 4, 0.0, 3.0)
+    yield case(x[:7].reshape(7, 1), 5, 0.0, 0.0)
+    yield case(x[:0], 3, 0.0, 0.0)
+
+
+__all__ = ["bincount", "bins_of", "histc", "std", "var", "vector_norm"]

@@ -1,0 +1,171 @@
+"""Views of a tensor's memory by strides, windows that overlap included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.attributes import Axis, Ints, Shape
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.promotion import index_dtype
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import ANY
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.create import counted, full, zeros_of
+from dovetail.ops.index import index_add, index_select
+from dovetail.ops.primitive import add, cast, div, eq, mul, where
+from dovetail.ops.view import expand, permute, reshape
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+Geometry = tuple[Sizes, Sizes, int]
+
+
+@op(accepts=ANY, promote=None, view=True, exact=True)
+def as_strided(
+    x: Tensor, size: Shape, stride: Ints, offset: int, layout: Ints
+) -> Tensor:
+    """Elements of the memory of `x` by element strides, `offset` from its first.
+
+    `layout` holds the strides of `x`, from which the gradient finds its places.
+    """
+
+
+@as_strided.geometry
+def _(
+    have: Sizes, strides: Sizes | None, *, size: Sizes, stride: Sizes, offset: int,
+    layout: Sizes,
+) -> Geometry:  # fmt: skip
+    if len(size) != len(stride) or any(s < 0 for s in (*stride, *size)):
+        raise ArgumentError(
+            "as_strided", "size and stride", was=f"{size} and {stride}",
+            needed="one stride for each size, none negative",
+        )  # fmt: skip
+    if strides is not None and not _same_places(have, strides, layout):
+        raise ShapeError("as_strided", "x", was=f"laid out by {strides}", needed=layout)
+    return tuple(size), tuple(stride), offset
+
+
+def _same_places(size: Sizes, a: Sizes, b: Sizes) -> bool:
+    pairs = zip(size, a, b, strict=True)
+    return 0 in size or all(n == 1 or s == t for n, s, t in pairs)
+
+
+@as_strided.vjp
+def _(
+    ct: Tensor, x_shape: Sizes, size: Sizes, stride: Sizes, offset: int, layout: Sizes
+) -> Tensor:
+    # Each element goes to the place it was read from; then we read where x lies.
+    # A place that x has several times shares its gradient among them, as in torch.
+    low = min(0, offset)
+    length = 1 + max(_reach(x_shape, layout), offset + _reach(size, stride)) - low
+    own = _places(ct, x_shape, layout, -low)
+    source = _places(ct, size, stride, offset - low)
+    memory = index_add(zeros_of(ct, (length,)), source, reshape(ct, (-1,)), 0)
+    if _overlaps(x_shape, layout):
+        ones = full(tuple(own._a.shape), 1, ct._kind)
+        times = index_add(zeros_of(ct, (length,)), own, ones, 0)
+        memory = div(memory, where(eq(times, 0), 1, times))
+    return reshape(index_select(memory, own, 0), x_shape)
+
+
+def _places(like: Tensor, size: Sizes, stride: Sizes, start: int) -> Tensor:
+    """Where the elements of a strided view lie, one-dimensional, in row-major order."""
+    wanted = index_dtype(like._kind)
+    total = full((), start, like._kind.with_dtype(wanted))
+    for d, (n, step) in enumerate(zip(size, stride, strict=True)):
+        steps = mul(cast(counted(n, like), wanted), step)
+        total = add(total, reshape(steps, (n, *(1,) * (len(size) - 1 - d))))
+    return reshape(expand(total, tuple(size)), (-1,))
+
+
+def _reach(size: Sizes, stride: Sizes) -> int:
+    """The farthest place, counted from the first."""
+    if 0 in size:
+        return 0
+    return sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+
+
+def _overlaps(size: Sizes, stride: Sizes) -> bool:
+    """Whether two elements may share a place."""
+    reach = 0
+    for step, n in sorted(zip(stride, size, strict=True)):
+        if n > 1 and step <= reach:
+            return True
+        reach += (n - 1) * step
+    return False
+
+
+@as_strided.oracle
+def _(x: Array, size: Sizes, stride: Sizes, offset: int, layout: Sizes) -> Array:
+    y = np.empty(size, x.dtype)
+    for at in np.ndindex(*size):
+        y[at] = x.flat[offset + sum(i * s for i, s in zip(at, stride, strict=True))]
+    return y
+
+
+@as_strided.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(3, 4), (2, 3), (4, 1), 1, (4, 1))
+    yield case(make(8), (3, 4), (2, 1), 0, (1,))
+    yield case(make(2, 3), (2, 2), (0, 1), 2, (3, 1))
+    yield case(make(4), (0, 2), (1, 1), 0, (1,))
+
+
+@op(accepts=ANY, promote=None, view=True, exact=True)
+def unfold(x: Tensor, dim: Axis, size: int, step: int) -> Tensor:
+    """Windows of `size` every `step` along `dim`, their elements in a new last dim."""
+
+
+@unfold.geometry
+def _(
+    shape: Sizes, strides: Sizes | None, *, dim: int, size: int, step: int
+) -> Geometry:
+    steps = strides or (0,) * len(shape)
+    length = shape[dim] if shape else 1
+    if not 0 <= size <= length or step < 1:
+        raise ArgumentError(
+            "unfold", "size and step", was=f"{size} and {step}",
+            needed=f"a size up to {length}, that of dim {dim}, and a positive step",
+        )  # fmt: skip
+    if not shape:
+        return (size,), (1,), 0
+    count = (length - size) // step + 1
+    return (
+        (*shape[:dim], count, *shape[dim + 1 :], size),
+        (*steps[:dim], steps[dim] * step, *steps[dim + 1 :], steps[dim]),
+        0,
+    )
+
+
+@unfold.vjp
+def _(ct: Tensor, x_shape: Sizes, dim: int, size: int, step: int) -> Tensor:
+    if not x_shape:
+        return reshape(ct, ()) if size else zeros_of(ct, ())
+    last = ct.ndim - 1
+    order = (*range(dim + 1), last, *range(dim + 1, last))
+    count = int(ct._a.shape[dim])
+    source = reshape(permute(ct, order), (*x_shape[:dim], -1, *x_shape[dim + 1 :]))
+    where_from = _places(ct, (count, size), (step, 1), 0)
+    return index_add(zeros_of(ct, x_shape), where_from, source, dim)
+
+
+@unfold.oracle
+def _(x: Array, dim: int, size: int, step: int) -> Array:
+    if not x.ndim:
+        return x.reshape(1)[:size]
+    dim %= x.ndim
+    starts = range(0, x.shape[dim] - size + 1, step)
+    windows = [np.moveaxis(x.take(range(s, s + size), dim), dim, -1) for s in starts]
+    return np.stack(windows, dim)
+
+
+@unfold.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(7), 0, 3, 1)
+    yield case(make(2, 7, 3), 1, 3, 2)
+    yield case(make(2, 5), -1, 2, 3)
+    yield case(make(), 0, 1, 1)

@@ -1,0 +1,472 @@
+"""Views: the same memory under another geometry; a write is seen through each.
+
+A geometry rule takes shape and element strides and gives shape, strides and offset.
+Called with strides None, it serves as the shape rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.backend.meta import contiguous_strides
+from dovetail.core.attributes import Axis, AxisList, Index, NewAxis, Shape
+from dovetail.core.cases import Case, case
+from dovetail.core.declare import op
+from dovetail.core.inplace import inplace
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import ANY
+from dovetail.errors import DimError, IndexOutOfRange, ShapeError
+from dovetail.ops.create import zeros_of
+from dovetail.ops.primitive import clone, reduce_sum
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+Geometry = tuple[Sizes, Sizes, int]
+_VIEW: Any = {"accepts": ANY, "promote": None, "view": True, "exact": True}
+
+
+@op(**_VIEW)
+def expand(x: Tensor, shape: Shape) -> Tensor:
+    """`x` with dims of size 1 repeated to `shape`; -1 keeps a size; new dims lead."""
+
+
+@expand.geometry
+def _(size: Sizes, strides: Sizes | None, *, shape: Sizes) -> Geometry:
+    missing = len(shape) - len(size)
+    if missing < 0:
+        raise ShapeError(
+            "expand",
+            "shape",
+            was=shape,
+            needed=f"at least the {len(size)} dims of {size}",
+        )
+    steps = (0,) * len(size) if strides is None else strides
+    new_size, new_strides = list(shape), [0] * len(shape)
+    for d, (have, step) in enumerate(zip(size, steps, strict=True), missing):
+        want = shape[d]
+        if want in (-1, have):
+            new_size[d], new_strides[d] = have, step
+        elif have != 1:
+            raise ShapeError(
+                "expand", f"dim {d}", was=f"{have} in {size}",
+                needed=f"1, to be expanded to {want} in {shape}",
+            )  # fmt: skip
+    if any(n < 0 for n in new_size):
+        raise ShapeError(
+            "expand", "shape", was=shape, needed="-1 only for existing dims"
+        )
+    return tuple(new_size), tuple(new_strides), 0
+
+
+@expand.vjp
+def _(ct: Tensor, x_shape: Sizes) -> Tensor:
+    return sum_to(ct, x_shape)
+
+
+@op(**_VIEW)
+def permute(x: Tensor, dims: AxisList) -> Tensor:
+    """The dims of `x` in another order."""
+
+
+@permute.geometry
+def _(size: Sizes, strides: Sizes | None, *, dims: Sizes) -> Geometry:
+    if sorted(dims) != list(range(len(size))):
+        raise DimError(
+            "permute", "dims", was=dims, needed=f"each of 0..{len(size) - 1} once"
+        )
+    steps = strides or (0,) * len(size)
+    return tuple(size[d] for d in dims), tuple(steps[d] for d in dims), 0
+
+
+@permute.vjp
+def _(ct: Tensor, dims: Sizes) -> Tensor:
+    back = sorted(range(len(dims)), key=dims.__getitem__)
+    return permute(ct, tuple(back))
+
+
+@op(**_VIEW)
+def transpose(x: Tensor, dim0: Axis, dim1: Axis) -> Tensor:
+    """`x` with two dims swapped."""
+
+
+@transpose.geometry
+def _(size: Sizes, strides: Sizes | None, *, dim0: int, dim1: int) -> Geometry:
+    if not size:
+        return (), (), 0
+    order = list(range(len(size)))
+    order[dim0], order[dim1] = dim1, dim0
+    steps = strides or (0,) * len(size)
+    return tuple(size[d] for d in order), tuple(steps[d] for d in order), 0
+
+
+@transpose.vjp
+def _(ct: Tensor, dim0: int, dim1: int) -> Tensor:
+    return transpose(ct, dim0, dim1)
+
+
+@op(**_VIEW)
+def view(x: Tensor, shape: Shape) -> Tensor:
+    """The elements of `x` in the same order under another shape; never copies.
+
+    One size may be -1. Raises ShapeError where strides would need a copy.
+    """
+
+
+@view.geometry
+def _(size: Sizes, strides: Sizes | None, *, shape: Sizes) -> Geometry:
+    shape = resolve_shape("view", size, shape)
+    if strides is None:
+        return shape, (), 0
+    found = view_strides(size, strides, shape)
+    if found is None:
+        raise ShapeError(
+            "view", "strides", was=f"{strides} for shape {size}",
+            needed=f"strides that allow {shape} without a copy",
+            remedy="use reshape(), or contiguous() first",
+        )  # fmt: skip
+    return shape, found, 0
+
+
+@view.vjp
+def _(ct: Tensor, x_shape: Sizes) -> Tensor:
+    return reshape(ct, x_shape)
+
+
+def resolve_shape(name: str, size: Sizes, shape: Sizes) -> Sizes:
+    """`shape` with -1 replaced by the size that fits.
+
+    Raises:
+        ShapeError: the number of elements differs.
+    """
+    total = _count(size)
+    known = _count(s for s in shape if s != -1)
+    open_dims = [i for i, s in enumerate(shape) if s == -1]
+    fits = known == total if not open_dims else bool(known) and total % known == 0
+    if len(open_dims) > 1 or any(s < -1 for s in shape) or not fits:
+        raise ShapeError(
+            name, "shape",
+            was=f"{tuple(shape)}, invalid for {total} elements of {size}",
+            needed="the same number of elements, with at most one -1",
+        )  # fmt: skip
+    return tuple(total // known if s == -1 else s for s in shape)
+
+
+def _count(sizes: Any) -> int:
+    total = 1
+    for s in sizes:
+        total *= s
+    return total
+
+
+def view_strides(size: Sizes, strides: Sizes, shape: Sizes) -> Sizes | None:
+    """Strides of `shape` over the same elements, None where a copy is needed.
+
+    Runs of dims that are contiguous among themselves may be split and merged.
+    """
+    if 0 in size:
+        return contiguous_strides(shape)
+    old = [(n, s) for n, s in zip(size, strides, strict=True) if n != 1]
+    found: list[int] = []
+    at, left, step = len(old), 1, 1
+    for n in reversed(shape):
+        if n == 1:
+            found.append(step)
+            continue
+        if left == 1:
+            at -= 1
+            left, step = old[at]
+            while at and old[at - 1][1] == old[at][0] * old[at][1]:
+                at -= 1
+                left *= old[at][0]
+        if left % n:
+            return None
+        found.append(step)
+        left //= n
+        step *= n
+    return tuple(reversed(found))
+
+
+@op(**_VIEW)
+def squeeze(x: Tensor, dims: AxisList) -> Tensor:
+    """`x` without those of `dims` that have size 1."""
+
+
+@squeeze.geometry
+def _(size: Sizes, strides: Sizes | None, *, dims: Sizes) -> Geometry:
+    keep = [d for d in range(len(size)) if d not in dims or size[d] != 1]
+    steps = strides or (0,) * len(size)
+    return tuple(size[d] for d in keep), tuple(steps[d] for d in keep), 0
+
+
+@squeeze.vjp
+def _(ct: Tensor, x_shape: Sizes) -> Tensor:
+    return reshape(ct, x_shape)
+
+
+@op(**_VIEW)
+def unsqueeze(x: Tensor, dim: NewAxis) -> Tensor:
+    """`x` with a dim of size 1 inserted at `dim`."""
+
+
+@unsqueeze.geometry
+def _(size: Sizes, strides: Sizes | None, *, dim: int) -> Geometry:
+    steps = strides or (0,) * len(size)
+    step = size[dim] * steps[dim] if dim < len(size) else 1
+    return (*size[:dim], 1, *size[dim:]), (*steps[:dim], step, *steps[dim:]), 0
+
+
+@unsqueeze.vjp
+def _(ct: Tensor, x_shape: Sizes) -> Tensor:
+    return reshape(ct, x_shape)
+
+
+@op(**_VIEW)
+def basic_index(x: Tensor, index: Index) -> Tensor:
+    """`x[index]` for an int, a slice with a positive step, or a tuple of these.
+
+    One entry a dim, from the first; None inserts a dim of size 1, and `...` stands for
+    the dims without an entry, which otherwise follow.
+    """
+
+
+@basic_index.geometry
+def _(size: Sizes, strides: Sizes | None, *, index: Any) -> Geometry:
+    entries = _entries(index if type(index) is tuple else (index,), size)
+    steps = strides or (0,) * len(size)
+    new_size, new_strides, offset, d = [], [], 0, 0
+    for entry in entries:
+        if entry is None:
+            new_size.append(1)
+            new_strides.append(0)
+            continue
+        if isinstance(entry, slice):
+            start, stop, step = entry.indices(size[d])
+            new_size.append(len(range(start, stop, step)))
+            new_strides.append(steps[d] * step)
+            offset += start * steps[d]
+        else:
+            offset += checked_index(entry, size[d], d) * steps[d]
+        d += 1
+    return tuple(new_size), tuple(new_strides), offset
+
+
+def _entries(index: tuple[Any, ...], size: Sizes) -> list[Any]:
+    """An entry for every dim, with `...` replaced; new dims between them."""
+    used = sum(entry is not None and entry is not Ellipsis for entry in index)
+    if used > len(size):
+        raise IndexOutOfRange(
+            "indexing", "number of indices", was=used,
+            needed=f"at most {len(size)}, the dims of {size}",
+        )  # fmt: skip
+    whole = [slice(None)] * (len(size) - used)
+    at = next((i for i, e in enumerate(index) if e is Ellipsis), len(index))
+    return [*index[:at], *whole, *index[at + 1 :]]
+
+
+def checked_index(entry: int, size: int, dim: int) -> int:
+    """An index counted from the front.
+
+    Raises:
+        IndexOutOfRange: it points outside the dim.
+    """
+    if not -size <= entry < size:
+        raise IndexOutOfRange(
+            "indexing", f"index for dim {dim}", was=entry,
+            needed=f"between {-size} and {size - 1}" if size
+            else "a dim that is not empty",
+        )  # fmt: skip
+    return entry % size
+
+
+@basic_index.vjp
+def _(ct: Tensor, x_shape: Sizes, index: Any) -> Tensor:
+    return place(ct, x_shape, index)
+
+
+@op(shape=lambda ct, *, shape, index: shape, accepts=ANY, promote=None, exact=True)
+def place(x: Tensor, shape: Shape, index: Index) -> Tensor:
+    """Zeros of `shape` with `x` written at a basic `index`."""
+    whole = zeros_of(x, shape)
+    inplace("place", lambda _: x, basic_index(whole, index))
+    return whole
+
+
+@place.vjp
+def _(ct: Tensor, index: Any) -> Tensor:
+    return basic_index(ct, index)
+
+
+# ---- reshape and its kin: a view where one exists, else a copy
+
+
+def is_contiguous(x: Tensor) -> bool:
+    """Whether the elements lie in row-major order without gaps."""
+    shape = tuple(x._a.shape)
+    strides, _ = x._kind.backend.geometry(x._a, x._a)
+    if 0 in shape:
+        return True
+    want = contiguous_strides(shape)
+    return all(n == 1 or s == w for n, s, w in zip(shape, strides, want, strict=True))
+
+
+def contiguous(x: Tensor) -> Tensor:
+    """`x` itself if it is contiguous, else a copy."""
+    return x if is_contiguous(x) else clone(x)
+
+
+def reshape(x: Tensor, shape: Shape) -> Tensor:
+    """The elements in row-major order under another shape: a view where possible."""
+    wanted = tuple(shape)
+    try:
+        y: Tensor = view(x, wanted)
+    except ShapeError:  # the number of elements differs, or the strides do not fit
+        y = view(clone(x), resolve_shape("reshape", tuple(x._a.shape), wanted))
+    return y
+
+
+@op(shape=lambda x, *, shape: shape, accepts=ANY, promote=None)
+def sum_to(x: Tensor, shape: Shape) -> Tensor:
+    """Sum over the dims that broadcasting would add or stretch from `shape`."""
+    size = tuple(x._a.shape)
+    extra = len(size) - len(shape)
+    kept = [
+        d
+        for d in range(extra, len(size))
+        if shape[d - extra] == size[d] or size[d] == 1
+    ]
+    dims = tuple(d for d in range(len(size)) if d not in kept)
+    y = reduce_sum(x, dims, x.dtype) if dims else x
+    return reshape(y, shape)
+
+
+@sum_to.vjp
+def _(ct: Tensor, x_shape: Sizes) -> Tensor:
+    return expand(ct, x_shape)
+
+
+# ---- what they must equal
+
+
+@expand.oracle
+def _(x: Array, shape: Sizes) -> Array:
+    missing = len(shape) - x.ndim
+    sizes = [x.shape[d - missing] if n == -1 else n for d, n in enumerate(shape)]
+    return np.broadcast_to(x, sizes)
+
+
+@permute.oracle
+def _(x: Array, dims: Sizes) -> Array:
+    return np.transpose(x, dims)
+
+
+@transpose.oracle
+def _(x: Array, dim0: int, dim1: int) -> Array:
+    return np.swapaxes(x, dim0, dim1) if x.ndim else x
+
+
+@view.oracle
+def _(x: Array, shape: Sizes) -> Array:
+    return x.reshape(shape)
+
+
+@squeeze.oracle
+def _(x: Array, dims: Sizes) -> Array:
+    chosen = [d % x.ndim for d in dims] if x.ndim else []
+    return x.reshape([n for d, n in enumerate(x.shape) if n != 1 or d not in chosen])
+
+
+@unsqueeze.oracle
+def _(x: Array, dim: int) -> Array:
+    return np.expand_dims(x, dim)
+
+
+@basic_index.oracle
+def _(x: Array, index: Any) -> Array:
+    return np.asarray(x[index])
+
+
+@place.oracle
+def _(x: Array, shape: Sizes, index: Any) -> Array:
+    y = np.zeros(shape, x.dtype)
+    y[index] = x
+    return y
+
+
+@sum_to.oracle
+def _(x: Array, shape: Sizes) -> Array:
+    y = np.zeros(shape, x.dtype)
+    for at in np.ndindex(*x.shape):
+        tail = at[x.ndim - len(shape) :]
+        y[tuple(i if n != 1 else 0 for i, n in zip(tail, shape, strict=True))] += x[at]
+    return y
+
+
+@expand.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(3, 1), (2, 3, 4))
+    yield case(make(1, 3), (-1, 3))
+    yield case(make(1), (0,))
+    yield case(make(), (2,))
+
+
+@permute.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3, 4), (2, 0, 1))
+    yield case(make(2, 3), (-1, 0))
+    yield case(make(), ())
+
+
+@transpose.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3, 4), 0, -1)
+    yield case(make(2, 3), 1, 1)
+    yield case(make(), 0, -1)
+
+
+@view.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 6), (3, 4))
+    yield case(make(2, 3), (-1,))
+    yield case(make(0, 3), (3, 0))
+    yield case(make(), (1, 1))
+
+
+@squeeze.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(1, 3, 1), (0, 1, -1))
+    yield case(make(1, 3, 1), (2,))
+    yield case(make(), (0,))
+
+
+@unsqueeze.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3), 1)
+    yield case(make(2, 3), -1)
+    yield case(make(), 0)
+
+
+@basic_index.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(4, 5, 2), (slice(1, None, 2), -1))
+    yield case(make(4, 3), (slice(9, 2),))
+    yield case(make(5), (slice(-3, -1),))
+    yield case(make(5), (2,))
+    yield case(make(2, 3), ())
+    yield case(make(2, 3), (None, Ellipsis, 1, None))
+
+
+@place.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(3), (2, 3), (-1,))
+    yield case(make(2, 2), (4, 3), (slice(0, 4, 2), slice(1, 3)))
+
+
+@sum_to.cases
+def _(make: Any) -> Iterator[Case]:
+    if make.dtype.category:
+        yield case(make(2, 3, 4), (3, 1))
+        yield case(make(2, 3), ())
+    yield case(make(2, 3), (2, 3))

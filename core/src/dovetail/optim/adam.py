@@ -1,0 +1,161 @@
+"""Adam, and AdamW with its decoupled weight decay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail import frontend as ft
+from dovetail.core.modes import no_grad
+from dovetail.core.tensor import Tensor
+
+from .optimizer import Optimizer, Params
+from .options import (
+    check_betas,
+    check_lr,
+    check_not_negative,
+    check_way,
+    loss_of,
+    number,
+)
+
+
+class Adam(Optimizer):
+    """Adam (Kingma & Ba 2014, arXiv:1412.6980, algorithm 1).
+
+    Args:
+        params: parameters or groups of them.
+        lr: learning rate.
+        betas: decay rates of the means of gradients and of their squares.
+        eps: added to the root of the second mean.
+        weight_decay: factor of the squared-norm penalty's gradient.
+        amsgrad: whether the largest second mean so far is used (arXiv:1904.09237).
+        foreach, fused: torch's choice of kernels; taken, and without effect.
+        maximize: whether to go up the gradient.
+        capturable, differentiable: not there yet; only False.
+        decoupled_weight_decay: whether decay bypasses the means, as in AdamW.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        op = type(self).__name__
+        check_lr(op, lr, foreach, capturable)
+        check_not_negative(op, eps=eps, weight_decay=weight_decay)
+        check_betas(op, betas, foreach)
+        check_way(
+            op, foreach=foreach, fused=fused, differentiable=differentiable,
+            capturable=capturable,
+        )  # fmt: skip
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change every parameter that has a gradient.
+
+        Args:
+            closure: computes the loss again and returns it.
+        """
+        loss = loss_of(closure)
+        with no_grad():
+            for group in self.param_groups:
+                self._step_group(group)
+        return loss
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        beta1, beta2 = group["betas"]
+        amsgrad = group["amsgrad"]
+        options = {
+            "lr": number(group["lr"]),
+            "beta1": number(beta1),
+            "beta2": number(beta2),
+            "eps": float(group["eps"]),
+            "weight_decay": float(group["weight_decay"]),
+            "decoupled": group["decoupled_weight_decay"],
+            "maximize": group["maximize"],
+        }
+        for param in group["params"]:
+            grad = param.grad
+            if grad is None:
+                continue
+            state = self.state[param] or self._start(param, amsgrad)
+            step = state["step"] = state["step"] + 1.0
+            ft.adam_step_(
+                param, grad, state["exp_avg"], state["exp_avg_sq"],
+                state["max_exp_avg_sq"] if amsgrad else None,
+                step=step, **options,
+            )  # fmt: skip
+
+    def _start(self, param: Tensor, amsgrad: bool) -> dict[str, Any]:
+        """The state before the first step: no steps, and means of zero."""
+        state = self.state[param]
+        state["step"] = 0.0
+        state["exp_avg"] = ft.zeros_like(param)
+        state["exp_avg_sq"] = ft.zeros_like(param)
+        if amsgrad:
+            state["max_exp_avg_sq"] = ft.zeros_like(param)
+        return state
+
+
+class AdamW(Adam):
+    """Adam whose weight decay is a step of its own (Loshchilov & Hutter 2017).
+
+    arXiv:1711.05101, algorithm 2. Each step first does `p -= lr * weight_decay * p`.
+
+    Args:
+        params: parameters or groups of them.
+        lr: learning rate.
+        betas: decay rates of the means of gradients and of their squares.
+        eps: added to the root of the second mean.
+        weight_decay: how much of the parameter goes, relative to lr.
+        amsgrad: whether the largest second mean so far is used.
+        maximize: whether to go up the gradient.
+        foreach, fused: torch's choice of kernels; taken, and without effect.
+        capturable, differentiable: not there yet; only False.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad,
+            foreach=foreach, maximize=maximize, capturable=capturable,
+            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
+        )  # fmt: skip

@@ -1,0 +1,81 @@
+"""Schedules made of other schedules, one after another."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail.errors import ArgumentError
+
+from ..optimizer import Optimizer
+from ._base import LRScheduler, copied, set_rate
+
+
+class SequentialLR(LRScheduler):
+    """One schedule up to each milestone, the next one from there.
+
+    Args:
+        optimizer: whose rates are set.
+        schedulers: the schedules, all of that optimizer.
+        milestones: the epochs at which the second, third, … begin.
+        last_epoch: the epoch to go on from; -1 starts.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        schedulers: Sequence[LRScheduler],
+        milestones: Sequence[int],
+        last_epoch: int = -1,
+    ) -> None:
+        if not schedulers or len(milestones) != len(schedulers) - 1:
+            raise ArgumentError(
+                "SequentialLR", "milestones",
+                was=f"{len(milestones)} for {len(schedulers)} schedulers",
+                needed="one fewer than schedulers, of which there is at least one",
+            )  # fmt: skip
+        for i, scheduler in enumerate(schedulers):
+            if scheduler.optimizer is not optimizer:
+                raise ArgumentError(
+                    "SequentialLR", f"schedulers[{i}]", was="of another optimizer",
+                    needed="all of the one given",
+                )  # fmt: skip
+        self.optimizer = optimizer
+        self._schedulers = list(schedulers)
+        self._milestones = list(milestones)
+        self.last_epoch = last_epoch + 1
+        for group in optimizer.param_groups:  # undo the others' first steps
+            set_rate(group, group["initial_lr"])
+        for scheduler in self._schedulers:
+            scheduler.last_epoch -= 1
+        self._schedulers[0]._initial_step()
+        self._last_lr = self._schedulers[0].get_last_lr()
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go to the next epoch, and set its rates."""
+        if epoch is not None:
+            raise ArgumentError("SequentialLR.step", "epoch", was=epoch, needed="None")
+        self.last_epoch += 1
+        index = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[index]
+        if index > 0 and self._milestones[index - 1] == self.last_epoch:
+            scheduler._advance(0)  # its own beginning
+        else:
+            scheduler.step()
+        self._last_lr = [copied(rate) for rate in scheduler.get_last_lr()]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Every attribute but the optimizer, with the schedules' state dicts."""
+        kept = {"optimizer", "_schedulers"}
+        state = {k: v for k, v in self.__dict__.items() if k not in kept}
+        state["_schedulers"] = [s.state_dict() for s in self._schedulers]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take what `state_dict` gave, here and in the schedules."""
+        rest = {k: v for k, v in state_dict.items() if k != "_schedulers"}
+        self.__dict__.update(rest)
+        pairs = zip(self._schedulers, state_dict["_schedulers"], strict=True)
+        for scheduler, state in pairs:
+            scheduler.load_state_dict(state)

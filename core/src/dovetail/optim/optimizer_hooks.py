@@ -1,0 +1,99 @@
+"""Hooks around an optimizer's steps and state dicts."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from dovetail.nn.hooks import RemovableHandle, add_hook
+
+HOOK_TABLES = (
+    "_optimizer_step_pre_hooks",
+    "_optimizer_step_post_hooks",
+    "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
+)
+
+
+class OptimizerHooks:
+    """The part of `Optimizer` that calls what others registered."""
+
+    _optimizer_step_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_step_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            setattr(cls, "step", _with_hooks(cls.__dict__["step"]))  # noqa: B010
+
+    def _add_hook_tables(self) -> None:
+        for table in HOOK_TABLES:
+            setattr(self, table, OrderedDict())
+        self._opt_called = False
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step.
+
+        It returns None, or a pair of new positional and named arguments.
+        """
+        return add_hook(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return add_hook(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer)` before `state_dict` is made."""
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend=prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` when it is made; a result replaces it."""
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend=prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before it is loaded."""
+        return add_hook(
+            self._optimizer_load_state_dict_pre_hooks, hook, prepend=prepend
+        )
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer)` after a state dict was loaded."""
+        return add_hook(
+            self._optimizer_load_state_dict_post_hooks, hook, prepend=prepend
+        )
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A `step` method that runs the optimizer's hooks around it."""
+
+    @functools.wraps(step)
+    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(self).step is not hooked:  # called by a subclass's step, by super()
+            return step(self, *args, **kwargs)
+        for hook in list(self._optimizer_step_pre_hooks.values()):
+            changed = hook(self, args, kwargs)
+            if changed is not None:
+                args, kwargs = changed
+        self._opt_called = True
+        result = step(self, *args, **kwargs)
+        for hook in list(self._optimizer_step_post_hooks.values()):
+            hook(self, args, kwargs)
+        return result
+
+    return hooked

@@ -1,0 +1,82 @@
+"""Checks of the options that several optimizers have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from dovetail.core.modes import enable_grad
+from dovetail.core.tensor import Tensor
+from dovetail.errors import ArgumentError, NotSupported
+
+
+def check_not_negative(op: str, **options: Any) -> None:
+    """Raise for an option below zero, or NaN."""
+    for name, value in options.items():
+        if not number(value) >= 0.0 or math.isnan(number(value)):
+            raise ArgumentError(op, name, was=value, needed="0 or more")
+
+
+def check_betas(op: str, betas: Any, foreach: bool | None) -> None:
+    """Raise unless both decay rates are in [0, 1) and of the same kind."""
+    if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+        raise ArgumentError(
+            op, "betas", was=f"{type(betas[0]).__name__} and {type(betas[1]).__name__}",
+            needed="both floats or both tensors",
+        )  # fmt: skip
+    if foreach and isinstance(betas[0], Tensor):
+        raise ArgumentError(
+            op, "betas", was="tensors together with foreach=True", needed="floats"
+        )
+    for i, beta in enumerate(betas):
+        if not 0.0 <= number(beta) < 1.0:
+            raise ArgumentError(op, f"betas[{i}]", was=beta, needed="in [0, 1)")
+
+
+def check_lr(op: str, lr: Any, foreach: bool | None, capturable: bool = False) -> None:
+    """Raise unless the learning rate is a number, or a tensor that holds one."""
+    if isinstance(lr, Tensor):
+        if foreach and not capturable:
+            raise ArgumentError(
+                op, "lr", was="a tensor together with foreach=True", needed="a float"
+            )
+        if lr.numel() != 1:
+            raise ArgumentError(
+                op, "lr", was=f"a tensor of {lr.numel()} elements", needed="one element"
+            )
+    check_not_negative(op, lr=lr)
+
+
+def check_way(
+    op: str,
+    *,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    differentiable: bool = False,
+    capturable: bool = False,
+) -> None:
+    """Raise for ways of computing that are not there.
+
+    `foreach` and `fused` choose between kernels in torch; here one op updates each
+    parameter, whatever they are.
+    """
+    if foreach and fused:
+        raise ArgumentError(op, "fused", was="True, and so is foreach", needed="one")
+    absent = {"differentiable": differentiable, "capturable": capturable}
+    for name, asked in absent.items():
+        if asked:
+            raise NotSupported(op, name, was=True, needed="False: it is not there yet")
+
+
+def number(value: Any) -> float:
+    """An option that may be a tensor, as a float; waits for the device then."""
+    return float(value.item()) if isinstance(value, Tensor) else float(value)
+
+
+def loss_of(closure: Callable[[], Any] | None) -> Any:
+    """What a step's closure returns, with gradients recorded; None without one."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()

@@ -1,0 +1,104 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail import frontend as ft
+from dovetail.core.modes import no_grad
+from dovetail.errors import ArgumentError
+
+from .optimizer import Optimizer, Params
+from .options import check_lr, check_not_negative, check_way, loss_of, number
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum (Sutskever et al. 2013) if asked.
+
+    With gradient g, momentum buffer b and parameter p each step does
+    `b = momentum * b + (1 - dampening) * (g + weight_decay * p)` and `p -= lr * b`;
+    the first step takes the gradient itself as b.
+
+    Args:
+        params: parameters or groups of them.
+        lr: learning rate.
+        momentum: how much of the buffer stays; 0 keeps none.
+        dampening: what of the gradient does not go into the buffer.
+        weight_decay: factor of the squared-norm penalty's gradient.
+        nesterov: whether the step looks ahead along the buffer.
+        maximize: whether to go up the gradient.
+        foreach, fused: torch's choice of kernels; taken, and without effect.
+        differentiable: not there yet; only False.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: Any = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr("SGD", lr, foreach)
+        check_not_negative("SGD", momentum=momentum, weight_decay=weight_decay)
+        check_way("SGD", foreach=foreach, fused=fused, differentiable=differentiable)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ArgumentError(
+                "SGD", "nesterov",
+                was=f"True with momentum={momentum} and dampening={dampening}",
+                needed="a momentum, and a dampening of 0",
+            )  # fmt: skip
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change every parameter that has a gradient.
+
+        Args:
+            closure: computes the loss again and returns it.
+        """
+        loss = loss_of(closure)
+        with no_grad():
+            for group in self.param_groups:
+                self._step_group(group)
+        return loss
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        momentum = group["momentum"]
+        options = {
+            "lr": number(group["lr"]),
+            "momentum": float(momentum),
+            "dampening": float(group["dampening"]),
+            "weight_decay": number(group["weight_decay"]),
+            "nesterov": group["nesterov"],
+            "maximize": group["maximize"],
+        }
+        for param in group["params"]:
+            grad = param.grad
+            if grad is None:
+                continue
+            buffer, first = None, False
+            if momentum != 0:
+                state = self.state[param]
+                buffer = state.get("momentum_buffer")
+                first = buffer is None
+                if first:
+                    buffer = state["momentum_buffer"] = ft.empty_like(param)
+            ft.sgd_step_(param, grad, buffer, first=first, **options)

@@ -1,0 +1,305 @@
+"""Activations and their gradients, fused from calls of the library that write over
+their operands.
+
+A library whose arrays live in a cache runs them in chunks that stay there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail.backend.kernels import KernelTable
+from dovetail.dtypes import FLOAT, HALF, REAL, float32
+
+_PLAIN: Final[dict[str, Any]] = {"broadcasts": True, "checks": True}
+_WIDE: Final = FLOAT - HALF
+_SMALL: Final = 4096  # elements; below, one call more costs more than its speed
+_SQRT_HALF: Final = math.sqrt(0.5)
+_DENSITY: Final = 1 / math.sqrt(2 * math.pi)
+_TANH_SCALE: Final = math.sqrt(2 / math.pi)
+_TANH_CUBE: Final = 0.044715
+
+# erf in float32, at most 6 ulp: x P(x²) / Q(x²), clipped where it is 1 (Eigen and XLA).
+_ERF_LIMIT: Final = 3.7439211627767994
+_ERF_P: Final = (
+    0.00022905065861350646, 0.0034082910107109506, 0.050955695062380861,
+    0.18520832239976145, 1.128379143519084,
+)  # fmt: skip
+_ERF_Q: Final = (
+    -1.1791602954361697e-7, 0.000023547966471313185, 0.0010179625278914885,
+    0.014070470171167667, 0.11098505178285362, 0.49746925110067538, 1.0,
+)  # fmt: skip
+
+
+def install(table: KernelTable, xp: Any, chunk: int | None = None) -> None:
+    """Add activations to a table; `chunk` is how many elements a cache holds."""
+    for dtype in _WIDE:
+        zero = xp.zeros((), dtype.numpy)
+        table.add("relu", _relu(xp, zero), dtypes=[dtype], **_PLAIN)
+        table.add("relu_grad", _relu_grad(xp, zero), dtypes=[dtype], **_PLAIN)
+    table.add("relu", lambda a: xp.maximum(a, 0), dtypes=REAL - _WIDE, **_PLAIN)
+    table.add("tanh_grad", _tanh_grad(xp), dtypes=_WIDE, **_PLAIN)
+    table.add("sigmoid_grad", _sigmoid_grad, dtypes=_WIDE, **_PLAIN)
+    table.add("leaky_relu", _leaky_relu(xp), dtypes=_WIDE, **_PLAIN)
+    table.add("hardtanh", _hardtanh, dtypes=_WIDE, **_PLAIN)
+    table.add("clip", _clip(xp), dtypes=REAL, **_PLAIN)
+    table.add("softplus", _softplus(xp), dtypes=_WIDE, **_PLAIN)
+    table.add("logsigmoid", _logsigmoid(xp), dtypes=_WIDE, **_PLAIN)
+    table.add("sigmoid", _sigmoid(xp), dtypes=_WIDE, **_PLAIN)
+    table.add("silu", _chunked(xp, _silu(xp), chunk), dtypes=_WIDE, checks=True)
+    table.add("silu_grad", _chunked(xp, _silu_grad(xp), chunk), dtypes=_WIDE)
+    narrow = {float32, *HALF}
+    table.add("erf", _chunked(xp, _erf(xp), chunk), dtypes=narrow, checks=True)
+    for name, makers in {"gelu": _GELU, "gelu_grad": _GELU_GRAD}.items():
+        kernel = _by_kind(xp, makers, chunk)
+        table.add(name, kernel, dtypes=narrow, binds=True, checks=name == "gelu")
+
+
+def _chunked(xp: Any, function: Any, chunk: int | None) -> Callable[..., Any]:
+    """`function(out, *inputs)` over flat pieces; 16-bit floats run in float32."""
+
+    def whole(*arrays: Any) -> Any:
+        first = arrays[0]
+        if first.dtype.itemsize == 2:
+            return whole(*(a.astype("float32") for a in arrays)).astype(first.dtype)
+        out = xp.empty(first.shape, first.dtype)
+        if chunk is None or first.size <= chunk:
+            function(out, *arrays)
+            return out
+        flat, sources = out.reshape(-1), [a.reshape(-1) for a in arrays]
+        for at in range(0, first.size, chunk):
+            piece = slice(at, at + chunk)
+            function(flat[piece], *(s[piece] for s in sources))
+        return out
+
+    return whole
+
+
+def _by_kind(xp: Any, makers: Any, chunk: int | None) -> Callable[..., Any]:
+    runs = {kind: _chunked(xp, maker(xp), chunk) for kind, maker in makers.items()}
+
+    def bind(approximate: str) -> Callable[..., Any]:
+        return runs[approximate]
+
+    return bind
+
+
+def _relu(xp: Any, zero: Any) -> Any:
+    maximum, infinity = xp.maximum, math.inf
+
+    def relu(a: Any) -> Any:
+        """NumPy's clip is four times as fast as maximum, where there is much to do."""
+        return maximum(a, zero) if a.size < _SMALL else a.clip(0, infinity)
+
+    return relu
+
+
+def _relu_grad(xp: Any, zero: Any) -> Any:
+    bits = {4: "int32", 8: "int64"}[zero.dtype.itemsize]
+    less_equal, where = xp.less_equal, xp.where
+
+    def relu_grad(g: Any, y: Any) -> Any:
+        """Bits of `g` and'ed with all ones where y > 0 or NaN, else with none."""
+        if y.size < _SMALL:
+            return where(less_equal(y, zero), zero, g)
+        mask = less_equal(y, zero).astype(bits)
+        mask -= 1
+        return (mask & g.view(bits)).view(g.dtype)
+
+    return relu_grad
+
+
+def _tanh_grad(xp: Any) -> Any:
+    def tanh_grad(g: Any, y: Any) -> Any:
+        t = y * y
+        t -= 1
+        return xp.negative(t * g)
+
+    return tanh_grad
+
+
+def _sigmoid_grad(g: Any, y: Any) -> Any:
+    t = 1 - y
+    t *= y
+    return t * g
+
+
+def _sigmoid(xp: Any) -> Any:
+    def sigmoid(a: Any) -> Any:
+        """exp overflows to infinity, whose reciprocal is right."""
+        t = xp.exp(-a)
+        t += 1
+        return xp.reciprocal(t)
+
+    return sigmoid
+
+
+def _silu(xp: Any) -> Any:
+    def silu(out: Any, a: Any) -> None:
+        xp.negative(a, out=out)
+        xp.exp(out, out=out)
+        xp.add(out, 1, out=out)
+        xp.divide(a, out, out=out)
+
+    return silu
+
+
+def _silu_grad(xp: Any) -> Any:
+    sigmoid = _sigmoid(xp)
+
+    def silu_grad(out: Any, g: Any, x: Any) -> None:
+        """g s (1 + x (1 - s))."""
+        s = sigmoid(x)
+        xp.subtract(1, s, out=out)
+        xp.multiply(out, x, out=out)
+        xp.add(out, 1, out=out)
+        xp.multiply(out, s, out=out)
+        xp.multiply(out, g, out=out)
+
+    return silu_grad
+
+
+def _leaky_relu(xp: Any) -> Any:
+    def leaky_relu(a: Any, negative_slope: Any) -> Any:
+        if 0 < negative_slope <= 1:
+            return xp.maximum(a, a * negative_slope)
+        return xp.where(a > 0, a, a * negative_slope)
+
+    return leaky_relu
+
+
+def _hardtanh(a: Any, min_val: Any, max_val: Any) -> Any:
+    return a.clip(min_val, max_val)
+
+
+def _clip(xp: Any) -> Any:
+    def clip(a: Any, low: Any, high: Any) -> Any:
+        """Both bounds in one pass; integers lie between, whatever their width."""
+        if low is not None and high is not None and a.dtype.kind == "f":
+            return a.clip(low, high)
+        y = a if low is None else xp.maximum(a, a.dtype.type(low))
+        return y if high is None else xp.minimum(y, a.dtype.type(high))
+
+    return clip
+
+
+def _softplus(xp: Any) -> Any:
+    def softplus(a: Any, beta: Any, threshold: Any) -> Any:
+        z = a * beta
+        y = xp.log1p(xp.exp(-xp.abs(z)))
+        y += xp.maximum(z, 0)
+        y /= beta
+        return xp.where(z > threshold, a, y)
+
+    return softplus
+
+
+def _logsigmoid(xp: Any) -> Any:
+    def logsigmoid(a: Any) -> Any:
+        return xp.minimum(a, 0) - xp.log1p(xp.exp(-xp.abs(a)))
+
+    return logsigmoid
+
+
+# ---- erf and gelu
+
+
+def _polynomial(xp: Any, s: Any, coefficients: tuple[float, ...]) -> Any:
+    """The highest coefficient first."""
+    highest, *rest, last = coefficients
+    y = xp.multiply(s, highest, out=xp.empty_like(s))
+    for c in rest:
+        xp.add(y, c, out=y)
+        xp.multiply(y, s, out=y)
+    return xp.add(y, last, out=y)
+
+
+def _erf(xp: Any) -> Any:
+    def erf(out: Any, x: Any) -> None:
+        """`out` may be `x`."""
+        xp.clip(x, -_ERF_LIMIT, _ERF_LIMIT, out=out)
+        s = xp.multiply(out, out, out=xp.empty_like(out))
+        xp.multiply(out, _polynomial(xp, s, _ERF_P), out=out)
+        xp.divide(out, _polynomial(xp, s, _ERF_Q), out=out)
+
+    return erf
+
+
+def _gelu(xp: Any) -> Any:
+    erf = _erf(xp)
+
+    def gelu(out: Any, x: Any) -> None:
+        """x (1 + erf(x / sqrt 2)) / 2."""
+        xp.multiply(x, _SQRT_HALF, out=out)
+        erf(out, out)
+        xp.add(out, 1, out=out)
+        xp.multiply(out, x, out=out)
+        xp.multiply(out, 0.5, out=out)
+
+    return gelu
+
+
+def _gelu_grad(xp: Any) -> Any:
+    erf = _erf(xp)
+
+    def gelu_grad(out: Any, g: Any, x: Any) -> None:
+        """g (cdf + x density)."""
+        density = xp.multiply(x, x, out=xp.empty_like(out))
+        xp.multiply(density, -0.5, out=density)
+        xp.exp(density, out=density)
+        xp.multiply(density, _DENSITY, out=density)
+        xp.multiply(density, x, out=density)
+        xp.multiply(x, _SQRT_HALF, out=out)
+        erf(out, out)
+        xp.add(out, 1, out=out)
+        xp.multiply(out, 0.5, out=out)
+        xp.add(out, density, out=out)
+        xp.multiply(out, g, out=out)
+
+    return gelu_grad
+
+
+def _inner_tanh(xp: Any, out: Any, x: Any) -> None:
+    """tanh(sqrt(2/pi) (x + 0.044715 x³))."""
+    xp.multiply(x, x, out=out)
+    xp.multiply(out, _TANH_CUBE, out=out)
+    xp.add(out, 1, out=out)
+    xp.multiply(out, x, out=out)
+    xp.multiply(out, _TANH_SCALE, out=out)
+    xp.tanh(out, out=out)
+
+
+def _gelu_tanh(xp: Any) -> Any:
+    def gelu(out: Any, x: Any) -> None:
+        _inner_tanh(xp, out, x)
+        xp.add(out, 1, out=out)
+        xp.multiply(out, x, out=out)
+        xp.multiply(out, 0.5, out=out)
+
+    return gelu
+
+
+def _gelu_tanh_grad(xp: Any) -> Any:
+    def gelu_grad(out: Any, g: Any, x: Any) -> None:
+        """g (1 + t + x (1 - t²) slope) / 2."""
+        t = xp.empty_like(out)
+        _inner_tanh(xp, t, x)
+        slope = xp.multiply(x, x, out=xp.empty_like(out))
+        xp.multiply(slope, 3 * _TANH_CUBE * _TANH_SCALE, out=slope)
+        xp.add(slope, _TANH_SCALE, out=slope)
+        xp.multiply(slope, x, out=slope)
+        xp.multiply(t, t, out=out)
+        xp.subtract(1, out, out=out)
+        xp.multiply(out, slope, out=out)
+        xp.add(out, t, out=out)
+        xp.add(out, 1, out=out)
+        xp.multiply(out, 0.5, out=out)
+        xp.multiply(out, g, out=out)
+
+    return gelu_grad
+
+
+_GELU: Final = {"none": _gelu, "tanh": _gelu_tanh}
+_GELU_GRAD: Final = {"none": _gelu_grad, "tanh": _gelu_tanh_grad}

@@ -1,0 +1,135 @@
+"""Patches of images as columns of a matrix (im2col), a tile of them at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+from dovetail.xp.scratch import scratch
+
+Sizes = tuple[int, ...]
+TILE_BYTES: Final = 4 << 20  # of columns; smaller ones leave the matrix product starved
+Tile = tuple[int, int, int, int]  # images from, to; rows of results from, to
+
+
+def tiles(batch: int, rows: int, places: Sizes, itemsize: int) -> Iterator[Tile]:
+    """Whole images while they fit, else some of an image's first axis."""
+    line = max(1, rows * math.prod(places[1:]) * itemsize)
+    if line * places[0] <= TILE_BYTES:
+        step = max(1, TILE_BYTES // (line * places[0]))
+        for n in range(0, batch, step):
+            yield n, min(n + step, batch), 0, places[0]
+        return
+    step = max(1, TILE_BYTES // line)
+    for n in range(batch):
+        for r in range(0, places[0], step):
+            yield n, n + 1, r, min(r + step, places[0])
+
+
+def region(at: Sizes, places: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Any, ...]:
+    """Where one kernel offset falls in a padded input, for all results."""
+    return (
+        ...,
+        *(
+            slice(k * d, k * d + (n - 1) * t + 1, t)
+            for k, n, t, d in zip(at, places, stride, dilation, strict=True)
+        ),
+    )
+
+
+def inner(spatial: Sizes, padding: Sizes) -> tuple[Any, ...]:
+    """Where an input lies in its padded form."""
+    return (..., *(slice(p, p + s) for s, p in zip(spatial, padding, strict=True)))
+
+
+class Columns:
+    """The patches of a batch, copied tile by tile."""
+
+    def __init__(
+        self, xp: Any, x: Any, kernel: Sizes, places: Sizes, stride: Sizes,
+        padding: Sizes, dilation: Sizes,
+    ) -> None:  # fmt: skip
+        self.xp, self.x, self.kernel, self.places = xp, x, kernel, places
+        self.stride, self.padding, self.dilation = stride, padding, dilation
+        # Rows that follow one another without a gap are copied in one run.
+        self.runs = (
+            len(kernel) == 2 and stride == (1, 1) and places[1] == x.shape[3]
+            and kernel[1] > 1 and x.shape[3] < 256
+        )  # fmt: skip
+        self.images: tuple[int, int] = (0, 0)
+        self.wide: Any = None
+
+    def fill(self, out: Any, tile: Tile) -> None:
+        """Copy a tile's patches to [images, in, *kernel, rows, *other places]."""
+        first, last, start, stop = tile
+        if self.wide is None or (first, last) != self.images:
+            self._load(first, last)
+        if self.runs:
+            self._fill_runs(out, start, stop)
+        else:
+            view = self._patches()
+            at = (slice(None),) * (2 + len(self.kernel))
+            self.xp.copyto(out, view[(*at, slice(start, stop))])
+
+    def _load(self, first: int, last: int) -> None:
+        """Some images with zeros around them."""
+        x, spatial, xp = self.x[first:last], self.x.shape[2:], self.xp
+        self.images = (first, last)
+        if self.runs:
+            self._load_runs(x)
+            return
+        if not any(self.padding):
+            self.wide = x
+            return
+        wide = [s + 2 * p for s, p in zip(spatial, self.padding, strict=True)]
+        shape = (*x.shape[:2], *wide)
+        whole = scratch(xp, "padded", math.prod(shape), x.dtype).reshape(shape)
+        whole.fill(0)
+        whole[inner(spatial, self.padding)] = x
+        self.wide = whole
+
+    def _patches(self) -> Any:
+        x, n = self.wide, len(self.kernel)
+        steps = x.strides[2:]
+        taps = (s * d for s, d in zip(steps, self.dilation, strict=True))
+        moves = (s * t for s, t in zip(steps, self.stride, strict=True))
+        shape = (*x.shape[:2], *self.kernel, *self.places)
+        strides = (*x.strides[:2], *taps, *moves)[: 2 + 2 * n]
+        return self.xp.lib.stride_tricks.as_strided(x, shape, strides)
+
+    def _load_runs(self, x: Any) -> None:
+        """Images as one line a channel, with zeros before and after."""
+        height, width = x.shape[2:]
+        above, margin = self.padding[0] * width, self.padding[1]
+        length = height * width + 2 * (above + margin)
+        shape = (*x.shape[:2], length)
+        whole = scratch(self.xp, "padded", math.prod(shape), x.dtype).reshape(shape)
+        start = above + margin
+        whole[..., :start] = 0
+        whole[..., start + height * width :] = 0
+        whole[..., start : start + height * width] = x.reshape(*x.shape[:2], -1)
+        self.wide = whole
+
+    def _fill_runs(self, out: Any, start: int, stop: int) -> None:
+        """Copy whole runs, then clear what a shift brought in from the next row."""
+        xp, wide = self.xp, self.wide
+        width = self.places[1]
+        down, right = self.dilation
+        step = wide.strides[2]
+        shape = (*wide.shape[:2], *self.kernel, stop - start, width)
+        strides = (
+            *wide.strides[:2],
+            down * width * step,
+            right * step,
+            width * step,
+            step,
+        )
+        view = wide[..., start * width :]
+        xp.copyto(out, xp.lib.stride_tricks.as_strided(view, shape, strides))
+        for k in range(self.kernel[1]):
+            shift = k * right - self.padding[1]
+            if shift < 0:
+                out[:, :, :, k, :, : min(-shift, width)] = 0
+            elif shift > 0:
+                out[:, :, :, k, :, max(width - shift, 0) :] = 0

@@ -1,0 +1,157 @@
+"""Elementwise kernels: one ufunc of the library, or a few in a row."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dovetail.backend.kernels import KernelTable
+from dovetail.dtypes import (
+    ANY,
+    BITS,
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    HALF,
+    INEXACT,
+    INTEGRAL,
+    NUMERIC,
+    ORDERED,
+    REAL,
+)  # fmt: skip
+
+# op: (name of the ufunc, dtypes)
+UFUNCS: Final = {
+    "add": ("add", ANY), "sub": ("subtract", NUMERIC), "mul": ("multiply", ANY),
+    "div": ("divide", INEXACT), "fmod": ("fmod", FLOAT), "sqrt": ("sqrt", INEXACT),
+    "truncated_remainder": ("fmod", REAL), "remainder": ("remainder", REAL),
+    "floor_divide": ("floor_divide", REAL),
+    "floor": ("floor", FLOAT), "ceil": ("ceil", FLOAT), "trunc": ("trunc", FLOAT),
+    "round": ("rint", FLOAT), "maximum": ("maximum", ORDERED),
+    "minimum": ("minimum", ORDERED), "fmax": ("fmax", ORDERED),
+    "fmin": ("fmin", ORDERED),
+    "lt": ("less", ORDERED), "le": ("less_equal", ORDERED), "gt": ("greater", ORDERED),
+    "ge": ("greater_equal", ORDERED), "eq": ("equal", ANY), "ne": ("not_equal", ANY),
+    "bitwise_and": ("bitwise_and", BITS), "bitwise_or": ("bitwise_or", BITS),
+    "bitwise_xor": ("bitwise_xor", BITS), "bitwise_not": ("invert", BITS),
+    "shift_left": ("left_shift", INTEGRAL),
+    "bitwise_left_shift": ("left_shift", INTEGRAL),
+    "bitwise_right_shift": ("right_shift", INTEGRAL),
+    "logical_and": ("logical_and", ANY), "logical_or": ("logical_or", ANY),
+    "logical_xor": ("logical_xor", ANY), "logical_not": ("logical_not", ANY),
+    "isnan": ("isnan", INEXACT), "isinf": ("isinf", INEXACT),
+    "isfinite": ("isfinite", INEXACT), "signbit": ("signbit", FLOAT),
+    "exp": ("exp", INEXACT), "exp2": ("exp2", INEXACT), "expm1": ("expm1", INEXACT),
+    "log": ("log", INEXACT), "log2": ("log2", INEXACT), "log10": ("log10", INEXACT),
+    "log1p": ("log1p", INEXACT), "sin": ("sin", INEXACT), "cos": ("cos", INEXACT),
+    "tan": ("tan", INEXACT), "asin": ("arcsin", INEXACT), "acos": ("arccos", INEXACT),
+    "atan": ("arctan", INEXACT), "sinh": ("sinh", INEXACT), "cosh": ("cosh", INEXACT),
+    "tanh": ("tanh", INEXACT), "asinh": ("arcsinh", INEXACT),
+    "acosh": ("arccosh", INEXACT), "atanh": ("arctanh", INEXACT),
+    "float_pow": ("power", INEXACT), "pow": ("power", INEXACT),
+    "atan2": ("arctan2", FLOAT), "hypot": ("hypot", FLOAT),
+    "copysign": ("copysign", FLOAT), "nextafter": ("nextafter", FLOAT),
+    "logaddexp": ("logaddexp", FLOAT), "logaddexp2": ("logaddexp2", FLOAT),
+    "abs": ("absolute", NUMERIC), "neg": ("negative", NUMERIC),
+    "square": ("square", NUMERIC), "reciprocal": ("reciprocal", INEXACT),
+    "sign": ("sign", INTEGRAL), "conj_physical": ("conjugate", COMPLEX),
+    "gcd": ("gcd", INTEGRAL), "lcm": ("lcm", INTEGRAL),
+}  # fmt: skip
+_PLAIN: Final[dict[str, Any]] = {"broadcasts": True, "checks": True}
+_WIDE: Final = FLOAT - HALF
+
+
+def install(table: KernelTable, xp: Any) -> None:
+    """Add the library's ufuncs, and what a few of them make, to a table."""
+    for op, (ufunc, dtypes) in UFUNCS.items():
+        kernel = getattr(xp, ufunc)
+        table.add(op, kernel, dtypes=dtypes, **_PLAIN, supports_out=True)
+    table.add("idiv", _idiv(xp), dtypes=INTEGRAL, **_PLAIN)
+    table.add("trunc_divide", _idiv(xp), dtypes=INTEGRAL, **_PLAIN)
+    table.add("trunc_divide", _trunc_divide(xp), dtypes=_WIDE, **_PLAIN)
+    table.add("shift_right", _shift_right(xp), dtypes=INTEGRAL, **_PLAIN)
+    table.add("pow", _integer_pow(xp), dtypes=INTEGRAL, **_PLAIN)
+    table.add("where", xp.where, dtypes=ANY, **_PLAIN)
+    table.add("clamp", _clamp(xp), dtypes=ORDERED - BOOL, **_PLAIN)
+    table.add("rsqrt", lambda a: xp.reciprocal(xp.sqrt(a)), dtypes=_WIDE, **_PLAIN)
+    table.add("sign", _sign(xp), dtypes=FLOAT, **_PLAIN)
+    table.add("real", lambda a: a.real.copy(), dtypes=COMPLEX, **_PLAIN)
+    table.add("imag", lambda a: a.imag.copy(), dtypes=COMPLEX, **_PLAIN)
+    table.add("addcmul", _addcmul, dtypes=(REAL | COMPLEX) - HALF, **_PLAIN)
+    table.add("addcdiv", _addcdiv, dtypes=INEXACT - HALF, **_PLAIN)
+
+
+def _idiv(xp: Any) -> Any:
+    def idiv(a: Any, b: Any) -> Any:
+        """Truncated quotient from the floored one; n / 0 is 0."""
+        quotient = xp.floor_divide(a, b)
+        inexact = quotient * b != a
+        return quotient + (inexact & (quotient < 0) & (b != 0)).astype(quotient.dtype)
+
+    return idiv
+
+
+def _trunc_divide(xp: Any) -> Any:
+    return lambda a, b: xp.trunc(xp.divide(a, b))
+
+
+def _shift_right(xp: Any) -> Any:
+    unsigned = {
+        "int8": "uint8",
+        "int16": "uint16",
+        "int32": "uint32",
+        "int64": "uint64",
+    }
+
+    def shift_right(a: Any, b: Any) -> Any:
+        """Logical shift: of the same bits without a sign."""
+        name = unsigned.get(a.dtype.name)
+        if name is None:
+            return xp.right_shift(a, b)
+        return xp.right_shift(a.view(name), b.astype(name)).view(a.dtype)
+
+    return shift_right
+
+
+def _integer_pow(xp: Any) -> Any:
+    def integer_pow(a: Any, b: Any) -> Any:
+        """Powers that wrap; a negative one is what truncating 1 / a^-b leaves."""
+        if a.dtype.kind == "u":
+            return xp.power(a, b)
+        y = xp.power(a, xp.maximum(b, 0))
+        negative = b < 0
+        if not negative.any():
+            return y
+        of_unit = xp.where((b & 1) == 0, a * a, a)
+        inverse = xp.where(xp.abs(a) == 1, of_unit, xp.zeros_like(a))
+        return xp.where(negative, inverse, y)
+
+    return integer_pow
+
+
+def _clamp(xp: Any) -> Any:
+    maximum, minimum = xp.maximum, xp.minimum
+
+    def clamp(a: Any, low: Any, high: Any) -> Any:
+        """Raised first, then lowered; NaN wins."""
+        if low is None:
+            return minimum(a, high)
+        y = maximum(a, low)
+        return y if high is None else minimum(y, high)
+
+    return clamp
+
+
+def _sign(xp: Any) -> Any:
+    def sign(a: Any) -> Any:
+        """NaN has the sign 0, unlike NumPy's."""
+        return xp.subtract(a > 0, a < 0, dtype=a.dtype)
+
+    return sign
+
+
+def _addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
+    return x + a * b * value
+
+
+def _addcdiv(x: Any, a: Any, b: Any, value: Any) -> Any:
+    return x + a / b * value

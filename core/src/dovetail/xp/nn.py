@@ -1,0 +1,237 @@
+"""Softmax and the losses over classes, with few passes over memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail.backend.kernels import KernelTable
+from dovetail.dtypes import FLOAT, HALF
+from dovetail.errors import IndexOutOfRange
+from dovetail.xp import norm
+from dovetail.xp.slabs import slabs
+
+_WIDE = FLOAT - HALF
+
+
+def install(table: KernelTable, xp: Any) -> None:
+    """Add softmax, normalisations and losses to a table."""
+    for name, make in (
+        ("softmax", _softmax), ("log_softmax", _log_softmax),
+        ("softmax_backward", _softmax_backward),
+        ("log_softmax_backward", _log_softmax_backward),
+    ):  # fmt: skip
+        table.add(name, make(xp), dtypes=_WIDE, binds=True, checks=len(name) < 12)
+    table.add("nll_loss_backward", _nll_backward(xp), dtypes=_WIDE)
+    table.add("cross_entropy", _cross_entropy(xp), dtypes=_WIDE)
+    table.add("cross_entropy_backward", _cross_entropy_backward(xp), dtypes=_WIDE)
+    table.add("attention", _attention(xp), dtypes=_WIDE)
+    norm.install(table, xp)
+
+
+def _softmax(xp: Any) -> Callable[..., Any]:
+    add, top, exp = xp.add.reduce, xp.maximum.reduce, xp.exp
+
+    def softmax(dim: int) -> Callable[..., Any]:
+        def call(x: Any) -> Any:
+            y = xp.empty(x.shape, x.dtype)
+            for at in slabs(x, (dim,)) if x.size else ():
+                part, e = x[at], y[at]
+                xp.subtract(part, top(part, axis=dim, keepdims=True), out=e)
+                exp(e, out=e)
+                e /= add(e, axis=dim, keepdims=True)
+            return y
+
+        return call
+
+    return softmax
+
+
+def _log_softmax(xp: Any) -> Callable[..., Any]:
+    add, top, exp, log = xp.add.reduce, xp.maximum.reduce, xp.exp, xp.log
+
+    def log_softmax(dim: int) -> Callable[..., Any]:
+        def call(x: Any) -> Any:
+            y = xp.empty(x.shape, x.dtype)
+            for at in slabs(x, (dim,)) if x.size else ():
+                part, e = x[at], y[at]
+                xp.subtract(part, top(part, axis=dim, keepdims=True), out=e)
+                e -= log(add(exp(e), axis=dim, keepdims=True))
+            return y
+
+        return call
+
+    return log_softmax
+
+
+def _softmax_backward(xp: Any) -> Callable[..., Any]:
+    add = xp.add.reduce
+
+    def softmax_backward(dim: int) -> Callable[..., Any]:
+        def call(ct: Any, y: Any) -> Any:
+            gx = xp.empty(y.shape, y.dtype)
+            for at in slabs(y, (dim,)):
+                g, p = gx[at], y[at]
+                xp.multiply(ct[at], p, out=g)
+                g -= p * add(g, axis=dim, keepdims=True)
+            return gx
+
+        return call
+
+    return softmax_backward
+
+
+def _log_softmax_backward(xp: Any) -> Callable[..., Any]:
+    add, exp = xp.add.reduce, xp.exp
+
+    def log_softmax_backward(dim: int) -> Callable[..., Any]:
+        def call(ct: Any, y: Any) -> Any:
+            gx = xp.empty(y.shape, y.dtype)
+            for at in slabs(y, (dim,)):
+                g, c = gx[at], ct[at]
+                exp(y[at], out=g)
+                g *= add(c, axis=dim, keepdims=True)
+                xp.subtract(c, g, out=g)
+            return gx
+
+        return call
+
+    return log_softmax_backward
+
+
+# ---- losses over classes
+
+
+def _class_dim(ndim: int) -> int:
+    """Where the classes are: [classes], or [n, classes, ...]."""
+    return 0 if ndim == 1 else 1
+
+
+def _refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
+    """The error for a class that is none."""
+    return IndexOutOfRange(
+        name, "target", was=f"{label}: Target {label} is out of bounds",
+        needed=f"classes from 0 to {classes - 1}, or ignore_index",
+    )  # fmt: skip
+
+
+def _in_range(name: str, target: Any, classes: int, ignore_index: int) -> bool:
+    """Whether every sample counts; raises for a class that is none."""
+    if not target.size:
+        return True
+    low, high = int(target.min()), int(target.max())
+    if low >= 0 and high < classes and not low <= ignore_index <= high:
+        return True
+    counted = target[target != ignore_index]
+    if counted.size:
+        low, high = int(counted.min()), int(counted.max())
+        if low < 0 or high >= classes:
+            raise _refuse_label(name, low if low < 0 else high, classes)
+    return bool(counted.size == target.size)
+
+
+def _coordinates(xp: Any, target: Any) -> tuple[Any, ...]:
+    """The place of each sample's class in the scores."""
+    if target.ndim == 1:
+        return xp.arange(target.shape[0]), target
+    grid = list(xp.ogrid[tuple(slice(n) for n in target.shape)])
+    grid.insert(_class_dim(target.ndim + 1), target)
+    return tuple(grid)
+
+
+def _weights(
+    xp: Any, target: Any, weight: Any, ignore_index: int, whole: bool, like: Any
+) -> tuple[Any, Any]:
+    """Classes with 0 for samples that do not count, and the samples' weights."""
+    if whole:
+        return target, None if weight is None else weight[target]
+    valid = target != ignore_index
+    safe = xp.where(valid, target, 0)
+    return safe, valid.astype(like.dtype) if weight is None else weight[safe] * valid
+
+
+def _cross_entropy(xp: Any) -> Callable[..., Any]:
+    log_softmax = _log_softmax(xp)
+
+    def cross_entropy(
+        x: Any, target: Any, weight: Any, ignore_index: int, reduction: str
+    ) -> Any:
+        dim = _class_dim(x.ndim)
+        logp = log_softmax(dim)(x)
+        whole = _in_range("cross_entropy", target, x.shape[dim], ignore_index)
+        safe, weights = _weights(xp, target, weight, ignore_index, whole, x)
+        losses = logp[_coordinates(xp, safe)]
+        if weights is not None:
+            losses = xp.where(weights == 0, 0, losses * weights).astype(x.dtype)
+        if reduction == "none":
+            return -losses, logp
+        total = -losses.sum(dtype=x.dtype)
+        if reduction == "mean":
+            total /= (
+                losses.dtype.type(target.size) if weights is None else weights.sum()
+            )
+        return total, logp
+
+    return cross_entropy
+
+
+def _scales(xp: Any, ct: Any, target: Any, weights: Any, reduction: str) -> Any:
+    """What each sample's gradient is multiplied with."""
+    scale = ct if weights is None else ct * weights
+    if reduction != "mean":
+        return scale
+    if weights is None:
+        return scale / ct.dtype.type(target.size)
+    return scale / (weights.sum() or ct.dtype.type(1))
+
+
+def _nll_backward(xp: Any) -> Callable[..., Any]:
+    def nll_loss_backward(
+        ct: Any, target: Any, weight: Any, classes: int, ignore_index: int,
+        reduction: str,
+    ) -> Any:  # fmt: skip
+        whole = _in_range("nll_loss", target, classes, ignore_index)
+        safe, weights = _weights(xp, target, weight, ignore_index, whole, ct)
+        dim = _class_dim(target.ndim + 1)
+        g = xp.zeros((*target.shape[:dim], classes, *target.shape[dim:]), ct.dtype)
+        g[_coordinates(xp, safe)] = -_scales(xp, ct, target, weights, reduction)
+        return g
+
+    return nll_loss_backward
+
+
+def _cross_entropy_backward(xp: Any) -> Callable[..., Any]:
+    def cross_entropy_backward(
+        ct: Any, target: Any, logp: Any, weight: Any, ignore_index: int, reduction: str
+    ) -> Any:
+        dim = _class_dim(logp.ndim)
+        whole = _in_range("cross_entropy", target, logp.shape[dim], ignore_index)
+        safe, weights = _weights(xp, target, weight, ignore_index, whole, logp)
+        scale = _scales(xp, ct, target, weights, reduction)
+        g = xp.exp(logp)
+        g *= xp.expand_dims(scale, dim) if scale.ndim else scale
+        g[_coordinates(xp, safe)] -= scale
+        return g
+
+    return cross_entropy_backward
+
+
+def _attention(xp: Any) -> Callable[..., Any]:
+    def attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> Any:
+        p = xp.matmul(q * q.dtype.type(scale), k.swapaxes(-2, -1))
+        if mask is not None:
+            p = p + mask if p.ndim < mask.ndim else xp.add(p, mask, out=p)
+        if causal:
+            p[..., ~xp.tri(*p.shape[-2:], dtype=bool)] = -xp.inf
+        if not p.size:
+            return xp.matmul(p, v), p
+        top = p.max(axis=-1, keepdims=True)
+        xp.maximum(top, xp.finfo(p.dtype).min, out=top)
+        p -= top
+        xp.exp(p, out=p)
+        total = p.sum(axis=-1, keepdims=True)
+        total[total == 0] = 1
+        p /= total
+        return xp.matmul(p, v), p
+
+    return attention

@@ -1,0 +1,119 @@
+"""Normalisation over dims, each pass in the memory of the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail.backend.kernels import KernelTable
+from dovetail.dtypes import FLOAT, HALF
+from dovetail.xp.slabs import slabs
+
+Dims = tuple[int, ...]
+
+
+def install(table: KernelTable, xp: Any) -> None:
+    """Add normalisations to a table."""
+    for name, make in (
+        ("normalise", _normalise), ("normalise_backward", _normalise_backward),
+        ("normalise_weight_backward", _normalise_weight_backward),
+        ("normalise_by", _normalise_by),
+    ):  # fmt: skip
+        table.add(name, make(xp), dtypes=FLOAT - HALF)
+
+
+def _share(x: Any, dims: Dims) -> Any:
+    """One over the number of elements that are normalised together."""
+    count = 1
+    for d in dims:
+        count *= x.shape[d]
+    return x.dtype.type(1 / max(count, 1))
+
+
+def _normalise(xp: Any) -> Callable[..., Any]:
+    add, multiply, subtract = xp.add.reduce, xp.multiply, xp.subtract
+
+    def normalise(x: Any, weight: Any, bias: Any, dims: Dims, eps: float) -> Any:
+        share, epsilon = _share(x, dims), x.dtype.type(eps)
+        y = xp.empty(x.shape, x.dtype)
+        mean = add(x, axis=dims, keepdims=True) * share
+        var, rstd = xp.empty(mean.shape, x.dtype), xp.empty(mean.shape, x.dtype)
+        w = None if weight is None else xp.broadcast_to(weight, x.shape)
+        b = None if bias is None else xp.broadcast_to(bias, x.shape)
+        for at in slabs(x, dims):
+            part, scale, spread = y[at], rstd[at], var[at]
+            subtract(x[at], mean[at], out=part)
+            add(xp.square(part), axis=dims, keepdims=True, out=spread)
+            spread *= share
+            xp.sqrt(xp.add(spread, epsilon, out=scale), out=scale)
+            xp.divide(1, scale, out=scale)
+            part *= scale
+            if w is not None:
+                multiply(part, w[at], out=part)
+            if b is not None:
+                part += b[at]
+        return y, mean, var, rstd
+
+    return normalise
+
+
+def _normalise_backward(xp: Any) -> Callable[..., Any]:
+    add = xp.add.reduce
+
+    def normalise_backward(
+        ct: Any, x: Any, weight: Any, mean: Any, rstd: Any, dims: Dims
+    ) -> Any:
+        share = _share(x, dims)
+        w = None if weight is None else xp.broadcast_to(weight, x.shape)
+        gx = xp.empty(x.shape, x.dtype)
+        for at in slabs(x, dims):
+            z, scale = gx[at], rstd[at]
+            g = ct[at] if w is None else ct[at] * w[at]
+            xp.subtract(x[at], mean[at], out=z)
+            z *= scale
+            z *= add(g * z, axis=dims, keepdims=True) * share
+            z += add(g, axis=dims, keepdims=True) * share
+            xp.subtract(g, z, out=z)
+            z *= scale
+        return gx
+
+    return normalise_backward
+
+
+def _normalise_weight_backward(xp: Any) -> Callable[..., Any]:
+    add = xp.add.reduce
+
+    def normalise_weight_backward(
+        ct: Any, x: Any, mean: Any, rstd: Any, shape: Dims
+    ) -> Any:
+        wide = (1,) * (x.ndim - len(shape)) + tuple(shape)
+        dims = tuple(d for d, n in enumerate(wide) if n == 1)
+        total = xp.zeros(wide, x.dtype)
+        mean, rstd = xp.broadcast_to(mean, x.shape), xp.broadcast_to(rstd, x.shape)
+        for at in slabs(x, ()):
+            z = x[at] - mean[at]
+            z *= rstd[at]
+            z *= ct[at]
+            part = add(z, axis=dims, keepdims=True)
+            if part.shape == wide:
+                total += part
+            else:
+                total[at] += part
+        return total.reshape(shape)
+
+    return normalise_weight_backward
+
+
+def _normalise_by(xp: Any) -> Callable[..., Any]:
+    def normalise_by(
+        x: Any, mean: Any, var: Any, weight: Any, bias: Any, eps: float
+    ) -> Any:
+        scale = 1 / xp.sqrt(var + x.dtype.type(eps))
+        if weight is not None:
+            scale = scale * weight
+        shift = -mean * scale
+        y = xp.asarray(x * scale)
+        y += shift if bias is None else shift + bias
+        return y
+
+    return normalise_by

@@ -1,0 +1,236 @@
+"""Sorting, searching, distinct values and scans, along one dim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail.backend.kernels import KernelTable
+from dovetail.dtypes import (
+    ANY,
+    BITS,
+    FLOAT,
+    HALF,
+    INEXACT,
+    ORDERED,
+    DType,
+    bfloat16,
+    int64,
+)  # fmt: skip
+from dovetail.xp.reduce import in_float32
+
+Kernel = Callable[..., Any]
+Factory = Callable[..., Kernel]
+_SHORT: Final = 32
+
+
+def install(table: KernelTable, xp: Any) -> None:
+    """Add sorts, searches and scans to a table."""
+    bound = {"binds": True, "checks": True}
+    table.add("argsort", _argsort(xp), dtypes=ORDERED, **bound)
+    table.add("sort", _sort(xp), dtypes=ORDERED, **bound)
+    table.add("topk", _topk(xp), dtypes=ORDERED, binds=True)
+    table.add("max_along", _best(xp.maximum.reduce, "argmax"), dtypes=ORDERED, **bound)
+    table.add("min_along", _best(xp.minimum.reduce, "argmin"), dtypes=ORDERED, **bound)
+    table.add("pick", _pick(xp), dtypes=ANY, binds=True)
+    table.add("searchsorted", _searchsorted(xp), dtypes=ORDERED, binds=True)
+    table.add("isin", xp.isin, dtypes=ORDERED - {bfloat16}, checks=True)
+    table.add("unique", _unique(xp), dtypes=ORDERED, **bound)
+    cumsum = _scan(xp, xp.add)
+    table.add("cumsum", cumsum, dtypes=BITS | (INEXACT - HALF), **bound)
+    table.add("cumsum", in_float32(cumsum), dtypes=HALF, **bound)
+    cumprod = _scan(xp, xp.multiply)
+    table.add("cumprod", cumprod, dtypes=BITS | (INEXACT - HALF), **bound)
+    table.add("cumprod", in_float32(cumprod), dtypes=HALF, **bound)
+    table.add("logcumsumexp", _logcumsumexp(xp), dtypes=FLOAT - HALF, **bound)
+    table.add("cumargmax", _cumulative_place(xp, xp.maximum), dtypes=ORDERED, **bound)
+    table.add("cumargmin", _cumulative_place(xp, xp.minimum), dtypes=ORDERED, **bound)
+
+
+def _keys(a: Any) -> Any:
+    """16-bit floats as float32, which keeps their order and which libraries sort."""
+    return a.astype("float32") if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
+
+
+def _order(xp: Any, a: Any, dim: int, descending: bool, stable: bool) -> Any:
+    a, kind = _keys(a), "stable" if stable else None
+    if not a.ndim:
+        return xp.zeros((), "int64")
+    if not descending:
+        return a.argsort(dim, kind)
+    # Backwards twice: equal elements keep their order.
+    turned = (*(slice(None),) * dim, slice(None, None, -1))
+    return a.shape[dim] - 1 - a[turned].argsort(dim, kind)[turned]
+
+
+def _along(xp: Any, a: Any, index: Any, dim: int) -> Any:
+    """The elements at `index`; by one flat gather along the last dim."""
+    if a.ndim == 1:
+        return a.take(index)
+    if not a.ndim:
+        return a.copy()
+    n = a.shape[-1]
+    if dim != a.ndim - 1 or not a.size:
+        return xp.take_along_axis(a, index, dim)
+    rows = xp.arange(0, a.size, n).reshape(*a.shape[:-1], 1)
+    return a.reshape(-1).take(index + rows)
+
+
+def _argsort(xp: Any) -> Factory:
+    return lambda dim, descending, stable: (
+        lambda a: _order(xp, a, dim, descending, stable)
+    )
+
+
+def _sort(xp: Any) -> Factory:
+    def factory(dim: int, descending: bool, stable: bool) -> Kernel:
+        def call(a: Any) -> tuple[Any, Any]:
+            order = _order(xp, a, dim, descending, stable)
+            return _along(xp, a, order, dim), order
+
+        return call
+
+    return factory
+
+
+def _topk(xp: Any) -> Factory:
+    def factory(k: int, dim: int, largest: bool) -> Kernel:
+        def call(a: Any) -> tuple[Any, Any]:
+            n = a.shape[dim] if a.ndim else 1
+            lead = (slice(None),) * dim
+            if not a.ndim or not 0 < k < n // 4:
+                order = _order(xp, a, dim, largest, False)
+                order = order[(*lead, slice(0, k))] if a.ndim else order
+                return _along(xp, a, order, dim), order.copy()
+            cut = slice(n - k, n) if largest else slice(0, k)
+            edge = n - k if largest else k - 1
+            some = xp.argpartition(_keys(a), edge, axis=dim)[(*lead, cut)]
+            values = _along(xp, a, some, dim)
+            order = _order(xp, values, dim, largest, False)
+            return _along(xp, values, order, dim), _along(xp, some, order, dim)
+
+        return call
+
+    return factory
+
+
+def _best(reduce: Kernel, name: str) -> Factory:
+    """An extreme and its first place; both let NaN win."""
+
+    def factory(dim: int, keepdim: bool) -> Kernel:
+        def call(a: Any) -> tuple[Any, Any]:
+            if not a.ndim:
+                return a.copy(), getattr(a, name)()
+            index = getattr(a, name)(dim, keepdims=keepdim)
+            return reduce(a, dim, None, None, keepdim), index
+
+        return call
+
+    return factory
+
+
+def _pick(xp: Any) -> Factory:
+    def factory(dim: int) -> Kernel:
+        def call(a: Any, index: Any) -> Any:
+            if not a.ndim:
+                return a.copy()
+            return _along(xp, a, xp.expand_dims(index, dim), dim).reshape(index.shape)
+
+        return call
+
+    return factory
+
+
+def _searchsorted(xp: Any) -> Factory:
+    def factory(right: bool) -> Kernel:
+        side = "right" if right else "left"
+
+        def call(row: Any, values: Any) -> Any:
+            row, values = _keys(row), _keys(values)
+            if row.ndim == 1:
+                return xp.searchsorted(row, values, side)
+            found = xp.empty(values.shape, "int64")
+            for at in xp.ndindex(*row.shape[:-1]):
+                found[at] = xp.searchsorted(row[at], values[at], side)
+            return found
+
+        return call
+
+    return factory
+
+
+def _unique(xp: Any) -> Factory:
+    def factory(consecutive: bool) -> Kernel:
+        def call(a: Any) -> tuple[Any, Any, Any]:
+            n = a.shape[0]
+            if not n:
+                return a.copy(), xp.zeros(0, "int64"), xp.zeros(0, "int64")
+            keys = _keys(a)
+            if consecutive or not a.shape[1]:
+                order = xp.arange(n)
+            elif a.shape[1] == 1:
+                order = xp.argsort(keys[:, 0], kind="stable")
+            else:
+                order = xp.lexsort(keys.T[::-1])
+            rows = keys[order]
+            starts = xp.concatenate(([True], (rows[1:] != rows[:-1]).any(1)))
+            heads = xp.flatnonzero(starts)
+            inverse = xp.empty(n, "int64")
+            inverse[order] = xp.cumsum(starts) - 1
+            return a[order[heads]], inverse, xp.diff(heads, append=n)
+
+        return call
+
+    return factory
+
+
+def _scan(xp: Any, ufunc: Any) -> Factory:
+    """Sums and products; long ones of floats accumulate in float64, as in torch."""
+    wider = {"f": "float64", "c": "complex128"}
+
+    def factory(dim: int, dtype: DType | None, reverse: bool = False) -> Kernel:
+        def call(a: Any) -> Any:
+            own = a.dtype
+            to = (
+                dtype.numpy
+                if dtype is not None
+                else int64.numpy
+                if own.kind in "biu"
+                else own
+            )
+            if a.dtype.kind == "c" and to.kind != "c":
+                a = a.real
+            if to.kind not in "fc" or own.kind in "biu":
+                a = a.astype(to)
+            if not a.ndim:
+                return a.astype(to)
+            if reverse:
+                a = xp.flip(a, dim)
+            wide = to if a.shape[dim] <= _SHORT else wider.get(to.kind, to)
+            y = ufunc.accumulate(a, dim, wide)
+            y = xp.ascontiguousarray(xp.flip(y, dim)) if reverse else y
+            return y if y.dtype == to else y.astype(to)
+
+        return call
+
+    return factory
+
+
+def _logcumsumexp(xp: Any) -> Factory:
+    return lambda dim: lambda a: xp.logaddexp.accumulate(a, dim) if a.ndim else a.copy()
+
+
+def _cumulative_place(xp: Any, ufunc: Any) -> Factory:
+    def factory(dim: int) -> Kernel:
+        def call(a: Any) -> Any:
+            if not a.ndim:
+                return xp.zeros((), "int64")
+            a = _keys(a)
+            best = ufunc.accumulate(a, dim)
+            hit = (a == best) | xp.isnan(a)
+            numbers = xp.arange(a.shape[dim]).reshape(-1, *(1,) * (a.ndim - 1 - dim))
+            return xp.maximum.accumulate(xp.where(hit, numbers, 0), dim)
+
+        return call
+
+    return factory

@@ -1,0 +1,230 @@
+"""Pooling by strided slices, one axis after the other.
+
+A window's maximum (or sum) is that of its rows', so a kernel of k·k takes 2k passes.
+Which offset won is one byte an element and axis, and gradients go back the same way,
+axis by axis and without scatter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail.backend.kernels import KernelTable
+from dovetail.dtypes import FLOAT, HALF, REAL
+from dovetail.xp import pool_mean
+from dovetail.xp.windows import along, grown, inner_of, places_of, reach_of, reduced
+
+Sizes = tuple[int, ...]
+BLOCK: Final = 1 << 18  # elements of input at a time, so that temporaries stay in cache
+
+
+def install(table: KernelTable, xp: Any) -> None:
+    """Add poolings by maximum to a table."""
+    table.add("max_pool", _max_pool(xp), dtypes=REAL - HALF, binds=True)
+    table.add("max_pool_slots", _max_pool_slots(xp), dtypes=REAL - HALF, binds=True)
+    grad = _blockwise(xp, _max_pool_grad)
+    table.add("max_pool_grad", grad, dtypes=FLOAT - HALF, binds=True)
+    pool_mean.install(table, xp)
+
+
+def _blockwise(xp: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that takes some images at a time; each image is by itself."""
+    bind = kernel(xp)
+
+    def bind_blocks(**attrs: Any) -> Callable[..., Any]:
+        run = bind(**attrs)
+
+        def call(*arrays: Any) -> Any:
+            lead = arrays[-1]
+            step = max(1, BLOCK // max(1, lead.size // max(1, len(lead))))
+            if step >= len(lead):
+                return run(*arrays)
+            y = None
+            for n in range(0, len(lead), step):
+                part = run(*(a[n : n + step] for a in arrays))
+                if y is None:
+                    y = xp.empty((len(lead), *part.shape[1:]), part.dtype)
+                y[n : n + step] = part
+            return y
+
+        return call
+
+    return bind_blocks
+
+
+def _lowest(xp: Any, dtype: Any) -> Any:
+    return -xp.inf if dtype.kind == "f" else xp.iinfo(dtype).min
+
+
+def _max_pool(xp: Any) -> Callable[..., Any]:
+    def bind(
+        kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
+        ceil_mode: bool,
+    ) -> Callable[..., Any]:  # fmt: skip
+        steps = (kernel_size, stride, dilation)
+
+        def max_pool(x: Any) -> Any:
+            places = places_of(
+                x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode
+            )
+            wide = grown(xp, x, padding, reach_of(places, *steps), _lowest(xp, x.dtype))
+            return reduced(xp, xp.maximum, wide, places, *steps)
+
+        return max_pool
+
+    return bind
+
+
+def _winners(
+    xp: Any, x: Any, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes,
+) -> list[Any]:  # fmt: skip
+    """For each axis, from the last: which offset along it wins, where the axes behind
+    have been reduced already.
+
+    An offset is replaced only by a greater element or a NaN, so the first among equals
+    stays along every axis, and thus in the window. Padding never wins: an offset starts
+    as the first that is inside.
+    """
+    found = []
+    nans = x.dtype.kind == "f" and bool(xp.isnan(xp.max(x, initial=0)))
+    for axis in reversed(range(2, x.ndim)):
+        n, k, t, p, d = (
+            v[axis - 2] for v in (places, kernel, stride, padding, dilation)
+        )
+        at = along(axis, 0, n, t, 1)
+        best, slot = _leading(xp, x, axis, k, p, d, nans, axis > 2)
+        found.append(slot[at].copy("C"))
+        x = best[at]
+    return found
+
+
+def _leading(
+    xp: Any, x: Any, axis: int, k: int, p: int, d: int, nans: bool, wanted: bool
+) -> tuple[Any, Any]:
+    """Windows from every place along one axis: their maxima if `wanted`, and which.
+
+    One pass over memory without a gap, windows that no stride asks for included, is
+    faster than many short rows. What lies behind the end of a row is never read.
+    """
+    flat = xp.ascontiguousarray(x).reshape(-1)
+    behind = math.prod(x.shape[axis + 1 :])
+    count = max(0, flat.size - (k - 1) * d * behind)
+    slots = xp.empty(x.shape, _small(k))
+    slot, best = slots.reshape(-1)[:count], flat[:count]
+    started = bool(p) or k == 1 or slots.itemsize > 1
+    if started:
+        outside = xp.maximum(p - xp.arange(x.shape[axis]), 0)
+        slots[...] = (-(-outside // d)).reshape(-1, *(1,) * (x.ndim - axis - 1))
+    whole = xp.empty(flat.shape, x.dtype) if k > 1 else flat
+    for i in range(1, k):
+        part = flat[i * d * behind : i * d * behind + count]
+        better = slot.view(bool) if i == 1 and not started else None
+        better = xp.greater(part, best, out=better)
+        if nans:
+            better |= xp.isnan(part)
+        if i > 1 or started:
+            _replace(xp, slot, xp.asarray(i, slot.dtype), better)
+        if wanted or i < k - 1:
+            best = xp.maximum(best, part, out=whole[:count])
+    return whole.reshape(x.shape), slots
+
+
+def _small(count: int) -> str:
+    """A dtype for numbers below `count`, as small as possible."""
+    return "uint8" if count <= 256 else "int32"
+
+
+def _replace(xp: Any, kept: Any, new: Any, better: Any) -> None:
+    """`kept <- new` where better, by wrapping integers: masked copies are slow."""
+    change = xp.subtract(new, kept)
+    xp.multiply(change, better.view("uint8"), out=change)
+    xp.add(kept, change, out=kept)
+
+
+def _max_pool_slots(xp: Any) -> Callable[..., Any]:
+    def bind(
+        kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
+        ceil_mode: bool,
+    ) -> Callable[..., Any]:  # fmt: skip
+        def max_pool_slots(x: Any) -> Any:
+            places = places_of(
+                x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode
+            )
+            reach = reach_of(places, kernel_size, stride, dilation)
+            wide = grown(xp, x, padding, reach, _lowest(xp, x.dtype))
+            steps = (kernel_size, stride, padding, dilation)
+            whole, below, size = None, None, 1
+            for back, slot in enumerate(_winners(xp, wide, places, *steps)):
+                axis = x.ndim - 1 - back
+                n, k, t, d = (
+                    v[axis - 2] for v in (places, kernel_size, stride, dilation)
+                )
+                whole = slot.astype("int32") * size
+                if below is not None:
+                    for i in range(k):
+                        part = below[along(axis, i, n, t, d)]
+                        whole += part * (slot == i)
+                below, size = whole, size * k
+            return whole
+
+        return max_pool_slots
+
+    return bind
+
+
+def _max_pool_grad(xp: Any) -> Callable[..., Any]:
+    def bind(
+        kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
+        ceil_mode: bool,
+    ) -> Callable[..., Any]:  # fmt: skip
+        def max_pool_grad(dy: Any, x: Any) -> Any:
+            places, spatial = dy.shape[2:], x.shape[2:]
+            reach = reach_of(places, kernel_size, stride, dilation)
+            wide = grown(xp, x, padding, reach, _lowest(xp, x.dtype))
+            steps = (kernel_size, stride, padding, dilation)
+            slots = _winners(xp, wide, places, *steps)
+            dx = dy
+            for axis, slot in enumerate(reversed(slots), 2):
+                k, t, d = (v[axis - 2] for v in (kernel_size, stride, dilation))
+                dx = _sent_back(xp, dx, slot, axis, k, t, d, wide.shape[axis])
+            if dx.shape[2:] == spatial:
+                return dx
+            return dx[inner_of(spatial, padding)].copy("C")
+
+        return max_pool_grad
+
+    return bind
+
+
+def _sent_back(
+    xp: Any, dy: Any, slot: Any, axis: int, k: int, t: int, d: int, wide: int
+) -> Any:
+    """Each element of `dy` added to the offset along one axis that its slot names.
+
+    Elements are selected by and-ing their bits: a product with 0 would make a NaN of
+    an infinity, and masked copies take ten times as long.
+    """
+    n, bits = dy.shape[axis], f"int{8 * dy.itemsize}"
+    source = xp.ascontiguousarray(dy).view(bits)
+    if t == k and d == 1 and wide == n * k and axis < dy.ndim - 1:
+        chosen = xp.repeat(slot, k, axis)
+        numbers = xp.tile(xp.arange(k, dtype=slot.dtype), n)
+        numbers = numbers.reshape(-1, *(1,) * (dy.ndim - axis - 1))
+        numbers = xp.broadcast_to(numbers, chosen.shape[axis:]).copy()
+        mask = xp.negative(xp.equal(chosen, numbers).view("int8")).astype(bits)
+        xp.bitwise_and(xp.repeat(source, k, axis), mask, out=mask)
+        return mask.view(dy.dtype)
+    make = xp.empty if t == k and d == 1 and wide == n * k else xp.zeros
+    y = make((*dy.shape[:axis], wide, *dy.shape[axis + 1 :]), dy.dtype)
+    for i in range(k):
+        mask = xp.negative(xp.equal(slot, i).view("int8")).astype(bits)
+        region = y[along(axis, i, n, t, d)]
+        if t > d * (k - 1):
+            xp.bitwise_and(source, mask, out=region.view(bits))
+        else:
+            xp.bitwise_and(source, mask, out=mask)
+            xp.add(region, mask.view(dy.dtype), out=region)
+    return y

@@ -1,0 +1,373 @@
+"""Random numbers by the law in `dovetail.ops.philox`, a cache block at a time.
+
+Words are computed in 64-bit lanes, where a product of two words is one operation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from dovetail.backend.kernels import KernelTable
+from dovetail.dtypes import ANY, FLOAT, HALF, INTEGRAL, DType
+from dovetail.xp import random_law as law
+
+# Blocks of four words computed at once. The buffers stay within the L2 cache; they are
+# apart by somewhat more than a power of two, which caches would map to one place.
+CHUNK: Final = 1 << 14
+PADDING: Final = 40
+
+
+def install(table: KernelTable, xp: Any) -> None:
+    """Add the random kernels to a table."""
+    table.add("random_words", _random_words(xp), dtypes=ANY, checks=True)
+    table.add("uniform", _uniform(xp), dtypes=FLOAT, checks=True)
+    table.add("normal", _normal(xp), dtypes=FLOAT, checks=True)
+    table.add("random_mask", _random_mask(xp), dtypes=ANY, checks=True)
+    table.add("random_integers", _random_integers(xp), dtypes=INTEGRAL, checks=True)
+    table.add(
+        "random_permutation", _random_permutation(xp), dtypes=INTEGRAL, checks=True
+    )
+    table.add("random_trials", _random_trials(xp), dtypes=FLOAT - HALF, checks=True)
+    table.add("random_dropout", _dropout(xp), dtypes=FLOAT - HALF, checks=True)
+
+
+class Philox:
+    """Blocks of a seed's stream, into buffers that are used again."""
+
+    def __init__(self, xp: Any, seed: int, stream: int, size: int) -> None:
+        def number(value: int) -> Any:  # the library takes these faster than scalars
+            return xp.array(value, "uint64")
+
+        self.xp, self.stream = xp, stream
+        self.keys = [(number(k0), number(k1)) for k0, k1 in law.keys(seed)]
+        self.factors = number(law.M0), number(law.M1)
+        self.half, self.low = number(32), number(law.LOW32)
+        self.steps = xp.arange(size, dtype="uint64")
+        self.buffers = xp.empty((6, size + PADDING), "uint64")
+        self.words = xp.empty((size, 2), "uint64")
+
+    def blocks(self, first: int, count: int) -> Any:
+        """The words of `count` blocks from `first`, until the next call.
+
+        Returns:
+            [4 count] uint32, little-endian pairs of which are the 64-bit words.
+        """
+        return self.at(self.steps[:count] + self.xp.uint64(first))
+
+    def at(self, index: Any) -> Any:
+        """The words of the blocks with these uint64 numbers."""
+        xp, half = self.xp, self.half
+        a, b, p, q, c, d = (row[: len(index)] for row in self.buffers)
+        xp.bitwise_and(index, self.low, a)
+        xp.right_shift(index, half, c)
+        b[...] = self.stream & law.LOW32
+        d[...] = self.stream >> 32
+        rounds = _rounds(xp, self.keys, self.factors, half, self.low)
+        a, b, c, d = rounds(a, b, c, d, p, q)
+        words = self.words[: len(index)]
+        for lane, (lower, upper) in enumerate(((a, c), (b, d))):
+            xp.left_shift(upper, half, upper)
+            xp.bitwise_or(lower, upper, words[:, lane])
+        return words.view("uint32").reshape(-1)
+
+
+def _rounds(
+    xp: Any, keys: Any, factors: Any, half: Any, low: Any
+) -> Callable[..., Any]:
+    """Philox's rounds in place on 64-bit lanes.
+
+    `a`, `b` are the counter words 0 and 2; the lower halves of `c`, `d` are the words
+    1 and 3 (products of the last round, whose upper halves are spent).
+    """
+    multiply, shift, xor, mask = (
+        xp.multiply,
+        xp.right_shift,
+        xp.bitwise_xor,
+        xp.bitwise_and,
+    )
+    m0, m1 = factors
+
+    def rounds(a: Any, b: Any, c: Any, d: Any, p: Any, q: Any) -> tuple[Any, ...]:
+        for k0, k1 in keys:
+            multiply(a, m0, p)
+            multiply(b, m1, q)
+            for word, product, odd, key in ((a, q, c, k0), (b, p, d, k1)):
+                shift(product, half, word)
+                xor(word, odd, word)
+                xor(word, key, word)
+                mask(word, low, word)
+            c, d, p, q = q, p, c, d
+        return a, b, c, d
+
+    return rounds
+
+
+def chunks(
+    xp: Any, count: int, seed: int, offset: int, stream: int = 0
+) -> Iterator[tuple[int, Any]]:
+    """The words `offset … offset + count - 1` in pieces: where it starts, and it."""
+    if not count:
+        return
+    skip = offset % 4
+    total = -(-(skip + count) // 4)
+    source = Philox(xp, seed, stream, min(total, CHUNK))
+    for done in range(0, total, CHUNK):
+        size = min(CHUNK, total - done)
+        words = source.blocks((offset // 4 + done) % (1 << 64), size)
+        start = max(0, done * 4 - skip)
+        stop = min(count, done * 4 - skip + size * 4)
+        at = start + skip - done * 4
+        yield start, words[at : at + stop - start]
+
+
+def _random_words(xp: Any) -> Any:
+    def random_words(
+        n: int, dtype: DType, index: int, seed: int, offset: int, stream: int
+    ) -> Any:
+        y = xp.empty((n,), "uint32")
+        for start, words in chunks(xp, n, seed, offset, stream):
+            y[start : start + len(words)] = words
+        return y.view("int32")
+
+    return random_words
+
+
+def _uniform(xp: Any) -> Any:
+    def uniform(
+        shape: tuple[int, ...], dtype: DType, index: int, low: float, high: float,
+        seed: int, offset: int,
+    ) -> Any:  # fmt: skip
+        each = law.words_each(dtype)
+        wide = "float64" if each == 2 else "float32"
+        y = xp.empty(shape, wide)
+        flat = y.reshape(-1)
+        bits = law.UNIT_BITS[dtype]
+        scaled = (low, high) != (0, 1)
+        greatest = law.greatest_below(low, high, dtype) if scaled else 1.0
+        for start, words in chunks(xp, flat.size * each, seed, offset):
+            part = flat[start // each : (start + len(words)) // each]
+            _fractions(xp, words, bits, part)
+            if scaled:
+                part *= high - low
+                part += low
+                xp.minimum(part, greatest, out=part)
+        return y.astype(dtype.numpy, copy=False)
+
+    return uniform
+
+
+def _fractions(xp: Any, words: Any, bits: int, out: Any) -> None:
+    """The upper bits of words, or of pairs of them, as fractions."""
+    if bits > 32:
+        long = words.view("uint64") >> xp.uint64(64 - bits)
+        xp.multiply(long.view("int64"), 2.0**-bits, out=out)
+        return
+    words >>= xp.uint32(32 - bits)
+    out[...] = words.view("int32")
+    out *= 2.0**-bits
+
+
+def _normal(xp: Any) -> Any:
+    def normal(
+        shape: tuple[int, ...], dtype: DType, index: int, mean: float, std: float,
+        seed: int, offset: int,
+    ) -> Any:  # fmt: skip
+        each = law.words_each(dtype)
+        count = math.prod(shape)
+        skip = offset // each % 2
+        pairs = -(-(skip + count) // 2)
+        y = xp.empty((pairs, 2), "float64" if each == 2 else "float32")
+        polar = _polar_double if each == 2 else _polar_single
+        begin = offset - skip * each
+        for start, words in chunks(xp, pairs * 2 * each, seed, begin):
+            first = start // (2 * each)
+            part = y[first : first + len(words) // (2 * each)]
+            radius, angle = polar(xp, words)
+            xp.multiply(radius, xp.cos(angle), out=part[:, 0])
+            xp.multiply(radius, xp.sin(angle), out=part[:, 1])
+            if (mean, std) != (0, 1):
+                part *= std
+                part += mean
+        y = y.reshape(-1)[skip : skip + count]
+        if skip or y.base.size != count:
+            y = y.copy()
+        return y.astype(dtype.numpy, copy=False).reshape(shape)
+
+    return normal
+
+
+def _polar_single(xp: Any, words: Any) -> tuple[Any, Any]:
+    u = words[0::2].astype("float32")
+    u *= 2.0**-32
+    u += 2.0**-33
+    angle = words[1::2].view("int32").astype("float32")
+    angle *= 2.0**-32
+    angle *= 2 * math.pi
+    return _radius(xp, u), angle
+
+
+def _polar_double(xp: Any, words: Any) -> tuple[Any, Any]:
+    long = words.view("uint64") >> xp.uint64(11)
+    numbers = long.view("int64").reshape(-1, 2) * 2.0**-53
+    turn = numbers[:, 1]
+    turn = xp.where(turn < 0.5, turn, turn - 1)
+    return _radius(xp, numbers[:, 0] + 2.0**-53), turn * (2 * math.pi)
+
+
+def _radius(xp: Any, u: Any) -> Any:
+    xp.log(u, out=u)
+    u *= -2.0
+    return xp.sqrt(u, out=u)
+
+
+def _random_mask(xp: Any) -> Any:
+    def random_mask(
+        shape: tuple[int, ...],
+        dtype: DType,
+        index: int,
+        p: float,
+        seed: int,
+        offset: int,
+    ) -> Any:
+        return _mask(xp, shape, p, seed, offset)
+
+    return random_mask
+
+
+def _mask(xp: Any, shape: tuple[int, ...], p: float, seed: int, offset: int) -> Any:
+    limit = law.threshold(p)
+    if limit in (0, 1 << 32):
+        return xp.full(shape, limit > 0)
+    y = xp.empty(shape, "bool")
+    flat = y.reshape(-1)
+    for start, words in chunks(xp, flat.size, seed, offset):
+        xp.less(words, xp.uint32(limit), out=flat[start : start + len(words)])
+    return y
+
+
+def _dropout(xp: Any) -> Any:
+    def dropout(x: Any, p: float, seed: int, offset: int) -> tuple[Any, Any]:
+        mask = _mask(xp, x.shape, 1 - p, seed, offset)
+        scaled = xp.multiply(mask, law.kept_scale(p), dtype=x.dtype)
+        return xp.multiply(x, scaled, out=scaled if x.ndim else None), mask
+
+    return dropout
+
+
+def _random_trials(xp: Any) -> Any:
+    def random_trials(p: Any, seed: int, offset: int) -> Any:
+        bits = 53 if p.dtype.itemsize == 8 else 24
+        draws = xp.empty(p.shape, p.dtype)
+        flat, each = draws.reshape(-1), p.dtype.itemsize // 4
+        for start, words in chunks(xp, flat.size * each, seed, offset):
+            part = flat[start // each : (start + len(words)) // each]
+            _fractions(xp, words, bits, part)
+        return (draws < p).astype(p.dtype)
+
+    return random_trials
+
+
+def _random_integers(xp: Any) -> Any:
+    def random_integers(
+        shape: tuple[int, ...], dtype: DType, index: int, low: int, high: int,
+        seed: int, offset: int,
+    ) -> Any:  # fmt: skip
+        each = law.integer_words(low, high)
+        span = high - low
+        y = xp.empty(shape, dtype.numpy)
+        flat = y.reshape(-1)
+        scale = _scale_long if each == 2 else _scale
+        first = xp.array(low % (1 << 64), "uint64")
+        for start, words in chunks(xp, flat.size * each, seed, offset):
+            begin = start // each
+            number, bad = scale(xp, words, span)
+            _again(xp, number, bad, span, seed, offset + start, scale)
+            if low:
+                number += first
+            flat[begin : begin + len(number)] = number
+        return y
+
+    return random_integers
+
+
+def _scale(xp: Any, words: Any, span: int) -> tuple[Any, Any]:
+    """Words to numbers below `span`, and the places of the rejected."""
+    product = words.astype("uint64")
+    product *= xp.uint64(span)
+    limit = (1 << 32) % span
+    bad = None
+    if limit:
+        lower = product.astype("uint32")
+        bad = xp.nonzero(lower < limit)[0] if lower.min() < limit else None
+    product >>= xp.uint64(32)
+    return product, bad
+
+
+def _scale_long(xp: Any, words: Any, span: int) -> tuple[Any, Any]:
+    """The same for pairs of words, the product in halves (Warren, 8-2)."""
+    a = words.view("uint64")
+    if span == 1 << 64:
+        return a.copy(), None
+    half, low = xp.uint64(32), xp.uint64(law.LOW32)
+    m0, m1 = xp.uint64(span & law.LOW32), xp.uint64(span >> 32)
+    a0, a1 = a & low, a >> half
+    t = a1 * m0 + (a0 * m0 >> half)
+    u = a0 * m1 + (t & low)
+    number = a1 * m1 + (t >> half) + (u >> half)
+    limit = (1 << 64) % span
+    bad = a * xp.uint64(span) < xp.uint64(limit) if limit else None
+    return number, None if bad is None or not bad.any() else xp.nonzero(bad)[0]
+
+
+def _again(
+    xp: Any, number: Any, bad: Any, span: int, seed: int, offset: int, scale: Any
+) -> None:
+    """Draw rejected elements from the next streams until none is left."""
+    stream, each = 0, law.integer_words(0, span)
+    while bad is not None:
+        stream += 1
+        place = bad.astype("uint64") * xp.uint64(each) + xp.uint64(offset % (1 << 64))
+        words = Philox(xp, seed, stream, len(bad)).at(place >> xp.uint64(2))
+        first = xp.arange(len(bad)) * 4 + (place & xp.uint64(3)).astype("int64")
+        picked = words[first[:, None] + xp.arange(each)].reshape(-1)
+        found, worse = scale(xp, picked, span)
+        number[bad] = found
+        bad = None if worse is None else bad[worse]
+
+
+def _random_permutation(xp: Any) -> Any:
+    def random_permutation(
+        n: int, dtype: DType, index: int, seed: int, offset: int
+    ) -> Any:
+        words = xp.empty((2 * n,), "uint32")
+        for start, piece in chunks(xp, 2 * n, seed, offset):
+            words[start : start + len(piece)] = piece
+        keys = words.view("uint64")
+        order = xp.argsort(keys, kind="stable") if n < RADIX else _radix_order(xp, keys)
+        return order.astype(dtype.numpy, copy=False)
+
+    return random_permutation
+
+
+# From this many keys on, two passes of a radix sort are faster than comparing.
+RADIX: Final = 1 << 13
+
+
+def _radix_order(xp: Any, keys: Any) -> Any:
+    """The order of 64-bit keys: by two stable passes over the upper half, whose rare
+    equal values are then put in order by the whole keys."""
+    digits = keys.view("uint16").reshape(-1, 4)
+    order = xp.argsort(digits[:, 2].copy(), kind="stable")
+    order = order[xp.argsort(digits[order, 3], kind="stable")]
+    upper = keys.view("uint32")[1::2][order]
+    same = upper[1:] == upper[:-1]
+    if same.any():
+        tied = xp.zeros(len(keys), "bool")
+        tied[1:] |= same
+        tied[:-1] |= same
+        # In order of index within equal upper halves; a stable sort keeps that.
+        places = order[tied]
+        order[tied] = places[xp.argsort(keys[places], kind="stable")]
+    return order

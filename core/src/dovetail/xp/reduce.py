@@ -1,0 +1,316 @@
+"""Reductions over dims that are given sorted and counted from the front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail.backend.kernels import KernelTable
+from dovetail.dtypes import (
+    ANY,
+    BITS,
+    FLOAT,
+    HALF,
+    INEXACT,
+    ORDERED,
+    DType,
+    float32,
+    int64,
+    uint8,
+)  # fmt: skip
+
+Dims = tuple[int, ...]
+Kernel = Callable[..., Any]
+# From this size on, float sums are ordered so that their error grows as sqrt(n).
+CAREFUL: Final = 1024
+_RUN: Final = 128
+_WIDE: Final = INEXACT - HALF
+
+
+def install(table: KernelTable, xp: Any, *, segments: bool = False) -> None:
+    """Add reductions to a table.
+
+    `segments` says that `add.reduceat` is the fastest sum of one dim, as in NumPy.
+    """
+    add, bound = xp.add.reduce, {"binds": True, "checks": True}
+    floats, whole = _sum(xp, segments), _typed(xp.add.reduce)
+    table.add("reduce_sum", _reduce_sum(xp, floats), dtypes=ANY, **bound)
+    table.add(
+        "reduce_max", _extreme(xp.maximum.reduce, "dims"), dtypes=ORDERED, **bound
+    )
+    table.add("sum", floats, dtypes=_WIDE, **bound)
+    table.add("sum", whole, dtypes=BITS, **bound)
+    table.add("sum", in_float32(floats), dtypes=HALF, **bound)
+    table.add("mean", _mean(xp, floats), dtypes=_WIDE, **bound)
+    table.add("mean", in_float32(_mean(xp, floats)), dtypes=HALF, **bound)
+    table.add("prod", _typed(xp.multiply.reduce), dtypes=ANY - HALF, **bound)
+    table.add("prod", in_float32(_typed(xp.multiply.reduce)), dtypes=HALF, **bound)
+    table.add("amax", _extreme(xp.maximum.reduce), dtypes=ORDERED, **bound)
+    table.add("amin", _extreme(xp.minimum.reduce), dtypes=ORDERED, **bound)
+    table.add("all", _truth(xp.logical_and.reduce), dtypes=ANY - {uint8}, **bound)
+    table.add("any", _truth(xp.logical_or.reduce), dtypes=ANY - {uint8}, **bound)
+    table.add("argmax", _place(xp.argmax), dtypes=ORDERED, **bound)
+    table.add("argmin", _place(xp.argmin), dtypes=ORDERED, **bound)
+    table.add("count_nonzero", _count_nonzero(xp, add), dtypes=ANY, **bound)
+    table.add("logsumexp", _logsumexp(xp, floats), dtypes=FLOAT - HALF, **bound)
+    table.add("var", _var(xp, floats), dtypes=_WIDE, **bound)
+    table.add("std", _std(xp, floats), dtypes=_WIDE, **bound)
+    table.add("vector_norm", _norm(xp, floats), dtypes=FLOAT - HALF, **bound)
+
+
+def axis_of(dims: Dims) -> Any:
+    """One dim as an int, which libraries are faster with."""
+    return dims[0] if len(dims) == 1 else dims
+
+
+def in_float32(make: Callable[..., Kernel]) -> Callable[..., Kernel]:
+    """The factory of a kernel for 16-bit floats: computed in float32, rounded once."""
+
+    def factory(*args: Any, **attrs: Any) -> Kernel:
+        dtype = attrs.get("dtype")
+        if dtype is not None:
+            attrs["dtype"] = dtype if dtype not in HALF else float32
+        run = make(*args, **attrs)
+
+        def call(a: Any, *more: Any) -> Any:
+            y = run(a.astype("float32"), *more)
+            return y.astype(a.dtype if dtype is None else dtype.numpy)
+
+        return call
+
+    return factory
+
+
+def _lowered(run: Kernel, dtype: DType) -> Kernel:
+    """Values cast to `dtype` before they are reduced, which a library may refuse."""
+    to = dtype.numpy
+
+    def call(a: Any) -> Any:
+        if a.dtype.kind == "c" and to.kind != "c":
+            a = a.real
+        return run(a.astype(to))
+
+    return call
+
+
+def _typed(reduce: Kernel) -> Callable[..., Kernel]:
+    """A reduction in the dtype asked for; bools and integers in int64."""
+
+    def factory(dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
+        axis, to = axis_of(dim), None if dtype is None else dtype.numpy
+        whole = int64.numpy
+
+        def call(a: Any) -> Any:
+            own = a.dtype
+            return reduce(a, axis, whole if own.kind in "biu" else own, None, keepdim)
+
+        if dtype is None:
+            return call
+        return _lowered(lambda a: reduce(a, axis, to, None, keepdim), dtype)
+
+    return factory
+
+
+def _sum(xp: Any, segments: bool) -> Callable[..., Kernel]:
+    reduce: Kernel = xp.add.reduce
+    reduceat: Any = getattr(xp.add, "reduceat", None)
+    start = xp.zeros(1, "intp")
+
+    def factory(dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
+        axis = axis_of(dim)
+
+        def several(a: Any) -> Any:
+            if a.size > CAREFUL:
+                return careful_sum(reduce, a, dim, keepdim)
+            return reduce(a, axis, None, None, keepdim)
+
+        def one(a: Any) -> Any:
+            """The array of a single sum at once, where `reduce` would give a scalar."""
+            if a.ndim > 1 or not a.size:
+                return several(a)
+            return reduceat(a, start).squeeze()
+
+        run = one if segments and dim == (0,) and not keepdim else several
+        if dtype is None:
+            return run
+        if dtype in BITS:
+            return _lowered(lambda a: reduce(a, axis, a.dtype, None, keepdim), dtype)
+        return _lowered(run, dtype)
+
+    return factory
+
+
+def careful_sum(reduce: Kernel, a: Any, dims: Dims, keepdim: bool) -> Any:
+    """A sum whose error grows as the root of the number of terms.
+
+    NumPy adds pairwise along the fastest axis alone, and one by one along others;
+    long runs there are cut in two levels.
+    """
+    last = a.ndim
+    while last - 1 in dims and a.flags.c_contiguous:
+        last -= 1
+    tail = tuple(range(last, a.ndim))
+    y = reduce(a, tail, None, None, True) if tail else a
+    for d in reversed([d for d in dims if d < last]):
+        y = _along(reduce, y, d)
+    if keepdim:
+        return y
+    return y.reshape(tuple(n for d, n in enumerate(a.shape) if d not in dims))
+
+
+def _along(reduce: Kernel, y: Any, d: int) -> Any:
+    """The sum along one axis, which stays with size 1."""
+    n = y.shape[d]
+    if n <= _RUN or abs(y.strides[d]) == y.itemsize:
+        return reduce(y, d, None, None, True)
+    run = max(_RUN, int(n**0.5))
+    whole = n // run
+    before, after = (slice(None),) * d, y.shape[d + 1 :]
+    blocks = y[(*before, slice(0, whole * run))]
+    blocks = blocks.reshape((*y.shape[:d], whole, run, *after))
+    total = _along(reduce, reduce(blocks, d + 1), d)
+    if whole * run < n:
+        total += reduce(y[(*before, slice(whole * run, n))], d, None, None, True)
+    return total
+
+
+def _reduce_sum(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
+    """The primitive: like `sum`, but integers keep their dtype."""
+    reduce, half = xp.add.reduce, in_float32(floats)
+
+    def factory(dims: Dims, dtype: DType | None) -> Kernel:
+        wide = floats(dims, False, dtype)
+        narrow = half(dims, False, dtype=dtype)
+        axis = axis_of(dims)
+
+        def call(a: Any) -> Any:
+            own = a.dtype
+            if own.kind in "fc" and own.itemsize > 2:
+                return wide(a)
+            if own.kind in "fV":
+                return narrow(a)
+            return reduce(a, axis, own)
+
+        if dtype is None:
+            return call
+        counted = _lowered(lambda a: reduce(a, axis, a.dtype), dtype)
+        return lambda a: counted(a) if a.dtype.kind in "biu" else call(a)
+
+    return factory
+
+
+def _mean(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
+    def factory(dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
+        total = floats(dim, keepdim, dtype)
+
+        def call(a: Any) -> Any:
+            y = total(a)
+            return y / (a.size // y.size) if y.size else y
+
+        return call
+
+    return factory
+
+
+def _extreme(reduce: Kernel, name: str = "dim") -> Callable[..., Kernel]:
+    def factory(**attrs: Any) -> Kernel:
+        axis, keepdim = axis_of(attrs[name]), attrs.get("keepdim", False)
+        if not keepdim:
+            return lambda a: reduce(a, axis)
+        return lambda a: reduce(a, axis, None, None, True)
+
+    return factory
+
+
+def _truth(reduce: Kernel) -> Callable[..., Kernel]:
+    def factory(dim: Dims, keepdim: bool) -> Kernel:
+        axis = axis_of(dim)
+        return lambda a: reduce(a, axis, bool, None, keepdim)
+
+    return factory
+
+
+def _place(find: Kernel) -> Callable[..., Kernel]:
+    def factory(dim: int, keepdim: bool) -> Kernel:
+        return lambda a: find(a, axis=dim, keepdims=keepdim) if a.ndim else find(a)
+
+    return factory
+
+
+def _count_nonzero(xp: Any, add: Kernel) -> Callable[..., Kernel]:
+    def factory(dim: Dims) -> Kernel:
+        axis, whole = axis_of(dim), int64.numpy
+        return lambda a: add(a != 0, axis, whole)
+
+    return factory
+
+
+def _logsumexp(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
+    def factory(dim: Dims, keepdim: bool) -> Kernel:
+        axis, total = axis_of(dim), floats(dim, True, None)
+
+        def call(a: Any) -> Any:
+            top = xp.maximum.reduce(a, axis, None, None, True, -xp.inf)
+            top = xp.where(xp.isfinite(top), top, a.dtype.type(0))
+            e = xp.subtract(a, top)
+            y = xp.log(total(xp.exp(e, out=e) if e.ndim else xp.exp(e))) + top
+            return y if keepdim else y.reshape(_without(a.shape, dim))
+
+        return call
+
+    return factory
+
+
+def _var(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
+    means = _mean(xp, floats)
+
+    def factory(dim: Dims, correction: Any, keepdim: bool) -> Kernel:
+        total, mean = floats(dim, keepdim, None), means(dim, True, None)
+
+        def call(a: Any) -> Any:
+            away = a - mean(a)
+            if a.dtype.kind == "c":
+                away = xp.abs(away)
+            y = total(xp.asarray(away * away))
+            n = a.size // y.size if y.size else 0
+            return y / y.dtype.type(max(0, n - correction))
+
+        return call
+
+    return factory
+
+
+def _std(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
+    variance = _var(xp, floats)
+
+    def factory(dim: Dims, correction: Any, keepdim: bool) -> Kernel:
+        var = variance(dim, correction, keepdim)
+        return lambda a: xp.sqrt(var(a))
+
+    return factory
+
+
+def _norm(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
+    def factory(p: Any, dim: Dims, keepdim: bool) -> Kernel:
+        axis, total = axis_of(dim), floats(dim, keepdim, None)
+        if p == 2:
+            return lambda a: xp.sqrt(total(xp.asarray(a * a)))
+        if p == 1:
+            return lambda a: total(xp.asarray(xp.abs(a)))
+        if p in (xp.inf, -xp.inf):
+            reduce = xp.maximum.reduce if p > 0 else xp.minimum.reduce
+            return lambda a: reduce(xp.asarray(xp.abs(a)), axis, None, None, keepdim)
+        if p == 0:
+            return lambda a: total(xp.asarray(a != 0).astype(a.dtype))
+        return lambda a: (
+            total(xp.asarray(xp.abs(a) ** a.dtype.type(p))) ** a.dtype.type(1 / p)
+        )
+
+    return factory
+
+
+def _without(shape: Dims, dims: Dims) -> Dims:
+    return tuple(n for d, n in enumerate(shape) if d not in dims)
+
+
+__all__ = ["axis_of", "careful_sum", "in_float32", "install"]

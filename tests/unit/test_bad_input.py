@@ -1,0 +1,628 @@
+"""Bad input: an error of our tree, its whole message, and nothing changed by it.
+
+A row has what is called on tensors made afresh, the class of the error and its text.
+Every tensor is compared with what it was: values, version, gradient, place on the tape.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from tests.support import bare
+
+import dovetail as dt
+from dovetail.backend import registry
+from dovetail.core.tensor import Tensor
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    BackendError,
+    DeviceError,
+    DimError,
+    DovetailError,
+    DTypeError,
+    IndexOutOfRange,
+    InplaceError,
+    RepeatedDimError,
+    ShapeError,
+)
+from dovetail.nn import functional as F
+
+# What PyTorch's users catch, beside the class of ours.
+BUILTIN: Final = {
+    ShapeError: RuntimeError, DTypeError: RuntimeError, DimError: IndexError,
+    RepeatedDimError: IndexError, IndexOutOfRange: IndexError,
+    ArgumentError: ValueError, ArgumentTypeError: TypeError,
+    DeviceError: RuntimeError, BackendError: RuntimeError,
+    AutogradError: RuntimeError, InplaceError: RuntimeError,
+}  # fmt: skip
+SAME_DEVICE = "expected all tensors to be on the same device"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _bare() -> Iterator[None]:
+    bare.install()
+    yield
+    registry.unregister("bare")
+
+
+@pytest.fixture
+def t() -> SimpleNamespace:
+    """Fresh tensors: floats, a leaf with a gradient, results, integers, labels."""
+    leaf = dt.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    (leaf * leaf).sum().backward()
+    return SimpleNamespace(
+        x=dt.tensor([[1.0, -2.0, 3.0], [0.5, 0.0, 9.0]]),
+        y=dt.ones(2, 4),
+        square=dt.ones(4, 5),
+        leaf=leaf,
+        result=leaf * 2,
+        ints=dt.tensor([[1, 2, 3], [4, 5, 6]]),
+        labels=dt.tensor([0, 2]),
+        bits=dt.tensor([True, False, True]),
+        there=dt.ones(2, 3, device="bare"),
+        picture=dt.ones(1, 3, 8, 8),
+        weight=dt.ones(4, 2, 3, 3),
+        one=dt.ones(1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a tensor was."""
+
+    values: Any
+    version: int
+    requires_grad: bool
+    grad: Any
+    node: Any
+
+    @classmethod
+    def of(cls, x: Tensor) -> State:
+        grad = None if x.grad is None else x.grad.tolist()
+        return cls(x.tolist(), x._version, x.requires_grad, grad, x.grad_fn)
+
+
+def refused(
+    t: SimpleNamespace, call: Callable[[SimpleNamespace], Any]
+) -> DovetailError:
+    """The error that a call raises, after which every tensor is as it was."""
+    before = {name: State.of(x) for name, x in vars(t).items()}
+    with pytest.raises(DovetailError) as caught:
+        call(t)
+    assert {name: State.of(x) for name, x in vars(t).items()} == before
+    return caught.value
+
+
+Row = tuple[Callable[[SimpleNamespace], Any], type[DovetailError], str]
+
+DEVICES: dict[str, Row] = {
+    "mixed": (
+        lambda t: t.x + t.there, DeviceError,
+        f"add: b is on bare:0, needed cpu, where the other tensors are: {SAME_DEVICE}; "
+        'move it with .to("cpu")',
+    ),
+    "mixed, in place": (
+        lambda t: t.x.mul_(t.there), DeviceError,
+        f"mul: b is on bare:0, needed cpu, where the other tensors are: {SAME_DEVICE}; "
+        'move it with .to("cpu")',
+    ),
+    "mixed, in a list": (
+        lambda t: dt.cat([t.x, t.x, t.there]), DeviceError,
+        f"cat: xs[2] is on bare:0, needed cpu, where the other tensors are: "
+        f"{SAME_DEVICE}"
+        '; move it with .to("cpu")',
+    ),
+    "unknown": (
+        lambda t: t.x.to("quantum"), BackendError,
+        "device: type is 'quantum', for which no backend is installed, needed one of ",
+    ),
+    "unavailable": (
+        lambda t: dt.zeros(2, device="rocm:1"), BackendError,
+        "device: type is 'rocm', for which no backend is installed, needed one of ",
+    ),
+    "no such index": (
+        lambda t: t.x.to("cpu:3"), DeviceError,
+        "device: index is cpu:3, needed one of cpu:0",
+    ),
+    "malformed": (
+        lambda t: t.x.to("cpu:x"), DeviceError,
+        "device: type is 'cpu:x', needed \"type\" or \"type:index\"; for example ",
+    ),
+    "no string": (
+        lambda t: dt.ones(2, device=3), ArgumentTypeError,
+        'device: device is 3, needed a string such as "cpu" or "cuda:0"',
+    ),
+}  # fmt: skip
+
+SHAPES: dict[str, Row] = {
+    "add": (
+        lambda t: t.x + t.y, ShapeError,
+        "add: dim -1 is 3 in a but 4 in b (a: (2, 3), b: (2, 4)), needed equal sizes, "
+        "or 1 to broadcast; reshape or expand one of them",
+    ),
+    "matmul": (
+        lambda t: t.x @ t.square, ShapeError,
+        "matmul: axis k is 3 in a but 4 in b (a: (2, 3), b: (4, 5)), needed equal "
+        "sizes; matmul is (n,k),(k,m)->(n,m)",
+    ),
+    "matmul, 0-d": (
+        lambda t: dt.matmul(dt.tensor(1.0), t.x), ShapeError,
+        "matmul: a is 0-d: both arguments need to be at least 1D, needed at least one "
+        "dim; use * for products with numbers",
+    ),
+    "view": (
+        lambda t: t.x.view(4, 2), ShapeError,
+        "view: shape is (4, 2), invalid for 6 elements of (2, 3), needed the same "
+        "number of elements, with at most one -1",
+    ),
+    "view, of a transpose": (
+        lambda t: t.x.t().view(6), ShapeError,
+        "view: strides is (1, 3) for shape (3, 2), needed strides that allow (6,) "
+        "without a copy; use reshape(), or contiguous() first",
+    ),
+    "reshape": (
+        lambda t: t.x.reshape(-1, 5), ShapeError,
+        "reshape: shape is (-1, 5), invalid for 6 elements of (2, 3), needed the same "
+        "number of elements, with at most one -1",
+    ),
+    "expand": (
+        lambda t: t.x.expand(4, 3), ShapeError,
+        "expand: dim 0 is 2 in (2, 3), needed 1, to be expanded to 4 in (4, 3)",
+    ),
+    "permute": (
+        lambda t: t.x.permute(0, 0), DimError,
+        "permute: dims is (0, 0), needed each of 0..1 once",
+    ),
+    "cat": (
+        lambda t: dt.cat([t.x, t.y]), ShapeError,
+        "cat: xs[1] is of shape (2, 4), needed the sizes of xs[0] (2, 3) in every dim "
+        "but 0",
+    ),
+    "cat, of nothing": (
+        lambda t: dt.cat([]), ArgumentError,
+        "cat: tensors is empty: expected a non-empty list of Tensors, needed at least "
+        "one",
+    ),
+    "convolution, channels": (
+        lambda t: F.conv2d(t.picture, t.weight), ShapeError,
+        "convolution: channels is 3 in the input (1, 3, 8, 8), needed 2, for weight "
+        "(4, 2, 3, 3) in 1 groups",
+    ),
+    "convolution, dims": (
+        lambda t: F.conv2d(t.one, t.weight), ShapeError,
+        "conv2d: input is 1-dimensional, (1,), needed 4 dimensions (batched) or 3 "
+        "(unbatched)",
+    ),
+    "convolution, window": (
+        lambda t: F.conv2d(dt.ones(1, 2, 2, 2), t.weight), ShapeError,
+        "convolution: kernel is (3, 3) with dilation (1, 1), needed no more than the "
+        "padded input: (2, 2) with padding (0, 0)",
+    ),
+    "linear": (
+        lambda t: F.linear(t.x, t.square), ShapeError,
+        "linear: last dim of x is 3 (x: (2, 3), w: (4, 5)): mat1 and mat2 shapes "
+        "cannot be multiplied, needed 5, the features of w",
+    ),
+    "dim": (
+        lambda t: t.x.sum(5), DimError,
+        "sum: dim is 5, needed between -2 and 1; the tensor has 2 dimensions",
+    ),
+    "dim, twice": (
+        lambda t: t.x.sum((0, -2)), RepeatedDimError,
+        "sum: dim is (0, -2), needed each dim once",
+    ),
+    "in place": (
+        lambda t: t.one.add_(t.x), ShapeError,
+        "add_: result is of shape (2, 3), needed (1,), the shape of the tensor "
+        "written; use the out-of-place form",
+    ),
+    "out": (
+        lambda t: dt.add(t.x, t.x, out=t.y), ShapeError,
+        "add(out=): result is of shape (2, 3), needed (2, 4), the shape of the tensor "
+        "written; use the out-of-place form",
+    ),
+    "assignment": (
+        lambda t: t.x.__setitem__(0, t.y), ShapeError,
+        "copy_: value is of shape (2, 4), needed one that broadcasts to (3,), the "
+        "shape written to",
+    ),
+    "more than a number": (
+        lambda t: t.x.item(), ShapeError,
+        "item: tensor is of shape (2, 3), needed one element; index it, or use "
+        "tolist()",
+    ),
+    "more than a bool": (
+        lambda t: bool(t.x), ShapeError,
+        "bool: tensor is of shape (2, 3): ambiguous, needed one element; use any() or "
+        "all()",
+    ),
+}  # fmt: skip
+
+INDICES: dict[str, Row] = {
+    "out of range": (
+        lambda t: t.x[2], IndexOutOfRange,
+        "indexing: index for dim 0 is 2, needed between -2 and 1",
+    ),
+    "too many": (
+        lambda t: t.x[0, 0, 0], IndexOutOfRange,
+        "indexing: number of indices is 3, needed at most 2, the dims of (2, 3)",
+    ),
+    "tensor out of range": (
+        lambda t: t.x[dt.tensor([0, 5])], IndexOutOfRange,
+        "indexing: index is 5, out of bounds for dim 0 with size 2, needed -2 to 1",
+    ),
+    "assigned out of range": (
+        lambda t: t.x.__setitem__(dt.tensor([0, 5]), 1.0), IndexOutOfRange,
+        "is 5, out of bounds for dim 0 with size 2",
+    ),
+    "floats": (
+        lambda t: t.x[dt.tensor([0.0, 1.0])], IndexOutOfRange,
+        "indexing: index is a float32 tensor: tensors used as indices must be integer "
+        "or bool, needed an integer or bool tensor; cast it with .long()",
+    ),
+    "a string": (
+        lambda t: t.x["a"], ArgumentTypeError,
+        "indexing: index is 'a', needed ints, slices, None, ..., tensors or lists of "
+        "ints or bools",
+    ),
+    "mask": (
+        lambda t: t.x[t.bits], IndexOutOfRange,
+        "indexing: mask is of shape (3,) at dim 0, needed (2,), the sizes of the dims "
+        "that it indexes",
+    ),
+    "negative step": (
+        lambda t: t.x[::-1], ArgumentError,
+        "indexing: slice step is -1, needed 1 or more: step must be positive; use "
+        "flip() to reverse",
+    ),
+    "gather": (
+        lambda t: dt.gather(t.x, 0, dt.tensor([[5, 0, 0]])), IndexOutOfRange,
+        "gather: index is 5, out of bounds for dim 0 with size 2, needed 0 to 1",
+    ),
+    "gather by floats": (
+        lambda t: dt.gather(t.x, 0, t.x), DTypeError,
+        "gather: index is float32, needed an integer tensor; cast it with "
+        ".to(dovetail.int64)",
+    ),
+    "embedding": (
+        lambda t: F.embedding(dt.tensor([7]), t.x), IndexOutOfRange,
+        "is 7, out of bounds for dim 0 with size 2",
+    ),
+}  # fmt: skip
+
+INTEGERS = "uint8, int8, int16, int32, int64, uint16, uint32, uint64"
+DTYPES: dict[str, Row] = {
+    "bits of floats": (
+        lambda t: t.x & t.x, DTypeError,
+        f"bitwise_and: dtype of a is float32, needed one of bool, {INTEGERS}; cast it "
+        "with .to(dtype)",
+    ),
+    "not of floats": (
+        lambda t: ~t.x, DTypeError,
+        f"bitwise_not: dtype of x is float32, needed one of bool, {INTEGERS}; cast it "
+        "with .to(dtype)",
+    ),
+    "gradients of integers": (
+        lambda t: t.ints.requires_grad_(), DTypeError,
+        "requires_grad: dtype is int64, needed a floating point or complex dtype; cast "
+        "with .to(dovetail.float32) first",
+    ),
+    "float written to integers": (
+        lambda t: t.ints.add_(1.5), DTypeError,
+        "add_: result dtype is float32, needed one that can be cast to int64; use the "
+        "out-of-place form, or cast the operand",
+    ),
+    "quotient written to integers": (
+        lambda t: t.ints.div_(2), DTypeError,
+        "div_: result dtype is float32, needed one that can be cast to int64; use the "
+        "out-of-place form, or cast the operand",
+    ),
+    "out of another category": (
+        lambda t: dt.mul(t.x, 2, out=t.ints), DTypeError,
+        "mul(out=): result dtype is float32, needed one that can be cast to int64; use "
+        "the out-of-place form, or cast the operand",
+    ),
+    "condition": (
+        lambda t: dt.where(t.x, t.x, t.x), DTypeError,
+        "where: condition is float32, needed a bool tensor; compare first, e.g. mask "
+        "!= 0",
+    ),
+    "mean of integers": (
+        lambda t: t.ints.mean(), DTypeError,
+        "mean: dtype is int64, needed a floating point or complex dtype; cast it with "
+        ".float(), or pass dtype=",
+    ),
+    "matmul of two": (
+        lambda t: t.x @ t.x.t().double(), DTypeError,
+        "matmul: dtypes is float32 and float64, needed the same dtype in both: "
+        "expected m1 and m2 to have the same dtype; cast one of them with .to(dtype)",
+    ),
+    "a name": (
+        lambda t: dt.zeros(2, dtype="float32"), ArgumentTypeError,
+        "tensor: dtype is 'float32', needed a dovetail dtype such as dovetail.float32",
+    ),
+}  # fmt: skip
+
+LABELS: dict[str, Row] = {
+    "NaN among classes": (
+        lambda t: F.cross_entropy(t.x, dt.tensor([float("nan"), 1.0])), DTypeError,
+        "cross_entropy: target is of dtype float32, shape (2,), needed classes as "
+        "int64, [n, ...] for an input of (2, 3): expected scalar type Long; cast it "
+        "with .long(), without NaN, which is no class",
+    ),
+    "NaN cast to a class": (
+        lambda t: F.cross_entropy(t.x, dt.tensor([float("nan"), 1.0]).long()),
+        IndexOutOfRange,
+        "is out of bounds, needed classes from 0 to 2, or ignore_index",
+    ),
+    "NaN among probabilities": (
+        lambda t: F.cross_entropy(t.x, t.x / 0), ArgumentError,
+        "cross_entropy: target is NaN in at least one place, needed probabilities; "
+        "leave out samples without a label, e.g. by a mask",
+    ),
+    "too great": (
+        lambda t: F.cross_entropy(t.leaf, dt.tensor([0, 3])), IndexOutOfRange,
+        "cross_entropy: target is 3: Target 3 is out of bounds, needed classes from 0 "
+        "to 2, or ignore_index",
+    ),
+    "negative": (
+        lambda t: F.nll_loss(t.x, dt.tensor([0, -1])), IndexOutOfRange,
+        "nll_loss: target is -1: Target -1 is out of bounds, needed classes from 0 to "
+        "2, or ignore_index",
+    ),
+    "another number of samples": (
+        lambda t: F.cross_entropy(t.x, dt.tensor([0, 1, 2])), ShapeError,
+        "cross_entropy: target is of shape (3,) with input (2, 3), needed (2,), one "
+        "class a sample: expected input batch_size to match target batch_size",
+    ),
+}  # fmt: skip
+
+LEAF = (
+    "is a leaf Variable that requires grad, used in an in-place operation, needed a "
+    "tensor that is not a leaf; write under dovetail.no_grad(), or on a clone()"
+)
+VIEW_OF_LEAF = (
+    "is a view of a leaf Variable that requires grad, used in an in-place operation, "
+    "needed a view of a tensor that is no leaf; write under dovetail.no_grad(), or on "
+    "a clone()"
+)
+
+
+def backward_twice(t: SimpleNamespace) -> None:
+    loss = (t.x * dt.ones(2, 3, requires_grad=True)).exp().sum()
+    loss.backward()
+    loss.backward()
+
+
+def write_to_saved(t: SimpleNamespace) -> None:
+    hidden = t.leaf * 2
+    loss = (hidden * hidden).sum()
+    hidden.add_(1)
+    loss.backward()
+
+
+def write_to_saved_result(t: SimpleNamespace) -> None:
+    hidden = t.leaf.exp()
+    hidden[0].zero_()
+    hidden.sum().backward()
+
+
+def write_to_view_without_grad(t: SimpleNamespace) -> None:
+    with dt.no_grad():
+        row = t.result[0]
+    row.add_(1)
+
+
+AUTOGRAD: dict[str, Row] = {
+    "backward twice": (
+        backward_twice, AutogradError,
+        "backward of exp: graph is freed: backward was called a second time, needed "
+        "saved tensors; pass retain_graph=True to the first backward",
+    ),
+    "saved input written": (
+        write_to_saved, AutogradError,
+        "backward of mul: a (2, 3) is at version 1: a tensor needed for gradient "
+        "computation has been modified by an inplace operation, needed version 0; use "
+        "the out-of-place form, or clone() before mul",
+    ),
+    "saved result written": (
+        write_to_saved_result, AutogradError,
+        "backward of exp: y (2, 3) is at version 1: a tensor needed for gradient "
+        "computation has been modified by an inplace operation, needed version 0; use "
+        "the out-of-place form, or clone() before exp",
+    ),
+    "leaf written": (lambda t: t.leaf.add_(1), InplaceError, f"add_: tensor {LEAF}"),
+    "leaf filled": (lambda t: t.leaf.zero_(), InplaceError, f"tensor {LEAF}"),
+    "leaf as out": (
+        lambda t: dt.add(t.x, t.x, out=t.leaf), InplaceError,
+        f"add(out=): tensor {LEAF}",
+    ),
+    "leaf assigned": (
+        lambda t: t.leaf.__setitem__((0, 1), 7.0), InplaceError,
+        f"tensor {VIEW_OF_LEAF}",
+    ),
+    "view of a leaf": (
+        lambda t: t.leaf[0].mul_(2), InplaceError, f"mul_: tensor {VIEW_OF_LEAF}"
+    ),
+    "view of a view of a leaf": (
+        lambda t: t.leaf.t()[0].copy_(t.x[:, 0]), InplaceError,
+        f"copy_: tensor {VIEW_OF_LEAF}",
+    ),
+    "view taken without grad": (
+        write_to_view_without_grad, InplaceError,
+        "add_: tensor is a view taken under no_grad of a tensor that requires grad, "
+        "needed a view taken with gradients on; take the view outside no_grad, or "
+        "write under no_grad",
+    ),
+    "expanded": (
+        lambda t: t.one.expand(3).add_(1), InplaceError,
+        "add_: tensor is expanded: more than one element refers to a single memory "
+        "location, needed one location an element; clone() it before writing",
+    ),
+    "result copied": (
+        lambda t: copy.deepcopy(t.result), AutogradError,
+        "deepcopy: tensor is the result of a recorded op, needed a leaf: only Tensors "
+        "created explicitly by the user support it; use detach() first, or clone() to "
+        "stay in the graph",
+    ),
+    "no gradient to be had": (
+        lambda t: t.x.sum().backward(), AutogradError,
+        "backward: tensor is a tensor that does not require grad and has no grad_fn, "
+        "needed one that depends on a leaf with requires_grad=True",
+    ),
+    "not a scalar": (
+        lambda t: t.result.backward(), AutogradError,
+        "backward: gradient is missing for a tensor of shape (2, 3), needed grad can "
+        "be implicitly created only for scalar outputs; reduce to a scalar, e.g. "
+        ".sum(), or pass gradient=",
+    ),
+    "gradient of another shape": (
+        lambda t: t.result.backward(t.y), ShapeError,
+        "backward: gradient is of shape (2, 4), needed (2, 3), the shape of the tensor",
+    ),
+    "gradient of another device": (
+        lambda t: t.result.backward(t.there), DeviceError, "is on bare:0, needed cpu"
+    ),
+    "gradient assigned": (
+        lambda t: setattr(t.leaf, "grad", t.y), AutogradError,
+        "grad: value is float32 tensor of shape (2, 4) on cpu, needed a float32 tensor "
+        "of shape (2, 3) on cpu",
+    ),
+    "numpy": (
+        lambda t: t.leaf.numpy(), AutogradError,
+        "numpy: tensor is one that requires grad, needed one that does not; use "
+        "tensor.detach().numpy()",
+    ),
+    "switched off within a graph": (
+        lambda t: setattr(t.result, "requires_grad", False), AutogradError,
+        "requires_grad: tensor is the result of a recorded op, needed a leaf to switch "
+        "gradients off; use detach() for a tensor outside the graph",
+    ),
+    "optimizer of a result": (
+        lambda t: dt.optim.SGD([t.result], lr=0.1), ArgumentError,
+        "SGD.add_param_group: one of params is the result of an operation, not a leaf, "
+        "needed a leaf; optimise what it was computed from",
+    ),
+}  # fmt: skip
+
+ARGUMENTS: dict[str, Row] = {
+    "a string": (
+        lambda t: t.x + "a", ArgumentTypeError,
+        "add: b is a str, needed a Tensor or a number; make one with "
+        "dovetail.tensor(...)",
+    ),
+    "None": (
+        lambda t: dt.add(t.x, None), ArgumentTypeError,
+        "add: b is None, needed a Tensor",
+    ),
+    "a NumPy array": (
+        lambda t: t.x * np.ones(3), ArgumentTypeError,
+        "mul: b is a ndarray, needed a Tensor or a number; make one with "
+        "dovetail.tensor(...)",
+    ),
+    "a list": (
+        lambda t: dt.exp([1.0, 2.0]), ArgumentTypeError,
+        "exp: x is [1.0, 2.0], needed a Tensor; make one with dovetail.tensor(...)",
+    ),
+    "an unknown name": (
+        lambda t: dt.add(t.x, t.x, beta=3), ArgumentTypeError,
+        "add: call is wrong: it got an unexpected keyword argument 'beta', needed "
+        "add(input, other, *, alpha=1)",
+    ),
+    "a missing one": (
+        lambda t: dt.add(t.x), ArgumentTypeError,
+        "add: call is wrong: it missing 1 required positional argument: 'other', "
+        "needed add(input, other, *, alpha=1)",
+    ),
+    "a dim": (
+        lambda t: t.x.sum("a"), ArgumentTypeError, "sum: dim is 'a', needed an integer"
+    ),
+    "a size": (
+        lambda t: dt.zeros("a"), ArgumentTypeError,
+        "size: size is ('a',), needed integers, or one sequence of them",
+    ),
+    "a negative size": (
+        lambda t: dt.zeros(2, -1), ArgumentError,
+        "size: size is (2, -1), needed no negative size",
+    ),
+    "ragged": (
+        lambda t: dt.tensor([[1, 2], [3]]), ArgumentError,
+        "needed nested lists of equal lengths",
+    ),
+    "text": (
+        lambda t: dt.tensor("abc"), ArgumentTypeError,
+        "tensor: data is of type str, needed numbers, nested lists of numbers, an "
+        "array or a tensor",
+    ),
+    "a step that leads away": (
+        lambda t: dt.arange(0, 5, -1), ArgumentError,
+        "arange: step is -1, needed one that leads from 0 to 5",
+    ),
+    "a probability": (
+        lambda t: F.dropout(t.x, 1.5), ArgumentError,
+        "dropout: p is 1.5, needed a probability from 0 to 1",
+    ),
+    "a seed": (
+        lambda t: dt.manual_seed("a"), ArgumentTypeError,
+        "manual_seed: seed is 'a', needed an integer",
+    ),
+}  # fmt: skip
+
+GROUPS = {
+    "devices": DEVICES, "shapes": SHAPES, "indices": INDICES, "dtypes": DTYPES,
+    "labels": LABELS, "autograd": AUTOGRAD, "arguments": ARGUMENTS,
+}  # fmt: skip
+ROWS = {
+    f"{group}: {k}": row for group, rows in GROUPS.items() for k, row in rows.items()
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_refused(row: str, t: SimpleNamespace) -> None:
+    """The class and the message are these, and every tensor is as it was."""
+    call, cls, message = ROWS[row]
+    error = refused(t, call)
+    assert type(error) is cls
+    assert isinstance(error, BUILTIN[cls])
+    assert message in str(error)
+    assert (error.op, error.needed) != ("", None)
+
+
+def test_no_warning_comes_with_it(t: SimpleNamespace) -> None:
+    """What is refused is not also warned of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        refused(t, DEVICES["mixed"][0])
+
+
+def test_the_graph_survives(t: SimpleNamespace) -> None:
+    """After a refused backward, the same graph can still be differentiated."""
+    loss = (t.leaf * t.leaf).sum()
+    t.leaf.grad = None
+    refused(t, lambda t: (t.leaf * 2).backward())
+    refused(t, lambda t: t.leaf.mul_(2))
+    loss.backward()
+    assert t.leaf.grad.tolist() == [[2.0, 4.0, 6.0], [8.0, 10.0, 12.0]]
+
+
+def test_a_failing_hook_leaves_no_gradient(t: SimpleNamespace) -> None:
+    """An exception in the middle of a backward leaves the leaves as they were."""
+
+    def fail(grad: Tensor) -> None:
+        raise ZeroDivisionError
+
+    before = t.leaf.grad.tolist()
+    hidden = t.leaf * 2
+    hidden.register_hook(fail)
+    with pytest.raises(ZeroDivisionError):
+        (hidden + t.leaf).sum().backward()
+    assert t.leaf.grad.tolist() == before

@@ -1,0 +1,55 @@
+"""The pages in docs/ are true: their code runs, in order, in one namespace."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("adding-an-op.md", "adding-a-backend.md", "tour.md")
+_BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+
+
+def program(page: str) -> str:
+    """The Python blocks of a page, with lines where they stand in the page."""
+    text = (ROOT / "docs" / page).read_text()
+    lines = [""] * (text.count("\n") + 1)
+    for block in _BLOCK.finditer(text):
+        start = text[: block.start(1)].count("\n")
+        for i, line in enumerate(block[1].splitlines()):
+            lines[start + i] = line
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_runs(page: str, tmp_path: Path) -> None:
+    """A page's code runs in a process of its own, warnings being errors."""
+    script = tmp_path / f"{page}.py"
+    source = program(page)
+    assert "import" in source, "the page has no code"
+    script.write_text(source)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path, env=_env(), capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def _env() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def test_design_names_real_files() -> None:
+    """Every file and folder that design.md names exists."""
+    text = (ROOT / "docs" / "design.md").read_text()
+    package = ROOT / "core" / "src" / "dovetail"
+    for name in re.findall(r"`([\w/]+\.(?:py|md))`", text):
+        places = (ROOT / name, package / name, *package.glob(f"*/{name}"))
+        assert any(p.exists() for p in places), f"{name} is not there"
