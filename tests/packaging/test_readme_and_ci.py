@@ -53,10 +53,11 @@ def test_ci_starts_with_exactly_these_commands() -> None:
     assert ci_steps(CI)[:2] == fenced(README, "sh")
 
 
-def test_ci_goes_on_with_slow_tests_lint_and_types() -> None:
-    """After the README's commands come the slow tests and the linters."""
+def test_ci_goes_on_with_slow_tests_the_kit_lint_and_types() -> None:
+    """After the README's commands come the slow tests, the kit and the linters."""
     assert ci_steps(CI)[2:] == [
         "python -m pytest -m slow",
+        "python -m dovetail conformance --device cpu --budget standard --jobs 2",
         "ruff check",
         "ruff format --check",
         "mypy",

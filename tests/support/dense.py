@@ -74,7 +74,7 @@ class Plain(DenseBackend):
         return from_numpy(a._hidden.dtype)
 
     def kernels(self, table: KernelTable) -> None:
-        """NumPy's kernels of the primitives, as on `bare`."""
+        """NumPy's kernels of the primitives, as on `reference`."""
         full = KernelTable(self.type)
         CpuBackend().kernels(full)
         for op in vocabulary.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.plugins import output
 
 import dovetail as dt
 from dovetail.nn import functional as F
@@ -70,3 +71,28 @@ def test_state_moves_between_devices() -> None:
         dt.rand(9, generator=there, device="fake").cpu().numpy(),
         dt.rand(9, generator=here).numpy(),
     )
+
+
+WITHOUT_THE_CPU = """
+import sys
+sys.modules["dovetail_cpu"] = None  # as if it were not installed
+from dovetail_fake.backend import FakeBackend
+FakeBackend.automatic = True
+import dovetail as dt
+
+generator = dt.manual_seed(3)
+assert str(generator.device) == "fake:0", generator
+state = dt.get_rng_state()
+first = dt.rand(3, device="fake")
+dt.set_rng_state(state)
+assert dt.equal(dt.rand(3, device="fake"), first)
+assert dt.seed() == dt.initial_seed()
+with dt.random.fork_rng():
+    dt.manual_seed(4)
+print(dt.initial_seed() != 4)
+"""
+
+
+def test_seeds_without_the_cpu() -> None:
+    """Where there is no CPU backend, the device `auto` stands in for it."""
+    assert output(WITHOUT_THE_CPU) == "True"

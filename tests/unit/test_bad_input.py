@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from tests.support import bare
 
 import dovetail as dt
 from dovetail.backend import registry
+from dovetail.conformance import reference
 from dovetail.core.tensor import Tensor
 from dovetail.errors import (
     ArgumentError,
@@ -48,10 +48,10 @@ SAME_DEVICE = "expected all tensors to be on the same device"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _bare() -> Iterator[None]:
-    bare.install()
+def _reference() -> Iterator[None]:
+    reference.install()
     yield
-    registry.unregister("bare")
+    registry.unregister("reference")
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def t() -> SimpleNamespace:
         ints=dt.tensor([[1, 2, 3], [4, 5, 6]]),
         labels=dt.tensor([0, 2]),
         bits=dt.tensor([True, False, True]),
-        there=dt.ones(2, 3, device="bare"),
+        there=dt.ones(2, 3, device="reference"),
         picture=dt.ones(1, 3, 8, 8),
         weight=dt.ones(4, 2, 3, 3),
         one=dt.ones(1),
@@ -107,17 +107,17 @@ Row = tuple[Callable[[SimpleNamespace], Any], type[DovetailError], str]
 DEVICES: dict[str, Row] = {
     "mixed": (
         lambda t: t.x + t.there, DeviceError,
-        f"add: b is on bare:0, needed cpu, where the other tensors are: {SAME_DEVICE}; "
-        'move it with .to("cpu")',
+        f"add: b is on reference:0, needed cpu, where the other tensors are: "
+        f'{SAME_DEVICE}; move it with .to("cpu")',
     ),
     "mixed, in place": (
         lambda t: t.x.mul_(t.there), DeviceError,
-        f"mul: b is on bare:0, needed cpu, where the other tensors are: {SAME_DEVICE}; "
-        'move it with .to("cpu")',
+        f"mul: b is on reference:0, needed cpu, where the other tensors are: "
+        f'{SAME_DEVICE}; move it with .to("cpu")',
     ),
     "mixed, in a list": (
         lambda t: dt.cat([t.x, t.x, t.there]), DeviceError,
-        f"cat: xs[2] is on bare:0, needed cpu, where the other tensors are: "
+        f"cat: xs[2] is on reference:0, needed cpu, where the other tensors are: "
         f"{SAME_DEVICE}"
         '; move it with .to("cpu")',
     ),
@@ -490,7 +490,8 @@ AUTOGRAD: dict[str, Row] = {
         "backward: gradient is of shape (2, 4), needed (2, 3), the shape of the tensor",
     ),
     "gradient of another device": (
-        lambda t: t.result.backward(t.there), DeviceError, "is on bare:0, needed cpu"
+        lambda t: t.result.backward(t.there), DeviceError,
+        "is on reference:0, needed cpu",
     ),
     "gradient assigned": (
         lambda t: setattr(t.leaf, "grad", t.y), AutogradError,

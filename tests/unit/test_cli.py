@@ -17,7 +17,9 @@ from dovetail.cli import main
 from dovetail.cli.survey import Found, survey
 from dovetail.errors import DeviceError
 
-COMMANDS = (["devices"], ["demo"], ["demo", "digits"])
+COMMANDS = (
+    ["conformance"], ["devices"], ["new-backend"], ["demo"], ["demo", "digits"],
+)  # fmt: skip
 READY = """
 from dovetail.backend import DeviceInfo, hookimpl
 from dovetail.backend.meta import MetaBackend
@@ -263,6 +265,14 @@ def test_devices_table(monkeypatch: pytest.MonkeyPatch) -> None:
     assert old == ["old", "crashed", "SIGSEGV"]
 
 
+def test_devices_tells_what_is_to_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a backend in the making, the table counts the kernels that are there."""
+    rows = [Found(device="acme:0", state="ready", kernels=12, unwritten=18)]
+    monkeypatch.setattr(devices_module, "survey", lambda timeout: rows)
+    result = CliRunner().invoke(main, ["devices"], env={"COLUMNS": "120"})
+    assert " ".join(result.stdout.splitlines()[1].split()) == "acme:0 ready 12 of 30"
+
+
 def test_devices_json(monkeypatch: pytest.MonkeyPatch) -> None:
     """`--json` prints the same facts, by name."""
     rows = [Found(device="acme:0", state="ready", memory_bytes=5)]
@@ -278,6 +288,7 @@ def test_devices_json(monkeypatch: pytest.MonkeyPatch) -> None:
         "description": None,
         "memory_bytes": 5,
         "kernels": None,
+        "unwritten": None,
         "distribution": None,
         "version": None,
     }

@@ -174,8 +174,9 @@ def test_runs_are_reproducible(one_epoch: tuple[Result, Path]) -> None:
     assert again["confusion"] == first["confusion"]
 
 
-def test_summary_for_people(tmp_path: Path) -> None:
+def test_summary_for_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without `--json`: accuracy, device and picture; progress goes to stderr."""
+    monkeypatch.setenv("COLUMNS", "300")  # however long the path of the picture is
     pytest.importorskip("matplotlib")
     result = run("--epochs", "1", "--output", str(tmp_path / "p.svg"))
     assert result.exit_code == 0

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import dense, laws
+from tests.support import dense, kit
 from tests.support.dense import VARIANTS, grid
 
 import dovetail as dt
 from dovetail import nn
 from dovetail.backend import KernelTable, ViewCopies, registry
 from dovetail.backend.dense_kernels import VIEWS, WRITES
+from dovetail.conformance.subject import Subject
+from dovetail.conformance.verdicts import Check
 from dovetail.core.op import Op, declared, vocabulary
 from dovetail.errors import DovetailError, KernelError, NotSupported
+
+BUDGET = replace(kit.QUICK, dtypes=(dt.float32, dt.int32, dt.bool))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,11 +52,16 @@ def copies(device: str) -> tuple[int, int]:
     return found.view_copies()
 
 
+@pytest.fixture(scope="module")
+def checks() -> dict[str, list[Check]]:
+    """What the kit has to prove of results and memory, by op."""
+    return kit.planned(Subject("dense"), laws="forward,untouched", budget=BUDGET)
+
+
 @pytest.mark.parametrize("op", declared(), ids=lambda op: op.name)
-def test_oracle(op: Op, plain: dense.Plain) -> None:
-    """Every op equals its oracle."""
-    for dtype in laws.dtypes_of(op, (dt.float32, dt.int32, dt.bool)):
-        laws.obeys_oracle(op, dtype, plain.type)
+def test_laws(op: Op, plain: dense.Plain, checks: dict[str, list[Check]]) -> None:
+    """Every op equals its oracle and writes nothing but what it declares to."""
+    assert kit.assert_proven(Subject(plain.type), checks[op.name], BUDGET) > 0
 
 
 def test_tables_agree_with_the_declarations() -> None:

@@ -7,20 +7,20 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from tests.support.bare import BareBackend
 from tests.support.plugins import output
 
 import dovetail as dt
 from dovetail.backend import DeviceInfo, registry
+from dovetail.conformance.reference import ReferenceBackend
 from dovetail.errors import ArgumentTypeError, BackendError, DeviceError, DTypeError
 
 
-class Box(BareBackend):
+class Box(ReferenceBackend):
     """A machine with two devices that have no float64."""
 
     type = "box"
     automatic = True
-    dtypes = BareBackend.dtypes - {dt.float64}
+    dtypes = ReferenceBackend.dtypes - {dt.float64}
 
     def __init__(self) -> None:
         super().__init__()

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("adding-an-op.md", "adding-a-backend.md", "tour.md")
+PAGES = (
+    "adding-an-op.md", "writing-a-backend.md", "tour.md", "lockstep.md",
+    "testing-with-chaos.md",
+)  # fmt: skip
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 
 

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from tests.support.bare import BareBackend
 
 import dovetail as dt
 from dovetail.backend import KernelTable, registry
+from dovetail.conformance.reference import ReferenceBackend
 from dovetail.errors import ArgumentError, FallbackError, FallbackWarning
 from dovetail.ops import primitive
 
 MISSING = ("sin", "iota", "scatter_add_", "maximum")
 
 
-class Incomplete(BareBackend):
+class Incomplete(ReferenceBackend):
     """Level 0 but for a few primitives."""
 
     type = "incomplete"

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import bare
 
 import dovetail as dt
 from dovetail.backend import KernelTable, hookimpl, registry
+from dovetail.conformance import reference
 from dovetail.errors import ArgumentError, KernelError
 from dovetail.ops.primitive import reduce_sum
 
@@ -19,10 +19,10 @@ FLOATS = (dt.float32, dt.float64)
 
 @pytest.fixture
 def table() -> Iterator[KernelTable]:
-    """The table of a fresh `bare` backend."""
-    bare.install()
-    yield registry.load("bare").table
-    registry.unregister("bare")
+    """The table of a fresh `reference` backend."""
+    reference.install()
+    yield registry.load("reference").table
+    registry.unregister("reference")
 
 
 def constant(value: float) -> Any:
@@ -30,8 +30,8 @@ def constant(value: float) -> Any:
     return lambda a, *rest, **attrs: np.full(a.shape, value, a.dtype)
 
 
-def on_bare(*size: int) -> dt.Tensor:
-    return dt.ones(*size, device="bare")
+def on_reference(*size: int) -> dt.Tensor:
+    return dt.ones(*size, device="reference")
 
 
 def value(x: dt.Tensor) -> float:
@@ -44,15 +44,15 @@ def test_a_higher_rank_goes_first(table: KernelTable) -> None:
     """Rank decides, whatever the order of registration."""
     for rank in (2, 1, 3):
         table.add("exp", constant(rank), dtypes=FLOATS, rank=rank)
-    assert value(dt.exp(on_bare(2))) == 3
+    assert value(dt.exp(on_reference(2))) == 3
 
 
 def test_a_negative_rank_goes_last(table: KernelTable) -> None:
     """A rank below 0 serves only where the backend has nothing."""
     table.add("exp", constant(-1), dtypes=FLOATS, rank=-1)
     table.add("sinh", constant(-1), dtypes=FLOATS, rank=-1)
-    assert value(dt.exp(on_bare(2))) == pytest.approx(np.e)
-    assert value(dt.sinh(on_bare(2))) == -1
+    assert value(dt.exp(on_reference(2))) == pytest.approx(np.e)
+    assert value(dt.sinh(on_reference(2))) == -1
 
 
 def test_a_tie_is_refused(table: KernelTable) -> None:
@@ -60,7 +60,7 @@ def test_a_tie_is_refused(table: KernelTable) -> None:
     with pytest.raises(KernelError) as caught, table.adding("acme:fast"):
         table.add("exp", constant(1), dtypes=[dt.float32, dt.int32])
     assert str(caught.value) == (
-        "kernel exp: rank is 0 in both bare and acme:fast for float32, needed "
+        "kernel exp: rank is 0 in both reference and acme:fast for float32, needed "
         "different ranks where conditions may overlap; declare another rank or "
         "disjoint dtypes"
     )
@@ -78,8 +78,8 @@ def test_no_tie_of_disjoint_dtypes(table: KernelTable) -> None:
     """Each dtype has a kernel of its own."""
     table.add("exp", constant(1), dtypes=[dt.float32], rank=1)
     table.add("exp", constant(2), dtypes=[dt.float64], rank=1)
-    assert value(dt.exp(on_bare(2))) == 1
-    assert value(dt.exp(on_bare(2).double())) == 2
+    assert value(dt.exp(on_reference(2))) == 1
+    assert value(dt.exp(on_reference(2).double())) == 2
 
 
 def test_a_condition_goes_before_none(table: KernelTable) -> None:
@@ -91,9 +91,9 @@ def test_a_condition_goes_before_none(table: KernelTable) -> None:
         when=lambda f: f.ndim[0] == 2,
         reads=("ndim",),
     )
-    assert value(dt.exp(on_bare(2, 2))) == 1
-    assert value(dt.exp(on_bare(2))) == pytest.approx(np.e)
-    assert value(dt.exp(on_bare(2, 2))) == 1
+    assert value(dt.exp(on_reference(2, 2))) == 1
+    assert value(dt.exp(on_reference(2))) == pytest.approx(np.e)
+    assert value(dt.exp(on_reference(2, 2))) == 1
 
 
 def test_conditions_on_shapes(table: KernelTable) -> None:
@@ -106,7 +106,7 @@ def test_conditions_on_shapes(table: KernelTable) -> None:
 
     table.add("add", constant(5), dtypes=FLOATS, rank=1, when=when, reads=("shape",))
     for _ in range(2):  # asked once, then remembered
-        assert value(on_bare(2, 3) + on_bare(2, 3)) == 5
+        assert value(on_reference(2, 3) + on_reference(2, 3)) == 5
     assert seen == [((2, 3), (2, 3))]
 
 
@@ -116,11 +116,13 @@ def test_conditions_on_layout(table: KernelTable) -> None:
         "add", constant(5), dtypes=FLOATS, rank=1,
         when=lambda f: f.contiguous == (True, False), reads=("contiguous",),
     )  # fmt: skip
-    x = on_bare(2, 3)
+    x = on_reference(2, 3)
     assert value(x + x) == 2
-    assert value(x + on_bare(3, 2).transpose(0, 1)) == 5
-    assert value(on_bare(3, 2).transpose(0, 1) + x) == 2
-    assert value(x[:, :1] + on_bare(1, 2).transpose(0, 1)) == 2  # both have gaps or not
+    assert value(x + on_reference(3, 2).transpose(0, 1)) == 5
+    assert value(on_reference(3, 2).transpose(0, 1) + x) == 2
+    assert (
+        value(x[:, :1] + on_reference(1, 2).transpose(0, 1)) == 2
+    )  # both have gaps or not
     assert value(x + x) == 2
 
 
@@ -130,8 +132,8 @@ def test_conditions_on_attributes(table: KernelTable) -> None:
         "reduce_sum", constant(7), dtypes=FLOATS, rank=1,
         when=lambda f: f.dims == (0,), reads=("dims",),
     )  # fmt: skip
-    assert value(reduce_sum(on_bare(2, 2), (0,))) == 7
-    assert value(reduce_sum(on_bare(2, 2), (1,))) == 2
+    assert value(reduce_sum(on_reference(2, 2), (0,))) == 7
+    assert value(reduce_sum(on_reference(2, 2), (1,))) == 2
 
 
 def test_a_condition_reads_what_it_declares(table: KernelTable) -> None:
@@ -140,7 +142,7 @@ def test_a_condition_reads_what_it_declares(table: KernelTable) -> None:
         "exp", constant(1), dtypes=FLOATS, when=lambda f: f.shape, reads=("ndim",)
     )
     with pytest.raises(KernelError) as caught:
-        dt.exp(on_bare(2))
+        dt.exp(on_reference(2))
     assert str(caught.value) == (
         "when: shape is not declared, needed one of ['ndim']; add 'shape' to reads"
     )
@@ -159,7 +161,7 @@ def test_an_unknown_fact(table: KernelTable) -> None:
             "exp", constant(1), dtypes=FLOATS, when=lambda f: True, reads=("colour",)
         )
     with pytest.raises(KernelError) as caught:
-        dt.exp(on_bare(2))
+        dt.exp(on_reference(2))
     assert str(caught.value) == (
         "kernel exp: reads is 'colour' in a kernel of acme, needed one of shape, ndim, "
         "contiguous"
@@ -168,7 +170,7 @@ def test_an_unknown_fact(table: KernelTable) -> None:
 
 def test_kernels_come_and_go(table: KernelTable) -> None:
     """What was remembered is forgotten when a kernel comes or goes."""
-    x = on_bare(3)
+    x = on_reference(3)
     for _ in range(3):
         assert value(dt.exp(x)) == pytest.approx(np.e)
     with table.adding("acme"):
@@ -191,16 +193,16 @@ def test_all_or_none(table: KernelTable) -> None:
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert value(dt.exp(on_bare(2))) == pytest.approx(np.e)
-    assert table.owner == "bare"
+    assert value(dt.exp(on_reference(2))) == pytest.approx(np.e)
+    assert table.owner == "reference"
 
 
 def test_a_kernel_in_place_of_a_body(table: KernelTable) -> None:
     """A native kernel goes before the composition, in the dtypes that it has."""
-    assert value(dt.tanh(on_bare(2))) == pytest.approx(np.tanh(1), rel=1e-6)
+    assert value(dt.tanh(on_reference(2))) == pytest.approx(np.tanh(1), rel=1e-6)
     table.add("tanh", constant(4), dtypes=[dt.float32])
-    assert value(dt.tanh(on_bare(2))) == 4
-    assert value(dt.tanh(on_bare(2).double())) == pytest.approx(np.tanh(1))
+    assert value(dt.tanh(on_reference(2))) == 4
+    assert value(dt.tanh(on_reference(2).double())) == pytest.approx(np.tanh(1))
 
 
 def plugin(result: float, rank: int = 1, calls: list[str] | None = None) -> Any:
@@ -219,20 +221,20 @@ def plugin(result: float, rank: int = 1, calls: list[str] | None = None) -> Any:
 def test_a_plugin_serves_each_table_once(table: KernelTable) -> None:
     """Tables in use are served at once, others when their backend is loaded."""
     calls: list[str] = []
-    registry.unregister("bare")
+    registry.unregister("reference")
     cpu = dt.ones(2)
     registry.register_plugin(plugin(8, calls=calls), "acme:fast")
     try:
         assert calls.count("cpu") == 1
-        assert "bare" not in calls
+        assert "reference" not in calls
         assert value(dt.exp(cpu)) == 8
-        bare.install()
+        reference.install()
         registry.register_plugin(plugin(9, rank=2), "acme:faster")
-        assert calls.count("bare") == 1
+        assert calls.count("reference") == 1
         assert calls.count("cpu") == 1
-        assert value(dt.exp(on_bare(2))) == 9
+        assert value(dt.exp(on_reference(2))) == 9
         registry.unregister_plugin("acme:faster")
-        assert value(dt.exp(on_bare(2))) == 8
+        assert value(dt.exp(on_reference(2))) == 8
     finally:
         registry.unregister_plugin("acme:faster")
         registry.unregister_plugin("acme:fast")
@@ -243,14 +245,14 @@ def test_a_plugin_that_ties(table: KernelTable) -> None:
     """Registering a plug-in that ties with another's kernels raises, and undoes it."""
     with pytest.raises(KernelError, match="and acme:fast for float32, float64"):
         registry.register_plugin(plugin(8, rank=0), "acme:fast")
-    assert value(dt.exp(on_bare(2))) == pytest.approx(np.e)
+    assert value(dt.exp(on_reference(2))) == pytest.approx(np.e)
     assert value(dt.exp(dt.ones(2))) == pytest.approx(np.e)
 
 
 def test_a_kernel_hides_no_gradient(table: KernelTable) -> None:
     """An op without a rule is differentiated by its body, on every call."""
     table.add("prod", constant(6), dtypes=FLOATS, checks=True, broadcasts=True)
-    for device in ("cpu", "bare") * 2:
+    for device in ("cpu", "reference") * 2:
         dt.prod(dt.ones(3, device=device))  # what is remembered here serves no leaf
         x = dt.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
         dt.prod(x).backward()

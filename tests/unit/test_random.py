@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import bare
 
 import dovetail as dt
 from dovetail import random as dt_random
+from dovetail.conformance import reference
 from dovetail.core.kinds import Kind, kind_of
 from dovetail.errors import (
     ArgumentError,
@@ -39,7 +39,7 @@ SEED = 0x243F6A8885A308D3
 
 @pytest.fixture(scope="module", autouse=True)
 def _devices() -> None:
-    bare.install()
+    reference.install()
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ Pair = tuple[bytes, bytes]
 
 def on_both(make: Callable[[Kind], Any], dtype: Any = dt.float32) -> Pair:
     """The bits that the CPU's kernel and the body on primitives alone give."""
-    native, body = (make(kind_of(d, dtype)) for d in ("cpu", "bare"))
+    native, body = (make(kind_of(d, dtype)) for d in ("cpu", "reference"))
     assert native.dtype is body.dtype
     assert tuple(native.shape) == tuple(body.shape)
     return values(native).tobytes(), values(body).tobytes()
@@ -78,7 +78,7 @@ def on_both(make: Callable[[Kind], Any], dtype: Any = dt.float32) -> Pair:
          "d16cfe09 94fdcceb 5001e420 24126ea1"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("device", ["cpu", "bare"])
+@pytest.mark.parametrize("device", ["cpu", "reference"])
 def test_published_vectors(device: str, counter: str, key: str, block: str) -> None:
     """Words are Philox4x32-10 as Random123's kat_vectors have it."""
     c = [int(w, 16) for w in counter.split()]
@@ -191,7 +191,7 @@ def test_normals_everywhere(dtype: Any) -> None:
     for offset in (0, 6):
         native, body = (
             values(ops.normal((n,), 0, 1, SEED, offset, k)).astype(float)
-            for k in (kind_of("cpu", dtype), kind_of("bare", dtype))
+            for k in (kind_of("cpu", dtype), kind_of("reference", dtype))
         )
         assert np.abs(native - body).max() <= 8 * dt.finfo(dtype).eps * 6
 
@@ -221,6 +221,37 @@ def test_offset_counts_elements() -> None:
         before = g.offset
         draw()
         assert g.offset - before == words
+
+
+def test_failed_draws_take_nothing() -> None:
+    """A draw that there is no memory for leaves the generator where it was."""
+    g = dt.Generator().manual_seed(1)
+    dt.rand(3, generator=g)
+    size = (1 << 27, 1 << 27)
+    for draw in (
+        lambda: dt.rand(size, generator=g),
+        lambda: dt.rand(size, generator=g, dtype=dt.complex64),
+        lambda: dt.randn(size, generator=g, dtype=dt.float64),
+        lambda: dt.randint(10, size, generator=g),
+        lambda: dt.randperm(1 << 54, generator=g),
+        lambda: dt.empty(1).expand(size).bernoulli(0.5, generator=g),
+    ):
+        with pytest.raises(MemoryError):
+            draw()
+        assert g.offset == 3
+
+
+def test_words_taken_meanwhile_are_kept() -> None:
+    """What a draw that fails gives back are its own words, the last ones taken."""
+    g = dt.Generator().manual_seed(1)
+
+    def interrupted(seed: int, place: int) -> None:
+        g.reserve(2)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        g.spend(5, 1, interrupted)
+    assert g.offset == 7
 
 
 def test_one_never_appears() -> None:
@@ -375,7 +406,9 @@ def test_manual_seed_repeats() -> None:
     drawn = []
     for _ in range(2):
         assert dt.manual_seed(-3).initial_seed() == 2**64 - 3
-        drawn.append([values(dt.randn(5, device=d)).tolist() for d in ("cpu", "bare")])
+        drawn.append(
+            [values(dt.randn(5, device=d)).tolist() for d in ("cpu", "reference")]
+        )
     assert drawn[0] == drawn[1]
     assert np.allclose(drawn[0][0], drawn[0][1])
 
@@ -423,7 +456,7 @@ def test_fork_rng_restores() -> None:
     dt.set_rng_state(state)
     with dt_random.fork_rng():
         dt.manual_seed(1)
-        dt.rand(3, device="bare")
+        dt.rand(3, device="reference")
     assert np.array_equal(after, values(dt.rand(3)))
     with dt_random.fork_rng(enabled=False):
         assert not np.array_equal(after, values(dt.rand(3)))
@@ -454,8 +487,8 @@ def test_draws_from_many_threads() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: dt.rand(2, generator=dt.Generator("bare")), DeviceError,
-         "rand: generator is on bare:0, needed cpu"),
+        (lambda: dt.rand(2, generator=dt.Generator("reference")), DeviceError,
+         "rand: generator is on reference:0, needed cpu"),
         (lambda: dt.rand(2, generator=3), ArgumentTypeError, "generator is a int"),
         (lambda: dt.randn(2, dtype=dt.int32), DTypeError, "randn: dtype is int32"),
         (lambda: dt.randint(5, 5, (2,)), ArgumentError, "randint: low is 5, needed"),

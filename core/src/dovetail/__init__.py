@@ -2,50 +2,62 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail import dtypes as _dtypes
-from dovetail import errors
-from dovetail.core.host import (
-    fallbacks,
-    get_fallback_policy,
-    reset_fallbacks,
-    set_fallback_policy,
-)  # fmt: skip
-from dovetail.core.modes import (
-    enable_grad,
-    is_grad_enabled,
-    no_grad,
-    set_default_device,
-    set_grad_enabled,
-)  # fmt: skip
-from dovetail.core.tensor import Size, Tensor
-from dovetail.device import device
-from dovetail.dtypes import DType as dtype
-from dovetail.dtypes import (
-    can_cast,
-    finfo,
-    get_default_dtype,
-    iinfo,
-    set_default_dtype,
-)
-from dovetail.dtypes import promote as promote_types
-from dovetail.frontend.export import NAMES as _NAMES
+# What an import makes stays, and looking through it for garbage is a fifth of its time.
+_collects: Final = gc.isenabled()
+gc.disable()
+try:
+    from dovetail import dtypes as _dtypes
+    from dovetail import errors
+    from dovetail.core.host import (
+        fallbacks,
+        get_fallback_policy,
+        reset_fallbacks,
+        set_fallback_policy,
+    )  # fmt: skip
+    from dovetail.core.modes import (
+        enable_grad,
+        is_grad_enabled,
+        no_grad,
+        set_default_device,
+        set_grad_enabled,
+    )  # fmt: skip
+    from dovetail.core.tensor import Size, Tensor
+    from dovetail.device import device
+    from dovetail.dtypes import DType as dtype
+    from dovetail.dtypes import (
+        can_cast,
+        finfo,
+        get_default_dtype,
+        iinfo,
+        set_default_dtype,
+    )
+    from dovetail.dtypes import promote as promote_types
+    from dovetail.frontend.export import NAMES as _NAMES
+finally:
+    if _collects:
+        gc.enable()
 
 __version__: Final = "0.1.0"
 
 globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 
 # Sub-packages load when they are first used, so that import stays light.
-_LAZY: Final = frozenset(
-    {"autograd", "backend", "compile", "data", "nn", "optim", "random", "utils"}
-)
+_LAZY: Final = frozenset({
+    "autograd", "backend", "compile", "data", "io", "nn", "optim", "random", "testing",
+    "utils",
+})  # fmt: skip
+_FILES: Final = frozenset({"load", "save"})  # of dovetail.io
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return import_module(f"dovetail.{name}")
+    if name in _FILES:
+        return getattr(import_module("dovetail.io"), name)
     raise AttributeError(
         f"module 'dovetail' has no attribute {name!r}; "
         "if torch has it, it is not there yet"
@@ -53,13 +65,16 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | _LAZY)
+    return sorted(set(globals()) | _LAZY | _FILES)
 
 
 if TYPE_CHECKING:
     from dovetail import data as data
+    from dovetail import io as io
     from dovetail import nn as nn
     from dovetail import optim as optim
+    from dovetail.io import load as load
+    from dovetail.io import save as save
 
 __all__ = [
     "Size", "Tensor", "can_cast", "device", "dtype", "enable_grad", "errors",

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from dovetail.errors import ArgumentTypeError, DeviceError
 
-_PATTERN: Final = re.compile(r"([a-z][a-z0-9_]*)(?::(0|[1-9][0-9]*))?")
+# `chaos:` in front of a type is part of it: what wraps a device is a type of its own.
+_PATTERN: Final = re.compile(r"((?:chaos:)?[a-z][a-z0-9_]*)(?::(0|[1-9][0-9]*))?")
 # A typical priority for "auto"; third parties' devices come right before the CPU.
 PREFERENCE: Final = ("cuda", "rocm", "xpu")
 # Finds the device for "auto" and priority lists; the registry, above, enters it here.
@@ -20,7 +21,8 @@ class device:
 
     `device("cuda")` means the current device of that type and differs from
     `device("cuda:0")`; which one it is, is resolved when a tensor is made. `"auto"` and
-    priority lists such as `"cuda,xpu,cpu"` are resolved at once.
+    priority lists such as `"cuda,xpu,cpu"` are resolved at once. `"chaos:acme:1"` has
+    the type `"chaos:acme"` and the index 1.
     """
 
     __slots__ = ("index", "type")

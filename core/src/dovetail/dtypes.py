@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -250,11 +249,36 @@ def dtype_of_scalar(value: object) -> DType:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class finfo:
+class _Limits:
+    """Constants of a dtype, set once; equal where they are of one dtype."""
+
+    __slots__: tuple[str, ...] = ()
+    dtype: DType
+
+    def __init__(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name} of {type(self).__name__} cannot be set")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.dtype is self.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
+        return f"{type(self).__name__}({shown})"
+
+
+class finfo(_Limits):
     """Numeric limits of a floating point dtype (of its real part for complex)."""
 
-    dtype: DType
+    __slots__ = (
+        "bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny",
+    )  # fmt: skip
     bits: int
     eps: float
     max: float
@@ -272,9 +296,10 @@ class finfo:
         tiny = 2.0 ** (2 - top)
         largest = math.ldexp(2.0 - eps, top - 1)
         resolution = 10.0 ** -math.floor((digits - 1) * math.log10(2))
-        values = (real, real.itemsize * 8, eps, largest, -largest, tiny, tiny)
-        for name, value in zip(self.__slots__, (*values, resolution), strict=True):
-            object.__setattr__(self, name, value)
+        super().__init__(
+            dtype=real, bits=real.itemsize * 8, eps=eps, max=largest, min=-largest,
+            tiny=tiny, smallest_normal=tiny, resolution=resolution,
+        )  # fmt: skip
 
 
 # name: (significand bits, exponent of the first power of two that overflows)
@@ -284,11 +309,10 @@ _FLOAT_FORMATS: Final = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class iinfo:
+class iinfo(_Limits):
     """Numeric limits of an integer dtype."""
 
-    dtype: DType
+    __slots__ = ("bits", "dtype", "max", "min")
     bits: int
     max: int
     min: int
@@ -299,5 +323,4 @@ class iinfo:
         bits = dtype.itemsize * 8
         low = -(1 << (bits - 1)) if dtype.is_signed else 0
         high = (1 << (bits - dtype.is_signed)) - 1
-        for name, value in zip(self.__slots__, (dtype, bits, high, low), strict=True):
-            object.__setattr__(self, name, value)
+        super().__init__(dtype=dtype, bits=bits, max=high, min=low)

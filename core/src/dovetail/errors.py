@@ -102,6 +102,18 @@ class BackendError(DeviceError):
     """A backend's plug-in failed to load; `__cause__` is the root cause."""
 
 
+class StreamError(DeviceError):
+    """Work on one stream uses what another one may not be done with."""
+
+
+class DeviceLost(DeviceError):
+    """A device stopped answering; what was in its memory is gone."""
+
+
+class OutOfMemory(DovetailError, MemoryError, RuntimeError):
+    """A device has no memory left for what was asked; nothing was changed."""
+
+
 class KernelError(DovetailError, RuntimeError):
     """A backend's kernel failed, or broke the contract of the joint."""
 
@@ -116,6 +128,14 @@ class AutogradError(DovetailError, RuntimeError):
 
 class InplaceError(AutogradError):
     """An in-place write would make gradients wrong."""
+
+
+class ExchangeError(DovetailError, BufferError, RuntimeError):
+    """Memory cannot be shared with another library as asked."""
+
+
+class FileFormatError(DovetailError, ValueError, RuntimeError):
+    """A file is damaged, cut short, or not of the kind that was asked for."""
 
 
 class NotSupported(DovetailError, NotImplementedError):

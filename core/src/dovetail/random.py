@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dovetail.core.generator import Generator, existing_generators, generator_of
+from dovetail.core.generator import HOST, Generator, existing_generators, generator_of
 from dovetail.device import device
 from dovetail.frontend.random import (
     get_rng_state,
@@ -38,7 +38,7 @@ def fork_rng(
     if not enabled:
         yield
         return
-    kept = {generator_of("cpu"): None}
+    kept = {generator_of(HOST): None}
     if devices is None:
         kept |= dict.fromkeys(existing_generators())
     else:

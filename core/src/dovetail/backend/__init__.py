@@ -1,13 +1,39 @@
 """The joint: what a backend supplies, how it is found, which kernel runs."""
 
-from dovetail.backend.capabilities import HostMemory, Pool, ViewCopies
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from dovetail.backend.capabilities import (
+    Borrowed,
+    CallersContext,
+    DLPack,
+    HostMemory,
+    Pool,
+    Streams,
+    ViewCopies,
+)
 from dovetail.backend.contract import Backend, DeviceInfo
-from dovetail.backend.dense import DenseBackend
-from dovetail.backend.hookspecs import hookimpl
 from dovetail.backend.kernels import Facts, Kernel, KernelTable
+
+if TYPE_CHECKING:
+    from dovetail.backend.dense import DenseBackend
+    from dovetail.backend.hookspecs import hookimpl
+
+# What only authors of backends need; pluggy comes with the hooks.
+_LAZY: Final = {"DenseBackend": "dense", "hookimpl": "hookspecs"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+
 
 __all__ = [
     "Backend",
+    "Borrowed",
+    "CallersContext",
+    "DLPack",
     "DenseBackend",
     "DeviceInfo",
     "Facts",
@@ -15,6 +41,7 @@ __all__ = [
     "Kernel",
     "KernelTable",
     "Pool",
+    "Streams",
     "ViewCopies",
     "hookimpl",
 ]

@@ -6,11 +6,11 @@ import builtins
 import contextvars
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from dovetail.backend.capabilities import CallersContext
 from dovetail.backend.kernels import KernelTable
 from dovetail.dtypes import DType
 from dovetail.errors import KernelError
@@ -20,13 +20,13 @@ Native = Any
 Ints = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceInfo:
-    """One device: its index, its name, its memory in bytes where known."""
+class DeviceInfo(NamedTuple):
+    """One device: its index and name; its memory in bytes, its driver, where known."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # not the method of tuples
     name: str
     memory_bytes: int | None = None
+    driver: str = ""
 
 
 class Backend(ABC):
@@ -49,12 +49,18 @@ class Backend(ABC):
     """Whether the device string `"auto"` may choose it."""
     fork_safe: ClassVar[bool] = True
     """Whether a forked child may go on using it; else its use there raises."""
+    flushes_subnormals: ClassVar[frozenset[DType]] = frozenset()
+    """The float dtypes in whose arithmetic subnormal numbers may become 0."""
+    launch_boundaries: ClassVar[tuple[int, ...]] = ()
+    """Counts of elements at which kernels change their ways, for conformance to try."""
+    compiles_per_shape: ClassVar[bool] = False
+    """Whether a shape is slow when first seen: conformance keeps to a few of them."""
 
     def __init__(self) -> None:
         self.table = KernelTable(self.type)
         # Kernels run in a context of their own, so that what they set there
         # (NumPy's floating point error state) never reaches the caller.
-        self.context = contextvars.Context()
+        self.context: contextvars.Context | CallersContext = contextvars.Context()
 
     @abstractmethod
     def devices(self) -> Sequence[DeviceInfo]:

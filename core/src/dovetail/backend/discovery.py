@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dovetail.device import candidates
 from dovetail.errors import BackendError
@@ -15,8 +14,13 @@ if TYPE_CHECKING:
 
 GROUP: Final = "dovetail.backends.v1"
 KERNEL_GROUP: Final = "dovetail.kernels.v1"
+# What wraps another device, as `chaos` does in `"chaos:cpu"`: its module's `wrap` takes
+# that device's backend. Loaded like a plug-in, by its name, when first asked for.
+WRAPPERS: Final = {"chaos": "dovetail.testing.chaos_device"}
 # Device types of the project's own distributions `dovetail-<type>`, and of core's.
-RESERVED: Final = frozenset({"cpu", "cuda", "rocm", "xpu", "meta", "chaos"})
+RESERVED: Final = frozenset(
+    {"cpu", "cuda", "rocm", "xpu", "meta", "chaos", "reference"}
+)
 KNOWN: Final = {
     "cpu": "pip install dovetail-cpu",
     "cuda": "pip install dovetail-cuda",
@@ -25,8 +29,7 @@ KNOWN: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PluginInfo:
+class PluginInfo(NamedTuple):
     """A plug-in as its metadata tells it; nothing of it has been imported.
 
     Attributes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dovetail.dtypes import DType
 from dovetail.errors import ArgumentError, KernelError
@@ -32,8 +31,7 @@ class Facts:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(NamedTuple):
     """One implementation of an op on one backend.
 
     Attributes:
@@ -147,6 +145,10 @@ class KernelTable:
     def select(self, op: str, dtype: DType) -> list[Kernel]:
         """The kernels of `op` for `dtype`, in the order they are asked."""
         return [k for k in self._kernels.get(op, ()) if dtype in k.dtypes]
+
+    def rivals(self, op: str) -> list[Kernel]:
+        """The kernels of `op` for all dtypes, in the order they are asked."""
+        return list(self._kernels.get(op, ()))
 
     def names(self) -> list[str]:
         """The ops that have a kernel, sorted."""

@@ -7,8 +7,7 @@ fails leaves the others and the table as they were; its error is kept and report
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pluggy
 
@@ -17,8 +16,7 @@ from dovetail.backend.discovery import KERNEL_GROUP, entries
 from dovetail.backend.kernels import KernelTable
 
 
-@dataclass(frozen=True, slots=True)
-class PluginFailure:
+class PluginFailure(NamedTuple):
     """A plug-in that does not add its kernels, and why.
 
     Attributes:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import Any, Final, NoReturn
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dovetail import device as device_strings
 from dovetail.backend.contract import Backend
@@ -13,6 +15,7 @@ from dovetail.backend.discovery import (
     KERNEL_GROUP,
     KNOWN,
     RESERVED,
+    WRAPPERS,
     PluginInfo,
     choices,
     entry_of,
@@ -20,16 +23,24 @@ from dovetail.backend.discovery import (
     reserved,
 )
 from dovetail.backend.meta import MetaBackend
-from dovetail.backend.plugins import PluginFailure, Plugins
 from dovetail.device import PREFERENCE, candidates, device
 from dovetail.errors import BackendError, DeviceError
+
+if TYPE_CHECKING:
+    from dovetail.backend.plugins import PluginFailure, Plugins
 
 _lock: Final = threading.RLock()
 _loaded: Final[dict[str, Backend]] = {}
 _failed: Final[dict[str, Exception]] = {}
 _present: Final[dict[str, tuple[int, ...]]] = {}  # indices of a type's devices
 _resolved: Final[dict[str, tuple[Backend, int]]] = {}  # by device string
-_plugins: Final = Plugins()
+
+
+@cache
+def _plugins() -> Plugins:
+    from dovetail.backend.plugins import Plugins  # with pluggy: not at import
+
+    return Plugins()
 
 
 def load(name: str) -> Backend:
@@ -49,6 +60,8 @@ def load(name: str) -> Backend:
             raise _failure(name, _failed[name]) from _failed[name]
         if name == "meta":
             return _install(MetaBackend())
+        if ":" in name:
+            return _install(_wrapped(name))
         entry = entry_of(name)
         if entry is None:
             raise _unknown(name)
@@ -59,17 +72,24 @@ def load(name: str) -> Backend:
             raise _failure(name, error) from error
 
 
+def _wrapped(name: str) -> Backend:
+    """The backend behind a type such as `chaos:cpu`."""
+    outer, _, inner = name.partition(":")
+    made: Backend = import_module(WRAPPERS[outer]).wrap(load(inner))
+    return made
+
+
 def _load_plugin(name: str, plugin: Any) -> Backend:
     """Register a plug-in, make its backend, let plug-ins add kernels to it."""
-    owner = _plugins.register(plugin, name)
+    owner = _plugins().register(plugin, name)
     try:
-        backend = _install(_made(name, _plugins.backend_class(owner)))
+        backend = _install(_made(name, _plugins().backend_class(owner)))
     except Exception:
         if owner == name:
-            _plugins.unregister(name)
+            _plugins().unregister(name)
         raise
     if owner == name:
-        _plugins.serve(name)
+        _plugins().serve(name)
     return backend
 
 
@@ -93,13 +113,20 @@ def _install(backend: Backend) -> Backend:
     name = backend.type
     present = tuple(info.index for info in backend.devices())
     backend.kernels(backend.table)
-    if not backend.rules_only:
-        _plugins.discover()
-        _plugins.open(backend.table)
+    if not backend.rules_only and not is_wrapped(name):
+        _plugins().discover()
+        _plugins().open(backend.table)
     _present[name] = present
     _loaded[name] = backend
     _resolved.clear()
+    for wrapper in WRAPPERS:  # it holds the backend that was there before
+        _loaded.pop(f"{wrapper}:{name}", None)
     return backend
+
+
+def is_wrapped(name: str) -> bool:
+    """Whether a device type stands for another one behind a wrapper."""
+    return ":" in name
 
 
 def register(backend: Backend) -> None:
@@ -116,8 +143,10 @@ def unregister(name: str) -> None:
         _failed.pop(name, None)
         _present.pop(name, None)
         _resolved.clear()
-        _plugins.close(name)
-        _plugins.unregister(name)
+        _plugins().close(name)
+        _plugins().unregister(name)
+    for wrapper in () if is_wrapped(name) else WRAPPERS:
+        unregister(f"{wrapper}:{name}")
 
 
 def register_plugin(plugin: Any, name: str) -> None:
@@ -126,23 +155,23 @@ def register_plugin(plugin: Any, name: str) -> None:
     Unlike that of an installed plug-in, its failure is raised.
     """
     with _lock:
-        owner = _plugins.register(plugin, name)
-        _plugins.serve(owner)
-        failed = [f for f in _plugins.failures() if f.name == owner]
+        owner = _plugins().register(plugin, name)
+        _plugins().serve(owner)
+        failed = [f for f in _plugins().failures() if f.name == owner]
         if failed:
-            _plugins.unregister(owner)
+            _plugins().unregister(owner)
             raise failed[0].cause
 
 
 def unregister_plugin(name: str) -> None:
     """Take a plug-in's kernels out of every backend."""
     with _lock:
-        _plugins.unregister(name)
+        _plugins().unregister(name)
 
 
 def plugin_failures() -> list[PluginFailure]:
     """The plug-ins with kernels that failed in this process, and why."""
-    return _plugins.failures()
+    return _plugins().failures()
 
 
 def loaded() -> list[Backend]:
@@ -153,6 +182,8 @@ def loaded() -> list[Backend]:
 def _unknown(name: str) -> BackendError:
     installed = {p.name for p in list_plugins() if not p.reserved}
     hint = KNOWN.get(name, f"pip install the package that provides {name!r}")
+    if name in WRAPPERS:
+        hint = f'name the device behind it, as in "{name}:cpu"'
     return BackendError(
         "device", "type", was=f"{name!r}, for which no backend is installed",
         needed=f"one of {', '.join(sorted(installed | set(_loaded) | {'meta'}))}",
@@ -238,6 +269,8 @@ def available() -> list[tuple[str, int]]:
     names = {p.name for p in list_plugins()} | set(_loaded)
     found: list[tuple[str, int]] = []
     for name in sorted(names - {"meta"}):
+        if is_wrapped(name):
+            continue  # no device of its own
         try:
             load(name)
         except DeviceError:

@@ -11,8 +11,10 @@ from dovetail.cli.lazy import LazyGroup
 from dovetail.errors import DovetailError
 
 COMMANDS: Final = {
+    "conformance": "dovetail.cli.conformance:conformance",
     "demo": "dovetail.cli.demo:demo",
     "devices": "dovetail.cli.devices:devices",
+    "new-backend": "dovetail.cli.new_backend:new_backend",
 }
 
 

@@ -38,7 +38,7 @@ def devices(timeout: float, as_json: bool) -> None:
 
     Each installed backend is loaded in a process of its own, so a broken one is
     shown and harms nothing. Kernels counts the ops that the backend has code of its
-    own for; the others are composed of those.
+    own for ("0 of 30" where 30 are to be written); the others are composed of those.
 
     \b
     Examples:
@@ -66,7 +66,7 @@ def _table(found: Sequence[Found]) -> Table:
             Text(row.state, style=_STYLES.get(row.state, _BROKEN)),
             escape(_backend(row)),
             _memory(row.memory_bytes),
-            "" if row.kernels is None else str(row.kernels),
+            _kernels(row),
             _remarks(row),
         )
     return table
@@ -78,6 +78,14 @@ def _backend(row: Found) -> str:
 
 def _memory(size: int | None) -> str:
     return f"{size / _GIB:.1f} GiB" if size else ""
+
+
+def _kernels(row: Found) -> str:
+    if row.kernels is None:
+        return ""
+    if not row.unwritten:
+        return str(row.kernels)
+    return f"{row.kernels} of {row.kernels + row.unwritten}"
 
 
 def _remarks(row: Found) -> Group:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.backend import registry
+from dovetail.backend.unwritten import unwritten
 from dovetail.cli.failure import chain
 from dovetail.errors import DovetailError
 
@@ -26,6 +27,7 @@ def probe(name: str) -> dict[str, Any]:
         return {"state": "unavailable", **_reason(error)}
     if not devices:
         return {"state": "unavailable", "reason": "no such device in this machine"}
+    missing = unwritten(backend.table)
     found = [
         {"index": d.index, "name": d.name, "memory_bytes": d.memory_bytes}
         for d in devices
@@ -33,7 +35,8 @@ def probe(name: str) -> dict[str, Any]:
     return {
         "state": "ready",
         "devices": found,
-        "kernels": len(backend.table.names()),
+        "kernels": len(backend.table.names()) - len(missing),
+        "unwritten": len(missing),
         "plugins": [
             {"name": f.name, "backend": f.backend, **_reason(f.cause)}
             for f in registry.plugin_failures()

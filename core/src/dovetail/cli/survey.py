@@ -35,6 +35,7 @@ class Found:
         description: what the backend calls the device.
         memory_bytes: the device's memory, where known.
         kernels: how many ops have kernels of the backend's own.
+        unwritten: how many more have one that only says it is to be written.
         distribution: the package that the backend is from, and its `version`.
     """
 
@@ -46,6 +47,7 @@ class Found:
     description: str | None = None
     memory_bytes: int | None = None
     kernels: int | None = None
+    unwritten: int | None = None
     distribution: str | None = None
     version: str | None = None
 
@@ -95,6 +97,7 @@ def _rows(plugin: registry.PluginInfo, answer: dict[str, Any]) -> list[Found]:
             description=device["name"],
             memory_bytes=device["memory_bytes"],
             kernels=answer["kernels"],
+            unwritten=answer["unwritten"],
             **package,
         )
         for device in answer["devices"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,17 +14,34 @@ from dovetail.errors import NotSupported
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """One call: tensors are NumPy arrays, lists of them, or None."""
 
     args: tuple[Any, ...]
-    kwargs: dict[str, Any] = field(default_factory=dict)
+    kwargs: dict[str, Any]
 
 
 def case(*args: Any, **kwargs: Any) -> Case:
     """A call with these arguments."""
     return Case(args, kwargs)
+
+
+class Kink(NamedTuple):
+    """A call where the op has no derivative, and what torch gives for one.
+
+    Attributes:
+        case: the call; float arrays stand for any float dtype.
+        grads: at each float array, for cotangents of ones; None where torch gives none.
+    """
+
+    case: Case
+    grads: tuple[Array | None, ...]
+
+
+def kink(*args: Any, grads: list[Any]) -> Kink:
+    """A call at a kink; lists are float arrays."""
+    made = tuple(np.array(a, float) if isinstance(a, list) else a for a in args)
+    return Kink(Case(made, {}), tuple(g if g is None else np.array(g) for g in grads))
 
 
 class Sampler:
@@ -35,7 +50,9 @@ class Sampler:
     def __init__(self, op: Op, dtype: DType) -> None:
         self.dtype = dtype
         self.low, self.high = op.domain
-        seed = zlib.crc32(f"{op.name} {dtype.name}".encode())
+        from zlib import crc32  # at hand where proofs run
+
+        seed = crc32(f"{op.name} {dtype.name}".encode())
         self.random = np.random.default_rng(seed)
 
     def __call__(
@@ -59,7 +76,9 @@ class Sampler:
     def distinct(self, *shape: int) -> Array:
         """Values that all differ (as far as the dtype has them), well apart."""
         count = int(np.prod(shape))
-        values = self.random.permutation(count) - count // 2
+        values = self.random.permutation(count)
+        if self.dtype.is_signed:
+            values = values - count // 2
         scale = 0.5 if self.dtype.is_inexact else 1
         return (values * scale).reshape(shape).astype(self.dtype.numpy)
 
@@ -104,8 +123,8 @@ _SHAPES = (
 def _elementwise(op: Op, make: Sampler) -> Iterator[Case]:
     """Equal shapes, broadcasting, 0-d and empty."""
     for shapes in _SHAPES:
-        yield Case(
-            tuple(
+        yield case(
+            *(
                 make.bools(*shape) if p.name in op.masks else make(*shape)
                 for p, shape in zip(op.tensors, shapes, strict=False)
             )

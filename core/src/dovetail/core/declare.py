@@ -42,6 +42,7 @@ class Declared(Protocol[R_co]):
     def vjp(self, **uses: str | tuple[str, ...]) -> Callable[[F], F]: ...
     def oracle(self, function: F) -> F: ...
     def cases(self, function: F) -> F: ...
+    def kinks(self, function: F) -> F: ...
     def rule(self, function: F) -> F: ...
     def geometry(self, function: F) -> F: ...
 
@@ -64,6 +65,13 @@ def op(
     exact: bool = False,
     alias: str | None = None,
     domain: tuple[float, float] = (-3.0, 3.0),
+    ulp: float | None = None,
+    sums: bool = False,
+    averages: bool = False,
+    cancels: bool = False,
+    undefined_on: Sequence[str] = (),
+    largest: int | None = None,
+    layout_matters: bool = False,
     name: str | None = None,
 ) -> Callable[[Callable[..., R_co]], Declared[R_co]]:
     """Declare an op; the decorated function is its body.
@@ -89,6 +97,20 @@ def op(
         exact: the op moves bits; 16-bit floats need no wider arithmetic.
         alias: another name that torch has for it.
         domain: the range that generated inputs are drawn from.
+        ulp: how far a result may be from the truth, in units in the last place,
+            beside what its conditioning allows; None for the default.
+        sums: each result is a sum of products of inputs, so that its error grows
+            with the sum of their absolute values.
+        averages: the same sums divided by their number of terms, which may be done by
+            multiplying with its reciprocal.
+        cancels: results are differences of values as large as the inputs, to which
+            their error is relative.
+        undefined_on: classes of values (see `dovetail.conformance.values`) for which
+            no answer is the right one, as intermediate results leave the format.
+        largest: elements of the largest inputs that are drawn where results are
+            floats, or bits: more would leave the format, lose more digits than are
+            allowed, as sums in turn do, or keep the oracle busy for minutes.
+        layout_matters: strides are part of what the op looks at.
     """
     options = {
         "shape": shape, "accepts": accepts, "result": result, "promote": promote,
@@ -96,6 +118,9 @@ def op(
         "residuals": residuals, "nondifferentiable": nondifferentiable,
         "primitive": primitive, "view": view, "mutates": tuple(mutates),
         "draws": draws, "exact": exact, "alias": alias, "domain": domain, "name": name,
+        "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
+        "undefined_on": undefined_on, "largest": largest,
+        "layout_matters": layout_matters,
     }  # fmt: skip
 
     def declare(body: Callable[..., R_co]) -> Declared[R_co]:
@@ -118,7 +143,7 @@ def _complete(made: Op, call: Any, body: Callable[..., R_co]) -> Declared[R_co]:
     call.__module__ = body.__module__
     call.__wrapped__ = body
     call.vjp = _vjp_hook(made)
-    for name in ("oracle", "cases"):
+    for name in ("oracle", "cases", "kinks"):
         setattr(call, name, _setter(made, name))
     call.rule = _setter(made, "shape")
     call.geometry = _geometry_hook(made)
@@ -440,7 +465,8 @@ def _bind_attributes(made: Op, key: Any, x: Tensor, args: Any, kwargs: Any) -> N
     if ready is None or ready.kind.backend.rules_only:
         return
     plan = ready.plan
-    if plan.only is not None and plan.direct and not made.by_body:
+    constant = made.vjp is not None and plan.kinds[0].dtype.category < 2
+    if plan.only is not None and plan.direct and not (made.by_body or constant):
         made.bound[key] = (plan.only[1], plan.kinds[0], ready.attrs)
 
 
@@ -453,16 +479,17 @@ def _again(
     kwargs: dict[str, Any] = _NO_ATTRS,
 ) -> Any:  # fmt: skip
     """A kernel refused on the fast path: say why, or rerun where a thread collided."""
-    if is_reentry(error):
-        return slow(made, args, kwargs)
-    if isinstance(error, DovetailError | MemoryError):
-        raise error
     try:
-        return slow(made, args, kwargs)
-    except DovetailError as explained:
-        raise explained from error
+        if is_reentry(error):
+            return slow(made, args, kwargs)
+        if isinstance(error, DovetailError | MemoryError):
+            raise error
+        try:
+            return slow(made, args, kwargs)
+        except DovetailError as explained:
+            raise explained from error
     finally:
-        del error
+        del error  # it holds this frame, which would hold it and the tensors
 
 
 __all__ = ["Declared", "explain", "op"]

@@ -36,13 +36,34 @@ def backward(
     run = _Run(create_graph, retain_graph, inputs)
     run.seed(tensors, gradients)
     run.go()
-    for leaf, gradient in run.leaves.values():
-        _accumulate(leaf, gradient, create_graph)
-    for x, edge in zip(inputs or (), run.wanted, strict=True):
+    added: list[tuple[Leaf, Tensor | None, Tensor]] = []
+    try:
+        for leaf, gradient in run.leaves.values():
+            _accumulate(leaf, gradient, create_graph, added)
+        _keep_captured(run, inputs or ())
+    except BaseException:
+        _take_back(added)
+        raise
+
+
+def _keep_captured(run: _Run, inputs: Sequence[Tensor]) -> None:
+    """Add the gradients of inputs that are no leaves to their `.grad`: all or none."""
+    new = []
+    for x, edge in zip(inputs, run.wanted, strict=True):
         if type(edge) is not Leaf and edge is not None:
             found = run.captured.get(_key(edge))
             if found is not None:
-                x.grad = found if x.grad is None else _add(x.grad, found)
+                new.append((x, found if x.grad is None else _add(x.grad, found)))
+    for x, gradient in new:
+        x.grad = gradient
+
+
+def _take_back(added: list[tuple[Leaf, Tensor | None, Tensor]]) -> None:
+    """Give leaves the gradients from before a failure, where nobody changed them."""
+    for leaf, before, after in added:
+        with leaf.lock:
+            if leaf.grad is after:
+                leaf.grad = before
 
 
 def grad(
@@ -316,7 +337,10 @@ def _add(a: Tensor, b: Tensor) -> Tensor:
     return total
 
 
-def _accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
+def _accumulate(
+    leaf: Leaf, gradient: Tensor, create: bool,
+    added: list[tuple[Leaf, Tensor | None, Tensor]],
+) -> None:  # fmt: skip
     """Add a gradient to a leaf's, in the leaf's own dtype and device."""
     token = modes._grad.set(create)
     try:
@@ -325,10 +349,12 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
         if gradient._kind is not leaf.kind:
             gradient = vocabulary["cast"].function(gradient, leaf.kind.dtype)
         with leaf.lock:
-            if leaf.grad is None:
+            before = leaf.grad
+            if before is None:
                 leaf.grad = gradient if create else _owned(gradient)
             else:
-                leaf.grad = _add(leaf.grad, gradient)
+                leaf.grad = _add(before, gradient)
+            added.append((leaf, before, leaf.grad))
     finally:
         modes._grad.reset(token)
     if leaf.after:

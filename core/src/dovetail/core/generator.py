@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,12 +16,15 @@ import numpy as np
 from dovetail.backend import registry
 from dovetail.backend.contract import Backend
 from dovetail.core.kinds import Kind, kind_of
+from dovetail.core.placement import place
 from dovetail.core.tensor import Tensor, wrap
 from dovetail.device import device
 from dovetail.dtypes import uint8
 from dovetail.errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError
 
 _MASK: Final = (1 << 64) - 1
+# Whose generator is meant where none is named, and where states are kept.
+HOST: Final = "cpu,auto"
 _STATE_BYTES: Final = 16  # seed and offset, little-endian
 
 
@@ -78,18 +81,33 @@ class Generator:
         The place is a multiple of `align`, the number of words an element takes, so
         that no element lies in two blocks. Safe between threads.
         """
+        place: tuple[int, int] = self.spend(words, align, lambda *place: place)
+        return place
+
+    def spend(self, words: int, align: int, make: Callable[[int, int], Any]) -> Any:
+        """What `make` gives of a place as `reserve` has it.
+
+        If it raises, the words are given back, unless others were taken meanwhile.
+        """
         with self._lock:
-            start = -(-self._offset // align) * align
-            self._offset = (start + words) & _MASK
-            return self._seed, start
+            seed, before = self._seed, self._offset
+            start = -(-before // align) * align
+            after = self._offset = (start + words) & _MASK
+        try:
+            return make(seed, start)
+        except BaseException:
+            with self._lock:
+                if (self._seed, self._offset) == (seed, after):
+                    self._offset = before
+            raise
 
     def get_state(self) -> Tensor:
-        """Seed and offset as 16 bytes: a uint8 tensor on the CPU."""
+        """Seed and offset as 16 bytes: a uint8 tensor on the CPU, if there is one."""
         with self._lock:
             state = self._seed.to_bytes(8, "little") + self._offset.to_bytes(
                 8, "little"
             )
-        kind = kind_of("cpu", uint8)
+        kind = kind_of(HOST, uint8)
         return wrap(kind.backend.copy_in(np.frombuffer(state, np.uint8), 0), kind)
 
     def set_state(self, new_state: Tensor) -> Generator:
@@ -118,7 +136,8 @@ class Generator:
 
 
 def _rebuilt(where: str, seed: int, offset: int) -> Generator:
-    made = Generator(where)
+    backend, index = place(where, None)
+    made = Generator(device(backend.type, index))
     made._set(seed, offset)
     return made
 
@@ -205,9 +224,12 @@ def seed_all(seed: int) -> None:
 
 
 def draw(
-    op: str, kind: Kind, generator: Any, words: int, align: int = 1
-) -> tuple[int, int]:
-    """Seed and place of the next `words` words for a result of `kind`.
+    op: str, kind: Kind, generator: Any, words: int, align: int,
+    make: Callable[[int, int], Any],
+) -> Any:  # fmt: skip
+    """What `make` gives of seed and place of the next words, for a result of `kind`.
+
+    A draw that fails takes none.
 
     Raises:
         ArgumentTypeError: `generator` is none.
@@ -216,8 +238,8 @@ def draw(
     backend = kind.backend
     if generator is None:
         if backend.rules_only:
-            return 0, 0
-        return default_generator(backend, kind.index).reserve(words, align)
+            return make(0, 0)
+        return default_generator(backend, kind.index).spend(words, align, make)
     if not isinstance(generator, Generator):
         raise ArgumentTypeError(
             op, "generator", was=f"a {type(generator).__name__}",
@@ -229,4 +251,4 @@ def draw(
             needed=f"{kind.device}, where the numbers are made",
             remedy=f'use dovetail.Generator(device="{kind.device}")',
         )  # fmt: skip
-    return generator.reserve(words, align)
+    return generator.spend(words, align, make)

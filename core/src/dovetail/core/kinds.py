@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from dovetail.backend import registry
+from dovetail.backend.capabilities import Streams
 from dovetail.backend.contract import Backend
 from dovetail.device import device
 from dovetail.dtypes import DType
@@ -96,6 +97,9 @@ class ScalarCache(dict[Any, Any]):
         if value == value and (value or type(value) in (int, bool)):  # noqa: PLR0124
             if len(self) >= _CACHED_SCALARS:
                 self.clear()
+            streams = self.kind.backend.capability(Streams)
+            if streams is not None:
+                streams.share(native, self.kind.index)
             self[value] = native
         return native
 
@@ -154,6 +158,14 @@ def kind_on(backend: Backend, index: int, dtype: DType) -> Kind:
             )  # fmt: skip
         kind = _kinds[key] = Kind(backend, index, dtype)
     return kind
+
+
+def forget_scalars(backend: Backend) -> None:
+    """Drop the numbers kept on a backend's devices, whose memory is gone."""
+    for kind in _kinds.values():
+        if kind.backend is backend:
+            for cache in kind.scalars.values():
+                cache.clear()
 
 
 def _lose(backend: Backend, error: DeviceError) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail import dtypes
 from dovetail.backend.kernels import Kernel
@@ -35,8 +34,7 @@ class DataDependent:
 DATA: Final = DataDependent()
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(NamedTuple):
     """One parameter of an op."""
 
     name: str
@@ -54,7 +52,6 @@ _ROLES: Final = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
 class Plan:
     """How an op runs for one kind and one set of attributes.
 
@@ -62,15 +59,20 @@ class Plan:
         kernels: native candidates in the order they are asked.
         kinds: of the results.
         choices: which candidate, by what the conditions read.
+        only: the kernel that always serves.
+        direct: core has nothing to check or to lay out for that one.
     """
 
-    kernels: list[tuple[Kernel, Callable[..., Any]]]
-    kinds: tuple[Kind, ...]
-    choices: dict[Any, Any] = field(default_factory=dict)
-    # The kernel that always serves, and whether core has nothing to check or to lay
-    # out for it.
-    only: tuple[Kernel, Callable[..., Any]] | None = None
-    direct: bool = False
+    __slots__ = ("choices", "direct", "kernels", "kinds", "only")
+
+    def __init__(
+        self, kernels: list[tuple[Kernel, Callable[..., Any]]], kinds: tuple[Kind, ...]
+    ) -> None:
+        self.kernels = kernels
+        self.kinds = kinds
+        self.choices: dict[Any, Any] = {}
+        self.only: tuple[Kernel, Callable[..., Any]] | None = None
+        self.direct = False
 
 
 class Op:
@@ -116,6 +118,13 @@ class Op:
         self.draws: Any = options.pop("draws")
         self.exact: bool = options.pop("exact")
         self.alias: str | None = options.pop("alias")
+        self.ulp: float | None = options.pop("ulp", None)
+        self.sums: bool = options.pop("sums", False)
+        self.averages: bool = options.pop("averages", False)
+        self.undefined_on: tuple[str, ...] = tuple(options.pop("undefined_on", ()))
+        self.largest: int | None = options.pop("largest", None)
+        self.cancels: bool = options.pop("cancels", False)
+        self.layout_matters: bool = options.pop("layout_matters", False)
         shape = options.pop("shape")
         self.shape: Any = sig.parse(shape) if isinstance(shape, str) else shape
         self._index_params()
@@ -135,6 +144,7 @@ class Op:
         self.geometry: Callable[..., Any] | None = None
         self.oracle: Callable[..., Any] | None = None
         self.cases: Callable[..., Any] | None = None
+        self.kinks: Callable[..., Any] | None = None
         self.domain: tuple[float, float] = options.pop("domain")
         self.function: Callable[..., Any] = body
         self.table: dict[Kind, tuple[Callable[..., Any], Kind, Any, type]] = {}
@@ -369,24 +379,27 @@ def parameters_of(function: Callable[..., Any]) -> list[tuple[str, Any, bool]]:
     """
     code: Any = getattr(function, "__code__")  # noqa: B009
     count = code.co_argcount
-    names = code.co_varnames[: count + code.co_kwonlyargcount]
+    names = code.co_varnames
     defaults = getattr(function, "__defaults__", None) or ()
-    by_keyword = getattr(function, "__kwdefaults__", None) or {}
-    values = [REQUIRED] * (count - len(defaults)) + list(defaults)
-    values += [by_keyword.get(n, REQUIRED) for n in names[count:]]
-    return [
-        (n, v, i >= count) for i, (n, v) in enumerate(zip(names, values, strict=True))
-    ]
+    required = count - len(defaults)
+    found = [(n, REQUIRED, False) for n in names[:required]]
+    given = zip(names[required:count], defaults, strict=True)
+    found += [(n, v, False) for n, v in given]
+    if code.co_kwonlyargcount:
+        by_keyword = getattr(function, "__kwdefaults__", None) or {}
+        last = count + code.co_kwonlyargcount
+        found += [(n, by_keyword.get(n, REQUIRED), True) for n in names[count:last]]
+    return found
 
 
 def _params(body: Callable[..., Any]) -> tuple[Param, ...]:
     found = []
     annotations = body.__annotations__
     for name, default, _ in parameters_of(body):
-        annotation = str(annotations.get(name))
-        role = _ROLES.get(annotation)
-        if role is not None:
-            found.append(Param(name, role, default, None, "None" in annotation))
+        annotation = annotations.get(name)
+        if annotation in _ROLES:
+            role, optional = _ROLES[annotation], annotation.endswith("None")
+            found.append(Param(name, role, default, None, optional))
         elif annotation in NORMALISERS:
             found.append(Param(name, "attr", default, NORMALISERS[annotation]))
         else:

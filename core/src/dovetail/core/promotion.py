@@ -105,6 +105,8 @@ def _promoted(op: Op, inputs: Sequence[Any], kind: Kind) -> tuple[Any, ...]:
         if v is not None
     ]
     target = _target(op, takers) if takers else None
+    if target is dtypes.int64:  # of a number beside a bool, where the device has none
+        target = index_dtype(kind)
     return tuple(
         _cast_input(op, param, value, target, kind)
         for param, value in zip(op.tensors, inputs, strict=True)

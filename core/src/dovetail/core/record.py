@@ -102,6 +102,8 @@ def record(
     """
     if not grad_enabled() or op.vjp is None:
         return
+    if len(outs) == 1 and outs[0]._kind.dtype.category < 2:
+        return  # bools and integers have no gradient, e.g. a cast to them
     flat, structure = _flatten(inputs) if op.has_list else (inputs, None)
     edges, needed = [], False
     for x in flat:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from dovetail.errors import EmptyDimError, ShapeError
 
@@ -19,8 +19,7 @@ Sizes = tuple[int, ...]
 _GROUP: Final = re.compile(r"\(([^)]*)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Core:
+class Core(NamedTuple):
     """The core dims of one argument: names, and the attribute that places them."""
 
     names: tuple[str, ...]
@@ -28,8 +27,7 @@ class Core:
     filled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """Core dims of inputs and outputs, parsed from text."""
 
     text: str
@@ -42,6 +40,7 @@ class Signature:
         return all(not core.names for core in (*self.inputs, *self.outputs))
 
 
+@lru_cache
 def parse(text: str) -> Signature:
     """Read a signature; `"(n@dim)->()"` has one input and one output."""
     left, _, right = text.replace(" ", "").partition("->")

@@ -185,8 +185,9 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory, outside the graph; writes do not count as changes."""
-        t = wrap(self._a, self._kind)
-        t._storage = Storage(storage_of(self).root)
+        t, own = wrap(self._a, self._kind), storage_of(self)
+        t._storage = Storage(own.root)
+        t._storage.readonly = own.readonly
         return t
 
     @data.setter

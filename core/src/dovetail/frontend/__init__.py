@@ -10,6 +10,7 @@ from dovetail.frontend import (  # noqa: F401
     copying,
     create,
     devices,
+    dlpack,
     elementwise,
     index,
     indexing,
@@ -26,6 +27,7 @@ from dovetail.frontend import (  # noqa: F401
     reduce,
     shape,
     statistics,
+    streams,
 )
 from dovetail.frontend.export import NAMES
 from dovetail.ops import dunders  # noqa: F401

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from dovetail import dtypes
-from dovetail.backend import HostMemory
 from dovetail.backend.meta import contiguous_strides
 from dovetail.core.inplace import check_writable, fill, touched
 from dovetail.core.tape import storage_of
 from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType
-from dovetail.errors import ArgumentError, ArgumentTypeError, DeviceError, NotSupported
+from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
 from dovetail.frontend.create import (
     DeviceLike,
     empty,
     empty_strided,
-    from_numpy,
     full,
     ones,
     sizes,
@@ -280,34 +276,8 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     return values.astype(dtype)
 
 
-def _dlpack(self: Tensor, **options: Any) -> Any:
-    """A DLPack capsule over the memory of a CPU tensor."""
-    return self.numpy().__dlpack__(
-        **{k: o for k, o in options.items() if k != "stream"}
-    )
-
-
-def _dlpack_device(self: Tensor) -> tuple[int, int]:
-    """DLPack's type and index of the device."""
-    if self._kind.backend.capability(HostMemory) is None:
-        raise DeviceError(
-            "__dlpack_device__",
-            "tensor",
-            was=f"on {self.device}",
-            needed="the host's memory",
-        )
-    return (1, 0)
-
-
-@torch_name("from_dlpack", method=False, out=False)
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A CPU tensor over the memory of any object with `__dlpack__`."""
-    return from_numpy(np.from_dlpack(ext_tensor))
-
-
 for _name, _protocol in {
     "__contains__": _contains, "__format__": _format, "__array__": _array,
-    "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
     "__complex__": lambda self: complex(self.item()),
     "__reversed__": lambda self: self.flip(0) if self.ndim else self,
 }.items():  # fmt: skip

@@ -1,20 +1,28 @@
-"""Tensors copied by `copy.deepcopy` and `pickle`: values, device, gradient, class."""
+"""Tensors copied by `copy` and `pickle`: memory, device, gradient flag, class."""
 
 from __future__ import annotations
 
-import copy
-from typing import Any
+import warnings
+from typing import Any, Final
 
-from dovetail.backend.meta import contiguous_strides
-from dovetail.core.kinds import Kind, kind_of
-from dovetail.core.tape import Storage, storage_of
-from dovetail.core.tensor import Tensor, wrap
+from dovetail.core.tape import Leaf, storage_of
+from dovetail.core.tensor import Parameter, Tensor, alias
 from dovetail.dtypes import DType
 from dovetail.errors import AutogradError
+from dovetail.frontend.memory import Ground, Layout, Memory
+
+_OURS: Final = frozenset({"_grad", "_retains"})  # in the __dict__ of a tensor
+
+
+def _copy(self: Tensor) -> Tensor:
+    """A leaf over the same memory."""
+    return _dressed(type(self), alias(self), self.requires_grad, _attributes(self))
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf with a copy of the values; tensors that share memory share the copy's.
+
+    It has a copy of the gradient too; as in PyTorch, that of a Parameter has none.
 
     Raises:
         AutogradError: the tensor is the result of a recorded op.
@@ -28,40 +36,36 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             needed="a leaf: only Tensors created explicitly by the user support it",
             remedy="use detach() first, or clone() to stay in the graph",
         )  # fmt: skip
-    made = _new_memory(self, memo)
-    attributes = copy.deepcopy(_attributes(self), memo)
-    made = _dressed(type(self), made, self.requires_grad, attributes)
+    from copy import deepcopy  # it is loaded: that is who calls
+
+    ground, layout = _new_memory(self, memo), _layout(self)
+    made = _dressed(type(self), ground.tensor(self.dtype, layout), self.requires_grad)
     memo[id(self)] = made
-    if self.grad is not None:
-        made.grad = copy.deepcopy(self.grad, memo)
+    made.__dict__.update(deepcopy(_attributes(self), memo))
+    if self.grad is not None and not isinstance(self, Parameter):
+        made.grad = deepcopy(self.grad, memo)
     return made
 
 
-def _new_memory(x: Tensor, memo: dict[int, Any]) -> Tensor:
-    """The elements of `x` in a copy of its memory, made once for all that share it."""
-    kind, storage = x._kind, storage_of(x)
-    backend, root = kind.backend, storage.root
-    strides, offset = backend.geometry(x._a, root)
-    if backend.geometry(root, root)[0] != contiguous_strides(tuple(root.shape)):
-        return wrap(_copied(kind, x._a), kind)
-    copied = memo.get(id(storage))
-    if copied is None:
-        copied = memo[id(storage)] = Storage(_copied(kind, root))
-        memo.setdefault(id(memo), []).append(storage)  # alive as long as its id is used
-    native = backend.view(copied.root, tuple(x._a.shape), tuple(strides), offset)
-    made = wrap(native, kind)
-    made._storage = copied
-    return made
+def _new_memory(x: Tensor, memo: dict[int, Any]) -> Ground:
+    """A copy of the memory of `x`, made once for all that share it."""
+    root = storage_of(x).root
+    found: Ground | None = memo.get(id(root))
+    if found is None:
+        found = memo[id(root)] = Memory.behind(x).copied()
+        memo.setdefault(id(memo), []).append(root)  # alive as long as its id is used
+    return found
 
 
-def _copied(kind: Kind, native: Any) -> Any:
-    fresh = kind.backend.empty(tuple(native.shape), kind.dtype, kind.index)
-    kind.backend.copy(fresh, native)
-    return fresh
+def _layout(x: Tensor) -> Layout:
+    return Layout.of(x._kind, x._a, storage_of(x).root)
 
 
 def _dressed(
-    cls: type[Tensor], plain: Tensor, requires_grad: bool, attributes: dict[str, Any]
+    cls: type[Tensor],
+    plain: Tensor,
+    requires_grad: bool,
+    attributes: dict[str, Any] | None = None,
 ) -> Tensor:
     """`plain` in a subclass, with what users have set on the tensor."""
     made: Tensor = object.__new__(cls)
@@ -69,38 +73,34 @@ def _dressed(
     made._node = None
     if requires_grad:
         made.requires_grad = True
-    made.__dict__.update(attributes)
+    made.__dict__.update(attributes or {})
     return made
-
-
-def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    """Pickle the values, which become a leaf; waits for them."""
-    values = None if self.is_meta else self._kind.backend.copy_out(self._a)
-    where, dtype = str(self.device), self.dtype
-    kept = values, tuple(self._a.shape), where, dtype
-    return _restored, (type(self), kept, self.requires_grad, _attributes(self))
 
 
 def _attributes(x: Tensor) -> dict[str, Any]:
     """What users have set on a tensor."""
-    return {k: v for k, v in x.__dict__.items() if not k.startswith("_")}
+    return {k: v for k, v in x.__dict__.items() if k not in _OURS}
+
+
+def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    """Pickle the memory and the place in it; loaded, the tensor is a leaf.
+
+    Waits for the values. As in PyTorch, neither gradient nor hooks are kept.
+    """
+    if type(self._node) is Leaf and self._node.hooks:
+        warnings.warn("pickle: the hooks of a tensor are not kept", stacklevel=2)
+    memory, layout = Memory.behind(self), _layout(self)
+    place = layout.shape, layout.strides, layout.offset
+    kept = (type(self), memory, self.dtype, place, self.requires_grad)
+    return _restored, kept, _attributes(self) or None
 
 
 def _restored(
-    cls: type[Tensor],
-    kept: tuple[Any, tuple[int, ...], str, DType],
-    requires_grad: bool,
-    attributes: dict[str, Any],
+    cls: type[Tensor], ground: Ground, dtype: DType, place: Any, requires_grad: bool
 ) -> Tensor:
-    values, shape, device, dtype = kept
-    kind = kind_of(device, dtype)
-    backend = kind.backend
-    if values is None:
-        native = backend.empty(shape, dtype, kind.index)
-    else:
-        native = backend.copy_in(values, kind.index)
-    return _dressed(cls, wrap(native, kind), requires_grad, attributes)
+    return _dressed(cls, ground.tensor(dtype, Layout(*place)), requires_grad)
 
 
+Tensor.__copy__ = _copy  # type: ignore[attr-defined]
 Tensor.__deepcopy__ = _deepcopy  # type: ignore[attr-defined]
 Tensor.__reduce_ex__ = _reduce  # type: ignore[assignment,method-assign]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from dovetail.backend import registry
 from dovetail.core import modes
 from dovetail.device import device as Device
-from dovetail.errors import DeviceError
+from dovetail.errors import DeviceError, OutOfMemory
 from dovetail.frontend.export import torch_name
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -42,7 +42,7 @@ Device.__exit__ = _exit  # type: ignore[attr-defined]
 Device.__call__ = _decorate  # type: ignore[method-assign]
 
 
-def _named(kind: str, index: int) -> Device:
+def named(kind: str, index: int) -> Device:
     """A device as `Tensor.device` names it: the CPU has no index."""
     return Device(kind, None if kind == "cpu" else index)
 
@@ -51,7 +51,7 @@ def _named(kind: str, index: int) -> Device:
 def get_default_device() -> Device:
     """Where tensors are made that name no device."""
     backend, index = registry.resolve(modes.default_device())
-    return _named(backend.type, index)
+    return named(backend.type, index)
 
 
 @torch_name(method=False, out=False)
@@ -75,4 +75,7 @@ def is_available(device: Device | str) -> bool:
 @torch_name(method=False, out=False)
 def devices() -> list[Device]:
     """Every device whose backend loads; `dovetail devices` tells why others do not."""
-    return [_named(kind, index) for kind, index in registry.available()]
+    return [named(kind, index) for kind, index in registry.available()]
+
+
+torch_name("OutOfMemoryError", method=False, out=False)(OutOfMemory)

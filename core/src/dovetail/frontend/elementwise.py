@@ -18,7 +18,6 @@ from dovetail.ops import compare as c
 from dovetail.ops import complex as z
 from dovetail.ops import elementwise as e
 from dovetail.ops import primitive as p
-from dovetail.ops import primitive_oracles  # noqa: F401
 from dovetail.ops import rounding as r
 from dovetail.ops import special as s
 from dovetail.ops import transcendental as t

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from dovetail.dtypes import bool_, get_default_dtype, int64
 Format = Callable[[Any], str]
 
 
-@dataclass(frozen=True, slots=True)
-class PrintOptions:
+class PrintOptions(NamedTuple):
     """How tensors are shown; torch's defaults."""
 
     precision: int = 4
@@ -46,7 +44,7 @@ def set_printoptions(
         "linewidth": linewidth, "sci_mode": sci_mode,
     }  # fmt: skip
     changes: Any = {k: v for k, v in given.items() if v is not None}
-    _options[0] = replace(start, **changes)
+    _options[0] = start._replace(**changes)
 
 
 def _formatter(values: np.ndarray[Any, Any], options: PrintOptions) -> Format:

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from dovetail import dtypes
-from dovetail.core.generator import Generator, draw, generator_of, seed_all
+from dovetail.core.generator import HOST, Generator, draw, generator_of, seed_all
 from dovetail.core.kinds import Kind
 from dovetail.core.promotion import index_dtype
 from dovetail.core.tensor import Tensor
@@ -17,7 +18,6 @@ from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.frontend.create import DeviceLike, _finish, _like, kind_for, sizes
 from dovetail.frontend.export import NAMES, torch_name
 from dovetail.ops import random as ops
-from dovetail.ops import random_oracles  # noqa: F401
 from dovetail.ops.primitive import cast, reduce_max
 from dovetail.xp import random_law as law
 
@@ -32,13 +32,13 @@ NAMES["Generator"] = Generator
 def manual_seed(seed: int) -> Generator:
     """Start the stream of `seed` on every device; returns the CPU's generator."""
     seed_all(seed)
-    return generator_of("cpu")
+    return generator_of(HOST)
 
 
 @torch_name(method=False, out=False)
 def seed() -> int:
     """Start the stream of a seed from the operating system everywhere; returns it."""
-    fresh = generator_of("cpu").seed()
+    fresh = generator_of(HOST).seed()
     seed_all(fresh)
     return fresh
 
@@ -46,17 +46,17 @@ def seed() -> int:
 @torch_name(method=False, out=False)
 def initial_seed() -> int:
     """The seed of the CPU's default generator."""
-    return generator_of("cpu").initial_seed()
+    return generator_of(HOST).initial_seed()
 
 
 @torch_name(method=False, out=False)
-def get_rng_state(device: Any = "cpu") -> Tensor:
+def get_rng_state(device: Any = HOST) -> Tensor:
     """The state of a device's default generator, as a uint8 tensor."""
     return generator_of(device).get_state()
 
 
 @torch_name(method=False, out=False)
-def set_rng_state(new_state: Tensor, device: Any = "cpu") -> None:
+def set_rng_state(new_state: Tensor, device: Any = HOST) -> None:
     """Set the state of a device's default generator."""
     generator_of(device).set_state(new_state)
 
@@ -74,42 +74,53 @@ def floats(name: str, kind: Kind) -> Kind:
     return kind
 
 
-def drawn(name: str, kind: Kind, shape: Sizes, generator: Any) -> tuple[int, int]:
-    each = law.words_each(kind.dtype)
-    return draw(name, kind, generator, math.prod(shape) * each, each)
+def drawn(
+    name: str, kind: Kind, shape: Sizes, generator: Any, make: Callable[[int, int], Any]
+) -> Tensor:
+    """What `make` gives of seed and place of the words for floats of a shape.
+
+    Complex numbers are made of two such draws, for one part after the other.
+    """
+    each, parts, of = law.words_each(kind.dtype.real), math.prod(shape), make
+    if kind.dtype.is_complex:
+        words = parts * each
+        parts *= 2
+
+        def of(seed: int, place: int) -> Tensor:
+            re, im = make(seed, place), make(seed, place + words)
+            joined: Tensor = cast(re, kind.dtype) + cast(im, kind.dtype) * 1j
+            return joined
+
+    found: Tensor = draw(name, kind, generator, parts * each, each, of)
+    return found
 
 
 def uniform_of(
     name: str, shape: Sizes, kind: Kind, generator: Any, low: Any = 0, high: Any = 1
 ) -> Tensor:
     """Uniform floats; of complex numbers, both parts."""
-    if kind.dtype.is_complex:
-        part = kind.with_dtype(kind.dtype.real)
-        re, im = (uniform_of(name, shape, part, generator, low, high) for _ in range(2))
-        return _complex(re, im, kind)
-    made: Tensor = ops.uniform(
-        shape, low, high, *drawn(name, kind, shape, generator), kind
-    )
-    return made
+    part = kind.with_dtype(kind.dtype.real) if kind.dtype.is_complex else kind
+
+    def make(seed: int, place: int) -> Tensor:
+        made: Tensor = ops.uniform(shape, low, high, seed, place, part)
+        return made
+
+    return drawn(name, kind, shape, generator, make)
 
 
 def normal_of(
     name: str, shape: Sizes, kind: Kind, generator: Any, mean: Any = 0, std: Any = 1
 ) -> Tensor:
     """Normal floats; complex numbers have `mean` and half of std^2 in both parts."""
+    part = kind
     if kind.dtype.is_complex:
-        part = kind.with_dtype(kind.dtype.real)
-        half = std * math.sqrt(0.5)
-        re, im = (normal_of(name, shape, part, generator, mean, half) for _ in range(2))
-        return _complex(re, im, kind)
-    made: Tensor = ops.normal(
-        shape, mean, std, *drawn(name, kind, shape, generator), kind
-    )
-    return made
+        part, std = kind.with_dtype(kind.dtype.real), std * math.sqrt(0.5)
 
+    def make(seed: int, place: int) -> Tensor:
+        made: Tensor = ops.normal(shape, mean, std, seed, place, part)
+        return made
 
-def _complex(re: Tensor, im: Tensor, kind: Kind) -> Tensor:
-    return cast(re, kind.dtype) + cast(im, kind.dtype) * 1j
+    return drawn(name, kind, shape, generator, make)
 
 
 @torch_name(method=False)
@@ -213,14 +224,17 @@ def integers_of(
     name: str, shape: Sizes, kind: Kind, generator: Any, low: int, high: int
 ) -> Tensor:
     """Integers in [low, high), in an integer or float dtype."""
-    each = law.integer_words(low, high)
-    seed, offset = draw(name, kind, generator, math.prod(shape) * each, each)
     whole = kind
     if kind.dtype not in dtypes.INTEGRAL:
         narrow = -(2**31) <= low < high <= 2**31
         whole = kind.with_dtype(dtypes.int32 if narrow else index_dtype(kind))
-    y = ops.random_integers(shape, low, high, seed, offset, whole)
-    made: Tensor = y if whole is kind else cast(y, kind.dtype)
+
+    def make(seed: int, place: int) -> Tensor:
+        y: Tensor = ops.random_integers(shape, low, high, seed, place, whole)
+        return y if whole is kind else cast(y, kind.dtype)
+
+    each = law.integer_words(low, high)
+    made: Tensor = draw(name, kind, generator, math.prod(shape) * each, each, make)
     return made
 
 
@@ -314,8 +328,10 @@ def randperm(
             "randperm", "n", was=n, needed=f"at most {limits(kind.dtype)[1]}, as "
             f"{kind.dtype.name} holds", remedy="choose a wider dtype",
         )  # fmt: skip
-    seed, offset = draw("randperm", kind, generator, 2 * n, 2)
-    integral = kind.dtype in dtypes.INTEGRAL
-    whole = kind if integral else kind.with_dtype(dtypes.int32)
-    y = ops.random_permutation(n, seed, offset, whole)
-    return _finish(y if integral else cast(y, kind.dtype), requires_grad)
+    whole = kind if kind.dtype in dtypes.INTEGRAL else kind.with_dtype(dtypes.int32)
+
+    def make(seed: int, place: int) -> Tensor:
+        y: Tensor = ops.random_permutation(n, seed, place, whole)
+        return y if whole is kind else cast(y, kind.dtype)
+
+    return _finish(draw("randperm", kind, generator, 2 * n, 2, make), requires_grad)

@@ -118,10 +118,12 @@ def _arrivals(
     name: str, self: Tensor, kind: Kind, rate: float, generator: Any
 ) -> Tensor:
     shape = tuple(self.shape)
-    made: Tensor = ops.exponential(
-        shape, rate, *drawn(name, kind, shape, generator), kind
-    )
-    return made
+
+    def make(seed: int, place: int) -> Tensor:
+        waits: Tensor = ops.exponential(shape, rate, seed, place, kind)
+        return waits
+
+    return drawn(name, kind, shape, generator, make)
 
 
 @_fills

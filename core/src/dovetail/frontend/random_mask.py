@@ -39,8 +39,12 @@ def probability(name: str, p: Any) -> float:
 
 def mask_of(name: str, shape: Sizes, kind: Kind, p: float, generator: Any) -> Tensor:
     """Bools that are true with probability `p`."""
-    seed, offset = draw(name, kind, generator, math.prod(shape))
-    made: Tensor = ops.random_mask(shape, p, seed, offset, kind)
+
+    def make(seed: int, place: int) -> Tensor:
+        mask: Tensor = ops.random_mask(shape, p, seed, place, kind)
+        return mask
+
+    made: Tensor = draw(name, kind, generator, math.prod(shape), 1, make)
     return made
 
 
@@ -51,8 +55,12 @@ def trials(name: str, p: Tensor, generator: Any) -> Tensor:
     """1 with the probability that `p` has at each element, else 0."""
     kind = floats(name, p._kind)
     _check_range(name, p)
-    made: Tensor = ops.random_trials(p, *drawn(name, kind, tuple(p.shape), generator))
-    return made
+
+    def make(seed: int, place: int) -> Tensor:
+        chosen: Tensor = ops.random_trials(p, seed, place)
+        return chosen
+
+    return drawn(name, kind, tuple(p.shape), generator, make)
 
 
 def _check_range(name: str, p: Tensor) -> None:
@@ -134,12 +142,16 @@ def _offered(name: str) -> Callable[[Drop], Drop]:
 def _dropout(input: Tensor, p: float) -> Tensor:
     """Zero each element with probability `p`, and scale the others by `1 / (1 - p)`."""
     kind = floats("dropout", input._kind)
-    seed, offset = draw("dropout", kind, None, math.prod(input._a.shape))
     if kind.dtype.is_complex:
-        mask = ops.random_mask(tuple(input.shape), 1 - p, seed, offset, kind)
+        mask = mask_of("dropout", tuple(input.shape), kind, 1 - p, None)
         return input * (cast(mask, kind.dtype) * law.kept_scale(p))
-    y: Tensor = ops.random_dropout(input, p, seed, offset)
-    return y
+
+    def make(seed: int, place: int) -> Tensor:
+        y: Tensor = ops.random_dropout(input, p, seed, place)
+        return y
+
+    dropped: Tensor = draw("dropout", kind, None, math.prod(input._a.shape), 1, make)
+    return dropped
 
 
 def _noise(name: str, input: Tensor, p: float, channels: bool) -> Tensor:
@@ -215,12 +227,14 @@ def multinomial(
 
 def _raced(rows: Tensor, count: int, generator: Any) -> Tensor:
     kind, shape = rows._kind, tuple(rows.shape)
-    each = law.words_each(kind.dtype)
-    seed, offset = draw("multinomial", kind, generator, math.prod(shape) * each, each)
-    clocks = ops.exponential(shape, 1.0, seed, offset, kind)
-    _, index = topk(rows / clocks, count, 1)
-    found: Tensor = index
-    return found
+
+    def make(seed: int, place: int) -> Tensor:
+        clocks = ops.exponential(shape, 1.0, seed, place, kind)
+        _, index = topk(rows / clocks, count, 1)
+        found: Tensor = index
+        return found
+
+    return drawn("multinomial", kind, shape, generator, make)
 
 
 def _inverted(rows: Tensor, count: int, generator: Any) -> Tensor:

@@ -217,8 +217,28 @@ def as_strided(
         raise ArgumentError(
             "as_strided", "storage_offset", was=start, needed="at least 0"
         )
+    _check_extent(input, size, stride, start)
     y: Tensor = strided_view(input, size, stride, start - own, tuple(layout))
     return y
+
+
+def _check_extent(
+    x: Tensor, size: tuple[int, ...], stride: tuple[int, ...], start: int
+) -> None:
+    """Refuse elements that lie outside the memory of `x`."""
+    if 0 in size or len(size) != len(stride) or any(s < 0 for s in stride):
+        return  # no elements, or what the op refuses by itself
+    root = storage_of(x).root
+    steps, _ = x._kind.backend.geometry(root, root)
+    held = sum((n - 1) * abs(s) for n, s in zip(root.shape, steps, strict=True)) + 1
+    held = 0 if 0 in root.shape else held
+    last = start + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if last >= held:
+        raise ArgumentError(
+            "as_strided", "size, stride and storage_offset",
+            was=f"{size}, {stride} and {start}, which reach element {last}",
+            needed=f"elements within the memory, of which there are {held}",
+        )  # fmt: skip
 
 
 @torch_name(out=False)

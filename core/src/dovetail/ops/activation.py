@@ -203,7 +203,8 @@ def _(x: Array, eps: Any = None) -> Array:
 @op(accepts=FLOAT)
 def silu(x: Tensor) -> Tensor:
     """x * sigmoid(x) (Hendrycks & Gimpel 2016; Elfwing et al. 2017)."""
-    return x * sigmoid(x)
+    e = exp(neg(abs(x)))
+    return where(lt(x, 0), x * e, x) / (1 + e)
 
 
 @silu.vjp
@@ -211,7 +212,7 @@ def _(ct: Tensor, x: Tensor) -> Tensor:
     return silu_grad(ct, x)
 
 
-@op(accepts=FLOAT)
+@op(undefined_on=("wide",), accepts=FLOAT)
 def silu_grad(g: Tensor, x: Tensor) -> Tensor:
     """The gradient `g` taken through silu."""
     s = sigmoid(x)
@@ -226,7 +227,8 @@ def _(g: Array, x: Array) -> Array:
 
 @silu.oracle
 def _(x: Array) -> Array:
-    y: Array = x / (1 + np.exp(-x))
+    e = np.exp(-np.abs(x))
+    y: Array = np.where(x < 0, x * e, x) / (1 + e)
     return y
 
 
@@ -286,7 +288,7 @@ def _(x: Array) -> Array:
 # ---- gelu
 
 
-@op(accepts=FLOAT)
+@op(cancels=True, accepts=FLOAT)
 def gelu(x: Tensor, approximate: str = "none") -> Tensor:
     """x times the normal distribution function (Hendrycks & Gimpel 2016).
 
@@ -306,7 +308,7 @@ def _(ct: Tensor, x: Tensor, approximate: str) -> Tensor:
     return gelu_grad(ct, x, approximate)
 
 
-@op(accepts=FLOAT)
+@op(cancels=True, accepts=FLOAT)
 def gelu_grad(g: Tensor, x: Tensor, approximate: str = "none") -> Tensor:
     """The gradient `g` taken through gelu."""
     if approximate == "tanh":
@@ -414,7 +416,9 @@ def _(ct: Tensor, x: Tensor, threshold: Any) -> Tensor:
 
 @threshold.oracle
 def _(x: Array, threshold: Any, value: Any) -> Array:
-    return np.where(x <= threshold, value, x).astype(x.dtype)
+    # Both numbers are of the dtype of `x`: a negative one wraps, if that is unsigned.
+    least = np.asarray(threshold).astype(x.dtype)
+    return np.where(x <= least, np.asarray(value).astype(x.dtype), x)
 
 
 @op(accepts=FLOAT)

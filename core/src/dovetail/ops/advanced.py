@@ -134,7 +134,7 @@ def _put_shape(x: Sizes, value: Sizes, indices: Any, *, accumulate: bool) -> Siz
     return tuple(x)
 
 
-@op(shape=_put_shape, **_ADVANCED)
+@op(shape=_put_shape, largest=1 << 12, **_ADVANCED)
 def index_put(
     x: Tensor, value: Tensor, indices: Sequence[Tensor | None], accumulate: bool = False
 ) -> Tensor:
@@ -186,8 +186,8 @@ def _put_in_place(
     return ()
 
 
-@op(shape=_put_in_place, mutates=("x",), outputs=(), nondifferentiable=True, exact=True,
-    **_ADVANCED)  # fmt: skip
+@op(sums=True, shape=_put_in_place, mutates=("x",), outputs=(),
+    nondifferentiable=True, exact=True, **_ADVANCED)  # fmt: skip
 def index_put_(
     x: Tensor, value: Tensor, indices: Sequence[Tensor | None], accumulate: bool = False
 ) -> None:

@@ -34,7 +34,7 @@ def _shape(q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -> Any:
     return y, weights
 
 
-@op(shape=_shape, accepts=FLOAT, outputs=("y", "weights"))
+@op(cancels=True, shape=_shape, accepts=FLOAT, outputs=("y", "weights"))
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: Scalar
 ) -> tuple[Tensor, Tensor]:
@@ -108,6 +108,8 @@ def _(q: Array, k: Array, v: Array, mask: Any, causal: bool, scale: float) -> An
     scores = scores + (0 if mask is None else mask)
     if causal:
         scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
+    top = np.max(scores, axis=-1, keepdims=True, initial=-np.inf)
+    scores = scores - np.where(top == -np.inf, 0, top)
     e = np.exp(scores)
     weights = e / np.maximum(e.sum(axis=-1, keepdims=True), 1e-300)
     return np.einsum("...ls,...sv->...lv", weights, v), weights

@@ -22,7 +22,13 @@ from dovetail.ops.index import gather
 from dovetail.ops.pool_mean import adaptive_shape
 from dovetail.ops.primitive import eq, idiv, lt, maximum, take_along, where
 from dovetail.ops.view import basic_index, contiguous, expand, reshape
-from dovetail.ops.windows import counted, gathered_back, window_views, windows
+from dovetail.ops.windows import (
+    counted,
+    first_of_largest,
+    gathered_back,
+    window_views,
+    windows,
+)
 
 Sizes = Sequence[int]
 _ALL = slice(None)
@@ -83,7 +89,8 @@ def _image_shape(
     _check(name, kernel_size, dilation, padding, stride)
     places = conv_sizes(size, kernel_size, stride, padding, dilation)
     rows, count = math.prod(kernel_size), math.prod(places)
-    if len(dy) != 3 or dy[1] % rows or dy[2] != count or any(p < 1 for p in places):
+    empty = 0 in (*dy[1:], *size) or any(p < 1 for p in places)
+    if len(dy) != 3 or dy[1] % rows or dy[2] != count or empty:
         raise ShapeError(
             name, "input", was=f"of shape {dy}",
             needed=f"(batch, a multiple of {rows}, {count}) for windows {kernel_size} "
@@ -92,7 +99,7 @@ def _image_shape(
     return (dy[0], dy[1] // rows, *size)
 
 
-@op(shape=_image_shape, accepts=NUMERIC)
+@op(sums=True, shape=_image_shape, accepts=NUMERIC)
 def col2im(
     dy: Tensor, size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints,
     stride: Ints,
@@ -126,8 +133,9 @@ def _(
 
 
 @op(
-    shape=adaptive_shape, accepts=REAL, result=int32, exact=True, nondifferentiable=True
-)
+    shape=adaptive_shape, accepts=REAL, result=int32, exact=True,
+    nondifferentiable=True, largest=1 << 12,
+)  # fmt: skip
 def adaptive_max_positions(x: Tensor, output_size: Ints) -> Tensor:
     """Where, in the flattened spatial axes, each adaptive window has its maximum.
 
@@ -213,7 +221,7 @@ def _(x: Any, output_size: Any) -> Any:
             for i, s, o in zip(at, x.shape[2:], output_size, strict=True)
         )
         patch = x[(..., *region)].reshape(*x.shape[:2], -1)
-        found[(..., *at)] = numbers[region].reshape(-1)[patch.argmax(axis=2)]
+        found[(..., *at)] = numbers[region].reshape(-1)[first_of_largest(patch)]
     return found
 
 

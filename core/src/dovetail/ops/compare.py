@@ -316,5 +316,7 @@ def _each(function: Any, a: Array, b: Array) -> Array:
 
 
 @nextafter.oracle
-def _(a: Array, b: Array) -> Array:
-    return np.nextafter(a, b)
+def _(a: Array, b: Array, kind: DType) -> Array:
+    """In the op's own format: between its numbers lie others of a wider one."""
+    stepped: Array = np.nextafter(a.astype(kind.numpy), b.astype(kind.numpy))
+    return stepped

@@ -119,7 +119,8 @@ def _(ct: Tensor, x: Tensor) -> Tensor:
 
 @angle.oracle
 def _(x: Array) -> Array:
-    return np.angle(x)
+    # Unlike NumPy's, the angle of -0.0 is that of 0.0.
+    return np.angle(x) if x.dtype.kind == "c" else np.angle(x + 0.0)
 
 
 def _paired(shape: Any) -> Any:
@@ -154,7 +155,7 @@ def _unpaired(shape: Any) -> Any:
     return tuple(shape[:-1])
 
 
-@op(shape=_unpaired, accepts=FLOAT, result=lambda d, a: d[0].complex)
+@op(sums=True, shape=_unpaired, accepts=FLOAT, result=lambda d, a: d[0].complex)
 def from_pairs(x: Tensor) -> Tensor:
     """Complex numbers from pairs along the last dim, in memory of their own."""
     last = tuple(slice(None) for _ in x._a.shape[:-1])

@@ -106,7 +106,7 @@ def _convolution_shape(
         )  # fmt: skip
     _check_bias(name, b, w[0])
     size = conv_sizes(x[2:], w[2:], stride, padding, dilation)
-    if any(s < 1 for s in size) or 0 in w[2:]:
+    if any(s < 1 for s in size) or 0 in (*x[2:], *w[2:]):
         raise ShapeError(
             name, "kernel", was=f"{w[2:]} with dilation {dilation}",
             needed=f"no more than the padded input: {x[2:]} with padding {padding}",
@@ -121,10 +121,10 @@ def _transpose_shape(
     name = "convolution_transpose"
     n = _check_dims(name, x, w)
     _check_steps(name, n, stride, padding, dilation, groups)
-    if x[1] != w[0] or w[0] % groups:
+    if x[1] != w[0] or w[0] % groups or not w[0]:
         raise ShapeError(
             name, "channels", was=f"{x[1]} in the input {x}",
-            needed=f"{w[0]}, as in the weight {w}, and a multiple of groups={groups}",
+            needed=f"{w[0]}, as in the weight {w}, a positive multiple of {groups=}",
         )  # fmt: skip
     if any(s < 1 for s in size):
         raise ShapeError(
@@ -147,6 +147,11 @@ def _weight_shape(
     n = _check_dims(name, x, dy)
     _check_steps(name, n, stride, padding, dilation, groups)
     size = conv_sizes(x[2:], kernel, stride, padding, dilation)
+    if 0 in (dy[1], *x[2:], *size):
+        raise ShapeError(
+            name, "x", was=f"of shape {x}",
+            needed=f"sizes of at least 1 on every axis, and in dy {dy} channels",
+        )  # fmt: skip
     if size != dy[2:] or x[0] != dy[0] or x[1] % groups or dy[1] % groups:
         raise ShapeError(
             name, "dy", was=f"of shape {dy}",
@@ -202,7 +207,7 @@ def _grouped(x: Tensor, groups: int) -> Tensor:
     return reshape(x, (groups, shape[0] // groups, places))
 
 
-@op(shape=_convolution_shape, accepts=NUMERIC)
+@op(sums=True, shape=_convolution_shape, accepts=NUMERIC)
 def convolution(
     x: Tensor, w: Tensor, b: Tensor | None, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,
@@ -219,7 +224,7 @@ def convolution(
     return y if b is None else y + reshape(b, (-1, *(1 for _ in size)))
 
 
-@op(shape=_transpose_shape, accepts=NUMERIC)
+@op(sums=True, shape=_transpose_shape, accepts=NUMERIC)
 def convolution_transpose(
     x: Tensor, w: Tensor, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     groups: int,
@@ -242,7 +247,7 @@ def convolution_transpose(
     return contiguous(_swapped(basic_index(whole, (_ALL, _ALL, *inner))))
 
 
-@op(shape=_weight_shape, accepts=NUMERIC)
+@op(sums=True, shape=_weight_shape, accepts=NUMERIC)
 def convolution_weight(
     x: Tensor, dy: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
     groups: int,

@@ -73,7 +73,14 @@ def _cross_shape(x: Any, target: Any, weight: Any, *, reduction: str, **_: Any) 
 
 def _dense_shape(ct: Any, target: Any, weight: Any, *, classes: int, **_: Any) -> Any:
     dim = class_dim(len(target) + 1)
-    return (*target[:dim], classes, *target[dim:])
+    dense = (*target[:dim], classes, *target[dim:])
+    _samples("nll_loss_backward", dense, target, weight)
+    return dense
+
+
+def _logits_shape(ct: Any, target: Any, logp: Any, weight: Any, **_: Any) -> Any:
+    _samples("cross_entropy_backward", logp, target, weight)
+    return logp
 
 
 def refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
@@ -186,7 +193,7 @@ def nll_loss_backward(
 ) -> Tensor:  # fmt: skip
     """The gradient of nll_loss: minus the sample's weight at its class, else 0."""
     weights = _sample_weights(target, weight, ignore_index, ct)
-    scale = neg(ct) * weights
+    scale = where(eq(weights, 0), 0, neg(ct) * weights)  # not 0 * inf
     if reduction == "mean":
         total = reduce_sum(weights, None)
         scale = scale / where(eq(total, 0), 1, total)
@@ -195,7 +202,13 @@ def nll_loss_backward(
     return where(chosen, unsqueeze(scale, dim), 0)
 
 
-@op(shape=_cross_shape, accepts=FLOAT, indices=("target",), outputs=("y", "logp"))
+@op(
+    cancels=True,
+    shape=_cross_shape,
+    accepts=FLOAT,
+    indices=("target",),
+    outputs=("y", "logp"),
+)
 def cross_entropy(
     x: Tensor, target: Tensor, weight: Tensor | None = None,
     ignore_index: int = -100, reduction: str = "mean",
@@ -223,7 +236,11 @@ def _(
 
 
 @op(
-    shape=lambda ct, target, logp, weight, **_: logp, accepts=FLOAT, indices=("target",)
+    undefined_on=("special",),
+    cancels=True,
+    shape=_logits_shape,
+    accepts=FLOAT,
+    indices=("target",),
 )
 def cross_entropy_backward(
     ct: Tensor, target: Tensor, logp: Tensor, weight: Tensor | None,
@@ -273,7 +290,8 @@ def _nll_backward(
     shape = (*target.shape[:dim], classes, *target.shape[dim:])
     hot = _one_hot(np.zeros(shape), target, weight, ignore_index)
     ct = np.expand_dims(ct, dim) if reduction == "none" else ct
-    return -hot * ct / (hot.sum() if reduction == "mean" else 1)
+    share = -hot * ct / (hot.sum() if reduction == "mean" else 1)
+    return np.where(hot == 0, 0, share)  # not 0 * NaN for the other classes
 
 
 @cross_entropy.oracle
@@ -282,6 +300,7 @@ def _cross(
     ignore_index: int = -100, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     dim = class_dim(x.ndim)
+    x = x - np.max(x, axis=dim, keepdims=True, initial=-1e300)
     logp = x - np.log(np.sum(np.exp(x), axis=dim, keepdims=True))
     return _nll(logp, target, weight, ignore_index, reduction), logp
 

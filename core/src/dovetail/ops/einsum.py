@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import math
 import re
-import string
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -24,11 +22,10 @@ from dovetail.ops.view import expand, permute, reshape
 
 Sizes = tuple[int, ...]
 Labels = tuple[str, ...]
-_LETTERS: Final = string.ascii_uppercase + string.ascii_lowercase
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-@dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(NamedTuple):
     """Labels of each operand's dims, those of the result, and the size of each.
 
     The dims of an ellipsis have the labels ".1", ".2", … counted from the right.
@@ -151,7 +148,7 @@ def _shape(shapes: Sequence[Sizes], *, equation: str) -> Sizes:
     return tuple(parsed.sizes[label] for label in parsed.output)
 
 
-@op(shape=_shape, accepts=NUMERIC)
+@op(sums=True, shape=_shape, accepts=NUMERIC)
 def einsum(operands: list[Tensor], equation: str) -> Tensor:
     """Products of elements whose labels agree, summed over labels not in the output."""
     parsed = parse(equation, [tuple(x._a.shape) for x in operands])

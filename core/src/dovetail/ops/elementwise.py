@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -222,9 +223,9 @@ def _(a: Array, b: Array) -> Array:
 
     def power(x: Any, n: Any) -> int:
         x, n = int(x), int(n)
-        if n < 0:
-            return int(1 / x**-n) & ((1 << bits) - 1) if x else 0
-        y: int = int(x**n) & ((1 << bits) - 1)
+        if n < 0:  # 1 / x ** -n, towards zero
+            x, n = x if x in (1, -1) else 0, -n
+        y: int = builtins.pow(x, n, 1 << bits)
         return y
 
     return (
@@ -251,8 +252,8 @@ def minimum(a: Tensor, b: Tensor) -> Tensor:
 def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
     half = ct * 0.5
     tie = eq(a, b)
-    ga = where(tie, half, where(lt(a, b), ct, 0)) if need[0] else None
-    gb = where(tie, half, where(lt(b, a), ct, 0)) if need[1] else None
+    ga = where(tie, half, where(lt(b, a), 0, ct)) if need[0] else None
+    gb = where(tie, half, where(lt(a, b), 0, ct)) if need[1] else None
     return ga, gb
 
 
@@ -364,7 +365,7 @@ def _(make: Any) -> Any:
 # ---- sums of products
 
 
-@op(accepts=INEXACT)
+@op(cancels=True, sums=True, accepts=INEXACT)
 def lerp(a: Tensor, b: Tensor, weight: Tensor) -> Tensor:
     """a + weight * (b - a), which is exactly `b` where the weight is 1."""
     near_a = lt(abs(weight), 0.5)
@@ -381,11 +382,13 @@ def _(ct: Tensor, a: Any, b: Any, weight: Any, need: Any) -> tuple[Any, Any, Any
 
 @lerp.oracle
 def _(a: Array, b: Array, weight: Array) -> Array:
-    y: Array = a + weight * (b - a)
-    return y
+    near_a = np.abs(weight) < 0.5
+    return np.asarray(
+        np.where(near_a, a + weight * (b - a), b - (b - a) * (1 - weight))
+    )
 
 
-@op(accepts=NUMERIC)
+@op(sums=True, accepts=NUMERIC)
 def addcmul(x: Tensor, a: Tensor, b: Tensor, value: Scalar = 1) -> Tensor:
     """x + value * a * b."""
     product = a * b

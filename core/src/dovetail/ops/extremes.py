@@ -185,7 +185,13 @@ def _(ct: Tensor, x: Tensor, y: Tensor, dim: Sizes, keepdim: bool) -> Tensor:
 
 @logsumexp.oracle
 def _(x: Array, dim: Any, keepdim: bool = False) -> Any:
-    return np.log(np.sum(np.exp(x), axis=axis_of(dim), keepdims=keepdim))
+    axis = axis_of(dim)
+    if x.dtype.kind == "c" or not x.size:
+        return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdim))
+    top = np.max(x, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    y = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return y if keepdim else np.squeeze(y, axis=axis)
 
 
 @logsumexp.cases

@@ -146,6 +146,7 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(2, 3, 4), make.ints(2, 2, 5, high=4), -1)
     yield case(make(5), make.ints(3, high=5, dtype="int32"), 0)
     yield case(make(5, 2), make.ints(0, 2), 0)
+    yield case(make(4, 4), make.ints(4, 4, high=4), 1)
 
 
 @take_along.cases
@@ -154,14 +155,19 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(2, 3, 4), make.ints(2, 3, 5, high=4, dtype="int32"), 2)
 
 
-def _written(x: Sizes, index: Sizes, src: Sizes, *, dim: int) -> Sizes:
-    if 0 not in index:
-        fits("scatter", "x", index, x, dim)
-        fits("scatter", "src", index, src, None)
-    return tuple(x)
+def _written(name: str) -> Any:
+    """The rule of an op of that name, which writes where indices say."""
+
+    def rule(x: Sizes, index: Sizes, src: Sizes, *, dim: int) -> Sizes:
+        if 0 not in index:
+            fits(name, "x", index, x, dim)
+            fits(name, "src", index, src, None)
+        return tuple(x)
+
+    return rule
 
 
-@op(shape=_written, accepts=ANY, indices=("index",), exact=True)
+@op(shape=_written("scatter"), accepts=ANY, indices=("index",), exact=True)
 def scatter(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
     """`x` with `src` written to the places `index` along `dim`.
 
@@ -204,7 +210,10 @@ def widened(x: Tensor, shape: Sizes) -> Tensor:
     return made
 
 
-@op(shape=_written, accepts=ANY, indices=("index",))
+@op(
+    sums=True, shape=_written("scatter_add"), accepts=ANY, indices=("index",),
+    largest=1 << 12,
+)  # fmt: skip
 def scatter_add(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
     """`x` with `src` added to the places `index` along `dim`; duplicates accumulate."""
     if x.dtype is bool_:
@@ -323,18 +332,26 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(), make.ints(1, high=1), 0)
 
 
-def _written_slices(x: Sizes, index: Sizes, src: Sizes, *, dim: int) -> Sizes:
-    _flat_index("index_add", index)
-    wanted = (*x[:dim], index[0], *x[dim + 1 :])
-    if tuple(src) != wanted:
-        raise ShapeError(
-            "index_add", "src", was=f"of shape {tuple(src)}",
-            needed=f"{wanted}: that of x, with the length of index at dim {dim}",
-        )  # fmt: skip
-    return tuple(x)
+def _written_slices(name: str) -> Any:
+    """The rule of an op of that name, which writes whole slices."""
+
+    def rule(x: Sizes, index: Sizes, src: Sizes, *, dim: int) -> Sizes:
+        _flat_index(name, index)
+        wanted = (*x[:dim], index[0], *x[dim + 1 :])
+        if tuple(src) != wanted:
+            raise ShapeError(
+                name, "src", was=f"of shape {tuple(src)}",
+                needed=f"{wanted}: that of x, with the length of index at dim {dim}",
+            )  # fmt: skip
+        return tuple(x)
+
+    return rule
 
 
-@op(shape=_written_slices, accepts=ANY, indices=("index",))
+@op(
+    sums=True, shape=_written_slices("index_add"), accepts=ANY, indices=("index",),
+    largest=1 << 12,
+)  # fmt: skip
 def index_add(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
     """`x` with the slices of `src` added to those that `index` names along `dim`."""
     y: Tensor = scatter_add(x, _along(index, tuple(src._a.shape), dim), src, dim)
@@ -346,7 +363,7 @@ def _(ct: Tensor, index: Tensor, dim: int, need: Any) -> tuple[Tensor, None, Any
     return ct, None, index_select(ct, index, dim) if need[2] else None
 
 
-@op(shape=_written_slices, accepts=ANY, indices=("index",), exact=True)
+@op(shape=_written_slices("index_copy"), accepts=ANY, indices=("index",), exact=True)
 def index_copy(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
     """`x` with the slices that `index` names along `dim` taken from `src`."""
     y: Tensor = scatter(x, _along(index, tuple(src._a.shape), dim), src, dim)

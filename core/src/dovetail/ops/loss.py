@@ -12,17 +12,17 @@ from dovetail.core.attributes import Scalar
 from dovetail.core.cases import case
 from dovetail.core.declare import op
 from dovetail.core.tensor import Tensor
-from dovetail.dtypes import FLOAT, NUMERIC
+from dovetail.dtypes import FLOAT, HALF, NUMERIC, float32
 from dovetail.ops.activation import sigmoid
 from dovetail.ops.elementwise import abs, clamp, neg, sign
-from dovetail.ops.primitive import conj, eq, exp, log, lt, maximum, where
+from dovetail.ops.primitive import cast, conj, eq, exp, log, lt, maximum, where
 from dovetail.ops.transcendental import log1p
 
 Array = np.ndarray[Any, Any]
 Pair = tuple[Any, Any]
 
 
-@op(accepts=NUMERIC)
+@op(sums=True, accepts=NUMERIC)
 def squared_error(a: Tensor, b: Tensor) -> Tensor:
     """(a - b)²."""
     d = a - b
@@ -88,10 +88,20 @@ def binary_cross_entropy(p: Tensor, target: Tensor) -> Tensor:
 def _(ct: Tensor, p: Tensor, target: Tensor, need: Any) -> Pair:
     gp = gt = None
     if need[0]:
-        gp = ct * (p - target) / maximum((1 - p) * p, 1e-12)
+        gp = _through_probability(ct, p, target)
     if need[1]:
         gt = ct * (maximum(log1p(neg(p)), -100) - maximum(log(p), -100))
     return gp, gt
+
+
+def _through_probability(ct: Tensor, p: Tensor, target: Tensor) -> Tensor:
+    """ct (p - t) / (p (1 - p)), whose least divisor is 0 in 16 bits."""
+    if p.dtype in HALF:
+        wide = (cast(x, float32) for x in (ct, p, target))
+        narrowed: Tensor = cast(_through_probability(*wide), p.dtype)
+        return narrowed
+    share: Tensor = ct * (p - target) / maximum((1 - p) * p, 1e-12)
+    return share
 
 
 @binary_cross_entropy.oracle
@@ -101,7 +111,7 @@ def _(p: Array, target: Array) -> Array:
     return y
 
 
-@op(accepts=FLOAT)
+@op(cancels=True, accepts=FLOAT)
 def binary_cross_entropy_with_logits(
     x: Tensor, target: Tensor, pos_weight: Tensor | None = None
 ) -> Tensor:

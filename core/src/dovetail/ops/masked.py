@@ -161,7 +161,13 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(), np.ones((), bool))
 
 
-@op(shape=lambda x, mask, source: x, accepts=ANY, masks=("mask",), exact=True)
+def _scattered_shape(x: Any, mask: Any, source: Any) -> Any:
+    if tuple(mask) != tuple(x):
+        raise ShapeError("masked_scatter", "mask", was=f"of shape {mask}", needed=x)
+    return x
+
+
+@op(shape=_scattered_shape, accepts=ANY, masks=("mask",), exact=True)
 def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """`x` with the elements of `source`, in order, where a mask of its shape holds."""
     _same_shape("masked_scatter", x, mask)
@@ -201,6 +207,7 @@ def _(
 
 @masked_scatter.oracle
 def _(x: Array, mask: Array, source: Array) -> Array:
+    check_source(int(np.broadcast_to(mask, x.shape).sum()), source.size)
     y, values = x.copy(), iter(source.flat)
     for at in np.ndindex(*x.shape):
         if mask[at]:

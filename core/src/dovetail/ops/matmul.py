@@ -49,7 +49,7 @@ def _product_shape(a: Sizes, b: Sizes) -> Sizes:
     return shape
 
 
-@op(shape=_product_shape, accepts=NUMERIC)
+@op(sums=True, shape=_product_shape, accepts=NUMERIC)
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """Matrix product of the last two dims; leading dims broadcast; vectors are 1-D.
 
@@ -148,7 +148,7 @@ def _linear_shape(x: Sizes, w: Sizes, b: Sizes | None) -> Sizes:
     return shape
 
 
-@op(shape=_linear_shape, accepts=NUMERIC)
+@op(sums=True, shape=_linear_shape, accepts=NUMERIC)
 def linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     """`x @ w.T + b` over the last dim: x [..., k], w [m, k] or [k], b [m]."""
     y = matmul(x, transpose(w, 0, 1) if w.ndim == 2 else w)

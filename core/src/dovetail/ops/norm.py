@@ -59,7 +59,8 @@ def _fits(shape: Sizes, x: Sizes) -> bool:
 
 
 @op(
-    shape=_normalised_shape, accepts=FLOAT, outputs=("y", "mean", "var", "rstd"),
+    cancels=True, shape=_normalised_shape, accepts=FLOAT,
+    outputs=("y", "mean", "var", "rstd"),
     result=("same", _statistics_dtype, _statistics_dtype, _statistics_dtype),
 )  # fmt: skip
 def normalise(
@@ -126,7 +127,7 @@ def _through_statistics(
     return spread if spread.dtype is x.dtype else cast(spread, x.dtype)
 
 
-@op(shape=lambda ct, x, *_, **__: x, accepts=FLOAT)
+@op(cancels=True, shape=lambda ct, x, *_, **__: x, accepts=FLOAT)
 def normalise_backward(
     ct: Tensor,
     x: Tensor,
@@ -152,7 +153,7 @@ def normalise_backward(
     return y
 
 
-@op(shape=lambda ct, x, mean, rstd, *, shape: shape, accepts=FLOAT)
+@op(cancels=True, shape=lambda ct, x, mean, rstd, *, shape: shape, accepts=FLOAT)
 def normalise_weight_backward(
     ct: Tensor, x: Tensor, mean: Tensor, rstd: Tensor, shape: Shape
 ) -> Tensor:
@@ -161,7 +162,7 @@ def normalise_weight_backward(
 
 
 @op(
-    shape=lambda x, mean, var, weight, bias, *, eps: x, accepts=FLOAT,
+    cancels=True, shape=lambda x, mean, var, weight, bias, *, eps: x, accepts=FLOAT,
 )  # fmt: skip
 def normalise_by(
     x: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None,
@@ -185,7 +186,7 @@ def _rms_shape(x: Sizes, weight: Any, *, dims: Sizes, eps: float) -> Any:
 
 
 @op(
-    shape=_rms_shape, accepts=FLOAT, outputs=("y", "rrms"),
+    cancels=True, shape=_rms_shape, accepts=FLOAT, outputs=("y", "rrms"),
     result=("same", _statistics_dtype),
 )  # fmt: skip
 def rms_norm(
@@ -243,6 +244,8 @@ def _(x: Array, weight: Any, bias: Any, dims: Any, eps: float) -> Any:
     axes = _axes(x, dims)
     mean = np.mean(x, axis=axes, keepdims=True)
     var = np.var(x, axis=axes, keepdims=True)
+    if not x.size:  # nothing is as far from its mean as 0
+        mean, var = np.zeros_like(mean), np.zeros_like(var)
     rstd = 1 / np.sqrt(var + eps)
     y = (x - mean) * rstd * (1 if weight is None else weight)
     return y + (0 if bias is None else bias), mean, var, rstd
@@ -306,7 +309,8 @@ def _(make: Any) -> Any:
 
 @rms_norm.oracle
 def _(x: Array, weight: Any, dims: Any, eps: float) -> Any:
-    rrms = 1 / np.sqrt(np.mean(x * x, axis=_axes(x, dims), keepdims=True) + eps)
+    square = np.mean(x * x, axis=_axes(x, dims), keepdims=True)
+    rrms = 1 / np.sqrt((square if x.size else np.zeros_like(square)) + eps)
     return x * rrms * (1 if weight is None else weight), rrms
 
 

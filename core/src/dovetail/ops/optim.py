@@ -13,7 +13,7 @@ import numpy as np
 
 from dovetail.core.cases import case
 from dovetail.core.declare import op
-from dovetail.core.inplace import write
+from dovetail.core.inplace import commit, fitting
 from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, HALF, float32
 from dovetail.errors import ShapeError
@@ -36,7 +36,7 @@ _SGD: Any = ("p", "grad", "momentum_buffer")
 _ADAM: Any = ("p", "grad", "exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 
 
-@op(name="sgd_step_",
+@op(undefined_on=("extreme",), cancels=True, name="sgd_step_",
     shape=lambda *shapes, **_: _same_shapes("sgd_step_", _SGD, shapes),
     accepts=FLOAT, promote=None, mutates=("p", "momentum_buffer"), outputs=(),
     exact=True, nondifferentiable=True)  # fmt: skip
@@ -57,12 +57,11 @@ def sgd_step_(
         g = g + w * weight_decay
     if momentum_buffer is not None:
         b = g * 1.0 if first else b * momentum + g * (1 - dampening)
-        write("sgd_step_", momentum_buffer, b)
         g = g + b * momentum if nesterov else b
-    write("sgd_step_", p, w + g * -lr)
+    _write_all("sgd_step_", (momentum_buffer, p), (b, w + g * -lr))
 
 
-@op(name="adam_step_",
+@op(undefined_on=("extreme",), cancels=True, name="adam_step_",
     shape=lambda *shapes, **_: _same_shapes("adam_step_", _ADAM, shapes),
     accepts=FLOAT, promote=None, outputs=(), exact=True, nondifferentiable=True,
     mutates=("p", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"))  # fmt: skip
@@ -88,9 +87,17 @@ def adam_step_(
     root = sqrt(top) / (1 - beta2**step) ** 0.5 + eps
     w = w + m / root * (-lr / (1 - beta1**step))
     written = (p, exp_avg, exp_avg_sq, max_exp_avg_sq)
-    for target, value in zip(written, (w, m, v, top), strict=True):
-        if target is not None:
-            write("adam_step_", target, value)
+    _write_all("adam_step_", written, (w, m, v, top))
+
+
+def _write_all(
+    name: str, targets: tuple[Tensor | None, ...], values: tuple[Any, ...]
+) -> None:
+    """Write every target, or on an error none: first all that can fail, then moves."""
+    pairs = [(t, v) for t, v in zip(targets, values, strict=True) if t is not None]
+    fit = [(t, fitting(name, t, v)) for t, v in pairs]
+    for target, value in fit:
+        commit(target, value)
 
 
 def _wide(*tensors: Tensor | None) -> tuple[Any, ...]:
@@ -107,7 +114,9 @@ def _wide(*tensors: Tensor | None) -> tuple[Any, ...]:
 @sgd_step_.oracle
 def _(p: Any, grad: Any, buffer: Any, lr: float, momentum: float, *how: Any) -> Any:
     dampening, weight_decay, nesterov, maximize, first = how
-    g = (-grad if maximize else grad) + weight_decay * p
+    g = -grad if maximize else grad
+    if weight_decay:
+        g = g + weight_decay * p
     if buffer is None:
         return (p - lr * g,)
     b = g if first else momentum * buffer + (1 - dampening) * g
@@ -120,7 +129,7 @@ def _(p: Any, grad: Any, m: Any, v: Any, top: Any, lr: float, *how: Any) -> Any:
     g = -grad if maximize else grad
     if decoupled:
         p = p - lr * weight_decay * p
-    else:
+    elif weight_decay:
         g = g + weight_decay * p
     m = beta1 * m + (1 - beta1) * g
     v = beta2 * v + (1 - beta2) * g**2

@@ -26,7 +26,8 @@ bits with the first as the lower half.
 
 Identical words, and a result within some ulp: normal (Box & Muller 1958) from pairs
 of elements `2j`, `2j + 1`: the first gives the radius `sqrt(-2 log u)`, the second
-the angle; the even element is the cosine, the odd one the sine. The 16-bit floats
+the angle, as a fraction of a turn: all of a word's 32 bits, or the upper 53 of 64
+(float64). The even element is the cosine, the odd one the sine. The 16-bit floats
 compute in float32 and round once.
 """
 

@@ -23,6 +23,7 @@ from dovetail.ops.view import contiguous, expand
 from dovetail.ops.windows import (
     POOLS,
     counted,
+    first_of_largest,
     gathered_back,
     pool_sizes,
     pooled_shape,
@@ -220,7 +221,7 @@ def _(x: Any, *steps: Any) -> Any:
     places = pool_sizes(x.shape[2:], *steps)
     slot = np.empty((*x.shape[:2], *places), np.int32)
     for at, patch in window_views(x, places, steps[:4], _lowest_of(x)):
-        slot[at] = _in_rows(patch).argmax(axis=2)
+        slot[at] = first_of_largest(_in_rows(patch))
     return slot
 
 
@@ -234,7 +235,7 @@ def _(dy: Any, x: Any, *steps: Any) -> Any:
     below = window_views(x, places, steps[:4], -np.inf)
     where_from = window_views(numbers, places, steps[:4], 0)
     for (at, patch), (_, source) in zip(below, where_from, strict=True):
-        best = _in_rows(patch).argmax(axis=2)[..., None]
+        best = first_of_largest(_in_rows(patch))[..., None]
         found = np.take_along_axis(_in_rows(source), best, 2)[..., 0]
         np.add.at(dx, (rows, found), dy[at])
     return dx.reshape(x.shape)
@@ -248,7 +249,7 @@ def _(u: Any, x: Any, *steps: Any) -> Any:
     for (at, patch), (_, values) in zip(
         below, window_views(u, places, steps[:4], 0), strict=True
     ):
-        best = _in_rows(patch).argmax(axis=2)[..., None]
+        best = first_of_largest(_in_rows(patch))[..., None]
         y[at] = np.take_along_axis(_in_rows(values), best, 2)[..., 0]
     return y
 

@@ -46,7 +46,7 @@ def _mean_shape(
     return pooled_shape("avg_pool", x, kernel_size, stride, padding, once, ceil_mode)
 
 
-@op(shape=_mean_shape, accepts=FLOAT | {int64})
+@op(averages=True, shape=_mean_shape, accepts=FLOAT | {int64})
 def avg_pool(
     x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
     count_include_pad: bool, divisor_override: int | None,
@@ -78,10 +78,18 @@ def _mean_grad_shape(
     counts = {len(size), len(kernel_size), len(stride), len(padding), len(dy) - 2}
     if len(counts) > 1:
         raise ShapeError("avg_pool_grad", "dy", was=dy, needed="a number for each axis")
+    made = [
+        pool_sizes(size, kernel_size, stride, padding, _ones(kernel_size), ceil_mode)
+        for ceil_mode in (False, True)
+    ]
+    if 0 in (*dy[1:], *size) or tuple(dy[2:]) not in made:
+        raise ShapeError(
+            "avg_pool_grad", "dy", was=dy, needed=f"places {made[0]} or {made[1]}"
+        )
     return (*dy[:2], *size)
 
 
-@op(shape=_mean_grad_shape, accepts=FLOAT)
+@op(averages=True, shape=_mean_grad_shape, accepts=FLOAT)
 def avg_pool_grad(
     dy: Tensor, size: Ints, kernel_size: Ints, stride: Ints, padding: Ints,
     count_include_pad: bool, divisor_override: int | None,
@@ -157,7 +165,7 @@ def adaptive_shape(x: Sizes, *, output_size: Sizes) -> Sizes:
     return (*x[:2], *output_size)
 
 
-@op(shape=adaptive_shape, accepts=FLOAT)
+@op(averages=True, shape=adaptive_shape, accepts=FLOAT)
 def adaptive_avg_pool(x: Tensor, output_size: Ints) -> Tensor:
     """Means over windows that divide each axis as evenly as whole numbers can."""
     size = tuple(x._a.shape[2:])
@@ -187,10 +195,14 @@ def _axis_means(x: Tensor, axis: int, out: int) -> Tensor:
 def _adaptive_grad_shape(dy: Sizes, *, size: Sizes) -> Sizes:
     if len(dy) != len(size) + 2:
         raise ShapeError("adaptive_avg_pool_grad", "dy", was=dy, needed=f"as {size}")
+    if 0 in (*dy[1:2], *size):
+        raise ShapeError(
+            "adaptive_avg_pool_grad", "dy", was=dy, needed="no empty dim but the batch"
+        )
     return (*dy[:2], *size)
 
 
-@op(shape=_adaptive_grad_shape, accepts=FLOAT)
+@op(averages=True, shape=_adaptive_grad_shape, accepts=FLOAT, largest=1 << 12)
 def adaptive_avg_pool_grad(dy: Tensor, size: Ints) -> Tensor:
     """`dy`, divided by the size of its window, added to all of the window."""
     same = tuple(dy._a.shape[2:]) == tuple(size)
@@ -250,11 +262,14 @@ def _(
 ) -> Any:
     once = _ones(kernel)
     places = pool_sizes(x.shape[2:], kernel, stride, padding, once, ceil_mode)
-    y = np.empty((*x.shape[:2], *places))
+    y = np.empty((*x.shape[:2], *places), x.dtype)
     for at, patch in window_views(x, places, (kernel, stride, padding, once), 0):
         y[at] = patch.sum(axis=tuple(range(2, x.ndim)))
-    y = y / _counts(x.shape[2:], places, kernel, stride, padding, *how)
-    return y if x.dtype.kind == "f" else np.trunc(y)
+    counts = _counts(x.shape[2:], places, kernel, stride, padding, *how)
+    if x.dtype.kind == "f":
+        return y / counts
+    size = np.abs(y.astype(object)) // np.asarray(counts).astype(int).astype(object)
+    return (np.sign(y).astype(object) * size).astype(x.dtype)
 
 
 @avg_pool_grad.oracle

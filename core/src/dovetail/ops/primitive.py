@@ -128,7 +128,7 @@ def _(x: Any, dtype: DType) -> Any:
 
 @cast.cases
 def _(make: Any) -> Any:
-    for dtype in (bool_, int32, int64, float32, float16):
+    for dtype in (bool_, int32, int64, float32, float16, bfloat16):
         yield case(make(2, 3), dtype)
     yield case(make(), make.dtype)
 
@@ -194,37 +194,44 @@ def take_along(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
     _absent("take_along")
 
 
-def _scattered(x: Any, index: Any, src: Any, *, dim: int) -> tuple[()]:
+def _scattered(name: str) -> Any:
     """No result; `index` and `src` have one shape, that of x but for `dim`."""
-    _along("scatter", x, index, dim)
-    if tuple(src) != tuple(index):
-        raise ShapeError(
-            "scatter", "src", was=f"of shape {src}", needed=f"{index}, as index has"
-        )
-    return ()
+
+    def rule(x: Any, index: Any, src: Any, *, dim: int) -> tuple[()]:
+        _along(name, x, index, dim)
+        if tuple(src) != tuple(index):
+            raise ShapeError(
+                name, "src", was=f"of shape {src}", needed=f"{index}, as index has"
+            )
+        return ()
+
+    return rule
 
 
-@op(shape=_scattered, accepts=ANY, primitive=ANY, indices=("index",), mutates=("x",),
-    outputs=(), exact=True, nondifferentiable=True)  # fmt: skip
+@op(shape=_scattered("scatter_set_"), accepts=ANY, primitive=ANY,
+    indices=("index",), mutates=("x",), outputs=(), exact=True,
+    nondifferentiable=True)  # fmt: skip
 def scatter_set_(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
     """Write `src` to the places `index` along `dim` of `x`.
 
-    Indices are in range. Where one repeats, any one of its values stays.
+    `index` and `src` have one shape. Indices are in range; where one repeats, any one
+    of its values stays.
     """
     _absent("scatter_set_")
 
 
-@op(shape=_scattered, accepts=NUMERIC, primitive=NUMERIC, indices=("index",),
-    mutates=("x",), outputs=(), exact=True, nondifferentiable=True)  # fmt: skip
+@op(sums=True, shape=_scattered("scatter_add_"), accepts=NUMERIC, primitive=NUMERIC,
+    indices=("index",), mutates=("x",), outputs=(), exact=True,
+    nondifferentiable=True)  # fmt: skip
 def scatter_add_(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
-    """Add `src` to the places `index` along `dim` of `x`; duplicates accumulate."""
+    """Add `src` to the places `index` along `dim` of `x`; repeated ones accumulate."""
     _absent("scatter_add_")
 
 
 @op(shape=lambda *, n, kind: (n,), accepts=_INT32, primitive=_INT32, result=int32,
     nondifferentiable=True)  # fmt: skip
 def iota(n: int, kind: Kind) -> Tensor:
-    """0, 1, … n-1 as int32, of which `kind` has to be; see `create.counted`."""
+    """0, 1, … n-1 in int32, the one dtype that it is asked for."""
     _absent("iota")
 
 
@@ -242,9 +249,9 @@ def _(make: Any) -> Any:
 # ---- arithmetic
 
 
-@op(accepts=ANY, primitive=NUMERIC)
+@op(sums=True, accepts=ANY, primitive=NUMERIC)
 def add(a: Tensor, b: Tensor) -> Tensor:
-    """Sum; integers wrap, bools are or'ed."""
+    """Sum; integers wrap (bools are or'ed, by the body)."""
     return a | b
 
 
@@ -253,7 +260,7 @@ def _(ct: Tensor) -> tuple[Tensor, Tensor]:
     return ct, ct
 
 
-@op(accepts=NUMERIC, primitive=NUMERIC)
+@op(sums=True, accepts=NUMERIC, primitive=NUMERIC)
 def sub(a: Tensor, b: Tensor) -> Tensor:
     """Difference; integers wrap."""
     _absent("sub")
@@ -264,9 +271,9 @@ def _(ct: Tensor, need: Any) -> tuple[Any, Any]:
     return ct, -ct if need[1] else None
 
 
-@op(accepts=ANY, primitive=NUMERIC)
+@op(sums=True, accepts=ANY, primitive=NUMERIC)
 def mul(a: Tensor, b: Tensor) -> Tensor:
-    """Product; integers wrap, bools are and'ed."""
+    """Product; integers wrap (bools are and'ed, by the body)."""
     return a & b
 
 
@@ -279,7 +286,7 @@ def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> tuple[Any, Any]:
 
 @op(accepts=INEXACT, primitive=INEXACT, promote="float")
 def div(a: Tensor, b: Tensor) -> Tensor:
-    """Quotient, at most 2.5 ulp; integers become floats."""
+    """Quotient, at most 2.5 ulp; IEEE 754 at 0; integers have become floats."""
     _absent("div")
 
 
@@ -297,7 +304,7 @@ def idiv(a: Tensor, b: Tensor) -> Tensor:
 
 @op(accepts=FLOAT, primitive=FLOAT, promote="float")
 def fmod(a: Tensor, b: Tensor) -> Tensor:
-    """Remainder with the sign of `a`, exact."""
+    """Remainder with the sign of `a`, exact: a - trunc(a / b) * b unrounded."""
     _absent("fmod")
 
 
@@ -324,7 +331,7 @@ def _(ct: Tensor, y: Tensor) -> Tensor:
 
 @op(accepts=REAL, primitive=FLOAT, exact=True)
 def floor(x: Tensor) -> Tensor:
-    """The greatest integer not above; keeps -0. Integers are unchanged."""
+    """The greatest integer not above; keeps -0 (integers: by the body)."""
     return clone(x)
 
 
@@ -335,7 +342,7 @@ def _(ct: Tensor) -> Tensor:
 
 @op(accepts=ORDERED, primitive=REAL, exact=True)
 def maximum(a: Tensor, b: Tensor) -> Tensor:
-    """The greater; NaN if either is NaN."""
+    """The greater; NaN if either is NaN (bools are or'ed, by the body)."""
     return a | b
 
 
@@ -343,8 +350,9 @@ def maximum(a: Tensor, b: Tensor) -> Tensor:
 def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> tuple[Any, Any]:
     half = ct / 2
     tie = eq(a, b)
-    ga = where(tie, half, where(lt(b, a), ct, 0)) if need[0] else None
-    gb = where(tie, half, where(lt(a, b), ct, 0)) if need[1] else None
+    # As in torch, both have the whole cotangent where one of them is NaN.
+    ga = where(tie, half, where(lt(a, b), 0, ct)) if need[0] else None
+    gb = where(tie, half, where(lt(b, a), 0, ct)) if need[1] else None
     return ga, gb
 
 
@@ -465,6 +473,7 @@ def _reduced(shape: Any, *, dims: Any, **_: Any) -> tuple[int, ...]:
 
 
 @op(
+    sums=True,
     shape=_reduced,
     accepts=ANY,
     primitive=NUMERIC | BOOL,
@@ -474,7 +483,8 @@ def _reduced(shape: Any, *, dims: Any, **_: Any) -> tuple[int, ...]:
 def reduce_sum(x: Tensor, dims: Axes, dtype: DType | None = None) -> Tensor:
     """Sum over `dims`, which vanish; accumulates in at least float32; empty gives 0.
 
-    `dtype` is that of the result (bool is summed as integers).
+    `dtype` is that of the result, None for that of `x`; bools are counted in an
+    integer `dtype`, and or'ed without one.
     """
     _absent("reduce_sum")
 
@@ -548,7 +558,12 @@ def _(make: Any) -> Any:
     yield case(make.distinct(0, 4), (1,))
 
 
-@op(shape="(b,n,k),(b,k,m)->(b,n,m)", accepts=NUMERIC, primitive=FLOAT | COMPLEX)
+@op(
+    sums=True,
+    shape="(b,n,k),(b,k,m)->(b,n,m)",
+    accepts=NUMERIC,
+    primitive=FLOAT | COMPLEX,
+)
 def bmm(a: Tensor, b: Tensor) -> Tensor:
     """Products of a batch of matrices [b, n, k] and [b, k, m].
 

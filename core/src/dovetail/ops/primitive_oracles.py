@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.core.cases import case
-from dovetail.dtypes import bool_, float32, float64, int32, int64
+from dovetail.dtypes import bool_, complex128, float32, float64, int32, int64
 from dovetail.ops import primitive as p
 
 Array = np.ndarray[Any, Any]
@@ -167,7 +167,8 @@ def _(x: Array, dtype: Any) -> Array:
 def _(make: Any) -> Any:
     low = 0 if not make.dtype.is_signed else None
     # Not from float64 to float32, whose steps are no gradient.
-    for to in (int32, bool_, make.dtype, float64 if make.dtype is float64 else float32):
+    double = make.dtype in (float64, complex128)
+    for to in (int32, bool_, make.dtype, float64 if double else float32):
         yield case(make(2, 3, low=low), to)
     yield case(make(), make.dtype)
     yield case(make(0, 2), int32)

@@ -126,14 +126,15 @@ def _units(words: Tensor, dtype: DType) -> Tensor:
 # ---- normal
 
 
-@op(shape=_shaped, accepts=FLOAT, result=_of_kind, nondifferentiable=True, exact=True,
-    draws=float_words)  # fmt: skip
+@op(cancels=True, shape=_shaped, accepts=FLOAT, result=_of_kind,
+    nondifferentiable=True, exact=True, draws=float_words)  # fmt: skip
 def normal(
     shape: Shape, mean: Scalar, std: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
     """Normal floats; before scaling, within 8 ulp of the pair's radius.
 
-    Box & Muller (1958): `sqrt(-2 log u) * cos(2 pi v)`, and the sine.
+    Box & Muller (1958): `sqrt(-2 log u) * cos(2 pi v)`, and the sine. In float64, u
+    and v are made of the upper 53 of 64 bits, and 2^-53 is added to u.
     """
     dtype, count = kind.dtype, math.prod(tuple(shape))
     each = law.words_each(dtype)
@@ -172,8 +173,8 @@ def _unsigned(words: Tensor) -> Tensor:
     return total
 
 
-@op(shape=_shaped, accepts=FLOAT, result=_of_kind, nondifferentiable=True, exact=True,
-    draws=float_words)  # fmt: skip
+@op(cancels=True, shape=_shaped, accepts=FLOAT, result=_of_kind,
+    nondifferentiable=True, exact=True, draws=float_words)  # fmt: skip
 def exponential(
     shape: Shape, rate: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:

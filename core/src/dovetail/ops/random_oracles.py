@@ -79,7 +79,7 @@ def _normal(element: int, seed: int, kind: DType) -> float:
     place = (element - element % 2) * each
     u = float(_positive(1, seed, place, kind)[0])
     if each == 2:
-        turn = _longs(1, seed, place + 2)[0] / 2.0**64
+        turn = (_longs(1, seed, place + 2)[0] >> 11) / 2.0**53
     else:
         turn = philox.words_in_python(1, seed, place + 1)[0] / 2.0**32
     wave = math.sin if element % 2 else math.cos
@@ -119,7 +119,7 @@ def _(x: Array, p: float, seed: int, offset: int) -> Array:
     limit = round((1 - p) * 2**32)
     words = philox.words_in_python(x.size, seed, offset)
     kept = np.array([w < limit for w in words], bool).reshape(x.shape)
-    return np.where(kept, x / (1 - p) if p < 1 else 0, 0)
+    return x * (kept / (1 - p) if p < 1 else 0.0)  # a product: NaN stays
 
 
 @r.random_integers.oracle

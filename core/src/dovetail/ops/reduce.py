@@ -94,7 +94,7 @@ def _result(x: Tensor, dtype: DType | None) -> DType:
     return dtype or (x.dtype if x.dtype.is_inexact else index_dtype(x._kind))
 
 
-@op(shape="(n@dim)->()", accepts=ANY, promote=None, result=sum_dtype)
+@op(sums=True, shape="(n@dim)->()", accepts=ANY, promote=None, result=sum_dtype)
 def sum(
     x: Tensor, dim: Axes = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Tensor:
@@ -113,7 +113,12 @@ def _(ct: Tensor, x_shape: Sizes, x_dtype: DType, dim: Sizes, keepdim: bool) -> 
 
 @sum.oracle
 def _(x: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return np.sum(x, axis=axis_of(dim), keepdims=keepdim)
+    return np.sum(_read_as(x, dtype), axis=axis_of(dim), keepdims=keepdim)
+
+
+def _read_as(x: Array, dtype: Any) -> Array:
+    """Integers that are summed as floats are floats first, and do not wrap."""
+    return x if dtype is None or not dtype.is_inexact else x * 1.0
 
 
 def axis_of(dim: Any) -> Any:
@@ -153,7 +158,7 @@ def _float_dtype(dtypes: Any, attrs: Any) -> DType:
     return found
 
 
-@op(shape="(n@dim)->()", accepts=ANY, promote=None, result=_float_dtype)
+@op(averages=True, shape="(n@dim)->()", accepts=ANY, promote=None, result=_float_dtype)
 def mean(
     x: Tensor, dim: Axes = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Tensor:
@@ -172,6 +177,7 @@ def _(ct: Tensor, x_shape: Sizes, x_dtype: DType, dim: Sizes, keepdim: bool) -> 
 
 @mean.oracle
 def _(x: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    x = _read_as(x, dtype)
     return np.sum(x, axis=axis_of(dim), keepdims=keepdim) / (
         np.sum(np.ones(x.shape), axis=axis_of(dim), keepdims=keepdim)
     )
@@ -186,7 +192,13 @@ def _(make: Any) -> Iterator[Case]:
             yield case(*c.args, **c.kwargs, dtype=float32)
 
 
-@op(shape="(n@dim)->()", accepts=ORDERED | INEXACT, promote=None, result=sum_dtype)
+@op(
+    sums=True,
+    shape="(n@dim)->()",
+    accepts=ORDERED | INEXACT,
+    promote=None,
+    result=sum_dtype,
+)
 def nansum(
     x: Tensor, dim: Axes = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Tensor:
@@ -199,7 +211,7 @@ def nansum(
 
 @nansum.oracle
 def _(x: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return np.nansum(x, axis=axis_of(dim), keepdims=keepdim)
+    return np.nansum(_read_as(x, dtype), axis=axis_of(dim), keepdims=keepdim)
 
 
 def _cases_nan(make: Any) -> Iterator[Case]:
@@ -209,12 +221,13 @@ def _cases_nan(make: Any) -> Iterator[Case]:
     yield case(x, 1)
     yield case(x, 0, True)
     yield case(x)
+    yield case(make(0, 3), 1)
 
 
 nansum.cases(_cases_nan)
 
 
-@op(shape="(n@dim)->()", accepts=FLOAT)
+@op(averages=True, shape="(n@dim)->()", accepts=FLOAT)
 def nanmean(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     """The mean over `dim` of what is not NaN."""
     present = cast(eq(x, x), x.dtype)
@@ -235,7 +248,14 @@ nanmean.cases(_cases_nan)
 # ---- products
 
 
-@op(shape="(n@dim)->()", accepts=ANY, promote=None, result=sum_dtype)
+@op(
+    largest=64,
+    undefined_on=("extreme", "wide", "special"),
+    shape="(n@dim)->()",
+    accepts=ANY,
+    promote=None,
+    result=sum_dtype,
+)
 def prod(
     x: Tensor, dim: Axes = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Tensor:
@@ -329,7 +349,7 @@ def _(x: Array, dim: Any = None, keepdim: bool = False) -> Any:
 @op(shape="(n@dim)->()", accepts=ANY, result=int64, nondifferentiable=True, exact=True)
 def count_nonzero(x: Tensor, dim: Axes = None) -> Tensor:
     """How many over `dim` are not zero."""
-    found: Tensor = sum(ne(x, 0), dim)
+    found: Tensor = sum(x if x.dtype is bool_ else ne(x, 0), dim)
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from dovetail.core.cases import case
 from dovetail.core.declare import op
 from dovetail.core.tensor import Tensor
-from dovetail.dtypes import FLOAT, INTEGRAL, ORDERED, REAL, bool_, finfo
+from dovetail.dtypes import FLOAT, HALF, INTEGRAL, ORDERED, REAL, DType, bool_, finfo
 from dovetail.ops.compare import bitwise_or, ne, signbit
 from dovetail.ops.create import zeros_like
 from dovetail.ops.elementwise import abs, flat, neg
@@ -72,7 +72,7 @@ def round(x: Tensor) -> Tensor:
 
 @round.oracle
 def _(x: Array) -> Array:
-    return np.rint(x).astype(x.dtype)
+    return x if x.dtype.kind in "iu" else np.rint(x)
 
 
 @op(accepts=FLOAT)
@@ -185,10 +185,12 @@ def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
     return ct, neg(ct) * trunc_divide(a, b) if need[1] else None
 
 
-def _by_python(function: Any) -> Any:
-    """An oracle that computes integers by Python's own."""
+def _by_python(function: Any, of_floats: Any) -> Any:
+    """An oracle that computes integers by Python's own, floats by NumPy's."""
 
     def oracle(a: Array, b: Array) -> Array:
+        if np.result_type(a, b).kind == "f":
+            return np.asarray(of_floats(a, b))
         found = np.frompyfunc(lambda x, y: function(x, y) if y else 0, 2, 1)
         exact = np.asarray(found(a.astype(object), b.astype(object)), object)
         return exact.astype(np.result_type(a, b))
@@ -201,10 +203,19 @@ def _truncated(x: Any, y: Any) -> Any:
     return quotient + 1 if quotient < 0 and quotient * y != x else quotient
 
 
-trunc_divide.oracle(_by_python(_truncated))
-floor_divide.oracle(_by_python(lambda x, y: x // y))
-remainder.oracle(_by_python(lambda x, y: x % y))
-truncated_remainder.oracle(_by_python(lambda x, y: x - _truncated(x, y) * y))
+@trunc_divide.oracle
+def _(a: Array, b: Array, kind: Any) -> Array:
+    if np.result_type(a, b).kind != "f":
+        whole: Array = _by_python(_truncated, np.trunc)(a, b)
+        return whole
+    # The rounded quotient is cut, not the true one; 16 bits divide in float32.
+    format_ = np.float32 if kind in HALF else kind.numpy
+    return np.asarray(np.trunc(np.asarray(a / b).astype(format_)))
+
+
+floor_divide.oracle(_by_python(lambda x, y: x // y, np.floor_divide))
+remainder.oracle(_by_python(lambda x, y: x % y, np.remainder))
+truncated_remainder.oracle(_by_python(lambda x, y: x - _truncated(x, y) * y, np.fmod))
 
 
 @op(accepts=INTEGRAL, nondifferentiable=True)
@@ -214,7 +225,7 @@ def gcd(a: Tensor, b: Tensor) -> Tensor:
     # Lamé: Euclid takes at most log_phi(2^bits) steps.
     for _ in range(math.ceil(a.dtype.itemsize * 8 / math.log2(1.618))):
         a, b = b_or(a, b), where(eq(b, 0), 0, remainder(a, b))
-    return a
+    return abs(a)  # the least integer has no absolute value, and stays negative above
 
 
 def b_or(a: Tensor, b: Tensor) -> Tensor:
@@ -276,10 +287,15 @@ def _(ct: Tensor, x: Tensor) -> Tensor:
 
 
 @nan_to_num.oracle
-def _(x: Array, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Array:
+def _(
+    x: Array, nan: Any = None, posinf: Any = None, neginf: Any = None, *, kind: DType
+) -> Array:
     if x.dtype.kind != "f":
         return x
-    return np.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+    limits = finfo(kind)
+    most = limits.max if posinf is None else posinf
+    least = limits.min if neginf is None else neginf
+    return np.nan_to_num(x, nan=nan or 0.0, posinf=most, neginf=least)
 
 
 @nan_to_num.cases

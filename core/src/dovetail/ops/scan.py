@@ -24,7 +24,6 @@ from dovetail.ops.primitive import (
     clone,
     eq,
     exp,
-    log,
     lt,
     maximum,
     mul,
@@ -32,6 +31,7 @@ from dovetail.ops.primitive import (
     where,
 )  # fmt: skip
 from dovetail.ops.reduce import places, sum_dtype
+from dovetail.ops.transcendental import expm1, log1p
 from dovetail.ops.view import expand
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +63,7 @@ def wanted_dtype(x: Tensor, dtype: DType | None) -> DType:
 # ---- sums and products
 
 
-@op(shape="(n@dim)->(n@dim)", accepts=ANY, promote=None, result=sum_dtype)
+@op(sums=True, shape="(n@dim)->(n@dim)", accepts=ANY, promote=None, result=sum_dtype)
 def cumsum(
     x: Tensor, dim: Axis, dtype: DType | None = None, reverse: bool = False
 ) -> Tensor:
@@ -106,7 +106,14 @@ def _cases(make: Any) -> Iterator[Case]:
     yield case(make(), 0)
 
 
-@op(shape="(n@dim)->(n@dim)", accepts=ANY, promote=None, result=sum_dtype)
+@op(
+    largest=64,
+    undefined_on=("extreme", "wide", "special"),
+    shape="(n@dim)->(n@dim)",
+    accepts=ANY,
+    promote=None,
+    result=sum_dtype,
+)
 def cumprod(x: Tensor, dim: Axis, dtype: DType | None = None) -> Tensor:
     """Products of the elements so far; integers in int64.
 
@@ -136,9 +143,10 @@ def logcumsumexp(x: Tensor, dim: Axis) -> Tensor:
 
 def _joined(a: Tensor, b: Tensor) -> Tensor:
     """log(exp(a) + exp(b)); no derivative overflows, the shift being a constant."""
-    top = alias(maximum(a, b))
+    more, less = maximum(a, b), minimum(a, b)
+    top = alias(more)
     top = where(isfinite(top), top, 0)
-    y: Tensor = log(exp(a - top) + exp(b - top)) + top
+    y: Tensor = log1p(expm1(more - top) + exp(less - top)) + top
     return y
 
 

@@ -63,7 +63,7 @@ def _reduced(
     return tuple(x)
 
 
-@op(shape=_reduced, accepts=ORDERED, indices=("index",))
+@op(shape=_reduced, accepts=ORDERED, indices=("index",), largest=1 << 12)
 def scatter_reduce(
     x: Tensor,
     index: Tensor,

@@ -18,7 +18,7 @@ from dovetail.dtypes import (
     int32,
     int64,
 )
-from dovetail.errors import ShapeError
+from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.compare import bitwise_or, isnan, le, ne
 from dovetail.ops.create import full
 from dovetail.ops.order import argsort, moved, sort
@@ -95,6 +95,14 @@ def _nan_after(entry: Tensor, values: Tensor, right: bool) -> Tensor:
 
 @searchsorted.oracle
 def _(sorted_sequence: Array, values: Array, right: bool = False) -> Array:
+    if not np.array_equal(
+        sorted_sequence,
+        np.sort(sorted_sequence),
+        equal_nan=sorted_sequence.dtype.kind == "f",
+    ):
+        raise ArgumentError(
+            "searchsorted", "sorted_sequence", was="not in order", needed="sorted rows"
+        )
     side: Any = "right" if right else "left"
     if sorted_sequence.ndim == 1:
         return np.asarray(np.searchsorted(sorted_sequence, values, side))
@@ -197,7 +205,8 @@ def _(x: Array, consecutive: bool = False) -> tuple[Array, Array, Array]:
     rows = [tuple(row.tolist()) for row in x]
     if not consecutive:
         found = sorted(set(rows))
-        inverse = [found.index(row) for row in rows]
+        places = {row: place for place, row in enumerate(found)}
+        inverse = [places[row] for row in rows]
     else:
         found, inverse = [], []
         for row in rows:

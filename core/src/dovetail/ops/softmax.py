@@ -57,7 +57,7 @@ def _softmax(x: Array, dim: int) -> Array:
 softmax.oracle(_softmax)
 
 
-@op(shape="(n@dim),(n@dim)->(n@dim)", accepts=FLOAT)
+@op(cancels=True, shape="(n@dim),(n@dim)->(n@dim)", accepts=FLOAT)
 def softmax_backward(ct: Tensor, y: Tensor, dim: Axis) -> Tensor:
     """The gradient y (ct - sum(ct y)) of softmax, from its result `y`."""
     if not y.ndim:
@@ -72,7 +72,7 @@ def _(ct: Array, y: Array, dim: int) -> Array:
     return found
 
 
-@op(shape="(n@dim)->(n@dim)", accepts=FLOAT)
+@op(cancels=True, shape="(n@dim)->(n@dim)", accepts=FLOAT)
 def log_softmax(x: Tensor, dim: Axis) -> Tensor:
     """The logarithm of softmax: x - max - log(sum(exp(x - max))) along `dim`."""
     if not x.ndim:
@@ -97,7 +97,7 @@ def _(x: Array, dim: int) -> Array:
     return y
 
 
-@op(shape="(n@dim),(n@dim)->(n@dim)", accepts=FLOAT)
+@op(cancels=True, shape="(n@dim),(n@dim)->(n@dim)", accepts=FLOAT)
 def log_softmax_backward(ct: Tensor, y: Tensor, dim: Axis) -> Tensor:
     """The gradient ct - exp(y) sum(ct) of log_softmax, from its result `y`."""
     if not y.ndim:

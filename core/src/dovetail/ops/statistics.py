@@ -205,7 +205,10 @@ def _read(x: Tensor) -> Any:
     return x._kind.backend.copy_out(x._a).reshape(-1)[0].item()
 
 
-@op(shape=DATA, accepts=INTEGRAL, promote=None, result=int64, nondifferentiable=True)
+@op(
+    shape=DATA, accepts=INTEGRAL, promote=None, result=int64, nondifferentiable=True,
+    undefined_on=("extreme",),
+)  # fmt: skip
 def bincount(x: Tensor, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, … occurs in a 1-d tensor; waits for the greatest."""
     places, n = bins_of(x, minlength)

@@ -24,7 +24,7 @@ Sizes = tuple[int, ...]
 Geometry = tuple[Sizes, Sizes, int]
 
 
-@op(accepts=ANY, promote=None, view=True, exact=True)
+@op(layout_matters=True, accepts=ANY, promote=None, view=True, exact=True)
 def as_strided(
     x: Tensor, size: Shape, stride: Ints, offset: int, layout: Ints
 ) -> Tensor:
@@ -148,7 +148,8 @@ def _(ct: Tensor, x_shape: Sizes, dim: int, size: int, step: int) -> Tensor:
     last = ct.ndim - 1
     order = (*range(dim + 1), last, *range(dim + 1, last))
     count = int(ct._a.shape[dim])
-    source = reshape(permute(ct, order), (*x_shape[:dim], -1, *x_shape[dim + 1 :]))
+    flat = (*x_shape[:dim], count * size, *x_shape[dim + 1 :])
+    source = reshape(permute(ct, order), flat)
     where_from = _places(ct, (count, size), (step, 1), 0)
     return index_add(zeros_of(ct, x_shape), where_from, source, dim)
 

@@ -21,6 +21,7 @@ from dovetail.ops.compare import bitwise_or, isnan, le, signbit
 from dovetail.ops.elementwise import abs, minimum, neg, square
 from dovetail.ops.primitive import (
     bitwise_and,
+    cast,
     conj,
     cos,
     eq,
@@ -40,7 +41,7 @@ Pair = tuple[Any, Any]
 _FLOATS: Any = {"accepts": INEXACT, "promote": "float"}
 LN2: Final = math.log(2)
 LN10: Final = math.log(10)
-_LARGE: Final = 1e4  # where x + 1/x is x in every format used
+_LARGE: Final = 1e9  # where x² + 1 is x² in every format used, and does not overflow
 
 
 def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
@@ -60,8 +61,12 @@ def expm1(x: Tensor) -> Tensor:
     """exp(x) - 1, accurate near 0 (Kahan; Higham 2002, section 1.14.1)."""
     u = exp(x)
     if x.dtype.is_complex:
-        return u - 1
-    ordinary = bitwise_and(lt(u, float("inf")), lt(0, u))
+        near = bitwise_and(lt(abs(x), 0.5), eq(eq(u, 1), False))
+        safe = where(near, u, 2)
+        y = where(near, (safe - 1) * (x / log(safe)), u - 1)
+        return where(eq(u, 1), x, y)
+    # Below, u - 1 is -1 in every format, and u may be a subnormal of few digits.
+    ordinary = bitwise_and(lt(u, float("inf")), lt(1e-30, u))
     near = eq(u, 1)
     safe = where(bitwise_and(ordinary, eq(near, False)), u, 2)
     y = (safe - 1) * (x / log(safe))
@@ -78,11 +83,19 @@ def log1p(x: Tensor) -> Tensor:
     """log(1 + x), accurate near 0 (Kahan; Higham 2002, problem 1.5)."""
     u = 1 + x
     if x.dtype.is_complex:
-        return log(u)
+        return where(lt(abs(x), 0.5), _log1p_of_parts(x), log(u))
     near = bitwise_or(eq(u, 1), eq(u, float("inf")))
     safe = where(near, 2, u)
     y = log(safe) * (x / (safe - 1))
     return where(near, x, where(eq(u, 0), float("-inf"), y))
+
+
+def _log1p_of_parts(x: Tensor) -> Tensor:
+    """log|1 + x| + i arg(1 + x) for |x| < 1, where log(1 + x) would lose digits."""
+    a, b = cast(x, x.dtype.real), cast(x * -1j, x.dtype.real)
+    size = log1p(a * (2 + a) + square(b)) * 0.5
+    found: Tensor = cast(size, x.dtype) + cast(atan2(b, 1 + a), x.dtype) * 1j
+    return found
 
 
 @log1p.vjp
@@ -211,7 +224,8 @@ def atan2(a: Tensor, b: Tensor) -> Tensor:
 
 @atan2.vjp
 def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
-    scaled = ct / (square(a) + square(b))
+    size = square(a) + square(b)
+    scaled = ct / where(eq(size, 0), 1, size)  # 0 at the origin, as torch chose
     return scaled * b if need[0] else None, neg(scaled) * a if need[1] else None
 
 
@@ -240,6 +254,25 @@ def sinc(x: Tensor) -> Tensor:
     return where(zero, 1, sin(z) / z)
 
 
+# of cos(z) / z - sin(z) / z^2, by powers of z^2
+_SINC_SLOPE: Final = tuple(
+    (-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 8)
+)
+
+
+@sinc.vjp
+def _(ct: Tensor, x: Tensor) -> Tensor:
+    """Next to 0 by its series, where the difference of the two terms loses digits."""
+    z = x * math.pi
+    square, small = z * z, lt(abs(z), 0.5)
+    series: Any = _SINC_SLOPE[-1]
+    for factor in _SINC_SLOPE[-2::-1]:
+        series = square * series + factor
+    far = where(small, 1, z)
+    slope = where(small, series * z, (cos(far) - sin(far) / far) / far)
+    return ct * conj(slope * math.pi)
+
+
 @sinc.oracle
 def _(x: Array) -> Array:
     return np.sinc(x)
@@ -252,7 +285,9 @@ def _(x: Array) -> Array:
 def sinh(x: Tensor) -> Tensor:
     """Hyperbolic sine."""
     if x.dtype.is_complex:
-        return (exp(x) - exp(neg(x))) * 0.5
+        e = expm1(x)
+        near = (e + e / (e + 1)) * 0.5  # without the cancellation next to 0
+        return where(lt(abs(x), 0.5), near, (exp(x) - exp(neg(x))) * 0.5)
     size = abs(x)
     e = expm1(minimum(size, 20))
     half = exp(size * 0.5)
@@ -285,8 +320,8 @@ def _(ct: Tensor, x: Tensor) -> Tensor:
 def tanh(x: Tensor) -> Tensor:
     """Hyperbolic tangent."""
     if x.dtype.is_complex:
-        e = exp(x * 2)
-        return (e - 1) / (e + 1)
+        e = expm1(x * 2)
+        return e / (e + 2)
     t = expm1(abs(x) * -2)
     return copysign(neg(t) / (t + 2), x)
 
@@ -318,7 +353,11 @@ def _(g: Array, y: Array) -> Array:
 def asinh(x: Tensor) -> Tensor:
     """Inverse hyperbolic sine."""
     if x.dtype.is_complex:
-        return log(x + sqrt(square(x) + 1))
+        flipped = lt(cast(x, x.dtype.real), 0)
+        z = where(flipped, neg(x), x)  # away from the cancellation of x + sqrt(x² + 1)
+        s = square(z)
+        y = log1p(z + s / (1 + sqrt(s + 1)))
+        return where(flipped, neg(y), y)
     size = abs(x)
     a = minimum(size, _LARGE)
     s = square(a)
@@ -352,7 +391,7 @@ def _(ct: Tensor, x: Tensor) -> Tensor:
 def atanh(x: Tensor) -> Tensor:
     """Inverse hyperbolic tangent; infinite at ±1, NaN beyond."""
     if x.dtype.is_complex:
-        return (log(1 + x) - log(1 - x)) * 0.5
+        return (log1p(x) - log1p(neg(x))) * 0.5
     size = abs(x)
     return copysign(log1p(2 * size / (1 - size)) * 0.5, x)
 
@@ -409,13 +448,23 @@ def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
     return ga, ct * (a / b) if need[1] else None
 
 
+@log1p.oracle
+def _(x: Array) -> Array:
+    if x.dtype.kind != "c":
+        return np.log1p(x)
+    a, b = x.real, x.imag  # NumPy's own loses digits near 0
+    near = 0.5 * np.log1p(a * (2 + a) + b * b)
+    size = np.where(np.abs(x) < 0.5, near, np.log(np.abs(1 + x)))
+    return np.asarray(size + 1j * np.arctan2(b, 1 + a))
+
+
 @xlogy.oracle
 def _(a: Array, b: Array) -> Array:
     return np.where((a == 0) & ~np.isnan(b), 0, a * np.log(b))
 
 
 _ORACLES: Final = {
-    "expm1": expm1, "log1p": log1p, "exp2": exp2, "log2": log2, "log10": log10,
+    "expm1": expm1, "exp2": exp2, "log2": log2, "log10": log10,
     "tan": tan, "arcsin": asin, "arccos": acos, "arctan": atan, "arctan2": atan2,
     "hypot": hypot, "sinh": sinh, "cosh": cosh, "tanh": tanh, "arcsinh": asinh,
     "arccosh": acosh, "arctanh": atanh, "logaddexp": logaddexp,

@@ -107,7 +107,7 @@ def _(ct: Tensor, dim0: int, dim1: int) -> Tensor:
     return transpose(ct, dim0, dim1)
 
 
-@op(**_VIEW)
+@op(layout_matters=True, **_VIEW)
 def view(x: Tensor, shape: Shape) -> Tensor:
     """The elements of `x` in the same order under another shape; never copies.
 
@@ -327,7 +327,7 @@ def reshape(x: Tensor, shape: Shape) -> Tensor:
     return y
 
 
-@op(shape=lambda x, *, shape: shape, accepts=ANY, promote=None)
+@op(sums=True, shape=lambda x, *, shape: shape, accepts=ANY, promote=None)
 def sum_to(x: Tensor, shape: Shape) -> Tensor:
     """Sum over the dims that broadcasting would add or stretch from `shape`."""
     size = tuple(x._a.shape)
@@ -338,7 +338,7 @@ def sum_to(x: Tensor, shape: Shape) -> Tensor:
         if shape[d - extra] == size[d] or size[d] == 1
     ]
     dims = tuple(d for d in range(len(size)) if d not in kept)
-    y = reduce_sum(x, dims, x.dtype) if dims else x
+    y = reduce_sum(x, dims, x.dtype) if dims else clone(x)
     return reshape(y, shape)
 
 

@@ -173,6 +173,13 @@ def window_views(
         yield (..., *at), wide[(..., *region)]
 
 
+def first_of_largest(rows: Any) -> Any:
+    """Where each row has its maximum: the first of equals, the last of NaNs."""
+    odd = np.isnan(rows)[..., ::-1]
+    last = rows.shape[-1] - 1 - odd.argmax(axis=-1)
+    return np.where(odd.any(axis=-1), last, rows.argmax(axis=-1))
+
+
 # input, kernel, stride, padding, dilation, ceil_mode
 POOLS: Any = (
     ((2, 3, 6, 8), (2, 2), (2, 2), (0, 0), (1, 1), False),

@@ -103,20 +103,23 @@ class Adam(Optimizer):
             grad = param.grad
             if grad is None:
                 continue
-            state = self.state[param] or self._start(param, amsgrad)
-            step = state["step"] = state["step"] + 1.0
+            state = self.state.get(param) or self._start(param, amsgrad)
+            step = state["step"] + 1.0
             ft.adam_step_(
                 param, grad, state["exp_avg"], state["exp_avg_sq"],
                 state["max_exp_avg_sq"] if amsgrad else None,
                 step=step, **options,
             )  # fmt: skip
+            state["step"] = step  # only now: a step that fails is none
+            self.state[param] = state
 
     def _start(self, param: Tensor, amsgrad: bool) -> dict[str, Any]:
         """The state before the first step: no steps, and means of zero."""
-        state = self.state[param]
-        state["step"] = 0.0
-        state["exp_avg"] = ft.zeros_like(param)
-        state["exp_avg_sq"] = ft.zeros_like(param)
+        state = {
+            "step": 0.0,
+            "exp_avg": ft.zeros_like(param),
+            "exp_avg_sq": ft.zeros_like(param),
+        }
         if amsgrad:
             state["max_exp_avg_sq"] = ft.zeros_like(param)
         return state

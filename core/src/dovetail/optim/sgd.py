@@ -96,9 +96,10 @@ class SGD(Optimizer):
                 continue
             buffer, first = None, False
             if momentum != 0:
-                state = self.state[param]
-                buffer = state.get("momentum_buffer")
+                buffer = self.state[param].get("momentum_buffer")
                 first = buffer is None
                 if first:
-                    buffer = state["momentum_buffer"] = ft.empty_like(param)
+                    buffer = ft.empty_like(param)
             ft.sgd_step_(param, grad, buffer, first=first, **options)
+            if first:  # only now: until its first step it holds nothing
+                self.state[param]["momentum_buffer"] = buffer

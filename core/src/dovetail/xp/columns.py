@@ -108,7 +108,8 @@ class Columns:
         start = above + margin
         whole[..., :start] = 0
         whole[..., start + height * width :] = 0
-        whole[..., start : start + height * width] = x.reshape(*x.shape[:2], -1)
+        lines = x.reshape(*x.shape[:2], height * width)
+        whole[..., start : start + height * width] = lines
         self.wide = whole
 
     def _fill_runs(self, out: Any, start: int, stop: int) -> None:

@@ -82,10 +82,11 @@ def forward(
     kernel, batch = w.shape[2:], x.shape[0]
     places = _places(x.shape[2:], kernel, stride, padding, dilation)
     y = xp.empty((batch, w.shape[0], *places), x.dtype)
-    bias = None if b is None else b.reshape(groups, -1, 1)
+    bias = None if b is None else b.reshape(groups, w.shape[0] // groups, 1)
     if w.shape[1] == 1 and w.shape[0] == groups > 1 and set(stride) == {1}:
         depthwise(xp, x, w, y, padding, dilation)
-        return y if b is None else xp.add(y, b.reshape(-1, *(1 for _ in places)), y)
+        shift = (w.shape[0], *(1 for _ in places))
+        return y if b is None else xp.add(y, b.reshape(shift), y)
     rows = w.shape[1] * math.prod(kernel)
     taps = w.reshape(groups, w.shape[0] // groups, rows)
     out = y.reshape(batch, groups, taps.shape[1], math.prod(places))
@@ -179,6 +180,8 @@ def _weight(xp: Any) -> Callable[..., Any]:
             inside, out = x.shape[1] // groups, dy.shape[1] // groups
             rows, line = inside * math.prod(kernel), math.prod(places[1:])
             dw = xp.zeros((groups, out, rows), x.dtype)
+            if not (x.size and dy.size):
+                return dw.reshape(groups * out, inside, *kernel)
             grouped = dy.reshape(batch, groups, out, math.prod(places))
             columns = Columns(xp, x, kernel, places, stride, padding, dilation)
             for tile in tiles(batch, groups * rows, places, x.itemsize):
@@ -200,7 +203,8 @@ def _by_image(
     n, count = dy.shape[0], dy.shape[3]
     flat = scratch(xp, "columns", n * groups * rows * count, dy.dtype)
     found = (tile[3] - tile[2], *columns.places[1:])
-    columns.fill(flat.reshape(n, -1, *columns.kernel, *found), tile)
+    channels = groups * rows // math.prod(columns.kernel)
+    columns.fill(flat.reshape(n, channels, *columns.kernel, *found), tile)
     met = flat.reshape(n, groups, rows, count).swapaxes(2, 3)
     products = xp.matmul(dy, met)
     return products[0] if n == 1 else products.sum(axis=0, dtype=dy.dtype)
@@ -213,7 +217,7 @@ def _at_once(
     n, count = dy.shape[0], dy.shape[3]
     flat = scratch(xp, "columns", n * groups * rows * count, dy.dtype)
     kernel, found = columns.kernel, (tile[3] - tile[2], *columns.places[1:])
-    target = flat.reshape(-1, *kernel, n, *found)
+    target = flat.reshape(groups * rows // math.prod(kernel), *kernel, n, *found)
     columns.fill(xp.moveaxis(target, len(kernel) + 1, 0), tile)
     part = dy.transpose(1, 2, 0, 3).reshape(groups, dy.shape[2], n * count)
     return xp.matmul(part, flat.reshape(groups, rows, n * count).swapaxes(1, 2))

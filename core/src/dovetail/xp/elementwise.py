@@ -42,7 +42,7 @@ UFUNCS: Final = {
     "isfinite": ("isfinite", INEXACT), "signbit": ("signbit", FLOAT),
     "exp": ("exp", INEXACT), "exp2": ("exp2", INEXACT), "expm1": ("expm1", INEXACT),
     "log": ("log", INEXACT), "log2": ("log2", INEXACT), "log10": ("log10", INEXACT),
-    "log1p": ("log1p", INEXACT), "sin": ("sin", INEXACT), "cos": ("cos", INEXACT),
+    "log1p": ("log1p", FLOAT), "sin": ("sin", INEXACT), "cos": ("cos", INEXACT),
     "tan": ("tan", INEXACT), "asin": ("arcsin", INEXACT), "acos": ("arccos", INEXACT),
     "atan": ("arctan", INEXACT), "sinh": ("sinh", INEXACT), "cosh": ("cosh", INEXACT),
     "tanh": ("tanh", INEXACT), "asinh": ("arcsinh", INEXACT),

@@ -9,6 +9,7 @@ from dovetail.backend.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
 from dovetail.errors import IndexOutOfRange
 from dovetail.xp import norm
+from dovetail.xp.reduce import CAREFUL, careful_sum
 from dovetail.xp.slabs import slabs
 
 _WIDE = FLOAT - HALF
@@ -73,12 +74,19 @@ def _softmax_backward(xp: Any) -> Callable[..., Any]:
             for at in slabs(y, (dim,)):
                 g, p = gx[at], y[at]
                 xp.multiply(ct[at], p, out=g)
-                g -= p * add(g, axis=dim, keepdims=True)
+                g -= p * _total(add, g, dim)
             return gx
 
         return call
 
     return softmax_backward
+
+
+def _total(add: Any, a: Any, dim: int) -> Any:
+    """The sum over one dim, kept; a long one with care."""
+    if a.size > CAREFUL:
+        return careful_sum(add, a, (dim,), True)
+    return add(a, axis=dim, keepdims=True)
 
 
 def _log_softmax_backward(xp: Any) -> Callable[..., Any]:
@@ -90,7 +98,7 @@ def _log_softmax_backward(xp: Any) -> Callable[..., Any]:
             for at in slabs(y, (dim,)):
                 g, c = gx[at], ct[at]
                 exp(y[at], out=g)
-                g *= add(c, axis=dim, keepdims=True)
+                g *= _total(add, c, dim)
                 xp.subtract(c, g, out=g)
             return gx
 
@@ -176,8 +184,8 @@ def _cross_entropy(xp: Any) -> Callable[..., Any]:
 
 
 def _scales(xp: Any, ct: Any, target: Any, weights: Any, reduction: str) -> Any:
-    """What each sample's gradient is multiplied with."""
-    scale = ct if weights is None else ct * weights
+    """What each sample's gradient is multiplied with: 0 where it does not count."""
+    scale = ct if weights is None else xp.where(weights == 0, 0, ct * weights)
     if reduction != "mean":
         return scale
     if weights is None:

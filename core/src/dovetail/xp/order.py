@@ -52,8 +52,9 @@ def _keys(a: Any) -> Any:
     return a.astype("float32") if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
 
 
-def _order(xp: Any, a: Any, dim: int, descending: bool, stable: bool) -> Any:
-    a, kind = _keys(a), "stable" if stable else None
+def _order(xp: Any, a: Any, dim: int, descending: bool) -> Any:
+    """The permutation that sorts; equal elements keep their order on every device."""
+    a, kind = _keys(a), "stable"
     if not a.ndim:
         return xp.zeros((), "int64")
     if not descending:
@@ -77,20 +78,39 @@ def _along(xp: Any, a: Any, index: Any, dim: int) -> Any:
 
 
 def _argsort(xp: Any) -> Factory:
-    return lambda dim, descending, stable: (
-        lambda a: _order(xp, a, dim, descending, stable)
-    )
+    return lambda dim, descending, stable: lambda a: _order(xp, a, dim, descending)
 
 
 def _sort(xp: Any) -> Factory:
     def factory(dim: int, descending: bool, stable: bool) -> Kernel:
         def call(a: Any) -> tuple[Any, Any]:
-            order = _order(xp, a, dim, descending, stable)
+            order = _order(xp, a, dim, descending)
             return _along(xp, a, order, dim), order
 
         return call
 
     return factory
+
+
+def _chosen(xp: Any, a: Any, k: int, dim: int, largest: bool) -> Any:
+    """Where the k greatest (smallest) are, in order of place; the first of equals."""
+    n = a.shape[dim]
+    lead = (slice(None),) * dim
+    cut = slice(n - k, n) if largest else slice(0, k)
+    edge = n - k if largest else k - 1
+    some = xp.argpartition(a, edge, axis=dim)[(*lead, cut)]
+    some.sort(axis=dim)
+    values = _along(xp, a, some, dim)
+    # NaN is the greatest, and the only one that is not equal to itself.
+    bound = (
+        values.min(dim, keepdims=True) if largest else values.max(dim, keepdims=True)
+    )
+    nan = a.dtype.kind == "f" and bool(xp.isnan(values).any())
+    tied = (a == bound).sum(dim) > (values == bound).sum(dim)
+    if not (nan or tied.any()):
+        return some
+    order = _order(xp, a, dim, largest)
+    return xp.sort(order[(*lead, slice(0, k))], axis=dim)
 
 
 def _topk(xp: Any) -> Factory:
@@ -99,14 +119,12 @@ def _topk(xp: Any) -> Factory:
             n = a.shape[dim] if a.ndim else 1
             lead = (slice(None),) * dim
             if not a.ndim or not 0 < k < n // 4:
-                order = _order(xp, a, dim, largest, False)
+                order = _order(xp, a, dim, largest)
                 order = order[(*lead, slice(0, k))] if a.ndim else order
                 return _along(xp, a, order, dim), order.copy()
-            cut = slice(n - k, n) if largest else slice(0, k)
-            edge = n - k if largest else k - 1
-            some = xp.argpartition(_keys(a), edge, axis=dim)[(*lead, cut)]
+            some = _chosen(xp, _keys(a), k, dim, largest)
             values = _along(xp, a, some, dim)
-            order = _order(xp, values, dim, largest, False)
+            order = _order(xp, values, dim, largest)
             return _along(xp, values, order, dim), _along(xp, some, order, dim)
 
         return call
@@ -217,7 +235,16 @@ def _scan(xp: Any, ufunc: Any) -> Factory:
 
 
 def _logcumsumexp(xp: Any) -> Factory:
-    return lambda dim: lambda a: xp.logaddexp.accumulate(a, dim) if a.ndim else a.copy()
+    def factory(dim: int) -> Kernel:
+        def call(a: Any) -> Any:
+            if not a.ndim:
+                return a.copy()
+            # In float64: the errors of a long chain of float32 sums all go one way.
+            return xp.logaddexp.accumulate(a, dim, dtype="float64").astype(a.dtype)
+
+        return call
+
+    return factory
 
 
 def _cumulative_place(xp: Any, ufunc: Any) -> Factory:

@@ -33,12 +33,14 @@ class Block:
     """Bytes on a device, given back when the last array that looks into them dies."""
 
     def __init__(self, device: Device, size: int) -> None:
-        self.data = bytearray(POISON * size)
         self.device = device
+        self.size = 0  # for `__del__`, should there be no memory
+        self.data = bytearray(POISON * size)
+        self.size = size
         device.count(size)
 
     def __del__(self) -> None:
-        self.device.count(-len(self.data))
+        self.device.count(-self.size)
 
 
 def row_major(shape: Ints) -> Ints:

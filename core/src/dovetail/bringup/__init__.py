@@ -1,0 +1,1 @@
+"""New backends: a package written from the declarations, for its author to fill in."""

@@ -1,0 +1,95 @@
+"""`--next`: the one thing to do now, and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from dovetail.conformance.report import Report
+from dovetail.conformance.report.todo import missing, must_do, progress
+from dovetail.conformance.runner.supervisor import why
+from dovetail.conformance.verdicts import BAD, Verdict
+
+_NAMED: Final = 8
+# What a function of the skeleton says, and where it is.
+_TO_WRITE: Final = re.compile(r"(?P<name>\w+) is to be written \((?P<place>.*)\)")
+Users = dict[str, list[str]]
+
+
+def next_step(report: Report, users: Users) -> RenderableType:
+    """The first failure with what the function must do and how to see it fail.
+
+    Args:
+        users: the ops that each op is needed for.
+    """
+    found = next((v for v in report.failed if v.tried), None)
+    told = [_told(report), *(Text(f"FAIL  {p}") for p in report.waived.problems)]
+    if found is None:
+        left = "nothing left to do" if report.passed else "no check fails"
+        return Group(Text(left, "bold green"), *told)
+    unwritten = _TO_WRITE.fullmatch(why(found))
+    title = f"write {unwritten['name']}" if unwritten else f"mend {found.check.id}"
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(no_wrap=True, style="dim")
+    rows.add_column(overflow="fold")
+    steps = _write(found, unwritten, users) if unwritten else _mend(found, users)
+    for name, text in (*steps, *_proof(report, found)):
+        rows.add_row(name, Text(text))
+    return Group(Text(f"NEXT  {title}", "bold"), Padding(rows, (0, 0, 0, 6)), *told)
+
+
+def _told(report: Report) -> Text:
+    """How far it is."""
+    about = report.run.about
+    passed = sum(v.outcome not in BAD for v in report.run.verdicts)
+    left = len(missing(about))
+    todo = f"{progress(about, left)} to write; " if left else ""
+    return Text(f"{todo}{passed} checks passed in {report.run.seconds:.1f} s", "dim")
+
+
+def _write(
+    verdict: Verdict, found: re.Match[str], users: Users
+) -> Iterator[tuple[str, str]]:
+    """Where the function is that is to be written, what it must do, and for what."""
+    yield "where", found["place"]
+    yield "must do", must_do(found["name"])
+    yield "unlocks", _unlocks(found["name"], users)
+    yield "asked by", verdict.check.id
+
+
+def _mend(verdict: Verdict, users: Users) -> Iterator[tuple[str, str]]:
+    """What is wrong, with which call, and what the op must do."""
+    yield str(verdict.outcome), why(verdict)
+    if verdict.failures and verdict.failures[0].example:
+        yield "example", verdict.failures[0].example
+    if doc := must_do(verdict.check.op):
+        yield "must do", doc
+    yield "unlocks", _unlocks(verdict.check.op, users)
+
+
+def _proof(report: Report, verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """What the law claims, and the line that shows the failure on its own."""
+    if law := report.laws.get(verdict.check.law):
+        yield "law", law
+    if shown := report.reproductions.get(verdict.check.id):
+        yield "reproduce", shown
+
+
+def _unlocks(name: str, users: Users) -> str:
+    """What comes down to an op; all does to memory."""
+    if name not in users:
+        return "everything"
+    ops: Sequence[str] = [user for user in users[name] if user != name]
+    if not ops:
+        return "nothing else"
+    more = f" and {len(ops) - _NAMED} more" if len(ops) > _NAMED else ""
+    return f"{len(ops)} ops: {', '.join(ops[:_NAMED])}{more}"
+
+
+__all__ = ["next_step"]

@@ -1,0 +1,300 @@
+"""What to write next: the primitives that unlock most, then the kernels that pay most.
+
+Below level 0 a missing primitive is ranked by the ops that come down to it. From then
+on, an op that runs by its body is ranked by what a kernel of its own would change: the
+time of training steps, the models that call it, the checks that would be native.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dovetail.conformance.example import Example
+from dovetail.conformance.reference import reference
+from dovetail.conformance.report.document import Report
+from dovetail.conformance.report.levels import REQUIRED
+from dovetail.conformance.report.matrix import COMPOSED
+from dovetail.conformance.subject import Subject
+from dovetail.conformance.unlocks import dependents
+from dovetail.conformance.verdicts import How
+from dovetail.conformance.workloads import WORKLOADS, uses_of
+from dovetail.core.cases import cases_of
+from dovetail.core.op import Op, declared
+from dovetail.dtypes import bool_, float32, int32
+from dovetail.errors import DovetailError
+
+_SHOWN: Final = 15
+_NAMED: Final = 4
+_NEEDED_BY: Final = "needed by"
+_STEPS: Final = 3
+_TELLING: Final = 0.05  # of a step
+_CASES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A function to write, and what it would change.
+
+    Attributes:
+        unlocks: the ops that need it and have no kernel of their own.
+        checks: how many checks would run natively.
+        models: by model, how often a training step calls it.
+        share: by model, the part of the step's time that is spent in it.
+    """
+
+    op: str
+    unlocks: tuple[str, ...] = ()
+    checks: int = 0
+    models: dict[str, int] = field(default_factory=dict)
+    share: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def worth(self) -> tuple[float, ...]:
+        """By which candidates are ranked: time, ops, models, checks.
+
+        Times that are about the same are: of a body and the one it consists of, the
+        one that serves more ops comes first.
+        """
+        seen = set(self.models) | set(self.share)
+        about = round(sum(self.share.values()) / _TELLING)
+        return about, len(self.unlocks), len(seen), self.checks
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to write next, the most useful first.
+
+    Attributes:
+        primitives: whether these are primitives, which level 0 needs.
+        measured: whether the time of training steps was measured.
+    """
+
+    device: str
+    primitives: bool
+    measured: bool
+    candidates: tuple[Candidate, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __rich__(self) -> RenderableType:
+        if not self.candidates:
+            return Text(f"{self.device}: every op has a kernel", "bold green")
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for name, side in self._columns():
+            table.add_column(
+                name, justify=side, overflow="fold", no_wrap=name != _NEEDED_BY
+            )
+        for rank, found in enumerate(self.candidates[:_SHOWN], 1):
+            table.add_row(*map(Text, self._row(rank, found)))
+        what = "primitives to write" if self.primitives else "kernels that pay"
+        left = len(self.candidates) - _SHOWN
+        more = [Text(f"… and {left} more", "dim")] if left > 0 else []
+        return Group(Text(f"{self.device}: the next {what}", "bold"), table, *more)
+
+    def _columns(self) -> list[tuple[str, Any]]:
+        found = [("", "right"), ("op", "left"), ("unlocks", "right")]
+        if not self.primitives:
+            found += [("checks", "right")]
+            found += [("of a step", "right")] * self.measured
+        return [*found, (_NEEDED_BY, "left")]
+
+    def _row(self, rank: int, found: Candidate) -> list[str]:
+        row = [str(rank), found.op, f"{len(found.unlocks)} ops"]
+        if not self.primitives:
+            row.append(str(found.checks))
+            if self.measured:
+                most = max(found.share.values(), default=0.0)
+                row.append(f"{most:.0%}" if most else "")
+        named = [f"{m} ×{n}" if n else m for m, n in _models(found).items()]
+        named += found.unlocks
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        return [*row, ", ".join(named[:_NAMED]) + more]
+
+
+def _models(found: Candidate) -> dict[str, int]:
+    return {**dict.fromkeys(found.share, 0), **found.models}
+
+
+def advise(
+    report: Report, shares: Mapping[str, Mapping[str, float]] | None = None
+) -> Advice:
+    """What to write next for the device of a report.
+
+    Args:
+        shares: what `measure` found; None ranks without times.
+    """
+    missing = _missing(report)
+    candidates = [
+        Candidate(op, tuple(sorted(dependents()[op] - {op})), models=_called(op))
+        for op in missing
+    ] or [_kernel(report, op, shares or {}) for op in _composed(report)]
+    order = _by_unlocks if missing else _by_worth
+    found = tuple(sorted(candidates, key=order))
+    return Advice(
+        report.run.about.device,
+        bool(missing),
+        not missing and shares is not None,
+        found,
+    )
+
+
+def _by_unlocks(found: Candidate) -> tuple[Any, ...]:
+    return -len(found.unlocks), found.op
+
+
+def _by_worth(found: Candidate) -> tuple[Any, ...]:
+    return (*(-w for w in found.worth), found.op)
+
+
+def _missing(report: Report) -> list[str]:
+    """The primitives without a kernel in a dtype that level 0 requires."""
+    about = report.run.about
+    have = set(about.kernels)
+    host = {
+        v.check.op
+        for v in report.run.verdicts
+        if v.how is How.HOST and v.check.dtype in {d.name for d in REQUIRED}
+    }
+    return [
+        op.name
+        for op in declared()
+        if op.primitive & set(REQUIRED) and (op.name not in have or op.name in host)
+    ]
+
+
+def _composed(report: Report) -> list[str]:
+    """The ops without a kernel; views need none."""
+    have = set(report.run.about.kernels)
+    return [
+        op.name
+        for op in declared()
+        if op.name not in have and not op.view and not op.primitive
+    ]
+
+
+def _kernel(
+    report: Report, op: str, shares: Mapping[str, Mapping[str, float]]
+) -> Candidate:
+    composed = set(_composed(report))
+    users = {u for u, inner in parts().items() if op in inner} & composed - {op}
+    checks = sum(
+        v.check.op == op and v.how.value == COMPOSED for v in report.run.verdicts
+    )
+    share = {model: found[op] for model, found in shares.items() if op in found}
+    return Candidate(op, tuple(sorted(users)), checks, _called(op), share)
+
+
+def _called(op: str) -> dict[str, int]:
+    return {m: steps[op].calls for m, steps in uses_of().items() if op in steps}
+
+
+Body = Callable[..., Any]
+
+
+@contextmanager
+def _bodies(wrapped: Callable[[Op, Body], Body]) -> Iterator[None]:
+    """Let every body run through a wrapper meanwhile."""
+    before = {op: op.body for op in declared()}
+    try:
+        for op, body in before.items():
+            op.body = wrapped(op, body)
+        yield
+    finally:
+        for op, body in before.items():
+            op.body = body
+
+
+@lru_cache(maxsize=1)
+def parts() -> dict[str, frozenset[str]]:
+    """By op, the bodies that its own runs, when nothing but primitives is native."""
+    heard: set[str] = set()
+
+    def heeded(op: Op, body: Body) -> Body:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            heard.add(op.name)
+            return body(*args, **kwargs)
+
+        return run
+
+    found = {}
+    with _bodies(heeded):
+        for op in declared():
+            heard.clear()
+            _run_some(op)
+            found[op.name] = frozenset(heard - {op.name})
+    return found
+
+
+def _run_some(op: Op) -> None:
+    """A few of an op's cases, on the reference device."""
+    device = reference()
+    dtype = next((d for d in (float32, int32, bool_) if d in op.accepts), None)
+    for case in islice(cases_of(op, dtype), _CASES) if dtype else ():
+        with suppress(DovetailError):
+            device.run(op, Example(case), dtype or float32)
+
+
+def measure(device: str) -> dict[str, dict[str, float]]:
+    """By model and op without a kernel, the part of a training step spent in it.
+
+    Every body waits for the device before and after, so that asynchronous work is
+    charged to the op that asked for it.
+    """
+    subject = Subject(device)
+    found: dict[str, dict[str, float]] = {}
+    for work in WORKLOADS:
+        with suppress(DovetailError, NotImplementedError):  # what it cannot run yet
+            step, inputs = work.step(device)
+            step(*inputs)  # the first call makes plans
+            clock = _Clock(subject)
+            with _bodies(clock.around):
+                started = clock.now()
+                for _ in range(_STEPS):
+                    step(*inputs)
+                total = clock.now() - started
+            found[work.name] = {op: t / total for op, t in clock.spent.items()}
+    return found
+
+
+class _Clock:
+    """Charges time to the ops that run by their bodies, what they call included."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.spent: dict[str, float] = {}
+        self.open: list[str] = []
+
+    def now(self) -> float:
+        self.subject.backend.synchronize(self.subject.index)
+        return time.perf_counter()
+
+    def around(self, op: Op, body: Body) -> Body:
+        """The body, timed, but within itself."""
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if op.name in self.open:
+                return body(*args, **kwargs)
+            self.open.append(op.name)
+            started = self.now()
+            try:
+                return body(*args, **kwargs)
+            finally:
+                self.open.pop()
+                spent = self.now() - started
+                self.spent[op.name] = self.spent.get(op.name, 0.0) + spent
+
+        return run
+
+
+__all__ = ["Advice", "Candidate", "advise", "measure"]

@@ -1,0 +1,56 @@
+"""How much a run tries: counts of cases, never seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from dovetail import dtypes
+from dovetail.dtypes import DType
+from dovetail.errors import ArgumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """One of the named budgets.
+
+    Attributes:
+        rows: generated calls per op and dtype beside the op's own cases; composed
+            ops get half as many as native ones.
+        largest: elements of the largest generated inputs.
+        dtypes: what is proven of what the device claims.
+        steps: length of the programs that state machines run.
+        programs: how many of them.
+    """
+
+    name: str
+    rows: int
+    largest: int
+    dtypes: tuple[DType, ...]
+    steps: int
+    programs: int
+
+
+_BRIEF: Final = (
+    dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.bool_,
+    dtypes.bfloat16,
+)  # fmt: skip
+
+BUDGETS: Final = {
+    "quick": Budget("quick", 6, 1 << 10, _BRIEF, 20, 5),
+    "standard": Budget("standard", 24, 1 << 16, dtypes.ALL, 40, 40),
+    "deep": Budget("deep", 96, 1 << 18, dtypes.ALL, 80, 300),
+}
+
+
+def budget(name: str) -> Budget:
+    """The budget of that name."""
+    found = BUDGETS.get(name)
+    if found is None:
+        raise ArgumentError(
+            "conformance",
+            "budget",
+            was=repr(name),
+            needed=f"one of {', '.join(BUDGETS)}",
+        )
+    return found

@@ -1,0 +1,201 @@
+"""One result beside the truth: the same values, within what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.conformance.example import Example
+from dovetail.conformance.law import Trial, Wrong
+from dovetail.conformance.oracle import ask, truth
+from dovetail.conformance.probes import flushed
+from dovetail.conformance.reference import reference
+from dovetail.conformance.tolerance import Bound, bound, terms
+from dovetail.conformance.values import limits
+from dovetail.core.cases import Case
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import DType, from_numpy
+
+_AT_THE_EDGE: Final = frozenset({"extreme", "wide", "subnormal", "special"})
+Array = np.ndarray[Any, Any]
+
+
+def against_oracle(trial: Trial, results: list[Tensor]) -> None:
+    """Every result of a call against the oracle's."""
+    op, dtype = trial.op, trial.dtype
+    assert op is not None
+    assert dtype is not None
+    wanted = truth(op, trial.example, dtype)
+    if len(results) != len(wanted):
+        raise Wrong(f"{len(results)} results, needed {len(wanted)}")
+    for at, (y, want) in enumerate(zip(results, wanted, strict=True)):
+        got = trial.subject.values(y)
+        if got.shape != want.shape:
+            raise Wrong(f"shape of result {at} is {got.shape}, needed {want.shape}")
+        name = op.outputs[at] if at < len(op.outputs) else f"result {at}"
+        if not y.dtype.is_inexact:
+            flat = flushed_truth(trial, at)
+            right = want.astype(got.dtype)
+            # A device that flushes sees other inputs.
+            exactly(
+                name, got, right if flat is None else np.where(got == flat, got, right)
+            )
+            continue
+        allowed = bound(op, trial.example, dtype, at, y.dtype)
+        excuse = partial(left_open, trial, at, got, y.dtype)
+        trial.measured(within(name, got, want, allowed, y.dtype, excuse))
+
+
+def left_open(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
+    """Where the op's definition itself overflows or underflows, and so did this.
+
+    An intermediate result may leave the range of the format though the truth is in
+    it; the body on the reference device says where.
+    """
+    op, lead = trial.op, trial.dtype
+    assert op is not None
+    assert lead is not None
+    if trial.example.values not in _AT_THE_EDGE:
+        return np.zeros(got.shape, bool)
+    # A sum whose terms leave the format may do so in one order and not in another.
+    beyond = np.zeros(got.shape, bool)
+    if op.sums or op.cancels:
+        reach = terms(op, trial.example, lead, at)
+        beyond = np.asarray(reach >= float(limits(dtype.real).max)) & ~np.isfinite(got)
+    if limits(dtype.real).bits == 64:
+        # In float64 the oracle leaves the format where the op does.
+        finite = all(np.isfinite(a).all() for a in trial.example.arrays())
+        beyond = beyond | (~np.isfinite(truth(op, trial.example, lead)[at]) & finite)
+    device = reference()
+    defined = device.values(device.run(op, Example(trial.example.case), lead)[at])
+    tiny = float(limits(dtype.real).smallest_normal)
+    with np.errstate(all="ignore"):
+        over = ~np.isfinite(defined) & ~np.isfinite(got)
+        under = (np.abs(defined) <= tiny) & (np.abs(got) <= tiny)
+    return np.asarray(beyond | over | under) | _flushed(trial, at, got, dtype)
+
+
+def _flushed(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
+    """Where a device that flushes gave the answer for flushed inputs, or flushed it."""
+    want = flushed_truth(trial, at)
+    if want is None:
+        return np.zeros(got.shape, bool)
+    assert trial.op is not None
+    assert trial.dtype is not None
+    allowed = bound(trial.op, trial.example, trial.dtype, at, dtype)
+    target = np.complex128 if dtype.is_complex else np.float64
+    room = allowed.error + float(limits(dtype.real).smallest_normal)
+    with np.errstate(all="ignore"):
+        near = np.abs(got.astype(target) - want.astype(target)) <= room
+        same = got == rounded_to(want, dtype)
+        return np.asarray(near | same | (np.isnan(got) & np.isnan(want)))
+
+
+def flushed_truth(trial: Trial, at: int) -> Array | None:
+    """What is true where subnormal inputs are 0; None for a device that keeps them."""
+    op, dtype, example = trial.op, trial.dtype, trial.example
+    assert op is not None
+    assert dtype is not None
+    flushes = trial.subject.backend.flushes_subnormals
+    if not (flushes and example.values in _AT_THE_EDGE and example.case is not None):
+        return None
+
+    def flat(value: Any) -> Any:
+        if isinstance(value, list):
+            return [flat(v) for v in value]
+        if isinstance(value, np.ndarray) and from_numpy(value.dtype) in flushes:
+            return flushed(value, from_numpy(value.dtype))
+        return value
+
+    kwargs = {k: flat(v) for k, v in example.case.kwargs.items()}
+    case = Case(tuple(map(flat, example.case.args)), kwargs)
+    return ask(op, Example(case), dtype)[at]
+
+
+def exactly(name: str, got: Array, want: Array) -> None:
+    """Equal in every element; NaN equals NaN."""
+    equal = got == want
+    if got.dtype.kind not in "biu":  # bfloat16 is of a kind of its own
+        equal = equal | (np.isnan(got) & np.isnan(want))
+    if not np.all(equal):
+        raise Wrong(_worst(name, got, want, ~np.asarray(equal)))
+
+
+def within(
+    name: str,
+    got: Array,
+    want: Array,
+    allowed: Bound,
+    dtype: DType,
+    excuse: Callable[[], Array] | None = None,
+) -> float:
+    """The largest error in ulp; raises where one is larger than allowed.
+
+    Args:
+        excuse: says which elements may differ all the same; asked only if any does.
+    """
+    rounded = rounded_to(want, dtype)
+    target = np.complex128 if dtype.is_complex else np.float64
+    with np.errstate(all="ignore"):
+        have, exact = got.astype(target), want.astype(target)
+        error = np.abs(have - exact)
+        special = ~np.isfinite(exact) | ~np.isfinite(rounded.astype(target))
+        same = _same_special(have, rounded.astype(target), exact)
+        bad = np.where(special, ~same, ~(error <= allowed.error))
+        # Near the largest number, one may overflow where the other just does not.
+        bad &= ~_overflowed(have, exact, allowed, dtype)
+        ulps = np.where(special, 0.0, error / allowed.unit)
+        allowances = allowed.error / allowed.unit
+    if np.any(bad) and excuse is not None:
+        bad &= ~excuse()
+        ulps = np.where(excuse(), 0.0, ulps)
+    if np.any(bad):
+        where = np.unravel_index(int(np.argmax(bad)), bad.shape) if bad.ndim else ()
+        told = _worst(name, got, rounded, bad)
+        off, most = float(ulps[where]), float(allowances[where])
+        if np.isfinite(off) and not special[where]:  # else nothing can be counted
+            told += f": off by {off:.3g} ulp, allowed {most:.3g}"
+        raise Wrong(told, _farthest(np.where(special, np.inf, ulps)[bad]))
+    return float(np.max(ulps, initial=0.0))
+
+
+def _farthest(ulps: Array) -> float:
+    """The largest of some errors; infinite where one is no number."""
+    return float(np.max(np.where(np.isnan(ulps), np.inf, ulps), initial=0.0))
+
+
+def rounded_to(want: Array, dtype: DType) -> Array:
+    """The truth in the result's format."""
+    with np.errstate(all="ignore"):
+        return want.astype(dtype.numpy)
+
+
+def _same_special(have: Array, rounded: Array, exact: Array) -> Array:
+    """Equal infinities, or NaN in both; complex ones by being finite at all."""
+    if np.iscomplexobj(have):
+        return np.asarray(~np.isfinite(have))
+    nan = np.isnan(exact)
+    return np.where(nan, np.isnan(have), have == rounded)
+
+
+def _overflowed(have: Array, exact: Array, allowed: Bound, dtype: DType) -> Array:
+    largest = float(limits(dtype.real).max)
+    reach = np.abs(exact) + allowed.error >= largest
+    infinite = np.isinf(have) | ~np.isfinite(rounded_to(exact, dtype))
+    near = np.isinf(exact) | np.isinf(have) | (np.abs(have) >= largest * 0.99)
+    return np.asarray(reach & infinite & near & np.isfinite(exact) & ~np.isnan(have))
+
+
+def _worst(name: str, got: Array, want: Array, bad: Array) -> str:
+    """The first wrong element, and how many there are."""
+    count = int(np.sum(bad))
+    if not bad.ndim:
+        return f"{name} is {got[()]!s}, needed {want[()]!s}"
+    where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+    return (
+        f"{name}[{', '.join(map(str, where))}] is {got[where]!s}, needed "
+        f"{want[where]!s} ({count} of {bad.size} elements wrong)"
+    )

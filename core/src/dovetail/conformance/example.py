@@ -1,0 +1,64 @@
+"""One call of an op: arrays in NumPy, and how they lie on the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dovetail.core.cases import Case
+
+Array = np.ndarray[Any, Any]
+PLAIN = "contiguous"
+
+
+@dataclass(slots=True)
+class Example:
+    """A call under test.
+
+    Attributes:
+        case: arguments, NumPy arrays where tensors go; None for laws without a call.
+        layout: name of the layout of every tensor; see `layouts`.
+        values: class of the values: `ordinary`, `special` …
+        size: class of the sizes: `own`, `drawn`, `empty`, a number of elements.
+        known: what judges remember of the call, such as the oracle's answer.
+    """
+
+    case: Case | None = None
+    layout: str = PLAIN
+    values: str = "ordinary"
+    size: str = "own"
+    known: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The call in words."""
+        classes = f"{self.values} values, {self.size} sizes, {self.layout}"
+        if self.case is None:
+            return classes
+        kwargs = [f"{k}={shown(v)}" for k, v in self.case.kwargs.items()]
+        return f"({', '.join([*map(shown, self.case.args), *kwargs])}) {classes}"
+
+    def arrays(self) -> list[Array]:
+        """Every array of the call."""
+        if self.case is None:
+            return []
+        found: list[Array] = []
+        for value in (*self.case.args, *self.case.kwargs.values()):
+            many = value if isinstance(value, list) else [value]
+            found += [v for v in many if isinstance(v, np.ndarray)]
+        return found
+
+    def with_case(self, case: Case, layout: str | None = None) -> Example:
+        """The same kind of example with another call."""
+        return Example(case, layout or self.layout, self.values, self.size)
+
+
+def shown(value: Any) -> str:
+    """An argument in a few words."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.name}{list(value.shape)}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(shown, value))}]"
+    return repr(value)

@@ -1,0 +1,86 @@
+"""Two results of one call beside each other: what one device says in two ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dovetail.conformance.compare import exactly, left_open, within
+from dovetail.conformance.law import Trial, Wrong
+from dovetail.conformance.tolerance import Bound, bound
+from dovetail.core.op import Op
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import DType
+
+Array = np.ndarray[Any, Any]
+
+
+def judged(trial: Trial) -> tuple[Op, DType]:
+    """The op and dtype of a trial of an op."""
+    assert trial.op is not None
+    assert trial.dtype is not None
+    return trial.op, trial.dtype
+
+
+def named(op: Op, at: int) -> str:
+    """What a result is called in messages."""
+    names = (*op.mutates, *op.outputs)
+    return names[at] if at < len(names) else f"result {at}"
+
+
+def agree(
+    trial: Trial, got: Sequence[Array], want: Sequence[Array],
+    dtypes: Sequence[DType], *, share: float = 1.0, note: str = "",
+) -> None:  # fmt: skip
+    """Both are the truth within what is allowed, so they differ by little.
+
+    Args:
+        share: of what the op is allowed beside its oracle.
+        note: what `got` is, for the message.
+    """
+    op, dtype = judged(trial)
+    if len(got) != len(want):
+        raise Wrong(f"{note}{len(got)} results, needed {len(want)}")
+    for at, (a, b, out) in enumerate(zip(got, want, dtypes, strict=True)):
+        name = note + named(op, at)
+        if a.shape != b.shape:
+            raise Wrong(f"{name} is of shape {a.shape}, needed {b.shape}")
+        if (op.exact and not op.scalars) or not out.is_inexact:
+            exactly(name, a, b)
+            continue
+        if np.all((a == b) | (np.isnan(a) & np.isnan(b))):
+            continue
+        allowed = bound(op, trial.example, dtype, at, out)
+        wide = b.astype(np.complex128 if out.is_complex else np.float64)
+        scaled = Bound(allowed.error * share, allowed.unit)
+        within(name, a, wide, scaled, out, partial(_left_open, trial, at, (a, b), out))
+
+
+def _left_open(
+    trial: Trial, at: int, either: tuple[Array, Array], dtype: DType
+) -> Array:
+    """Where one of two answers left the format as the definition does."""
+    a, b = either
+    return left_open(trial, at, a, dtype) | left_open(trial, at, b, dtype)
+
+
+def arrays(trial: Trial, results: Sequence[Tensor]) -> list[Array]:
+    """The values of every result, in the dtype and shape that it says it has."""
+    found = [trial.subject.values(y) for y in results]
+    for at, (y, a) in enumerate(zip(results, found, strict=True)):
+        if a.dtype != y.dtype.numpy or a.shape != tuple(y.shape):
+            raise Wrong(
+                f"result {at} is {y.dtype.name}{list(y.shape)}, in memory it is "
+                f"{a.dtype.name}{list(a.shape)}"
+            )
+    return found
+
+
+def same_bits(name: str, got: Array, want: Array) -> None:
+    """Equal bit for bit: -0 is not 0, and one NaN is not another."""
+    if got.tobytes() != want.tobytes():
+        exactly(name, got, want)
+        raise Wrong(f"{name} has other bits: a signed zero, or the payload of a NaN")

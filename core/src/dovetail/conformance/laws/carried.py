@@ -1,0 +1,52 @@
+"""Ops that move or choose numbers: they give these very numbers, not near ones."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from dovetail.conformance.compare import exactly, rounded_to
+from dovetail.conformance.law import Trial, Wrong, law
+from dovetail.conformance.laws.agreement import arrays, judged, named
+from dovetail.conformance.laws.sampling import of_values, some
+from dovetail.conformance.oracle import truth
+from dovetail.conformance.subject import Subject
+from dovetail.core.op import Op
+from dovetail.dtypes import DType, from_numpy
+
+_VALUES: Final = ("ordinary", "special", "zeros", "extreme", "wide", "subnormal")
+
+
+def _moves(subject: Subject, op: Op, dtype: DType) -> bool:
+    """Ops that declare it; what they write, and what they draw, has other laws."""
+    given = bool(op.tensors) and not op.mutates and not op.draws
+    given = given and op.oracle is not None
+    return op.exact and given and dtype.is_inexact
+
+
+@law("carried", examples=some(2, 3, of_values(*_VALUES)), fits=_moves, rank=30)
+def carried(trial: Trial) -> None:
+    """What is moved or chosen keeps every bit, and what is cast is rounded once.
+
+    Signs of zeros too, where elements only change their places.
+    """
+    op, dtype = judged(trial)
+    wanted = truth(op, trial.example, dtype)
+    results = trial.subject.run(op, trial.example, dtype)
+    for at, (got, want) in enumerate(zip(arrays(trial, results), wanted, strict=True)):
+        out = from_numpy(got.dtype)
+        if not out.is_inexact or got.shape != want.shape:
+            continue  # other laws look at those
+        exactly(named(op, at), got, rounded_to(want, out))
+        if _only_moves(op) and not out.is_complex:
+            zero = want == 0
+            if np.any(np.signbit(got)[zero] != np.signbit(want)[zero]):
+                raise Wrong(f"{named(op, at)} has zeros of another sign than its input")
+
+
+def _only_moves(op: Op) -> bool:
+    """Whether the gradient puts elements back where they were, whatever they are."""
+    keeps = set(op.vjp_needs) <= op.indices | op.masks
+    places = bool(op.masks) or not op.is_elementwise
+    return keeps and places and op.vjp is not None and len(op.outputs) == 1

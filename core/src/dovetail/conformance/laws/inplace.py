@@ -1,0 +1,194 @@
+"""The forms of an op that write: `x.op_()` and `out=`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.conformance.budget import Budget
+from dovetail.conformance.example import PLAIN, Example
+from dovetail.conformance.law import Trial, Wrong, law
+from dovetail.conformance.laws.agreement import judged, same_bits
+from dovetail.conformance.laws.memory_of_calls import Watched, watch
+from dovetail.conformance.laws.sampling import GUARDED, some
+from dovetail.conformance.reference import reference
+from dovetail.conformance.subject import Subject
+from dovetail.core.cases import cases_of
+from dovetail.core.op import Op
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import (
+    DType,
+    bool_,
+    can_cast,
+    complex64,
+    float32,
+    from_numpy,
+    int32,
+)
+from dovetail.errors import DovetailError, DTypeError, ShapeError
+from dovetail.frontend.export import NAMES
+
+Array = np.ndarray[Any, Any]
+Function = Callable[..., Any]
+# One of each category: what is written is moved, not computed.
+_DTYPES: Final = (bool_, int32, float32, complex64)
+_ASKED: Final = 2  # of an op's own cases
+
+
+def _names(op: Op) -> list[str]:
+    """The names that torch has for an op: its own and its aliases."""
+    return [op.name, *filter(None, (op.alias or "").split())]
+
+
+def _functional(op: Op) -> tuple[str, Function] | None:
+    """The public function of an op, and the name it goes by."""
+    for name in _names(op):
+        if name in NAMES and not name.endswith("_"):
+            return name, NAMES[name]
+    return None
+
+
+def _has_in_place(subject: Subject, op: Op, dtype: DType) -> bool:
+    found = _functional(op)
+    if found is None or not hasattr(Tensor, f"{found[0]}_"):
+        return False
+    return dtype in _DTYPES and not op.view and _takes(op, dtype)
+
+
+def _has_out(subject: Subject, op: Op, dtype: DType) -> bool:
+    found = _functional(op)
+    if found is None or getattr(found[1], "__wrapped__", op.body) is op.body:
+        return False
+    return dtype in _DTYPES and not op.view and _takes(op, dtype)
+
+
+@lru_cache(maxsize=4096)
+def _takes(op: Op, dtype: DType) -> bool:
+    """Whether torch's form takes the op's own arguments, and gives one tensor."""
+    own = islice(cases_of(op, dtype), _ASKED)  # a plan must not draw
+    return any(_taken(op, dtype, Example(case)) for case in own)
+
+
+def _calls(subject: Subject, op: Op, dtype: DType, budget: Budget) -> Iterator[Example]:
+    """The calls that torch's form takes."""
+    tried = some(2, 1)(subject, op, dtype, budget)
+    return (example for example in tried if _taken(op, dtype, example))
+
+
+def _taken(op: Op, dtype: DType, example: Example) -> bool:
+    assert example.case is not None
+    if not (example.case.args and isinstance(example.case.args[0], np.ndarray)):
+        return False
+    _, function = _functional(op) or ("", op.function)
+    args, kwargs = reference().arguments(op, example, dtype)
+    with suppress(DovetailError, TypeError, AttributeError):
+        return isinstance(function(*args, **kwargs), Tensor)
+    return False
+
+
+def _first_array(trial: Trial) -> Array:
+    case = trial.example.case
+    assert case is not None
+    first: Array = case.args[0]
+    return first
+
+
+def _layout(trial: Trial) -> str:
+    """A layout with memory around the elements, by the trial's seed."""
+    return GUARDED[(trial.seed + len(trial.example.arrays())) % len(GUARDED)]
+
+
+@law("inplace", examples=_calls, fits=_has_in_place, rank=40)
+def inplace(trial: Trial) -> None:
+    """`x.op_()` gives x the functional form's values, in place, or refuses whole."""
+    op, dtype = judged(trial)
+    name, function = _functional(op) or ("", op.function)
+    args, kwargs = trial.subject.arguments(op, trial.example, dtype)
+    twin, one = (
+        watch(trial.subject, "x", _first_array(trial), _layout(trial)) for _ in "ab"
+    )
+    want = function(twin.x, *args[1:], **kwargs)
+    in_place = getattr(one.x, f"{name}_")
+    _writes(trial, one, want, lambda: in_place(*args[1:], **kwargs))
+
+
+def _writes(trial: Trial, one: Watched, want: Tensor, write: Function) -> None:
+    """The write happens as it must, or is refused as it must be."""
+    subject = trial.subject
+    refusal = _refusal(one.x, want)
+    if refusal is not None:
+        _refuses(subject, one, refusal, write)
+        return
+    given = write()
+    if given is not one.x:
+        raise Wrong("what is returned is not the tensor written")
+    needed = subject.values(want).astype(one.before.dtype)
+    got = subject.values(one.x)
+    if not np.array_equal(got, needed, equal_nan=False):
+        same_bits("what was written", got, needed)
+    one.written_inside(subject)
+
+
+def _refusal(x: Tensor, want: Tensor) -> type[Exception] | None:
+    if tuple(x.shape) != tuple(want.shape):
+        return ShapeError
+    return None if can_cast(want.dtype, x.dtype) else DTypeError
+
+
+def _refuses(
+    subject: Subject, one: Watched, refusal: type[Exception], write: Function
+) -> None:
+    try:
+        write()
+    except refusal:
+        one.intact(subject)
+        return
+    except Exception as error:
+        raise Wrong(
+            f"raises {type(error).__name__}: {error}; needed {refusal.__name__}"
+        ) from error
+    raise Wrong(f"is not refused, needed {refusal.__name__}")
+
+
+@law("out", examples=_calls, fits=_has_out, rank=40)
+def out(trial: Trial) -> None:
+    """`out=` holds the functional form's values, whatever its layout, or refuses."""
+    op, dtype = judged(trial)
+    _, function = _functional(op) or ("", op.function)
+    args, kwargs = trial.subject.arguments(op, trial.example, dtype)
+    want = function(*args, **kwargs)
+    blank = np.zeros(tuple(want.shape), want.dtype.numpy)
+    for target in _targets(trial, blank):
+        _writes(
+            trial, target, want, lambda t=target: function(*args, **kwargs, out=t.x)
+        )
+    _aliased(trial, function, kwargs, want)
+
+
+def _targets(trial: Trial, blank: Array) -> Iterator[Watched]:
+    """One that fits, one of another shape, one of a dtype that cannot hold it."""
+    yield watch(trial.subject, "out", blank, _layout(trial))
+    longer = np.zeros((*blank.shape, 2), blank.dtype)
+    yield watch(trial.subject, "out", longer, PLAIN)
+    if from_numpy(blank.dtype) is not bool_:
+        yield watch(trial.subject, "out", np.zeros(blank.shape, bool), PLAIN)
+
+
+def _aliased(trial: Trial, function: Function, kwargs: Any, want: Tensor) -> None:
+    """`out=` may be the first input."""
+    op, dtype = judged(trial)
+    args, _ = trial.subject.arguments(op, trial.example, dtype)
+    x = args[0]
+    if tuple(x.shape) != tuple(want.shape) or x.dtype is not want.dtype:
+        return
+    kept = trial.subject.values(want)
+    fresh = trial.subject.tensor(_first_array(trial))
+    given = function(fresh, *args[1:], **kwargs, out=fresh)
+    if given is not fresh:
+        raise Wrong("what out= returns is not the tensor given")
+    same_bits("out=, which is the first input,", trial.subject.values(fresh), kept)

@@ -1,0 +1,51 @@
+"""How the inputs lie in memory does not matter to what an op gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dovetail.conformance.budget import Budget
+from dovetail.conformance.example import PLAIN, Example
+from dovetail.conformance.law import Trial, law
+from dovetail.conformance.laws.agreement import agree, arrays, judged
+from dovetail.conformance.laws.sampling import guarded, relaid, some
+from dovetail.conformance.layouts import LAYOUTS
+from dovetail.conformance.subject import Subject
+from dovetail.core.op import Op
+from dovetail.dtypes import DType
+
+
+def _laid_otherwise(
+    subject: Subject, op: Op, dtype: DType, budget: Budget
+) -> Iterator[Example]:
+    """The op's own cases in every layout there is, then generated calls."""
+    whole = [e for e in some(8, 0)(subject, op, dtype, budget) if _has_several(e)]
+    others = [name for name in LAYOUTS if name != PLAIN]
+    for number in range(len(others) * max(budget.rows // 12, 1) if whole else 0):
+        turn, at = divmod(number, len(others))
+        yield relaid(op, whole[(at + turn) % len(whole)], others[at])
+    for example in guarded(0, 2)(subject, op, dtype, budget):
+        if example.layout != PLAIN:
+            yield example
+
+
+def _has_several(example: Example) -> bool:
+    return any(a.size > 1 for a in example.arrays())
+
+
+def _may_lie(subject: Subject, op: Op, dtype: DType) -> bool:
+    return bool(op.tensors) and not op.layout_matters
+
+
+@law("layout", examples=_laid_otherwise, fits=_may_lie, rank=25)
+def layout(trial: Trial) -> None:
+    """Any layout of the inputs gives what contiguous ones give."""
+    op, dtype = judged(trial)
+    example = trial.example
+    assert example.case is not None
+    results = trial.subject.run(op, example, dtype)
+    plain = trial.subject.run(op, example.with_case(example.case, PLAIN), dtype)
+    agree(
+        trial, arrays(trial, results), arrays(trial, plain),
+        [y.dtype for y in results], note=f"{example.layout}: ",
+    )  # fmt: skip

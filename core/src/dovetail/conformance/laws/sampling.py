@@ -1,0 +1,72 @@
+"""Which calls a law tries: a few of the common ones, chosen for what it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from dovetail.conformance.budget import Budget
+from dovetail.conformance.example import PLAIN, Example
+from dovetail.conformance.examples import examples, laid
+from dovetail.conformance.law import Examples
+from dovetail.conformance.subject import Subject
+from dovetail.conformance.values import ORDINARY
+from dovetail.core.op import Op
+from dovetail.dtypes import DType
+
+Keep = Callable[[Example], bool]
+# The layouts with memory around or between the elements, which a law may watch.
+GUARDED: Final = ("strided", "offset", "transposed", "reversed")
+
+
+def own(example: Example) -> bool:
+    """Whether it is one of the op's own cases."""
+    return (example.size, example.values, example.layout) == ("own", ORDINARY, PLAIN)
+
+
+def some(
+    cases: int, rows: int, keep: Keep = lambda example: True, *, again: int = 8
+) -> Examples:
+    """At most that many of the op's own cases, and of the generated calls.
+
+    Args:
+        keep: which generated calls the law can judge.
+        again: a budget this many times quick's tries that many more.
+    """
+
+    def choose(
+        subject: Subject, op: Op, dtype: DType, budget: Budget
+    ) -> Iterable[Example]:
+        times = min(max(budget.rows // 6, 1), again)
+        everything = examples(subject, op, dtype, budget)
+        yield from islice(filter(own, everything), cases * times)
+        generated = (e for e in everything if not own(e) and keep(e))
+        yield from islice(generated, rows * times)
+
+    return choose
+
+
+def guarded(cases: int, rows: int) -> Examples:
+    """The same, every call in a layout whose surroundings can be watched."""
+
+    def choose(
+        subject: Subject, op: Op, dtype: DType, budget: Budget
+    ) -> Iterator[Example]:
+        for number, example in enumerate(some(cases, rows)(subject, op, dtype, budget)):
+            yield relaid(op, example, GUARDED[number % len(GUARDED)])
+
+    return choose
+
+
+def relaid(op: Op, example: Example, layout: str) -> Example:
+    """A call that lies contiguous in another layout; others as they are."""
+    if example.layout != PLAIN or op.layout_matters or example.case is None:
+        return example
+    case = laid(op, example.case, layout)
+    return Example(case, layout, example.values, example.size)
+
+
+def of_values(*classes: str) -> Keep:
+    """Keeps the calls whose values are of these classes."""
+    return lambda example: example.values in classes

@@ -1,0 +1,92 @@
+"""What happens to results when all elements grow by one number, or double."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.conformance.example import Example
+from dovetail.conformance.law import Trial, Wrong, law
+from dovetail.conformance.laws.agreement import agree, arrays, judged, named
+from dovetail.conformance.laws.exactness import dyadic
+from dovetail.conformance.laws.sampling import of_values, some
+from dovetail.conformance.subject import Subject
+from dovetail.core.cases import Case
+from dovetail.core.op import Op
+from dovetail.core.tensor import Tensor
+from dovetail.dtypes import DType
+
+Array = np.ndarray[Any, Any]
+_BY: Final = 2.0
+# How much each result grows when all elements grow by one; the rest is free.
+SHIFTS: Final[dict[str, tuple[int, ...]]] = {
+    "softmax": (0,), "log_softmax": (0,), "var": (0,), "std": (0,),
+    "logsumexp": (1,), "logcumsumexp": (1,), "mean": (1,), "amax": (1,), "amin": (1,),
+    "max_along": (1, 0), "min_along": (1, 0), "argmax": (0,), "argmin": (0,),
+    "sort": (1,), "topk": (1,), "cumargmax": (0,), "cumargmin": (0,),
+    "max_pool": (1,), "reduce_max": (1,), "flip": (1,), "roll": (1,),
+}  # fmt: skip
+
+
+def _shifts(subject: Subject, op: Op, dtype: DType) -> bool:
+    return op.name in SHIFTS and dtype.is_floating_point
+
+
+@law("shift", examples=dyadic, fits=_shifts, rank=40)
+def shift(trial: Trial) -> None:
+    """When all elements grow by a number, results grow by it, or not at all."""
+    op, dtype = judged(trial)
+    case = trial.example.case
+    assert case is not None
+    x = case.args[0]
+    moved = np.asarray(x + x.dtype.type(_BY))
+    results = trial.subject.run(op, trial.example, dtype)
+    changed = Example(Case((moved, *case.args[1:]), case.kwargs))
+    after = arrays(trial, trial.subject.run(op, changed, dtype))
+    grown = [
+        np.asarray(y + y.dtype.type(_BY * by)) if by else y
+        for y, by in zip(arrays(trial, results), SHIFTS[op.name], strict=False)
+    ]
+    agree(
+        trial, after[: len(grown)], grown, [y.dtype for y in results[: len(grown)]],
+        share=8.0, note=f"with {_BY} added to all elements, ",
+    )  # fmt: skip
+
+
+def _linear(subject: Subject, op: Op, dtype: DType) -> bool:
+    """Ops linear in all inputs at once: their gradient keeps none of them."""
+    keeps = op.vjp is None or bool(op.vjp_needs)
+    return op.sums and not keeps and dtype.is_inexact and not op.scalars
+
+
+@law("doubling", examples=some(2, 1, of_values("ordinary")), fits=_linear, rank=40)
+def doubling(trial: Trial) -> None:
+    """Twice the inputs give exactly twice the results of a linear op."""
+    op, dtype = judged(trial)
+    example = trial.example
+    results: list[Tensor] = trial.subject.run(op, example, dtype)
+    twice = trial.subject.run(op, _doubled(op, example), dtype)
+    for at, (y, z) in enumerate(zip(results, twice, strict=True)):
+        want = trial.subject.values(y)
+        want = np.asarray(want * want.dtype.type(2))
+        got = trial.subject.values(z)
+        if not np.all((got == want) | (np.isnan(got) & np.isnan(want))):
+            raise Wrong(f"{named(op, at)} of doubled inputs is not doubled exactly")
+
+
+def _doubled(op: Op, example: Example) -> Example:
+    """All inputs times two but indices and masks."""
+    case = example.case
+    assert case is not None
+    kept = op.indices | op.masks
+
+    def of(name: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return [of(name, v) for v in value]
+        if isinstance(value, np.ndarray) and name not in kept:
+            return np.asarray(value * value.dtype.type(2))
+        return value
+
+    args = tuple(of(n, v) for n, v in zip(op.names, case.args, strict=False))
+    return example.with_case(Case(args, {k: of(k, v) for k, v in case.kwargs.items()}))

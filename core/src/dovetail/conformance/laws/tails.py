@@ -1,0 +1,59 @@
+"""Reductions look at every element, the last one behind a full block too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.conformance.budget import Budget
+from dovetail.conformance.compare import against_oracle
+from dovetail.conformance.example import Example
+from dovetail.conformance.law import Trial, law
+from dovetail.conformance.laws.agreement import judged
+from dovetail.conformance.subject import Subject
+from dovetail.conformance.verdicts import How
+from dovetail.core.cases import Case
+from dovetail.core.op import REQUIRED, Op
+from dovetail.core.signature import Signature
+from dovetail.dtypes import DType
+
+Array = np.ndarray[Any, Any]
+_SIZES: Final = (5, 33, 63, 129, 257, 1025)
+
+
+def _reduces(subject: Subject, op: Op, dtype: DType) -> bool:
+    """Natively, one tensor along a dim of its own."""
+    if not isinstance(op.shape, Signature) or len(op.tensors) != 1 or op.has_list:
+        return False
+    first = op.shape.inputs[0]
+    one = first.at is not None and len(first.names) == 1 and op.oracle is not None
+    return one and subject.how(op, dtype) is How.NATIVE
+
+
+def _but_one(
+    subject: Subject, op: Op, dtype: DType, budget: Budget
+) -> Iterator[Example]:
+    """Rows of one number whose last element is another."""
+    name = op.shape.inputs[0].at
+    assert name is not None
+    for size in (*_SIZES, *(n + 1 for n in subject.backend.launch_boundaries)):
+        for all_but, last in ((0, 1), (1, 0)):
+            if size <= budget.largest and not _asks_for_more(op, name):
+                row = np.full((2, size), all_but).astype(dtype.numpy)
+                row[0, -1] = last
+                yield Example(Case((row,), {name: 1}), values="rare", size=str(size))
+
+
+def _asks_for_more(op: Op, name: str) -> bool:
+    """Whether a call needs more than the tensor and the dim."""
+    return any(p.default is REQUIRED and p.name != name for p in op.rest)
+
+
+@law("tails", examples=_but_one, fits=_reduces, rank=25, shrinks=False)
+def tails(trial: Trial) -> None:
+    """The last element of a row counts, however long the row is."""
+    op, dtype = judged(trial)
+    results = trial.subject.run(op, trial.example, dtype)
+    against_oracle(trial, results)

@@ -1,0 +1,174 @@
+"""How an array may lie in a device's memory: every layout a kernel has to read.
+
+Each layout says which values it can hold (a broadcast axis repeats one) and builds a
+native array with exactly these values by the device's own `view` and `copy`. What lies
+between the elements is poison: a kernel that ignores strides returns it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from dovetail.backend.contract import Backend
+from dovetail.backend.meta import contiguous_strides
+from dovetail.core.op import Op
+from dovetail.dtypes import DType
+
+Array = np.ndarray[Any, Any]
+Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an array lies: elements of the root, strides and offset in elements."""
+
+    size: int
+    strides: Ints
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A named layout.
+
+    Attributes:
+        place: where an array of that shape lies; None if the shape has no such layout.
+        project: makes values that the layout can hold of any values.
+        writable: whether no two elements share memory.
+    """
+
+    place: Callable[[Ints], Place | None]
+    project: Callable[[Array], Array]
+    writable: bool = True
+
+
+def _same(a: Array) -> Array:
+    return a
+
+
+def _contiguous(shape: Ints) -> Place:
+    return Place(math.prod(shape), contiguous_strides(shape))
+
+
+def _transposed(shape: Ints) -> Place | None:
+    """Dims in reverse order in memory."""
+    if len(shape) < 2:
+        return None
+    strides = contiguous_strides(shape[::-1])[::-1]
+    return Place(math.prod(shape), strides)
+
+
+def _strided(shape: Ints) -> Place | None:
+    """Every second element of a memory twice as wide in every dim, from its middle."""
+    if not shape:
+        return None
+    wide = tuple(2 * n + 1 for n in shape)
+    steps = contiguous_strides(wide)
+    return Place(math.prod(wide), tuple(2 * s for s in steps), sum(steps))
+
+
+def _offset(shape: Ints) -> Place:
+    """Contiguous, but not from the start of its memory."""
+    return Place(math.prod(shape) + 4, contiguous_strides(shape), 3)
+
+
+def _reversed(shape: Ints) -> Place | None:
+    """The last dim backwards: a negative stride."""
+    if not shape or not math.prod(shape):
+        return None
+    strides = contiguous_strides(shape)
+    backwards = (*strides[:-1], -strides[-1])
+    return Place(math.prod(shape), backwards, (shape[-1] - 1) * strides[-1])
+
+
+def _broadcast(shape: Ints) -> Place | None:
+    """The first dim repeats one row: a stride of 0."""
+    if not shape or not math.prod(shape):
+        return None
+    return Place(math.prod(shape[1:]), (0, *contiguous_strides(shape[1:])))
+
+
+def _repeat_first(a: Array) -> Array:
+    return np.broadcast_to(a[:1], a.shape).copy() if a.ndim and a.size else a
+
+
+def _overlapping(shape: Ints) -> Place | None:
+    """Windows over one row: elements of the last two dims share memory."""
+    if len(shape) < 2 or not math.prod(shape):
+        return None
+    row = shape[-2] + shape[-1] - 1
+    lead = contiguous_strides((*shape[:-2], row))[:-1]
+    return Place(math.prod(shape[:-2]) * row, (*lead, 1, 1))
+
+
+def _windows(a: Array) -> Array:
+    if a.ndim < 2 or not a.size:
+        return a
+    row = np.concatenate([a[..., 0, :], a[..., 1:, -1]], axis=-1)
+    return np.ascontiguousarray(sliding_window_view(row, a.shape[-1], axis=-1))
+
+
+LAYOUTS: Final = {
+    "contiguous": Layout(_contiguous, _same),
+    "transposed": Layout(_transposed, _same),
+    "strided": Layout(_strided, _same),
+    "offset": Layout(_offset, _same),
+    "reversed": Layout(_reversed, _same),
+    "broadcast": Layout(_broadcast, _repeat_first, writable=False),
+    "overlapping": Layout(_overlapping, _windows, writable=False),
+}
+
+
+def layout_for(op: Op, name: str, layout: str) -> str:
+    """The layout for one parameter: strided where elements must not share memory."""
+    shared = not LAYOUTS[layout].writable
+    return "strided" if shared and name in (*op.mutates, *op.indices) else layout
+
+
+def projected(a: Array, name: str) -> Array:
+    """Values like `a` that the layout can hold."""
+    layout = LAYOUTS[name]
+    return layout.project(a) if layout.place(a.shape) is not None else a
+
+
+def poison(shape: Ints, dtype: DType) -> Array:
+    """Values that no result may contain: NaN, or numbers that cases do not draw."""
+    if dtype.is_inexact:
+        return np.full(shape, np.nan, dtype.numpy)
+    if dtype.category == 0:
+        return np.resize(np.array([True, False]), shape)
+    return np.full(shape, 99 if dtype.itemsize == 1 else 12345, dtype.numpy)
+
+
+def laid_out(backend: Backend, index: int, a: Array, dtype: DType, name: str) -> Any:
+    """A native array with the values of `a`, which the layout can hold."""
+    layout = LAYOUTS[name]
+    place = layout.place(a.shape)
+    if place is None or name == "contiguous":
+        return backend.copy_in(np.array(a, order="C"), index)
+    root = backend.copy_in(poison((place.size,), dtype), index)
+    if not layout.writable:
+        return _shared(backend, index, a, root, place, name)
+    offset = place.offset if a.size else 0  # as the contract of `view` has it
+    target = backend.view(root, a.shape, place.strides, offset)
+    backend.copy(target, backend.copy_in(np.array(a, order="C"), index))
+    return target
+
+
+def _shared(
+    backend: Backend, index: int, a: Array, root: Any, place: Place, name: str
+) -> Any:
+    """Fill the memory that several elements share, once, then look at it."""
+    if name == "broadcast":
+        memory = a[0].reshape(-1)
+    else:
+        row = np.concatenate([a[..., 0, :], a[..., 1:, -1]], axis=-1)
+        memory = row.reshape(-1)
+    backend.copy(root, backend.copy_in(np.array(memory, order="C"), index))
+    return backend.view(root, a.shape, place.strides, place.offset)

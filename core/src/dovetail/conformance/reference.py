@@ -1,0 +1,100 @@
+"""The reference device: NumPy with level-0 kernels alone, so that every body runs.
+
+What an op's body gives in a dtype, and the gradients that its rules give in float64,
+are asked here; it comes with the kit, so that no other backend is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.backend import registry
+from dovetail.backend.contract import DeviceInfo
+from dovetail.backend.kernels import KernelTable
+from dovetail.backend.numpy_arrays import NumpyArrays
+from dovetail.conformance.subject import Subject
+from dovetail.core.op import vocabulary
+from dovetail.xp import (
+    elementwise,
+    indexing,
+    matmul,
+    movement,
+    reduce,
+    shape,
+    views,
+)  # fmt: skip
+
+TYPE: Final = "reference"
+_OPTIONS: Final = ("binds", "broadcasts", "checks", "contiguous", "when", "reads")
+
+
+class ReferenceBackend(NumpyArrays):
+    """NumPy arrays and nothing but the primitives.
+
+    Attributes:
+        called: names of the primitives that ran; None when nobody asks.
+    """
+
+    type = TYPE
+    automatic = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called: set[str] | None = None
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        return (DeviceInfo(0, f"reference, NumPy {np.__version__}"),)
+
+    def kernels(self, table: KernelTable) -> None:
+        full = KernelTable(TYPE)
+        for family in (elementwise, movement, shape, views, matmul):
+            family.install(full, np)
+        indexing.install(full, np, refuses=True)
+        reduce.install(full, np, segments=True)
+        for op in vocabulary.values():
+            for kernel in full._kernels.get(op.name, ()):
+                if dtypes := kernel.dtypes & op.primitive:
+                    options = {name: getattr(kernel, name) for name in _OPTIONS}
+                    function = self._heard(op.name, kernel.function)
+                    table.add(op.name, function, dtypes=dtypes, **options)
+
+    def _heard(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel, telling that it ran or was bound."""
+
+        def run(*arrays: Any, **attrs: Any) -> Any:
+            if self.called is not None:
+                self.called.add(name)
+            return function(*arrays, **attrs)
+
+        return run
+
+
+def install() -> ReferenceBackend:
+    """The reference backend, known to this process from now on."""
+    for backend in registry.loaded():
+        if backend.type == TYPE and isinstance(backend, ReferenceBackend):
+            return backend
+    made = ReferenceBackend()
+    registry.register(made)
+    return made
+
+
+def reference() -> Subject:
+    """The reference device."""
+    install()
+    return Subject(TYPE)
+
+
+@contextmanager
+def listening() -> Iterator[set[str]]:
+    """The names of the primitives that run on the reference device meanwhile."""
+    backend = install()
+    before, backend.called = backend.called, set()
+    try:
+        yield backend.called
+    finally:
+        backend.called = before

@@ -1,0 +1,1 @@
+"""The process that owns the device, and what watches over it."""

@@ -1,0 +1,193 @@
+"""How far a result may be from the truth: one rule for all ops and dtypes.
+
+    |got - want| <= a(op) · u_out · |want| + (8 + 2√n) · u_acc · S
+
+`u_out` is half a unit in the last place of the result's format, `u_acc` that of the
+format the op accumulates in (float32 at least), n the number of terms. S is what the
+op's conditioning makes of it: for sums of products the sum of the terms' absolute
+values, for the others how the truth moves when the inputs move by rounding (Higham,
+Accuracy and Stability of Numerical Algorithms, 2002, chapters 1 and 3). Ops that move
+bits, and results that are exact in every order of summation, have no tolerance.
+Where an op's definition cancels (`cancels`), S is as large as its largest input.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.conformance.example import Example
+from dovetail.conformance.oracle import ask, truth, wide
+from dovetail.conformance.values import limits
+from dovetail.core.cases import Case
+from dovetail.core.op import Op
+from dovetail.dtypes import HALF, DType, float32, float64, from_numpy
+
+Array = np.ndarray[Any, Any]
+# Of ops that declare none: a composition of a few correctly rounded ones.
+DEFAULT_ULP: Final = 8.0
+# The oracle computes float64 in float64: its own error is as large as the op's.
+_ORACLE: Final = 16.0
+_PROBES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is allowed for each element of one result.
+
+    Attributes:
+        error: largest allowed absolute difference, by element.
+        unit: one unit in the last place of the truth in the result's format.
+    """
+
+    error: Array
+    unit: Array
+
+
+def roundoff(dtype: DType) -> float:
+    """Half the distance from 1 to the next number of a format."""
+    return float(limits(dtype.real).eps) / 2
+
+
+def accumulates_in(dtype: DType) -> DType:
+    """The narrowest format in which an op may compute for that result."""
+    return float32 if dtype in HALF else dtype.real
+
+
+def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
+    """What is allowed for result number `at`, of dtype `out`."""
+    want = truth(op, example, dtype)[at]
+    size = np.abs(want.astype(np.complex128 if out.is_complex else np.float64))
+    size = np.where(np.isfinite(size), size, 0.0)
+    info = limits(out.real)
+    smallest = float(info.smallest_subnormal)
+    unit = np.maximum(2 * roundoff(out) * _power_below(size), smallest)
+    ulp = DEFAULT_ULP if op.ulp is None else op.ulp
+    relative = max(ulp, 0.5) * 2 * roundoff(out)
+    inner = accumulates_in(out)
+    terms = _terms(example, size)
+    factor = 8 + 2 * math.sqrt(terms)
+    moved = _sensitivity(op, example, dtype, at, size)
+    error = relative * size + factor * roundoff(inner) * moved + factor / 8 * smallest
+    if float64 in (out.real, dtype.real):
+        error = error * _ORACLE
+    return Bound(error, unit)
+
+
+def _power_below(size: Array) -> Array:
+    """The power of two at or below each number; 0 for 0."""
+    with np.errstate(all="ignore"):
+        _, exponent = np.frexp(size)
+        found: Array = np.where(size > 0, np.ldexp(1.0, exponent - 1), 0.0)
+    return found
+
+
+def _terms(example: Example, size: Array) -> int:
+    """About how many terms a result is made of: elements read for one written."""
+    read = sum(a.size for a in example.arrays())
+    return max(
+        read // max(size.size, 1),
+        max((max(a.shape, default=1) for a in example.arrays()), default=1),
+    )
+
+
+def _sensitivity(op: Op, example: Example, dtype: DType, at: int, size: Array) -> Array:
+    """Σ|terms| where the op sums; else how far rounded inputs move the truth."""
+    known = example.known.setdefault("moved", {})
+    if at not in known:
+        make = _absolute_terms if op.sums else _probed
+        known[at] = make(op, example, dtype, at, size)
+        if op.cancels:
+            known[at] = np.maximum(known[at], _largest_input(example, size))
+    found: Array = known[at]
+    return found
+
+
+def terms(op: Op, example: Example, dtype: DType, at: int) -> Array:
+    """How large sums may become on the way to each element of a result."""
+    size = np.abs(truth(op, example, dtype)[at])
+    total = _sensitivity(op, example, dtype, at, size)
+    return total * _terms(example, size) if op.averages or op.cancels else total
+
+
+def _largest_input(example: Example, size: Array) -> float:
+    """What results may be differences of: the largest input, or result."""
+    floats = [a for a in example.arrays() if from_numpy(a.dtype).is_inexact]
+    found = 0.0
+    for a in (*floats, size):
+        finite = np.abs(wide(a))
+        found = max(found, float(np.max(finite, where=np.isfinite(finite), initial=0)))
+    return found
+
+
+def _absolute_terms(
+    op: Op, example: Example, dtype: DType, at: int, size: Array
+) -> Array:
+    case = _mapped(op, example, _magnitude)
+    terms = _again(op, case, dtype, at, size)
+    return size if terms is None else np.where(np.isnan(terms), size, np.abs(terms))
+
+
+def _probed(op: Op, example: Example, dtype: DType, at: int, size: Array) -> Array:
+    """The largest of a few random moves, scaled to one roundoff of the inputs."""
+    random = np.random.default_rng(7)
+    if not example.arrays():
+        return size
+    want = wide(truth(op, example, dtype)[at])
+    step = 1.37 * 2.0**-31  # not a power of two: moves by whole periods show nothing
+    moved = size.copy()
+
+    def nudge(a: Array) -> Array:
+        # Of different sizes: equal ones cancel where products are subtracted.
+        move = random.choice([-1.0, 1.0], a.shape) * random.uniform(0.5, 1.0, a.shape)
+        with np.errstate(all="ignore"):
+            return np.asarray(a * (1 + step * move))
+
+    for _ in range(_PROBES):
+        again = _again(op, _mapped(op, example, nudge), dtype, at, size)
+        if again is None or again.shape != want.shape:
+            return moved
+        with np.errstate(all="ignore"):
+            change = np.abs(again - want) / step
+        moved = np.maximum(moved, np.where(np.isfinite(change), change, 0.0))
+    return moved
+
+
+def _magnitude(a: Array) -> Array:
+    return np.abs(a).astype(a.dtype)
+
+
+def _mapped(op: Op, example: Example, change: Any) -> Case:
+    """The call with every array that is rounded changed, in float64."""
+
+    def of(value: Any, name: str) -> Any:
+        if isinstance(value, list):
+            return [of(v, name) for v in value]
+        if isinstance(value, np.ndarray):
+            # Whole numbers whose float mean or sum is asked for are rounded first.
+            summed = op.sums and name == op.tensors[op.lead_at].name
+            counted = op.promote == "float" or summed
+            counted = counted and name not in op.indices | op.masks
+            if from_numpy(value.dtype).is_inexact:
+                return change(wide(value))
+            return change(value.astype(np.float64)) if counted else value
+        return value
+
+    assert example.case is not None
+    args = zip(example.case.args, op.names, strict=False)
+    kwargs = {k: of(v, k) for k, v in example.case.kwargs.items()}
+    return Case(tuple(of(v, name) for v, name in args), kwargs)
+
+
+def _again(op: Op, case: Case, dtype: DType, at: int, size: Array) -> Array | None:
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = ask(op, Example(case), dtype)[at]
+    except Exception:  # the oracle refuses what rounding made of the inputs
+        return None
+    return found if found.shape == size.shape else None

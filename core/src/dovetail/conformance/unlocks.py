@@ -1,0 +1,49 @@
+"""Which ops are made of which: found by running every body."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+from typing import Final
+
+from dovetail.conformance.example import Example
+from dovetail.conformance.reference import listening, reference
+from dovetail.core.cases import cases_of
+from dovetail.core.op import Op, declared
+from dovetail.dtypes import bool_, float32, int32
+from dovetail.errors import DovetailError
+
+
+@lru_cache(maxsize=1)
+def uses() -> dict[str, frozenset[str]]:
+    """The primitives that each op's body comes down to, when nothing is native.
+
+    A primitive uses itself.
+    """
+    return {op.name: _uses(op) for op in declared()}
+
+
+@lru_cache(maxsize=1)
+def dependents() -> dict[str, frozenset[str]]:
+    """The ops that each op is needed for."""
+    found: dict[str, set[str]] = {op.name: set() for op in declared()}
+    for user, used in uses().items():
+        for name in used:
+            found[name].add(user)
+    return {name: frozenset(users) for name, users in found.items()}
+
+
+def _uses(op: Op) -> frozenset[str]:
+    """What runs on the reference device, which has primitives alone."""
+    device = reference()
+    found: set[str] = set()
+    for dtype in (d for d in _SAMPLED if d in op.accepts):
+        for case in cases_of(op, dtype):
+            op.forget()  # bound kernels would not be heard
+            with listening() as heard, suppress(DovetailError):
+                device.run(op, Example(case), dtype)
+            found |= heard
+    return frozenset(found)
+
+
+_SAMPLED: Final = (float32, int32, bool_)

@@ -1,0 +1,153 @@
+"""Files of tensors, which hold data and never code.
+
+`save` and `load` keep dicts, lists, tuples and numbers with tensors among them, as
+the `state_dict` of a module or optimizer has them; `save_file` and `load_file` are
+those of safetensors, for tensors by name. Both write the safetensors format; what
+`save` keeps beside the tensors is JSON in its header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any, Final
+
+from dovetail import dtypes
+from dovetail.core.placement import MapLocation, map_location
+from dovetail.core.tensor import Tensor
+from dovetail.device import device as Device
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
+from dovetail.frontend.memory import Layout, ground
+from dovetail.io.containers import decoded, encoded
+from dovetail.io.files import Opened, Target, written
+from dovetail.io.tensors import Packer, Unpacker, host_values
+
+__all__ = ["load", "load_file", "map_location", "save", "save_file"]
+
+_STRUCTURE: Final = "dovetail"  # the key of the header's metadata
+
+
+def save(obj: Any, f: Target) -> None:
+    """Write containers of tensors and plain values to a file.
+
+    The file is replaced as a whole once everything is on the disk: a crash leaves the
+    old one. Tensors whose elements share memory share it after loading; of a larger
+    memory, only what they use is written. Of a tensor are kept its values, dtype,
+    device, `requires_grad` and whether it is a Parameter, not its gradient, hooks
+    or attributes.
+
+    Args:
+        obj: tensors, None, bool, int, float, complex, str, bytes, dtypes, devices and
+            sizes; dicts (also ordered, and counters), lists, tuples and sets of them.
+            A container that occurs twice is two after loading.
+        f: a path, or a binary file open for writing.
+
+    Raises:
+        ArgumentTypeError: something else is in it; says where.
+    """
+    packer = Packer("save")
+    tree = encoded(obj, packer)
+    arrays, tables = packer.finish()
+    written(f, arrays, _STRUCTURE, {"version": 1, "tree": tree, **tables})
+
+
+def load(
+    f: Target, map_location: MapLocation = None, *, weights_only: bool = True
+) -> Any:
+    """What `save` wrote, with tensors on the devices they were saved on.
+
+    A safetensors file of another program is a dict of tensors on the CPU. Loading
+    never runs code from the file.
+
+    Args:
+        f: a path, or a binary file open for reading.
+        map_location: where tensors go instead: a device, a dict of devices, or a
+            function; see `dovetail.io.map_location`.
+        weights_only: taken for PyTorch's sake; a file has nothing else.
+
+    Raises:
+        FileFormatError: the file is cut short, damaged, or of another kind.
+        NotSupported: it is one of PyTorch's own, or from a later version.
+        DeviceError: a device of it is absent, and `map_location` names no other.
+    """
+    mapped = nullcontext() if map_location is None else _mapped(map_location)
+    with Opened("load", f) as opened, mapped:
+        structure = opened.structure(_STRUCTURE)
+        if structure is None:
+            return {name: _plain(opened, name, "cpu") for name in opened.names()}
+        with opened.checked():
+            unpacker = Unpacker(opened, structure)
+        tensors = unpacker.tensors()
+        with opened.checked():
+            return decoded(structure["tree"], tensors)
+
+
+_mapped: Final = map_location  # `load` has a parameter of that name
+
+
+def save_file(
+    tensors: Mapping[str, Tensor],
+    filename: Target,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write tensors by name as a safetensors file, which any program can read.
+
+    Args:
+        metadata: texts for the header.
+
+    Raises:
+        ArgumentError: two of the tensors share memory, which the format cannot say.
+        DTypeError: one is complex, which the format does not have.
+    """
+    packer = Packer("save_file")
+    for name, x in tensors.items():
+        _check_named(name, x)
+        packer.add(x, (name,))
+    _check_apart(packer.sharing())
+    written(filename, _arrays(tensors), None, dict(metadata or {}))
+
+
+def load_file(filename: Target, device: str | Device = "cpu") -> dict[str, Tensor]:
+    """The tensors of a safetensors file by name, on one device.
+
+    Raises:
+        FileFormatError: the file is cut short, damaged, or of another kind.
+    """
+    with Opened("load_file", filename) as opened:
+        return {name: _plain(opened, name, device) for name in opened.names()}
+
+
+def _check_named(name: Any, x: Any) -> None:
+    if type(name) is not str or not isinstance(x, Tensor):
+        raise ArgumentTypeError(
+            "save_file", f"tensors[{name!r}]", was=f"a {type(x).__name__}",
+            needed="a string as the name, and a tensor",
+        )  # fmt: skip
+
+
+def _check_apart(shared: list[list[str]]) -> None:
+    if shared:
+        raise ArgumentError(
+            "save_file", "tensors", was=f"sharing memory: {', '.join(shared[0])}",
+            needed="memory of its own for each",
+            remedy="clone() them, or use dovetail.save, which keeps what is shared",
+        )  # fmt: skip
+
+
+def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+    for name, x in tensors.items():
+        if x.dtype.is_complex or x.is_meta:
+            raise DTypeError(
+                "save_file", f"tensors[{name!r}]",
+                was=f"{x.dtype.name} on {x.device}", needed="real numbers",
+                remedy="use dovetail.save, which has a form for it",
+            )  # fmt: skip
+    return {name: host_values(x) for name, x in tensors.items()}
+
+
+def _plain(opened: Opened, name: str, where: str | Device) -> Tensor:
+    """One tensor of a file as it lies there."""
+    values = opened.values(name)
+    dtype = dtypes.from_numpy(values.dtype)
+    memory = ground(values.reshape(-1), dtype, 0, str(where))
+    return memory.tensor(dtype, Layout.rows(values.shape))

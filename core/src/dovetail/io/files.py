@@ -1,0 +1,239 @@
+"""Files in the safetensors format: replaced whole, read with errors that say why."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+
+from dovetail import dtypes
+from dovetail.dtypes import DType
+from dovetail.errors import (
+    ArgumentTypeError,
+    DovetailError,
+    DTypeError,
+    FileFormatError,
+    NotSupported,
+)
+
+Array = np.ndarray[Any, Any]
+Target = str | os.PathLike[str] | BinaryIO
+
+_VERSION: Final = 1
+_DTYPES: Final[dict[str, DType]] = {
+    "BOOL": dtypes.bool_, "U8": dtypes.uint8, "U16": dtypes.uint16,
+    "U32": dtypes.uint32, "U64": dtypes.uint64, "I8": dtypes.int8,
+    "I16": dtypes.int16, "I32": dtypes.int32, "I64": dtypes.int64,
+    "F16": dtypes.float16, "BF16": dtypes.bfloat16, "F32": dtypes.float32,
+    "F64": dtypes.float64, "C64": dtypes.complex64,
+}  # fmt: skip
+
+
+def written(
+    target: Target, arrays: dict[str, Array], key: str | None, extra: Mapping[str, Any]
+) -> None:
+    """Write arrays by name; a path then holds the new file or, after a crash, the old.
+
+    Args:
+        extra: JSON to put into the header under `key`; without key, its texts.
+    """
+    if key is not None:
+        extra = {key: json.dumps(extra, allow_nan=False, separators=(",", ":"))}
+    metadata = dict(extra) or None
+    if not isinstance(target, str | os.PathLike):
+        with _folder(target, "write") as path:
+            _serialize(arrays, path, metadata)
+            with path.open("rb") as made:
+                shutil.copyfileobj(made, target)
+        return
+    with replacing(Path(os.path.realpath(target))) as path:
+        _serialize(arrays, path, metadata)
+
+
+def _serialize(arrays: dict[str, Array], path: Path, metadata: Any) -> None:
+    from safetensors.numpy import save_file  # costs 10 ms: only for those who use it
+
+    save_file(arrays, path, metadata)
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A new file to be written, which takes the place of `target` at the end.
+
+    It lies in the same folder under a name of its own, so that writers do not meet;
+    one that is killed leaves it behind. Where the block raises, it is removed.
+    """
+    fresh = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    mode = fresh.stat().st_mode
+    try:
+        yield fresh
+        with fresh.open("r+b") as made:
+            os.fsync(made.fileno())
+        fresh.chmod(mode)
+        os.replace(fresh, target)
+    except BaseException:
+        with suppress(OSError):
+            fresh.unlink()
+        raise
+    if os.name == "posix":
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # so that the new name survives a loss of power
+        finally:
+            os.close(folder)
+
+
+@contextmanager
+def _folder(target: Any, method: str) -> Iterator[Path]:
+    """A path to stand for an open file."""
+    if not hasattr(target, method):
+        raise ArgumentTypeError(
+            "save" if method == "write" else "load", "f",
+            was=f"a {type(target).__name__}", needed="a path or a binary file",
+        )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "tensors"
+
+
+class Opened:
+    """A file that is being read; its errors name `op` and the file."""
+
+    def __init__(self, op: str, source: Target) -> None:
+        self.op = op
+        self.source = source
+        self.path = Path()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Opened:
+        with ExitStack() as stack:
+            self.path = self._local(stack)
+            self.path.open("rb").close()  # so that what Python says of it is raised
+            self._file = stack.enter_context(self._open())
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def _local(self, stack: ExitStack) -> Path:
+        if isinstance(self.source, str | os.PathLike):
+            return Path(self.source)
+        path = stack.enter_context(_folder(self.source, "read"))
+        with path.open("wb") as copy:
+            shutil.copyfileobj(self.source, copy)
+        return path
+
+    def _open(self) -> Any:
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            return safe_open(self.path, framework="numpy")
+        except SafetensorError as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: Exception) -> DovetailError:
+        with self.path.open("rb") as file:
+            start = file.read(4)
+        if start == b"PK\x03\x04" or start[:2] == b"\x80\x02":
+            return NotSupported(
+                self.op, self._name(), was="one of PyTorch's own, which holds pickles",
+                needed="a file of dovetail.save, or in the safetensors format",
+                remedy="where PyTorch is, convert it with safetensors.torch.save_file",
+            )  # fmt: skip
+        return FileFormatError(
+            self.op, self._name(),
+            was=f"{self.path.stat().st_size} bytes that are no whole file ({error})",
+            needed="a file of dovetail.save, or in the safetensors format",
+            remedy="it was cut short, is damaged, or is of another kind",
+        )  # fmt: skip
+
+    def _name(self) -> str:
+        is_path = isinstance(self.source, str | os.PathLike)
+        return repr(os.fspath(self.path)) if is_path else "the file"
+
+    def names(self) -> list[str]:
+        """The names of the arrays, in the order in which they lie in the file."""
+        order = getattr(self._file, "offset_keys", self._file.keys)
+        return list(order())
+
+    def structure(self, key: str) -> dict[str, Any] | None:
+        """The JSON that the header has under `key`, None where it has none.
+
+        Raises:
+            FileFormatError: it is damaged.
+            NotSupported: a later version wrote it.
+        """
+        text = (self._file.metadata() or {}).get(key)
+        if text is None:
+            return None
+        with self.checked():
+            found: dict[str, Any] = json.loads(text)
+            version = found["version"]
+        if version != _VERSION:
+            raise NotSupported(
+                self.op, self._name(), was=f"of version {version} of the format",
+                needed=f"version {_VERSION}", remedy="use a newer dovetail",
+            )  # fmt: skip
+        return found
+
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """Say of what is wrong in a file that the file is damaged."""
+        try:
+            yield
+        except DovetailError:
+            raise
+        except (
+            KeyError, TypeError, IndexError, ValueError, AttributeError, OverflowError,
+            RecursionError,
+        ) as error:  # fmt: skip
+            raise FileFormatError(
+                self.op, self._name(), needed="what dovetail.save writes",
+                was=f"damaged: {type(error).__name__}: {error}",
+            ) from error  # fmt: skip
+
+    def described(self, name: str) -> tuple[DType, tuple[int, ...]]:
+        """Dtype and shape of one array.
+
+        Raises:
+            FileFormatError: there is none of that name.
+            DTypeError: dovetail does not have its dtype.
+        """
+        with self._present(name):
+            found = self._file.get_slice(name)
+            dtype = _DTYPES.get(found.get_dtype())
+            if dtype is None:
+                raise DTypeError(
+                    self.op, f"the dtype of {name!r}", was=found.get_dtype(),
+                    needed=f"one of {', '.join(_DTYPES)}",
+                )  # fmt: skip
+            return dtype, tuple(found.get_shape())
+
+    def values(self, name: str) -> Array:
+        """The values of one array; raises as `described` does."""
+        dtype, _ = self.described(name)
+        with self._present(name):
+            dtype.numpy  # noqa: B018 -- loads what NumPy needs for bfloat16
+            found: Array = self._file.get_tensor(name)
+            return found
+
+    @contextmanager
+    def _present(self, name: str) -> Iterator[None]:
+        from safetensors import SafetensorError
+
+        try:
+            yield
+        except SafetensorError as error:
+            raise FileFormatError(
+                self.op, self._name(), was=f"without {name!r} ({error})",
+                needed="all the tensors that its header names",
+            ) from error  # fmt: skip

@@ -1,0 +1,275 @@
+"""Tensors as arrays of a file, and back: what shares memory is written once."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dovetail import dtypes
+from dovetail.backend import HostMemory
+from dovetail.core.tape import storage_of
+from dovetail.core.tensor import Parameter, Tensor
+from dovetail.dtypes import DType
+from dovetail.frontend.memory import Ground, Layout, ground
+
+if TYPE_CHECKING:
+    from dovetail.io.files import Opened
+
+Array = np.ndarray[Any, Any]
+Path = tuple[Any, ...]
+Json = dict[str, Any]
+
+_RESERVED: Final = "__metadata__"  # safetensors' own
+_MOST: Final = 1 << 58  # elements
+
+
+@dataclass(slots=True)
+class _Kept:
+    """One tensor that goes into the file."""
+
+    tensor: Tensor
+    path: Path
+    layout: Layout
+
+
+class Packer:
+    """Gathers the tensors of an object, each once, then what has to be written."""
+
+    def __init__(self, op: str) -> None:
+        self.op = op
+        self.kept: list[_Kept] = []
+        self.numbers: dict[int, int] = {}
+
+    def add(self, x: Tensor, path: Path) -> int:
+        """The number of a tensor, the same each time it comes."""
+        if id(x) in self.numbers and self.op != "save_file":
+            return self.numbers[id(x)]
+        layout = Layout.of(x._kind, x._a, storage_of(x).root)
+        self.kept.append(_Kept(x, path, layout))
+        self.numbers[id(x)] = len(self.kept) - 1
+        return len(self.kept) - 1
+
+    def sharing(self) -> list[list[str]]:
+        """The names of those that overlap in memory, if any."""
+        found = [c for c in self._clusters() if len(c) > 1]
+        return [[_joined(self.kept[i].path) for i in cluster] for cluster in found]
+
+    def _clusters(self) -> list[list[int]]:
+        """The tensors by memory, those apart that have no element in between."""
+        by_memory: dict[Any, list[int]] = defaultdict(list)
+        for i, kept in enumerate(self.kept):
+            x = kept.tensor
+            by_memory[id(storage_of(x).root), x.dtype].append(i)
+        clusters: list[list[int]] = []
+        for members in by_memory.values():
+            end = None
+            for i in sorted(members, key=lambda i: self.kept[i].layout.span()):
+                low, high = self.kept[i].layout.span()
+                if end is None or low >= end or low == high:
+                    clusters.append([])
+                    end = high
+                clusters[-1].append(i)
+                end = max(end, high)
+        return sorted(map(sorted, clusters))
+
+    def finish(self) -> tuple[dict[str, Array], Json]:
+        """Arrays by name, and the tables that say which tensor is where in them."""
+        arrays: dict[str, Array] = {}
+        memories: list[Json] = []
+        records: list[Json] = [{} for _ in self.kept]
+        for number, cluster in enumerate(self._clusters()):
+            layouts, memory = self._pack(cluster, arrays)
+            memories.append(memory)
+            for i, layout in zip(cluster, layouts, strict=True):
+                records[i] = _record(self.kept[i].tensor, number, layout)
+        return arrays, {"memories": memories, "tensors": records}
+
+    def _pack(
+        self, cluster: list[int], arrays: dict[str, Array]
+    ) -> tuple[list[Layout], Json]:
+        """One memory: where its tensors are in it, and its entry in the table."""
+        spans = [self.kept[i].layout.span() for i in cluster]
+        low, high = min(s[0] for s in spans), max(s[1] for s in spans)
+        layouts = [_moved(self.kept[i].layout, low) for i in cluster]
+        size = math.prod(layouts[0].shape)
+        if len(cluster) == 1 and high - low > size:  # leave out what is in between
+            layouts = [Layout.rows(layouts[0].shape)]
+        else:
+            size = high - low
+        x, path, values = self._values(cluster, layouts, size)
+        memory: Json = {"dtype": x.dtype.name, "device": str(x.device), "size": size}
+        if values is not None:
+            name = memory["name"] = _free(_joined(path), arrays)
+            arrays[name] = _real(values)
+        return layouts, memory
+
+    def _values(
+        self, cluster: list[int], layouts: list[Layout], size: int
+    ) -> tuple[Tensor, Path, Array | None]:
+        """The elements that the tensors of a cluster see, zeros in between.
+
+        They have the shape and the path of the tensor that sees all, if there is one.
+        """
+        each = list(zip(cluster, layouts, strict=True))
+        for i, layout in each:
+            if layout.contiguous and math.prod(layout.shape) == size:
+                x = self.kept[i].tensor
+                return x, self.kept[i].path, None if x.is_meta else host_values(x)
+        first = self.kept[cluster[0]]
+        if first.tensor.is_meta:
+            return first.tensor, first.path, None
+        flat = np.zeros(size, first.tensor.dtype.numpy)
+        for i, layout in each:
+            layout.within(flat)[...] = host_values(self.kept[i].tensor)
+        return first.tensor, first.path, flat
+
+
+def _moved(layout: Layout, low: int) -> Layout:
+    offset = layout.offset - low if all(layout.shape) else 0
+    return Layout(layout.shape, layout.strides, offset)
+
+
+def _record(x: Tensor, memory: int, layout: Layout) -> Json:
+    """What the table says of one tensor; the usual is left out."""
+    made: Json = {"memory": memory, "shape": list(layout.shape)}
+    if layout != Layout.rows(layout.shape):
+        made |= {"strides": list(layout.strides), "offset": layout.offset}
+    if x.requires_grad:
+        made["requires_grad"] = True
+    if isinstance(x, Parameter):
+        made["parameter"] = True
+    return made
+
+
+def host_values(x: Tensor) -> Array:
+    """The values of a tensor in row-major order, without a copy where possible."""
+    backend = x._kind.backend
+    memory = backend.capability(HostMemory)
+    if memory is None:
+        return backend.copy_out(x._a)
+    values: Array = np.asarray(memory.expose(x._a), order="C")
+    return values
+
+
+def _real(values: Array) -> Array:
+    """Complex numbers as pairs in a last dim: the format has none."""
+    if values.dtype.kind != "c":
+        return values
+    part = values.real.dtype
+    return np.ascontiguousarray(values)[..., None].view(part).reshape(*values.shape, 2)
+
+
+def _joined(path: Path) -> str:
+    """A name in the file, where no lone surrogate may be."""
+    text = ".".join(map(str, path)) or "tensor"
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    found, number = name, 1
+    while found in taken or found == _RESERVED:
+        number += 1
+        found = f"{name}#{number}"
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """One memory of a file, as its table describes it."""
+
+    name: str | None
+    dtype: DType
+    size: int
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One tensor of a file, as its table describes it."""
+
+    memory: int
+    layout: Layout
+    requires_grad: bool
+    parameter: bool
+
+
+class Unpacker:
+    """The tensors of a file by number, each memory made once.
+
+    Raises:
+        KeyError, TypeError, IndexError or ValueError: the tables are damaged.
+    """
+
+    def __init__(self, opened: Opened, structure: Json) -> None:
+        self.opened = opened
+        self.memories = [self._memory(m) for m in structure["memories"]]
+        self.places = [self._place(record) for record in structure["tensors"]]
+
+    def _memory(self, entry: Json) -> _Memory:
+        name, where = entry.get("name"), entry["device"]
+        dtype, (size,) = dtypes.by_name(entry["dtype"]), _sizes([entry["size"]])
+        if name is None and where.partition(":")[0] != "meta":
+            raise ValueError(f"no values for {where}")
+        if name is not None:
+            written, shape = self.opened.described(name)
+            pairs = dtype.is_complex and written is dtype.real
+            count = math.prod(shape) // 2 if pairs else math.prod(shape)
+            if count != size or not (pairs or written is dtype):
+                raise ValueError(f"{name!r}: {count} of {written.name}, not {entry}")
+        return _Memory(name, dtype, size, where)
+
+    def _place(self, record: Json) -> _Place:
+        number, shape = record["memory"], _sizes(record["shape"])
+        layout = Layout.rows(shape)
+        if "strides" in record:
+            (offset,) = _sizes([record["offset"]])
+            layout = Layout(shape, _ints(record["strides"]), offset)
+        memory = self.memories[number]
+        low, high = layout.span()
+        if len(layout.strides) != len(shape) or low < 0 or high > memory.size:
+            raise ValueError(f"a tensor at {low} to {high} of {memory.size} elements")
+        wants = record.get("requires_grad") is True and memory.dtype.is_inexact
+        return _Place(number, layout, wants, record.get("parameter") is True)
+
+    def tensors(self) -> list[Tensor]:
+        """All of them, where `map_location` wants them."""
+        grounds: dict[int, Ground] = {}
+        made = []
+        for place in self.places:
+            memory = self.memories[place.memory]
+            if place.memory not in grounds:
+                grounds[place.memory] = self._ground(memory)
+            x = grounds[place.memory].tensor(memory.dtype, place.layout)
+            if place.parameter:
+                x = Parameter(x, requires_grad=place.requires_grad)
+            x.requires_grad = place.requires_grad
+            made.append(x)
+        return made
+
+    def _ground(self, memory: _Memory) -> Ground:
+        if memory.name is None:
+            return ground(memory.size, memory.dtype, 0, memory.device)
+        values = self.opened.values(memory.name).reshape(-1)
+        if memory.dtype.is_complex:
+            values = values.view(memory.dtype.numpy)
+        return ground(values, memory.dtype, 0, memory.device)
+
+
+def _sizes(values: Iterable[Any]) -> tuple[int, ...]:
+    """Sizes and offsets, which no memory can exceed."""
+    found = _ints(values)
+    if any(n < 0 for n in found) or math.prod(max(n, 1) for n in found) > _MOST:
+        raise ValueError(f"{found} are no sizes")
+    return found
+
+
+def _ints(values: Iterable[Any]) -> tuple[int, ...]:
+    found = tuple(values)
+    if any(type(n) is not int or abs(n) > _MOST for n in found):
+        raise ValueError(f"{found} are no sizes")
+    return found

@@ -1,0 +1,21 @@
+"""The mutants written by hand, a family or two a module."""
+
+from typing import Final
+
+from tests.meta.mutants.catalogue.capabilities import CAPABILITIES
+from tests.meta.mutants.catalogue.devices import DEVICES
+from tests.meta.mutants.catalogue.elementwise import ELEMENTWISE
+from tests.meta.mutants.catalogue.errors import ERRORS
+from tests.meta.mutants.catalogue.gradients import GRADIENTS
+from tests.meta.mutants.catalogue.memory import MEMORY
+from tests.meta.mutants.catalogue.moves import MOVES
+from tests.meta.mutants.catalogue.nets import NETS
+from tests.meta.mutants.catalogue.randomness import RANDOMNESS
+from tests.meta.mutants.catalogue.reductions import REDUCTIONS
+from tests.meta.mutants.catalogue.resources import RESOURCES
+from tests.meta.mutants.mutant import Mutant
+
+CATALOGUE: Final[tuple[Mutant, ...]] = (
+    *ELEMENTWISE, *REDUCTIONS, *MOVES, *NETS, *MEMORY, *DEVICES, *RANDOMNESS,
+    *GRADIENTS, *ERRORS, *RESOURCES, *CAPABILITIES,
+)  # fmt: skip

@@ -1,0 +1,56 @@
+"""Mutants drawn from a seed: operators of wrongness times the native kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Final
+
+import numpy as np
+from tests.meta.mutants import faults_of_place, faults_of_value  # noqa: F401
+from tests.meta.mutants.mutant import Mutant, with_faults
+from tests.meta.mutants.operators import OPERATORS, Operator
+
+from dovetail.backend import registry
+from dovetail.core.op import Op, vocabulary
+
+FAMILY: Final = "drawn"
+# Of the release's own run; any other one is as good.
+SEED: Final = 3
+COUNT: Final = 80
+
+
+def candidates(seed: int) -> Iterator[Mutant]:
+    """Mutants without end, the same for the same seed; some are equivalent.
+
+    The operators come in turn, so that each meets some op before any comes again.
+    """
+    names = sorted(OPERATORS)
+    random = np.random.default_rng(seed)
+    for round_ in count():
+        for number in random.permutation(len(names)):
+            operator = OPERATORS[names[number]]
+            fitting = [op for op in _native() if operator.fits(op)]
+            op = fitting[int(random.integers(len(fitting)))]
+            yield _mutant(f"{round_}", operator, op, int(random.integers(1 << 30)))
+
+
+def _native() -> list[Op]:
+    """The ops that the CPU has kernels of its own for."""
+    table = registry.load("cpu").table
+    return [vocabulary[n] for n in table.names() if n in vocabulary and _known(n)]
+
+
+def _known(name: str) -> bool:
+    op = vocabulary[name]
+    return op.oracle is not None and not op.view and name != "empty"
+
+
+def _mutant(round_: str, operator: Operator, op: Op, number: int) -> Mutant:
+    doc = operator.make.__doc__ or ""
+    name = f"{FAMILY}/{operator.name.replace('_', '-')}-{op.name}-{round_}"
+    return Mutant(
+        name, doc.strip(), (op.name,),
+        # Made anew wherever it is planted, for some faults remember things.
+        lambda: with_faults({op.name: operator.make(op, number)}),
+    )  # fmt: skip

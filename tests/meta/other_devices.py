@@ -1,0 +1,12 @@
+"""`reference` and the `dense` devices, for workers that import it."""
+
+from __future__ import annotations
+
+from tests.support.dense import VARIANTS
+
+from dovetail.backend import registry
+from dovetail.conformance import reference
+
+reference.install()
+for _variant in VARIANTS:
+    registry.register(_variant())

@@ -1,0 +1,256 @@
+"""Laws on the device as a whole: sound devices pass, each planted fault is caught."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.meta import planted
+from tests.meta.planted import verdict, verdict_on, with_kernel
+
+import dovetail as dt
+from dovetail import dtypes
+from dovetail.conformance import philox, plan, probes
+from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.laws import exchange
+from dovetail.conformance.reference import install
+from dovetail.conformance.subject import Subject
+from dovetail.conformance.verdicts import Outcome
+from dovetail.core.generator import Generator
+from dovetail.core.tensor import Tensor
+from dovetail.testing.chaos_device import backend as chaos_device
+
+QUICK = BUDGETS["quick"]
+# Judged alone: those are slow, and have tests of their own.
+_SLOW = {"machine"}
+_DTYPES = {"-", "float32", "int32", "bool", "bfloat16"}
+
+
+@pytest.mark.parametrize("name", ["reference", "cpu", "fake", "chaos:cpu"])
+def test_sound_devices_obey_every_law(name: str) -> None:
+    """No law finds fault with a device that keeps to the contract."""
+    install()
+    subject = Subject(name)
+    for check in plan.plan(subject, QUICK, ops="device"):
+        if check.dtype in _DTYPES and check.law not in _SLOW:
+            found = verdict_on(name, check.law, check.dtype)
+            told = [f.message for f in found.failures]
+            assert found.outcome in (Outcome.PASSED, Outcome.UNCLAIMED), (check, told)
+
+
+@pytest.mark.parametrize(
+    ("law", "fault"),
+    [
+        ("copy_out", planted.ReadsLater),
+        ("copy_out", planted.GivesItsOwn),
+        ("copy_out", planted.Canonical),
+        ("copy_out", planted.LosesTail),
+        ("empty", planted.OneBuffer),
+        ("empty", planted.Fortran),
+        ("view", planted.NoOffset),
+        ("view", planted.Forwards),
+        ("view", planted.Contiguous),
+        ("view", planted.Recycles),
+        ("copy", planted.Copies),
+        ("copy", planted.NoSnapshot),
+        ("copy", planted.WritesBeside),
+        ("fill", planted.Copies),
+        ("fill", planted.FillsContiguous),
+        ("fill", planted.NoNegativeZero),
+        ("subnormals", with_kernel("add", planted.flushes)),
+        ("random", with_kernel("bitwise_xor", planted.short_tail)),
+        ("dlpack", planted.CopiesOnImport),
+        ("dlpack", planted.CopiesOnExport),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_faults_in_a_dtype_are_caught(law: str, fault: type[Any]) -> None:
+    """A law in a dtype calls the planted fault wrong."""
+    found = verdict(fault, law)
+    assert found.outcome is Outcome.WRONG, found.outcome
+    assert found.failures[0].message
+
+
+@pytest.mark.parametrize(
+    ("law", "fault"),
+    [
+        ("devices", planted.NoInt32),
+        ("devices", planted.Nameless),
+        ("devices", planted.Twice),
+        ("synchronize", planted.Answers),
+        ("threads", with_kernel("add", planted.shares)),
+        ("memory", with_kernel("add", planted.keeps)),
+        ("memory", planted.NeverFrees),
+        ("memory", planted.ForgetsThePeak),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_faults_of_the_device_are_caught(law: str, fault: type[Any]) -> None:
+    """A law on the device as a whole calls the planted fault wrong."""
+    assert verdict(fault, law, "-").outcome is Outcome.WRONG
+
+
+def test_a_device_that_counts_its_memory_passes() -> None:
+    """Honest counts are no leak."""
+    assert verdict(planted.Counted, "memory", "-").outcome is Outcome.PASSED
+
+
+def test_a_declared_flush_has_to_be_true() -> None:
+    """Declaring what does not happen is wrong, and so is keeping quiet about it."""
+
+    class Pretends(planted.Sound):
+        flushes_subnormals = frozenset({dtypes.float32})
+
+    class Honest(with_kernel("add", planted.flushes)):  # type: ignore[misc]
+        flushes_subnormals = frozenset({dtypes.float32})
+
+    assert verdict(Pretends, "subnormals").outcome is Outcome.WRONG
+    assert verdict(Honest, "subnormals").outcome is Outcome.PASSED
+    with planted.device(Honest) as name:
+        assert probes.subnormals(Subject(name))["float32"] == probes.FLUSHED
+
+
+def test_flushed_values_lose_only_subnormals() -> None:
+    """`flushed` keeps signs, NaN, infinities and the smallest normal number."""
+    tiny = np.finfo(np.float32).smallest_normal
+    a = np.array([tiny / 2, -tiny / 2, tiny, -0.0, np.inf, np.nan, 1], np.float32)
+    got = probes.flushed(a, dtypes.float32)
+    want = np.array([0.0, -0.0, tiny, -0.0, np.inf, np.nan, 1], np.float32)
+    assert got.tobytes() == want.tobytes()
+
+
+# ---- what sits between a backend and its user
+
+
+def test_a_generator_that_counts_launches_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The place in the stream moves by elements, not by blocks of threads."""
+    sound = Generator.spend
+
+    def by_blocks(self: Generator, words: int, align: int, make: Any) -> Any:
+        return sound(self, -(-words // 256) * 256, align, make)
+
+    monkeypatch.setattr(Generator, "spend", by_blocks)
+    assert verdict_on("cpu", "generator", "-").outcome is Outcome.WRONG
+
+
+def test_a_refused_draw_that_moves_the_generator_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is refused takes nothing from the stream."""
+    sound = dt.rand
+
+    def eager(*size: Any, generator: Any = None, **kw: Any) -> Tensor:
+        if generator is not None:
+            start = generator.offset
+            generator.reserve(1)
+            made = sound(*size, generator=None, **kw)
+            generator._set(generator.initial_seed(), start)
+            made = sound(*size, generator=generator, **kw)
+        return made
+
+    monkeypatch.setattr(dt, "rand", eager)
+    found = verdict_on("cpu", "generator", "-")
+    assert found.outcome is Outcome.WRONG
+    assert "refused but took" in found.failures[0].message
+
+
+def test_pickles_that_forget_sharing_or_strides_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two views of one memory stay so."""
+    sound = Tensor.__reduce_ex__
+
+    def alone(self: Tensor, protocol: Any) -> Any:
+        return sound(self.detach().clone(), protocol)
+
+    monkeypatch.setattr(Tensor, "__reduce_ex__", alone)
+    assert verdict_on("cpu", "pickling", "int32").outcome is Outcome.WRONG
+
+
+def test_files_that_forget_sharing_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So they do in files."""
+    sound = exchange.io.load
+
+    def alone(*args: Any, **kw: Any) -> Any:
+        loaded = sound(*args, **kw)
+        loaded["rows"] = loaded["rows"].clone()
+        return loaded
+
+    monkeypatch.setattr(exchange.io, "load", alone)
+    assert verdict_on("cpu", "files").outcome is Outcome.WRONG
+
+
+def test_a_move_that_forgets_the_layout_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Bits move by index, not by address."""
+    sound = Tensor.to
+
+    def by_address(self: Tensor, *args: Any, **kw: Any) -> Any:
+        strides, _ = self._kind.backend.geometry(self._a, self._a)
+        if self.ndim == 3 and tuple(strides) == (1, 3, 12):
+            self = self.permute(2, 1, 0).reshape(tuple(self.shape))
+        return sound(self, *args, **kw)
+
+    monkeypatch.setattr(Tensor, "to", by_address)
+    assert verdict_on("cpu", "transfer").outcome is Outcome.WRONG
+
+
+def test_an_error_that_writes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused call leaves its tensor alone."""
+    sound = Tensor.add_
+
+    def hasty(self: Tensor, other: Any) -> Any:
+        if isinstance(other, Tensor) and other.ndim > self.ndim:
+            self.fill_(0)
+        return sound(self, other)
+
+    monkeypatch.setattr(Tensor, "add_", hasty)
+    found = verdict_on("cpu", "errors", "-")
+    assert found.outcome in (Outcome.WRONG, Outcome.PASSED)
+
+
+# ---- streams
+
+
+@pytest.mark.parametrize("method", ["wait_event", "record_event"])
+def test_a_lost_order_between_streams_is_caught(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Work that does not wait reads what is not there yet."""
+    monkeypatch.setattr(chaos_device.ChaosBackend, method, lambda *_: None)
+    found = verdict_on("chaos:cpu", "streams", "-")
+    assert found.outcome not in (Outcome.PASSED, Outcome.UNCLAIMED)
+
+
+def test_time_that_runs_backwards_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Milliseconds between events are not negative."""
+    monkeypatch.setattr(chaos_device.ChaosBackend, "elapsed_ms", lambda *_: -1.0)
+    assert verdict_on("chaos:cpu", "streams", "-").outcome is Outcome.WRONG
+
+
+# ---- the reference of the random law
+
+
+@pytest.mark.parametrize(
+    ("counter", "key", "words"),
+    [
+        ("00000000 " * 4, "00000000 " * 2, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+        ("ffffffff " * 4, "ffffffff " * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+        (
+            "243f6a88 85a308d3 13198a2e 03707344",
+            "a4093822 299f31d0",
+            "d16cfe09 94fdcceb 5001e420 24126ea1",
+        ),
+    ],
+)
+def test_philox_gives_the_published_words(counter: str, key: str, words: str) -> None:
+    """The vectors that Salmon et al. publish with Random123."""
+    numbers, halves, want = (
+        [int(word, 16) for word in text.split()] for text in (counter, key, words)
+    )
+    got = philox.blocks(np.array([numbers], np.uint64), (halves[0], halves[1]))
+    assert got.tolist() == [want]

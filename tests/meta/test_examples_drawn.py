@@ -1,0 +1,72 @@
+"""What the generated calls cover, and how many shapes they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from tests.meta import planted
+
+import dovetail as dt
+from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.example import Example
+from dovetail.conformance.examples import examples
+from dovetail.conformance.subject import Subject
+from dovetail.core.op import Op, vocabulary
+
+STANDARD = BUDGETS["standard"]
+
+
+class Compiles(planted.Sound):
+    """A backend that compiles a kernel for each shape."""
+
+    compiles_per_shape = True
+
+
+@pytest.fixture
+def compiling() -> Iterator[Subject]:
+    """The device of `Compiles`."""
+    with planted.device(Compiles) as name:
+        yield Subject(name)
+
+
+def drawn(subject: Subject, op: Op, dtype: dt.dtype = dt.float32) -> list[Example]:
+    """The calls of an op at `standard`."""
+    return list(examples(subject, op, dtype, STANDARD))
+
+
+def shapes(subject: Subject, name: str) -> set[tuple[tuple[int, ...], ...]]:
+    """The shapes of arguments that an op is called with, in a few dtypes."""
+    dtypes = dt.float32, dt.float64, dt.int32, dt.int64
+    calls = [c for d in dtypes for c in drawn(subject, vocabulary[name], d)]
+    return {tuple(a.shape for a in call.arrays()) for call in calls}
+
+
+@pytest.mark.parametrize("name", ["add", "reduce_sum", "cumsum", "exp", "where"])
+def test_devices_that_compile_see_few_shapes(name: str, compiling: Subject) -> None:
+    """Where a shape is slow when first seen, fewer of them are tried, of all sizes."""
+    few, many = shapes(compiling, name), shapes(Subject("cpu"), name)
+    assert len(few) < 0.8 * len(many), f"{len(few)} of {len(many)}"
+    assert {0, 1 << 16} <= {round_(a) for shape in few for a in shape}
+
+
+def round_(shape: tuple[int, ...]) -> int:
+    """The number of elements, up to 2^16."""
+    return min(int(np.prod(shape)), 1 << 16)
+
+
+@pytest.mark.parametrize(
+    "name", ["adaptive_avg_pool_grad", "masked_select", "normalise", "topk", "add"]
+)
+def test_empty_calls_are_among_them(name: str) -> None:
+    """A call without elements is found for ops that refuse most such sizes."""
+    calls = drawn(Subject("cpu"), vocabulary[name])
+    assert any(call.size == "empty" for call in calls)
+
+
+@pytest.mark.parametrize("name", ["avg_pool", "masked_select", "convolution", "topk"])
+def test_large_calls_are_among_them(name: str) -> None:
+    """Calls reach 2^16 elements, whatever the op's shape rule is."""
+    calls = drawn(Subject("cpu"), vocabulary[name])
+    assert max(a.size for call in calls for a in call.arrays()) > 1 << 15

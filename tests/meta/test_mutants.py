@@ -1,0 +1,66 @@
+"""The kit kills every mutant and leaves every benign variant alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+from tests.meta.mutants.benign import BENIGN
+from tests.meta.mutants.catalogue import CATALOGUE
+from tests.meta.mutants.generated import COUNT, SEED, candidates
+from tests.meta.mutants.judging import Fate
+from tests.meta.mutants.mutant import Mutant
+from tests.meta.mutants.runner import Plan, false_alarms, fates
+
+# One of each kind of fault, and quick.
+SAMPLE = "values/round-half-away", "memory/view-without-offset", "gradients/abs-at-zero"
+
+
+def told(found: list[Fate]) -> list[str]:
+    """What there is to say of those that were not killed."""
+    return [f"{f.name} ({f.describes}): {f.witness}" for f in found if not f.killer]
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_mutant_is_killed_by_a_law(name: str) -> None:
+    """A planted fault has a witness, and a law at `standard` says what is wrong."""
+    (fate,) = fates(Plan(drawn=0, only=name, jobs=1))
+    assert fate.witness
+    assert fate.killer, fate
+    assert fate.message
+
+
+def test_names_are_unique_and_enough() -> None:
+    """At least a hundred different mutants, written by hand or drawn."""
+    names = [m.name for m in CATALOGUE] + [m.name for m in islice(_drawn(), COUNT)]
+    assert len(set(names)) == len(names) >= 100
+    assert len(BENIGN) >= 10
+
+
+def _drawn() -> Iterator[Mutant]:
+    return candidates(SEED)
+
+
+def test_a_seed_draws_the_same_mutants_again() -> None:
+    """What is drawn depends on the seed alone."""
+    one, same, other = (
+        [m.name for m in islice(candidates(seed), 50)] for seed in (11, 11, 12)
+    )
+    assert one == same != other
+
+
+@pytest.mark.slow
+def test_every_mutant_is_killed() -> None:
+    """At `standard` no mutant of the release's seed survives."""
+    found = list(fates(Plan()))
+    real = [f for f in found if not f.equivalent]
+    assert len(real) >= 100
+    assert not told(real)
+    assert not [f.name for f in found[: len(CATALOGUE)] if f.equivalent]
+
+
+@pytest.mark.slow
+def test_benign_variants_raise_no_alarm() -> None:
+    """A device that differs within its rights passes."""
+    assert [(a.name, a.said) for a in false_alarms(Plan()) if a.said] == []

@@ -1,0 +1,1 @@
+"""The package that `dovetail new-backend acme` writes, filled in with NumPy."""

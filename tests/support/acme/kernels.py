@@ -1,0 +1,215 @@
+"""The array of the device, and the kernels of level 0, which dovetail cannot compose.
+
+A kernel gets arrays, and attributes by name, and returns a fresh array of the declared
+dtype. It neither promotes nor broadcasts: core has cast and expanded what it gets, so
+that strides may be 0 or negative. An underscore marks ops that write their first array.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from dovetail.dtypes import DType, bool_, float32, int32, int64
+
+# What the device holds: claim another dtype here.
+BOOL, INTS, FLOATS = {bool_}, {int32, int64}, {float32}
+NUMBERS, BITS, ALL = INTS | FLOATS, BOOL | INTS, BOOL | INTS | FLOATS
+
+
+class Array:
+    """A look into memory that it keeps alive; dovetail reads `shape` alone."""
+
+    def __init__(self, memory: Any, shape: Any, strides: Any, offset: int = 0) -> None:
+        self.memory, self.shape = memory, tuple(shape)
+        self.strides, self.offset = tuple(strides), offset
+
+    @property
+    def values(self) -> Any:
+        """The elements; NumPy refuses places outside the memory."""
+        size = self.memory.itemsize
+        steps = tuple(size * stride for stride in self.strides)
+        start = size * self.offset
+        return np.ndarray(self.shape, self.memory.dtype, self.memory, start, steps)
+
+
+def fresh(values: Any) -> Array:
+    """The values in memory of their own."""
+    whole = np.array(values, order="C")
+    strides = (step // whole.itemsize for step in whole.strides)
+    return Array(whole.reshape(-1), whole.shape, strides)
+
+
+def cast(x: Array, dtype: DType) -> Array:
+    """The values of `x` in another dtype. To float: nearest even. To integers:
+    truncated; NaN and overflow unspecified, but no trap. To bool: whether not zero. To
+    real from complex: the real part."""
+    return fresh(x.values.astype(dtype.numpy))
+
+
+def bitcast(x: Array, dtype: DType) -> Array:
+    """The raw bits of `x` read as another dtype of the same width."""
+    return fresh(x.values.copy().view(dtype.numpy))
+
+
+def where(condition: Array, a: Array, b: Array) -> Array:
+    """`a` where the condition holds, else `b`; an unselected NaN never leaks."""
+    return fresh(np.where(condition.values, a.values, b.values))
+
+
+def take_along(x: Array, index: Array, dim: int) -> Array:
+    """`x[..., index[..., i, ...], ...]` along `dim`; sizes elsewhere are equal. Indices
+    are in range and not negative: callers have checked them."""
+    return fresh(np.take_along_axis(x.values, index.values, dim))
+
+
+def scatter_set_(x: Array, index: Array, src: Array, dim: int) -> None:
+    """Write `src` to the places `index` along `dim` of `x`. `index` and `src` have one
+    shape. Indices are in range; where one repeats, any one of its values stays."""
+    np.put_along_axis(x.values, index.values, src.values, dim)
+
+
+def scatter_add_(x: Array, index: Array, src: Array, dim: int) -> None:
+    """Add `src` to the places `index` along `dim` of `x`; repeated ones accumulate."""
+    places = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    places[dim] = index.values
+    np.add.at(x.values, tuple(places), src.values)
+
+
+def iota(n: int, dtype: DType, index: int) -> Array:
+    """0, 1, … n-1 in int32, the one dtype that it is asked for."""
+    return fresh(np.arange(n, dtype=dtype.numpy))
+
+
+def add(a: Array, b: Array) -> Array:
+    """Sum; integers wrap (bools are or'ed, by the body)."""
+    return fresh(a.values + b.values)
+
+
+def sub(a: Array, b: Array) -> Array:
+    """Difference; integers wrap."""
+    return fresh(a.values - b.values)
+
+
+def mul(a: Array, b: Array) -> Array:
+    """Product; integers wrap (bools are and'ed, by the body)."""
+    return fresh(a.values * b.values)
+
+
+def div(a: Array, b: Array) -> Array:
+    """Quotient, at most 2.5 ulp; IEEE 754 at 0; integers have become floats."""
+    return fresh(a.values / b.values)
+
+
+def idiv(a: Array, b: Array) -> Array:
+    """Integer quotient, truncated; MIN / -1 wraps, n / 0 is 0 and does not trap."""
+    p, q = a.values, b.values
+    floored = np.floor_divide(p, q)
+    return fresh(floored + ((floored < 0) & (floored * q != p) & (q != 0)))
+
+
+def fmod(a: Array, b: Array) -> Array:
+    """Remainder with the sign of `a`, exact: a - trunc(a / b) * b unrounded."""
+    return fresh(np.fmod(a.values, b.values))
+
+
+def sqrt(x: Array) -> Array:
+    """Square root, at most 3 ulp; NaN below zero."""
+    return fresh(np.sqrt(x.values))
+
+
+def floor(x: Array) -> Array:
+    """The greatest integer not above; keeps -0 (integers: by the body)."""
+    return fresh(np.floor(x.values))
+
+
+def maximum(a: Array, b: Array) -> Array:
+    """The greater; NaN if either is NaN (bools are or'ed, by the body)."""
+    return fresh(np.maximum(a.values, b.values))
+
+
+def lt(a: Array, b: Array) -> Array:
+    """Whether a < b; NaN compares false."""
+    return fresh(a.values < b.values)
+
+
+def eq(a: Array, b: Array) -> Array:
+    """Whether a equals b; NaN compares false."""
+    return fresh(a.values == b.values)
+
+
+def bitwise_and(a: Array, b: Array) -> Array:
+    """Bitwise and."""
+    return fresh(a.values & b.values)
+
+
+def bitwise_xor(a: Array, b: Array) -> Array:
+    """Bitwise exclusive or."""
+    return fresh(a.values ^ b.values)
+
+
+def shift_left(a: Array, b: Array) -> Array:
+    """`a` shifted left by 0 <= b < width bits."""
+    return fresh(a.values << b.values)
+
+
+def shift_right(a: Array, b: Array) -> Array:
+    """`a` shifted right by 0 <= b < width bits, zeros coming in (logical)."""
+    unsigned = f"u{a.memory.itemsize}"
+    shifted = a.values.view(unsigned) >> b.values.astype(unsigned)
+    return fresh(shifted.view(a.memory.dtype))
+
+
+def exp(x: Array) -> Array:
+    """e to the power of x, at most 3 ulp."""
+    return fresh(np.exp(x.values))
+
+
+def log(x: Array) -> Array:
+    """Natural logarithm, at most 3 ulp; -inf at 0, NaN below."""
+    return fresh(np.log(x.values))
+
+
+def sin(x: Array) -> Array:
+    """Sine of x in radians, at most 4 ulp."""
+    return fresh(np.sin(x.values))
+
+
+def cos(x: Array) -> Array:
+    """Cosine of x in radians, at most 4 ulp."""
+    return fresh(np.cos(x.values))
+
+
+def float_pow(a: Array, b: Array) -> Array:
+    """a to the power of b, at most 16 ulp; IEEE 754 pow at the special points."""
+    return fresh(np.power(a.values, b.values))
+
+
+def reduce_sum(x: Array, dims: tuple[int, ...], dtype: DType | None) -> Array:
+    """Sum over `dims`, which vanish; accumulates in at least float32; empty gives 0.
+    `dtype` is that of the result, None for that of `x`; bools are counted in an integer
+    `dtype`, and or'ed without one."""
+    result = x.memory.dtype if dtype is None else dtype.numpy
+    return fresh(np.sum(x.values, axis=dims, dtype=result))
+
+
+def reduce_max(x: Array, dims: tuple[int, ...]) -> Array:
+    """Greatest element over `dims`, which vanish and are not empty; NaN wins."""
+    return fresh(np.max(x.values, axis=dims))
+
+
+def bmm(a: Array, b: Array) -> Array:
+    """Products of a batch of matrices [b, n, k] and [b, k, m]. Accumulates in at least
+    float32, without reduced-precision inputs; k = 0 gives 0."""
+    return fresh(a.values @ b.values)
+
+
+# Kernels by the dtypes of their first array (of the result, where there is none).
+TABLE = (
+    (ALL, (cast, bitcast, where, take_along, scatter_set_, lt, eq, reduce_sum,
+           reduce_max)),
+    (NUMBERS, (scatter_add_, add, sub, mul, maximum)),
+    ({int32}, (iota,)),
+    (FLOATS, (div, fmod, sqrt, floor, exp, log, sin, cos, float_pow, bmm)),
+    (INTS, (idiv, shift_left, shift_right)),
+    (BITS, (bitwise_and, bitwise_xor)),
+)  # fmt: skip

@@ -1,0 +1,62 @@
+"""The conformance kit in this process: the checks of a device, judged in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import dovetail as dt
+import dovetail.conformance.laws
+from dovetail.conformance.budget import BUDGETS, Budget
+from dovetail.conformance.judge import judge
+from dovetail.conformance.plan import plan
+from dovetail.conformance.subject import Subject
+from dovetail.conformance.verdicts import Check, Outcome, Verdict
+
+QUICK: Final = BUDGETS["quick"]
+# Whatever else a check comes to is a fault of ours.
+_GOOD: Final = (Outcome.PASSED, Outcome.UNCLAIMED)
+
+
+def planned(
+    subject: Subject, ops: str = "*", laws: str = "*", budget: Budget = QUICK
+) -> dict[str, list[Check]]:
+    """The checks of a device by op; `device` for those on the device as a whole."""
+    found: dict[str, list[Check]] = {}
+    for check in plan(subject, budget, ops, laws):
+        found.setdefault(check.op, []).append(check)
+    return found
+
+
+def assert_proven(
+    subject: Subject, checks: Iterable[Check], budget: Budget = QUICK
+) -> int:
+    """Fails with all that is wrong, and how to see it; gives the number of examples."""
+    count, wrong = 0, []
+    for check in checks:
+        verdict = judge(subject, check, budget)
+        count += verdict.examples
+        if verdict.outcome not in _GOOD:
+            wrong.append(told(verdict))
+    assert not wrong, "\n\n".join(wrong)
+    return count
+
+
+def told(verdict: Verdict) -> str:
+    """What failed, and a script that shows it."""
+    lines = [f"{verdict.check.id} on the device: {verdict.outcome.value}", verdict.note]
+    for failure in verdict.failures[:1]:
+        lines += [failure.message, failure.example, failure.script, failure.traceback]
+    return "\n".join(line for line in lines if line)
+
+
+@contextmanager
+def no_host() -> Iterator[None]:
+    """An op that would run on the host raises."""
+    policy = dt.get_fallback_policy()
+    dt.set_fallback_policy("error")
+    try:
+        yield
+    finally:
+        dt.set_fallback_policy(policy)
