@@ -45,7 +45,7 @@ _LARGEST_RESULT: Final = 1 << 18
 _TRIES: Final = 4
 _EMPTY_TRIES: Final = 24  # they cost little
 # Ways to size a call on devices for which every new shape is compiled.
-_FEW: Final = 3
+_FEW_SHAPES: Final = 3
 _REFUSED: Final = (
     ValueError, IndexError, TypeError, RuntimeError, ZeroDivisionError, OverflowError,
 )  # fmt: skip
@@ -61,7 +61,7 @@ def examples(
     largest = budget.largest
     if (callable(op.shape) or op.shape is DATA) and not (op.exact and native):
         largest = min(largest, _LINEAR_ONLY_ABOVE)
-    shapes = _FEW if subject.backend.compiles_per_shape else None
+    shapes = _FEW_SHAPES if subject.backend.compiles_per_shape else None
     found = _examples(op, dtype, count, largest, tuple(boundaries), shapes)
     if all(subject.claims(d) for d in ALL):
         return found

@@ -18,7 +18,7 @@ Generator = np.random.Generator
 # The values that each class mixes into ordinary ones; floats only, but for extremes.
 ORDINARY: Final = "ordinary"
 SPECIAL: Final = "special"
-_FEW: Final = 0.05  # the share of what is to stand out
+_SPARSE: Final = 0.05  # the share of what is to stand out
 MOST: Final = 1 << 20  # elements of one array
 CLASSES: Final = (
     ORDINARY, SPECIAL, "subnormal", "extreme", "ties", "exact", "wide", "zeros", "nan",
@@ -52,7 +52,7 @@ def _complex(a: Array, name: str, random: Generator, dtype: DType) -> Array:
         # 0 lie on branch cuts, where the sign of the zero decides.
         return a
     if name == "nan":  # of both parts, so that nothing finite is made of it
-        return _mixed(a, [complex(np.nan, np.nan)], random, _FEW)
+        return _mixed(a, [complex(np.nan, np.nan)], random, _SPARSE)
     real = dtype.real
     parts = [
         varied(part.astype(real.numpy), name, random, real).astype(np.float64)
@@ -76,7 +76,7 @@ def _special(a: Array, random: Generator, dtype: DType) -> Array:
 
 def _nan(a: Array, random: Generator, dtype: DType) -> Array:
     """A few among ordinary numbers, and no infinities that make more of them."""
-    return _mixed(a, [np.nan], random, _FEW)
+    return _mixed(a, [np.nan], random, _SPARSE)
 
 
 def _zeros(a: Array, random: Generator, dtype: DType) -> Array:

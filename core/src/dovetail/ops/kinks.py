@@ -17,8 +17,9 @@ from dovetail.core.op import vocabulary
 _MASK = np.array([False, True, True])
 
 
-def _at(name: str, *kinks: Kink) -> None:
-    vocabulary[name].function.kinks(lambda: kinks)  # type: ignore[attr-defined]
+def _at(names: str, *kinks: Kink) -> None:
+    for name in names.split():
+        vocabulary[name].function.kinks(lambda: kinks)  # type: ignore[attr-defined]
 
 
 _at(
@@ -30,7 +31,7 @@ _at(
     kink([0.0, -0.0, 1.0, -1.0, inf, nan], grads=[[0.0, 0.0, 1.0, 0.0, 1.0, 1.0]]),
 )
 _at(
-    "maximum",
+    "maximum minimum",
     kink(
         [0.0, 1.0, -0.0, nan, 1.0],
         [0.0, 1.0, 0.0, 1.0, nan],
@@ -38,23 +39,7 @@ _at(
     ),
 )
 _at(
-    "minimum",
-    kink(
-        [0.0, 1.0, -0.0, nan, 1.0],
-        [0.0, 1.0, 0.0, 1.0, nan],
-        grads=[[0.5, 0.5, 0.5, 1.0, 1.0], [0.5, 0.5, 0.5, 1.0, 1.0]],
-    ),
-)
-_at(
-    "fmax",
-    kink(
-        [0.0, 1.0, nan, 1.0, nan],
-        [0.0, 1.0, 1.0, nan, nan],
-        grads=[[1.0, 1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0, 0.0]],
-    ),
-)
-_at(
-    "fmin",
+    "fmax fmin",
     kink(
         [0.0, 1.0, nan, 1.0, nan],
         [0.0, 1.0, 1.0, nan, nan],

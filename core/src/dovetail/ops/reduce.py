@@ -248,14 +248,14 @@ nanmean.cases(_cases_nan)
 # ---- products
 
 
-@op(
-    largest=64,
-    undefined_on=("extreme", "wide", "special"),
-    shape="(n@dim)->()",
-    accepts=ANY,
-    promote=None,
-    result=sum_dtype,
-)
+# Long ones leave the format, and so do those of large numbers.
+PRODUCT: Any = {
+    "largest": 64, "undefined_on": ("extreme", "wide", "special"), "accepts": ANY,
+    "promote": None, "result": sum_dtype,
+}  # fmt: skip
+
+
+@op(shape="(n@dim)->()", **PRODUCT)
 def prod(
     x: Tensor, dim: Axes = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Tensor:

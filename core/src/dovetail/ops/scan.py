@@ -30,7 +30,7 @@ from dovetail.ops.primitive import (
     take_along,
     where,
 )  # fmt: skip
-from dovetail.ops.reduce import places, sum_dtype
+from dovetail.ops.reduce import PRODUCT, places, sum_dtype
 from dovetail.ops.transcendental import expm1, log1p
 from dovetail.ops.view import expand
 
@@ -106,14 +106,7 @@ def _cases(make: Any) -> Iterator[Case]:
     yield case(make(), 0)
 
 
-@op(
-    largest=64,
-    undefined_on=("extreme", "wide", "special"),
-    shape="(n@dim)->(n@dim)",
-    accepts=ANY,
-    promote=None,
-    result=sum_dtype,
-)
+@op(shape="(n@dim)->(n@dim)", **PRODUCT)
 def cumprod(x: Tensor, dim: Axis, dtype: DType | None = None) -> Tensor:
     """Products of the elements so far; integers in int64.
 
