@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.backend import KernelTable, registry
+from dovetail.device_api import KernelTable, registry
 from dovetail_cpu.backend import CpuBackend
 
 Kernel = Callable[..., Any]

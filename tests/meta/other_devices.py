@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.dense import VARIANTS
 
-from dovetail.backend import registry
 from dovetail.conformance import reference
+from dovetail.device_api import registry
 
 reference.install()
 for _variant in VARIANTS:

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from dovetail import dtypes
-from dovetail.backend import DeviceInfo, KernelTable, Pool, registry
 from dovetail.conformance import laws  # noqa: F401
 from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.judge import judge
 from dovetail.conformance.reference import ReferenceBackend, install
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Verdict
-from dovetail.core.host import get_fallback_policy, set_fallback_policy
+from dovetail.device_api import DeviceInfo, KernelTable, Pool, registry
 from dovetail.dtypes import DType
+from dovetail.engine.host import get_fallback_policy, set_fallback_policy
 from dovetail_cpu.backend import CpuBackend
 
 Array = np.ndarray[Any, Any]

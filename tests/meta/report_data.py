@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from dovetail.conformance.run import About, RunRecord
 from dovetail.conformance.verdicts import Check, Failure, How, Outcome, Verdict
-from dovetail.core.op import declared
 from dovetail.dtypes import by_name
+from dovetail.engine.op import declared
 
 REQUIRED = ("bool", "int32", "float32")
 PRIMITIVES = tuple(op.name for op in declared() if op.primitive)

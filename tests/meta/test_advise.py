@@ -13,7 +13,7 @@ from dovetail.conformance.report import build
 from dovetail.conformance.run import RunRecord
 from dovetail.conformance.unlocks import dependents
 from dovetail.conformance.workloads import WORKLOADS, hot, uses_of
-from dovetail.core.op import vocabulary
+from dovetail.engine.op import vocabulary
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from dovetail.conformance.laws import exchange
 from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Outcome
-from dovetail.core.generator import Generator
-from dovetail.core.tensor import Tensor
+from dovetail.engine.generator import Generator
+from dovetail.engine.tensor import Tensor
 from dovetail.testing.chaos_device import backend as chaos_device
 
 QUICK = BUDGETS["quick"]

@@ -13,7 +13,7 @@ from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import examples
 from dovetail.conformance.subject import Subject
-from dovetail.core.op import Op, vocabulary
+from dovetail.engine.op import Op, vocabulary
 
 STANDARD = BUDGETS["standard"]
 

@@ -16,7 +16,7 @@ from dovetail.conformance.law import LAWS
 from dovetail.conformance.reference import reference
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Outcome
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 
 Array = Any
 FLOATS: Final = [dt.float32, dt.float64]

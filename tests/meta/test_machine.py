@@ -11,15 +11,15 @@ import pytest
 from tests.meta import planted
 from tests.meta.planted import verdict, verdict_on, with_kernel
 
-from dovetail.backend import registry
 from dovetail.conformance.programs import steps
 from dovetail.conformance.programs.model import fresh, product
 from dovetail.conformance.programs.program import PREAMBLE, Program
 from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Outcome, Verdict
-from dovetail.core import cotangents, inplace, tape
-from dovetail.core.tensor import Tensor
+from dovetail.device_api import registry
+from dovetail.engine import cotangents, inplace, tape
+from dovetail.engine.tensor import Tensor
 
 
 @pytest.mark.parametrize("name", ["reference", "cpu", "fake", "chaos:cpu"])

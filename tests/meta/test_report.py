@@ -20,7 +20,7 @@ from dovetail.conformance.report.schema import schema
 from dovetail.conformance.run import RunRecord
 from dovetail.conformance.verdicts import How, Outcome
 from dovetail.conformance.workloads import hot
-from dovetail.core.op import vocabulary
+from dovetail.engine.op import vocabulary
 from dovetail.errors import FileFormatError
 
 SCRIPT = "raise SystemExit(1)\n"

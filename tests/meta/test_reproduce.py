@@ -24,10 +24,10 @@ from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.reference import reference
 from dovetail.conformance.reproduce import file_name, script, written
 from dovetail.conformance.verdicts import Check, Outcome
-from dovetail.core.cases import Case, case
-from dovetail.core.kinds import kind_of
-from dovetail.core.op import vocabulary
 from dovetail.dtypes import DType
+from dovetail.engine.cases import Case, case
+from dovetail.engine.kinds import kind_of
+from dovetail.engine.op import vocabulary
 
 NAMES = {name: getattr(rerun, name) for name in rerun.__all__} | {"DEVICE": "cpu"}
 CHECK = Check("where", "float32", "forward")
@@ -194,7 +194,7 @@ def test_the_message_cannot_break_the_script() -> None:
 BROKEN = """
 import os
 import numpy as np
-from dovetail.backend import registry
+from dovetail.device_api import registry
 from dovetail.conformance.reference import ReferenceBackend
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.plugins import ACME, output, write
 
 ASK = """
-from dovetail.backend import registry
+from dovetail.device_api import registry
 try:
     print(registry.load("acme").type)
 except Exception as error:
@@ -44,7 +44,7 @@ BROKEN = {
     "wrong class": (
         ACME.replace("return Acme", "return dict"),
         "dovetail_backend() is <class 'dict'>, needed a subclass of "
-        "dovetail.backend.Backend",
+        "dovetail.device_api.Backend",
     ),
     "no hook": ("", "dovetail_backend() is None"),
     "unknown hook": (
@@ -66,7 +66,7 @@ def test_listing_imports_nothing(tmp_path: Path) -> None:
     """Name, distribution, version and module are known before the module runs."""
     write(tmp_path, "acme", "raise SystemExit('imported')", distribution="acme-box")
     code = (
-        "from dovetail.backend import registry\n"
+        "from dovetail.device_api import registry\n"
         "print([(p.name, p.distribution, p.version, p.entry)"
         " for p in registry.list_plugins() if p.name == 'acme'])"
     )
@@ -162,7 +162,7 @@ def test_reserved_name_of_ours(tmp_path: Path) -> None:
 
 KERNELS = """
 from dovetail import dtypes
-from dovetail.backend import hookimpl
+from dovetail.device_api import hookimpl
 
 @hookimpl
 def dovetail_kernels(table, backend):
@@ -219,9 +219,8 @@ def test_kernels_of_a_backend_plugin(tmp_path: Path) -> None:
     write(tmp_path, "acme", ACME + code)
     write(tmp_path, "other", ACME.replace('"acme"', '"other"'))
     for order in ("acme", "other"), ("other", "acme"):
-        ask = (
-            f"from dovetail.backend import registry\nfor n in {order}: registry.load(n)"
-        )
+        ask = "from dovetail.device_api import registry\n"
+        ask += f"for n in {order}: registry.load(n)"
         count = "\nprint(len(registry.load('other').table.names()),"
         count += " len(registry.load('acme').table.names()))"
         assert output(ask + count, tmp_path) == "1 0"

@@ -21,13 +21,13 @@ CPU = ROOT / "backends" / "cpu" / "src"
 # as long as no circle arises.
 FLOORS = (
     {"errors", "dtypes", "device"},
-    {"backend", "xp"},
-    {"core"},
+    {"device_api", "xp"},
+    {"engine"},
     {"ops"},
-    {"frontend", "array_api"},
+    {"frontend", "tensor_api", "array_api"},
     {"nn", "optim", "data", "io", "autograd", "func", "random", "amp", "utils"},
-    {"compile", "distributed", "profiler"},
-    {"train", "serve", "cli", "demos", "conformance", "testing", "bringup"},
+    {"compiler", "distributed", "profiler"},
+    {"train", "serve", "cli", "demos", "conformance", "testing", "scaffold"},
     {"dovetail"},  # the package's own __init__ and __main__
 )
 # The highest floor below the top is programs, which may be written as users write
@@ -39,13 +39,13 @@ STANDARD = sys.stdlib_module_names
 # What these see of dovetail, and what else beside the standard library.
 # (`xp` fills a backend's table, whose class it has to name.)
 XP_MAY_IMPORT = {
-    "dovetail.backend.kernels",
+    "dovetail.device_api.kernels",
     "dovetail.errors",
     "dovetail.dtypes",
     "dovetail.xp",
 }
 CPU_MAY_IMPORT = {
-    "dovetail.backend",
+    "dovetail.device_api",
     "dovetail.dtypes",
     "dovetail.errors",
     "dovetail.xp",
@@ -56,7 +56,7 @@ CPU_MAY_IMPORT = {
 
 # Imports that wait until they are needed, because of what they bring along.
 DEFERRED = {
-    ("dovetail.backend.registry", "dovetail.backend.plugins"),  # pluggy, 3 ms
+    ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms
 }
 
 
@@ -280,20 +280,20 @@ def test_cpu_backend_sees_the_interface_only() -> None:
 
 # Tests of the tests: each of these has to be noticed.
 BROKEN = {
-    "upward": ("core/a.py", "from dovetail.nn import module", upward),
-    "upward-relative": ("core/a.py", "from ..ops import add", upward),
-    "upward-to-the-top": ("core/a.py", "import dovetail", upward),
-    "upward-through-the-top": ("core/a.py", "from dovetail import zeros", upward),
-    "upward-in-a-try": ("core/a.py", "try:\n import dovetail.nn\nfinally: 0", upward),
+    "upward": ("engine/a.py", "from dovetail.nn import module", upward),
+    "upward-relative": ("engine/a.py", "from ..ops import add", upward),
+    "upward-to-the-top": ("engine/a.py", "import dovetail", upward),
+    "upward-through-the-top": ("engine/a.py", "from dovetail import zeros", upward),
+    "upward-in-a-try": ("engine/a.py", "try:\n import dovetail.nn\nfinally: 0", upward),
     "upward-by-name": (
-        "core/a.py",
+        "engine/a.py",
         "import importlib\nx = importlib.import_module('dovetail.nn.module')",
         upward,
     ),
-    "hidden": ("nn/a.py", "def f():\n    from dovetail.core import b", hidden),
-    "hidden-by-name": ("nn/a.py", "f = lambda: __import__('dovetail.core')", hidden),
-    "circle": ("core/a.py", "from dovetail.core import b", circle),
-    "circle-through-the-package": ("core/a.py", "from . import something", circle),
+    "hidden": ("nn/a.py", "def f():\n    from dovetail.engine import b", hidden),
+    "hidden-by-name": ("nn/a.py", "f = lambda: __import__('dovetail.engine')", hidden),
+    "circle": ("engine/a.py", "from dovetail.engine import b", circle),
+    "circle-through-the-package": ("engine/a.py", "from . import something", circle),
 }
 
 
@@ -301,11 +301,13 @@ BROKEN = {
 def package(tmp_path: Path) -> Path:
     """The source folder of a small package without a fault."""
     files = {
-        "__init__.py": "from dovetail import core, nn\ndef f():\n from . import cli",
-        "core/__init__.py": "from dovetail.core.a import *",
-        "core/a.py": "",
-        "core/b.py": "from . import a",
-        "nn/__init__.py": "from typing import TYPE_CHECKING\nfrom dovetail import core",
+        "__init__.py": "from dovetail import engine, nn\ndef f():\n from . import cli",
+        "engine/__init__.py": "from dovetail.engine.a import *",
+        "engine/a.py": "",
+        "engine/b.py": "from . import a",
+        "nn/__init__.py": (
+            "from typing import TYPE_CHECKING\nfrom dovetail import engine"
+        ),
         "nn/module.py": "if TYPE_CHECKING:\n    import dovetail",
         "cli/__init__.py": "import dovetail as torch\ndef f(): import rich",
     }

@@ -11,8 +11,8 @@ import torch
 from torch.nn import functional as F
 
 from dovetail.conformance.laws import kinks  # noqa: F401  declares them
-from dovetail.core.cases import Kink
-from dovetail.core.op import declared
+from dovetail.engine.cases import Kink
+from dovetail.engine.op import declared
 
 TORCH: Final[dict[str, Callable[..., Any]]] = {
     "abs": torch.abs,

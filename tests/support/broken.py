@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.backend import KernelTable, registry
-from dovetail.backend.kernels import Kernel
+from dovetail.device_api import KernelTable, registry
+from dovetail.device_api.kernels import Kernel
 from dovetail_cpu.backend import CpuBackend
 
 Function = Callable[..., Any]

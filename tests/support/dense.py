@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import dovetail as dt
-from dovetail.backend import DenseBackend, DeviceInfo, KernelTable, registry
-from dovetail.core import host
-from dovetail.core.op import vocabulary
-from dovetail.core.tensor import Tensor
+from dovetail.device_api import DenseBackend, DeviceInfo, KernelTable, registry
 from dovetail.dtypes import DType, bool_, by_name, from_numpy
+from dovetail.engine import host
+from dovetail.engine.op import vocabulary
+from dovetail.engine.tensor import Tensor
 from dovetail_cpu.backend import CpuBackend
 
 Array = np.ndarray[Any, Any]

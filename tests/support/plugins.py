@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 ACME = '''
-from dovetail.backend import DeviceInfo, hookimpl
-from dovetail.backend.meta import MetaBackend
+from dovetail.device_api import DeviceInfo, hookimpl
+from dovetail.device_api.meta import MetaBackend
 
 class Acme(MetaBackend):
     """A backend without arithmetic."""

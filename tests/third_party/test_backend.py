@@ -14,9 +14,9 @@ import pytest
 
 import dovetail as dt
 import dovetail_fake
-from dovetail.backend import Pool, registry
-from dovetail.core.kinds import kind_of
-from dovetail.core.op import declared
+from dovetail.device_api import Pool, registry
+from dovetail.engine.kinds import kind_of
+from dovetail.engine.op import declared
 from dovetail_fake.memory import FakeArray
 
 SOURCE = Path(dovetail_fake.__file__).parent
@@ -64,7 +64,7 @@ def test_it_sees_the_interface_only() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("dovetail.")
     }
-    assert found <= {"dovetail.backend", "dovetail.dtypes", "dovetail.errors"}
+    assert found <= {"dovetail.device_api", "dovetail.dtypes", "dovetail.errors"}
 
 
 def test_level_0_and_no_more() -> None:

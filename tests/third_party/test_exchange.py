@@ -111,11 +111,11 @@ def test_generators() -> None:
 def test_a_device_that_is_gone(moved: Moved, monkeypatch: Any) -> None:
     """A tensor of an absent device says how to load it elsewhere."""
     x = dt.ones(2, device="fake:1")
-    present = dt.backend.registry._present
+    present = dt.device_api.registry._present
     file, text = io.BytesIO(), pickle.dumps(x)
     dt.save(x, file)
     monkeypatch.setitem(present, "fake", (0,))
-    monkeypatch.setattr(dt.backend.registry, "_resolved", {})
+    monkeypatch.setattr(dt.device_api.registry, "_resolved", {})
     for read in (lambda: pickle.loads(text), lambda: dt.load(file)):
         file.seek(0)
         with pytest.raises(DeviceError, match=r"'fake:1', on which this was saved"):

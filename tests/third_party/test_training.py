@@ -10,7 +10,7 @@ import pytest
 
 import dovetail as dt
 from dovetail import nn
-from dovetail.backend import Pool, registry
+from dovetail.device_api import Pool, registry
 from dovetail.nn import functional as F
 
 DEVICES = ("fake", "fake:1")

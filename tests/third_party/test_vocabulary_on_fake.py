@@ -12,8 +12,8 @@ from dovetail.conformance.example import Example
 from dovetail.conformance.plan import makes_what_is_claimed
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
-from dovetail.core.cases import cases_of
-from dovetail.core.op import Op, declared
+from dovetail.engine.cases import cases_of
+from dovetail.engine.op import Op, declared
 from dovetail.errors import DTypeError
 
 DEVICE = "fake:1"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dovetail as dt
-from dovetail.core import engine
+from dovetail.engine import autograd
 from dovetail.errors import AutogradError, DTypeError, InplaceError
 
 
@@ -213,17 +213,17 @@ def test_retain_grad() -> None:
 
 
 def test_grad_function() -> None:
-    """engine.grad gives gradients without touching .grad; unused inputs are named."""
+    """autograd.grad gives gradients without touching .grad; unused inputs are named."""
     x, z = leaf(2.0), leaf(1.0)
     y = x * x
-    (g,) = engine.grad([y.sum()], [x], create_graph=True)
+    (g,) = autograd.grad([y.sum()], [x], create_graph=True)
     assert g.tolist() == [4.0]
     assert x.grad is None
-    (h,) = engine.grad([g.sum()], [x])
+    (h,) = autograd.grad([g.sum()], [x])
     assert h.tolist() == [2.0]
     with pytest.raises(AutogradError, match=r"inputs\[0\] is not used"):
-        engine.grad([(x * 1).sum()], [z])
-    assert engine.grad([(x * 1).sum()], [z], allow_unused=True) == (None,)
+        autograd.grad([(x * 1).sum()], [z])
+    assert autograd.grad([(x * 1).sum()], [z], allow_unused=True) == (None,)
 
 
 def test_gradient_of_an_intermediate() -> None:
@@ -231,7 +231,7 @@ def test_gradient_of_an_intermediate() -> None:
     x = leaf(3.0)
     y = x * x
     z = (y * y).sum()
-    (g,) = engine.grad([z], [y])
+    (g,) = autograd.grad([z], [y])
     assert g.tolist() == [18.0]
 
 

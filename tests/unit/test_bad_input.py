@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import dovetail as dt
-from dovetail.backend import registry
 from dovetail.conformance import reference
-from dovetail.core.tensor import Tensor
+from dovetail.device_api import registry
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,

@@ -19,11 +19,11 @@ from tests.support.dense import Plain
 
 import dovetail as dt
 from dovetail import dtypes, nn
-from dovetail.backend import HostMemory, KernelTable, Pool, registry
 from dovetail.conformance.example import Example
 from dovetail.conformance.subject import Subject
-from dovetail.core.cases import cases_of
-from dovetail.core.op import declared, vocabulary
+from dovetail.device_api import HostMemory, KernelTable, Pool, registry
+from dovetail.engine.cases import cases_of
+from dovetail.engine.op import declared, vocabulary
 from dovetail.errors import (
     ArgumentError,
     BackendError,

@@ -21,8 +21,8 @@ COMMANDS = (
     ["conformance"], ["devices"], ["new-backend"], ["demo"], ["demo", "digits"],
 )  # fmt: skip
 READY = """
-from dovetail.backend import DeviceInfo, hookimpl
-from dovetail.backend.meta import MetaBackend
+from dovetail.device_api import DeviceInfo, hookimpl
+from dovetail.device_api.meta import MetaBackend
 
 print("printed while loading")
 

@@ -14,11 +14,11 @@ from tests.support.dense import VARIANTS, grid
 
 import dovetail as dt
 from dovetail import nn
-from dovetail.backend import KernelTable, ViewCopies, registry
-from dovetail.backend.dense_kernels import VIEWS, WRITES
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
-from dovetail.core.op import Op, declared, vocabulary
+from dovetail.device_api import KernelTable, ViewCopies, registry
+from dovetail.device_api.dense_kernels import VIEWS, WRITES
+from dovetail.engine.op import Op, declared, vocabulary
 from dovetail.errors import DovetailError, KernelError, NotSupported
 
 BUDGET = replace(kit.QUICK, dtypes=(dt.float32, dt.int32, dt.bool))
@@ -165,7 +165,7 @@ def test_places_are_made_once(
     plain: dense.Plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The places of a view are remembered, up to a limit."""
-    from dovetail.backend import dense as module
+    from dovetail.device_api import dense as module
 
     x = grid("dense", 4, 6)
     monkeypatch.setattr(plain, "_places", type(plain._places)())

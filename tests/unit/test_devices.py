@@ -10,8 +10,8 @@ import pytest
 from tests.support.plugins import output
 
 import dovetail as dt
-from dovetail.backend import DeviceInfo, registry
 from dovetail.conformance.reference import ReferenceBackend
+from dovetail.device_api import DeviceInfo, registry
 from dovetail.errors import ArgumentTypeError, BackendError, DeviceError, DTypeError
 
 

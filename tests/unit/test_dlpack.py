@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import dovetail as dt
 from dovetail import dtypes
-from dovetail.backend import Borrowed, DLPack, registry
-from dovetail.backend.dlpack import Capsule
+from dovetail.device_api import Borrowed, DLPack, registry
+from dovetail.device_api.dlpack import Capsule
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,

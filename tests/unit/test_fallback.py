@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dovetail as dt
-from dovetail.backend import KernelTable, registry
 from dovetail.conformance.reference import ReferenceBackend
+from dovetail.device_api import KernelTable, registry
 from dovetail.errors import ArgumentError, FallbackError, FallbackWarning
 from dovetail.ops import primitive
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dovetail as dt
-from dovetail.backend import KernelTable, hookimpl, registry
 from dovetail.conformance import reference
+from dovetail.device_api import KernelTable, hookimpl, registry
 from dovetail.errors import ArgumentError, KernelError
 from dovetail.ops.primitive import reduce_sum
 

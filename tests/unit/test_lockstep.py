@@ -19,12 +19,12 @@ from tests.support.dense import Plain, registered
 
 import dovetail as dt
 from dovetail import nn, optim
-from dovetail.backend import registry
 from dovetail.conformance import reference
 from dovetail.conformance.example import Example
 from dovetail.conformance.subject import Subject
-from dovetail.core.cases import Case, cases_of
-from dovetail.core.op import Op, declared
+from dovetail.device_api import registry
+from dovetail.engine.cases import Case, cases_of
+from dovetail.engine.op import Op, declared
 from dovetail.errors import ArgumentError, DovetailError
 from dovetail.nn import functional as F
 from dovetail.testing import LockstepError, lockstep

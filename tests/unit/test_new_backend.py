@@ -17,16 +17,16 @@ from click.testing import CliRunner
 from tests.support import acme
 
 import dovetail as dt
-from dovetail.backend import Backend, DenseBackend, registry
-from dovetail.backend.unwritten import is_unwritten, methods, unwritten
-from dovetail.bringup import functions, layout, package
-from dovetail.bringup.names import names_of
 from dovetail.cli import main
 from dovetail.conformance import waivers
 from dovetail.conformance.report import todo
 from dovetail.conformance.run import About
-from dovetail.core.op import vocabulary
+from dovetail.device_api import Backend, DenseBackend, registry
+from dovetail.device_api.unwritten import is_unwritten, methods, unwritten
+from dovetail.engine.op import vocabulary
 from dovetail.errors import ArgumentError, KernelError, NotSupported
+from dovetail.scaffold import functions, layout, package
+from dovetail.scaffold.names import names_of
 
 COLUMNS = 88
 KINDS = pytest.mark.parametrize("dense", [False, True], ids=["strided", "dense"])

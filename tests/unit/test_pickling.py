@@ -15,7 +15,7 @@ from tests.support import dense
 
 import dovetail as dt
 from dovetail import dtypes, nn, optim
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 
 
 def unpickled(x: Any) -> Any:

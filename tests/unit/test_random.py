@@ -19,7 +19,7 @@ import pytest
 import dovetail as dt
 from dovetail import random as dt_random
 from dovetail.conformance import reference
-from dovetail.core.kinds import Kind, kind_of
+from dovetail.engine.kinds import Kind, kind_of
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,

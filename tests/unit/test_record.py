@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import dovetail as dt
-from dovetail.compile import record
+from dovetail.compiler import record
 from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.example import Example
 from dovetail.conformance.plan import dtypes_of
 from dovetail.conformance.subject import Subject
-from dovetail.core.cases import cases_of
-from dovetail.core.op import Op, declared
+from dovetail.engine.cases import cases_of
+from dovetail.engine.op import Op, declared
 
 RECORDED = [op for op in declared() if op.params and op.tensors and not op.mutates]
 

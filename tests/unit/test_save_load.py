@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 import dovetail as dt
 from dovetail import dtypes, nn, optim
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,

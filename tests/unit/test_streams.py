@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dovetail as dt
-from dovetail.backend import CallersContext, Streams, registry
+from dovetail.device_api import CallersContext, Streams, registry
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,

@@ -18,8 +18,8 @@ from dovetail.conformance.judge import DEVICE
 from dovetail.conformance.reference import reference
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
-from dovetail.core.cases import cases_of
-from dovetail.core.op import Op, declared
+from dovetail.engine.cases import cases_of
+from dovetail.engine.op import Op, declared
 
 OPS = declared()
 # NumPy's kernels, and level 0 alone, where every body runs.

@@ -12,20 +12,6 @@ gc.disable()
 try:
     from dovetail import dtypes as _dtypes
     from dovetail import errors
-    from dovetail.core.host import (
-        fallbacks,
-        get_fallback_policy,
-        reset_fallbacks,
-        set_fallback_policy,
-    )  # fmt: skip
-    from dovetail.core.modes import (
-        enable_grad,
-        is_grad_enabled,
-        no_grad,
-        set_default_device,
-        set_grad_enabled,
-    )  # fmt: skip
-    from dovetail.core.tensor import Size, Tensor
     from dovetail.device import device
     from dovetail.dtypes import DType as dtype
     from dovetail.dtypes import (
@@ -36,6 +22,20 @@ try:
         set_default_dtype,
     )
     from dovetail.dtypes import promote as promote_types
+    from dovetail.engine.host import (
+        fallbacks,
+        get_fallback_policy,
+        reset_fallbacks,
+        set_fallback_policy,
+    )  # fmt: skip
+    from dovetail.engine.modes import (
+        enable_grad,
+        is_grad_enabled,
+        no_grad,
+        set_default_device,
+        set_grad_enabled,
+    )  # fmt: skip
+    from dovetail.engine.tensor import Size, Tensor
     from dovetail.frontend.export import NAMES as _NAMES
 finally:
     if _collects:
@@ -47,8 +47,8 @@ globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: Final = frozenset({
-    "autograd", "backend", "compile", "data", "io", "nn", "optim", "random", "testing",
-    "utils",
+    "autograd", "compiler", "data", "device_api", "io", "nn", "optim", "random",
+    "testing", "utils",
 })  # fmt: skip
 _FILES: Final = frozenset({"load", "save"})  # of dovetail.io
 

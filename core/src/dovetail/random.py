@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dovetail.core.generator import HOST, Generator, existing_generators, generator_of
 from dovetail.device import device
+from dovetail.engine.generator import HOST, Generator, existing_generators, generator_of
 from dovetail.frontend.random import (
     get_rng_state,
     initial_seed,

@@ -21,12 +21,12 @@ from tests.meta.mutants.mutant import (
 from tests.meta.mutants.operators import each, results
 
 from dovetail import dtypes
-from dovetail.backend import KernelTable
 from dovetail.conformance.judge import DEVICE
 from dovetail.conformance.plan import plan
 from dovetail.conformance.subject import Subject
-from dovetail.core.host import set_fallback_policy
+from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType
+from dovetail.engine.host import set_fallback_policy
 from dovetail_cpu.backend import CpuBackend
 
 Array = np.ndarray[Any, Any]

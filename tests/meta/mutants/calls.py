@@ -18,10 +18,10 @@ from dovetail.conformance.examples import laid
 from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import Varied, classes_for
-from dovetail.core.cases import Case, cases_of
-from dovetail.core.op import Op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import ALL, DType
+from dovetail.engine.cases import Case, cases_of
+from dovetail.engine.op import Op
+from dovetail.engine.tensor import Tensor
 
 _LARGEST: Final = 17.0  # as a power of two, in elements
 

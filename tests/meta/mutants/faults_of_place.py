@@ -18,7 +18,7 @@ from tests.meta.mutants.operators import (
     takes_tensors,
 )
 
-from dovetail.core.op import Op
+from dovetail.engine.op import Op
 
 # ---- memory
 

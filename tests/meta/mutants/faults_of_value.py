@@ -23,7 +23,7 @@ from tests.meta.mutants.operators import (
     written,
 )
 
-from dovetail.core.op import Op
+from dovetail.engine.op import Op
 
 # ---- values
 

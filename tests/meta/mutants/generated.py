@@ -11,8 +11,8 @@ from tests.meta.mutants import faults_of_place, faults_of_value  # noqa: F401
 from tests.meta.mutants.mutant import Mutant, with_faults
 from tests.meta.mutants.operators import OPERATORS, Operator
 
-from dovetail.backend import registry
-from dovetail.core.op import Op, vocabulary
+from dovetail.device_api import registry
+from dovetail.engine.op import Op, vocabulary
 
 FAMILY: Final = "drawn"
 # Of the release's own run; any other one is as good.

@@ -26,7 +26,7 @@ from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.unlocks import uses
 from dovetail.conformance.verdicts import BAD, Check, Outcome, Verdict
-from dovetail.core.host import set_fallback_policy
+from dovetail.engine.host import set_fallback_policy
 
 STANDARD: Final = BUDGETS["standard"]
 # What shows a broken device; a check without examples shows nothing.

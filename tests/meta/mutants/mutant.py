@@ -11,10 +11,10 @@ from unittest import mock
 
 import numpy as np
 
-from dovetail.backend import KernelTable, registry
-from dovetail.backend.contract import Backend
 from dovetail.conformance.subject import Subject
-from dovetail.core.op import Op, vocabulary
+from dovetail.device_api import KernelTable, registry
+from dovetail.device_api.contract import Backend
+from dovetail.engine.op import Op, vocabulary
 from dovetail_cpu.backend import CpuBackend
 
 Array = np.ndarray[Any, Any]

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 from tests.meta.mutants.mutant import Fault
 
-from dovetail.core.op import Op
 from dovetail.dtypes import from_numpy
+from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
 Natives = list[Any]

@@ -16,8 +16,8 @@ from dovetail.conformance.compare import against_oracle
 from dovetail.conformance.law import Trial, Wrong
 from dovetail.conformance.laws import derivatives as dx
 from dovetail.conformance.subject import Subject
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import complex128, float64
+from dovetail.engine.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 TRIES: Final = 250

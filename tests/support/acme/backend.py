@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.backend import Backend, DeviceInfo, KernelTable
+from dovetail.device_api import Backend, DeviceInfo, KernelTable
 from dovetail.dtypes import DType
 
 from . import kernels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.backend import Backend, hookimpl
+from dovetail.device_api import Backend, hookimpl
 from dovetail_cpu.backend import CpuBackend
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.backend import DeviceInfo, HostMemory, KernelTable
-from dovetail.backend.dlpack import NumpyDLPack
-from dovetail.backend.numpy_arrays import NumpyArrays
+from dovetail.device_api import DeviceInfo, HostMemory, KernelTable
+from dovetail.device_api.dlpack import NumpyDLPack
+from dovetail.device_api.numpy_arrays import NumpyArrays
 from dovetail_cpu import kernels as native_kernels
 
 Array = np.ndarray[Any, Any]

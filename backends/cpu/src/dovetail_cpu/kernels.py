@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from dovetail.backend import KernelTable
+from dovetail.device_api import KernelTable
 from dovetail.dtypes import ANY
 from dovetail.xp import (
     activation,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail.core import engine
-from dovetail.core.modes import enable_grad, no_grad, set_grad_enabled
-from dovetail.core.op import vocabulary
-from dovetail.core.tensor import Tensor
+from dovetail.engine import autograd
+from dovetail.engine.modes import enable_grad, no_grad, set_grad_enabled
+from dovetail.engine.op import vocabulary
+from dovetail.engine.tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -36,7 +36,7 @@ def grad(
     leaves = _sequence(inputs)
     given = None if grad_outputs is None else _sequence(grad_outputs)
     unused = materialize_grads if allow_unused is None else allow_unused
-    found = engine.grad(
+    found = autograd.grad(
         _sequence(outputs), leaves, given, retain_graph, create_graph, unused
     )
     if not materialize_grads:
@@ -55,7 +55,7 @@ def backward(
     """Add the gradients of `tensors` to the `.grad` of the leaves, or of `inputs`."""
     given = None if grad_tensors is None else _sequence(grad_tensors)
     into = None if inputs is None else _sequence(inputs)
-    engine.backward(_sequence(tensors), given, retain_graph, create_graph, into)
+    autograd.backward(_sequence(tensors), given, retain_graph, create_graph, into)
 
 
 __all__ = ["backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]

@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dovetail.bringup.names import Names, names_of
-from dovetail.bringup.package import LICENSES, Plan, Written, write
+from dovetail.scaffold.names import Names, names_of
+from dovetail.scaffold.package import LICENSES, Plan, Written, write
 
 
 @click.command("new-backend")

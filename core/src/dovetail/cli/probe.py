@@ -12,9 +12,9 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from dovetail.backend import registry
-from dovetail.backend.unwritten import unwritten
 from dovetail.cli.failure import chain
+from dovetail.device_api import registry
+from dovetail.device_api.unwritten import unwritten
 from dovetail.errors import DovetailError
 
 

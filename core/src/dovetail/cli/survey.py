@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
-from dovetail.backend import registry
+from dovetail.device_api import registry
 
 _LONGEST: Final = 300
 

@@ -28,9 +28,9 @@ from dovetail.conformance.subject import Subject
 from dovetail.conformance.unlocks import dependents
 from dovetail.conformance.verdicts import How
 from dovetail.conformance.workloads import WORKLOADS, uses_of
-from dovetail.core.cases import cases_of
-from dovetail.core.op import Op, declared
 from dovetail.dtypes import bool_, float32, int32
+from dovetail.engine.cases import cases_of
+from dovetail.engine.op import Op, declared
 from dovetail.errors import DovetailError
 
 _SHOWN: Final = 15

@@ -15,9 +15,9 @@ from dovetail.conformance.probes import flushed
 from dovetail.conformance.reference import reference
 from dovetail.conformance.tolerance import Bound, bound, terms
 from dovetail.conformance.values import limits
-from dovetail.core.cases import Case
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType, from_numpy
+from dovetail.engine.cases import Case
+from dovetail.engine.tensor import Tensor
 
 _AT_THE_EDGE: Final = frozenset({"extreme", "wide", "subnormal", "special"})
 Array = np.ndarray[Any, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.cases import Case
+from dovetail.engine.cases import Case
 
 Array = np.ndarray[Any, Any]
 PLAIN = "contiguous"

@@ -31,9 +31,9 @@ from dovetail.conformance.sizes import (
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY, SPECIAL, Varied, classes_for
 from dovetail.conformance.verdicts import Check, How
-from dovetail.core.cases import Case, case, cases_of
-from dovetail.core.op import DATA, Op
 from dovetail.dtypes import ALL, DType
+from dovetail.engine.cases import Case, case, cases_of
+from dovetail.engine.op import DATA, Op
 
 Array = np.ndarray[Any, Any]
 # Ops whose work may grow faster than their inputs are tried on smaller ones.

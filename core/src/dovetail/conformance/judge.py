@@ -27,8 +27,8 @@ from dovetail.conformance.reproduce import script
 from dovetail.conformance.shrink import shrunk
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Failure, How, Outcome, Verdict
-from dovetail.core.op import Op, vocabulary
 from dovetail.dtypes import DType, by_name
+from dovetail.engine.op import Op, vocabulary
 from dovetail.errors import DovetailError, FallbackError
 
 # Told before each example runs: its number and the example in words; between examples

@@ -9,8 +9,8 @@ from typing import Final
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.subject import Subject
-from dovetail.core.op import Op
 from dovetail.dtypes import DType
+from dovetail.engine.op import Op
 
 
 class Wrong(AssertionError):

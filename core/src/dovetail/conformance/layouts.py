@@ -15,10 +15,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from dovetail.backend.contract import Backend
-from dovetail.backend.meta import contiguous_strides
-from dovetail.core.op import Op
+from dovetail.device_api.contract import Backend
+from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
+from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]

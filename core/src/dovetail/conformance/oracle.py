@@ -12,8 +12,8 @@ import numpy as np
 import dovetail.ops.primitive_oracles
 import dovetail.ops.random_oracles  # noqa: F401  both declare
 from dovetail.conformance.example import Example
-from dovetail.core.op import Op
 from dovetail.dtypes import DType, from_numpy, get_default_dtype
+from dovetail.engine.op import Op
 from dovetail.errors import NotSupported
 
 Array = np.ndarray[Any, Any]

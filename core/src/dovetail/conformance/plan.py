@@ -13,9 +13,9 @@ from dovetail.conformance.law import DEVICE_LAWS, LAWS
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.unlocks import dependents
 from dovetail.conformance.verdicts import Check
-from dovetail.core.cases import cases_of
-from dovetail.core.op import Op, declared
 from dovetail.dtypes import ALL, DType, int32, int64
+from dovetail.engine.cases import cases_of
+from dovetail.engine.op import Op, declared
 from dovetail.errors import DovetailError
 
 

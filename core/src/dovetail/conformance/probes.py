@@ -8,8 +8,8 @@ import numpy as np
 
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import limits
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, DType
+from dovetail.engine.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 

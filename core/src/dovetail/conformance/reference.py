@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.backend import registry
-from dovetail.backend.contract import DeviceInfo
-from dovetail.backend.kernels import KernelTable
-from dovetail.backend.numpy_arrays import NumpyArrays
 from dovetail.conformance.subject import Subject
-from dovetail.core.op import vocabulary
+from dovetail.device_api import registry
+from dovetail.device_api.contract import DeviceInfo
+from dovetail.device_api.kernels import KernelTable
+from dovetail.device_api.numpy_arrays import NumpyArrays
+from dovetail.engine.op import vocabulary
 from dovetail.xp import (
     elementwise,
     indexing,

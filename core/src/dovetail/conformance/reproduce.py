@@ -17,9 +17,9 @@ import numpy as np
 from dovetail.conformance.example import Example
 from dovetail.conformance.oracle import truth
 from dovetail.conformance.verdicts import Check
-from dovetail.core.kinds import Kind
-from dovetail.core.op import vocabulary
 from dovetail.dtypes import DType, by_name, from_numpy
+from dovetail.engine.kinds import Kind
+from dovetail.engine.op import vocabulary
 
 Array = np.ndarray[Any, Any]
 _LITERAL: Final = 64  # elements that a person may still want to read

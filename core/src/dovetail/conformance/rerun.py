@@ -24,11 +24,11 @@ from dovetail.conformance.judge import attempt, describe, judge, resolve
 from dovetail.conformance.law import Trial
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import BAD, Check
-from dovetail.core.cases import Case
-from dovetail.core.host import set_fallback_policy
-from dovetail.core.kinds import Kind
 from dovetail.dtypes import by_name
 from dovetail.dtypes import by_name as dtype
+from dovetail.engine.cases import Case
+from dovetail.engine.host import set_fallback_policy
+from dovetail.engine.kinds import Kind
 
 Array = np.ndarray[Any, Any]
 __all__ = ["array", "bits", "dtype", "inf", "kind", "nan", "packed"]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.conformance.example import PLAIN, Example
-from dovetail.core.cases import Case
+from dovetail.engine.cases import Case
 
 Array = np.ndarray[Any, Any]
 CALLS: Final = 40

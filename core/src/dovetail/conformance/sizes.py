@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from dovetail.conformance.example import Example
-from dovetail.core.cases import Case
-from dovetail.core.op import Op
 from dovetail.dtypes import DType
+from dovetail.engine.cases import Case
+from dovetail.engine.op import Op
 
 BOUNDARIES: Final = (1 << 5, 1 << 8, 1 << 10, 1 << 16)
 # The classes of sizes, beside the boundaries.

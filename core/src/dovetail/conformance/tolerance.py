@@ -23,9 +23,9 @@ import numpy as np
 from dovetail.conformance.example import Example
 from dovetail.conformance.oracle import ask, truth, wide
 from dovetail.conformance.values import limits
-from dovetail.core.cases import Case
-from dovetail.core.op import Op
 from dovetail.dtypes import HALF, DType, float32, float64, from_numpy
+from dovetail.engine.cases import Case
+from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
 # Of ops that declare none: a composition of a few correctly rounded ones.

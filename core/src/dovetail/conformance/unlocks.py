@@ -8,9 +8,9 @@ from typing import Final
 
 from dovetail.conformance.example import Example
 from dovetail.conformance.reference import listening, reference
-from dovetail.core.cases import cases_of
-from dovetail.core.op import Op, declared
 from dovetail.dtypes import bool_, float32, int32
+from dovetail.engine.cases import cases_of
+from dovetail.engine.op import Op, declared
 from dovetail.errors import DovetailError
 
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.core.cases import Sampler
-from dovetail.core.op import Op
 from dovetail.dtypes import DType
+from dovetail.engine.cases import Sampler
+from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
 Generator = np.random.Generator

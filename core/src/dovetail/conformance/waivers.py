@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from dovetail import dtypes
-from dovetail.backend.discovery import GROUP, entries
 from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.judge import DEVICE, NO_DTYPE
 from dovetail.conformance.law import DEVICE_LAWS, LAWS
 from dovetail.conformance.verdicts import BAD, Check, Outcome, Verdict
-from dovetail.core.op import vocabulary
+from dovetail.device_api.discovery import GROUP, entries
+from dovetail.engine.op import vocabulary
 from dovetail.errors import ArgumentError
 
 FILE: Final = "waivers.toml"

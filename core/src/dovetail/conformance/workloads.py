@@ -10,8 +10,8 @@ from typing import Any, Final
 import dovetail as dt
 from dovetail import nn
 from dovetail.conformance.unlocks import uses
-from dovetail.core import modes
-from dovetail.core.op import Op, vocabulary
+from dovetail.engine import modes
+from dovetail.engine.op import Op, vocabulary
 
 Step = Callable[..., Any]
 F = nn.functional

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail import frontend as ft
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError
 
 

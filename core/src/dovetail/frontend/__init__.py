@@ -5,32 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.frontend import (  # noqa: F401
-    autograd,
     conv,
-    copying,
     create,
-    devices,
-    dlpack,
     elementwise,
     index,
-    indexing,
     matmul,
     nn,
     order,
     pool,
-    printing,
-    properties,
+    quantile,
     random,
     random_fill,
     random_mask,
-    ranks,
     reduce,
     shape,
     statistics,
-    streams,
 )
 from dovetail.frontend.export import NAMES
 from dovetail.ops import dunders  # noqa: F401
+from dovetail.tensor_api import (  # noqa: F401
+    autograd,
+    copying,
+    devices,
+    dlpack,
+    indexing,
+    printing,
+    properties,
+    streams,
+)
 
 globals().update(NAMES)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.frontend.export import torch_name
 from dovetail.ops import activation as a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, ShapeError
 from dovetail.frontend.export import torch_name
 from dovetail.ops import conv as ops

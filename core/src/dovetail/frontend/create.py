@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.backend import HostMemory, registry
-from dovetail.core import modes
-from dovetail.core.kinds import Kind, kind_of, kind_on
-from dovetail.core.tape import storage_of
-from dovetail.core.tensor import Tensor, wrap
 from dovetail.device import device as Device
+from dovetail.device_api import HostMemory, registry
 from dovetail.dtypes import DType
+from dovetail.engine import modes
+from dovetail.engine.kinds import Kind, kind_of, kind_on
+from dovetail.engine.tape import storage_of
+from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError
 from dovetail.frontend.export import torch_name
 from dovetail.ops import create as ops

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tape import storage_of
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType, bool_, complex128, float64, get_default_dtype, iinfo
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tape import storage_of
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
 from dovetail.frontend import activation  # noqa: F401
 from dovetail.frontend.export import NAMES, torch_name, write_out

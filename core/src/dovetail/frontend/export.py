@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
-from dovetail.core.inplace import check_writable, commit, fitting, inplace
-from dovetail.core.tensor import Tensor
+from dovetail.engine.inplace import check_writable, commit, fitting, inplace
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail.core.promotion import index_dtype
-from dovetail.core.signature import broadcast
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import INTEGRAL, bool_, uint8
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.signature import broadcast
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.export import torch_name
-from dovetail.frontend.indexing import masks_as_indices, write_places
-from dovetail.frontend.parts import part
+from dovetail.frontend.split import part
 from dovetail.frontend.views import one_axis
 from dovetail.ops import advanced, diagonal, masked, primitive
 from dovetail.ops import index as ops
@@ -20,6 +19,7 @@ from dovetail.ops import view as v
 from dovetail.ops.create import counted, full
 from dovetail.ops.scatter import scatter_reduce as reduced
 from dovetail.ops.shape import along
+from dovetail.tensor_api.indexing import masks_as_indices, write_places
 
 
 def _line(x: Tensor) -> Tensor:

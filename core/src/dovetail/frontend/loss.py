@@ -8,8 +8,8 @@ import math
 import warnings
 from typing import Any, Final
 
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import INTEGRAL
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.frontend.export import torch_name
 from dovetail.ops import cross_entropy as classes

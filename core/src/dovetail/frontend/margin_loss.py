@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.frontend.export import torch_name
 from dovetail.frontend.loss import reduced

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail import dtypes
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.export import torch_name
 from dovetail.ops import matmul as ops

@@ -8,9 +8,9 @@ import math
 from typing import Any, Final
 
 from dovetail import dtypes
-from dovetail.core.signature import broadcast
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType
+from dovetail.engine.signature import broadcast
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.frontend import loss, margin_loss, norm  # noqa: F401
 from dovetail.frontend.export import NAMES, torch_name

@@ -8,10 +8,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dovetail.core.inplace import inplace
-from dovetail.core.modes import no_grad
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import finfo
+from dovetail.engine.inplace import inplace
+from dovetail.engine.modes import no_grad
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.frontend.export import torch_name
 from dovetail.ops import norm as ops

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import bool_, int32
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.frontend.export import export, torch_name
 from dovetail.frontend.reduce import ValuesIndices, dim_of

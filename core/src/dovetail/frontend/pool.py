@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dovetail.core.modes import no_grad
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor
+from dovetail.engine.modes import no_grad
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.frontend.conv import each_axis, with_batch
 from dovetail.frontend.export import torch_name

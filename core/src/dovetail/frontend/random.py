@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail import dtypes
-from dovetail.core.generator import HOST, Generator, draw, generator_of, seed_all
-from dovetail.core.kinds import Kind
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType
+from dovetail.engine.generator import HOST, Generator, draw, generator_of, seed_all
+from dovetail.engine.kinds import Kind
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.frontend.create import DeviceLike, _finish, _like, kind_for, sizes
 from dovetail.frontend.export import NAMES, torch_name

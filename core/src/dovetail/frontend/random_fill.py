@@ -8,11 +8,11 @@ import functools
 import math
 from typing import Any
 
-from dovetail.core.generator import Generator
-from dovetail.core.inplace import check_writable, write
-from dovetail.core.kinds import Kind
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, HALF, finfo, float32, get_default_dtype
+from dovetail.engine.generator import Generator
+from dovetail.engine.inplace import check_writable, write
+from dovetail.engine.kinds import Kind
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.frontend.random import (
     deviation,

@@ -8,11 +8,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.core.generator import Generator, draw
-from dovetail.core.inplace import inplace
-from dovetail.core.kinds import Kind
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import float32
+from dovetail.engine.generator import Generator, draw
+from dovetail.engine.inplace import inplace
+from dovetail.engine.kinds import Kind
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.export import NAMES, torch_name
 from dovetail.frontend.random import drawn, floats, uniform_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from dovetail.core.attributes import axis
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType
+from dovetail.engine.attributes import axis
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError, EmptyDimError
 from dovetail.frontend.export import export, torch_name
 from dovetail.ops import extremes as x

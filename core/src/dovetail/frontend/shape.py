@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import int64, promote
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DimError, ShapeError
-from dovetail.frontend import conversions, counted, views  # noqa: F401
+from dovetail.frontend import ranges, views  # noqa: F401
 from dovetail.frontend.create import tensor
 from dovetail.frontend.export import torch_name
 from dovetail.frontend.views import one_axis, open_sizes, open_tensors

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail import dtypes
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType, float64
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, NotSupported, ShapeError
 from dovetail.frontend.export import torch_name
 from dovetail.ops import reduce as r

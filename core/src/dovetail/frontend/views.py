@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail.core import modes
-from dovetail.core.inplace import check_writable, touched
-from dovetail.core.signature import broadcast
-from dovetail.core.tape import View, storage_of
-from dovetail.core.tensor import Size, Tensor
+from dovetail.engine import modes
+from dovetail.engine.inplace import check_writable, touched
+from dovetail.engine.signature import broadcast
+from dovetail.engine.tape import View, storage_of
+from dovetail.engine.tensor import Size, Tensor
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,

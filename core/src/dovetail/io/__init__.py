@@ -13,14 +13,14 @@ from contextlib import nullcontext
 from typing import Any, Final
 
 from dovetail import dtypes
-from dovetail.core.placement import MapLocation, map_location
-from dovetail.core.tensor import Tensor
 from dovetail.device import device as Device
+from dovetail.engine.placement import MapLocation, map_location
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
-from dovetail.frontend.memory import Layout, ground
 from dovetail.io.containers import decoded, encoded
 from dovetail.io.files import Opened, Target, written
 from dovetail.io.tensors import Packer, Unpacker, host_values
+from dovetail.tensor_api.memory import Layout, ground
 
 __all__ = ["load", "load_file", "map_location", "save", "save_file"]
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail import dtypes
-from dovetail.core.tensor import Parameter, Size, Tensor
 from dovetail.device import device
 from dovetail.dtypes import DType
+from dovetail.engine.tensor import Parameter, Size, Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.io.tensors import Packer, Path
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.backend import HostMemory
-from dovetail.core.tape import storage_of
-from dovetail.core.tensor import Parameter, Tensor
+from dovetail.device_api import HostMemory
 from dovetail.dtypes import DType
-from dovetail.frontend.memory import Ground, Layout, ground
+from dovetail.engine.tape import storage_of
+from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.tensor_api.memory import Ground, Layout, ground
 
 if TYPE_CHECKING:
     from dovetail.io.files import Opened

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail import frontend as ft
-from dovetail.core.modes import no_grad
-from dovetail.core.tensor import Parameter, Tensor
+from dovetail.engine.modes import no_grad
+from dovetail.engine.tensor import Parameter, Tensor
 
 from . import functional as F
 from .module import Module

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dovetail import frontend as ft
-from dovetail.core.tensor import Parameter
+from dovetail.engine.tensor import Parameter
 
 from . import init
 from .module import Module

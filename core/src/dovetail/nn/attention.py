@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail import dtypes
 from dovetail import frontend as ft
-from dovetail.core.tensor import Parameter, Tensor
+from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.errors import ArgumentError, ShapeError
 
 from . import functional as F

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from dovetail.core.modes import is_grad_enabled
-from dovetail.core.tape import Node, Output, edge_of
-from dovetail.core.tensor import Tensor, alias
+from dovetail.engine.modes import is_grad_enabled
+from dovetail.engine.tape import Node, Output, edge_of
+from dovetail.engine.tensor import Tensor, alias
 from dovetail.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from dovetail import frontend as ft
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import int64
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 
 from . import functional as F

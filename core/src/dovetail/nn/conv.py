@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from dovetail import frontend as ft
-from dovetail.core.tensor import Parameter, Tensor
+from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.errors import ArgumentError
 from dovetail.frontend.conv import Size, each_axis
 

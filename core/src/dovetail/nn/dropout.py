@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 
 from . import functional as F
 from .functional._norm import check_probability

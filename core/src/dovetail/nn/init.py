@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail.core.modes import no_grad
-from dovetail.core.tensor import Tensor
+from dovetail.engine.modes import no_grad
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 
 _LINEAR = frozenset(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail import frontend as ft
-from dovetail.core.tensor import Parameter, Tensor
+from dovetail.engine.tensor import Parameter, Tensor
 
 from . import functional as F
 from . import init

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from dovetail import dtypes
 from dovetail import frontend as ft
-from dovetail.core.modes import no_grad
-from dovetail.core.tensor import Tensor
 from dovetail.device import device as Device
+from dovetail.engine.modes import no_grad
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError, DTypeError
 
 from .module_tree import ModuleTree

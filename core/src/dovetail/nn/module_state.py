@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from dovetail.core.modes import no_grad
-from dovetail.core.tensor import Tensor
+from dovetail.engine.modes import no_grad
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError
 
 from .errors import StateDictError

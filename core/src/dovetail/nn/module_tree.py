@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from dovetail.core.tensor import Parameter, Tensor
+from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.errors import ArgumentError
 
 from .errors import NoSuchName

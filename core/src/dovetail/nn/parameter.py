@@ -1,6 +1,6 @@
 """`Parameter` where PyTorch's programs look for it, and clearing its gradient."""
 
-from dovetail.core.tensor import Parameter, Tensor
+from dovetail.engine.tensor import Parameter, Tensor
 
 __all__ = ["Parameter", "clear_grad"]
 

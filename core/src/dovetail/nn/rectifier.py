@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 
 from . import functional as F

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dovetail.core.tensor import Parameter, Tensor
+from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.core.attributes import Scalar
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, INEXACT, REAL
+from dovetail.engine.attributes import Scalar
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.compare import ge, le
 from dovetail.ops.elementwise import abs, clamp, minimum, neg, square
 from dovetail.ops.primitive import bitwise_and, conj, exp, log, lt, maximum, where

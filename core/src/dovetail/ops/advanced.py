@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core import signature
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import ANY
+from dovetail.engine import signature
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.create import zeros_of
 from dovetail.ops.index import check_index, index_add, index_copy, index_select

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core import signature as sig
-from dovetail.core.attributes import Scalar
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, finfo, int32
+from dovetail.engine import signature as sig
+from dovetail.engine.attributes import Scalar
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.matmul import matmul
 from dovetail.ops.primitive import eq, exp, iota, lt, maximum, reduce_max, where
 from dovetail.ops.softmax import softmax_backward, sum_along

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import (
     ANY,
     BITS,
@@ -24,6 +22,8 @@ from dovetail.dtypes import (
     int32,
     int64,
 )  # fmt: skip
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.create import full
 from dovetail.ops.primitive import (
     bitcast,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import ANY, COMPLEX, FLOAT, ORDERED, int32
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.compare import isnan
 from dovetail.ops.create import zeros_like

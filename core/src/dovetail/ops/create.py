@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Scalar, Shape
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.kinds import Kind, as_element
-from dovetail.core.tensor import Tensor, wrap
 from dovetail.dtypes import ANY, HALF, float32, float64, int32, int64
+from dovetail.engine.attributes import Scalar, Shape
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.kinds import Kind, as_element
+from dovetail.engine.tensor import Tensor, wrap
 from dovetail.ops.primitive import cast, iota, lt, where
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, int32
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError
 from dovetail.ops.compare import ne
 from dovetail.ops.create import full

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Axis, Index
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.inplace import write
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import ANY
+from dovetail.engine.attributes import Axis, Index
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.inplace import write
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import DimError, ShapeError
 from dovetail.ops.create import zeros_of
 from dovetail.ops.primitive import clone

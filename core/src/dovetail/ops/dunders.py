@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.core.inplace import inplace
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import bool_
+from dovetail.engine.inplace import inplace
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError
 from dovetail.ops import compare, elementwise, power, rounding
 from dovetail.ops import primitive as p

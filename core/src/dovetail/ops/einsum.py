@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import NUMERIC, int32
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.primitive import bmm, clone, eq, iota, reduce_sum, where
 from dovetail.ops.view import expand, permute, reshape

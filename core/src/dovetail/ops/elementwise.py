@@ -9,10 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Scalar
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import (
     COMPLEX,
     INEXACT,
@@ -21,6 +17,10 @@ from dovetail.dtypes import (
     REAL,
     bool_,
 )  # fmt: skip
+from dovetail.engine.attributes import Scalar
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.compare import bitwise_not, bitwise_or, ge, isnan, le
 from dovetail.ops.create import zeros_like
 from dovetail.ops.primitive import (

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Axes, Axis
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import (
     INEXACT,
     ORDERED,
     float32,
     int64,
 )  # fmt: skip
+from dovetail.engine.attributes import Axes, Axis
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.compare import bitwise_not, bitwise_or, isfinite, isnan
 from dovetail.ops.elementwise import neg
 from dovetail.ops.primitive import (

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Axis
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import ANY, bool_, int32
+from dovetail.engine.attributes import Axis
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError
 from dovetail.ops.create import zeros_of
 from dovetail.ops.primitive import (

@@ -11,8 +11,8 @@ from math import inf, nan
 
 import numpy as np
 
-from dovetail.core.cases import Kink, kink
-from dovetail.core.op import vocabulary
+from dovetail.engine.cases import Kink, kink
+from dovetail.engine.op import vocabulary
 
 _MASK = np.array([False, True, True])
 

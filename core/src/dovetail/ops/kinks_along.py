@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import inf, nan
 
-from dovetail.core.cases import Kink, kink
-from dovetail.core.op import vocabulary
+from dovetail.engine.cases import Kink, kink
+from dovetail.engine.op import vocabulary
 
 
 def _at(name: str, *kinks: Kink) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Scalar
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, HALF, NUMERIC, float32
+from dovetail.engine.attributes import Scalar
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.activation import sigmoid
 from dovetail.ops.elementwise import abs, clamp, neg, sign
 from dovetail.ops.primitive import cast, conj, eq, exp, log, lt, maximum, where

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Scalar
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.op import DATA
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import ANY, DType, int32, int64
+from dovetail.engine.attributes import Scalar
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.op import DATA
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.create import counted, full, zeros_of
 from dovetail.ops.index import index_select, read, widened

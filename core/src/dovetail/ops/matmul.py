@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core import signature as sig
-from dovetail.core.attributes import Axis
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import NUMERIC
+from dovetail.engine import signature as sig
+from dovetail.engine.attributes import Axis
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.primitive import bmm, conj
 from dovetail.ops.shape import roll

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.inplace import commit, fitting
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, HALF, float32
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.inplace import commit, fitting
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.primitive import cast, maximum, sqrt
 

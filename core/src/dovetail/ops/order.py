@@ -7,11 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Axis
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import (
     ANY,
     HALF,
@@ -23,6 +18,11 @@ from dovetail.dtypes import (
     int32,
     int64,
 )
+from dovetail.engine.attributes import Axis
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.compare import bits_of, bitwise_not, isnan
 from dovetail.ops.create import full, zeros_of

@@ -37,12 +37,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.core.attributes import Scalar
-from dovetail.core.declare import op
-from dovetail.core.inplace import write
-from dovetail.core.kinds import Kind
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import int32
+from dovetail.engine.attributes import Scalar
+from dovetail.engine.declare import op
+from dovetail.engine.inplace import write
+from dovetail.engine.kinds import Kind
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.create import empty, full
 from dovetail.ops.primitive import (
     bitwise_and,

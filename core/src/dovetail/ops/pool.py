@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Ints
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, REAL, iinfo, int32
+from dovetail.engine.attributes import Ints
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.create import full
 from dovetail.ops.primitive import clone, eq, idiv, lt, maximum, where

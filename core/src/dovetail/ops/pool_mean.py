@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Ints
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.inplace import inplace
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, int64
+from dovetail.engine.attributes import Ints
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.inplace import inplace
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.create import zeros_of
 from dovetail.ops.primitive import add, cast, clone, div, idiv, maximum, reduce_sum

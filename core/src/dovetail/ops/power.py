@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import bool_, int64
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 from dovetail.ops.elementwise import pow, reciprocal, rsqrt, square
 from dovetail.ops.primitive import cast, clone, mul, sqrt

@@ -1,6 +1,6 @@
 """Level 0: the functions that every backend supplies, written down in one place.
 
-Beside these, a backend has the memory functions of `dovetail.backend.Backend`:
+Beside these, a backend has the memory functions of `dovetail.device_api.Backend`:
 devices, empty, copy_in, copy_out, view, geometry, fill, copy, synchronize.
 Everything else in the vocabulary has a body that ends here. Kernels return fresh
 arrays, except the two scatters, which write their first argument. Elementwise kernels
@@ -14,12 +14,6 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from dovetail.core.attributes import Axes, Axis
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.kinds import Kind
-from dovetail.core.op import vocabulary
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import (
     ANY,
     BITS,
@@ -44,6 +38,12 @@ from dovetail.dtypes import (
     int32,
     int64,
 )  # fmt: skip
+from dovetail.engine.attributes import Axes, Axis
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.kinds import Kind
+from dovetail.engine.op import vocabulary
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import EmptyDimError, NotSupported, ShapeError
 
 _INT32: Final = frozenset({int32})

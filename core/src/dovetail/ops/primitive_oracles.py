@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.cases import case
 from dovetail.dtypes import bool_, complex128, float32, float64, int32, int64
+from dovetail.engine.cases import case
 from dovetail.ops import primitive as p
 
 Array = np.ndarray[Any, Any]

@@ -1,7 +1,7 @@
 """Random tensors as functions of a seed and a place in its stream.
 
 The law of the numbers is in `dovetail.ops.philox`. Seed and offset are scalars, so a
-compiled plan takes them as inputs; `dovetail.core.generator` hands them out.
+compiled plan takes them as inputs; `dovetail.engine.generator` hands them out.
 """
 
 # Ops are known by their declarations; what they return is typed where it matters.
@@ -12,11 +12,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.core.attributes import Scalar, Shape
-from dovetail.core.declare import op
-from dovetail.core.inplace import write
-from dovetail.core.kinds import Kind
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import (
     FLOAT,
     HALF,
@@ -28,6 +23,11 @@ from dovetail.dtypes import (
     int32,
     int64,
 )  # fmt: skip
+from dovetail.engine.attributes import Scalar, Shape
+from dovetail.engine.declare import op
+from dovetail.engine.inplace import write
+from dovetail.engine.kinds import Kind
+from dovetail.engine.tensor import Tensor
 from dovetail.ops import philox
 from dovetail.ops.create import empty, full, zeros_like
 from dovetail.ops.order import argsort

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.cases import Case, Sampler, case
 from dovetail.dtypes import DType, bfloat16, float16, float32, float64
+from dovetail.engine.cases import Case, Sampler, case
 from dovetail.ops import philox
 from dovetail.ops import random as r
 

@@ -8,11 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Axes
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import (
     ANY,
     FLOAT,
@@ -26,6 +21,11 @@ from dovetail.dtypes import (
     int64,
     uint8,
 )  # fmt: skip
+from dovetail.engine.attributes import Axes
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError
 from dovetail.ops.compare import isnan, ne
 from dovetail.ops.primitive import (

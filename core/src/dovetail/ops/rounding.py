@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, HALF, INTEGRAL, ORDERED, REAL, DType, bool_, finfo
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.compare import bitwise_or, ne, signbit
 from dovetail.ops.create import zeros_like
 from dovetail.ops.elementwise import abs, flat, neg

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Axis
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor, alias
 from dovetail.dtypes import ANY, FLOAT, ORDERED, DType, int64
+from dovetail.engine.attributes import Axis
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor, alias
 from dovetail.ops.compare import bitwise_or, ge, isfinite, isnan
 from dovetail.ops.elementwise import minimum
 from dovetail.ops.primitive import (

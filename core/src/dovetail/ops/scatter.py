@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Axis
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.inplace import write
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import ORDERED, bool_, int32
+from dovetail.engine.attributes import Axis
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.inplace import write
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 from dovetail.ops.create import counted, full, zeros_like, zeros_of
 from dovetail.ops.index import (

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.op import DATA
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import (
     ORDERED,
     bool_,
     int32,
     int64,
 )
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.op import DATA
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.compare import bitwise_or, isnan, le, ne
 from dovetail.ops.create import full

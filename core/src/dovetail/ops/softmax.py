@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Axis
-from dovetail.core.cases import case
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT
+from dovetail.engine.attributes import Axis
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.primitive import clone, exp, log, reduce_max, reduce_sum
 from dovetail.ops.view import reshape, unsqueeze
 

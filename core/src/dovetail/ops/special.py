@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, float64
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.create import zeros_like
 from dovetail.ops.elementwise import abs, minimum, neg, square
 from dovetail.ops.primitive import (

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Axes, Scalar, Static
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.op import DATA
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, DType, float64, int64
+from dovetail.engine.attributes import Axes, Scalar, Static
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.op import DATA
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.compare import ge, le
 from dovetail.ops.create import full, zeros_of

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.attributes import Axis, Ints, Shape
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.promotion import index_dtype
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import ANY
+from dovetail.engine.attributes import Axis, Ints, Shape
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.create import counted, full, zeros_of
 from dovetail.ops.index import index_add, index_select

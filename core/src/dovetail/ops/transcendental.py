@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.core.declare import op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import FLOAT, INEXACT
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
 from dovetail.ops.compare import bitwise_or, isnan, le, signbit
 from dovetail.ops.elementwise import abs, minimum, neg, square
 from dovetail.ops.primitive import (

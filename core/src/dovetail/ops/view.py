@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.backend.meta import contiguous_strides
-from dovetail.core.attributes import Axis, AxisList, Index, NewAxis, Shape
-from dovetail.core.cases import Case, case
-from dovetail.core.declare import op
-from dovetail.core.inplace import inplace
-from dovetail.core.tensor import Tensor
+from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import ANY
+from dovetail.engine.attributes import Axis, AxisList, Index, NewAxis, Shape
+from dovetail.engine.cases import Case, case
+from dovetail.engine.declare import op
+from dovetail.engine.inplace import inplace
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import DimError, IndexOutOfRange, ShapeError
 from dovetail.ops.create import zeros_of
 from dovetail.ops.primitive import clone, reduce_sum

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.core.inplace import inplace
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import int32
+from dovetail.engine.inplace import inplace
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.conv import offsets, window
 from dovetail.ops.create import full, zeros_of

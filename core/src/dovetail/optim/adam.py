@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail import frontend as ft
-from dovetail.core.modes import no_grad
-from dovetail.core.tensor import Tensor
+from dovetail.engine.modes import no_grad
+from dovetail.engine.tensor import Tensor
 
 from .optimizer import Optimizer, Params
 from .options import (

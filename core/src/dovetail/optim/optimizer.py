@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from dovetail import dtypes
 from dovetail import frontend as ft
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
 from dovetail.nn.parameter import clear_grad
 

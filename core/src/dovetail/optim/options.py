@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.core.modes import enable_grad
-from dovetail.core.tensor import Tensor
+from dovetail.engine.modes import enable_grad
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, NotSupported
 
 

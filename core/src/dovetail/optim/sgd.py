@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail import frontend as ft
-from dovetail.core.modes import no_grad
+from dovetail.engine.modes import no_grad
 from dovetail.errors import ArgumentError
 
 from .optimizer import Optimizer, Params

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.backend.kernels import KernelTable
+from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF, REAL, float32
 
 _PLAIN: Final[dict[str, Any]] = {"broadcasts": True, "checks": True}

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.backend.kernels import KernelTable
+from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import HALF, NUMERIC
 from dovetail.xp.columns import Columns, inner, region, tiles
 from dovetail.xp.depthwise import depthwise

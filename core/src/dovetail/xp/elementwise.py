@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail.backend.kernels import KernelTable
+from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import (
     ANY,
     BITS,

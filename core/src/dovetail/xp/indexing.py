@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail.backend.kernels import KernelTable
+from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, DType
 from dovetail.errors import IndexOutOfRange, ShapeError
 

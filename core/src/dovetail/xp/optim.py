@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from dovetail.backend.kernels import KernelTable
+from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT
 from dovetail.xp.scratch import scratch
 

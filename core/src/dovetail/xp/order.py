@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.backend.kernels import KernelTable
+from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import (
     ANY,
     BITS,

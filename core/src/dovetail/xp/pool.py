@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.backend.kernels import KernelTable
+from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF, REAL
 from dovetail.xp import pool_mean
 from dovetail.xp.windows import along, grown, inner_of, places_of, reach_of, reduced

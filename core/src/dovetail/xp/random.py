@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from dovetail.backend.kernels import KernelTable
+from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import ANY, FLOAT, HALF, INTEGRAL, DType
 from dovetail.xp import random_law as law
 

@@ -6,7 +6,7 @@ all that dovetail calls.
 
 from __future__ import annotations
 
-from dovetail.backend import hookimpl
+from dovetail.device_api import hookimpl
 from dovetail_fake.backend import FakeBackend
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.backend import Backend, DeviceInfo, KernelTable, Pool
+from dovetail.device_api import Backend, DeviceInfo, KernelTable, Pool
 from dovetail.dtypes import DType, from_numpy
 from dovetail_fake import kernels
 from dovetail_fake.memory import Device, FakeArray, Ints

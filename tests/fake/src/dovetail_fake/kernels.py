@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.backend import KernelTable
+from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType, bool_, by_name, float32, int32, int64, uint8
 from dovetail_fake.memory import Device, FakeArray
 

@@ -8,8 +8,8 @@ import numpy as np
 from tests.meta.mutants.mutant import Mutant, backend
 
 import dovetail as dt
-from dovetail.backend import registry
 from dovetail.conformance.subject import Subject
+from dovetail.device_api import registry
 from dovetail.testing.chaos_device.backend import ChaosBackend
 from dovetail_cpu.backend import CpuBackend
 

@@ -12,11 +12,11 @@ from tests.meta.mutants.mutant import Mutant, after, backend, core, kernel
 
 import dovetail as dt
 from dovetail import dtypes
-from dovetail.backend import DeviceInfo
 from dovetail.conformance.subject import Subject
-from dovetail.core import kernel_call, kinds, promotion
-from dovetail.core.tensor import Tensor
+from dovetail.device_api import DeviceInfo
 from dovetail.dtypes import DType
+from dovetail.engine import kernel_call, kinds, promotion
+from dovetail.engine.tensor import Tensor
 from dovetail_cpu.backend import CpuBackend
 
 Array = np.ndarray[Any, Any]

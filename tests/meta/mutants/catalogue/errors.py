@@ -17,10 +17,10 @@ from tests.meta.mutants.mutant import (
 )
 
 import dovetail as dt
-from dovetail.backend import KernelTable
 from dovetail.conformance.subject import Subject
-from dovetail.core.op import vocabulary
+from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType, float32
+from dovetail.engine.op import vocabulary
 from dovetail.errors import DovetailError
 from dovetail_cpu.backend import CpuBackend
 

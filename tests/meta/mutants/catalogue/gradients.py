@@ -8,7 +8,7 @@ from typing import Any, Final
 from tests.meta.mutants.mutant import Mutant, rule
 
 import dovetail as dt
-from dovetail.core.op import vocabulary
+from dovetail.engine.op import vocabulary
 
 
 def f(name: str) -> Callable[..., Any]:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from tests.meta.mutants.mutant import Mutant, backend
 
-from dovetail.backend.meta import contiguous_strides
 from dovetail.conformance.subject import Subject
+from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType, float32, float64
 from dovetail_cpu.backend import CpuBackend
 

@@ -10,8 +10,8 @@ from tests.meta.mutants.mutant import Mutant, Run, after, core, kernel
 
 import dovetail as dt
 from dovetail.conformance.subject import Subject
-from dovetail.core.generator import Generator
-from dovetail.core.op import vocabulary
+from dovetail.engine.generator import Generator
+from dovetail.engine.op import vocabulary
 from dovetail.errors import DovetailError
 
 Array = np.ndarray[Any, Any]

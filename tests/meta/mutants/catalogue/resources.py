@@ -9,12 +9,12 @@ from typing import Any, Final
 import numpy as np
 from tests.meta.mutants.mutant import Fault, Mutant, Run, backend, pause, with_faults
 
-from dovetail.backend import Pool
 from dovetail.conformance.laws.memory import counting
 from dovetail.conformance.laws.threads import together
 from dovetail.conformance.subject import Subject
-from dovetail.core.op import vocabulary
+from dovetail.device_api import Pool
 from dovetail.dtypes import DType, float32
+from dovetail.engine.op import vocabulary
 from dovetail_cpu.backend import CpuBackend
 
 Array = np.ndarray[Any, Any]

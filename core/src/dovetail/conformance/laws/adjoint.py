@@ -15,10 +15,10 @@ from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.tolerance import roundoff
 from dovetail.conformance.values import ORDINARY, limits
-from dovetail.core import engine
-from dovetail.core.op import Op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType, float16
+from dovetail.engine import autograd
+from dovetail.engine.op import Op
+from dovetail.engine.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 _TERMS: Final = 64.0
@@ -134,7 +134,7 @@ def _pushed(trial: Trial, tape: dx.Taped, v: Sequence[Array]) -> list[Array] | N
     u = [subject.tensor(np.zeros(tuple(y.shape), y.dtype.numpy)) for y in tape.results]
     for t in u:
         t.requires_grad = True
-    grads = engine.grad(
+    grads = autograd.grad(
         tape.results, tape.leaves, u, allow_unused=True, create_graph=True
     )
     pairs = [
@@ -144,7 +144,7 @@ def _pushed(trial: Trial, tape: dx.Taped, v: Sequence[Array]) -> list[Array] | N
     ]
     if not pairs:
         return None
-    found = engine.grad(
+    found = autograd.grad(
         [g for g, _ in pairs], u, [d for _, d in pairs], allow_unused=True
     )
     return dx.filled(subject, found, u)

@@ -11,9 +11,9 @@ import numpy as np
 from dovetail.conformance.compare import exactly, left_open, within
 from dovetail.conformance.law import Trial, Wrong
 from dovetail.conformance.tolerance import Bound, bound
-from dovetail.core.op import Op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType
+from dovetail.engine.op import Op
+from dovetail.engine.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 

@@ -17,8 +17,8 @@ from dovetail.conformance.reference import reference
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.tolerance import Bound, accumulates_in, roundoff
 from dovetail.conformance.values import limits
-from dovetail.core.op import Op
 from dovetail.dtypes import DType, complex128, float64
+from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
 # How much further than the same formulas on the reference device one may be off.

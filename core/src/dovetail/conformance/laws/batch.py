@@ -13,10 +13,10 @@ from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import agree, arrays, judged
 from dovetail.conformance.laws.sampling import of_values, some
 from dovetail.conformance.subject import Subject
-from dovetail.core.cases import Case
-from dovetail.core.op import Op
-from dovetail.core.signature import Signature
 from dovetail.dtypes import DType
+from dovetail.engine.cases import Case
+from dovetail.engine.op import Op
+from dovetail.engine.signature import Signature
 
 Array = np.ndarray[Any, Any]
 _SUMMABLE: Final = of_values("ordinary", "ties", "zeros", "exact", "wide")

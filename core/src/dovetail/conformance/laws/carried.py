@@ -12,8 +12,8 @@ from dovetail.conformance.laws.agreement import arrays, judged, named
 from dovetail.conformance.laws.sampling import of_values, some
 from dovetail.conformance.oracle import truth
 from dovetail.conformance.subject import Subject
-from dovetail.core.op import Op
 from dovetail.dtypes import DType, from_numpy
+from dovetail.engine.op import Op
 
 _VALUES: Final = ("ordinary", "special", "zeros", "extreme", "wide", "subnormal")
 

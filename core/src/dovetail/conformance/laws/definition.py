@@ -12,11 +12,11 @@ from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.reference import reference
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import How
-from dovetail.core.bodies import by_body
-from dovetail.core.op import DATA, Op
-from dovetail.core.promotion import lead_of, prepare
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType, int32, int64
+from dovetail.engine.bodies import by_body
+from dovetail.engine.op import DATA, Op
+from dovetail.engine.promotion import lead_of, prepare
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import FallbackError
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.subject import Subject
-from dovetail.core import engine
-from dovetail.core.cases import Case
-from dovetail.core.op import Op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType, from_numpy
+from dovetail.engine import autograd
+from dovetail.engine.cases import Case
+from dovetail.engine.op import Op
+from dovetail.engine.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -90,7 +90,7 @@ def pulled(
     """
     given = [subject.tensor(np.array(c, order="C")) for c in ct]
     return list(
-        engine.grad(
+        autograd.grad(
             tape.results, tape.leaves, given, allow_unused=True, create_graph=again,
             retain_graph=True,
         )

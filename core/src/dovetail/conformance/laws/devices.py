@@ -9,7 +9,6 @@ import numpy as np
 
 import dovetail as dt
 from dovetail import dtypes
-from dovetail.backend import registry
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, Wrong, device_law
@@ -17,8 +16,9 @@ from dovetail.conformance.laws.bits import expect_bits, patterns, rng
 from dovetail.conformance.layouts import LAYOUTS, projected
 from dovetail.conformance.reference import TYPE, install
 from dovetail.conformance.subject import Subject
-from dovetail.core.tensor import Tensor
+from dovetail.device_api import registry
 from dovetail.dtypes import DType
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import DeviceError, DTypeError
 
 Array = np.ndarray[Any, Any]

@@ -15,8 +15,8 @@ from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import judged, named
 from dovetail.conformance.oracle import truth
 from dovetail.conformance.subject import Subject
-from dovetail.core.op import Op
 from dovetail.dtypes import DType
+from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
 # Products of quarters are sixteenths; so are those of two of them 256ths.

@@ -14,8 +14,6 @@ import numpy as np
 
 import dovetail as dt
 from dovetail import dtypes, io, nn
-from dovetail.backend.capabilities import DLPack
-from dovetail.backend.dlpack import CPU
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, Unclaimed, Wrong, device_law
@@ -23,8 +21,10 @@ from dovetail.conformance.laws.bits import expect_bits, patterns, rng
 from dovetail.conformance.layouts import LAYOUTS, projected
 from dovetail.conformance.reference import TYPE, install
 from dovetail.conformance.subject import Subject
-from dovetail.core.tensor import Parameter, Tensor
+from dovetail.device_api.capabilities import DLPack
+from dovetail.device_api.dlpack import CPU
 from dovetail.dtypes import DType
+from dovetail.engine.tensor import Parameter, Tensor
 
 Array = np.ndarray[Any, Any]
 _SHAPE: Final = (3, 4)

@@ -19,9 +19,9 @@ from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.reference import reference
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY
-from dovetail.core.modes import no_grad
-from dovetail.core.op import Op
 from dovetail.dtypes import DType, complex128, float32, float64
+from dovetail.engine.modes import no_grad
+from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
 _STEP: Final = 1e-5

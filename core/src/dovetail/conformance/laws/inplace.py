@@ -18,9 +18,6 @@ from dovetail.conformance.laws.memory_of_calls import Watched, watch
 from dovetail.conformance.laws.sampling import GUARDED, some
 from dovetail.conformance.reference import reference
 from dovetail.conformance.subject import Subject
-from dovetail.core.cases import cases_of
-from dovetail.core.op import Op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import (
     DType,
     bool_,
@@ -30,6 +27,9 @@ from dovetail.dtypes import (
     from_numpy,
     int32,
 )
+from dovetail.engine.cases import cases_of
+from dovetail.engine.op import Op
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import DovetailError, DTypeError, ShapeError
 from dovetail.frontend.export import NAMES
 

@@ -17,9 +17,9 @@ from dovetail.conformance.laws.agreement import judged
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.tolerance import roundoff
 from dovetail.conformance.values import limits
-from dovetail.core.cases import Case
-from dovetail.core.op import Op
 from dovetail.dtypes import DType
+from dovetail.engine.cases import Case
+from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
 _ULP = 16.0

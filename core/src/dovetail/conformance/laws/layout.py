@@ -11,8 +11,8 @@ from dovetail.conformance.laws.agreement import agree, arrays, judged
 from dovetail.conformance.laws.sampling import guarded, relaid, some
 from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.subject import Subject
-from dovetail.core.op import Op
 from dovetail.dtypes import DType
+from dovetail.engine.op import Op
 
 
 def _laid_otherwise(

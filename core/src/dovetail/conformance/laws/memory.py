@@ -13,15 +13,15 @@ from typing import Any, Final
 import numpy as np
 
 import dovetail as dt
-from dovetail.backend.capabilities import Pool
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, Wrong, device_law, law
 from dovetail.conformance.laws.bits import expect_bits, rng
 from dovetail.conformance.subject import Subject
-from dovetail.core.cases import cases_of
-from dovetail.core.op import Op
+from dovetail.device_api.capabilities import Pool
 from dovetail.dtypes import DType, float32
+from dovetail.engine.cases import cases_of
+from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
 Live = Callable[[], int]

@@ -17,9 +17,9 @@ from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import expect_bits, rng, sizes
 from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
-from dovetail.core.generator import generator_of
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType
+from dovetail.engine.generator import generator_of
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import DovetailError
 from dovetail.ops import philox as word_ops
 from dovetail.ops import random as ops

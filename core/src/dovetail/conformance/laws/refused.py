@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.backend.capabilities import Pool
 from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws.agreement import arrays, judged, same_bits
 from dovetail.conformance.laws.memory_of_calls import watched
@@ -16,11 +15,12 @@ from dovetail.conformance.laws.repeatable import declares
 from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import How
-from dovetail.core.attributes import NORMALISERS
-from dovetail.core.op import REQUIRED, Op
-from dovetail.core.signature import Signature
-from dovetail.core.tensor import Tensor
+from dovetail.device_api.capabilities import Pool
 from dovetail.dtypes import DType, bool_, complex64, float32, int32
+from dovetail.engine.attributes import NORMALISERS
+from dovetail.engine.op import REQUIRED, Op
+from dovetail.engine.signature import Signature
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
     DeviceError,
     DimError,

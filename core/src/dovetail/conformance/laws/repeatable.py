@@ -8,8 +8,8 @@ from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.unlocks import uses
 from dovetail.conformance.verdicts import How
-from dovetail.core.op import Op
 from dovetail.dtypes import DType
+from dovetail.engine.op import Op
 
 
 def declares(subject: Subject, op: Op, dtype: DType) -> bool:

@@ -12,8 +12,8 @@ from dovetail.conformance.examples import examples, laid
 from dovetail.conformance.law import Examples
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY
-from dovetail.core.op import Op
 from dovetail.dtypes import DType
+from dovetail.engine.op import Op
 
 Keep = Callable[[Example], bool]
 # The layouts with memory around or between the elements, which a law may watch.

@@ -12,10 +12,10 @@ from dovetail.conformance.laws.agreement import agree, arrays, judged, named
 from dovetail.conformance.laws.exactness import dyadic
 from dovetail.conformance.laws.sampling import of_values, some
 from dovetail.conformance.subject import Subject
-from dovetail.core.cases import Case
-from dovetail.core.op import Op
-from dovetail.core.tensor import Tensor
 from dovetail.dtypes import DType
+from dovetail.engine.cases import Case
+from dovetail.engine.op import Op
+from dovetail.engine.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 _BY: Final = 2.0

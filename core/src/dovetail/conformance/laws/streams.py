@@ -10,14 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 import dovetail as dt
-from dovetail.backend.capabilities import CallersContext, Streams
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, Unclaimed, Wrong, device_law
 from dovetail.conformance.laws.bits import expect_bits, rng
 from dovetail.conformance.subject import Subject
-from dovetail.core.tensor import Tensor
+from dovetail.device_api.capabilities import CallersContext, Streams
 from dovetail.dtypes import DType
+from dovetail.engine.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 _LONG: Final = 12  # products before the one that is waited for

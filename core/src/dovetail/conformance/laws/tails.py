@@ -14,10 +14,10 @@ from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import judged
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import How
-from dovetail.core.cases import Case
-from dovetail.core.op import REQUIRED, Op
-from dovetail.core.signature import Signature
 from dovetail.dtypes import DType
+from dovetail.engine.cases import Case
+from dovetail.engine.op import REQUIRED, Op
+from dovetail.engine.signature import Signature
 
 Array = np.ndarray[Any, Any]
 _SIZES: Final = (5, 33, 63, 129, 257, 1025)

@@ -12,9 +12,9 @@ from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import agree, arrays, judged
 from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.subject import Subject
-from dovetail.core.cases import Case
-from dovetail.core.op import Op
 from dovetail.dtypes import DType
+from dovetail.engine.cases import Case
+from dovetail.engine.op import Op
 
 
 def _takes_two(subject: Subject, op: Op, dtype: DType) -> bool:

@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail import errors
-from dovetail.backend.capabilities import Pool
 from dovetail.conformance.law import Wrong
 from dovetail.conformance.programs.model import COLUMNS, Alias, Need
 from dovetail.conformance.subject import Subject
-from dovetail.core.tensor import Tensor
+from dovetail.device_api.capabilities import Pool
+from dovetail.engine.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 Namespace = dict[str, Any]

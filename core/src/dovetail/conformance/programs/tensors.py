@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.backend.capabilities import Streams
 from dovetail.conformance.programs.looks import shape_of
 from dovetail.conformance.programs.model import COLUMNS, Alias, fresh
 from dovetail.conformance.programs.program import Program
+from dovetail.device_api.capabilities import Streams
 
 Random = np.random.Generator
 

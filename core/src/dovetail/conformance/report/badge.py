@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dovetail.bringup.badge import UNKNOWN, badge
 from dovetail.conformance.report.document import Report
 from dovetail.conformance.report.files import write
+from dovetail.scaffold.badge import UNKNOWN, badge
 
 _GREEN, _YELLOW, _RED = "#2da44e", "#bf8700", "#cf222e"
 

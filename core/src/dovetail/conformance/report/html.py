@@ -15,7 +15,7 @@ from dovetail.conformance.report.document import Report
 from dovetail.conformance.report.files import write
 from dovetail.conformance.report.ledger import Entry
 from dovetail.conformance.report.matrix import STATES, Cell, executed
-from dovetail.core.op import vocabulary
+from dovetail.engine.op import vocabulary
 
 # A letter for each state, so that no colour is needed to tell them apart.
 MARKS: Final = {

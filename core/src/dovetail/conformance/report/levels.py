@@ -17,8 +17,8 @@ from dovetail.conformance.report.matrix import NATIVE, Cell, executed, matrix
 from dovetail.conformance.run import RunRecord
 from dovetail.conformance.verdicts import BAD, GOOD, How, Outcome, Verdict
 from dovetail.conformance.workloads import hot
-from dovetail.core.op import declared, vocabulary
 from dovetail.dtypes import DType, bool_, by_name, float32, int32
+from dovetail.engine.op import declared, vocabulary
 
 REQUIRED: Final = (bool_, int32, float32)
 BODY: Final = "body"  # the law that native kernels equal the ops' bodies

@@ -11,8 +11,8 @@ from dovetail.conformance.judge import DEVICE
 from dovetail.conformance.plan import holds
 from dovetail.conformance.run import RunRecord
 from dovetail.conformance.verdicts import BAD, How, Outcome, Verdict
-from dovetail.core.op import declared
 from dovetail.dtypes import by_name
+from dovetail.engine.op import declared
 
 NATIVE: Final = How.NATIVE.value
 COMPOSED: Final = How.COMPOSED.value

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from dovetail.backend.discovery import GROUP, KERNEL_GROUP, entries
+from dovetail.device_api.discovery import GROUP, KERNEL_GROUP, entries
 
 
 def plugins(device_type: str) -> list[dict[str, Any]]:

@@ -12,11 +12,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dovetail.backend import Backend, DenseBackend
 from dovetail.conformance.run import About
 from dovetail.conformance.runner.supervisor import level_zero
 from dovetail.conformance.unlocks import dependents
-from dovetail.core.op import vocabulary
+from dovetail.device_api import Backend, DenseBackend
+from dovetail.engine.op import vocabulary
 
 _SHOWN: Final = 12
 # Of memory's functions, those that the first laws ask for, in their order.

@@ -9,15 +9,15 @@ from typing import Final
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.backend import capabilities
-from dovetail.backend.contract import Backend
-from dovetail.backend.discovery import entry_of
-from dovetail.backend.unwritten import methods, unwritten
 from dovetail.conformance.run import About
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import limits
-from dovetail.core.op import vocabulary
+from dovetail.device_api import capabilities
+from dovetail.device_api.contract import Backend
+from dovetail.device_api.discovery import entry_of
+from dovetail.device_api.unwritten import methods, unwritten
 from dovetail.dtypes import DType
+from dovetail.engine.op import vocabulary
 from dovetail.errors import BackendError
 
 _CAPABILITIES: Final = (

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final
 
-from dovetail.bringup.functions import primitives
 from dovetail.conformance.run import About, RunRecord
 from dovetail.conformance.runner import protocol
 from dovetail.conformance.runner.lane import Lane
 from dovetail.conformance.runner.process import Died, Ended, KitFailed, Settings
 from dovetail.conformance.verdicts import BAD, NOT_RUN, Check, Outcome, Verdict
 from dovetail.errors import DeviceError
+from dovetail.scaffold.functions import primitives
 
 DEVICE: Final = "device"
 _LOOKS: Final = 0.1

@@ -39,8 +39,8 @@ from dovetail.conformance.runner.journal import Journal
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.unlocks import dependents
 from dovetail.conformance.verdicts import Check
-from dovetail.core.host import set_fallback_policy
-from dovetail.core.op import vocabulary
+from dovetail.engine.host import set_fallback_policy
+from dovetail.engine.op import vocabulary
 
 _LOOKS: Final = 1.0  # seconds between looks at the parent
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail import frontend as ft
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 
 gelu: Callable[..., Tensor] = ft.gelu

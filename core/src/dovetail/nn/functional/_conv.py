@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dovetail import frontend as ft
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 
 conv1d: Callable[..., Tensor] = ft.conv1d
 conv2d: Callable[..., Tensor] = ft.conv2d

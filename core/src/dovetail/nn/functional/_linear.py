@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dovetail import frontend as ft
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.frontend.nn import _norm as vector_norm
 
 cosine_similarity: Callable[..., Tensor] = ft.cosine_similarity

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 
 from dovetail import frontend as ft
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 
 REDUCTIONS = ("none", "mean", "sum")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dovetail import frontend as ft
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 
 alpha_dropout: Callable[..., Tensor] = ft.alpha_dropout

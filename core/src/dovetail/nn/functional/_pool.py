@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail import frontend as ft
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.frontend import pool
 
 adaptive_avg_pool1d: Callable[..., Tensor] = ft.adaptive_avg_pool1d

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 
 from dovetail import frontend as ft
-from dovetail.core.modes import no_grad
-from dovetail.core.tensor import Tensor
+from dovetail.engine.modes import no_grad
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 from dovetail.frontend.nn import _norm as vector_norm
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.backend.capabilities import CallersContext, Pool, Streams
-from dovetail.backend.contract import Backend, DeviceInfo, Ints
-from dovetail.backend.kernels import KernelTable
-from dovetail.core.kinds import forget_scalars
+from dovetail.device_api.capabilities import CallersContext, Pool, Streams
+from dovetail.device_api.contract import Backend, DeviceInfo, Ints
+from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import DType
+from dovetail.engine.kinds import forget_scalars
 from dovetail.errors import DeviceError, OutOfMemory
 from dovetail.testing.chaos_device.kernels import ChaosTable
 from dovetail.testing.chaos_device.memory import Cell, ChaosArray, Owner

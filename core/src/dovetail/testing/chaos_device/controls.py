@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from dovetail.backend import registry
+from dovetail.device_api import registry
 from dovetail.errors import DovetailError
 from dovetail.testing.chaos_device.backend import ChaosBackend
 from dovetail.testing.chaos_device.settings import (

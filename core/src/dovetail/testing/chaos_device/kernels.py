@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dovetail import dtypes
-from dovetail.backend.contract import Ints
-from dovetail.backend.kernels import Kernel, KernelTable
-from dovetail.core.kernel_call import call
-from dovetail.core.kinds import kind_on
-from dovetail.core.op import DATA, Op, vocabulary
-from dovetail.core.promotion import index_dtype
+from dovetail.device_api.contract import Ints
+from dovetail.device_api.kernels import Kernel, KernelTable
 from dovetail.dtypes import DType
+from dovetail.engine.kernel_call import call
+from dovetail.engine.kinds import kind_on
+from dovetail.engine.op import DATA, Op, vocabulary
+from dovetail.engine.promotion import index_dtype
 from dovetail.errors import KernelError
 from dovetail.testing.chaos_device.memory import Cell, ChaosArray
 from dovetail.testing.chaos_device.work import Job, again

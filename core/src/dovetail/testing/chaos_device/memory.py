@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dovetail.backend.contract import Backend, Ints
-from dovetail.backend.meta import contiguous_strides
+from dovetail.device_api.contract import Backend, Ints
+from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
 from dovetail.errors import DovetailError, KernelError
 

@@ -9,17 +9,17 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.backend import registry
-from dovetail.backend.contract import Backend
-from dovetail.core import modes
-from dovetail.core.kernel_call import native_of
-from dovetail.core.kinds import Kind, kind_on
-from dovetail.core.op import Op
-from dovetail.core.plans import choose, is_contiguous, plan_for
-from dovetail.core.promotion import lead_of, prepare
-from dovetail.core.tape import storage_of
-from dovetail.core.tensor import Tensor, wrap
+from dovetail.device_api import registry
+from dovetail.device_api.contract import Backend
 from dovetail.dtypes import DType
+from dovetail.engine import modes
+from dovetail.engine.kernel_call import native_of
+from dovetail.engine.kinds import Kind, kind_on
+from dovetail.engine.op import Op
+from dovetail.engine.plans import choose, is_contiguous, plan_for
+from dovetail.engine.promotion import lead_of, prepare
+from dovetail.engine.tape import storage_of
+from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import DTypeError
 
 Array = np.ndarray[Any, Any]

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.core.op import Op
-from dovetail.core.tensor import Tensor
+from dovetail.engine.op import Op
+from dovetail.engine.tensor import Tensor
 from dovetail.testing.comparison.inputs import Where, host_of, results_of
 from dovetail.testing.comparison.values import is_exact, roundoff, sizes_of
 

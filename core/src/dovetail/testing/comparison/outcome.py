@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.core.tensor import Tensor
+from dovetail.engine.tensor import Tensor
 from dovetail.nn.module_base import ModuleBase
 from dovetail.optim.optimizer import Optimizer
 from dovetail.testing.comparison.inputs import host_of

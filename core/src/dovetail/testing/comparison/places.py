@@ -10,14 +10,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from dovetail.core import engine
-from dovetail.core.tape import Node, Output
-from dovetail.core.tensor import Tensor
+from dovetail.engine import autograd
+from dovetail.engine.tape import Node, Output
+from dovetail.engine.tensor import Tensor
 from dovetail.nn.module_base import ModuleBase
 from dovetail.optim.optimizer import Optimizer
 
-_PACKAGE: Final = str(Path(engine.__file__).parents[1])
-_DIFFERENTIATE: Final = engine._Run._differentiate.__code__
+_PACKAGE: Final = str(Path(autograd.__file__).parents[1])
+_DIFFERENTIATE: Final = autograd._Run._differentiate.__code__
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _phase(frame: FrameType, at_user: bool) -> str:
     The closure of an optimizer is the user's code: what it calls is no step.
     """
     code = frame.f_code
-    if code.co_filename == engine.__file__:
+    if code.co_filename == autograd.__file__:
         return "backward"
     stepping = code.co_name in ("step", "zero_grad") and not at_user
     return "optimizer" if stepping and isinstance(_self_of(frame), Optimizer) else ""

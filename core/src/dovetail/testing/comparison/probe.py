@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.core import modes
-from dovetail.core.bodies import by_body
+from dovetail.engine import modes
+from dovetail.engine.bodies import by_body
 from dovetail.testing.comparison.inputs import (
     Call,
     Inputs,

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.core.kinds import Kind
 from dovetail.dtypes import HALF, DType
+from dovetail.engine.kinds import Kind
 from dovetail.testing.comparison.inputs import Inputs, Value, Where
 
 Array = np.ndarray[Any, Any]
@@ -116,8 +116,8 @@ from pathlib import Path
 import numpy as np
 
 import dovetail as dt
-from dovetail.core.kinds import kind_of, numpy_of
-from dovetail.core.op import vocabulary
+from dovetail.engine.kinds import kind_of, numpy_of
+from dovetail.engine.op import vocabulary
 ${setup}
 DEVICES = $names
 with np.load(Path(__file__).with_name("inputs.npz")) as saved:

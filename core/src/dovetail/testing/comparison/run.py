@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.core import modes
-from dovetail.core.op import Op
+from dovetail.engine import modes
+from dovetail.engine.op import Op
 from dovetail.errors import ArgumentError
 from dovetail.testing.comparison.inputs import Where, results_of
 from dovetail.testing.comparison.judge import Asked, Judge

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.core.op import Op
 from dovetail.dtypes import HALF, DType, float32
+from dovetail.engine.op import Op
 from dovetail.testing.comparison.inputs import Inputs, Where
 from dovetail.testing.comparison.probe import Probe
 from dovetail.testing.comparison.values import (

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.core import modes
-from dovetail.core.bodies import by_body
-from dovetail.core.kinds import Kind
-from dovetail.core.op import Op
-from dovetail.core.tensor import Tensor
+from dovetail.engine import modes
+from dovetail.engine.bodies import by_body
+from dovetail.engine.kinds import Kind
+from dovetail.engine.op import Op
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError
 from dovetail.testing.comparison import reproduction
 from dovetail.testing.comparison.inputs import (

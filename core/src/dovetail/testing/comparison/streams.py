@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.backend import registry
-from dovetail.core import generator
-from dovetail.core.generator import Generator
+from dovetail.device_api import registry
+from dovetail.engine import generator
+from dovetail.engine.generator import Generator
 
 
 class _Shared(Generator):

@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.core.op import Op
 from dovetail.dtypes import HALF, DType, float16
+from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
 

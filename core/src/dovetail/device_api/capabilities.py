@@ -1,0 +1,202 @@
+"""Optional capabilities of a backend: typed objects, asked for by their class.
+
+`backend.capability(Pool)` gives the object or None; there are no booleans to set
+and no `hasattr` to guess from.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from operator import call
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.dtypes import DType
+
+# The streams that the caller chose, where they are not the default ones.
+chosen_streams: Final[ContextVar[Mapping[tuple[Streams, int], Any]]] = ContextVar(
+    "chosen_streams", default=MappingProxyType({})
+)
+
+
+class HostMemory(ABC):
+    """Native arrays that share memory with NumPy's: `from_numpy` copies nothing."""
+
+    @abstractmethod
+    def adopt(self, array: np.ndarray[Any, Any]) -> Any:
+        """A native array over the memory of `array`, which it keeps alive."""
+
+    @abstractmethod
+    def expose(self, native: Any) -> np.ndarray[Any, Any]:
+        """A NumPy array over the memory of `native`, which it keeps alive."""
+
+    @abstractmethod
+    def address(self, native: Any) -> int:
+        """The address of the first element of `native`, in bytes."""
+
+
+class Pool(ABC):
+    """An allocator that counts what it hands out."""
+
+    @abstractmethod
+    def live_bytes(self, index: int) -> int:
+        """Bytes in use by native arrays on device `index`."""
+
+    @abstractmethod
+    def peak_bytes(self, index: int) -> int:
+        """The most bytes in use at once since the process started."""
+
+
+class ViewCopies(ABC):
+    """Arrays without strides: counts the copies that stand in for views."""
+
+    @abstractmethod
+    def view_copies(self) -> tuple[int, int]:
+        """How many views were gathered and how many scattered since the start."""
+
+
+class CallersContext:
+    """Where kernels run that have to see the caller's context variables.
+
+    Takes the place of `Backend.context`; what a kernel sets there, the caller sees.
+    """
+
+    run: Final[Callable[..., Any]] = staticmethod(call)  # type: ignore[arg-type]
+
+    def copy(self) -> CallersContext:
+        """Itself: unlike a Context it may be entered by several threads."""
+        return self
+
+
+class Streams(ABC):
+    """Queues of work, one after the other within a stream, and events to order them.
+
+    Streams and events are objects of the backend's own. Every device has a default
+    stream. Kernels and memory functions use `current_stream`, which only they can ask
+    for whose backend sets `self.context = CallersContext()`. `copy_out` waits for what
+    the array depends on in the current stream, `synchronize` for every stream.
+    """
+
+    def current_stream(self, index: int) -> Any:
+        """The stream that the caller chose on device `index`, else the default one."""
+        found = chosen_streams.get().get((self, index))
+        return self.default_stream(index) if found is None else found
+
+    def share(self, array: Any, index: int) -> None:
+        """Make an array that the current stream has written fit for every stream.
+
+        Core calls it for the numbers that it keeps on a device; a backend may know a
+        cheaper way than to wait.
+        """
+        self.synchronize_stream(self.current_stream(index))
+
+    def keep(self, array: Any, stream: Any) -> None:  # noqa: B027  not needed by all
+        """Let memory not be given out again before `stream` has done its work so far.
+
+        Needed where the allocator reuses memory that work is still due on; nothing is
+        done for other backends.
+        """
+
+    @abstractmethod
+    def default_stream(self, index: int) -> Any:
+        """The stream of device `index` that work goes to where none is chosen."""
+
+    @abstractmethod
+    def new_stream(self, index: int, priority: int) -> Any:
+        """A further stream; lower numbers are more urgent, 0 is usual."""
+
+    @abstractmethod
+    def stream_idle(self, stream: Any) -> bool:
+        """Whether all work of a stream has been done; does not wait."""
+
+    @abstractmethod
+    def synchronize_stream(self, stream: Any) -> None:
+        """Wait for all work of a stream, and raise its errors."""
+
+    @abstractmethod
+    def new_event(self, index: int, timing: bool) -> Any:
+        """An event that no stream has recorded yet."""
+
+    @abstractmethod
+    def record_event(self, event: Any, stream: Any) -> None:
+        """Let `event` stand for the work given to `stream` so far, and no other."""
+
+    @abstractmethod
+    def wait_event(self, stream: Any, event: Any) -> None:
+        """Let later work of `stream` wait for what `event` stands for now."""
+
+    @abstractmethod
+    def event_done(self, event: Any) -> bool:
+        """Whether the work that a recorded event stands for is done; no waiting."""
+
+    @abstractmethod
+    def synchronize_event(self, event: Any) -> None:
+        """Wait for the work that a recorded event stands for, and raise its errors."""
+
+    @abstractmethod
+    def elapsed_ms(self, start: Any, end: Any) -> float:
+        """Milliseconds between two events that were made with `timing` and are done."""
+
+
+class Borrowed:
+    """Another library's memory as a native array, which keeps it alive."""
+
+    __slots__ = ("dtype", "native", "readonly")
+
+    def __init__(self, native: Any, dtype: DType, readonly: bool) -> None:
+        self.native = native
+        self.dtype = dtype
+        self.readonly = readonly
+
+
+class DLPack(ABC):
+    """Native arrays that share memory with other libraries' through DLPack.
+
+    `dovetail.device_api.dlpack` has what an implementation needs.
+    """
+
+    @abstractmethod
+    def dlpack_device(self, native: Any) -> tuple[int, int]:
+        """The device of `native` as DLPack numbers it: type and id."""
+
+    @abstractmethod
+    def dlpack_index(self, device: tuple[int, int]) -> int | None:
+        """The index of the device that DLPack numbers so, None where it is no such."""
+
+    @abstractmethod
+    def dlpack_export(
+        self,
+        native: Any,
+        *,
+        stream: int | None,
+        max_version: tuple[int, int] | None,
+        copy: bool | None,
+        readonly: bool,
+    ) -> Any:
+        """A capsule over the memory of `native`, which the capsule keeps alive.
+
+        Args:
+            stream: the consumer's, on which the values must be ready.
+            max_version: the newest DLPack the consumer understands; from (1, 0) on,
+                the capsule is a `dltensor_versioned`, else a `dltensor`.
+            copy: True for memory of its own, False to raise where that is needed.
+            readonly: whether the consumer must not write; only versioned capsules say.
+
+        Raises:
+            BufferError: it cannot be exported so.
+        """
+
+    @abstractmethod
+    def dlpack_import(self, source: Any, index: int, *, copy: bool | None) -> Borrowed:
+        """The memory that `source.__dlpack__(...)` lends, without a copy of it.
+
+        Args:
+            copy: what `source` is asked for: False, or None to let it copy if it must.
+
+        Raises:
+            BufferError: the format is none of this device.
+        """

@@ -1,0 +1,124 @@
+"""What a backend must supply: memory, views, and a table of kernels."""
+
+from __future__ import annotations
+
+import builtins
+import contextvars
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+
+from dovetail.device_api.capabilities import CallersContext
+from dovetail.device_api.kernels import KernelTable
+from dovetail.dtypes import DType
+from dovetail.errors import KernelError
+
+C = TypeVar("C")
+Native = Any
+Ints = tuple[int, ...]
+
+
+class DeviceInfo(NamedTuple):
+    """One device: its index and name; its memory in bytes, its driver, where known."""
+
+    index: int  # type: ignore[assignment]  # not the method of tuples
+    name: str
+    memory_bytes: int | None = None
+    driver: str = ""
+
+
+class Backend(ABC):
+    """A device type: owns native arrays and supplies kernels on them.
+
+    A native array has `shape` (tuple of ints) and belongs to the class `array`.
+    Views keep the memory they look into alive. Work on one device takes effect
+    in program order.
+    """
+
+    type: ClassVar[str]
+    """The device type, e.g. `"cpu"`; the name of the entry point."""
+    array: ClassVar[builtins.type[Any]]
+    """The class of native arrays; kernels return instances of exactly it."""
+    dtypes: ClassVar[frozenset[DType]]
+    """The dtypes claimed; bool, int32 and float32 at least."""
+    rules_only: ClassVar[bool] = False
+    """Whether arrays hold no data, so that ops run their rules alone."""
+    automatic: ClassVar[bool] = True
+    """Whether the device string `"auto"` may choose it."""
+    fork_safe: ClassVar[bool] = True
+    """Whether a forked child may go on using it; else its use there raises."""
+    flushes_subnormals: ClassVar[frozenset[DType]] = frozenset()
+    """The float dtypes in whose arithmetic subnormal numbers may become 0."""
+    launch_boundaries: ClassVar[tuple[int, ...]] = ()
+    """Counts of elements at which kernels change their ways, for conformance to try."""
+    compiles_per_shape: ClassVar[bool] = False
+    """Whether a shape is slow when first seen: conformance keeps to a few of them."""
+
+    def __init__(self) -> None:
+        self.table = KernelTable(self.type)
+        # Kernels run in a context of their own, so that what they set there
+        # (NumPy's floating point error state) never reaches the caller.
+        self.context: contextvars.Context | CallersContext = contextvars.Context()
+
+    @abstractmethod
+    def devices(self) -> Sequence[DeviceInfo]:
+        """The devices present; raises where the hardware or driver is absent."""
+
+    @abstractmethod
+    def empty(self, shape: Ints, dtype: DType, index: int) -> Native:
+        """A fresh contiguous array with unspecified contents."""
+
+    @abstractmethod
+    def copy_in(self, host: np.ndarray[Any, Any], index: int) -> Native:
+        """A fresh array with the values of `host`, never read after returning."""
+
+    @abstractmethod
+    def copy_out(self, a: Native) -> np.ndarray[Any, Any]:
+        """A fresh NumPy array with the values of `a`; waits for them."""
+
+    @abstractmethod
+    def view(self, a: Native, shape: Ints, strides: Ints, offset: int) -> Native:
+        """An array over the memory of `a`, with element strides that may be 0.
+
+        `offset` counts elements from the first element of `a`; it is 0 where `shape`
+        has no elements.
+        """
+
+    @abstractmethod
+    def geometry(self, a: Native, root: Native) -> tuple[Ints, int]:
+        """Element strides of `a`, and its first element counted from `root`'s."""
+
+    @abstractmethod
+    def fill(self, a: Native, value: complex) -> None:
+        """Set every element of `a`, in any layout, to a Python number."""
+
+    @abstractmethod
+    def copy(self, target: Native, source: Native) -> None:
+        """Move the bits of `source` (same shape, dtype, device) into `target`.
+
+        Where the two overlap, as if `source` had been copied first.
+        """
+
+    @abstractmethod
+    def synchronize(self, index: int) -> None:
+        """Wait for all work on device `index`, and raise its errors."""
+
+    @abstractmethod
+    def kernels(self, table: KernelTable) -> None:
+        """Add this backend's kernels to its table."""
+
+    def capability(self, kind: builtins.type[C]) -> C | None:
+        """This backend's object of that capability, or None."""
+        return self if isinstance(self, kind) else None
+
+    def lift(self, result: Any) -> Native:
+        """The native array for what a kernel returned instead of one.
+
+        Only for libraries that turn 0-d results into scalars.
+        """
+        raise KernelError(
+            self.type, "a kernel's result", was=f"a {type(result).__name__}",
+            needed=f"a {self.array.__name__}", remedy="return a fresh native array",
+        )  # fmt: skip

@@ -1,0 +1,106 @@
+"""Memory and views of NumPy arrays, for backends that compute with NumPy."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from dovetail.device_api.contract import Backend, Ints
+from dovetail.dtypes import ANY, DType
+from dovetail.errors import KernelError
+
+Array = np.ndarray[Any, Any]
+
+
+class NumpyArrays(Backend):
+    """All of a backend but its devices and kernels; native arrays are NumPy's."""
+
+    array = np.ndarray
+    dtypes = ANY
+
+    def __init__(self) -> None:
+        super().__init__()
+        # NumPy's floating point warnings are not torch's; the caller's own error
+        # state stays as it is, for kernels run in this context.
+        self.context.run(np.seterr, all="ignore")
+
+    def empty(self, shape: Ints, dtype: DType, index: int) -> Array:
+        return np.empty(shape, dtype.numpy)
+
+    def copy_in(self, host: Array, index: int) -> Array:
+        return np.array(host, order="C")
+
+    def copy_out(self, a: Array) -> Array:
+        return np.array(a, order="C")
+
+    def view(self, a: Array, shape: Ints, strides: Ints, offset: int) -> Array:
+        if offset:
+            a = _shifted(a, offset)
+        steps = tuple(s * a.itemsize for s in strides)
+        return as_strided(a, shape, steps, subok=False)
+
+    def geometry(self, a: Array, root: Array) -> tuple[Ints, int]:
+        size = a.itemsize
+        offset = 0
+        if a is not root:
+            offset = (a.ctypes.data - root.ctypes.data) // size
+        return tuple(s // size for s in a.strides), offset
+
+    def fill(self, a: Array, value: complex) -> None:
+        self._apart(np.ndarray.fill, a, value)
+
+    def copy(self, target: Array, source: Array) -> None:
+        copy_bits(target, source)
+
+    def synchronize(self, index: int) -> None:
+        """Nothing: NumPy has finished when it returns."""
+
+    def lift(self, result: Any) -> Array:
+        """NumPy turns 0-d results into scalars; make them arrays again."""
+        if isinstance(result, np.generic):
+            return np.asarray(result)
+        found: Array = super().lift(result)
+        return found
+
+    def _apart(self, function: Any, *args: Any) -> None:
+        """Run a function where NumPy's warnings are off."""
+        try:
+            self.context.run(function, *args)
+        except RuntimeError as error:
+            if not str(error).startswith("cannot enter context"):
+                raise
+            self.context.copy().run(function, *args)
+
+
+def copy_bits(target: Array, source: Array) -> None:
+    """Copy, also between rows of one memory, where NumPy looks at the start alone.
+
+    Of one-dimensional arrays it chooses a direction by their first elements, which is
+    right only for equal strides.
+    """
+    rows = target.ndim == 1 and target.strides != source.strides
+    if rows and np.may_share_memory(target, source):
+        source = source.copy()
+    np.copyto(target, source)
+
+
+def _shifted(a: Array, offset: int) -> Array:
+    """A one-element array `offset` elements after the first of `a`."""
+    owner, base = a, cast(Any, a)
+    while base is not None:  # as_strided puts an object of its own in between
+        owner = base if isinstance(base, np.ndarray) else owner
+        base = getattr(base, "base", None)
+    start = a.ctypes.data - owner.ctypes.data + offset * a.itemsize
+    if start < 0:
+        raise KernelError(
+            "view", "offset", was=offset, needed="a place within the memory"
+        )
+    if not owner.flags.c_contiguous:
+        steps = abs(offset)
+        return as_strided(a, (steps + 1,), (a.itemsize * offset // steps,))[steps:]
+    flat = owner.reshape(-1).view(np.uint8)
+    if start >= flat.size:
+        return np.empty((0,), a.dtype)
+    return flat[start : start + a.itemsize].view(a.dtype)

@@ -1,0 +1,332 @@
+"""Backends by device type: loaded on first use, isolated when broken."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from dovetail.device import PREFERENCE, candidates, chooser, device
+from dovetail.device_api.contract import Backend
+from dovetail.device_api.discovery import (
+    KERNEL_GROUP,
+    KNOWN,
+    RESERVED,
+    WRAPPERS,
+    PluginInfo,
+    choices,
+    entry_of,
+    list_plugins,
+    reserved,
+)
+from dovetail.device_api.meta import MetaBackend
+from dovetail.errors import BackendError, DeviceError
+
+if TYPE_CHECKING:
+    from dovetail.device_api.plugins import PluginFailure, Plugins
+
+_lock: Final = threading.RLock()
+_loaded: Final[dict[str, Backend]] = {}
+_failed: Final[dict[str, Exception]] = {}
+_present: Final[dict[str, tuple[int, ...]]] = {}  # indices of a type's devices
+_resolved: Final[dict[str, tuple[Backend, int]]] = {}  # by device string
+
+
+@cache
+def _plugins() -> Plugins:
+    from dovetail.device_api.plugins import Plugins  # with pluggy: not at import
+
+    return Plugins()
+
+
+def load(name: str) -> Backend:
+    """The backend of a device type, loaded on first use.
+
+    Raises:
+        BackendError: the plug-in is missing, claimed twice, or failed to load;
+            `__cause__` holds the root cause.
+    """
+    backend = _loaded.get(name)
+    if backend is not None:
+        return backend
+    with _lock:
+        if name in _loaded:
+            return _loaded[name]
+        if name in _failed:
+            raise _failure(name, _failed[name]) from _failed[name]
+        if name == "meta":
+            return _install(MetaBackend())
+        if ":" in name:
+            return _install(_wrapped(name))
+        entry = entry_of(name)
+        if entry is None:
+            raise _unknown(name)
+        try:
+            return _load_plugin(name, entry.load())
+        except Exception as error:  # a plug-in may fail in any way
+            _failed[name] = error
+            raise _failure(name, error) from error
+
+
+def _wrapped(name: str) -> Backend:
+    """The backend behind a type such as `chaos:cpu`."""
+    outer, _, inner = name.partition(":")
+    made: Backend = import_module(WRAPPERS[outer]).wrap(load(inner))
+    return made
+
+
+def _load_plugin(name: str, plugin: Any) -> Backend:
+    """Register a plug-in, make its backend, let plug-ins add kernels to it."""
+    owner = _plugins().register(plugin, name)
+    try:
+        backend = _install(_made(name, _plugins().backend_class(owner)))
+    except Exception:
+        if owner == name:
+            _plugins().unregister(name)
+        raise
+    if owner == name:
+        _plugins().serve(name)
+    return backend
+
+
+def _made(name: str, cls: Any) -> Backend:
+    if not (isinstance(cls, type) and issubclass(cls, Backend)):
+        raise BackendError(
+            f"plug-in {name}", "dovetail_backend()", was=repr(cls),
+            needed="a subclass of dovetail.device_api.Backend",
+        )  # fmt: skip
+    backend = cls()
+    if backend.type != name:
+        raise BackendError(
+            f"plug-in {name}", "Backend.type", was=repr(backend.type),
+            needed=f"the entry point's name, {name!r}",
+        )  # fmt: skip
+    return backend
+
+
+def _install(backend: Backend) -> Backend:
+    """Take a backend into use: its devices, its kernels, then the plug-ins'."""
+    name = backend.type
+    present = tuple(info.index for info in backend.devices())
+    backend.kernels(backend.table)
+    if not backend.rules_only and not is_wrapped(name):
+        _plugins().discover()
+        _plugins().open(backend.table)
+    _present[name] = present
+    _loaded[name] = backend
+    _resolved.clear()
+    for wrapper in WRAPPERS:  # it holds the backend that was there before
+        _loaded.pop(f"{wrapper}:{name}", None)
+    return backend
+
+
+def is_wrapped(name: str) -> bool:
+    """Whether a device type stands for another one behind a wrapper."""
+    return ":" in name
+
+
+def register(backend: Backend) -> None:
+    """Use a backend object made in this process, e.g. in a test or a notebook."""
+    with _lock:
+        _failed.pop(backend.type, None)
+        _install(backend)
+
+
+def unregister(name: str) -> None:
+    """Forget a backend; its tensors must not be used any more."""
+    with _lock:
+        _loaded.pop(name, None)
+        _failed.pop(name, None)
+        _present.pop(name, None)
+        _resolved.clear()
+        _plugins().close(name)
+        _plugins().unregister(name)
+    for wrapper in () if is_wrapped(name) else WRAPPERS:
+        unregister(f"{wrapper}:{name}")
+
+
+def register_plugin(plugin: Any, name: str) -> None:
+    """Let an object with the hook `dovetail_kernels` add kernels, under that name.
+
+    Unlike that of an installed plug-in, its failure is raised.
+    """
+    with _lock:
+        owner = _plugins().register(plugin, name)
+        _plugins().serve(owner)
+        failed = [f for f in _plugins().failures() if f.name == owner]
+        if failed:
+            _plugins().unregister(owner)
+            raise failed[0].cause
+
+
+def unregister_plugin(name: str) -> None:
+    """Take a plug-in's kernels out of every backend."""
+    with _lock:
+        _plugins().unregister(name)
+
+
+def plugin_failures() -> list[PluginFailure]:
+    """The plug-ins with kernels that failed in this process, and why."""
+    return _plugins().failures()
+
+
+def loaded() -> list[Backend]:
+    """The backends in use, in the order they were loaded."""
+    return list(_loaded.values())
+
+
+def _unknown(name: str) -> BackendError:
+    installed = {p.name for p in list_plugins() if not p.reserved}
+    hint = KNOWN.get(name, f"pip install the package that provides {name!r}")
+    if name in WRAPPERS:
+        hint = f'name the device behind it, as in "{name}:cpu"'
+    return BackendError(
+        "device", "type", was=f"{name!r}, for which no backend is installed",
+        needed=f"one of {', '.join(sorted(installed | set(_loaded) | {'meta'}))}",
+        remedy=hint,
+    )  # fmt: skip
+
+
+def _failure(name: str, cause: Exception) -> BackendError:
+    root: BaseException = cause
+    while root.__cause__ is not None:
+        root = root.__cause__
+    return BackendError(
+        "device", f"the backend of {name!r}",
+        was=f"broken: {type(root).__name__}: {root}", needed="one that loads",
+        remedy="run `dovetail devices` for the state of every backend",
+    )  # fmt: skip
+
+
+def resolve(wanted: str | device) -> tuple[Backend, int]:
+    """Backend and index of a device, a device string, a priority list or `auto`.
+
+    Raises:
+        DeviceError: none of the named devices is available.
+    """
+    text = str(wanted)
+    found = _resolved.get(text)
+    if found is None:
+        found = _resolve(text)
+        if text != "auto" and "," not in text:
+            _resolved[text] = found
+    return found
+
+
+def _resolve(text: str) -> tuple[Backend, int]:
+    if text.strip() == "auto":
+        return _automatic()
+    if "," not in text:
+        return _resolve_one(device(text))
+    reasons = []
+    for part in candidates(text):
+        try:
+            return _resolve(part)
+        except DeviceError as error:
+            reasons.append(f"{part} ({error})")
+    raise DeviceError(
+        "device", "priority list", was=repr(text), needed="one available device",
+        remedy="tried " + "; ".join(reasons),
+    )  # fmt: skip
+
+
+def _automatic() -> tuple[Backend, int]:
+    """The first that works: accelerators by preference, third parties', the CPU."""
+    installed = {p.name for p in list_plugins()} | set(_loaded)
+    known = [name for name in PREFERENCE if name in installed]
+    for name in (*known, *sorted(installed - set(PREFERENCE) - RESERVED)):
+        try:
+            found = _resolve_one(device(name))
+        except DeviceError:
+            continue  # `dovetail devices` tells why
+        if found[0].automatic:
+            return found
+    return _resolve_one(device("cpu"))
+
+
+def _resolve_one(wanted: device) -> tuple[Backend, int]:
+    backend = load(wanted.type)
+    present = _present[wanted.type]
+    if not present:
+        raise DeviceError(
+            "device", "type", was=f"{wanted.type!r}, of which this machine has none",
+            needed="a device that is present",
+            remedy="run `dovetail devices` for the state of every backend",
+        )  # fmt: skip
+    index = present[0] if wanted.index is None else wanted.index
+    if index not in present:
+        names = ", ".join(f"{wanted.type}:{i}" for i in present)
+        raise DeviceError("device", "index", was=str(wanted), needed=f"one of {names}")
+    return backend, index
+
+
+def available() -> list[tuple[str, int]]:
+    """Type and index of every device whose backend loads, sorted by type."""
+    names = {p.name for p in list_plugins()} | set(_loaded)
+    found: list[tuple[str, int]] = []
+    for name in sorted(names - {"meta"}):
+        if is_wrapped(name):
+            continue  # no device of its own
+        try:
+            load(name)
+        except DeviceError:
+            continue  # `dovetail devices` tells why
+        found += [(name, index) for index in _present[name]]
+    return found
+
+
+def _choose(text: str) -> tuple[str, int | None]:
+    """The one device that `auto` or a priority list stands for."""
+    backend, index = resolve(text)
+    return backend.type, None if backend.type == "cpu" else index
+
+
+# ---- after a fork
+
+
+_fork_listeners: Final[list[Callable[[Backend, DeviceError], None]]] = []
+
+
+def on_lost(listener: Callable[[Backend, DeviceError], None]) -> None:
+    """Call `listener` with a backend that must not be used any more, and why."""
+    _fork_listeners.append(listener)
+
+
+def _after_fork() -> None:
+    """In a child process, refuse what its parent's driver state cannot serve."""
+    for name, backend in list(_loaded.items()):
+        if not backend.fork_safe:
+            _failed[name] = error = DeviceError(
+                "device", name, was="used in a process that was forked after its start",
+                needed="a process that starts the device itself",
+                remedy='start workers with multiprocessing.get_context("spawn")',
+            )  # fmt: skip
+            del _loaded[name]
+            _resolved.clear()
+            _refuse(backend, error)
+            for listener in _fork_listeners:
+                listener(backend, error)
+
+
+def _refuse(backend: Backend, error: DeviceError) -> None:
+    """Make every method that reaches the device raise."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise error
+
+    for method in Backend.__abstractmethods__:
+        setattr(backend, method, refuse)
+
+
+chooser.append(_choose)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+__all__ = [
+    "KERNEL_GROUP", "KNOWN", "PluginFailure", "PluginInfo", "available", "choices",
+    "list_plugins", "load", "loaded", "on_lost", "plugin_failures", "register",
+    "register_plugin", "reserved", "resolve", "unregister", "unregister_plugin",
+]  # fmt: skip

@@ -1,0 +1,102 @@
+"""Running an op without a kernel: by its rule on meta, else by its body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.dtypes import HALF, float32
+from dovetail.engine import host, modes
+from dovetail.engine.kernel_call import shapes_of
+from dovetail.engine.kinds import Kind
+from dovetail.engine.op import DATA, Op, Plan, vocabulary
+from dovetail.engine.plans import plan_for
+from dovetail.engine.tensor import Tensor, wrap
+from dovetail.errors import NotSupported
+
+Inputs = tuple[Any, ...]
+
+
+def by_rules(
+    op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind, plan: Plan
+) -> tuple[Tensor, ...]:
+    """Results without data: the meta device."""
+    if op.shape is DATA:
+        raise NotSupported(
+            op.name, "device", was=f"{kind.device}, where values do not exist",
+            needed="a device with data: the shape of the result depends on values",
+        )  # fmt: skip
+    shapes = op.checked_shapes(shapes_of(inputs), attrs)
+    return tuple(
+        wrap(k.backend.empty(s, k.dtype, k.index), k)
+        for s, k in zip(shapes, plan.kinds, strict=True)
+    )
+
+
+def by_body(
+    op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind
+) -> tuple[Tensor, ...]:
+    """The op by its definition, unrecorded; 16-bit floats compute in float32."""
+    token = modes._grad.set(False)
+    try:
+        if kind.dtype in HALF and not op.exact:
+            wide = tuple(_widened(x) for x in inputs)
+            result = op.body(*wide, **attrs)
+            return _narrowed(op, result, inputs, attrs, kind)
+        result = op.body(*inputs, **attrs)
+    finally:
+        modes._grad.reset(token)
+    return result if isinstance(result, tuple) else () if result is None else (result,)
+
+
+def _widened(x: Any) -> Any:
+    if isinstance(x, list):
+        return [_widened(v) for v in x]
+    if x is None or x._kind.dtype not in HALF:
+        return x
+    return vocabulary["cast"].function(x, float32)
+
+
+def _narrowed(
+    op: Op, result: Any, inputs: Inputs, attrs: dict[str, Any], kind: Kind
+) -> tuple[Tensor, ...]:
+    results = result if isinstance(result, tuple) else (result,)
+    kinds = plan_for(op, inputs, attrs, kind).kinds
+    cast = vocabulary["cast"].function
+    return tuple(
+        y if y._kind is k else cast(y, k.dtype)
+        for y, k in zip(results, kinds, strict=True)
+    )
+
+
+def by_recorded_body(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
+    """An op without a vjp: its body is differentiated, native kernels passed over."""
+    if inputs_primitive(op, inputs):
+        raise NotSupported(
+            f"backward of {op.name}", None, was="not defined",
+            needed="a vjp or a body", remedy="call it under no_grad or on detach()",
+        )  # fmt: skip
+    if op.shape is not DATA:
+        op.checked_shapes(shapes_of(inputs), attrs)
+    host.count_passed_over(op)
+    result = op.body(*inputs, **attrs)
+    if not op.residuals:
+        return result
+    visible = len(result) - op.residuals
+    return result[0] if visible == 1 else result[:visible]
+
+
+def inputs_primitive(op: Op, inputs: Inputs) -> bool:
+    """Whether these inputs leave the body out."""
+    return any(isinstance(x, Tensor) and x._kind.dtype in op.primitive for x in inputs)
+
+
+def requires_grad(inputs: Inputs) -> bool:
+    if not modes.grad_enabled():
+        return False
+    for x in inputs:
+        if isinstance(x, list):
+            if any(v is not None and v.requires_grad for v in x):
+                return True
+        elif x is not None and x._node is not None and x.requires_grad:
+            return True
+    return False

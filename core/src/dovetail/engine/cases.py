@@ -1,0 +1,131 @@
+"""Sample calls of an op, from which every proof of it is generated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dovetail.dtypes import DType
+from dovetail.engine.op import Op
+from dovetail.errors import NotSupported
+
+Array = np.ndarray[Any, Any]
+
+
+class Case(NamedTuple):
+    """One call: tensors are NumPy arrays, lists of them, or None."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def case(*args: Any, **kwargs: Any) -> Case:
+    """A call with these arguments."""
+    return Case(args, kwargs)
+
+
+class Kink(NamedTuple):
+    """A call where the op has no derivative, and what torch gives for one.
+
+    Attributes:
+        case: the call; float arrays stand for any float dtype.
+        grads: at each float array, for cotangents of ones; None where torch gives none.
+    """
+
+    case: Case
+    grads: tuple[Array | None, ...]
+
+
+def kink(*args: Any, grads: list[Any]) -> Kink:
+    """A call at a kink; lists are float arrays."""
+    made = tuple(np.array(a, float) if isinstance(a, list) else a for a in args)
+    return Kink(Case(made, {}), tuple(g if g is None else np.array(g) for g in grads))
+
+
+class Sampler:
+    """Draws arrays of the dtype under test from the op's domain, reproducibly."""
+
+    def __init__(self, op: Op, dtype: DType) -> None:
+        self.dtype = dtype
+        self.low, self.high = op.domain
+        from zlib import crc32  # at hand where proofs run
+
+        seed = crc32(f"{op.name} {dtype.name}".encode())
+        self.random = np.random.default_rng(seed)
+
+    def __call__(
+        self, *shape: int, low: float | None = None, high: float | None = None
+    ) -> Array:
+        """Values of the dtype under test between `low` and `high`."""
+        lo = self.low if low is None else low
+        hi = self.high if high is None else high
+        dtype = self.dtype
+        if dtype.category == 0:
+            return self.random.integers(0, 2, shape).astype(bool)
+        if dtype.category == 1:
+            lo = max(lo, 0) if not dtype.is_signed else lo
+            whole = self.random.integers(int(np.ceil(lo)), int(np.floor(hi)) + 1, shape)
+            return whole.astype(dtype.numpy)
+        values: Any = self.random.uniform(lo, hi, shape)
+        if dtype.is_complex:
+            values = values + 1j * self.random.uniform(lo, hi, shape)
+        return np.asarray(values).astype(dtype.numpy)
+
+    def distinct(self, *shape: int) -> Array:
+        """Values that all differ (as far as the dtype has them), well apart."""
+        count = int(np.prod(shape))
+        values = self.random.permutation(count)
+        if self.dtype.is_signed:
+            values = values - count // 2
+        scale = 0.5 if self.dtype.is_inexact else 1
+        return (values * scale).reshape(shape).astype(self.dtype.numpy)
+
+    def ints(
+        self, *shape: int, low: int = 0, high: int = 10, dtype: str = "int64"
+    ) -> Array:
+        """Integers from `low` to `high` - 1, whatever the dtype under test."""
+        return self.random.integers(low, high, shape).astype(dtype)
+
+    def bools(self, *shape: int) -> Array:
+        """True and False, whatever the dtype under test."""
+        return self.random.integers(0, 2, shape).astype(bool)
+
+    def permutation(self, n: int) -> Array:
+        """0 … n-1 in some order, as int64."""
+        return self.random.permutation(n).astype(np.int64)
+
+
+def cases_of(op: Op, dtype: DType) -> Iterator[Case]:
+    """The sample calls of an op in one dtype."""
+    make = Sampler(op, dtype)
+    if op.cases is not None:
+        found: Iterable[Case] = op.cases(make)
+        yield from found
+    elif op.is_elementwise and not op.has_list and not op.rest:
+        yield from _elementwise(op, make)
+    else:
+        raise NotSupported(
+            f"op {op.name}", "cases", was="missing", needed="sample calls",
+            remedy=f"declare them with @{op.name}.cases",
+        )  # fmt: skip
+
+
+_SHAPES = (
+    ((2, 3), (2, 3), (2, 3)),
+    ((2, 1, 4), (3, 1), (4,)),
+    ((), (), ()),
+    ((0, 3), (1, 3), (3,)),
+)
+
+
+def _elementwise(op: Op, make: Sampler) -> Iterator[Case]:
+    """Equal shapes, broadcasting, 0-d and empty."""
+    for shapes in _SHAPES:
+        yield case(
+            *(
+                make.bools(*shape) if p.name in op.masks else make(*shape)
+                for p, shape in zip(op.tensors, shapes, strict=False)
+            )
+        )

@@ -1,0 +1,286 @@
+"""In-place writes: `x_` derives from the functional form, and views rebase.
+
+An in-place op computes its functional form, moves the bits into the tensor's memory,
+bumps the version and gives the tensor the new place on the tape. Through a view, the
+base gets a node that says: old base outside the view, new values inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail.dtypes import can_cast
+from dovetail.engine import modes
+from dovetail.engine.attributes import Static
+from dovetail.engine.kinds import as_element
+from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.tape import (
+    Leaf,
+    Node,
+    Output,
+    View,
+    edge_of,
+    next_seq,
+    replay,
+    storage_of,
+)
+from dovetail.engine.tensor import Tensor, overridden
+from dovetail.errors import DTypeError, InplaceError, ShapeError
+
+
+def inplace(
+    name: str, function: Callable[..., Any], x: Tensor, *args: Any, **kw: Any
+) -> Tensor:
+    """`x <- function(x, *args)`, for the op that users know as `name`.
+
+    Raises:
+        InplaceError: `x` is a leaf that requires gradients, or an expanded view.
+        ShapeError: the result does not have the shape of `x`.
+        DTypeError: the result's dtype is of a higher category than that of `x`.
+    """
+    check_writable(name, x)
+    start = next_seq()
+    y = function(x, *args, **kw)
+    if y._node is not None and x._storage is not None:
+        _keep_old_values(x, y._node, start)
+    return write(name, x, y)
+
+
+def _keep_old_values(x: Tensor, node: Any, start: int) -> None:
+    """Copy what the new nodes keep of `x`, for its memory is about to be written."""
+    stack, seen = [node], set()
+    while stack:
+        node = stack.pop()
+        if type(node) is Output:
+            node = node.node
+        if type(node) is not Node or node.seq < start or node in seen:
+            continue
+        seen.add(node)
+        stack += node.edges
+        if node.saved:
+            node.saved = tuple([_copied(x, kept) for kept in node.saved])
+
+
+def _copied(x: Tensor, kept: Any) -> Any:
+    if type(kept) is list:
+        return [_copied(x, k) for k in kept]
+    if kept is None or kept[2] is not x._storage:
+        return kept
+    native, kind, _, _, slot = kept
+    backend = kind.backend
+    fresh = backend.empty(tuple(native.shape), kind.dtype, kind.index)
+    backend.copy(fresh, native)
+    return (fresh, kind, None, 0, slot)
+
+
+def write(name: str, x: Tensor, y: Tensor) -> Tensor:
+    """Give `x` the values and the place on the tape of `y`."""
+    return commit(x, fitting(name, x, y))
+
+
+def fitting(name: str, x: Tensor, y: Tensor) -> Tensor:
+    """`y` cast to what `x` can take; raises before anything is written."""
+    if tuple(y._a.shape) != tuple(x._a.shape):
+        raise ShapeError(
+            name, "result", was=f"of shape {tuple(y._a.shape)}",
+            needed=f"{tuple(x._a.shape)}, the shape of the tensor written",
+            remedy="use the out-of-place form",
+        )  # fmt: skip
+    kind = x._kind
+    if y._kind is not kind:
+        if not can_cast(y._kind.dtype, kind.dtype):
+            raise DTypeError(
+                name, "result dtype", was=y._kind.dtype.name,
+                needed=f"one that can be cast to {kind.dtype.name}",
+                remedy="use the out-of-place form, or cast the operand",
+            )  # fmt: skip
+        y = vocabulary["cast"].function(y, kind.dtype)
+    if y._node is not None and type(x._node) is View:
+        differentiates = modes.grad_enabled() and edge_of(y._node) is not None
+        if differentiates and x._node.outdated:
+            raise x._node.refusal()
+    return y
+
+
+def commit(x: Tensor, y: Tensor) -> Tensor:
+    """Move the bits of `y` into `x` and rebind it on the tape."""
+    kind = x._kind
+    if modes.busy[0]:
+        with modes.no_grad():
+            vocabulary["assign_"].function(x, y)
+    elif x._storage is None and y._storage is None:
+        x._a = y._a  # nobody else sees either memory
+    else:
+        kind.backend.copy(x._a, y._a)
+    touched(x)
+    rebind(x, y._node)
+    return x
+
+
+def touched(x: Tensor) -> None:
+    """Count a write to the memory of `x`."""
+    storage_of(x).version += 1
+
+
+def rebind(x: Tensor, node: Any) -> None:
+    """The new place on the tape of a tensor whose values were replaced."""
+    if not modes.grad_enabled():
+        return
+    edge = None if node is None else edge_of(node)
+    old = x._node
+    if type(old) is View:
+        _rebase(old, edge)
+    elif type(old) is Leaf:
+        return
+    elif edge is None and old is not None:
+        x._node = Node(_OVERWRITTEN, (old,), None, {})
+    else:
+        x._node = node
+
+
+def _rebase(view: View, edge: Any) -> None:
+    """The base now holds new values within the view; its other views follow."""
+    base = view.base
+    before = edge_of(base._node)
+    if edge is None and before is None:
+        return
+    shape = tuple(base._a.shape)
+    layout = tuple(base._kind.backend.geometry(base._a, base._a)[0])
+    how = {"steps": view.steps(), "layout": layout}
+    node = Node(_REBASE, (before, edge), (shape, shape), how)
+    base._node = node
+
+
+# Views whose result depends on the strides of what they are taken of.
+_BY_STRIDES: Final = frozenset({"view", "as_strided"})
+
+
+def _laid_out(ct: Tensor, layout: tuple[int, ...]) -> Tensor:
+    """A copy of `ct` with the strides of the base, so that views are taken alike."""
+    order = tuple(sorted(range(len(layout)), key=lambda d: -layout[d]))
+    clone, permute = vocabulary["clone"].function, vocabulary["permute"].function
+    if order == tuple(range(len(layout))):
+        return clone(ct)  # type: ignore[no-any-return]
+    back = tuple(sorted(range(len(layout)), key=order.__getitem__))
+    return permute(clone(permute(ct, order)), back)  # type: ignore[no-any-return]
+
+
+def _rebase_vjp(
+    ct: Tensor, steps: Any, layout: Any, need: tuple[bool, bool]
+) -> tuple[Any, Any]:
+    """Outside the view to what the base was, inside to what was written."""
+    outside = inside = None
+    if need[1] and any(op.name in _BY_STRIDES for op, _ in steps):
+        ct = _laid_out(ct, layout)
+    if need[0]:
+        outside = _laid_out(ct, layout)
+        region = replay(steps, outside)
+        inplace("zero_", vocabulary["zeros_like"].function, region)
+    if need[1]:
+        inside = replay(steps, ct)
+    return outside, inside
+
+
+def _tape_entry(name: str, body: Callable[..., Any], rule: Callable[..., Any]) -> Op:
+    """An entry that only the tape has: it is never called, only differentiated."""
+    options: dict[str, Any] = {
+        "name": name, "primitive": frozenset(), "accepts": frozenset(),
+        "result": "same", "promote": None, "indices": (), "masks": (),
+        "outputs": ("y",), "residuals": 0, "nondifferentiable": False, "view": False,
+        "mutates": (), "draws": None, "exact": True, "alias": None, "shape": None,
+        "domain": (0.0, 1.0),
+    }  # fmt: skip
+    entry = Op(body, options)
+    entry.set_vjp(rule)
+    return entry
+
+
+def _rebased(base: Tensor, new: Tensor, *, steps: Static, layout: Static) -> Any:
+    """The base of a view that was written."""
+
+
+def _overwritten(x: Tensor) -> Any:
+    """A tensor whose values were replaced by constants."""
+
+
+def _overwritten_vjp(ct: Tensor) -> Any:
+    return vocabulary["zeros_like"].function(ct)
+
+
+_REBASE: Final = _tape_entry("view_rebase", _rebased, _rebase_vjp)
+_OVERWRITTEN: Final = _tape_entry("overwrite", _overwritten, _overwritten_vjp)
+
+
+def check_writable(name: str, x: Tensor, overlap: bool = False) -> None:
+    """Raise where an in-place write would make gradients or values wrong.
+
+    `overlap` allows a tensor whose elements share memory: all are set alike.
+    """
+    if not isinstance(x, Tensor):
+        raise InplaceError(name, "input", was=repr(x), needed="a Tensor to write to")
+    node = x._node
+    if node is not None and modes.grad_enabled():
+        if type(node) is Leaf:
+            raise InplaceError(
+                name, "tensor", was="a leaf Variable that requires grad, used in an "
+                "in-place operation", needed="a tensor that is not a leaf",
+                remedy="write under dovetail.no_grad(), or on a clone()",
+            )  # fmt: skip
+        if type(node) is View and type(edge_of(node.base._node)) is Leaf:
+            raise InplaceError(
+                name, "tensor",
+                was="a view of a leaf Variable that requires grad, used in an "
+                "in-place operation",
+                needed="a view of a tensor that is no leaf",
+                remedy="write under dovetail.no_grad(), or on a clone()",
+            )  # fmt: skip
+        if (
+            type(node) is View
+            and node.outdated
+            and edge_of(node.base._node) is not None
+        ):
+            raise node.refusal()
+        if type(node) is View and node.frozen:
+            raise InplaceError(
+                name, "tensor", was="a view taken under no_grad of a tensor that "
+                "requires grad", needed="a view taken with gradients on",
+                remedy="take the view outside no_grad, or write under no_grad",
+            )  # fmt: skip
+    if x._storage is not None and x._storage.readonly is not None:
+        raise InplaceError(
+            name, "tensor", was=x._storage.readonly,
+            needed="a tensor that is no such copy",
+            remedy="write to the tensor it was taken of, or clone() it first",
+        )  # fmt: skip
+    if not overlap and x._storage is not None and overlaps_itself(x):
+        raise InplaceError(
+            name, "tensor", was="expanded: more than one element refers to a single "
+            "memory location", needed="one location an element",
+            remedy="clone() it before writing",
+        )  # fmt: skip
+
+
+def overlaps_itself(x: Tensor) -> bool:
+    """Whether elements share memory through a zero stride, as after `expand`."""
+    strides, _ = x._kind.backend.geometry(x._a, x._a)
+    shared = any(s == 0 and n > 1 for s, n in zip(strides, x._a.shape, strict=True))
+    return shared and all(x._a.shape)
+
+
+def fill(x: Tensor, value: Any, name: str = "fill_", overlap: bool = True) -> Tensor:
+    """Set every element in place, in any layout; what was there gets zero gradient."""
+    check_writable(name, x, overlap)
+    kind = x._kind
+    if modes.busy[0]:
+        with modes.no_grad():
+            return write("fill_", x, vocabulary["filled"].function(x, value))
+    kind.backend.fill(x._a, as_element(kind.dtype, value))
+    touched(x)
+    rebind(x, None)
+    return x
+
+
+__all__ = [
+    "check_writable", "commit", "fill", "fitting", "inplace", "overridden", "write",
+]  # fmt: skip

@@ -1,0 +1,194 @@
+"""Kinds: interned (device, dtype) pairs, the whole of a same-kind test.
+
+`x._kind is y._kind` says that two tensors share device and dtype, and an op's table
+is keyed on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from dovetail.device import device
+from dovetail.device_api import registry
+from dovetail.device_api.capabilities import Streams
+from dovetail.device_api.contract import Backend
+from dovetail.dtypes import DType
+from dovetail.errors import ArgumentTypeError, DeviceError, DTypeError
+
+_CACHED_SCALARS: Final = 4096
+
+
+class Kind:
+    """Device and dtype of a tensor, with what an op call needs of them.
+
+    Attributes:
+        device: as torch names it: `cpu`, or type and index.
+        array: class of the backend's native arrays.
+        run: calls a kernel in the backend's own context.
+        lift: makes a native array of a kernel's scalar result.
+        slicer: the backend's own `array[slice]`, None where it has none.
+        scalars: by Python type, the 0-d arrays of numbers that do not change the
+            dtype; a type that would change it is absent.
+    """
+
+    __slots__ = (
+        "array", "backend", "device", "dtype", "index", "lift", "run", "scalars",
+        "slicer",
+    )  # fmt: skip
+
+    def __init__(self, backend: Backend, index: int, dtype: DType) -> None:
+        self.backend = backend
+        self.index = index
+        self.dtype = dtype
+        self.device = device(backend.type, None if backend.type == "cpu" else index)
+        self.array = backend.array
+        self.run = backend.context.run
+        self.lift = backend.lift
+        self.scalars = _scalars(self)
+        slicers = backend.table.select("native_slice", dtype)
+        self.slicer = slicers[0].function if slicers else None
+        backend.table.on_change(_kernels_changed)
+
+    def with_dtype(self, dtype: DType) -> Kind:
+        """The kind of the same device with another dtype."""
+        return kind_on(self.backend, self.index, dtype)
+
+    def __repr__(self) -> str:
+        return f"Kind({self.device}, {self.dtype.name})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return kind_of, (str(self.device), self.dtype)
+
+
+_kernel_listeners: Final[list[Callable[[], None]]] = []
+
+
+def on_kernel_change(listener: Callable[[], None]) -> None:
+    """Call `listener` when a kernel of any backend in use comes or goes."""
+    _kernel_listeners.append(listener)
+
+
+def _kernels_changed() -> None:
+    for listener in _kernel_listeners:
+        listener()
+
+
+def _scalars(kind: Kind) -> dict[type, ScalarCache]:
+    """Torch's weak scalars: a number promotes only by a higher category."""
+    order = (bool, int, float, complex)
+    return {t: ScalarCache(kind) for t in order[: kind.dtype.category + 1]}
+
+
+class ScalarCache(dict[Any, Any]):
+    """0-d native arrays of Python numbers in one kind, made on first use."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def __missing__(self, value: Any) -> Any:
+        native = scalar_native(self.kind, value)
+        # 0.0 equals -0.0 and NaN never equals itself: neither may be a key.
+        if value == value and (value or type(value) in (int, bool)):  # noqa: PLR0124
+            if len(self) >= _CACHED_SCALARS:
+                self.clear()
+            streams = self.kind.backend.capability(Streams)
+            if streams is not None:
+                streams.share(native, self.kind.index)
+            self[value] = native
+        return native
+
+
+def scalar_native(kind: Kind, value: Any) -> Any:
+    """A fresh 0-d native array of a Python number."""
+    native = kind.backend.empty((), kind.dtype, kind.index)
+    kind.backend.fill(native, as_element(kind.dtype, value))
+    return native
+
+
+def as_element(dtype: DType, value: Any) -> Any:
+    """`value` as C converts it to `dtype`: integers wrap, floats overflow to inf."""
+    category = dtype.category
+    if category == 0:
+        return bool(value)
+    if category == 1:
+        bits = dtype.itemsize * 8
+        whole = int(value) & ((1 << bits) - 1)
+        negative = dtype.is_signed and whole >> (bits - 1)
+        return whole - (1 << bits) if negative else whole
+    if category == 2:
+        return _as_float(value)
+    return complex(value)
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an int beyond float64's range
+        return math.inf if value > 0 else -math.inf
+
+
+_kinds: dict[tuple[str, int, DType], Kind] = {}
+
+
+def kind_on(backend: Backend, index: int, dtype: DType) -> Kind:
+    """The interned kind of a backend's device and dtype.
+
+    Raises:
+        DTypeError: the device does not have the dtype.
+    """
+    key = (backend.type, index, dtype)
+    kind = _kinds.get(key)
+    if kind is None or kind.backend is not backend:
+        if not isinstance(dtype, DType):
+            raise ArgumentTypeError(
+                "tensor", "dtype", was=repr(dtype),
+                needed="a dovetail dtype such as dovetail.float32",
+            )  # fmt: skip
+        if dtype not in backend.dtypes:
+            names = ", ".join(sorted(d.name for d in backend.dtypes))
+            raise DTypeError(
+                "tensor", "dtype", was=f"{dtype.name} on {backend.type}:{index}",
+                needed=f"one of {names}", remedy="cast before moving to the device",
+            )  # fmt: skip
+        kind = _kinds[key] = Kind(backend, index, dtype)
+    return kind
+
+
+def forget_scalars(backend: Backend) -> None:
+    """Drop the numbers kept on a backend's devices, whose memory is gone."""
+    for kind in _kinds.values():
+        if kind.backend is backend:
+            for cache in kind.scalars.values():
+                cache.clear()
+
+
+def _lose(backend: Backend, error: DeviceError) -> None:
+    """Make kernels on a backend's tensors raise."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise error
+
+    for kind in _kinds.values():
+        if kind.backend is backend:
+            kind.run = refuse
+    backend.table.changed()  # the fast paths of ops hold `run` as it was
+
+
+registry.on_lost(_lose)
+
+
+def kind_of(wanted: str | device, dtype: DType) -> Kind:
+    """The kind of a device string and a dtype; loads the backend on first use."""
+    backend, index = registry.resolve(wanted)
+    return kind_on(backend, index, dtype)
+
+
+def numpy_of(kind: Kind, native: Any) -> np.ndarray[Any, Any]:
+    """A fresh NumPy array with the values of `native`; waits for the device."""
+    return kind.backend.copy_out(native)

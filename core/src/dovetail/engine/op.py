@@ -1,0 +1,437 @@
+"""The declaration of an op: signature, rule, gradient, oracle, cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from dovetail import dtypes
+from dovetail.device_api.kernels import Kernel
+from dovetail.dtypes import DType
+from dovetail.engine import signature as sig
+from dovetail.engine.attributes import NORMALISERS, Normalise
+from dovetail.engine.kinds import on_kernel_change
+from dovetail.errors import ArgumentTypeError, DTypeError
+
+if TYPE_CHECKING:
+    from dovetail.engine.kinds import Kind
+
+_CHECKED_LIMIT: Final = 4096
+Sizes = tuple[int, ...]
+
+# What a result's dtype may be, beside a DType and a function of (dtypes, attrs).
+SAME: Final = "same"
+
+
+# NumPy's names, which torch takes too.
+_SPELLINGS: Final = {"axis": "dim", "keepdims": "keepdim"}
+
+
+class DataDependent:
+    """Marks a shape that depends on values: refused on the meta device."""
+
+
+DATA: Final = DataDependent()
+
+
+class Param(NamedTuple):
+    """One parameter of an op."""
+
+    name: str
+    role: str  # tensor, optional, list, scalar or attr
+    default: Any
+    normalise: Normalise | None = None
+    optional: bool = False
+
+
+_ROLES: Final = {
+    "Tensor": "tensor", "Tensor | None": "optional", "list[Tensor]": "list",
+    "Sequence[Tensor]": "list", "Sequence[Tensor | None]": "list",
+    "Scalar": "scalar", "Scalar | None": "scalar", "float": "scalar",
+    "float | None": "scalar",
+}  # fmt: skip
+
+
+class Plan:
+    """How an op runs for one kind and one set of attributes.
+
+    Attributes:
+        kernels: native candidates in the order they are asked.
+        kinds: of the results.
+        choices: which candidate, by what the conditions read.
+        only: the kernel that always serves.
+        direct: core has nothing to check or to lay out for that one.
+    """
+
+    __slots__ = ("choices", "direct", "kernels", "kinds", "only")
+
+    def __init__(
+        self, kernels: list[tuple[Kernel, Callable[..., Any]]], kinds: tuple[Kind, ...]
+    ) -> None:
+        self.kernels = kernels
+        self.kinds = kinds
+        self.choices: dict[Any, Any] = {}
+        self.only: tuple[Kernel, Callable[..., Any]] | None = None
+        self.direct = False
+
+
+class Op:
+    """One entry of the vocabulary.
+
+    Attributes:
+        name: the op's name, by which backends register kernels.
+        body: the definition in terms of other ops.
+        primitive: dtypes for which every backend has a kernel, so that the body is
+            only documentation there.
+        accepts: dtypes that the promoted inputs may have.
+        result: dtype of the results: `SAME`, a DType, or a rule.
+        promote: `"same"`, `"float"` (integers become floats) or None.
+        function: the public callable.
+        table: by kind, (kernel, result kind, its `run` and `array`): the fast path
+            without attributes.
+        bound: by kind, dims and attributes as given, the same with them bound.
+        fast: by kinds and arguments, what a call needs no more to be asked for.
+    """
+
+    def __init__(  # noqa: PLR0915  a statement for each field
+        self, body: Callable[..., Any], options: dict[str, Any]
+    ) -> None:
+        own = body.__name__ if options["mutates"] else body.__name__.rstrip("_")
+        self.name: str = options.pop("name", None) or own
+        self.doc = body.__doc__ or ""
+        self.module = body.__module__
+        self.primitive: frozenset[DType] = options.pop("primitive")
+        self.body: Callable[..., Any] = body
+        self.params = _params(body)
+        self.accepts: frozenset[DType] = options.pop("accepts")
+        self.result: Any = options.pop("result")
+        self.promote: str | None = options.pop("promote")
+        self.indices: frozenset[str] = frozenset(options.pop("indices"))
+        self.masks: frozenset[str] = frozenset(options.pop("masks"))
+        self.outputs: tuple[str, ...] = options.pop("outputs")
+        self.residuals: int = options.pop("residuals")
+        self.nondifferentiable: bool = options.pop("nondifferentiable")
+        # Whether the gradient is that of the body, so that no kernel may hide it.
+        self.by_body = not self.nondifferentiable
+        self.view: bool = options.pop("view")
+        self.mutates: tuple[str, ...] = options.pop("mutates")
+        self.draws: Any = options.pop("draws")
+        self.exact: bool = options.pop("exact")
+        self.alias: str | None = options.pop("alias")
+        self.ulp: float | None = options.pop("ulp", None)
+        self.sums: bool = options.pop("sums", False)
+        self.averages: bool = options.pop("averages", False)
+        self.undefined_on: tuple[str, ...] = tuple(options.pop("undefined_on", ()))
+        self.largest: int | None = options.pop("largest", None)
+        self.cancels: bool = options.pop("cancels", False)
+        self.layout_matters: bool = options.pop("layout_matters", False)
+        shape = options.pop("shape")
+        self.shape: Any = sig.parse(shape) if isinstance(shape, str) else shape
+        self._index_params()
+        self.uses: dict[str, tuple[str, ...]] = {}
+        self.vjp: Callable[..., Any] | None = None
+        self.vjp_needs: tuple[str, ...] = ()
+        self.vjp_names: tuple[str, ...] = ()
+        self.wants_dtypes = False
+        self.wants_shapes = False
+        self.saves_output = False
+        # For what the vjp keeps: the input's position (or -1 - output's), and the
+        # positions of the inputs whose gradients use it (None: any).
+        self.save_plan: tuple[tuple[int, tuple[int, ...] | None], ...] = ()
+        # How a vjp gets its arguments: (source, index or name) by position and by name.
+        self.vjp_positional: tuple[tuple[str, Any], ...] = ()
+        self.vjp_keywords: tuple[tuple[str, str, Any], ...] = ()
+        self.geometry: Callable[..., Any] | None = None
+        self.oracle: Callable[..., Any] | None = None
+        self.cases: Callable[..., Any] | None = None
+        self.kinks: Callable[..., Any] | None = None
+        self.domain: tuple[float, float] = options.pop("domain")
+        self.function: Callable[..., Any] = body
+        self.table: dict[Kind, tuple[Callable[..., Any], Kind, Any, type]] = {}
+        self.fast: dict[Any, Any] = {}
+        self.bound: dict[Any, Any] = {}
+        self.plans: dict[Any, Plan] = {}
+        self.checked: dict[Any, tuple[Sizes, ...]] = {}
+        if options:
+            raise ArgumentTypeError(f"op {self.name}", "options", was=sorted(options))
+
+    def _index_params(self) -> None:
+        self.names = tuple(p.name for p in self.params)
+        self.tensors = tuple(p for p in self.params if p.role in _TENSOR_ROLES)
+        self.rest = tuple(p for p in self.params if p.role not in _TENSOR_ROLES)
+        self.statics = tuple(p for p in self.rest if p.role == "attr")
+        self.scalars = tuple(p.name for p in self.rest if p.role == "scalar")
+        # Whether the fast path by kind alone may serve: one or two tensors, no more.
+        self.plain = (
+            not self.rest
+            and not (self.indices or self.masks or self.residuals)
+            and [p.role for p in self.tensors] in (["tensor"], ["tensor"] * 2)
+        )
+        self.has_list = any(p.role == "list" for p in self.tensors)
+        # Dtype and dims of this one decide: the first that is no index and no mask.
+        counted = [p.name not in self.indices | self.masks for p in self.tensors]
+        self.lead_at = counted.index(True) if True in counted else 0
+        self.is_elementwise = (
+            isinstance(self.shape, sig.Signature) and self.shape.elementwise
+        )
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return vocabulary.__getitem__, (self.name,)
+
+    def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+        """The values of all parameters, in order.
+
+        Raises:
+            ArgumentTypeError: too many, unknown or missing arguments.
+        """
+        values = list(args)
+        if kwargs and not kwargs.keys() <= set(self.names):
+            kwargs = {self._own_name(k): v for k, v in kwargs.items()}
+        if len(values) > len(self.params):
+            raise ArgumentTypeError(
+                self.name, "number of arguments", was=len(values),
+                needed=f"at most {len(self.params)} ({', '.join(self.names)})",
+            )  # fmt: skip
+        taken = 0
+        for param in self.params[len(values) :]:
+            if param.name in kwargs:
+                values.append(kwargs[param.name])
+                taken += 1
+            elif param.default is REQUIRED:
+                raise ArgumentTypeError(
+                    self.name, param.name, was="missing", needed=f"a {param.role}"
+                )
+            else:
+                values.append(param.default)
+        if taken != len(kwargs):
+            unknown = [k for k in kwargs if k not in self.names[len(args) :]]
+            raise ArgumentTypeError(
+                self.name, unknown[0], was="unknown or given twice",
+                needed=f"one of {', '.join(self.names)}",
+            )  # fmt: skip
+        return values
+
+    def _own_name(self, name: str) -> str:
+        """The parameter that torch calls `input`, or that NumPy calls `axis`."""
+        if name in self.names:
+            return name
+        own = self.names[0] if name == "input" else _SPELLINGS.get(name, name)
+        return own if own in self.names else name
+
+    def normalise(self, values: Sequence[Any], ndim: int) -> dict[str, Any]:
+        """Scalars and attributes by name, validated for a tensor of `ndim` dims."""
+        by_name = dict(zip(self.names, values, strict=True))
+        return {
+            p.name: p.normalise(self.name, p.name, by_name[p.name], ndim)
+            if p.normalise
+            else _number(self, p, by_name[p.name])
+            for p in self.rest
+        }
+
+    def attr_key(self, attrs: dict[str, Any]) -> tuple[Any, ...]:
+        """The static attributes, as plans are keyed on them."""
+        return tuple(attrs[p.name] for p in self.statics)
+
+    def infer_shapes(
+        self, shapes: Sequence[Any], attrs: dict[str, Any]
+    ) -> tuple[Sizes, ...]:
+        """Shapes of the results; raises what the op refuses."""
+        if isinstance(self.shape, sig.Signature):
+            names = [p.name for p in self.tensors]
+            if self.has_list:
+                names = [f"{names[0]}[{i}]" for i in range(len(shapes[0]))]
+                shapes = shapes[0]
+            elif None in shapes:
+                kept = [i for i, s in enumerate(shapes) if s is not None]
+                names, shapes = [names[i] for i in kept], [shapes[i] for i in kept]
+            inputs = self.shape.inputs
+            shape = self.shape
+            if shape.elementwise and len(inputs) != len(shapes):
+                return (sig.broadcast(self.name, shapes, names),) * len(self.outputs)
+            return sig.infer(shape, self.name, shapes, names, attrs)
+        found = self.shape(*shapes, **attrs)
+        if len(self.outputs) == 1:
+            return (tuple(found),)
+        return tuple(tuple(s) for s in found)
+
+    def checked_shapes(
+        self, shapes: tuple[Any, ...], attrs: dict[str, Any]
+    ) -> tuple[Sizes, ...]:
+        """`infer_shapes`, remembered."""
+        key = (shapes, self.attr_key(attrs))
+        try:
+            found = self.checked.get(key)
+        except TypeError:  # a slice, which Python before 3.12 cannot hash
+            return self.infer_shapes(shapes, attrs)
+        if found is None:
+            if len(self.checked) >= _CHECKED_LIMIT:
+                self.checked.clear()
+            found = self.checked[key] = self.infer_shapes(shapes, attrs)
+        return found
+
+    def result_dtypes(
+        self, inputs: Sequence[DType], attrs: dict[str, Any]
+    ) -> tuple[DType, ...]:
+        """Dtypes of the results."""
+        rules = self.result if isinstance(self.result, tuple) else (self.result,)
+        if len(rules) == 1:
+            rules = rules * len(self.outputs)
+        return tuple(_result_dtype(rule, inputs, attrs, self.lead_at) for rule in rules)
+
+    def view_shape(self, shape: Sizes, attrs: dict[str, Any]) -> Sizes:
+        """The shape of a view of a tensor with that shape."""
+        return self.infer_shapes((shape,), attrs)[0]
+
+    def call_with(self, x: Any, attrs: dict[str, Any]) -> Any:
+        """The op on one tensor with attributes already normalised."""
+        return self.function(x, **attrs)
+
+    def set_vjp(self, rule: Callable[..., Any]) -> None:
+        """Make `rule` the gradient; its parameter names say what is kept for it.
+
+        Raises:
+            ArgumentTypeError: a parameter's name means nothing.
+        """
+        parameters = parameters_of(rule)
+        names = [name for name, _, _ in parameters]
+        positions = {p.name: i for i, p in enumerate(self.tensors)}
+        self.vjp = rule
+        self.by_body = False
+        self.vjp_names = tuple(names)
+        self.vjp_needs = tuple(n for n in names if n in positions or n in self.outputs)
+        sources = {n: self._source(n, positions) for n in names}
+        self.wants_dtypes = any(s[0] in ("kind", "dtype") for s in sources.values())
+        self.wants_shapes = any(s[0] == "shape" for s in sources.values())
+        self.saves_output = bool(self.vjp_needs) and self.vjp_needs[0] in self.outputs
+        self.save_plan = tuple(self._kept(n, positions) for n in self.vjp_needs)
+        self.vjp_positional = tuple(
+            sources[n] for n, _, keyword_only in parameters if not keyword_only
+        )
+        self.vjp_keywords = tuple(
+            (n, *sources[n]) for n, _, keyword_only in parameters if keyword_only
+        )
+
+    def _kept(self, name: str, positions: dict[str, int]) -> Any:
+        users = self.uses.get(name)
+        at = positions[name] if name in positions else -1 - self.outputs.index(name)
+        return at, None if users is None else tuple(positions[u] for u in users)
+
+    def _source(self, name: str, positions: dict[str, int]) -> tuple[str, Any]:
+        """Where a vjp's parameter comes from."""
+        if name in ("ct", "need"):
+            return name, None
+        if name in positions or name in self.outputs:
+            return "saved", self.vjp_needs.index(name)
+        if name in self.names:
+            return "attr", name
+        base, _, what = name.rpartition("_")
+        if base in positions and what in ("shape", "dtype", "kind"):
+            return what, positions[base]
+        known = {"ct", "need", *self.names, *self.outputs}
+        raise ArgumentTypeError(
+            f"vjp of {self.name}", name, was="unknown",
+            needed=f"one of {', '.join(sorted(known))}, or <input>_shape, _dtype, "
+            "_kind",
+        )  # fmt: skip
+
+    def forget(self) -> None:
+        """Drop what was derived from kernel tables."""
+        self.table.clear()
+        self.fast.clear()
+        self.bound.clear()
+        self.plans.clear()
+
+    def refuse_dtype(self, dtype: DType, name: str | None = None) -> DTypeError:
+        names = ", ".join(d.name for d in dtypes.ALL if d in self.accepts)
+        return DTypeError(
+            self.name, name or f"dtype of {self.tensors[0].name}", was=dtype.name,
+            needed=f"one of {names}", remedy="cast it with .to(dtype)",
+        )  # fmt: skip
+
+
+_TENSOR_ROLES: Final = frozenset({"tensor", "optional", "list"})
+vocabulary: Final[dict[str, Op]] = {}
+
+
+def _forget_kernels() -> None:
+    """Drop every op's derived tables: a kernel came or went."""
+    for op in vocabulary.values():
+        op.forget()
+
+
+on_kernel_change(_forget_kernels)
+
+
+class Required:
+    """Marks a parameter without a default."""
+
+
+REQUIRED: Final = Required()
+
+
+def parameters_of(function: Callable[..., Any]) -> list[tuple[str, Any, bool]]:
+    """Name, default (or REQUIRED) and keyword-only of each parameter.
+
+    Read off the code object: `inspect.signature` would cost 30 µs a declaration.
+    """
+    code: Any = getattr(function, "__code__")  # noqa: B009
+    count = code.co_argcount
+    names = code.co_varnames
+    defaults = getattr(function, "__defaults__", None) or ()
+    required = count - len(defaults)
+    found = [(n, REQUIRED, False) for n in names[:required]]
+    given = zip(names[required:count], defaults, strict=True)
+    found += [(n, v, False) for n, v in given]
+    if code.co_kwonlyargcount:
+        by_keyword = getattr(function, "__kwdefaults__", None) or {}
+        last = count + code.co_kwonlyargcount
+        found += [(n, by_keyword.get(n, REQUIRED), True) for n in names[count:last]]
+    return found
+
+
+def _params(body: Callable[..., Any]) -> tuple[Param, ...]:
+    found = []
+    annotations = body.__annotations__
+    for name, default, _ in parameters_of(body):
+        annotation = annotations.get(name)
+        if annotation in _ROLES:
+            role, optional = _ROLES[annotation], annotation.endswith("None")
+            found.append(Param(name, role, default, None, optional))
+        elif annotation in NORMALISERS:
+            found.append(Param(name, "attr", default, NORMALISERS[annotation]))
+        else:
+            raise ArgumentTypeError(
+                f"op {body.__name__}", name, was=f"annotated {annotation!r}",
+                needed=f"one of {', '.join([*_ROLES, *NORMALISERS])}",
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _number(op: Op, param: Param, value: Any) -> Any:
+    if isinstance(value, int | float | complex) or (value is None and param.optional):
+        return value
+    item = getattr(value, "item", None)  # a 0-d tensor or a NumPy scalar
+    if item is None:
+        raise ArgumentTypeError(
+            op.name, param.name, was=repr(value), needed="a Python number"
+        )
+    return item()
+
+
+def _result_dtype(
+    rule: Any, inputs: Sequence[DType], attrs: dict[str, Any], lead_at: int
+) -> DType:
+    if rule == SAME:
+        return inputs[lead_at]
+    if isinstance(rule, DType):
+        return rule
+    found: DType = rule(inputs, attrs)
+    return found
+
+
+def declared(ops: Iterable[Op] | None = None) -> list[Op]:
+    """All ops of the vocabulary, sorted by name."""
+    return sorted(ops or vocabulary.values(), key=lambda op: op.name)

@@ -1,0 +1,310 @@
+"""The tape: nodes that record op calls, leaves that gather gradients, views.
+
+`Tensor._node` is one of
+- None: does not require gradients and is no view;
+- `Node`: the single output of a recorded call;
+- `Output`: one of several outputs of a recorded call;
+- `Leaf`: a leaf that requires gradients;
+- `View`: looks into another tensor's memory; asks its base for the node.
+
+Nodes hold edges, never tensors: with tensors, `b = a + 1; a.mul_(3); b.sum()
+.backward()` would send the gradient through the later `mul_`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from dovetail.errors import AutogradError
+
+if TYPE_CHECKING:
+    from dovetail.engine.op import Op
+    from dovetail.engine.tensor import Tensor
+
+next_seq: Final = itertools.count(1).__next__
+
+
+class Storage:
+    """The memory behind tensors that alias one another, and its version.
+
+    Shared by views and `detach`; `.data` has one of its own over the same `root`,
+    so that writes through it do not count as modifications. `reshaped` is the version
+    since which a base has another geometry (after `t_()`): views taken before describe
+    a place in the old one. `readonly` says why the memory must not be written in
+    place, where a write would be lost.
+    """
+
+    __slots__ = ("__weakref__", "readonly", "reshaped", "root", "version")
+
+    def __init__(self, root: Any, version: int = 0) -> None:
+        self.root = root
+        self.version = version
+        self.reshaped = -1
+        self.readonly: str | None = None
+
+
+# A tensor kept for backward: native array, kind, storage, the version it had, and its
+# slot: the index of the input, or -1 - index for an output. A constant has no storage.
+# A plain tuple, for it is made on every recorded call.
+Saved = tuple[Any, Any, Any, int, int]
+
+
+class Extra:
+    """What few nodes have: several outputs, list inputs, hooks.
+
+    Attributes:
+        outputs: shape and kind of each output, None for a single one.
+        structure: for each parameter, its length if it was a list.
+        hooks: by output, functions on its cotangent.
+    """
+
+    __slots__ = ("hooks", "outputs", "structure")
+
+    def __init__(self) -> None:
+        self.outputs: tuple[Any, ...] | None = None
+        self.structure: tuple[int | None, ...] | None = None
+        self.hooks: dict[int, list[Callable[[Tensor], Tensor | None]]] = {}
+
+
+class Node:
+    """One recorded op call.
+
+    Attributes:
+        edges: for each tensor input, where its gradient goes (None: nowhere).
+        shapes: the shapes of the tensor inputs, None where nobody asks for them.
+        kinds: their kinds, None where nobody asks for them.
+        saved: what the op's vjp asked to keep, in its order; None once freed.
+        attrs: scalars and attributes of the call.
+        seq: creation order; the engine runs nodes from the latest to the earliest.
+        extra: what few nodes have, else None.
+    """
+
+    __slots__ = (
+        "__weakref__", "attrs", "edges", "extra", "kinds", "op", "saved", "seq",
+        "shapes",
+    )  # fmt: skip
+    op: Op
+    edges: tuple[Edge, ...]
+    shapes: tuple[Any, ...] | None
+    kinds: tuple[Any, ...] | None
+    saved: tuple[Any, ...] | None
+    attrs: dict[str, Any]
+    seq: int
+    extra: Extra | None
+
+    def __init__(
+        self, op: Op, edges: tuple[Edge, ...], shapes: Any, attrs: dict[str, Any]
+    ) -> None:
+        self.op = op
+        self.edges = edges
+        self.shapes = shapes
+        self.kinds = None
+        self.saved = ()
+        self.attrs = attrs
+        self.seq = next_seq()
+        self.extra = None
+
+    def more(self) -> Extra:
+        """The extra part, made when first asked for."""
+        if self.extra is None:
+            self.extra = Extra()
+        return self.extra
+
+    @property
+    def outputs(self) -> tuple[Any, ...] | None:
+        """Shape and kind of each output, None for a single one."""
+        return None if self.extra is None else self.extra.outputs
+
+    @property
+    def name(self) -> str:
+        return self.op.name
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name} backward>"
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """As torch: the nodes that the inputs' gradients go to."""
+        return tuple(
+            (e.node, e.index) if type(e) is Output else (e, 0) for e in self.edges
+        )
+
+
+class Output:
+    """One of several outputs of a node."""
+
+    __slots__ = ("index", "node")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.node = node
+        self.index = index
+
+
+class Leaf:
+    """Gathers the gradient of a leaf.
+
+    Attributes:
+        grad: the gradient so far.
+        kind: device and dtype of the leaf, to which gradients are cast.
+        hooks: functions on each gradient before it is added.
+        after: functions on the tensor after each addition.
+        tensor: weak reference to the leaf.
+    """
+
+    __slots__ = ("__weakref__", "after", "grad", "hooks", "kind", "lock", "tensor")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.grad: Tensor | None = None
+        self.kind = tensor._kind
+        self.hooks: list[Callable[[Tensor], Tensor | None]] = []
+        self.after: list[Callable[[Tensor], None]] = []
+        self.lock = threading.Lock()
+        self.tensor = weakref.ref(tensor)
+
+    def __repr__(self) -> str:
+        return "<AccumulateGrad>"
+
+
+UNTAKEN: Final = 0
+TAKEN: Final = 1
+FROZEN: Final = 2
+
+
+class View:
+    """A look into another tensor's memory, differentiable through its base.
+
+    The node is made when it is first needed and again whenever the memory has been
+    written since: a sibling written in place changes what this view depends on.
+
+    Attributes:
+        base: the tensor that owns the memory, itself no view.
+        parent: the view this one was taken of, None for `base` itself.
+        op, how: the view op and its attributes; `replay` takes it of any tensor
+            like the base.
+        version: the storage's version that `edge_` belongs to.
+        edge_: the node; before it is taken, what the base depended on when the view
+            was made (a Node, an Output, a Leaf, the parent View, or None).
+        state: `UNTAKEN`, `TAKEN` or `FROZEN`.
+    """
+
+    __slots__ = ("base", "edge_", "how", "op", "parent", "state", "version")
+    base: Tensor
+    parent: View | None
+    op: Op
+    how: Any
+    version: int
+    edge_: Any
+    state: int
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Attributes of the view op; the fast path of slicing leaves the bare slice."""
+        how = self.how
+        return how if type(how) is dict else {"index": how}
+
+    @property
+    def frozen(self) -> bool:
+        """Taken under no_grad of a tensor that requires gradients."""
+        return self.state == FROZEN
+
+    def edge(self) -> Edge:
+        """The node that gradients of this view go to, None where it needs none."""
+        if self.state == FROZEN:
+            return None
+        version = self.base._storage.version
+        if self.version != version:
+            source = self.parent or self.base._node
+            if self.outdated:
+                if edge_of(source) is not None:
+                    raise self.refusal()
+                return None
+            self.version = version
+            self._take(source)
+        elif self.state == UNTAKEN:
+            self._take(self.edge_)
+        found: Edge = self.edge_
+        return found
+
+    @property
+    def outdated(self) -> bool:
+        """Whether the base got another geometry since this view was taken."""
+        reshaped: bool = self.version < self.base._storage.reshaped
+        return reshaped
+
+    def refusal(self) -> AutogradError:
+        """The error for a gradient through an outdated view."""
+        return AutogradError(
+            self.op.name, "view", was="taken before its base was changed in place to "
+            "another geometry, e.g. by t_()", needed="a view taken after it",
+            remedy="take the view again, or use t() instead of t_()",
+        )  # fmt: skip
+
+    def _take(self, source: Any) -> None:
+        edge = edge_of(source)
+        self.state = TAKEN
+        self.edge_ = None if edge is None else self._node(edge)
+
+    def _node(self, edge: Edge) -> Node:
+        return Node(self.op, (edge,), (self._parent_shape(),), self.attrs)
+
+    def _parent_shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = tuple(self.base._a.shape)
+        for op, attrs in self.parent.steps() if self.parent else ():
+            shape = op.view_shape(shape, attrs)
+        return shape
+
+    def steps(self) -> list[tuple[Op, dict[str, Any]]]:
+        """The view ops from the base to this view, in order."""
+        before = self.parent.steps() if self.parent else []
+        return [*before, (self.op, self.attrs)]
+
+
+def replay(steps: list[tuple[Op, dict[str, Any]]], base: Tensor) -> Tensor:
+    """The view that `steps` describe, of another tensor shaped like its base."""
+    for op, attrs in steps:
+        base = op.call_with(base, attrs)
+    return base
+
+
+Edge = Node | Output | Leaf | None
+
+
+def edge_of(node: Any) -> Edge:
+    """Where the gradient of a tensor with this `_node` goes."""
+    if type(node) is View:
+        return node.edge()
+    edge: Edge = node
+    return edge
+
+
+def storage_of(tensor: Tensor) -> Storage:
+    """The storage of a tensor, made when it is first shared or saved."""
+    storage = tensor._storage
+    if storage is None:
+        storage = tensor._storage = Storage(tensor._a)
+    found: Storage = storage
+    return found
+
+
+def save(tensor: Tensor, slot: int) -> Saved:
+    """Keep a tensor for backward with the version that it has now."""
+    storage = tensor._storage
+    if storage is None:
+        storage = tensor._storage = Storage(tensor._a)
+    return (tensor._a, tensor._kind, storage, storage.version, slot)
+
+
+def refuse_version(saved: Saved, op: str, name: str) -> AutogradError:
+    """The error for a kept tensor that has been written since."""
+    native, _, storage, version, _ = saved
+    return AutogradError(
+        f"backward of {op}", f"{name} {tuple(native.shape)}",
+        was=f"at version {storage.version}: a tensor needed for gradient computation "
+        "has been modified by an inplace operation",
+        needed=f"version {version}",
+        remedy=f"use the out-of-place form, or clone() before {op}",
+    )  # fmt: skip

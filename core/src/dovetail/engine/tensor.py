@@ -1,0 +1,336 @@
+"""Tensor: a native array with a kind, a place on the tape and shared storage.
+
+The methods that users call are installed by `dovetail.ops` and `dovetail.frontend`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from dovetail.device import device
+from dovetail.dtypes import DType
+from dovetail.engine import modes
+from dovetail.engine.kinds import Kind
+from dovetail.engine.tape import Leaf, Node, Output, Storage, View, edge_of, storage_of
+from dovetail.errors import AutogradError, DTypeError
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple that counts its elements."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements."""
+        count = 1
+        for size in self:
+            count *= size
+        return count
+
+    def __repr__(self) -> str:
+        return f"dovetail.Size({list(self)})"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+
+class Tensor:
+    """A multi-dimensional array on a device, differentiable and lazy about neither.
+
+    Attributes (private; users have properties):
+        _a: the native array.
+        _kind: device and dtype, interned.
+        _node: place on the tape, see `dovetail.engine.tape`.
+        _storage: memory and version, None until it is shared or saved.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_a", "_kind", "_node", "_storage")
+    _a: Any
+    _kind: Kind
+    _node: Any
+    _storage: Any
+
+    if TYPE_CHECKING:  # installed by the floors above
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __lshift__(self, other: Any) -> Tensor: ...
+        def __rshift__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def __len__(self) -> int: ...
+        def __float__(self) -> float: ...
+        def __int__(self) -> int: ...
+        def __bool__(self) -> bool: ...
+
+    @property
+    def shape(self) -> Size:
+        """Sizes of the dims."""
+        return Size(self._a.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dims."""
+        return len(self._a.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The format of the elements."""
+        return self._kind.dtype
+
+    @property
+    def device(self) -> device:
+        """Where the elements are."""
+        return self._kind.device
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backward computes a gradient for, or through, this tensor."""
+        node = self._node
+        return node is not None and edge_of(node) is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if bool(wanted) == self.requires_grad:
+            return
+        if not wanted:
+            if not self.is_leaf:
+                raise AutogradError(
+                    "requires_grad", "tensor", was="the result of a recorded op",
+                    needed="a leaf to switch gradients off",
+                    remedy="use detach() for a tensor outside the graph",
+                )  # fmt: skip
+            self._node = None
+            return
+        if not self.dtype.is_inexact:
+            raise DTypeError(
+                "requires_grad", "dtype", was=self.dtype.name,
+                needed="a floating point or complex dtype",
+                remedy="cast with .to(dovetail.float32) first",
+            )  # fmt: skip
+        self._node = Leaf(self)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op made this tensor."""
+        node = self._node
+        edge = None if node is None else edge_of(node)
+        return edge is None or type(edge) is Leaf
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made this tensor, None for a leaf."""
+        node = self._node
+        edge = None if node is None else edge_of(node)
+        if type(edge) is Output:
+            return edge.node
+        return edge if type(edge) is Node else None
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient gathered by backward: of a leaf, or after `retain_grad()`."""
+        node = self._node
+        if type(node) is Leaf:
+            return node.grad
+        found: Tensor | None = self.__dict__.get("_grad")
+        return found
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            self._check_grad(value)
+        if type(self._node) is Leaf:
+            self._node.grad = value
+        else:
+            self.__dict__["_grad"] = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    def _check_grad(self, value: Tensor) -> None:
+        same = getattr(value, "_kind", None) is self._kind
+        if not same or tuple(value._a.shape) != tuple(self._a.shape):
+            raise AutogradError(
+                "grad", "value", was=_describe(value), needed=f"a {_describe(self)}"
+            )
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory, outside the graph; writes do not count as changes."""
+        t, own = wrap(self._a, self._kind), storage_of(self)
+        t._storage = Storage(own.root)
+        t._storage.readonly = own.readonly
+        return t
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        leaf = self._node
+        if type(leaf) is Leaf:
+            leaf.kind = value._kind
+        self._a = value._a
+        self._kind = value._kind
+        self._storage = Storage(storage_of(value).root, self._version)
+
+    @property
+    def _version(self) -> int:
+        """How often the memory has been written in place."""
+        storage = self._storage
+        return 0 if storage is None else storage.version
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor that this view looks into."""
+        node = self._node
+        return node.base if type(node) is View else None
+
+    def _is_view(self) -> bool:
+        return type(self._node) is View
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        function: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Called for subclasses: runs the op and gives its results that class."""
+        result = without_overrides(function, args, kwargs or {})
+        return as_class(cls, result)
+
+
+class Parameter(Tensor):
+    """A leaf that modules register as theirs; shares the memory of `data`."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        made = object.__new__(cls)
+        if data is None:
+            raise AutogradError("Parameter", "data", was="missing", needed="a tensor")
+        made._a = data._a
+        made._kind = data._kind
+        made._storage = storage_of(data)
+        made._node = None
+        if requires_grad:
+            made.requires_grad = True
+        return made
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        """See the class."""
+
+
+_new: Final = Tensor.__new__
+
+
+def wrap(native: Any, kind: Kind) -> Tensor:
+    """A tensor over a native array: a leaf without gradient."""
+    t = _new(Tensor)
+    t._a = native
+    t._kind = kind
+    t._node = None
+    t._storage = None
+    return t
+
+
+def alias(source: Tensor) -> Tensor:
+    """The same memory and version, outside the graph: `detach`."""
+    t = _new(Tensor)
+    t._a = source._a
+    t._kind = source._kind
+    t._node = None
+    t._storage = storage_of(source)
+    return t
+
+
+def _describe(value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return f"{type(value).__name__}"
+    return (
+        f"{value.dtype.name} tensor of shape {tuple(value._a.shape)} on {value.device}"
+    )
+
+
+def overridden(values: Any) -> list[type]:
+    """Classes of arguments that want to handle the call themselves."""
+    found: list[type] = []
+    for value in values:
+        cls = type(value)
+        if cls is Tensor or cls is Parameter:
+            continue
+        if isinstance(value, list | tuple):
+            found += [c for c in overridden(value) if c not in found]
+        elif _has_override(cls) and cls not in found:
+            found.append(cls)
+    return found
+
+
+def _has_override(cls: type) -> bool:
+    handler = getattr(cls, "__torch_function__", None)
+    return handler is not None and not issubclass(cls, Parameter)
+
+
+def without_overrides(function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+    """Call `function` on the plain tensors behind its arguments."""
+    return function(
+        *(_plain(a) for a in args), **{k: _plain(v) for k, v in kwargs.items()}
+    )
+
+
+def _plain(value: Any) -> Any:
+    cls = type(value)
+    if cls in (Tensor, Parameter):
+        return value
+    if isinstance(value, Tensor):
+        t = _new(Tensor)
+        t._a, t._kind, t._node = value._a, value._kind, value._node
+        t._storage = storage_of(value)
+        return t
+    if cls in (list, tuple):
+        return cls(_plain(v) for v in value)
+    return value
+
+
+def as_class(cls: type, result: Any) -> Any:
+    """Plain tensors among `result` as instances of a subclass, over the same memory."""
+    if type(result) is Tensor and cls is not Tensor:
+        made: Any = _new(cls)
+        made._a, made._kind, made._node = result._a, result._kind, result._node
+        made._storage = result._storage
+        return made
+    if type(result) in (list, tuple):
+        return type(result)(as_class(cls, r) for r in result)
+    return result
+
+
+def is_grad_enabled() -> bool:
+    """Whether recording is on in this context."""
+    return modes.is_grad_enabled()

@@ -1,0 +1,76 @@
+"""Taking a view: natively, or by the geometry that the op declares."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dovetail.engine import modes
+from dovetail.engine.kernel_call import explain
+from dovetail.engine.kinds import Kind
+from dovetail.engine.op import Op, Plan
+from dovetail.engine.tape import FROZEN, UNTAKEN, Storage, View
+from dovetail.engine.tensor import Tensor
+
+Inputs = tuple[Any, ...]
+
+
+def take_view(
+    op: Op, x: Tensor, attrs: dict[str, Any], kind: Kind, plan: Plan
+) -> Tensor:
+    """Take a view: natively, or by the geometry that the op declares."""
+    native = None
+    if plan.only is not None:
+        try:
+            native = plan.only[1](x._a)
+        except Exception as error:  # the geometry will do, or says what is wrong
+            if op.geometry is None:
+                raise explain(op, (x,), attrs, error) from error
+    if native is None:
+        native = _by_geometry(op, x, attrs, kind)
+    elif type(native) is not kind.array:
+        native = kind.lift(native)
+    return as_view(op, x, native, attrs)
+
+
+def _by_geometry(op: Op, x: Tensor, attrs: dict[str, Any], kind: Kind) -> Any:
+    """A native view from shape, strides and offset; raises what the op refuses."""
+    assert op.geometry is not None
+    strides, _ = kind.backend.geometry(x._a, x._a)
+    shape, strides, offset = op.geometry(tuple(x._a.shape), strides, **attrs)
+    if not all(shape):
+        offset = 0  # of no elements, none may lie outside the memory
+    return kind.backend.view(x._a, tuple(shape), tuple(strides), offset)
+
+
+def as_view(op: Op, x: Tensor, native: Any, how: Any) -> Tensor:
+    """A tensor over part of the memory of `x`, tied to its base."""
+    storage = x._storage
+    if storage is None:
+        storage = x._storage = Storage(x._a)
+    view = _new_view(View)
+    node = x._node
+    if type(node) is View:
+        view.base = node.base
+        view.parent = node
+    else:
+        view.base = x
+        view.parent = None
+    view.op = op
+    view.how = how
+    view.version = storage.version
+    view.edge_ = node
+    view.state = UNTAKEN
+    if node is not None and not modes.grad_enabled() and x.requires_grad:
+        view.state = FROZEN
+    t = _new_tensor(Tensor)
+    t._a = native
+    t._kind = x._kind
+    t._node = view
+    t._storage = storage
+    return t
+
+
+_new_view: Final = View.__new__
+
+
+_new_tensor: Final = Tensor.__new__

@@ -1,0 +1,217 @@
+"""torch's elements by rank: medians, quantiles, the k-th, the most frequent."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail.dtypes import int64
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, DTypeError
+from dovetail.frontend.export import torch_name
+from dovetail.frontend.reduce import ValuesIndices, dim_of, filled, flattened, picked
+from dovetail.ops import extremes
+from dovetail.ops import order as o
+from dovetail.ops import reduce as r
+from dovetail.ops.compare import bitwise_not, isnan, ne
+from dovetail.ops.create import full
+from dovetail.ops.elementwise import clamp
+from dovetail.ops.primitive import (
+    cast,
+    eq,
+    floor,
+    maximum,
+    take_along,
+    where,
+)  # fmt: skip
+from dovetail.ops.scan import scanned
+from dovetail.ops.view import (
+    basic_index,
+    expand,
+    permute,
+    reshape,
+    unsqueeze,
+)
+
+
+@torch_name("median")
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower of the middle elements, of all or along `dim`; NaN wins."""
+    if dim is not None:
+        dim = dim_of("median", dim, input)
+    elif 0 in input._a.shape:
+        return full((), math.nan if input.dtype.is_inexact else 0, input._kind)
+    if dim is None:
+        return _median(flattened(input), 0, False).values
+    return _median(input, dim, keepdim)
+
+
+def _median(x: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
+    values, order = o.sort(x, dim)
+    line = x._a.shape[dim] if x.ndim else 1
+    if not line:
+        filled("median", x, None)
+    middle = _entry(order, dim, (line - 1) // 2)
+    if x.dtype.is_inexact and x.ndim:
+        present = r.sum(bitwise_not(isnan(values)), dim, True)
+        first_nan = clamp(present, None, line - 1)
+        at = where(eq(present, line), (line - 1) // 2, first_nan)
+        middle = o.pick(order, reshape(at, tuple(middle._a.shape)), dim)
+    return picked(x, middle, dim, keepdim)
+
+
+def _entry(x: Tensor, dim: int, at: int) -> Tensor:
+    """The entries at one place along a dim, which vanishes."""
+    if not x.ndim:
+        return x
+    return basic_index(x, o.at(dim, at))
+
+
+@torch_name("nanmedian")
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower of the middle elements that are not NaN."""
+    if dim is None:
+        x = flattened(input)
+        return _nanmedian(x, 0, False).values if x._a.shape[0] else median(input)
+    return _nanmedian(input, dim_of("nanmedian", dim, input), keepdim)
+
+
+def _nanmedian(x: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
+    if not x.dtype.is_inexact or not x.ndim:
+        return _median(x, dim, keepdim)
+    _, order = o.sort(x, dim)
+    present = cast(r.sum(eq(x, x), dim), order.dtype)
+    at = where(eq(present, 0), 0, _halved(present))
+    return picked(x, o.pick(order, at, dim), dim, keepdim)
+
+
+def _halved(count: Tensor) -> Tensor:
+    """(n - 1) // 2 for n >= 1."""
+    return where(eq(count, 0), 0, cast((count - 1) / 2, count.dtype))
+
+
+@torch_name("kthvalue")
+def kthvalue(
+    input: Tensor, k: int, dim: int = -1, keepdim: bool = False
+) -> ValuesIndices:
+    """The k-th least along `dim`, counted from 1."""
+    dim = dim_of("kthvalue", dim, input)
+    size = input._a.shape[dim] if input.ndim else 1
+    if not 1 <= k <= size:
+        raise ArgumentError(
+            "kthvalue", "k", was=k, needed=f"1 to {size}, the size of the dim"
+        )
+    order = o.argsort(input, dim)
+    return picked(input, _entry(order, dim, k - 1), dim, keepdim)
+
+
+@torch_name("mode")
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+    """The most frequent along `dim`, the least of several; the last of its places."""
+    dim = dim_of("mode", dim, input)
+    if not input.ndim:
+        return ValuesIndices(input.clone(), full((), 0, input._kind.with_dtype(int64)))
+    values, order = o.sort(input, dim)
+    n, numbers = input._a.shape[dim], r.places(input, dim)
+    before = take_along(
+        values, expand(maximum(numbers - 1, 0), tuple(values._a.shape)), dim
+    )
+    start = where(ne(values, before), expand(numbers, tuple(values._a.shape)), 0)
+    length = numbers - scanned(start, dim, maximum) if n else start
+    best = extremes.argmax(length, dim)
+    return picked(input, o.pick(order, best, dim), dim, keepdim)
+
+
+_BETWEEN = ("linear", "lower", "higher", "nearest", "midpoint")
+
+
+@torch_name("quantile")
+def quantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear",
+) -> Tensor:  # fmt: skip
+    """The values below which lie the fractions `q`; NaN wins."""
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
+
+
+@torch_name("nanquantile")
+def nanquantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear",
+) -> Tensor:  # fmt: skip
+    """The values below which lie the fractions `q` of what is not NaN."""
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
+
+
+def _quantile(
+    name: str,
+    x: Tensor,
+    q: Any,
+    dim: int | None,
+    keepdim: bool,
+    between: str,
+    skip: bool,
+) -> Tensor:
+    if between not in _BETWEEN:
+        raise ArgumentError(
+            name, "interpolation", was=repr(between), needed=f"one of {_BETWEEN}"
+        )
+    filled(name, x, None)
+    dim = None if dim is None else dim_of(name, dim, x)
+    q = q if isinstance(q, Tensor) else full((), q, x._kind)
+    if q.dtype is not x.dtype or not x.dtype.is_floating_point:
+        raise DTypeError(
+            name, "q", was=f"{q.dtype.name} with an input of {x.dtype.name}",
+            needed="the same floating point dtype in both",
+        )  # fmt: skip
+    lines = flattened(x) if dim is None else _last(x, dim)
+    values, _ = o.sort(lines, -1)
+    n = values._a.shape[-1]
+    absent = isnan(values)
+    present = r.sum(bitwise_not(absent), -1, True) if skip else n
+    ranks = (
+        reshape(q, (-1,)) * cast(present - 1, x.dtype)
+        if skip
+        else reshape(q, (-1,)) * (n - 1)
+    )
+    ranks = expand(ranks, (*values._a.shape[:-1], ranks._a.shape[-1]))
+    if not skip:
+        ranks = where(
+            expand(r.any(absent, -1, True), tuple(ranks._a.shape)), n - 1, ranks
+        )
+    y = _interpolated(values, clamp(ranks, 0, None), between)
+    return _arranged(y, x, q, dim, keepdim)
+
+
+def _interpolated(values: Tensor, ranks: Tensor, between: str) -> Tensor:
+    last, below = values.ndim - 1, floor(ranks)
+    if between == "nearest":
+        below = ranks.round()
+    above = -floor(-ranks)
+    if between == "higher":
+        below = above
+    low = take_along(values, cast(below, int64), last)
+    if between in ("lower", "higher", "nearest"):
+        return low
+    weight = ranks - below if between == "linear" else full((), 0.5, ranks._kind)
+    high = take_along(values, cast(above, int64), last)
+    found: Tensor = low + (high - low) * weight
+    return found
+
+
+def _last(x: Tensor, dim: int) -> Tensor:
+    """`x` with one dim moved to the end."""
+    if not x.ndim:
+        return reshape(x, (1,))
+    dims = [d for d in range(x.ndim) if d != dim]
+    return permute(x, (*dims, dim))
+
+
+def _arranged(
+    y: Tensor, x: Tensor, q: Tensor, dim: int | None, keepdim: bool
+) -> Tensor:
+    """The fractions first, then the dims of `x` that are left."""
+    y = permute(y, (y.ndim - 1, *range(y.ndim - 1)))
+    if keepdim and x.ndim:
+        y = reshape(y, (-1, *(1,) * x.ndim)) if dim is None else unsqueeze(y, dim + 1)
+    return y if q.ndim else reshape(y, tuple(y._a.shape[1:]))

@@ -1,0 +1,194 @@
+"""torch's names for views of parts along one dim: selected, narrowed, split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from dovetail.dtypes import INTEGRAL
+from dovetail.engine.modes import busy
+from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.engine.views import as_view
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IndexOutOfRange,
+    ShapeError,
+)  # fmt: skip
+from dovetail.frontend.export import torch_name
+from dovetail.frontend.views import one_axis, refuse_0d
+from dovetail.ops import view as v
+from dovetail.ops.shape import along
+
+_PLAIN: Final = (Tensor, Parameter)
+
+
+def part(x: Tensor, dim: int, entry: Any) -> Tensor:
+    """A basic index applied to one dim."""
+    slicer = x._kind.slicer
+    index = along(dim, entry)
+    if slicer is None or busy[0] or type(x) not in _PLAIN:
+        y: Tensor = v.basic_index(x, index)
+        return y
+    try:
+        native = slicer(x._a, (*index, ...))
+    except IndexError:  # the op says what is wrong
+        y = v.basic_index(x, index)
+        return y
+    return as_view(v.basic_index.op, x, native, index)
+
+
+@torch_name(out=False)
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The slice at `index` along `dim`, which vanishes."""
+    refuse_0d("select", input)
+    return part(input, one_axis("select", dim, input.ndim), int(index))
+
+
+@torch_name(out=False)
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
+    """The `length` slices from `start` on along `dim`."""
+    refuse_0d("narrow", input)
+    dim = one_axis("narrow", dim, input.ndim)
+    size = int(input._a.shape[dim])
+    if isinstance(start, Tensor) and (start.ndim or start.dtype not in INTEGRAL):
+        raise ArgumentTypeError(
+            "narrow",
+            "start",
+            was=f"a {start.dtype.name} tensor",
+            needed="a 0-d integer one",
+        )
+    first = int(start)
+    if not -size <= first <= size:
+        raise IndexOutOfRange("narrow", "start", was=first, needed=f"-{size} to {size}")
+    first = first + size if first < 0 else first
+    if length < 0 or first + length > size:
+        raise ArgumentError(
+            "narrow",
+            "length",
+            was=length,
+            needed=f"at most {size - first} from {first}",
+        )
+    return part(input, dim, slice(first, first + length))
+
+
+def _cut(x: Tensor, dim: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+    found, at = [], 0
+    for size in sizes:
+        found.append(part(x, dim, slice(at, at + size)))
+        at += size
+    return tuple(found)
+
+
+@torch_name(out=False)
+def split(
+    tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """Parts along `dim` of one size, the last maybe smaller, or of the sizes given."""
+    refuse_0d("split", tensor)
+    dim = one_axis("split", dim, tensor.ndim)
+    total, size = int(tensor._a.shape[dim]), split_size_or_sections
+    if isinstance(size, int):
+        if size < 0 or (not size and total):
+            raise ArgumentError(
+                "split", "split_size", was=size, needed="a positive size"
+            )
+        starts = range(0, total, size) if total else range(1)
+        return _cut(tensor, dim, [min(size, total - at) for at in starts])
+    sections = [int(n) for n in size]
+    if sum(sections) != total or any(n < 0 for n in sections):
+        raise ArgumentError(
+            "split", "sections", was=sections,
+            needed=f"sizes that sum to {total}, that of dim {dim}",
+        )  # fmt: skip
+    return _cut(tensor, dim, sections)
+
+
+def _split(
+    self: Tensor, split_size: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """Parts along `dim` of one size, the last maybe smaller, or of the sizes given."""
+    return split(self, split_size, dim)
+
+
+@torch_name(out=False)
+def split_with_sizes(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """Parts along `dim` of the sizes given."""
+    return split(input, split_sizes, dim)
+
+
+@torch_name(out=False)
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` parts along `dim`, of equal size but for the last."""
+    refuse_0d("chunk", input)
+    if chunks <= 0:
+        raise ArgumentError("chunk", "chunks", was=chunks, needed="at least 1")
+    dim = one_axis("chunk", dim, input.ndim)
+    total = int(input._a.shape[dim])
+    if not total:
+        return _cut(input, dim, [0] * chunks)
+    return split(input, -(-total // chunks), dim)
+
+
+@torch_name(out=False)
+def tensor_split(
+    input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
+) -> tuple[Tensor, ...]:
+    """Parts along `dim`: that many of nearly equal size, or cut before the indices."""
+    refuse_0d("tensor_split", input)
+    dim = one_axis("tensor_split", dim, input.ndim)
+    total, at = int(input._a.shape[dim]), indices_or_sections
+    if isinstance(at, Tensor):
+        at = at.tolist()
+    if isinstance(at, int):
+        if at <= 0:
+            raise ArgumentError("tensor_split", "sections", was=at, needed="at least 1")
+        size, larger = divmod(total, at)
+        return _cut(input, dim, [size + (i < larger) for i in range(at)])
+    cuts = [0, *at, total]
+    spans = [slice(a, b) for a, b in zip(cuts[:-1], [*cuts[1:-1], None], strict=True)]
+    return tuple(part(input, dim, span) for span in spans)
+
+
+def _nth_split(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, ...]]:
+    def split_there(
+        input: Tensor, indices_or_sections: int | Sequence[int]
+    ) -> tuple[Tensor, ...]:
+        if input.ndim < least:
+            raise ShapeError(
+                name, "input", was=f"{input.ndim}-d", needed=f"{least} dims"
+            )
+        at = 0 if input.ndim == 1 else dim
+        sections = indices_or_sections
+        if isinstance(sections, int) and (
+            not sections or input._a.shape[at] % sections
+        ):
+            raise ArgumentError(
+                name,
+                "sections",
+                was=sections,
+                needed=f"a divisor of {input._a.shape[at]}",
+            )
+        return tensor_split(input, sections, at)
+
+    split_there.__name__ = name
+    split_there.__doc__ = f"Parts along dim {dim}, as `tensor_split` cuts them."
+    return torch_name(name, out=False)(split_there)
+
+
+hsplit = _nth_split("hsplit", 1, 1)
+vsplit = _nth_split("vsplit", 2, 0)
+dsplit = _nth_split("dsplit", 3, 2)
+
+
+@torch_name(out=False)
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along `dim`, which vanishes."""
+    refuse_0d("unbind", input)
+    dim = one_axis("unbind", dim, input.ndim)
+    return tuple(part(input, dim, i) for i in range(int(input._a.shape[dim])))
+
+
+Tensor.split = _split  # type: ignore[attr-defined]

@@ -1,0 +1,1 @@
+"""What a tensor can do beside computing: memory, printing, conversions, streams."""

@@ -1,0 +1,128 @@
+"""Tensor's place in the graph: backward, detach, hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dovetail.engine import autograd
+from dovetail.engine.tape import Leaf, Node, Output, edge_of
+from dovetail.engine.tensor import Tensor, alias, as_class
+from dovetail.errors import ArgumentTypeError, AutogradError, InplaceError
+from dovetail.frontend.export import NAMES, torch_name
+
+
+def _backward(
+    self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None,
+    create_graph: bool = False, inputs: Sequence[Tensor] | None = None,
+) -> None:  # fmt: skip
+    """Add the gradients of this tensor to the `.grad` of its leaves."""
+    autograd.backward([self], [gradient], retain_graph, create_graph, inputs)
+
+
+Tensor.backward = _backward  # type: ignore[attr-defined]
+
+
+@torch_name(out=False)
+def detach(input: Tensor) -> Tensor:
+    """The same memory outside the graph; writes show in both."""
+    return alias(input)
+
+
+def _detach_(self: Tensor) -> Tensor:
+    """Take this tensor out of the graph, making it a leaf."""
+    if self._is_view():
+        raise InplaceError(
+            "detach_", "tensor", was="a view", needed="a tensor that is no view",
+            remedy="use detach()",
+        )  # fmt: skip
+    self._node = None
+    return self
+
+
+def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Say whether gradients are wanted for this leaf; returns it."""
+    self.requires_grad = requires_grad
+    return self
+
+
+class RemovableHandle:
+    """Removes a hook; also a context manager that does so at its end."""
+
+    def __init__(self, remove: Callable[[], None]) -> None:
+        self._remove: Callable[[], None] | None = remove
+
+    def remove(self) -> None:
+        """Remove the hook; further calls do nothing."""
+        if self._remove is not None:
+            self._remove()
+            self._remove = None
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def _register_hook(self: Tensor, hook: autograd.Hook) -> RemovableHandle:
+    """Call `hook(grad)` when this tensor's gradient is computed; it may replace it."""
+    return RemovableHandle(autograd.register_hook(self, hook))
+
+
+def _register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], None]
+) -> RemovableHandle:
+    """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
+    leaf = self._node
+    if type(leaf) is not Leaf:
+        raise AutogradError(
+            "register_post_accumulate_grad_hook", "tensor", was="not a leaf that "
+            "requires gradients", needed="one",
+        )  # fmt: skip
+    leaf.after.append(hook)
+    return RemovableHandle(lambda: leaf.after.remove(hook))
+
+
+def _retain_grad(self: Tensor) -> None:
+    """Keep the gradient of this non-leaf tensor in `.grad`."""
+    edge = edge_of(self._node)
+    if edge is None:
+        raise AutogradError(
+            "retain_grad", "tensor", was="one that does not require gradients",
+            needed="one that does",
+        )  # fmt: skip
+    if type(edge) is Leaf or self.__dict__.get("_retains"):
+        return
+    self.__dict__["_retains"] = True
+
+    def keep(gradient: Tensor) -> None:
+        before = self.grad
+        self.grad = gradient if before is None else before + gradient
+
+    autograd.register_hook(self, keep)
+
+
+def _as_subclass(self: Tensor, cls: type) -> Tensor:
+    """This tensor as an instance of a subclass of Tensor, over the same memory."""
+    if not issubclass(cls, Tensor):
+        raise ArgumentTypeError(
+            "as_subclass", "cls", was=cls.__name__, needed="a subclass of Tensor"
+        )
+    view: Tensor = as_class(cls, alias(self))
+    view._node = self._node
+    return view
+
+
+for _name, _function in {
+    "as_subclass": _as_subclass,
+    "detach_": _detach_, "requires_grad_": _requires_grad_,
+    "register_hook": _register_hook, "retain_grad": _retain_grad,
+    "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
+}.items():  # fmt: skip
+    setattr(Tensor, _name, _function)
+
+Tensor.retains_grad = property(  # type: ignore[attr-defined]
+    lambda self: bool(self.__dict__.get("_retains"))
+)
+__all__ = ["NAMES", "Any", "Node", "Output", "RemovableHandle"]

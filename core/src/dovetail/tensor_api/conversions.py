@@ -1,0 +1,285 @@
+"""Tensor beside Python and NumPy: predicates, new tensors, protocols, resizing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail import dtypes
+from dovetail.device_api.meta import contiguous_strides
+from dovetail.dtypes import DType
+from dovetail.engine.inplace import check_writable, fill, touched
+from dovetail.engine.tape import storage_of
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
+from dovetail.frontend.create import (
+    DeviceLike,
+    empty,
+    empty_strided,
+    full,
+    ones,
+    sizes,
+    tensor,
+    zeros,
+)  # fmt: skip
+from dovetail.frontend.export import torch_name
+from dovetail.frontend.split import narrow
+from dovetail.ops import view as v
+from dovetail.ops.diagonal import diagonal
+from dovetail.ops.primitive import cast
+from dovetail.ops.primitive import clone as clone_of
+from dovetail.tensor_api.properties import numel, to
+
+
+def _method(function: Any) -> Any:
+    """Install a function as a method of Tensor only."""
+    setattr(Tensor, function.__name__, function)
+    return function
+
+
+# ---- predicates
+
+
+@torch_name(out=False)
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a real floating point format."""
+    return input.dtype.is_floating_point
+
+
+@torch_name(out=False)
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return input.dtype.is_complex
+
+
+@torch_name(out=False)
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative values."""
+    return input.dtype.is_signed
+
+
+@torch_name(out=False)
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape."""
+    return tuple(input._a.shape) == tuple(other._a.shape)
+
+
+@torch_name("is_tensor", method=False, out=False)
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+@_method
+def get_device(self: Tensor) -> int:
+    """The index of the device, -1 on the CPU."""
+    return -1 if self._kind.backend.type == "cpu" else self._kind.index
+
+
+def _on(device_type: str) -> property:
+    return property(
+        lambda self: self._kind.backend.type == device_type,
+        doc=f"Whether the tensor is on a {device_type} device.",
+    )
+
+
+Tensor.is_cuda = _on("cuda")  # type: ignore[attr-defined]
+Tensor.is_xpu = _on("xpu")  # type: ignore[attr-defined]
+Tensor.nbytes = property(  # type: ignore[attr-defined]
+    lambda self: math.prod(self._a.shape) * self._kind.dtype.itemsize,
+    doc="Bytes that the elements take.",
+)
+
+
+def _mover(device_type: str) -> Any:
+    def move(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+        where = device_type if device is None else device
+        where = f"{device_type}:{where}" if isinstance(where, int) else where
+        return to(self, where)  # type: ignore[no-any-return]
+
+    move.__name__ = device_type
+    move.__doc__ = f"This tensor on a {device_type} device."
+    return move
+
+
+Tensor.cuda = _mover("cuda")  # type: ignore[attr-defined]
+Tensor.xpu = _mover("xpu")  # type: ignore[attr-defined]
+
+
+# ---- new tensors like this one
+
+
+def _offer_new(name: str, make: Any) -> None:
+    def new(
+        self: Tensor, *size: Any, dtype: DType | None = None, device: DeviceLike = None,
+        requires_grad: bool = False, **kw: Any,
+    ) -> Tensor:  # fmt: skip
+        made: Tensor = make(
+            *size, dtype=dtype or self.dtype, device=device or self.device,
+            requires_grad=requires_grad, **kw,
+        )  # fmt: skip
+        return made
+
+    new.__name__ = new.__qualname__ = f"new_{name}"
+    new.__doc__ = f"`{name}` with the dtype and device of this tensor."
+    setattr(Tensor, f"new_{name}", new)
+
+
+for _name, _make in {
+    "zeros": zeros, "ones": ones, "empty": empty, "full": full, "tensor": tensor,
+    "empty_strided": empty_strided,
+}.items():  # fmt: skip
+    _offer_new(_name, _make)
+
+
+def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) -> Any:
+    """The name of torch's class for the dtype, or this tensor in another one."""
+    if dtype is not None:
+        return to(self, dtype)
+    names = {v: k for k, v in _CLASSES.items()}
+    place = self._kind.backend.type
+    prefix = "torch" if place == "cpu" else f"torch.{place}"
+    return f"{prefix}.{names[self.dtype]}"
+
+
+Tensor.type = _type  # type: ignore[attr-defined]
+
+
+_CLASSES = {
+    "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64,
+    "HalfTensor": dtypes.float16, "BFloat16Tensor": dtypes.bfloat16,
+    "LongTensor": dtypes.int64, "IntTensor": dtypes.int32, "ShortTensor": dtypes.int16,
+    "CharTensor": dtypes.int8, "ByteTensor": dtypes.uint8, "BoolTensor": dtypes.bool_,
+    "ComplexFloatTensor": dtypes.complex64, "ComplexDoubleTensor": dtypes.complex128,
+}  # fmt: skip
+
+
+def _caster(dtype: DType) -> Any:
+    def cast(self: Tensor) -> Tensor:
+        moved: Tensor = to(self, dtype)
+        return moved
+
+    cast.__doc__ = f"This tensor as {dtype.name}; itself if it is."
+    return cast
+
+
+Tensor.byte = _caster(dtypes.uint8)  # type: ignore[attr-defined]
+Tensor.char = _caster(dtypes.int8)  # type: ignore[attr-defined]
+
+
+# ---- geometry and memory
+
+
+@_method
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sum over the dims that broadcasting would add or stretch from `size`."""
+    shape = sizes(size)
+    if shape and shape == tuple(self._a.shape):
+        return self
+    wide = self if self.dtype.is_inexact else cast(self, dtypes.int64)
+    y: Tensor = v.sum_to(wide, shape)
+    return y
+
+
+@torch_name()
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A copy of `length` slices from `start` on."""
+    y: Tensor = clone_of(narrow(input, dim, start, length))
+    return y
+
+
+@_method
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Set the main diagonal; with `wrap`, again below the square of a tall matrix."""
+    if self.ndim < 2 or (self.ndim > 2 and len(set(self._a.shape)) > 1):
+        raise ArgumentError(
+            "fill_diagonal_", "tensor", was=f"of shape {tuple(self.shape)}",
+            needed="a matrix, or several dims of one size",
+        )  # fmt: skip
+    if self.ndim > 2:
+        line = [v.reshape(_numbers(self), (-1,))] * self.ndim
+        self[tuple(line)] = fill_value
+        return self
+    rows, columns = (int(n) for n in self._a.shape)
+    starts = range(0, rows, columns + 1) if wrap and columns else (0,)
+    for start in starts:
+        fill(diagonal(self, -start, 0, 1), fill_value)
+    return self
+
+
+def _numbers(x: Tensor) -> Tensor:
+    made: Tensor = tensor(list(range(int(x._a.shape[0]))), device=x.device)
+    return made
+
+
+@_method
+def resize_(self: Tensor, *size: Any) -> Tensor:
+    """Give this tensor another shape; elements that it gains are unspecified."""
+    check_writable("resize_", self)
+    if self.requires_grad or self._is_view():
+        raise NotSupported(
+            "resize_", "tensor", was="a view or one that requires grad",
+            needed="a tensor that owns its memory, outside the graph",
+        )  # fmt: skip
+    shape, kind = sizes(size), self._kind
+    backend, old = kind.backend, v.contiguous(self.detach())
+    kept = min(math.prod(shape), numel(old))
+    if math.prod(shape) <= numel(old):
+        fresh = backend.view(old._a, shape, contiguous_strides(shape), 0)
+    else:
+        fresh = backend.empty(shape, kind.dtype, kind.index)
+        if kept:
+            head = backend.view(fresh, (kept,), (1,), 0)
+            backend.copy(head, backend.view(old._a, (kept,), (1,), 0))
+    storage = storage_of(self)
+    self._a = fresh
+    storage.root = fresh
+    touched(self)
+    return self
+
+
+@_method
+def resize_as_(self: Tensor, other: Tensor) -> Tensor:
+    """Give this tensor the shape of another."""
+    return resize_(self, tuple(other._a.shape))  # type: ignore[no-any-return]
+
+
+# ---- Python's and NumPy's protocols
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    """Whether any element equals a number or a 0-d tensor."""
+    if not isinstance(element, Tensor | int | float | complex):
+        raise ArgumentTypeError(
+            "in", "element", was=repr(element), needed="a number or a tensor"
+        )
+    found: Any = self == element
+    return bool(found.any())
+
+
+def _format(self: Tensor, spec: str) -> str:
+    """A 0-d tensor by its number, others as they print."""
+    if not self.ndim and not self._kind.backend.rules_only and self.__class__ is Tensor:
+        return format(self.item(), spec)
+    return object.__format__(self, spec)
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """For NumPy: the values, sharing memory where nothing has to change."""
+    values = self.numpy()
+    if dtype is None or values.dtype == dtype:
+        return values.copy() if copy else values
+    if copy is False:
+        raise ArgumentError(
+            "__array__", "copy", was=False, needed="True, for another dtype"
+        )
+    return values.astype(dtype)
+
+
+for _name, _protocol in {
+    "__contains__": _contains, "__format__": _format, "__array__": _array,
+    "__complex__": lambda self: complex(self.item()),
+    "__reversed__": lambda self: self.flip(0) if self.ndim else self,
+}.items():  # fmt: skip
+    setattr(Tensor, _name, _protocol)
+Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]

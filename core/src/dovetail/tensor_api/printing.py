@@ -1,0 +1,204 @@
+"""repr of tensors, as torch prints them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from dovetail.dtypes import bool_, get_default_dtype, int64
+from dovetail.engine.tape import Node
+from dovetail.engine.tensor import Parameter, Tensor
+
+Format = Callable[[Any], str]
+
+
+class PrintOptions(NamedTuple):
+    """How tensors are shown; torch's defaults."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_options: Final = [PrintOptions()]
+
+
+def set_printoptions(
+    precision: int | None = None, threshold: float | None = None,
+    edgeitems: int | None = None, linewidth: int | None = None,
+    profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
+    """Change how tensors are shown; `profile` is "default", "short" or "full"."""
+    chosen = {
+        "default": PrintOptions(), "short": PrintOptions(precision=2, edgeitems=2),
+        "full": PrintOptions(threshold=math.inf),
+    }  # fmt: skip
+    start = _options[0] if profile is None else chosen[profile]
+    given = {
+        "precision": precision, "threshold": threshold, "edgeitems": edgeitems,
+        "linewidth": linewidth, "sci_mode": sci_mode,
+    }  # fmt: skip
+    changes: Any = {k: v for k, v in given.items() if v is not None}
+    _options[0] = start._replace(**changes)
+
+
+def _formatter(values: np.ndarray[Any, Any], options: PrintOptions) -> Format:
+    """One width and style for all shown values."""
+    if values.dtype.kind == "c":
+        return _complex_formatter(values, options)
+    if values.dtype.kind not in "f":
+        width = max((len(str(v)) for v in values.flat), default=1)
+        return lambda v: f"{v!s:>{width}}"
+    style, dot = _float_style(values, options)
+    finite = values[np.isfinite(values) & (values != 0)]
+    # As in torch, only finite values that are not zero count for the width, and the
+    # dot of a whole number stands outside of it.
+    width = max((len(style(v)) for v in finite.flat), default=1)
+
+    def show(v: Any) -> str:
+        if not np.isfinite(v):
+            return f"{float(v):>{width}}"
+        return f"{style(v):>{width}}{dot}"
+
+    return show
+
+
+def _float_style(
+    values: np.ndarray[Any, Any], options: PrintOptions
+) -> tuple[Format, str]:
+    """Whole numbers as `3.`, a wide range in scientific notation, else fixed."""
+    finite = np.abs(values[np.isfinite(values) & (values != 0)].astype(np.float64))
+    if not finite.size:
+        return (lambda v: f"{v:.0f}"), "."
+    low, high = float(finite.min()), float(finite.max())
+    whole = bool((finite == np.floor(finite)).all())
+    precision = options.precision
+    scientific = high / low > 1000.0 or high > 1e8 or (low < 1e-4 and not whole)
+    if options.sci_mode is not None:
+        scientific = options.sci_mode
+    if scientific:
+        return (lambda v: f"{v:.{precision}e}"), ""
+    if whole:
+        return (lambda v: f"{v:.0f}"), "."
+    return (lambda v: f"{v:.{precision}f}"), ""
+
+
+def _complex_formatter(values: np.ndarray[Any, Any], options: PrintOptions) -> Format:
+    real, imag = (
+        _formatter(values.real, options),
+        _formatter(np.abs(values.imag), options),
+    )
+
+    def show(v: Any) -> str:
+        sign = "-" if math.copysign(1.0, v.imag) < 0 else "+"
+        return f"{real(v.real)}{sign}{imag(abs(v.imag))}j"
+
+    return show
+
+
+def _shown(values: np.ndarray[Any, Any], options: PrintOptions) -> np.ndarray[Any, Any]:
+    """The elements that appear: all, or the edges of a large tensor."""
+    edge = options.edgeitems
+    for axis in range(values.ndim):
+        if values.shape[axis] > 2 * edge:
+            keep = [*range(edge), *range(-edge, 0)]
+            values = values.take(keep, axis)
+    return values
+
+
+def _text(
+    values: np.ndarray[Any, Any], show: Format, indent: int, summary: bool,
+    options: PrintOptions,
+) -> str:  # fmt: skip
+    if values.ndim == 0:
+        return show(values[()])
+    edge = options.edgeitems
+    cut = summary and values.shape[0] > 2 * edge
+    if values.ndim == 1:
+        items = [show(v) for v in (values[:edge] if cut else values)]
+        if cut:
+            items += [" ...", *(show(v) for v in values[-edge:])]
+        return _row(items, indent, options.linewidth)
+    rows: Sequence[Any] = [*values[:edge], *values[-edge:]] if cut else list(values)
+    parts = [_text(v, show, indent + 1, summary, options) for v in rows]
+    if cut:
+        parts.insert(edge, "...")
+    gap = "," + "\n" * (values.ndim - 1) + " " * (indent + 1)
+    return "[" + gap.join(parts) + "]"
+
+
+def _row(items: list[str], indent: int, linewidth: int) -> str:
+    """Comma-separated values, broken at the line's end."""
+    widest = max((len(i) for i in items), default=1) + 2
+    per_line = max(1, (linewidth - indent) // widest)
+    lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _values(x: Tensor) -> np.ndarray[Any, Any]:
+    host = x._kind.backend.copy_out(x._a)
+    return host.astype(np.float32) if host.dtype.name == "bfloat16" else host
+
+
+def describe(x: Tensor, prefix: str = "tensor(") -> str:
+    """The text of a tensor: values, and what differs from the defaults."""
+    options = _options[0]
+    suffixes: list[str] = []
+    dtype, kind = x.dtype, x._kind
+    if kind.backend.rules_only:
+        body, suffixes = "...", [f"device='{x.device}'", f"size={tuple(x.shape)}"]
+    elif not math.prod(x._a.shape):
+        body = "[]"
+        if x.ndim != 1:
+            suffixes.append(f"size={tuple(x.shape)}")
+    else:
+        values = _values(x)
+        summary = values.size > options.threshold
+        show = _formatter(_shown(values, options) if summary else values, options)
+        body = _text(values, show, len(prefix), summary, options)
+    if kind.backend.type != "cpu" and not kind.backend.rules_only:
+        suffixes.append(f"device='{x.device}'")
+    expected = {get_default_dtype(), get_default_dtype().complex, bool_}
+    if math.prod(x._a.shape) or kind.backend.rules_only:
+        expected.add(int64)
+    if dtype not in expected:
+        suffixes.append(f"dtype={dtype!r}")
+    node = x.grad_fn
+    if node is not None:
+        suffixes.append(f"grad_fn=<{node_name(node)}>")
+    elif x.requires_grad:
+        suffixes.append("requires_grad=True")
+    return _joined(prefix, body, suffixes, options.linewidth)
+
+
+def _joined(prefix: str, body: str, suffixes: list[str], linewidth: int) -> str:
+    text = prefix + body
+    length = len(text) - text.rfind("\n")
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > linewidth:
+            text += ",\n" + " " * len(prefix) + suffix
+            length = len(prefix) + len(suffix)
+        else:
+            text += ", " + suffix
+            length += len(suffix) + 2
+    return text + ")"
+
+
+def node_name(node: Node) -> str:
+    """Torch's style: `MulBackward0`."""
+    words = node.op.name.strip("_").split("_")
+    return "".join(w.capitalize() for w in words) + "Backward0"
+
+
+def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
+    if isinstance(self, Parameter):
+        return "Parameter containing:\n" + describe(self)
+    return describe(self)
+
+
+Tensor.__repr__ = _repr  # type: ignore[method-assign,assignment]

@@ -1,0 +1,289 @@
+"""Tensor's properties and conversions: shape, strides, dtype, device, values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail import dtypes
+from dovetail.device import device as Device
+from dovetail.device_api import HostMemory
+from dovetail.dtypes import DType
+from dovetail.engine.inplace import fill, inplace
+from dovetail.engine.kinds import kind_of
+from dovetail.engine.tape import storage_of
+from dovetail.engine.tensor import Tensor, wrap
+from dovetail.errors import ArgumentTypeError, NotSupported, ShapeError
+from dovetail.frontend.create import _moved
+from dovetail.frontend.export import torch_name
+from dovetail.frontend.views import open_sizes
+from dovetail.ops import view as v
+from dovetail.ops.primitive import clone as clone_of
+from dovetail.tensor_api.indexing import copied
+
+
+def _method(function: Any) -> Any:
+    """Install a function as a method of Tensor only."""
+    setattr(Tensor, function.__name__, function)
+    return function
+
+
+@_method
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the size of one dim."""
+    return self.shape if dim is None else self.shape[dim]
+
+
+@_method
+def dim(self: Tensor) -> int:
+    """The number of dims."""
+    return self.ndim
+
+
+Tensor.ndimension = dim  # type: ignore[attr-defined]
+
+
+@torch_name("numel", out=False)
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return math.prod(input._a.shape)
+
+
+Tensor.nelement = numel  # type: ignore[attr-defined]
+
+
+@_method
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """Element strides, or that of one dim."""
+    strides, _ = self._kind.backend.geometry(self._a, self._a)
+    return strides if dim is None else strides[dim]
+
+
+@_method
+def storage_offset(self: Tensor) -> int:
+    """Where the first element lies in the storage, in elements."""
+    return self._kind.backend.geometry(self._a, storage_of(self).root)[1]
+
+
+@_method
+def is_contiguous(self: Tensor) -> bool:
+    """Whether the elements lie in row-major order."""
+    return v.is_contiguous(self)
+
+
+@_method
+def contiguous(self: Tensor) -> Tensor:
+    """This tensor if it is contiguous, else a copy."""
+    return v.contiguous(self)
+
+
+@_method
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element, in bytes."""
+    memory = self._kind.backend.capability(HostMemory)
+    if memory is None:
+        raise NotSupported(
+            "data_ptr", "device", was=self._kind.device, needed="one with addresses"
+        )
+    storage_of(self)
+    return memory.address(self._a)
+
+
+@_method
+def element_size(self: Tensor) -> int:
+    """Bytes an element."""
+    return self._kind.dtype.itemsize
+
+
+@_method
+def item(self: Tensor) -> Any:
+    """The value of a tensor with one element, as a Python number; waits for it."""
+    if numel(self) != 1:
+        raise ShapeError(
+            "item", "tensor", was=f"of shape {tuple(self.shape)}",
+            needed="one element", remedy="index it, or use tolist()",
+        )  # fmt: skip
+    return self._kind.backend.copy_out(self._a).reshape(-1)[0].item()
+
+
+@_method
+def tolist(self: Tensor) -> Any:
+    """The values as nested lists of Python numbers; waits for them."""
+    return self._kind.backend.copy_out(self._a).tolist()
+
+
+@torch_name("clone", out=False)
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy in memory of its own."""
+    return clone_of(input)
+
+
+@_method
+def to(
+    self: Tensor, *args: Any, copy: bool = False, non_blocking: bool = False, **kw: Any
+) -> Tensor:
+    """This tensor in another dtype, on another device, or like another tensor."""
+    dtype, device = kw.pop("dtype", None), kw.pop("device", None)
+    if kw:
+        raise ArgumentTypeError(
+            "to", next(iter(kw)), was="unknown", needed="dtype or device"
+        )
+    for arg in args:
+        if isinstance(arg, DType):
+            dtype = arg
+        elif isinstance(arg, str | Device):
+            device = arg
+        elif isinstance(arg, Tensor):
+            dtype, device = arg.dtype, arg.device
+        elif isinstance(arg, bool):
+            continue
+        elif arg is not None:
+            raise ArgumentTypeError(
+                "to", "argument", was=repr(arg), needed="a dtype, a device or a tensor"
+            )
+    target = (
+        self._kind
+        if device is None
+        else kind_of(device, self._kind.dtype if dtype is None else dtype)
+    )
+    moved = _moved(self, target.with_dtype(dtype or self._kind.dtype))
+    return clone_of(moved) if copy and moved is self else moved
+
+
+@_method
+def cpu(self: Tensor) -> Tensor:
+    """This tensor on the CPU."""
+    moved: Tensor = to(self, "cpu")
+    return moved
+
+
+@_method
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the dtype and on the device of another."""
+    moved: Tensor = to(self, other)
+    return moved
+
+
+def _caster(dtype: DType) -> Any:
+    def cast(self: Tensor) -> Tensor:
+        return _moved(self, self._kind.with_dtype(dtype))
+
+    cast.__doc__ = f"This tensor as {dtype.name}; itself if it is."
+    return cast
+
+
+for _name, _dtype in {
+    **dtypes.ALIASES,
+    "bool": dtypes.bool_,
+    "bfloat16": dtypes.bfloat16,
+}.items():
+    setattr(Tensor, _name, _caster(_dtype))
+
+
+@_method
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write the values of `src`, broadcast, cast and moved as needed."""
+    if (
+        src._kind.backend is not self._kind.backend
+        or src._kind.index != self._kind.index
+    ):
+        src = _moved(src, self._kind.with_dtype(src._kind.dtype))
+    return inplace("copy_", copied, self, src)
+
+
+@torch_name("fill", method=False)
+def filled(input: Tensor, value: Any) -> Tensor:
+    """A copy with every element `value`."""
+    return fill(clone_of(input), value.item() if isinstance(value, Tensor) else value)
+
+
+@_method
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Set every element to a number or a 0-d tensor."""
+    if not isinstance(value, Tensor):
+        return fill(self, value)
+    if value.ndim:
+        raise ShapeError("fill_", "value", was=f"{value.ndim}-d", needed="0-d")
+    return inplace("fill_", copied, self, _on_device_of(self, value))
+
+
+def _on_device_of(x: Tensor, other: Tensor) -> Tensor:
+    return _moved(other, x._kind.with_dtype(other.dtype))
+
+
+@_method
+def zero_(self: Tensor) -> Tensor:
+    """Set every element to zero."""
+    return fill(self, 0)
+
+
+@_method
+def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
+    """The same elements under another shape or dtype; never copies."""
+    if "dtype" in named and not shape:
+        return _reinterpreted(self, named["dtype"])
+    if len(shape) == 1 and isinstance(shape[0], DType):
+        return _reinterpreted(self, shape[0])
+    y: Tensor = v.view(self, open_sizes(shape, named))
+    return y
+
+
+def _reinterpreted(x: Tensor, dtype: DType) -> Tensor:
+    """The memory of `x` read as another dtype, outside the graph."""
+    if dtype is x.dtype:
+        y: Tensor = v.view(x, tuple(x._a.shape))
+        return y
+    kind = x._kind
+    memory = kind.backend.capability(HostMemory)
+    if memory is None or x.requires_grad:
+        raise NotSupported(
+            "view", "dtype",
+            was=f"{dtype.name} of a {x.dtype.name} tensor on {kind.device}"
+            f"{' that requires grad' if x.requires_grad else ''}",
+            needed="the host's memory, outside the graph",
+            remedy="copy it with .to(dtype)",
+        )  # fmt: skip
+    try:
+        native = memory.expose(x._a).view(dtype.numpy)
+    except (ValueError, TypeError) as error:
+        raise ShapeError(
+            "view", "tensor", was=f"of shape {tuple(x.shape)}, strides {x.stride()}",
+            needed=f"a last dim whose bytes are whole {dtype.name} elements: {error}",
+        ) from error  # fmt: skip
+    made = wrap(memory.adopt(native), kind.with_dtype(dtype))
+    made._storage = storage_of(x)
+    return made
+
+
+def _len(self: Tensor) -> int:
+    if not self.ndim:
+        raise ArgumentTypeError("len", "tensor", was="0-d", needed="at least one dim")
+    return int(self._a.shape[0])
+
+
+def _iter(self: Tensor) -> Any:
+    if not self.ndim:
+        raise ArgumentTypeError(
+            "iteration", "tensor", was="0-d", needed="at least one dim"
+        )
+    return iter([self[i] for i in range(self._a.shape[0])])
+
+
+def _bool(self: Tensor) -> bool:
+    if numel(self) != 1:
+        raise ShapeError(
+            "bool", "tensor", was=f"of shape {tuple(self.shape)}: ambiguous",
+            needed="one element", remedy="use any() or all()",
+        )  # fmt: skip
+    return bool(self.item())
+
+
+Tensor.__len__ = _len  # type: ignore[method-assign]
+Tensor.__iter__ = _iter  # type: ignore[method-assign]
+Tensor.__bool__ = _bool  # type: ignore[method-assign]
+Tensor.__float__ = lambda self: float(self.item())  # type: ignore[method-assign]
+Tensor.__int__ = lambda self: int(self.item())  # type: ignore[method-assign]
+Tensor.__index__ = lambda self: self.item().__index__()  # type: ignore[attr-defined]
+Tensor.is_cpu = property(lambda self: self._kind.backend.type == "cpu")  # type: ignore[attr-defined]
+Tensor.is_meta = property(lambda self: self._kind.backend.rules_only)  # type: ignore[attr-defined]
+Tensor.itemsize = property(element_size)  # type: ignore[attr-defined]
