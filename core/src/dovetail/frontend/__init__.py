@@ -17,6 +17,7 @@ from dovetail.frontend import (  # noqa: F401
     random,
     random_fill,
     random_mask,
+    ranges,
     reduce,
     shape,
     statistics,
@@ -25,10 +26,12 @@ from dovetail.frontend.export import NAMES
 from dovetail.ops import dunders  # noqa: F401
 from dovetail.tensor_api import (  # noqa: F401
     autograd,
+    conversions,
     copying,
     devices,
     dlpack,
     indexing,
+    memory,
     printing,
     properties,
     streams,

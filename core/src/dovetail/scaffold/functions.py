@@ -100,7 +100,7 @@ def _parameters(op: Op) -> Iterator[str]:
             raise NotSupported(
                 op.name, param.name, was=f"a {written}",
                 needed=f"one of Tensor, Kind, {', '.join(_ATTRIBUTES)} in a primitive",
-                remedy="say in bringup/functions.py what its kernel gets",
+                remedy="say in scaffold/functions.py what its kernel gets",
             )  # fmt: skip
 
 
