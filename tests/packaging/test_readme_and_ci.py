@@ -53,9 +53,21 @@ def test_ci_starts_with_exactly_these_commands() -> None:
     assert ci_steps(CI)[:2] == fenced(README, "sh")
 
 
-def test_ci_goes_on_with_slow_tests_the_kit_lint_and_types() -> None:
+def test_ci_goes_on_with_the_command_for_parity() -> None:
+    """The third step is what the README gives for the tests that need torch."""
+    parity = ci_steps(CI)[2]
+    assert "./core[parity]" in parity
+    assert f"`{parity}`" in " ".join(README.split())
+
+
+def test_no_other_command_brings_torch() -> None:
+    """Neither the demo nor the tests install gigabytes of PyTorch."""
+    assert not [c for c in fenced(README, "sh") if "parity" in c or "torch" in c]
+
+
+def test_ci_ends_with_slow_tests_the_kit_lint_and_types() -> None:
     """After the README's commands come the slow tests, the kit and the linters."""
-    assert ci_steps(CI)[2:] == [
+    assert ci_steps(CI)[3:] == [
         "python -m pytest -m slow",
         "python -m dovetail conformance --device cpu --budget standard --jobs 2",
         "ruff check",

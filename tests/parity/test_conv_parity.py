@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail as dt
 from dovetail.frontend.pool import fold, unfold
-
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 
 SEED = np.random.default_rng(7)
 

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail as dt
-
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 
 FLOATS = [0.0, 0.3, -0.3, 0.5, 1.0, -1.0, 1.5, -2.5, 3.2, -7.75, 20.0, 1e-6, 100.0]
 EXTREMES = [float("inf"), float("-inf"), float("nan"), -0.0, 1e30, -1e30, 88.5, -104.0]

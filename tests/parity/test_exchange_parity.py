@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail
 from dovetail import dtypes
-
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 
 BOTH = (dovetail, torch)
 VIEWS: dict[str, Callable[[Any], Any]] = {

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from tests.support.beside import Pair, agree, both_refuse, same
 
 import dovetail as dt
-
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int8", "complex64")
 SHAPES = {

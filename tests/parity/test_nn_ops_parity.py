@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from tests.support.beside import Pair, agree, both_refuse, same
 
 import dovetail as dt
 from dovetail import frontend as ft
 
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 F = torch.nn.functional
 RNG = np.random.default_rng(0)
 FLOATS = ("float32", "float64", "float16", "bfloat16")

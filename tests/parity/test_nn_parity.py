@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail
 from dovetail import nn
-
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 
 RTOL, ATOL = 1e-4, 1e-5
 CLASSES = np.array([1, 0, 2])

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail as dt
 from dovetail.ops.optim import adam_step_, sgd_step_
-
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 
 TOLERANCE = {"float64": 1e-12, "float32": 2e-6}
 SIZES = ((3, 5), (), (70_001,))

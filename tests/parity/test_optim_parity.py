@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail
 from dovetail import optim
-
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 
 STEPS = 10
 RNG = np.random.default_rng(4)

@@ -8,9 +8,6 @@ from tests.support.parity import Call, agrees, agrees_in_gradient, both_refuse
 
 import dovetail as dt
 
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
-
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(3, 4, 5)).astype(np.float32)
 WHOLE = RNG.integers(-3, 4, (4, 7))

@@ -9,14 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dovetail as dt
-
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 
 VIEWS = ("first", "tail", "odd", "transpose", "flat", "unsqueeze", "expand", "detach")
 WRITES = ("mul_", "add_", "copy_", "zero_", "fill_", "setitem", "mul_w", "exp_")

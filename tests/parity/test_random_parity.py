@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail as dt
 from dovetail import random as dt_random
-
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 
 
 @pytest.fixture(autouse=True)

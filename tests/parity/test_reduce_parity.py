@@ -11,9 +11,6 @@ from tests.support.parity import Call, agrees, agrees_in_gradient, both_refuse
 
 import dovetail as dt
 
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
-
 X = np.random.default_rng(7).normal(size=(2, 3, 4)).astype(np.float32)
 TIES = np.asarray([[1, 3, 3, 0], [2, 2, 2, 2], [0, 0, 5, 0]], np.float32)
 NANS = np.where(X > 1, np.nan, X).astype(np.float32)

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail
-
-torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.parity
 
 Library = Any
 
