@@ -12,7 +12,7 @@ LEFT_OUT = (
 )
 
 HAS_TORCH = find_spec("torch") is not None
-collect_ignore = [] if HAS_TORCH else ["parity"]
+collect_ignore_glob = [] if HAS_TORCH else ["parity/*"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
