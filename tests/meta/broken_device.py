@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.device_api import KernelTable, registry
+from dovetail.device_api import KernelTable, Unwritten, registry
 from dovetail_cpu.backend import CpuBackend
 
 Kernel = Callable[..., Any]
@@ -62,7 +62,7 @@ def be_killed() -> None:
 
 def unwritten(a: Any) -> Any:
     """What a new backend begins with."""
-    raise NotImplementedError("sigmoid: 1 / (1 + exp(-a))")
+    raise Unwritten("sigmoid: 1 / (1 + exp(-a))")
 
 
 def chatty(a: Any) -> Any:
@@ -126,7 +126,7 @@ class MuteBackend(CpuBackend):
     automatic = False
 
     def copy_out(self, a: Any) -> Any:
-        raise NotImplementedError("copy_out")
+        raise Unwritten("copy_out")
 
 
 registry.register(BrokenBackend())

@@ -80,7 +80,7 @@ def test_a_memory_error_is_a_verdict(lane: Lane) -> None:
 
 
 def test_what_is_unwritten_is_to_do(lane: Lane) -> None:
-    """NotImplementedError is work to do, with its place, and is not run twice."""
+    """Unwritten is work to do, with its place, and is not run twice."""
     starts = lane.starts
     verdict = forward(lane, "sigmoid")
     assert verdict.outcome is Outcome.TODO

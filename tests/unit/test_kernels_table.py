@@ -257,3 +257,24 @@ def test_a_kernel_hides_no_gradient(table: KernelTable) -> None:
         x = dt.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
         dt.prod(x).backward()
         assert x.grad.tolist() == [6.0, 3.0, 2.0]
+
+
+def test_a_failing_kernel_of_a_data_dependent_op(table: KernelTable) -> None:
+    """Where the shape depends on values, the kernel's own error is still told."""
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("no luck")
+
+    table.add("unique", fails, dtypes=FLOATS)
+    with pytest.raises(KernelError, match="no luck") as caught:
+        dt.unique(on_reference(3))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_the_result_of_a_body_owns_its_memory(table: KernelTable) -> None:
+    """A body that ends in a view gives no view, unless it is one of an input."""
+    x = on_reference(2, 3)
+    assert dt.sum(x, 0)._base is None
+    assert dt.sum(x, 0)._storage is None
+    first, second = dt.aminmax(x)
+    assert first._base is second._base is None

@@ -21,7 +21,7 @@ from dovetail.cli import main
 from dovetail.conformance import waivers
 from dovetail.conformance.report import todo
 from dovetail.conformance.run import About
-from dovetail.device_api import Backend, DenseBackend, registry
+from dovetail.device_api import Backend, DenseBackend, Unwritten, registry
 from dovetail.device_api.unwritten import is_unwritten, methods, unwritten
 from dovetail.engine.op import vocabulary
 from dovetail.errors import ArgumentError, KernelError, NotSupported
@@ -296,7 +296,7 @@ def test_auto_does_not_choose_it(backend: Backend) -> None:
 
 
 def test_kernel_errors_keep_their_cause() -> None:
-    """A kernel that is to be written fails with NotImplementedError as the cause."""
+    """A kernel that is to be written fails with Unwritten as the cause."""
     made = importlib.import_module("tests.support.acme.backend").AcmeBackend()
     registry.register(made)
     try:
@@ -306,16 +306,16 @@ def test_kernel_errors_keep_their_cause() -> None:
             dt.zeros(2, device="acme").exp()
     finally:
         registry.unregister("acme")
-    assert isinstance(caught.value.__cause__, NotImplementedError)
+    assert isinstance(caught.value.__cause__, Unwritten)
 
 
 def _exp(x: Any) -> Any:
     """e to the power of x."""
-    raise NotImplementedError("exp is to be written")
+    raise Unwritten("exp is to be written")
 
 
 def _bare(x: Any) -> Any:
-    raise NotImplementedError
+    raise Unwritten
 
 
 def _conditional(x: Any) -> Any:
@@ -329,7 +329,7 @@ def _conditional(x: Any) -> Any:
     [(_exp, True), (_bare, True), (_conditional, False), (len, False)],
 )
 def test_unwritten_is_read_not_called(function: Any, answer: bool) -> None:
-    """A function is unwritten if raising NotImplementedError is all that it does."""
+    """A function is unwritten if it raises Unwritten; it is not run to find out."""
     assert is_unwritten(function) is answer
 
 

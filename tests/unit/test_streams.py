@@ -331,3 +331,25 @@ def test_training_on_two_streams() -> None:
     for side in sides:
         dt.current_stream(DEVICE).wait_stream(side)
     assert [p.tolist() for p in got] == [p.tolist() for p in want]
+
+
+@pytest.mark.parametrize("made", ["before", "after"])
+def test_shared_numbers_order_streams_without_the_host(
+    made: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number cached by one stream serves others, known or new; nobody waits."""
+    backend = registry.load("chaos:cpu")
+    waits: list[Any] = []
+    kind = dt.ones(1, device=DEVICE)._kind
+    monkeypatch.setattr(type(backend), "share", Streams.share)
+    monkeypatch.setattr(type(backend), "synchronize_stream", waits.append)
+    x = dt.ones(3, device=DEVICE)
+    dt.synchronize(DEVICE)
+    other = dt.Stream(DEVICE) if made == "before" else None
+    with dt.Stream(DEVICE):
+        kind.scalars[float].pop(0.8125, None)
+        x * 0.8125
+    with other or dt.Stream(DEVICE) as other:
+        y = x * 0.8125
+        assert y.tolist() == [0.8125] * 3
+    assert waits == []

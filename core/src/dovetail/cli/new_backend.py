@@ -45,7 +45,7 @@ def new_backend(
 
     NAME is the device type, as in "acme:0". The package has a function for each thing
     that the device must do; its docstring says what, and its body raises
-    NotImplementedError until somebody writes it.
+    Unwritten until somebody writes it.
 
     \b
     Examples:

@@ -27,9 +27,10 @@ from dovetail.conformance.reproduce import script
 from dovetail.conformance.shrink import shrunk
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Failure, How, Outcome, Verdict
+from dovetail.device_api import Unwritten
 from dovetail.dtypes import DType, by_name
 from dovetail.engine.op import Op, vocabulary
-from dovetail.errors import DovetailError, FallbackError
+from dovetail.errors import FallbackError
 
 # Told before each example runs: its number and the example in words; between examples
 # the number is `DRAWING`.
@@ -207,8 +208,7 @@ def outcome_of(error: BaseException) -> Outcome:
 
 def is_to_do(error: BaseException) -> bool:
     """Whether an exception says that a function is still to be written."""
-    own = isinstance(error, DovetailError)
-    return isinstance(error, NotImplementedError) and not own
+    return isinstance(error, Unwritten)
 
 
 def _root(error: BaseException) -> BaseException:

@@ -14,7 +14,7 @@ class Outcome(StrEnum):
     PASSED = "passed"
     WRONG = "wrong"  # a result, or what happened to memory, is not what must be
     REFUSED = "refused"  # raised where it must run
-    TODO = "todo"  # not implemented yet: raised NotImplementedError
+    TODO = "todo"  # not implemented yet: raised Unwritten
     CRASHED = "crashed"  # the process died
     HUNG = "hung"  # no answer; the watchdog killed it
     OUT_OF_MEMORY = "out of memory"

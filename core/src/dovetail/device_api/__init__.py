@@ -13,7 +13,7 @@ from dovetail.device_api.capabilities import (
     ViewCopies,
 )
 from dovetail.device_api.contract import Backend, DeviceInfo
-from dovetail.device_api.kernels import Facts, Kernel, KernelTable
+from dovetail.device_api.kernels import Facts, Kernel, KernelTable, Unwritten
 
 if TYPE_CHECKING:
     from dovetail.device_api.dense import DenseBackend
@@ -42,6 +42,7 @@ __all__ = [
     "KernelTable",
     "Pool",
     "Streams",
+    "Unwritten",
     "ViewCopies",
     "hookimpl",
 ]

@@ -6,9 +6,12 @@ and no `hasattr` to guess from.
 
 from __future__ import annotations
 
+import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from functools import cached_property
 from operator import call
 from types import MappingProxyType
 from typing import Any, Final
@@ -72,6 +75,54 @@ class CallersContext:
         return self
 
 
+class SharingOrder:
+    """Lets the streams of a device wait for what one of them wrote for all.
+
+    Streams are known by weak references, where their class allows them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._streams: dict[int, list[Callable[[], Any]]] = {}
+        self._events: dict[int, list[Any]] = {}
+
+    def share(self, streams: Streams, index: int) -> None:
+        """Let every stream but the current one wait for its work so far."""
+        writer = streams.current_stream(index)
+        written = streams.new_event(index, False)
+        streams.record_event(written, writer)
+        with self._lock:
+            self._undone(streams, index).append(written)
+            for stream in (streams.default_stream(index), *self._known(index)):
+                if stream is not writer:
+                    streams.wait_event(stream, written)
+
+    def join(self, streams: Streams, stream: Any, index: int) -> None:
+        """Let a new stream wait for what was shared before it was there."""
+        with self._lock:
+            for written in self._undone(streams, index):
+                streams.wait_event(stream, written)
+            self._streams.setdefault(index, []).append(_reference(stream))
+
+    def _undone(self, streams: Streams, index: int) -> list[Any]:
+        found = [e for e in self._events.get(index, ()) if not streams.event_done(e)]
+        self._events[index] = found
+        return found
+
+    def _known(self, index: int) -> list[Any]:
+        kept = [r for r in self._streams.get(index, ()) if r() is not None]
+        self._streams[index] = kept
+        return [stream for r in kept if (stream := r()) is not None]
+
+
+def _reference(stream: Any) -> Callable[[], Any]:
+    """A weak reference where the class allows one, else a strong one."""
+    try:
+        return weakref.ref(stream)
+    except TypeError:
+        return lambda: stream
+
+
 class Streams(ABC):
     """Queues of work, one after the other within a stream, and events to order them.
 
@@ -89,10 +140,19 @@ class Streams(ABC):
     def share(self, array: Any, index: int) -> None:
         """Make an array that the current stream has written fit for every stream.
 
-        Core calls it for the numbers that it keeps on a device; a backend may know a
-        cheaper way than to wait.
+        Core calls it for the numbers that it keeps on a device. The host does not wait:
+        the device's other streams wait for an event, and so does one that is made
+        before the event is done. A backend may know a cheaper way.
         """
-        self.synchronize_stream(self.current_stream(index))
+        self._order.share(self, index)
+
+    def joined(self, stream: Any, index: int) -> None:
+        """Count `stream` among those that wait for what is shared; called by core."""
+        self._order.join(self, stream, index)
+
+    @cached_property
+    def _order(self) -> SharingOrder:
+        return SharingOrder()
 
     def keep(self, array: Any, stream: Any) -> None:  # noqa: B027  not needed by all
         """Let memory not be given out again before `stream` has done its work so far.

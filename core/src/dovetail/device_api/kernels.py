@@ -31,6 +31,13 @@ class Facts:
         )  # fmt: skip
 
 
+class Unwritten(NotImplementedError):
+    """What a function of a backend raises until its author has written it.
+
+    A function that names this class counts as work to do, not as a failure.
+    """
+
+
 class Kernel(NamedTuple):
     """One implementation of an op on one backend.
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from dovetail.device_api.contract import Backend
 from dovetail.device_api.dense import DenseBackend
 from dovetail.device_api.dense_kernels import Adapted
-from dovetail.device_api.kernels import KernelTable
-
-# What stands between the start of a function and its first deed.
-_PRELUDE: Final = frozenset({"RESUME", "NOP", "PUSH_NULL", "NOT_TAKEN"})
-# What making an exception of constants takes, up to raising it.
-_MAKING: Final = frozenset({"LOAD_CONST", "PRECALL", "CALL", "PUSH_NULL", "NOP"})
+from dovetail.device_api.kernels import KernelTable, Unwritten
 
 
 def unwritten(table: KernelTable) -> list[str]:
-    """The ops of which every kernel does nothing but raise NotImplementedError."""
+    """The ops of which every kernel is still to be written."""
     return [
         op
         for op in table.names()
@@ -39,20 +33,12 @@ def methods(backend: Backend) -> dict[str, bool]:
 
 
 def is_unwritten(function: Callable[..., Any]) -> bool:
-    """Whether a function's one statement is `raise NotImplementedError(...)`.
+    """Whether a function is one that raises `Unwritten`, in whatever case.
 
-    It is read, not called: a kernel may do anything to a device.
+    Its names are read and it is not called: a kernel may do anything to a device.
     """
     code = getattr(_innermost(function), "__code__", None)
-    if code is None:
-        return False
-    steps = [i for i in dis.get_instructions(code) if i.opname not in _PRELUDE]
-    if not steps or steps[0].argval != "NotImplementedError":
-        return False
-    for step in steps[1:]:
-        if step.opname not in _MAKING:
-            return step.opname == "RAISE_VARARGS"
-    return False
+    return code is not None and Unwritten.__name__ in code.co_names
 
 
 def _innermost(function: Any) -> Any:

@@ -10,6 +10,7 @@ from dovetail.engine.kernel_call import shapes_of
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import DATA, Op, Plan, vocabulary
 from dovetail.engine.plans import plan_for
+from dovetail.engine.tape import View
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import NotSupported
 
@@ -41,11 +42,32 @@ def by_body(
         if kind.dtype in HALF and not op.exact:
             wide = tuple(_widened(x) for x in inputs)
             result = op.body(*wide, **attrs)
-            return _narrowed(op, result, inputs, attrs, kind)
+            return _owning(_narrowed(op, result, inputs, attrs, kind), inputs)
         result = op.body(*inputs, **attrs)
     finally:
         modes._grad.reset(token)
-    return result if isinstance(result, tuple) else () if result is None else (result,)
+    if result is None:
+        return ()
+    return _owning(result if isinstance(result, tuple) else (result,), inputs)
+
+
+def _owning(results: tuple[Tensor, ...], inputs: Inputs) -> tuple[Tensor, ...]:
+    """Results that are views of what died with the body, as owners of their memory.
+
+    A view of an input stays one, and so do results that share memory.
+    """
+    views = [y for y in results if type(y._node) is View]
+    if views:
+        shared = [x._storage for x in _tensors(inputs)] + [y._storage for y in results]
+        for y in views:
+            if sum(s is y._storage for s in shared) == 1:
+                y._node = y._storage = None
+    return results
+
+
+def _tensors(inputs: Inputs) -> list[Tensor]:
+    lists = [x if isinstance(x, list) else [x] for x in inputs]
+    return [x for part in lists for x in part if x is not None]
 
 
 def _widened(x: Any) -> Any:

@@ -7,6 +7,7 @@ Called with strides None, it serves as the shape rule.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -319,12 +320,18 @@ def contiguous(x: Tensor) -> Tensor:
 
 def reshape(x: Tensor, shape: Shape) -> Tensor:
     """The elements in row-major order under another shape: a view where possible."""
-    wanted = tuple(shape)
-    try:
-        y: Tensor = view(x, wanted)
-    except ShapeError:  # the number of elements differs, or the strides do not fit
-        y = view(clone(x), resolve_shape("reshape", tuple(x._a.shape), wanted))
+    native = x._a
+    strides = x._kind.backend.geometry(native, native)[0]
+    wanted, fits = _reshaped(native.shape, strides, tuple(shape))
+    y: Tensor = view(x if fits else clone(x), wanted)
     return y
+
+
+@lru_cache(maxsize=4096)
+def _reshaped(size: Sizes, strides: Sizes, shape: Sizes) -> tuple[Sizes, bool]:
+    """`shape` with its -1 resolved, and whether it is a view of such strides."""
+    wanted = resolve_shape("reshape", size, shape)
+    return wanted, view_strides(size, strides, wanted) is not None
 
 
 @op(sums=True, shape=lambda x, *, shape: shape, accepts=ANY, promote=None)

@@ -52,7 +52,7 @@ class Written:
     Attributes:
         folder: where it is.
         files: relative paths, sorted.
-        methods, kernels: the functions that raise NotImplementedError.
+        methods, kernels: the functions that raise Unwritten.
     """
 
     folder: Path

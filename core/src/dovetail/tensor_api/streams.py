@@ -72,7 +72,9 @@ class Stream:
     def __init__(self, device: DeviceLike = None, *, priority: int = 0) -> None:
         backend, index = _resolved(device)
         streams = _streams("Stream", backend, index)
-        self._set(backend, index, streams, streams.new_stream(index, priority))
+        handle = streams.new_stream(index, priority)
+        streams.joined(handle, index)
+        self._set(backend, index, streams, handle)
 
     def _set(
         self, backend: Backend, index: int, streams: Streams | None, handle: Any

@@ -11,6 +11,7 @@ from dovetail import errors
 from dovetail.conformance.law import Wrong
 from dovetail.conformance.programs.model import COLUMNS, Alias, Need
 from dovetail.conformance.subject import Subject
+from dovetail.device_api import Unwritten
 from dovetail.device_api.capabilities import Pool
 from dovetail.engine.tensor import Tensor
 
@@ -66,7 +67,7 @@ class Program:
             exec(line, self.names)
         except errors.FallbackError:
             raise
-        except NotImplementedError:
+        except (errors.NotSupported, Unwritten):
             raise
         except Exception as error:
             text = f"`{line}` raised {type(error).__name__}: {error}"
