@@ -90,6 +90,10 @@ class ArgumentError(DovetailError, ValueError, RuntimeError):
     """An argument's value makes no sense for the op."""
 
 
+class NumberOutOfRange(ArgumentError, OverflowError):
+    """A number does not fit the dtype that it is to have."""
+
+
 class ArgumentTypeError(DovetailError, TypeError):
     """An argument has the wrong Python type."""
 

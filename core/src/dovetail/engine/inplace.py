@@ -13,7 +13,7 @@ from typing import Any, Final
 from dovetail.dtypes import can_cast
 from dovetail.engine import modes
 from dovetail.engine.attributes import Static
-from dovetail.engine.kinds import as_element
+from dovetail.engine.elements import stored
 from dovetail.engine.op import Op, vocabulary
 from dovetail.engine.tape import (
     Leaf,
@@ -272,10 +272,11 @@ def fill(x: Tensor, value: Any, name: str = "fill_", overlap: bool = True) -> Te
     """Set every element in place, in any layout; what was there gets zero gradient."""
     check_writable(name, x, overlap)
     kind = x._kind
+    element = stored(name, kind.dtype, value)
     if modes.busy[0]:
         with modes.no_grad():
-            return write("fill_", x, vocabulary["filled"].function(x, value))
-    kind.backend.fill(x._a, as_element(kind.dtype, value))
+            return write("fill_", x, vocabulary["filled"].function(x, element))
+    kind.backend.fill(x._a, element)
     touched(x)
     rebind(x, None)
     return x

@@ -6,7 +6,6 @@ is keyed on it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
@@ -17,6 +16,7 @@ from dovetail.device_api import registry
 from dovetail.device_api.capabilities import Streams
 from dovetail.device_api.contract import Backend
 from dovetail.dtypes import DType
+from dovetail.engine.elements import operand
 from dovetail.errors import ArgumentTypeError, DeviceError, DTypeError
 
 _CACHED_SCALARS: Final = 4096
@@ -107,30 +107,8 @@ class ScalarCache(dict[Any, Any]):
 def scalar_native(kind: Kind, value: Any) -> Any:
     """A fresh 0-d native array of a Python number."""
     native = kind.backend.empty((), kind.dtype, kind.index)
-    kind.backend.fill(native, as_element(kind.dtype, value))
+    kind.backend.fill(native, operand("dovetail", kind.dtype, value))
     return native
-
-
-def as_element(dtype: DType, value: Any) -> Any:
-    """`value` as C converts it to `dtype`: integers wrap, floats overflow to inf."""
-    category = dtype.category
-    if category == 0:
-        return bool(value)
-    if category == 1:
-        bits = dtype.itemsize * 8
-        whole = int(value) & ((1 << bits) - 1)
-        negative = dtype.is_signed and whole >> (bits - 1)
-        return whole - (1 << bits) if negative else whole
-    if category == 2:
-        return _as_float(value)
-    return complex(value)
-
-
-def _as_float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:  # an int beyond float64's range
-        return math.inf if value > 0 else -math.inf
 
 
 _kinds: dict[tuple[str, int, DType], Kind] = {}

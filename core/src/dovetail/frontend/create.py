@@ -10,13 +10,14 @@ import numpy as np
 from dovetail import dtypes
 from dovetail.device import device as Device
 from dovetail.device_api import HostMemory, registry
-from dovetail.dtypes import DType
+from dovetail.dtypes import DType, as_dtype
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_of, kind_on
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError
 from dovetail.frontend.export import torch_name
+from dovetail.frontend.literals import host_array
 from dovetail.ops import create as ops
 from dovetail.ops.primitive import cast
 
@@ -52,46 +53,9 @@ def tensor(
         kind = data._kind if device is None else kind_for(device, data._kind.dtype)
         made = _moved(data.detach().clone(), kind.with_dtype(dtype or kind.dtype))
         return _finish(made, requires_grad)
-    host = _host_array(data, dtype)
-    kind = kind_for(device, dtype or dtypes.from_numpy(host.dtype))
-    host = host.astype(kind.dtype.numpy, copy=False)
+    host = host_array(data, None if dtype is None else as_dtype(dtype, "tensor"))
+    kind = kind_for(device, dtypes.from_numpy(host.dtype))
     return _finish(wrap(kind.backend.copy_in(host, kind.index), kind), requires_grad)
-
-
-def _host_array(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
-    if isinstance(data, np.ndarray | np.generic):
-        return np.asarray(data)
-    data = _plain(data)
-    try:
-        host = np.array(data)
-    except ValueError as error:
-        raise ArgumentError(
-            "tensor",
-            "data",
-            was=f"ragged: {error}",
-            needed="nested lists of equal lengths",
-        ) from error
-    if host.dtype.kind not in "biufc":
-        raise ArgumentTypeError(
-            "tensor", "data", was=f"of type {type(data).__name__}",
-            needed="numbers, nested lists of numbers, an array or a tensor",
-        )  # fmt: skip
-    if dtype is not None:
-        return host
-    if host.dtype.kind == "f" or not host.size:
-        return host.astype(dtypes.get_default_dtype().numpy)
-    if host.dtype.kind == "c":
-        return host.astype(dtypes.get_default_dtype().complex.numpy)
-    return host.astype(np.int64) if host.dtype.kind in "iu" else host
-
-
-def _plain(data: Any) -> Any:
-    """Nested lists with 0-d tensors turned into numbers, and others into arrays."""
-    if isinstance(data, Tensor):
-        return data.item() if not data.ndim else data.detach().cpu().numpy()
-    if isinstance(data, list | tuple):
-        return [_plain(v) for v in data]
-    return data
 
 
 def _moved(x: Tensor, kind: Kind) -> Tensor:

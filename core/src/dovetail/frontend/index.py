@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail.dtypes import INTEGRAL, bool_, uint8
-from dovetail.engine.promotion import index_dtype
+from dovetail.engine.elements import scalar, stored
+from dovetail.engine.promotion import index_dtype, result_type
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
@@ -35,12 +36,12 @@ def _same_dtype(name: str, argument: str, x: Tensor, other: Tensor) -> None:
         )  # fmt: skip
 
 
-def _as_like(x: Tensor, value: Any, shape: Sequence[int] = ()) -> Tensor:
+def _as_like(op: str, x: Tensor, value: Any, shape: Sequence[int] = ()) -> Tensor:
     """A number or 0-d tensor in the dtype of `x`, expanded to `shape`."""
     if isinstance(value, Tensor):
         value = value if value.dtype is x.dtype else primitive.cast(value, x.dtype)
     else:
-        value = full((), value, x._kind)
+        value = full((), stored(op, x.dtype, value), x._kind)
     y: Tensor = v.expand(value, tuple(shape))
     return y
 
@@ -77,7 +78,7 @@ def scatter(
     dim = one_axis("scatter", dim, input.ndim)
     places = _line(index)
     if not isinstance(src, Tensor):
-        src = _as_like(input, src, tuple(places._a.shape))
+        src = _as_like("scatter", input, src, tuple(places._a.shape))
     _same_dtype("scatter", "src", input, src)
     if reduce is not None:
         if reduce not in ("add", "multiply"):
@@ -153,6 +154,10 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     dim = one_axis("index_fill", dim, input.ndim)
     if isinstance(value, Tensor) and value.ndim:
         raise ShapeError("index_fill", "value", was=f"{value.ndim}-d", needed="0-d")
+    if isinstance(value, complex) and not input.dtype.is_complex:
+        raise DTypeError(
+            "index_fill", "value", was=value, needed=f"a number of {input.dtype.name}"
+        )
     x, index = _line(input), _line(index)
     if index.ndim != 1 or index.dtype not in INTEGRAL:
         raise ShapeError("index_fill", "index", was=repr(index), needed="1-d integers")
@@ -160,7 +165,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     mask = full((size,), False, x._kind.with_dtype(bool_))
     mask = advanced.index_put(mask, full((), True, mask._kind), [index], False)
     mask = v.reshape(mask, (size,) + (1,) * (x.ndim - 1 - dim))
-    return _like(primitive.where(mask, _as_like(x, value), x), input)
+    return _like(primitive.where(mask, _as_like("index_fill", x, value), x), input)
 
 
 def _index_put(
@@ -194,17 +199,14 @@ def index_put_(
 @torch_name(writes=True, out=False)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`input` with one value where the mask, broadcast, holds."""
-    given = (
-        value.dtype.is_complex
-        if isinstance(value, Tensor)
-        else isinstance(value, complex)
-    )
+    given = isinstance(value, Tensor) and value.dtype.is_complex
     if given and not input.dtype.is_complex:
         raise DTypeError(
             "masked_fill", "value", was=value, needed=f"a {input.dtype.name} number"
         )
     if not isinstance(value, Tensor):
-        y: Tensor = masked.masked_fill(input, mask, value)
+        element = stored("masked_fill", input.dtype, value)
+        y: Tensor = masked.masked_fill(input, mask, element)
         return y
     if value.ndim:
         raise ShapeError(
@@ -213,7 +215,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             was=f"{value.ndim}-d",
             needed="a number or 0-d tensor",
         )
-    y = primitive.where(mask, _as_like(input, value), input)
+    y = primitive.where(mask, _as_like("masked_fill", input, value), input)
     return y
 
 
@@ -330,6 +332,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         )  # fmt: skip
     if condition.dtype is uint8:
         condition = primitive.cast(condition, bool_)
+    for name, value in (("input", input), ("other", other)):
+        if isinstance(value, int | float | complex):
+            scalar("where", result_type((input, other)), value, name)
     return primitive.where(condition, input, other)
 
 

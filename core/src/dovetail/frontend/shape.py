@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import int64, promote
+from dovetail.dtypes import float64, int64, promote
+from dovetail.engine.elements import operand, stored
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DimError, ShapeError
 from dovetail.frontend import ranges, views  # noqa: F401
@@ -356,7 +357,8 @@ def pad(
     pairs = [sizes[i : i + 2] for i in range(0, len(sizes), 2)][::-1]
     whole = (0,) * (2 * (input.ndim - len(pairs))) + tuple(n for p in pairs for n in p)
     if mode == "constant":
-        y: Tensor = margins.constant_pad(input, whole, 0 if value is None else value)
+        element = stored("pad", input.dtype, _margin(value))
+        y: Tensor = margins.constant_pad(input, whole, element)
         return y
     if value is not None and value != 0:
         raise ArgumentError("pad", "value", was=value, needed=f"none in mode {mode!r}")
@@ -367,6 +369,18 @@ def pad(
         )  # fmt: skip
     y = margins.margin_pad(input, whole, mode)
     return y
+
+
+def _margin(value: Any) -> float:
+    """The value of margins, which torch takes as a float."""
+    if value is None:
+        return 0.0
+    if not isinstance(value, int | float):
+        raise ArgumentTypeError(
+            "pad", "value", was=f"a {type(value).__name__}", needed="a real number"
+        )
+    margin: float = operand("pad", float64, value, "value")
+    return margin
 
 
 @torch_name(method=False, out=False)

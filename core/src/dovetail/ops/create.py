@@ -11,7 +11,8 @@ from dovetail.dtypes import ANY, HALF, float32, float64, int32, int64
 from dovetail.engine.attributes import Scalar, Shape
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
-from dovetail.engine.kinds import Kind, as_element
+from dovetail.engine.elements import stored
+from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.ops.primitive import cast, iota, lt, where
 
@@ -29,7 +30,7 @@ def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     """A tensor of `shape` with every element `value`."""
     backend = kind.backend
     native = backend.empty(tuple(shape), kind.dtype, kind.index)
-    backend.fill(native, as_element(kind.dtype, value))
+    backend.fill(native, stored("full", kind.dtype, value))
     return wrap(native, kind)
 
 

@@ -90,11 +90,17 @@ def _counter(first: int, blocks: int, stream: int, kind: Kind) -> tuple[Tensor, 
     kind = kind.with_dtype(int32)
     steps = iota(blocks, kind)
     c0 = steps + low
-    high = full((blocks,), first >> 32, kind)
+    high = full((blocks,), _word(first >> 32), kind)
     if low + blocks > LOW32:  # some blocks carry into the upper word
         high = where(below(c0, low), high + 1, high)
-    c2, c3 = (full((blocks,), part, kind) for part in (stream & LOW32, stream >> 32))
+    parts = (stream & LOW32, stream >> 32)
+    c2, c3 = (full((blocks,), _word(part), kind) for part in parts)
     return c0, high, c2, c3
+
+
+def _word(bits: int) -> int:
+    """32 bits as the int32 that has them."""
+    return (bits & LOW32 ^ 1 << 31) - (1 << 31)
 
 
 def _rounds(counter: tuple[Tensor, ...], seed: int) -> tuple[Tensor, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import bool_, int64, uint8
 from dovetail.engine import modes
+from dovetail.engine.elements import scalar
 from dovetail.engine.inplace import check_writable, fill, inplace
 from dovetail.engine.modes import busy
 from dovetail.engine.tape import storage_of
@@ -154,19 +155,25 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             return
         region = _region(x, parsed)
     if type(value) in _NUMBERS:
-        fill(region, value, "setitem", overlap=False)
+        fill(region, scalar("setitem", x._kind.dtype, value), "setitem", overlap=False)
     else:
         inplace("copy_", copied, region, _as_value(x, value))
 
 
-_NUMBERS: Final = (int, float, bool)
+_NUMBERS: Final = (int, float, bool, complex)
 
 
 def _set_places(x: Tensor, parsed: Parsed, value: Any) -> None:
     """Write at places that tensors of indices or a mask name."""
     if parsed.mask is not None:
         if type(value) in _NUMBERS:
-            inplace("index_put_", masked_fill, x, parsed.mask, value)
+            inplace(
+                "index_put_",
+                masked_fill,
+                x,
+                parsed.mask,
+                scalar("setitem", x._kind.dtype, value),
+            )
             return
         value = _as_value(x, value)
         if value.numel() == 1:
@@ -175,7 +182,7 @@ def _set_places(x: Tensor, parsed: Parsed, value: Any) -> None:
         parsed = parsed._replace(advanced=list(mask_indices(parsed.mask)))
     region = _region(x, parsed)
     if type(value) in _NUMBERS:
-        value = full((), value, x._kind)
+        value = full((), scalar("setitem", x._kind.dtype, value), x._kind)
     else:
         value = _as_value(x, value)
         value = _without_ones(value if value.dtype is x.dtype else cast(value, x.dtype))

@@ -1,0 +1,122 @@
+"""Numbers and nested lists of them as a NumPy array, whose integers fit the dtype."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail import dtypes
+from dovetail.dtypes import INT_CATEGORY, DType
+from dovetail.engine.elements import stored
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    NumberOutOfRange,
+    ShapeError,
+)
+
+Array = np.ndarray[Any, Any]
+
+_DEEPEST: Final = 64  # dims of an array
+_NEEDED: Final = "numbers, nested lists of numbers, an array or a tensor"
+
+
+def host_array(data: Any, dtype: DType | None) -> Array:
+    """`data` as a fresh or the same array, of `dtype` or of the one it implies.
+
+    Integers of lists must fit; floats round, and overflow to infinity, as torch's do.
+    Arrays and tensors are cast as `to` casts them.
+
+    Raises:
+        ArgumentError: ragged lists. ShapeError: lists nested too deeply.
+        NumberOutOfRange: an integer or float that an integer dtype does not hold.
+        DTypeError: complex numbers for a real dtype.
+    """
+    if isinstance(data, np.ndarray | np.generic):
+        found = np.asarray(data)
+        return _cast(found, dtype) if found.dtype.kind in "biufc" else _refuse(data)
+    host = _of_lists(_plain(data, 0), data)
+    if host.dtype.kind == "O":
+        host = _of_large(host, data, dtype)
+    wanted = dtype or _implied(host)
+    if host.dtype.kind == "c" and wanted.category and not wanted.is_complex:
+        raise DTypeError(
+            "tensor", "data", was="complex", needed=f"real numbers for {wanted.name}"
+        )
+    if wanted.category == INT_CATEGORY and host.size:
+        for extreme in (host.min(), host.max()):  # NaN is both
+            stored("tensor", wanted, extreme.item(), "data")
+    return _cast(host, wanted)
+
+
+def _plain(data: Any, depth: int) -> Any:
+    """Nested lists with 0-d tensors turned into numbers, and others into arrays."""
+    if isinstance(data, Tensor):
+        return data.item() if not data.ndim else data.detach().cpu().numpy()
+    if not isinstance(data, list | tuple):
+        return data
+    if depth == _DEEPEST:
+        raise ShapeError(
+            "tensor", "data", was="nested more deeply",
+            needed=f"at most {_DEEPEST} lists in each other",
+        )  # fmt: skip
+    return [_plain(v, depth + 1) for v in data]
+
+
+def _of_lists(plain: Any, data: Any) -> Array:
+    try:
+        host = np.array(plain)
+    except ValueError as error:
+        raise ArgumentError(
+            "tensor", "data", was=f"ragged: {error}",
+            needed="nested lists of equal lengths",
+        ) from error  # fmt: skip
+    except TypeError as error:
+        raise _refusal(data) from error
+    return host if host.dtype.kind in "biufcO" else _refuse(data)
+
+
+def _of_large(host: Array, data: Any, dtype: DType | None) -> Array:
+    """An array of Python's objects, which NumPy makes of integers beyond 64 bits."""
+    if not all(isinstance(v, int | float | complex) for v in host.flat):
+        _refuse(data)
+    wanted = dtype or _implied(host)
+    if wanted.is_inexact or not wanted.category:
+        with suppress(OverflowError):
+            return host.astype(np.float64)
+    largest = max(host.flat, key=abs)
+    raise NumberOutOfRange(
+        "tensor", "data", was=f"an integer of {int(largest).bit_length()} bits",
+        needed=f"numbers in the range of {wanted.name}", remedy="pass floats",
+    )  # fmt: skip
+
+
+def _implied(host: Array) -> DType:
+    """The dtype that torch gives to numbers of a list."""
+    kind = host.dtype.kind
+    if kind == "c":
+        return dtypes.get_default_dtype().complex
+    if kind == "f" or not host.size:
+        return dtypes.get_default_dtype()
+    return dtypes.bool_ if kind == "b" else dtypes.int64
+
+
+def _cast(host: Array, dtype: DType | None) -> Array:
+    if dtype is None:
+        return host
+    with np.errstate(over="ignore", invalid="ignore"):
+        return host.astype(dtype.numpy, copy=False)
+
+
+def _refusal(data: Any) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        "tensor", "data", was=f"of type {type(data).__name__}", needed=_NEEDED
+    )
+
+
+def _refuse(data: Any) -> Any:
+    raise _refusal(data)
