@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dovetail.engine import modes
+from dovetail.engine import scopes
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
@@ -88,7 +88,7 @@ def record(function: Callable[..., Any], *inputs: Tensor) -> Recording:
     the tensors (`.item()`) and Python's own decisions are not.
     """
     made = _Recorder(inputs)
-    with modes.interpose(made):
+    with scopes.interpose(made):
         result = function(*inputs)
     made.recording.result = made.named(result)
     return made.recording

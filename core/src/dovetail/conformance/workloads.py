@@ -10,7 +10,7 @@ from typing import Any, Final
 import dovetail as dt
 from dovetail import nn
 from dovetail.conformance.unlocks import uses
-from dovetail.engine import modes
+from dovetail.engine import scopes
 from dovetail.engine.op import Op, vocabulary
 
 Step = Callable[..., Any]
@@ -148,7 +148,7 @@ def uses_of() -> dict[str, dict[str, Use]]:
     for work in WORKLOADS:
         step, inputs = work.step("meta")
         heard = _Listener()
-        with modes.interpose(heard):
+        with scopes.interpose(heard):
             step(*inputs)
         found[work.name] = heard.uses
     return found

@@ -10,6 +10,7 @@ from dovetail.engine.kernel_call import shapes_of
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import DATA, Op, Plan, vocabulary
 from dovetail.engine.plans import plan_for
+from dovetail.engine.scopes import anywhere, within_body
 from dovetail.engine.tape import View
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import NotSupported
@@ -37,18 +38,29 @@ def by_body(
     op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind
 ) -> tuple[Tensor, ...]:
     """The op by its definition, unrecorded; 16-bit floats compute in float32."""
+    if anywhere[0]:
+        with within_body():
+            return run_body(op, inputs, attrs, kind)
+    return run_body(op, inputs, attrs, kind)
+
+
+def run_body(
+    op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind
+) -> tuple[Tensor, ...]:
+    """`by_body`, the ops of the body being seen by whatever sees this one."""
     token = modes._grad.set(False)
     try:
         if kind.dtype in HALF and not op.exact:
             wide = tuple(_widened(x) for x in inputs)
             result = op.body(*wide, **attrs)
             return _owning(_narrowed(op, result, inputs, attrs, kind), inputs)
-        result = op.body(*inputs, **attrs)
+        return _owning(_as_tuple(op.body(*inputs, **attrs)), inputs)
     finally:
         modes._grad.reset(token)
-    if result is None:
-        return ()
-    return _owning(result if isinstance(result, tuple) else (result,), inputs)
+
+
+def _as_tuple(result: Any) -> tuple[Tensor, ...]:
+    return result if isinstance(result, tuple) else () if result is None else (result,)
 
 
 def _owning(results: tuple[Tensor, ...], inputs: Inputs) -> tuple[Tensor, ...]:
@@ -90,8 +102,13 @@ def _narrowed(
     )
 
 
-def by_recorded_body(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
-    """An op without a vjp: its body is differentiated, native kernels passed over."""
+def by_recorded_body(
+    op: Op, inputs: Inputs, attrs: dict[str, Any]
+) -> tuple[Tensor, ...]:
+    """All results of an op without a vjp, whose body is differentiated instead.
+
+    Native kernels of the op are passed over.
+    """
     if inputs_primitive(op, inputs):
         raise NotSupported(
             f"backward of {op.name}", None, was="not defined",
@@ -100,11 +117,7 @@ def by_recorded_body(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
     if op.shape is not DATA:
         op.checked_shapes(shapes_of(inputs), attrs)
     host.count_passed_over(op)
-    result = op.body(*inputs, **attrs)
-    if not op.residuals:
-        return result
-    visible = len(result) - op.residuals
-    return result[0] if visible == 1 else result[:visible]
+    return _as_tuple(op.body(*inputs, **attrs))
 
 
 def inputs_primitive(op: Op, inputs: Inputs) -> bool:

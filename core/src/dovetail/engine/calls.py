@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from dovetail.engine.dispatch import execute, learn, slow
 from dovetail.engine.kernel_call import is_reentry
-from dovetail.engine.modes import busy
 from dovetail.engine.op import REQUIRED, Op
 from dovetail.engine.record import record_binary, record_unary
+from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tensor import Parameter, Tensor, wrap
 from dovetail.engine.views import as_view
 from dovetail.errors import DovetailError
@@ -44,7 +44,7 @@ def _general(made: Op) -> Any:
     names = made.names
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if busy[0]:
+        if anywhere[0] and here() is not None:
             return slow(made, args, kwargs)
         values = args
         if len(args) != total or kwargs:
@@ -151,7 +151,7 @@ def _unary(made: Op) -> Any:
 
     def call(x: Any, /) -> Any:
         cls = type(x)
-        if (cls is plain or cls is special) and not busy[0]:
+        if (cls is plain or cls is special) and (not anywhere[0] or here() is None):
             entry = table.get(x._kind)
             if entry is not None:
                 kernel, kind, run, array = entry
@@ -179,7 +179,7 @@ def _binary(made: Op) -> Any:
 
     def call(a: Any, b: Any) -> Any:
         ca, cb = type(a), type(b)
-        if (ca is plain or ca is special) and not busy[0]:
+        if (ca is plain or ca is special) and (not anywhere[0] or here() is None):
             source = a._kind
             if source in table:
                 if cb is plain or cb is special:
@@ -218,7 +218,7 @@ def _attributed(made: Op) -> Any:
 
     def call(x: Any = _ABSENT, *args: Any, **kwargs: Any) -> Any:
         cls = type(x)
-        if (cls is plain or cls is special) and not busy[0]:
+        if (cls is plain or cls is special) and (not anywhere[0] or here() is None):
             a = x._a
             if kwargs:
                 key: Any = (x._kind, len(a.shape), args, *kwargs.items())
@@ -261,7 +261,9 @@ def _viewed(made: Op) -> Any:
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
         cls = type(x)
-        if (cls is not plain and cls is not special) or busy[0]:
+        if (cls is not plain and cls is not special) or (
+            anywhere[0] and here() is not None
+        ):
             return general(x, *args, **kwargs)
         a = x._a
         key: Any = (x._kind, len(a.shape), args, *kwargs.items())

@@ -8,10 +8,9 @@ anything is out of the ordinary, and here its tables are filled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final
 
-from dovetail.engine import host, modes
+from dovetail.engine import host, modes, scopes
 from dovetail.engine.bodies import by_body, by_recorded_body, by_rules, requires_grad
 from dovetail.engine.kernel_call import native_call, native_of, shapes_of
 from dovetail.engine.kinds import Kind
@@ -19,6 +18,7 @@ from dovetail.engine.op import DATA, Op, Plan
 from dovetail.engine.plans import choose, plan_for
 from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.record import record
+from dovetail.engine.scopes import anywhere
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, overridden
 from dovetail.engine.views import take_view
@@ -90,11 +90,14 @@ def slow(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if classes:
         return _override(op, classes, tuple(args), kwargs)
     inputs, rest = values[: len(op.tensors)], values[len(op.tensors) :]
-    if modes.busy[0]:
-        return _interposed(
-            op, tuple(inputs), dict(zip(op.names[len(inputs) :], rest, strict=True))
+    scope = scopes.current() if anywhere[0] else None
+    if scope is not None and scope.interposers:
+        proceed = scopes.Proceed(
+            op, scope.interposers, lambda x, attrs: _run(op, x, [*x, *attrs.values()])
         )
-    return run(op, inputs, values)
+        attrs = dict(zip(op.names[len(inputs) :], rest, strict=True))
+        return proceed(tuple(inputs), attrs)
+    return op.visible(_run(op, inputs, values))
 
 
 def _override(
@@ -112,49 +115,44 @@ def _override(
     )  # fmt: skip
 
 
-def _interposed(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
-    chain = modes.interposers()
-
-    def proceed(depth: int, inputs: Inputs, attrs: dict[str, Any]) -> Any:
-        if depth < len(chain):
-            return chain[depth](op, inputs, attrs, partial(proceed, depth + 1))
-        with modes.without_interposers():
-            return run(op, inputs, [*inputs, *attrs.values()])
-
-    return proceed(0, inputs, attrs)
-
-
-def run(op: Op, inputs: Sequence[Any], values: Sequence[Any]) -> Any:
-    """Promote, validate, execute; `values` are those of all parameters."""
+def _run(op: Op, inputs: Sequence[Any], values: Sequence[Any]) -> tuple[Any, ...]:
+    """All results; promotes and validates first. `values` are all the arguments."""
     ready = prepare(op, inputs)
     lead = lead_of(op, ready)
     ndim = 0 if lead is None else len(lead._a.shape)
     attrs = op.normalise(values, ndim)
     kind = attrs["kind"] if lead is None else lead._kind
-    return execute(op, ready, attrs, kind)
+    return _results(op, ready, attrs, kind, plan_for(op, ready, attrs, kind))
 
 
 def execute(
-    op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind, plan: Plan | None = None
+    op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind, plan: Plan
 ) -> Any:
     """Run an op on prepared inputs and put it on the tape."""
-    if plan is None:
-        plan = plan_for(op, inputs, attrs, kind)
-    if op.view:
-        return take_view(op, inputs[0], attrs, kind, plan)
+    return op.visible(_results(op, inputs, attrs, kind, plan))
+
+
+def _results(
+    op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind, plan: Plan
+) -> tuple[Any, ...]:
+    """All results of an op, on the tape, and told to the recorders of the context."""
     if op.mutates:
         _check_mutated(op, inputs)
-    if op.by_body and requires_grad(inputs):
+    if op.view:
+        outs: tuple[Any, ...] = (take_view(op, inputs[0], attrs, kind, plan),)
+    elif op.by_body and requires_grad(inputs):
         return by_recorded_body(op, inputs, attrs)
-    outs = _outputs(op, inputs, attrs, kind, plan)
-    if op.mutates:
-        _bump(op, inputs)
-    if op.vjp is not None:
-        record(op, outs, inputs, attrs)
-    if len(outs) == 1:
-        return outs[0]
-    visible = len(outs) - op.residuals
-    return outs[0] if visible == 1 else outs[:visible]
+    else:
+        outs = _outputs(op, inputs, attrs, kind, plan)
+        if op.mutates:
+            _bump(op, inputs)
+        if op.vjp is not None:
+            record(op, outs, inputs, attrs)
+    if anywhere[0]:
+        scope = scopes.current()
+        for recorder in () if scope is None else scope.recorders:
+            recorder.call(op, inputs, attrs, outs)
+    return outs
 
 
 def _outputs(

@@ -10,6 +10,7 @@ from dovetail.device_api import registry
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.scopes import within_body
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, FallbackError, FallbackWarning
 
@@ -76,11 +77,8 @@ def fallback(
     local = tuple(_to_host(x) for x in inputs)
     if "kind" in attrs:
         attrs = attrs | {"kind": kind_on(cpu, 0, attrs["kind"].dtype)}
-    token = modes._grad.set(False)
-    try:
+    with within_body(), modes.no_grad():
         result = vocabulary[op.name].function(*local, **attrs)
-    finally:
-        modes._grad.reset(token)
     results = result if isinstance(result, tuple) else (result,)
     for target, source in zip(inputs, local, strict=True):
         if isinstance(target, Tensor) and op.mutates:

@@ -15,6 +15,7 @@ from dovetail.engine import modes
 from dovetail.engine.attributes import Static
 from dovetail.engine.elements import stored
 from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tape import (
     Leaf,
     Node,
@@ -105,15 +106,15 @@ def fitting(name: str, x: Tensor, y: Tensor) -> Tensor:
 
 def commit(x: Tensor, y: Tensor) -> Tensor:
     """Move the bits of `y` into `x` and rebind it on the tape."""
-    kind = x._kind
-    if modes.busy[0]:
+    if anywhere[0] and watched():
         with modes.no_grad():
             vocabulary["assign_"].function(x, y)
-    elif x._storage is None and y._storage is None:
-        x._a = y._a  # nobody else sees either memory
     else:
-        kind.backend.copy(x._a, y._a)
-    touched(x)
+        if x._storage is None and y._storage is None:
+            x._a = y._a  # nobody else sees either memory
+        else:
+            x._kind.backend.copy(x._a, y._a)
+        touched(x)
     rebind(x, y._node)
     return x
 
@@ -273,7 +274,7 @@ def fill(x: Tensor, value: Any, name: str = "fill_", overlap: bool = True) -> Te
     check_writable(name, x, overlap)
     kind = x._kind
     element = stored(name, kind.dtype, value)
-    if modes.busy[0]:
+    if anywhere[0] and watched():
         with modes.no_grad():
             return write("fill_", x, vocabulary["filled"].function(x, element))
     kind.backend.fill(x._a, element)

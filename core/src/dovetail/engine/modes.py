@@ -1,7 +1,6 @@
-"""What an op call may have to ask: grad mode, default device, interposers.
+"""What an op call may have to ask: grad mode and default device.
 
-All of it is local to the context (thread or task), but for one process-wide count
-that says whether any interposer is active anywhere.
+Both are local to the context (a thread or a task).
 """
 
 from __future__ import annotations
@@ -9,8 +8,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
@@ -19,15 +17,8 @@ from dovetail.device_api import registry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# busy[0] counts active interposers: zero is the whole check on the fast path.
-busy: Final = [0]
-
 _grad: contextvars.ContextVar[bool] = contextvars.ContextVar("grad", default=True)
 grad_enabled = _grad.get
-Interposer = Callable[[Any, tuple[Any, ...], dict[str, Any], Callable[..., Any]], Any]
-_interposers: contextvars.ContextVar[tuple[Interposer, ...]] = contextvars.ContextVar(
-    "interposers", default=()
-)
 _default_device: contextvars.ContextVar[device | str | None] = contextvars.ContextVar(
     "default_device", default=None
 )
@@ -39,14 +30,18 @@ def is_grad_enabled() -> bool:
 
 
 class GradMode:
-    """Sets the grad mode: at once, as a context manager, or as a decorator."""
+    """Sets the grad mode: at once, as a context manager, or as a decorator.
+
+    A decorated generator or coroutine function has the mode while it runs, and its
+    caller's mode is as it was whenever it does not.
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
-        self._before: list[contextvars.Token[bool]] = []
 
     def __enter__(self) -> None:
-        self._before.append(_grad.set(self.mode))
+        _outer.set((*_outer.get(), (self, _grad.get())))
+        _grad.set(self.mode)
 
     def __exit__(
         self,
@@ -54,9 +49,16 @@ class GradMode:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _grad.reset(self._before.pop())
+        outer = _outer.get()
+        for at in range(len(outer) - 1, -1, -1):
+            if outer[at][0] is self:
+                _grad.set(outer[at][1])
+                _outer.set(outer[:at] + outer[at + 1 :])
+                return
 
     def __call__(self, function: F) -> F:
+        flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             token = _grad.set(self.mode)
@@ -65,7 +67,49 @@ class GradMode:
             finally:
                 _grad.reset(token)
 
-        return wrapped  # type: ignore[return-value]
+        @functools.wraps(function)
+        def generates(*args: Any, **kwargs: Any) -> Any:
+            return _in_mode(self.mode, function(*args, **kwargs))
+
+        @functools.wraps(function)
+        async def waits(*args: Any, **kwargs: Any) -> Any:
+            with GradMode(self.mode):
+                return await function(*args, **kwargs)
+
+        if flags & _COROUTINE:
+            return waits  # type: ignore[return-value]
+        return generates if flags & _GENERATOR else wrapped  # type: ignore[return-value]
+
+
+# Flags of code objects, as `inspect` has them.
+_GENERATOR: Final = 0x20
+_COROUTINE: Final = 0x80
+# The grad modes that context managers have set aside, with who did.
+_outer: contextvars.ContextVar[tuple[tuple[GradMode, bool], ...]] = (
+    contextvars.ContextVar("outer_grad_modes", default=())
+)
+
+
+def _in_mode(mode: bool, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """The same generator, each of whose steps runs in a grad mode."""
+    step, value = steps.send, None
+    while True:
+        token = _grad.set(mode)
+        try:
+            made = step(value)
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            _grad.reset(token)
+        try:
+            value = yield made
+            step = steps.send
+        except GeneratorExit:
+            with GradMode(mode):
+                steps.close()
+            raise
+        except BaseException as error:
+            value, step = error, steps.throw
 
 
 class no_grad(GradMode):
@@ -109,37 +153,6 @@ class set_grad_enabled(GradMode):
 
     def __exit__(self, *_: object) -> None:
         _grad.set(self._outer)
-
-
-@contextmanager
-def interpose(interposer: Interposer) -> Iterator[None]:
-    """Let `interposer(op, tensors, attrs, proceed)` see every op of this context.
-
-    It returns what the op shall return; `proceed(tensors, attrs)` runs the rest of
-    the chain and the op itself. The innermost interposer is asked first.
-    """
-    token = _interposers.set((interposer, *_interposers.get()))
-    busy[0] += 1
-    try:
-        yield
-    finally:
-        busy[0] -= 1
-        _interposers.reset(token)
-
-
-def interposers() -> tuple[Interposer, ...]:
-    """The interposers of this context, innermost first."""
-    return _interposers.get()
-
-
-@contextmanager
-def without_interposers() -> Iterator[None]:
-    """Hide this context's interposers, for what an op does within itself."""
-    token = _interposers.set(())
-    try:
-        yield
-    finally:
-        _interposers.reset(token)
 
 
 def default_device() -> device | str:

@@ -337,6 +337,11 @@ class Op:
             "_kind",
         )  # fmt: skip
 
+    def visible(self, outs: tuple[Any, ...]) -> Any:
+        """What a caller gets of all results."""
+        count = len(outs) - self.residuals
+        return outs[0] if count == 1 else outs[:count]
+
     def forget(self) -> None:
         """Drop what was derived from kernel tables."""
         self.table.clear()

@@ -13,6 +13,7 @@ from dovetail.device_api import HostMemory, registry
 from dovetail.dtypes import DType, as_dtype
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_of, kind_on
+from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError
@@ -146,7 +147,7 @@ def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
 
 def _filled(shape: tuple[int, ...], value: int, kind: Kind) -> Tensor:
     """`ops.full`, without its checks where nothing wants to see the call."""
-    if modes.busy[0]:
+    if anywhere[0] and watched():
         made: Tensor = ops.full(shape, value, kind)
         return made
     native = kind.backend.empty(shape, kind.dtype, kind.index)

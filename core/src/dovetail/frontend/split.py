@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail.dtypes import INTEGRAL
-from dovetail.engine.modes import busy
+from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.engine.views import as_view
 from dovetail.errors import (
@@ -27,7 +27,7 @@ def part(x: Tensor, dim: int, entry: Any) -> Tensor:
     """A basic index applied to one dim."""
     slicer = x._kind.slicer
     index = along(dim, entry)
-    if slicer is None or busy[0] or type(x) not in _PLAIN:
+    if slicer is None or type(x) not in _PLAIN or (anywhere[0] and watched()):
         y: Tensor = v.basic_index(x, index)
         return y
     try:

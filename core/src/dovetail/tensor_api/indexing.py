@@ -11,7 +11,7 @@ from dovetail.dtypes import bool_, int64, uint8
 from dovetail.engine import modes
 from dovetail.engine.elements import scalar
 from dovetail.engine.inplace import check_writable, fill, inplace
-from dovetail.engine.modes import busy
+from dovetail.engine.scopes import anywhere, here, watched
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Parameter, Tensor, alias, overridden
 from dovetail.engine.views import as_view
@@ -51,11 +51,15 @@ class Parsed(NamedTuple):
 def getitem(x: Tensor, index: Any) -> Any:
     """`x[index]`."""
     cls = type(x)
-    if type(index) is slice and (cls is Tensor or cls is Parameter) and not busy[0]:
+    if type(index) is slice and (cls is Tensor or cls is Parameter):
         # The common case `x[a:b]` goes straight to the backend's own slicing.
         step = index.step
         slicer = x._kind.slicer
-        if slicer is not None and (step is None or (type(step) is int and step > 0)):
+        if (
+            slicer is not None
+            and (step is None or (type(step) is int and step > 0))
+            and (not anywhere[0] or here() is None)
+        ):
             try:
                 native = slicer(x._a, index)
             except (TypeError, ValueError, IndexError):
@@ -68,7 +72,7 @@ def _indexed(x: Tensor, index: Any) -> Any:
     """`x[index]` for whatever users write."""
     if overridden((x,)):
         return type(x).__torch_function__(getitem, (type(x),), (x, index))
-    if not busy[0]:
+    if not (anywhere[0] and watched()):
         view = _plain_view(x, index)
         if view is not None:
             return view
@@ -144,7 +148,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         cls = type(x) if overridden((x,)) else type(value)
         cls.__torch_function__(setitem, (cls,), (x, index, value))
         return
-    region = None if busy[0] else _plain_view(x, index)
+    region = None if anywhere[0] and watched() else _plain_view(x, index)
     if region is None:
         if _is_places(index):
             _set_places(x, Parsed((), (), [index]), value)

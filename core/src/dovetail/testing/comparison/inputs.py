@@ -12,7 +12,7 @@ from dovetail import dtypes
 from dovetail.device_api import registry
 from dovetail.device_api.contract import Backend
 from dovetail.dtypes import DType
-from dovetail.engine import modes
+from dovetail.engine import modes, scopes
 from dovetail.engine.kernel_call import native_of
 from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.op import Op
@@ -219,7 +219,7 @@ class Call:
 
     def run(self) -> Any:
         """Make the call, seen by nobody and recorded nowhere."""
-        with modes.without_interposers(), modes.no_grad():
+        with scopes.without_interposers(), modes.no_grad():
             return self.op.function(*self.inputs, **self.attrs)
 
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.engine import modes
-from dovetail.engine.bodies import by_body
+from dovetail.engine import modes, scopes
+from dovetail.engine.bodies import run_body
 from dovetail.testing.comparison.inputs import (
     Call,
     Inputs,
@@ -83,14 +83,14 @@ class Probe:
 
     def _by_body(self, noise: Noise | None) -> Results:
         call = self.inputs.on(self.where, self.hosts)
-        watching = nullcontext() if noise is None else modes.interpose(noise)
+        watching = nullcontext() if noise is None else scopes.interpose(noise)
         try:
-            with modes.without_interposers(), modes.no_grad():
+            with scopes.without_interposers(), modes.no_grad():
                 body = composed(call, always=True)
                 if body is None:
                     return []
                 with watching:
-                    made = by_body(*body)
+                    made = run_body(*body)
         except Exception:  # a moved value need not be acceptable
             return []
         return self._results(call, made[: len(made) - self.inputs.op.residuals])

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.engine import modes
+from dovetail.engine import scopes
 from dovetail.engine.op import Op
 from dovetail.errors import ArgumentError
 from dovetail.testing.comparison.inputs import Where, results_of
@@ -138,7 +138,7 @@ class _Comparison:
 
     def _run(self, device: str, watching: Any) -> _Run:
         names = (self.judge.report.device, self.judge.report.reference)
-        with one_stream(self.seed, names), modes.interpose(watching):
+        with one_stream(self.seed, names), scopes.interpose(watching):
             try:
                 result = self.fn(device)
             except Exception as error:

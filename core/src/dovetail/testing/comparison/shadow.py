@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.engine import modes
-from dovetail.engine.bodies import by_body
+from dovetail.engine import modes, scopes
+from dovetail.engine.bodies import run_body
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
@@ -174,11 +174,11 @@ class Shadow:
         """The op at fault inside one that the device runs by its definition."""
         inner = Shadow(Judge(self.judge.device, self.judge.reference, _unseen()))
         try:
-            with modes.without_interposers(), modes.no_grad():
+            with scopes.without_interposers(), modes.no_grad():
                 call = composed(taken.on(self.judge.device))
                 if call is not None:
-                    with modes.interpose(inner):
-                        by_body(*call)
+                    with scopes.interpose(inner):
+                        run_body(*call)
         except Exception:  # the body stumbles over what is wrong already
             pass
         if inner.first is None:
