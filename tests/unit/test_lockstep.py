@@ -269,7 +269,7 @@ FAULTS = [
     (gated, "sqrt", "lost_nan", "value", "forward", ""),
     (gated, "square", "fails", "raised", "forward", ""),
     (gated, "softmax", "writes_input", "input", "forward", "Sequential/1.Softmax"),
-    (perceptron, "relu_grad", "no_gate", "value", "backward", "Sequential/1.ReLU"),
+    (perceptron, "relu_backward", "no_gate", "value", "backward", "Sequential/1.ReLU"),
     (perceptron, "adam_step_", "half_step", "value", "optimizer", ""),
     (convolutional, "sgd_step_", "half_step", "value", "optimizer", ""),
     (convolutional, "convolution", "scaled", "value", "forward", "Sequential/0.Conv2d"),
@@ -306,7 +306,7 @@ def test_a_write_in_place_is_compared() -> None:
 
 def test_a_gradient_names_the_op_that_it_belongs_to() -> None:
     """In backward the forward op and its line are told beside the caller's."""
-    with broken("relu_grad", "no_gate") as device:
+    with broken("relu_backward", "no_gate") as device:
         found = first(perceptron, device)
     assert found.place.gradient_of == "relu"
     assert found.place.origin.rpartition(":")[0] == __file__

@@ -23,6 +23,9 @@ Index: TypeAlias = tuple[Any, ...]
 Scalar: TypeAlias = complex
 Static: TypeAlias = Any
 
+# NumPy's names of attributes, which torch takes too.
+SPELLINGS: Final = {"axis": "dim", "keepdims": "keepdim"}
+
 Normalise = Callable[[str, str, Any, int], Any]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,6 +110,34 @@ def cases_of(op: Op, dtype: DType) -> Iterator[Case]:
             f"op {op.name}", "cases", was="missing", needed="sample calls",
             remedy=f"declare them with @{op.name}.cases",
         )  # fmt: skip
+
+
+def vary(**options: Any) -> Callable[[Sampler], Iterator[Case]]:
+    """Calls of an elementwise op as it is, and with each of `options` instead.
+
+    A list stands for several values of one option.
+    """
+
+    def cases(make: Sampler) -> Iterator[Case]:
+        yield case(make(2, 3))
+        yield case(make())
+        for name, values in options.items():
+            for value in values if isinstance(values, list) else [values]:
+                yield case(make(2, 3), **{name: value})
+
+    return cases
+
+
+def backward_cases(forward: Op, taken: list[str], make: Sampler) -> Iterator[Case]:
+    """Calls of a gradient rule with parameters `taken`, from those of its op."""
+    for args, kwargs in cases_of(forward, make.dtype):
+        values = forward.bind(args, kwargs)
+        assert forward.oracle is not None, f"{forward.name} needs an oracle"
+        y = np.asarray(forward.oracle(*values)).astype(make.dtype.numpy)
+        known = dict(zip(forward.names, values, strict=True)) | {
+            "ct": make(*y.shape, low=-3.0, high=3.0), forward.outputs[0]: y,
+        }  # fmt: skip
+        yield Case(tuple(known[name] for name in taken), {})
 
 
 _SHAPES = (

@@ -25,6 +25,8 @@ def cotangents(op: Op, node: Node, ct: Any, create: bool) -> Any:
             "second time", needed="saved tensors",
             remedy="pass retain_graph=True to the first backward",
         )  # fmt: skip
+    if op.rules is not None:
+        return _by_argument(op, node, ct, create)
     args: list[Any] = []
     for source, at in op.vjp_positional:
         if source == "ct":
@@ -49,6 +51,25 @@ def cotangents(op: Op, node: Node, ct: Any, create: bool) -> Any:
         for name, source, at in op.vjp_keywords
     }
     return op.vjp(*args, **kwargs)
+
+
+def _by_argument(op: Op, node: Node, ct: Any, create: bool) -> list[Any]:
+    """The gradient of each argument by its own rule, where it goes somewhere."""
+    assert op.rules is not None
+    found: list[Any] = []
+    for i, entry in enumerate(op.rules):
+        at, length = _position(node, i)
+        needed = node.edges[at : at + (1 if length is None else length)]
+        if entry is None or not any(needed):
+            found += [None] * len(needed)
+            continue
+        rule, sources = entry
+        args = [
+            ct if source == "ct" else _argument(op, node, source, name, create)
+            for source, name in sources
+        ]
+        found += [rule(*args)] if length is None else rule(*args)
+    return found
 
 
 def _argument(op: Op, node: Node, source: str, at: Any, create: bool) -> Any:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, cast, overload
 
-from dovetail.dtypes import ANY, DType
+from dovetail.dtypes import ANY, INEXACT, DType
 from dovetail.engine import signature as sig
+from dovetail.engine.arguments import Shown
 from dovetail.engine.calls import callable_of
-from dovetail.engine.op import SAME, Op, vocabulary
+from dovetail.engine.cases import backward_cases
+from dovetail.engine.op import REQUIRED, SAME, Op, Param, parameters_of, vocabulary
+from dovetail.engine.public import publish
 from dovetail.errors import ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,12 +26,16 @@ class Declared(Protocol[R_co]):
 
     op: Op
     __name__: str
+    __wrapped__: Any
 
     def __call__(self, *args: Any, **kwargs: Any) -> R_co: ...
     @overload
     def vjp(self, rule: F, /) -> F: ...
     @overload
     def vjp(self, **uses: str | tuple[str, ...]) -> Callable[[F], F]: ...
+    def grad(
+        self, *, backward: bool | str = False, oracle: Any = None, **rules: Any
+    ) -> None: ...
     def oracle(self, function: F) -> F: ...
     def cases(self, function: F) -> F: ...
     def kinks(self, function: F) -> F: ...
@@ -62,6 +69,12 @@ def op(
     largest: int | None = None,
     layout_matters: bool = False,
     name: str | None = None,
+    torch: str = "",
+    out: bool = True,
+    oracle: Callable[..., Any] | None = None,
+    cases: Callable[..., Any] | None = None,
+    kinks: Callable[..., Any] | None = None,
+    params: tuple[Param, ...] = (),
 ) -> Callable[[Callable[..., R_co]], Declared[R_co]]:
     """Declare an op; the decorated function is its body.
 
@@ -100,6 +113,11 @@ def op(
             floats, or bits: more would leave the format, lose more digits than are
             allowed, as sums in turn do, or keep the oracle busy for minutes.
         layout_matters: strides are part of what the op looks at.
+        torch: the public names, as `dovetail.engine.public` reads them.
+        out: torch's function takes `out=`.
+        oracle, cases, kinks: as the hooks of these names, where one expression says
+            it: the result by NumPy; calls to try; points without a derivative.
+        params: the parameters, where the body does not say them.
     """
     options = {
         "shape": shape, "accepts": accepts, "result": result, "promote": promote,
@@ -109,7 +127,7 @@ def op(
         "draws": draws, "exact": exact, "alias": alias, "domain": domain, "name": name,
         "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
         "undefined_on": undefined_on, "largest": largest,
-        "layout_matters": layout_matters,
+        "layout_matters": layout_matters, "params": params,
     }  # fmt: skip
 
     def declare(body: Callable[..., R_co]) -> Declared[R_co]:
@@ -119,7 +137,12 @@ def op(
                 "op", "name", was=f"{made.name!r}, declared twice", needed="a new name"
             )
         vocabulary[made.name] = made
-        return _complete(made, callable_of(made), body)
+        made.oracle, made.cases, made.kinks = oracle, cases, kinks
+        call = _complete(made, callable_of(made), body)
+        if torch:
+            call.__wrapped__ = Shown(body)
+            publish(call, torch, out=out)
+        return call
 
     return declare
 
@@ -131,12 +154,22 @@ def _complete(made: Op, call: Any, body: Callable[..., R_co]) -> Declared[R_co]:
     call.__doc__ = body.__doc__
     call.__module__ = body.__module__
     call.__wrapped__ = body
+    _name_parameters(call, made.names)
     call.vjp = _vjp_hook(made)
+    call.grad = _grad_hook(made)
     for name in ("oracle", "cases", "kinks"):
         setattr(call, name, _setter(made, name))
     call.rule = _setter(made, "shape")
     call.geometry = _geometry_hook(made)
     return cast(Declared[R_co], call)
+
+
+def _name_parameters(call: Any, names: tuple[str, ...]) -> None:
+    """Give the closure of a fast path the op's names, so that keywords work."""
+    code = call.__code__
+    if code.co_argcount == len(names):
+        varnames = names + code.co_varnames[len(names) :]
+        call.__code__ = code.replace(co_varnames=varnames, co_posonlyargcount=0)
 
 
 def _setter(made: Op, name: str) -> Callable[[F], F]:
@@ -157,6 +190,64 @@ def _geometry_hook(made: Op) -> Callable[[F], F]:
         return function
 
     return hook
+
+
+def _grad_hook(made: Op) -> Callable[..., None]:
+    """A gradient for each argument; the names of its parameters say what is kept.
+
+    `backward` makes the one rule an op of its own, `oracle` being that op's.
+    """
+
+    def hook(
+        *, backward: bool | str = False, oracle: Callable[..., Any] | None = None,
+        **rules: Callable[..., Any],
+    ) -> None:  # fmt: skip
+        made.set_rules(rules)
+        if backward:
+            name = backward if isinstance(backward, str) else f"{made.name}_backward"
+            ((argument, rule),) = rules.items()
+            taken = [parameter for parameter, _, _ in parameters_of(rule)]
+            function = _as_op(made, name, argument, taken, rule)
+            function.op.oracle = oracle
+            made.set_rules({argument: function}, {argument: taken})
+
+    return hook
+
+
+def _as_op(
+    forward: Op, name: str, argument: str, taken: list[str], rule: Callable[..., Any]
+) -> Declared[Any]:
+    """A gradient rule as an op of its own, for which backends may have a kernel.
+
+    Its parameters are the rule's: the cotangent, what the rule keeps, attributes. Its
+    calls to try derive from those of the forward op, its gradient from the rule.
+    """
+    known = {p.name: p for p in forward.params}
+    absent = Param("", "tensor", REQUIRED)
+    params = tuple(
+        known.get(n, absent)._replace(name=n, default=REQUIRED) for n in taken
+    )
+
+    def body(*args: Any, **attrs: Any) -> Any:
+        return rule(*args, **attrs)
+
+    def like_argument(*shapes: Any, **attrs: Any) -> Any:
+        return shapes[taken.index(argument) if argument in taken else 0]
+
+    # Operands that mean nothing to one another may be drawn as for any such op.
+    plain = forward.is_elementwise and not any(n in forward.names[1:] for n in taken)
+    body.__name__ = name
+    body.__module__ = forward.module
+    body.__doc__ = f"`ct` taken through `{forward.name}` to its `{argument}`."
+    return op(
+        accepts=forward.accepts & INEXACT,
+        exact=forward.exact,
+        outputs=("gradient",),
+        shape="()->()" if forward.is_elementwise else like_argument,
+        domain=forward.domain,
+        cases=None if plain else lambda make: backward_cases(forward, taken, make),
+        params=params,
+    )(body)
 
 
 def _vjp_hook(made: Op) -> Callable[..., Any]:

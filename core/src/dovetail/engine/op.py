@@ -9,7 +9,7 @@ from dovetail import dtypes
 from dovetail.device_api.kernels import Kernel
 from dovetail.dtypes import DType
 from dovetail.engine import signature as sig
-from dovetail.engine.attributes import NORMALISERS, Normalise
+from dovetail.engine.attributes import NORMALISERS, SPELLINGS, Normalise
 from dovetail.engine.kinds import on_kernel_change
 from dovetail.errors import ArgumentTypeError, DTypeError
 
@@ -21,10 +21,6 @@ Sizes = tuple[int, ...]
 
 # What a result's dtype may be, beside a DType and a function of (dtypes, attrs).
 SAME: Final = "same"
-
-
-# NumPy's names, which torch takes too.
-_SPELLINGS: Final = {"axis": "dim", "keepdims": "keepdim"}
 
 
 class DataDependent:
@@ -50,6 +46,10 @@ _ROLES: Final = {
     "Scalar": "scalar", "Scalar | None": "scalar", "float": "scalar",
     "float | None": "scalar",
 }  # fmt: skip
+
+
+# The gradient of one argument, and where its parameters come from.
+ArgumentRule = tuple[Callable[..., Any], tuple[tuple[str, Any], ...]]
 
 
 class Plan:
@@ -102,7 +102,7 @@ class Op:
         self.module = body.__module__
         self.primitive: frozenset[DType] = options.pop("primitive")
         self.body: Callable[..., Any] = body
-        self.params = _params(body)
+        self.params: tuple[Param, ...] = options.pop("params", None) or _params(body)
         self.accepts: frozenset[DType] = options.pop("accepts")
         self.result: Any = options.pop("result")
         self.promote: str | None = options.pop("promote")
@@ -141,6 +141,8 @@ class Op:
         # How a vjp gets its arguments: (source, index or name) by position and by name.
         self.vjp_positional: tuple[tuple[str, Any], ...] = ()
         self.vjp_keywords: tuple[tuple[str, str, Any], ...] = ()
+        # A rule for each tensor parameter instead of one for all, and its arguments.
+        self.rules: tuple[ArgumentRule | None, ...] | None = None
         self.geometry: Callable[..., Any] | None = None
         self.oracle: Callable[..., Any] | None = None
         self.cases: Callable[..., Any] | None = None
@@ -218,7 +220,7 @@ class Op:
         """The parameter that torch calls `input`, or that NumPy calls `axis`."""
         if name in self.names:
             return name
-        own = self.names[0] if name == "input" else _SPELLINGS.get(name, name)
+        own = self.names[0] if name == "input" else SPELLINGS.get(name, name)
         return own if own in self.names else name
 
     def normalise(self, values: Sequence[Any], ndim: int) -> dict[str, Any]:
@@ -296,9 +298,55 @@ class Op:
             ArgumentTypeError: a parameter's name means nothing.
         """
         parameters = parameters_of(rule)
-        names = [name for name, _, _ in parameters]
-        positions = {p.name: i for i, p in enumerate(self.tensors)}
+        sources = self._set_gradient([name for name, _, _ in parameters])
         self.vjp = rule
+        self.rules = None
+        self.vjp_positional = tuple(
+            sources[n] for n, _, keyword_only in parameters if not keyword_only
+        )
+        self.vjp_keywords = tuple(
+            (n, *sources[n]) for n, _, keyword_only in parameters if keyword_only
+        )
+
+    def set_rules(
+        self, rules: dict[str, Callable[..., Any]],
+        takes: dict[str, list[str]] | None = None,
+    ) -> None:  # fmt: skip
+        """Make `rules` the gradients, each of the tensor parameter it is named by.
+
+        What only one of them takes is kept only where that gradient is needed;
+        `takes` names their parameters where their code does not.
+
+        Raises:
+            ArgumentTypeError: no such tensor parameter, or a rule takes what means
+                nothing.
+        """
+        names = [p.name for p in self.tensors]
+        unknown = [name for name in rules if name not in names]
+        if unknown:
+            raise ArgumentTypeError(
+                f"grad of {self.name}", unknown[0], was="no tensor parameter",
+                needed=f"one of {', '.join(names)}",
+            )  # fmt: skip
+        if takes is None:
+            takes = {n: [p[0] for p in parameters_of(r)] for n, r in rules.items()}
+        every = dict.fromkeys(name for taken in takes.values() for name in taken)
+        self.uses = {
+            name: tuple(n for n, taken in takes.items() if name in taken)
+            for name in every
+        }
+        sources = self._set_gradient(list(every))
+        self.vjp = next(iter(rules.values()))
+        self.rules = tuple(
+            (rules[n], tuple(sources[name] for name in takes[n]))
+            if n in rules
+            else None
+            for n in names
+        )
+
+    def _set_gradient(self, names: list[str]) -> dict[str, tuple[str, Any]]:
+        """Note what rules with these parameters need; where each comes from."""
+        positions = {p.name: i for i, p in enumerate(self.tensors)}
         self.by_body = False
         self.vjp_names = tuple(names)
         self.vjp_needs = tuple(n for n in names if n in positions or n in self.outputs)
@@ -307,12 +355,7 @@ class Op:
         self.wants_shapes = any(s[0] == "shape" for s in sources.values())
         self.saves_output = bool(self.vjp_needs) and self.vjp_needs[0] in self.outputs
         self.save_plan = tuple(self._kept(n, positions) for n in self.vjp_needs)
-        self.vjp_positional = tuple(
-            sources[n] for n, _, keyword_only in parameters if not keyword_only
-        )
-        self.vjp_keywords = tuple(
-            (n, *sources[n]) for n, _, keyword_only in parameters if keyword_only
-        )
+        return sources
 
     def _kept(self, name: str, positions: dict[str, int]) -> Any:
         users = self.uses.get(name)

@@ -153,13 +153,13 @@ def _saved(
     starts = _starts(len(inputs), structure)
     kept: list[Any] = []
     for at, users in op.save_plan:
-        if at < 0:
-            kept.append(save(outs[-1 - at], at))
-            continue
         if users is not None and not any(
             edge is not None for u in users for edge in edges[starts[u] : starts[u + 1]]
         ):
             kept.append(None)
+            continue
+        if at < 0:
+            kept.append(save(outs[-1 - at], at))
             continue
         value, slot = inputs[at], starts[at]
         if isinstance(value, list | tuple):

@@ -17,7 +17,7 @@ _F: Final[dict[str, Any]] = {"method": False, "out": False, "writes": True}
 _SELU_ALPHA: Final = 1.6732632423543772
 _SELU_SCALE: Final = 1.0507009873554805
 
-torch_name("relu", writes=True, out=False)(a.relu)
+
 torch_name("sigmoid", method=False)(a.sigmoid)
 torch_name("sigmoid", writes=True, top=False)(a.sigmoid)
 for _name in ("silu", "mish", "logsigmoid", "softsign", "hardsigmoid", "hardswish"):

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from dovetail.dtypes import DType, bool_, complex128, float64, get_default_dtype, iinfo
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.public import write_out
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
 from dovetail.frontend import activation  # noqa: F401
-from dovetail.frontend.export import NAMES, torch_name, write_out
+from dovetail.frontend.export import NAMES, torch_name
 from dovetail.ops import compare as c
 from dovetail.ops import complex as z
 from dovetail.ops import elementwise as e

@@ -7,14 +7,15 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
-from dovetail.engine.inplace import check_writable, commit, fitting, inplace
+from dovetail.engine.inplace import inplace
+from dovetail.engine.public import NAMESPACES, write_out
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError
+from dovetail.errors import ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Torch's top-level names; `dovetail.frontend` and `dovetail` offer them all.
-NAMES: Final[dict[str, Any]] = {}
+NAMES: Final[dict[str, Any]] = NAMESPACES["torch"]
 
 
 def torch_name(
@@ -93,21 +94,3 @@ def _wrong_call(name: str, function: Callable[..., Any], error: TypeError) -> Ex
     return ArgumentTypeError(
         name, "call", was=f"wrong: it {complaint or error}", needed=f"{name}{shown}"
     )
-
-
-def write_out(name: str, out: Any, result: Any) -> Any:
-    """Write results into `out`, a tensor or a tuple of them: all or, on error, none."""
-    several = isinstance(result, tuple)
-    targets, sources = (tuple(out), result) if several else ((out,), (result,))
-    if len(targets) != len(sources):
-        raise ArgumentError(
-            name, "out", was=f"{len(targets)} tensors", needed=f"{len(sources)}"
-        )
-    fit = []
-    for target, source in zip(targets, sources, strict=True):
-        check_writable(f"{name}(out=)", target)
-        fit.append(fitting(f"{name}(out=)", target, source))
-    written = list(map(commit, targets, fit))
-    if not several:
-        return written[0]
-    return type(result)(*written) if hasattr(result, "_fields") else tuple(written)

@@ -30,36 +30,18 @@ _TANH_CUBE: Final = 0.044715
 # ---- relu
 
 
-@op(accepts=REAL, exact=True)
-def relu(x: Tensor) -> Tensor:
-    """The greater of x and 0; NaN stays."""
-    return maximum(x, 0)
+@op(accepts=REAL, exact=True, out=False, torch="relu relu_ F.relu_",
+    oracle=lambda x: np.where(x <= 0, 0, x).astype(x.dtype))  # fmt: skip
+def relu(input: Tensor) -> Tensor:
+    """The greater of `input` and 0; NaN stays."""
+    return maximum(input, 0)
 
 
-@relu.vjp
-def _(ct: Tensor, y: Tensor) -> Tensor:
-    return relu_grad(ct, y)
-
-
-@relu.oracle
-def _(x: Array) -> Array:
-    return np.where(x <= 0, 0, x).astype(x.dtype)
-
-
-@op(accepts=FLOAT, outputs=("gx",), exact=True)
-def relu_grad(g: Tensor, y: Tensor) -> Tensor:
-    """`g` where the result `y` of relu is not 0."""
-    return where(le(y, 0), 0, g)
-
-
-@relu_grad.vjp
-def _(ct: Tensor, y: Tensor) -> Pair:
-    return relu_grad(ct, y), None
-
-
-@relu_grad.oracle
-def _(g: Array, y: Array) -> Array:
-    return np.where(y <= 0, 0, g)
+relu.grad(
+    input=lambda ct, y: where(le(y, 0), 0, ct),
+    backward=True,
+    oracle=lambda ct, y: np.where(y <= 0, 0, ct),
+)
 
 
 @op(accepts=FLOAT)

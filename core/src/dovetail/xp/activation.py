@@ -38,7 +38,7 @@ def install(table: KernelTable, xp: Any, chunk: int | None = None) -> None:
     for dtype in _WIDE:
         zero = xp.zeros((), dtype.numpy)
         table.add("relu", _relu(xp, zero), dtypes=[dtype], **_PLAIN)
-        table.add("relu_grad", _relu_grad(xp, zero), dtypes=[dtype], **_PLAIN)
+        table.add("relu_backward", _relu_grad(xp, zero), dtypes=[dtype], **_PLAIN)
     table.add("relu", lambda a: xp.maximum(a, 0), dtypes=REAL - _WIDE, **_PLAIN)
     table.add("tanh_grad", _tanh_grad(xp), dtypes=_WIDE, **_PLAIN)
     table.add("sigmoid_grad", _sigmoid_grad, dtypes=_WIDE, **_PLAIN)
@@ -100,7 +100,7 @@ def _relu_grad(xp: Any, zero: Any) -> Any:
     bits = {4: "int32", 8: "int64"}[zero.dtype.itemsize]
     less_equal, where = xp.less_equal, xp.where
 
-    def relu_grad(g: Any, y: Any) -> Any:
+    def relu_backward(g: Any, y: Any) -> Any:
         """Bits of `g` and'ed with all ones where y > 0 or NaN, else with none."""
         if y.size < _SMALL:
             return where(less_equal(y, zero), zero, g)
@@ -108,7 +108,7 @@ def _relu_grad(xp: Any, zero: Any) -> Any:
         mask -= 1
         return (mask & g.view(bits)).view(g.dtype)
 
-    return relu_grad
+    return relu_backward
 
 
 def _tanh_grad(xp: Any) -> Any:

@@ -175,7 +175,8 @@ NETS: Final[list[Mutant]] = [
     kernel("nets/sgd-nesterov", "sgd_step_", "never looks ahead",
            setting(nesterov=False)),
     kernel("nets/sgd-dampening", "sgd_step_", "is not heeded", setting(dampening=0.0)),
-    kernel("nets/relu-grad-at-zero", "relu_grad", "the gradient at 0 is the whole one",
+    kernel("nets/relu-grad-at-zero", "relu_backward",
+           "the gradient at 0 is the whole one",
            after(lambda y, g, a: np.where(a == 0, g, y).astype(y.dtype)
                  if inexact(y) else y)),
 ]  # fmt: skip

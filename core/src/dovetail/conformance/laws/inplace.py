@@ -27,6 +27,7 @@ from dovetail.dtypes import (
     from_numpy,
     int32,
 )
+from dovetail.engine.arguments import Shown
 from dovetail.engine.cases import cases_of
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
@@ -62,9 +63,14 @@ def _has_in_place(subject: Subject, op: Op, dtype: DType) -> bool:
 
 def _has_out(subject: Subject, op: Op, dtype: DType) -> bool:
     found = _functional(op)
-    if found is None or getattr(found[1], "__wrapped__", op.body) is op.body:
+    if found is None or not _takes_out(op, found[1]):
         return False
     return dtype in _DTYPES and not op.view and _takes(op, dtype)
+
+
+def _takes_out(op: Op, function: Any) -> bool:
+    shown = getattr(function, "__wrapped__", op.body)
+    return shown.out if isinstance(shown, Shown) else shown is not op.body
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,133 @@
+"""What a public function takes: its signature as shown, and why a call did not fit.
+
+A function's annotations are read only after a call has failed, so that they cost a
+call that fits nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.dtypes import DType
+from dovetail.engine.attributes import SPELLINGS
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentTypeError
+
+Check = Callable[[Any], bool]
+
+
+class Shown:
+    """What `inspect` unwraps a public callable to: the signature, made when asked for.
+
+    Attributes:
+        function: has the parameters, annotations and defaults.
+        out: `out=` comes after them.
+    """
+
+    __slots__ = ("function", "out")
+
+    def __init__(self, function: Callable[..., Any], out: bool = False) -> None:
+        self.function = function
+        self.out = out
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        signature = inspect.signature(self.function)
+        if not self.out or "out" in signature.parameters:
+            return signature
+        last = inspect.Parameter(
+            "out", inspect.Parameter.KEYWORD_ONLY, default=None,
+            annotation="Tensor | tuple[Tensor, ...] | None",
+        )  # fmt: skip
+        return signature.replace(parameters=[*signature.parameters.values(), last])
+
+
+def explained(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...],
+    kwargs: dict[str, Any], error: Exception,
+) -> Exception | None:  # fmt: skip
+    """The error that says which argument of a failed call does not fit, if one."""
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as complaint:
+        return ArgumentTypeError(
+            name, "call", was=f"wrong: {complaint}", needed=_shown(name, signature)
+        )
+    for key, value in bound.arguments.items():
+        annotation = str(signature.parameters[key].annotation)
+        if not conforms(annotation, value):
+            return ArgumentTypeError(
+                name, key, was=_described(value), needed=f"a {annotation}"
+            )
+    return None
+
+
+def respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keywords with NumPy's names replaced where the function has torch's."""
+    names = inspect.signature(function).parameters
+    return {
+        SPELLINGS[k] if k in SPELLINGS and k not in names else k: v
+        for k, v in kwargs.items()
+    }
+
+
+def _shown(name: str, signature: inspect.Signature) -> str:
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return f"{name}{inspect.Signature(plain)}"
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"a {value.dtype.name} tensor of shape {tuple(value.shape)}"
+    text = repr(value)
+    return f"{text if len(text) < 60 else text[:57] + '…'} ({type(value).__name__})"
+
+
+def conforms(annotation: str, value: Any) -> bool:
+    """Whether a value may be given for a parameter annotated so.
+
+    Annotations that say nothing to this function, such as `Any`, take everything.
+    """
+    return any(_CHECKS.get(part, _anything)(value) for part in annotation.split(" | "))
+
+
+def _anything(value: Any) -> bool:
+    return True
+
+
+def _is_integer(value: Any) -> bool:
+    try:
+        operator.index(value)
+    except (TypeError, RuntimeError):
+        return False
+    return True
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.ndim == 0
+    return isinstance(value, int | float | complex | np.generic)
+
+
+def _all(check: Check) -> Check:
+    return lambda value: isinstance(value, list | tuple) and all(map(check, value))
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+_CHECKS: Final[dict[str, Check]] = {
+    "Tensor": _is_tensor, "int": _is_integer, "float": _is_number,
+    "complex": _is_number, "Scalar": _is_number, "bool": lambda v: isinstance(v, bool),
+    "str": lambda v: isinstance(v, str), "None": lambda v: v is None,
+    "DType": lambda v: isinstance(v, DType), "Sequence[int]": _all(_is_integer),
+    "tuple[int, ...]": _all(_is_integer), "Sequence[Tensor]": _all(_is_tensor),
+    "list[Tensor]": _all(_is_tensor), "Axis": _is_integer,
+}  # fmt: skip
