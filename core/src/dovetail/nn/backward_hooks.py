@@ -94,6 +94,7 @@ class _Crossing:
     vjp_needs: tuple[str, ...] = ()
     vjp_positional = (("ct", None),)
     vjp_keywords = ()
+    rules = None
 
     def __init__(
         self, places: list[int], count: int, at: Callable[[Gradients], Gradients]
