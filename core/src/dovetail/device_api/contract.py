@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import builtins
 import contextvars
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -58,9 +59,19 @@ class Backend(ABC):
 
     def __init__(self) -> None:
         self.table = KernelTable(self.type)
-        # Kernels run in a context of their own, so that what they set there
+        # Kernels run in copies of a context of their own, so that what is set there
         # (NumPy's floating point error state) never reaches the caller.
         self.context: contextvars.Context | CallersContext = contextvars.Context()
+
+    def runner(self, index: int) -> Callable[..., Any]:
+        """What calls the kernels of a device: `run(kernel, *natives, **attrs)`.
+
+        Asked once in every thread, which is where a library whose current device
+        belongs to a thread can choose it. By default a copy of `context` is entered,
+        since two threads cannot be in one at a time.
+        """
+        run: Callable[..., Any] = self.context.copy().run
+        return run
 
     @abstractmethod
     def devices(self) -> Sequence[DeviceInfo]:
@@ -122,3 +133,14 @@ class Backend(ABC):
             self.type, "a kernel's result", was=f"a {type(result).__name__}",
             needed=f"a {self.array.__name__}", remedy="return a fresh native array",
         )  # fmt: skip
+
+
+class Runner(threading.local):
+    """Calls the kernels of one device, in each thread by a callable of its own.
+
+    Attributes:
+        run: what `Backend.runner` gave in this thread.
+    """
+
+    def __init__(self, backend: Backend, index: int) -> None:
+        self.run = backend.runner(index)

@@ -154,9 +154,9 @@ def _unary(made: Op) -> Any:
         if (cls is plain or cls is special) and (not anywhere[0] or here() is None):
             entry = table.get(x._kind)
             if entry is not None:
-                kernel, kind, run, array = entry
+                kernel, kind, runner, array = entry
                 try:
-                    r = run(kernel, x._a)
+                    r = runner.run(kernel, x._a)
                 except Exception as error:
                     return _again(made, (x,), error)
                 if type(r) is not array:
@@ -191,9 +191,9 @@ def _binary(made: Op) -> Any:
                     if cache is None or not elementwise:
                         return slow(made, (a, b), _NO_ATTRS)
                     nb, node, b = cache[b], None, None
-                kernel, kind, run, array = table[source]
+                kernel, kind, runner, array = table[source]
                 try:
-                    r = run(kernel, a._a, nb)
+                    r = runner.run(kernel, a._a, nb)
                 except Exception as error:
                     if b is None:
                         b = wrap(nb, source)
@@ -231,7 +231,7 @@ def _attributed(made: Op) -> Any:
             if entry is not None:
                 kernel, kind, attrs = entry
                 try:
-                    r = kind.run(kernel, a)
+                    r = kind.runner.run(kernel, a)
                 except Exception as error:
                     return _again(made, (x, *args), error, kwargs)
                 if type(r) is not kind.array:

@@ -57,9 +57,9 @@ def call(
     natives: Sequence[Any],
     scalars: dict[str, Any],
 ) -> Any:
-    """Run a kernel in its backend's context; in a copy if another thread is in it."""
+    """Run a kernel as its device runs them; one that calls ops, in a further copy."""
     try:
-        return kind.run(function, *natives, **scalars)
+        return kind.runner.run(function, *natives, **scalars)
     except RuntimeError as error:
         if not is_reentry(error):
             raise
@@ -67,7 +67,7 @@ def call(
 
 
 def is_reentry(error: BaseException) -> bool:
-    """Whether a context refused a second thread at the same time."""
+    """Whether a context refused to be entered again by a kernel that calls ops."""
     return type(error) is RuntimeError and str(error).startswith("cannot enter context")
 
 
@@ -152,4 +152,4 @@ def _fill_fast_path(
     source = inputs[0]._kind
     same = all(isinstance(x, Tensor) and x._kind is source for x in inputs)
     if same:
-        op.table[source] = (function, kind, kind.run, kind.array)
+        op.table[source] = (function, kind, kind.runner, kind.array)

@@ -14,7 +14,7 @@ import numpy as np
 from dovetail.device import device
 from dovetail.device_api import registry
 from dovetail.device_api.capabilities import Streams
-from dovetail.device_api.contract import Backend
+from dovetail.device_api.contract import Backend, Runner
 from dovetail.dtypes import DType
 from dovetail.engine.elements import operand
 from dovetail.errors import ArgumentTypeError, DeviceError, DTypeError
@@ -28,7 +28,7 @@ class Kind:
     Attributes:
         device: as torch names it: `cpu`, or type and index.
         array: class of the backend's native arrays.
-        run: calls a kernel in the backend's own context.
+        runner: `runner.run` calls a kernel of the device, in this thread's own way.
         lift: makes a native array of a kernel's scalar result.
         slicer: the backend's own `array[slice]`, None where it has none.
         scalars: by Python type, the 0-d arrays of numbers that do not change the
@@ -36,7 +36,7 @@ class Kind:
     """
 
     __slots__ = (
-        "array", "backend", "device", "dtype", "index", "lift", "run", "scalars",
+        "array", "backend", "device", "dtype", "index", "lift", "runner", "scalars",
         "slicer",
     )  # fmt: skip
 
@@ -46,7 +46,7 @@ class Kind:
         self.dtype = dtype
         self.device = device(backend.type, None if backend.type == "cpu" else index)
         self.array = backend.array
-        self.run = backend.context.run
+        self.runner: Any = _runner_of(backend, index)
         self.lift = backend.lift
         self.scalars = _scalars(self)
         slicers = backend.table.select("native_slice", dtype)
@@ -62,6 +62,24 @@ class Kind:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return kind_of, (str(self.device), self.dtype)
+
+
+def _runner_of(backend: Backend, index: int) -> Any:
+    """The runner of a device, shared by its kinds."""
+    for kind in _kinds.values():
+        if kind.backend is backend and kind.index == index:
+            return kind.runner
+    return Runner(backend, index)
+
+
+class _Lost:
+    """Takes the place of the runner of a device that is gone."""
+
+    def __init__(self, error: DeviceError) -> None:
+        self.error = error
+
+    def run(self, *_: Any, **__: Any) -> NoReturn:
+        raise self.error
 
 
 _kernel_listeners: Final[list[Callable[[], None]]] = []
@@ -148,14 +166,10 @@ def forget_scalars(backend: Backend) -> None:
 
 def _lose(backend: Backend, error: DeviceError) -> None:
     """Make kernels on a backend's tensors raise."""
-
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise error
-
     for kind in _kinds.values():
         if kind.backend is backend:
-            kind.run = refuse
-    backend.table.changed()  # the fast paths of ops hold `run` as it was
+            kind.runner = _Lost(error)
+    backend.table.changed()  # the fast paths of ops hold the runner as it was
 
 
 registry.on_lost(_lose)

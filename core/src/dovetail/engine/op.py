@@ -87,7 +87,7 @@ class Op:
         result: dtype of the results: `SAME`, a DType, or a rule.
         promote: `"same"`, `"float"` (integers become floats) or None.
         function: the public callable.
-        table: by kind, (kernel, result kind, its `run` and `array`): the fast path
+        table: by kind, (kernel, result kind, its runner and `array`): the fast path
             without attributes.
         bound: by kind, dims and attributes as given, the same with them bound.
         fast: by kinds and arguments, what a call needs no more to be asked for.

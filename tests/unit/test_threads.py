@@ -1,0 +1,86 @@
+"""Threads that call the same ops at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dovetail as dt
+from dovetail.device_api import registry
+from dovetail.device_api.contract import Runner
+from dovetail.engine import calls, kernel_call
+
+
+def together(*programs: Callable[[], Any]) -> list[BaseException]:
+    """Run programs at the same time, and give what they raised."""
+    start, errors = threading.Barrier(len(programs)), []
+
+    def run(program: Callable[[], Any]) -> None:
+        start.wait(10)
+        try:
+            program()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(p,)) for p in programs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
+
+
+def test_no_call_collides_with_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kernel is refused by a context that another thread is in."""
+    refused = []
+
+    def again(op: Any, *args: Any) -> Any:
+        refused.append(op.name)
+        return kernel_again(op, *args)
+
+    kernel_again = calls._again
+    monkeypatch.setattr(calls, "_again", again)
+    monkeypatch.setattr(kernel_call, "is_reentry", refused.append)
+    x = dt.rand(40, 50)
+    want = (x + x).numpy().copy(), dt.where(x > 0.5, x, 1.0).numpy().copy()
+
+    def work() -> None:
+        for _ in range(1500):
+            assert np.array_equal((x + x).numpy(), want[0])
+            assert np.array_equal(dt.where(x > 0.5, x, 1.0).numpy(), want[1])
+
+    assert together(work, work, work) == []
+    assert refused == []
+
+
+def test_a_thread_gets_a_runner_of_its_own() -> None:
+    """A backend is asked for a runner once in each thread, and none is shared."""
+    backend = registry.load("cpu")
+    runner, seen = Runner(backend, 0), []
+
+    def work() -> None:
+        seen.append((runner.run, runner.run))
+
+    assert together(work, work) == []
+    work()
+    assert all(first is second for first, second in seen)
+    assert len({id(first.__self__) for first, _ in seen}) == 3  # type: ignore[attr-defined]
+
+
+def test_kernels_are_silent_in_every_thread() -> None:
+    """Overflow and division by zero warn nowhere, and leave NumPy's state alone."""
+
+    def work() -> None:
+        before = np.geterr()
+        x = dt.full((64,), 3e38)
+        assert dt.isinf(x + x).all()
+        assert dt.isinf(x / 0.0).all()
+        x.fill_(2)
+        assert np.geterr() == before
+
+    assert together(work, work) == []
+    work()
