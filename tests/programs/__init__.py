@@ -1,0 +1,1 @@
+"""Generators of programs that look for what nobody thought of."""

@@ -1,0 +1,188 @@
+"""Calls as sources: a public function, method, operator, layer or optimizer."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from dataclasses import dataclass
+from typing import Any, Final
+
+import dovetail as dt
+from tests.programs.bad_calls import values
+
+# They change the process, wait, reach files or answer about it: nothing to refuse.
+LEFT_OUT: Final = frozenset({
+    "save", "load", "save_file", "load_file", "stream", "synchronize", "import_module",
+    "current_stream", "default_stream", "devices", "seed", "initial_seed", "compile",
+    "use_deterministic_algorithms", "reset_fallbacks", "register_plugin",
+    "get_default_dtype", "is_available", "get_num_threads", "Final", "numpy",
+    "share_memory_", "data_ptr", "cuda", "xpu", "rocm", "empty", "new_empty",
+    "empty_like", "empty_strided", "record_stream", "map_location",
+})  # fmt: skip
+OPERATORS: Final = (
+    "{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} // {}", "{} % {}", "{} ** {}",
+    "{} @ {}", "{} & {}", "{} | {}", "{} ^ {}", "{} << {}", "{} >> {}", "{} < {}",
+    "{} == {}", "{}[{}]", "{}[..., {}]", "{}[{}, None]", "put({}, {}, {})",
+    "iadd({}, {})", "float({})", "int({})", "bool({})", "len({})", "list({})",
+    "-{}", "~{}", "abs({})", "repr({})", "'{{:5}}'.format({})",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call.
+
+    Attributes:
+        kind: function, method, operator, layer or optimizer.
+        name: what is called, as the report groups it.
+        template: its source, with `a0`, `a1`, … for the arguments.
+        arguments: the source of each.
+    """
+
+    kind: str
+    name: str
+    template: str
+    arguments: tuple[str, ...]
+
+    def __str__(self) -> str:
+        text = self.template
+        for i in reversed(range(len(self.arguments))):
+            text = text.replace(f"a{i}", self.arguments[i])
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Something public that can be called, and the parameters it is known to have."""
+
+    kind: str
+    path: str
+    parameters: tuple[inspect.Parameter, ...]
+
+
+def targets() -> list[Target]:
+    """All that the live namespace offers, sorted."""
+    functional, tensor = dt.nn.functional, dt.Tensor
+    found = [
+        *_functions("torch", dt), *_functions("torch.nn.functional", functional),
+        *(_target("method", n, getattr(tensor, n)) for n in _names(tensor)),
+        *(
+            _target("layer", f"torch.nn.{n}", getattr(dt.nn, n)) for n in _names(dt.nn)
+            if isinstance(getattr(dt.nn, n), type) and n != "Module"
+        ),
+        *(
+            _target("optimizer", f"torch.optim.{n}", getattr(dt.optim, n))
+            for n in _names(dt.optim) if isinstance(getattr(dt.optim, n), type)
+            and n != "Optimizer"
+        ),
+    ]  # fmt: skip
+    return sorted(found, key=lambda t: (t.kind, t.path))
+
+
+def _names(space: Any) -> list[str]:
+    offered = getattr(space, "__all__", None) or dir(space)
+    return [
+        n for n in offered
+        if not n.startswith(("_", "set_", "manual_seed")) and n not in LEFT_OUT
+        and callable(getattr(space, n))
+    ]  # fmt: skip
+
+
+def _functions(path: str, space: Any) -> list[Target]:
+    return [
+        _target("function", f"{path}.{n}", getattr(space, n))
+        for n in _names(space)
+        if not isinstance(getattr(space, n), type)
+    ]
+
+
+def _target(kind: str, path: str, function: Any) -> Target:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return Target(kind, path, ())
+    return Target(kind, path, tuple(signature.parameters.values()))
+
+
+class Drawing:
+    """One call, drawn from a seed of its own."""
+
+    def __init__(self, offered: list[Target], seed: str) -> None:
+        self.rng = random.Random(seed)
+        self.offered = offered
+        self.arguments: list[str] = []
+
+    def call(self) -> Call:
+        if self.rng.random() < 0.08:
+            return self._operator()
+        target = self.rng.choice(self.offered)
+        own = list(target.parameters)
+        start = ""
+        if target.kind == "method":
+            own = own[1:]
+            start = f"{self._argument(values.tensor(self.rng))}."
+        text = f"{start}{target.path}({self._list(own)})"
+        if target.kind == "layer":
+            inputs = self.rng.choice((1, 1, 1, 2))
+            given = (self._argument(values.tensor(self.rng)) for _ in range(inputs))
+            text += f"({', '.join(given)})"
+        elif target.kind == "optimizer":
+            text += ".step()"
+        return Call(target.kind, target.path, text, tuple(self.arguments))
+
+    def _operator(self) -> Call:
+        template = self.rng.choice(OPERATORS)
+        drawn = [values.tensor(self.rng)]
+        while len(drawn) < 3:
+            drawn.append(values.anything(self.rng))
+        if template[0] == "{" and "[" not in template and self.rng.random() < 0.15:
+            drawn[0], drawn[1] = drawn[1], drawn[0]
+        places = [self._argument(a) for a in drawn[: template.count("{}")]]
+        text = template.format(*places)
+        return Call("operator", template, text, tuple(self.arguments))
+
+    def _argument(self, source: str) -> str:
+        self.arguments.append(source)
+        return f"a{len(self.arguments) - 1}"
+
+    def _list(self, parameters: list[inspect.Parameter]) -> str:
+        """Arguments in order and by name: mostly fitting, one or two of them not."""
+        rng = self.rng
+        faults = rng.choice((0, 1, 1, 2))
+        broken = {rng.randrange(len(parameters) or 1) for _ in range(faults)}
+        places: list[str] = []
+        named: list[str] = []
+        for i, p in enumerate(parameters):
+            if p.kind is p.VAR_KEYWORD:
+                continue
+            if p.kind is p.VAR_POSITIONAL:
+                count = rng.choice((0, 1, 1, 2, 3)) if not named else 0
+                places += [self._argument(values.anything(rng)) for _ in range(count)]
+                continue
+            optional = p.default is not p.empty
+            if optional and rng.random() < 0.5:
+                continue
+            if not optional and rng.random() < 0.03:
+                continue  # a missing one
+            annotation = p.annotation if isinstance(p.annotation, str) else ""
+            drawn = values.plausible(rng, p.name, annotation)
+            at = self._argument(values.anything(rng) if i in broken else drawn)
+            if p.kind is p.KEYWORD_ONLY or (optional and rng.random() < 0.7) or named:
+                named.append(f"{p.name}={at}")
+            else:
+                places.append(at)
+        return ", ".join([*places, *named, *self._extra(parameters)])
+
+    def _extra(self, parameters: list[inspect.Parameter]) -> list[str]:
+        """What no signature asks for: an unknown keyword, a double one, `out=`."""
+        how = self.rng.random()
+        if how < 0.02:
+            return [f"bogus={self._argument('1')}"]
+        variadic = inspect.Parameter.VAR_POSITIONAL
+        if how < 0.04 and parameters and parameters[0].kind is not variadic:
+            return [f"**{{{parameters[0].name!r}: {self._argument('1')}}}"]
+        if how < 0.1:
+            out = self.rng.random() < 0.7
+            given = values.tensor(self.rng) if out else values.anything(self.rng)
+            return [f"**{{'out': {self._argument(given)}}}"]
+        return []
