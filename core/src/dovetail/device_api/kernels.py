@@ -53,6 +53,8 @@ class Kernel(NamedTuple):
         broadcasts: takes operands of different shapes; else core expands them.
         checks: refuses by itself the shapes that the op refuses; else core asks the
             op's rule first.
+        checks_indices: refuses by itself the values that the op refuses, such as
+            indices out of range; else core looks first, and waits for the answer.
         contiguous: needs contiguous inputs; else core copies them.
         supports_out: accepts `out=`, a native array that may be one of the inputs.
         deterministic: gives the same bits on every call.
@@ -68,6 +70,7 @@ class Kernel(NamedTuple):
     binds: bool = False
     broadcasts: bool = False
     checks: bool = False
+    checks_indices: bool = False
     contiguous: bool = False
     supports_out: bool = False
     deterministic: bool = True

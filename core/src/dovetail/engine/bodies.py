@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail.dtypes import HALF, float32
 from dovetail.engine import host, modes
+from dovetail.engine.checks import look
 from dovetail.engine.kernel_call import shapes_of
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import DATA, Op, Plan, vocabulary
@@ -50,6 +51,7 @@ def run_body(
     """`by_body`, the ops of the body being seen by whatever sees this one."""
     token = modes._grad.set(False)
     try:
+        look(op, inputs, attrs)
         if kind.dtype in HALF and not op.exact:
             wide = tuple(_widened(x) for x in inputs)
             result = op.body(*wide, **attrs)
@@ -117,6 +119,7 @@ def by_recorded_body(
     if op.shape is not DATA:
         op.checked_shapes(shapes_of(inputs), attrs)
     host.count_passed_over(op)
+    look(op, inputs, attrs)
     return _as_tuple(op.body(*inputs, **attrs))
 
 

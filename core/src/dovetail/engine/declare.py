@@ -41,6 +41,7 @@ class Declared(Protocol[R_co]):
     def kinks(self, function: F) -> F: ...
     def rule(self, function: F) -> F: ...
     def geometry(self, function: F) -> F: ...
+    def check(self, function: F) -> F: ...
 
 
 def op(
@@ -159,6 +160,7 @@ def _complete(made: Op, call: Any, body: Callable[..., R_co]) -> Declared[R_co]:
     call.grad = _grad_hook(made)
     for name in ("oracle", "cases", "kinks"):
         setattr(call, name, _setter(made, name))
+    call.check = _setter(made, "check")
     call.rule = _setter(made, "shape")
     call.geometry = _geometry_hook(made)
     return cast(Declared[R_co], call)

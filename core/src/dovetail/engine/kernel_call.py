@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail.device_api.kernels import Kernel
+from dovetail.engine.checks import look
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import DATA, Op, Plan
 from dovetail.engine.plans import is_contiguous
@@ -24,6 +25,8 @@ def native_call(
     if not plan.direct:
         natives = _shaped(op, kernel, inputs, natives, attrs, kind)
     scalars = {name: attrs[name] for name in op.scalars} if op.scalars else _NO_ATTRS
+    if op.check is not None and not kernel.checks_indices:
+        look(op, inputs, attrs)
     try:
         result = call(kind, function, natives, scalars)
     except (DovetailError, MemoryError):

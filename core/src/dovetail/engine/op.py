@@ -50,6 +50,9 @@ _ROLES: Final = {
 
 # The gradient of one argument, and where its parameters come from.
 ArgumentRule = tuple[Callable[..., Any], tuple[tuple[str, Any], ...]]
+# What a check gives: a 0-d bool that is true where values are refused (None where
+# there are none to look at), and the error for them, which may wait for values.
+Checked = tuple[Any, Callable[[], Exception]] | None
 
 
 class Plan:
@@ -144,6 +147,7 @@ class Op:
         # A rule for each tensor parameter instead of one for all, and its arguments.
         self.rules: tuple[ArgumentRule | None, ...] | None = None
         self.geometry: Callable[..., Any] | None = None
+        self.check: Callable[..., Checked] | None = None
         self.oracle: Callable[..., Any] | None = None
         self.cases: Callable[..., Any] | None = None
         self.kinks: Callable[..., Any] | None = None

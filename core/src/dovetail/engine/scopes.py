@@ -180,6 +180,11 @@ def within_body() -> AbstractContextManager[None]:
     return _with_only(_goes_deep)
 
 
+def unseen() -> AbstractContextManager[None]:
+    """Hide all scopes of this context, for what is no part of the program."""
+    return _with_only(lambda hook: False)
+
+
 def _is_recorder(hook: Any) -> bool:
     return isinstance(hook, Recorder)
 

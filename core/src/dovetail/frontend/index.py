@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail.dtypes import INTEGRAL, bool_, uint8
+from dovetail.engine.checks import answer
 from dovetail.engine.elements import scalar, stored
 from dovetail.engine.promotion import index_dtype, result_type
 from dovetail.engine.signature import broadcast
@@ -422,7 +423,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             "one_hot", "num_classes", was=num_classes, needed="at least 1"
         )
     if not tensor._kind.backend.rules_only:
-        ops.check_index("one_hot", tensor, num_classes, -1)
+        answer(ops.index_check("one_hot", tensor, num_classes, -1))
     classes = counted(num_classes, tensor)
     hot = primitive.eq(v.unsqueeze(tensor, tensor.ndim), classes)
     return primitive.cast(hot, index_dtype(tensor._kind))

@@ -15,12 +15,23 @@ from dovetail.dtypes import ANY
 from dovetail.engine import signature
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
+from dovetail.engine.op import Checked
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
+from dovetail.ops.compare import bitwise_or
 from dovetail.ops.create import zeros_of
-from dovetail.ops.index import check_index, index_add, index_copy, index_select
-from dovetail.ops.primitive import add, assign_, cast, clone, lt, mul, where
+from dovetail.ops.index import added, along, index_check, taken, written
+from dovetail.ops.primitive import (
+    add,
+    assign_,
+    cast,
+    clone,
+    lt,
+    mul,
+    scatter_set_,
+    where,
+)
 from dovetail.ops.view import expand, permute, reshape, sum_to
 
 Array = np.ndarray[Any, Any]
@@ -65,7 +76,7 @@ def index_get(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """
     shape, dims, at = _layout(tuple(x._a.shape), _shapes(indices))
     rows, rest = _rows(x, dims)
-    found = index_select(rows, _numbers(x, indices, shape, dims), 0)
+    found = taken(rows, _numbers(x, indices, shape, dims), 0)
     return _placed(reshape(found, (*shape, *rest)), len(shape), at)
 
 
@@ -100,7 +111,6 @@ def _numbers(
         size = int(x._a.shape[d])
         index = indices[d]
         assert index is not None
-        check_index("indexing", index, size, d, low=-size)
         index = cast(index, wanted) if index.dtype is not wanted else index
         index = where(lt(index, 0), add(index, size), index)
         total = index if total is None else add(mul(total, size), index)
@@ -142,6 +152,12 @@ def index_put(
 
     Where a tuple repeats, any one of its values stays, unless they accumulate.
     """
+    return _put(x, value, indices, accumulate)
+
+
+def _put(
+    x: Tensor, value: Tensor, indices: Sequence[Tensor | None], accumulate: bool
+) -> Tensor:
     size = tuple(x._a.shape)
     shape, dims, at = _layout(size, _shapes(indices))
     rows, rest = _rows(x, dims)
@@ -155,7 +171,11 @@ def index_put(
         value = permute(value, order)
     numbers = _numbers(x, indices, shape, dims)
     parts = reshape(value, (numbers._a.shape[0], *rest))
-    rows = (index_add if accumulate else index_copy)(rows, numbers, parts, 0)
+    to = along(numbers, tuple(parts._a.shape), 0)
+    if accumulate:
+        rows = added(rows, to, parts, 0)
+    else:
+        rows = written(scatter_set_, rows, to, parts, 0)
     front = _front(len(size), dims)
     back = tuple(sorted(range(len(size)), key=front.__getitem__))
     y = reshape(rows, tuple(size[d] for d in front))
@@ -192,7 +212,31 @@ def index_put_(
     x: Tensor, value: Tensor, indices: Sequence[Tensor | None], accumulate: bool = False
 ) -> None:
     """Write `value`, broadcast, into `x` at tuples of indices, or add it there."""
-    assign_(x, index_put(x, value, indices, accumulate))
+    assign_(x, _put(x, value, indices, accumulate))
+
+
+@index_get.check
+@index_put.check
+@index_put_.check
+def _(x: Tensor, *rest: Any, **_: Any) -> Checked:
+    """Each index lies within its dim, counted from either end."""
+    found: list[Any] = []
+    for d, index in enumerate(rest[-1]):
+        size = int(x._a.shape[d])
+        if index is not None:
+            found.append(index_check("indexing", index, size, d, low=-size))
+    present = [c for c in found if c is not None]
+    if not present:
+        return None
+    outside = present[0][0]
+    for flag, _error in present[1:]:
+        outside = bitwise_or(outside, flag)
+
+    def error() -> Exception:
+        bad: Exception = next(e for flag, e in present if flag.item())()
+        return bad
+
+    return outside, error
 
 
 def _key(indices: Sequence[Array | None]) -> tuple[Any, ...]:

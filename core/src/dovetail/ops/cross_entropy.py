@@ -12,16 +12,19 @@ import numpy as np
 from dovetail.dtypes import FLOAT, int32
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
+from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError
-from dovetail.ops.compare import ne
+from dovetail.ops.compare import bitwise_or, ne
 from dovetail.ops.create import full
 from dovetail.ops.elementwise import neg
 from dovetail.ops.primitive import (
     bitwise_and,
+    bitwise_xor,
     eq,
     exp,
     iota,
+    lt,
     reduce_max,
     reduce_sum,
     take_along,
@@ -91,15 +94,20 @@ def refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
     )  # fmt: skip
 
 
-def _check_labels(name: str, target: Tensor, classes: int, ignore_index: int) -> None:
-    """Raise for a class out of range; waits for the values."""
+def _labels_check(name: str, x: Tensor, target: Tensor, ignore_index: int) -> Checked:
+    """What the check of an op gives for classes out of range."""
     if not math.prod(target._a.shape):
-        return
+        return None
+    classes = x._a.shape[class_dim(x.ndim)]
     _, safe = _valid(target, ignore_index)
-    top = int(reduce_max(safe, None).item())
-    low = -1 - int(reduce_max(-1 - safe, None).item())
-    if top >= classes or low < 0:
-        raise refuse_label(name, low if low < 0 else top, classes)
+    outside = bitwise_or(lt(safe, 0), bitwise_xor(lt(safe, classes), True))
+
+    def error() -> IndexOutOfRange:
+        found = safe._kind.backend.copy_out(safe._a).reshape(-1)
+        bad = int(found[(found < 0) | (found >= classes)][0])
+        return refuse_label(name, bad, classes)
+
+    return reduce_max(outside, tuple(range(outside.ndim))), error
 
 
 def _valid(target: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
@@ -143,8 +151,13 @@ def nll_loss(
 
     The mean divides by the sum of the weights used; without samples it is NaN.
     """
+    return _nll(x, target, weight, ignore_index, reduction)
+
+
+def _nll(
+    x: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str
+) -> Tensor:
     dim = class_dim(x.ndim)
-    _check_labels("nll_loss", target, x._a.shape[dim], ignore_index)
     _, safe = _valid(target, ignore_index)
     weights = _sample_weights(target, weight, ignore_index, x)
     picked = squeeze(take_along(x, unsqueeze(safe, dim), dim), (dim,))
@@ -215,7 +228,17 @@ def cross_entropy(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """nll_loss of log_softmax of the logits `x`, and these log probabilities."""
     logp = log_softmax(x, class_dim(x.ndim))
-    return nll_loss(logp, target, weight, ignore_index, reduction), logp
+    return _nll(logp, target, weight, ignore_index, reduction), logp
+
+
+@nll_loss.check
+def _(x: Tensor, target: Tensor, *_: Any, ignore_index: int, **__: Any) -> Checked:
+    return _labels_check("nll_loss", x, target, ignore_index)
+
+
+@cross_entropy.check
+def _(x: Tensor, target: Tensor, *_: Any, ignore_index: int, **__: Any) -> Checked:
+    return _labels_check("cross_entropy", x, target, ignore_index)
 
 
 @cross_entropy.vjp
@@ -270,7 +293,7 @@ def _one_hot(x: Array, target: Array, weight: Array | None, ignore: int) -> Arra
 
 
 @nll_loss.oracle
-def _nll(
+def _nll_truth(
     x: Array, target: Array, weight: Array | None = None,
     ignore_index: int = -100, reduction: str = "mean",
 ) -> Any:  # fmt: skip
@@ -302,7 +325,7 @@ def _cross(
     dim = class_dim(x.ndim)
     x = x - np.max(x, axis=dim, keepdims=True, initial=-1e300)
     logp = x - np.log(np.sum(np.exp(x), axis=dim, keepdims=True))
-    return _nll(logp, target, weight, ignore_index, reduction), logp
+    return _nll_truth(logp, target, weight, ignore_index, reduction), logp
 
 
 @cross_entropy_backward.oracle

@@ -1,7 +1,7 @@
 """Reading and writing along one dim, at places that a tensor of indices names.
 
-Indices count from the front and are checked: one that is out of range raises
-IndexOutOfRange, on a device by one comparison and one read.
+Indices count from the front. One that is out of range raises IndexOutOfRange: kernels
+see to it, or the check of the op, by comparisons and one read; bodies read nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dovetail.dtypes import ANY, bool_, int32
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
+from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError
 from dovetail.ops.create import zeros_of
@@ -42,21 +43,29 @@ def read(x: Tensor) -> Any:
     return x._kind.backend.copy_out(x._a).reshape(-1)[0].item()
 
 
-def check_index(op: str, index: Tensor, size: int, dim: int, low: int = 0) -> None:
-    """Wait for the indices and look whether all lie from `low` to `size` - 1.
-
-    Raises:
-        IndexOutOfRange: one does not.
-    """
+def index_check(op: str, index: Tensor, size: int, dim: int, low: int = 0) -> Checked:
+    """What the check of an op gives for indices from `low` to `size` - 1."""
     if 0 in index._a.shape:
-        return
-    inside = lt(index, size)
-    inside = bitwise_and(inside, bitwise_xor(lt(index, low), True))
-    if not read(reduce_max(bitwise_xor(inside, True), tuple(range(inside.ndim)))):
-        return
-    found = index._kind.backend.copy_out(index._a).reshape(-1)
-    bad = int(found[(found < low) | (found >= size)][0])
-    raise out_of_range(op, bad, size, dim, low)
+        return None
+    inside = bitwise_and(lt(index, size), bitwise_xor(lt(index, low), True))
+    outside = reduce_max(bitwise_xor(inside, True), tuple(range(inside.ndim)))
+
+    def error() -> IndexOutOfRange:
+        found = index._kind.backend.copy_out(index._a).reshape(-1)
+        bad = int(found[(found < low) | (found >= size)][0])
+        return out_of_range(op, bad, size, dim, low)
+
+    return outside, error
+
+
+def _checks_dim(made: Any) -> None:
+    """Indices of this op lie within the dim of `x` that it names."""
+    name = made.op.name
+
+    @made.check  # type: ignore[untyped-decorator]
+    def _(x: Tensor, index: Tensor, *rest: Any, dim: int, **_: Any) -> Checked:
+        size = x._a.shape[dim] if x._a.shape else 1
+        return index_check(name, index, size, dim)
 
 
 def out_of_range(op: str, index: int, size: int, dim: int, low: int) -> IndexOutOfRange:
@@ -106,7 +115,6 @@ def gather(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
     shape = tuple(index._a.shape)
     if 0 in shape:
         return zeros_of(x, shape)
-    check_index("gather", index, x._a.shape[dim], dim)
     y: Tensor = take_along(narrowed(x, shape, dim), index, dim)
     return y
 
@@ -173,9 +181,7 @@ def scatter(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
 
     Where an index repeats, any one of its values stays.
     """
-    y = clone(x)
-    _write(scatter_set_, "scatter", y, index, src, dim)
-    return y
+    return written(scatter_set_, x, index, src, dim)
 
 
 @scatter.vjp
@@ -190,16 +196,23 @@ def _(
     return gx, None, gsrc
 
 
-def _write(
-    primitive: Any, name: str, y: Tensor, index: Tensor, src: Tensor, dim: int
-) -> None:
-    """Scatter into fresh memory, the parts of `y` and `src` that `index` covers."""
+def written(primitive: Any, x: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
+    """`x` with the part of `src` that `index` covers scattered into it."""
+    y: Tensor = clone(x)
     shape = tuple(index._a.shape)
-    if 0 in shape:
-        return
-    check_index(name, index, y._a.shape[dim], dim)
-    part = basic_index(src, tuple(slice(0, n) for n in shape))
-    primitive(narrowed(y, shape, dim), index, part, dim)
+    if 0 not in shape:
+        part = basic_index(src, tuple(slice(0, n) for n in shape))
+        primitive(narrowed(y, shape, dim), index, part, dim)
+    return y
+
+
+def added(x: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
+    """`x` with `src` added to the places `index`, bools as counts."""
+    if x.dtype is bool_:
+        total = added(cast(x, int32), index, cast(src, int32), dim)
+        counted: Tensor = cast(total, bool_)
+        return counted
+    return written(scatter_add_, x, index, src, dim)
 
 
 def widened(x: Tensor, shape: Sizes) -> Tensor:
@@ -216,12 +229,7 @@ def widened(x: Tensor, shape: Sizes) -> Tensor:
 )  # fmt: skip
 def scatter_add(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
     """`x` with `src` added to the places `index` along `dim`; duplicates accumulate."""
-    if x.dtype is bool_:
-        total = scatter_add(cast(x, int32), index, cast(src, int32), dim)
-        return cast(total, bool_)
-    y = clone(x)
-    _write(scatter_add_, "scatter_add", y, index, src, dim)
-    return y
+    return added(x, index, src, dim)
 
 
 @scatter_add.vjp
@@ -293,15 +301,17 @@ def _flat_index(name: str, index: Sizes) -> None:
 @op(shape=_selected, accepts=ANY, indices=("index",), exact=True)
 def index_select(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
     """The slices of `x` that a one-dimensional `index` names along `dim`."""
-    if not x._a.shape:
-        check_index("index_select", index, 1, 0)
-        return clone(x)
-    check_index("index_select", index, x._a.shape[dim], dim)
-    y: Tensor = take_along(x, _along(index, tuple(x._a.shape), dim), dim)
+    return taken(x, index, dim)
+
+
+def taken(x: Tensor, index: Tensor, dim: int) -> Tensor:
+    """The slices of `x` at indices that are known to be right."""
+    shape = tuple(x._a.shape)
+    y: Tensor = take_along(x, along(index, shape, dim), dim) if shape else clone(x)
     return y
 
 
-def _along(index: Tensor, shape: Sizes, dim: int) -> Tensor:
+def along(index: Tensor, shape: Sizes, dim: int) -> Tensor:
     """A one-dimensional index spread over the other dims of `shape`."""
     n = index._a.shape[0]
     line = reshape(index, tuple(n if d == dim else 1 for d in range(len(shape))))
@@ -354,8 +364,7 @@ def _written_slices(name: str) -> Any:
 )  # fmt: skip
 def index_add(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
     """`x` with the slices of `src` added to those that `index` names along `dim`."""
-    y: Tensor = scatter_add(x, _along(index, tuple(src._a.shape), dim), src, dim)
-    return y
+    return added(x, along(index, tuple(src._a.shape), dim), src, dim)
 
 
 @index_add.vjp
@@ -366,8 +375,8 @@ def _(ct: Tensor, index: Tensor, dim: int, need: Any) -> tuple[Tensor, None, Any
 @op(shape=_written_slices("index_copy"), accepts=ANY, indices=("index",), exact=True)
 def index_copy(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
     """`x` with the slices that `index` names along `dim` taken from `src`."""
-    y: Tensor = scatter(x, _along(index, tuple(src._a.shape), dim), src, dim)
-    return y
+    where_to = along(index, tuple(src._a.shape), dim)
+    return written(scatter_set_, x, where_to, src, dim)
 
 
 @index_copy.vjp
@@ -421,7 +430,7 @@ def embedding(weight: Tensor, index: Tensor, padding: int = -1) -> Tensor:
 
     The row `padding`, if it is not negative, gets no gradient.
     """
-    rows = index_select(weight, reshape(index, (-1,)), 0)
+    rows = taken(weight, reshape(index, (-1,)), 0)
     return reshape(rows, (*index._a.shape, weight._a.shape[1]))
 
 
@@ -447,3 +456,12 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(5, 3), make.ints(2, 4, high=5))
     yield case(make(5, 3), make.ints(high=5, dtype="int32"))
     yield case(make(5, 3), make.ints(0))
+
+
+for _op in (gather, scatter, scatter_add, index_select, index_add, index_copy):
+    _checks_dim(_op)
+
+
+@embedding.check
+def _(weight: Tensor, index: Tensor, **_: Any) -> Checked:
+    return index_check("embedding", index, weight._a.shape[0], 0)

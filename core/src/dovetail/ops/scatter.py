@@ -12,19 +12,22 @@ from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
+from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 from dovetail.ops.create import counted, full, zeros_like, zeros_of
 from dovetail.ops.index import (
-    check_index,
+    added,
     fits,
     gather,
+    index_check,
     narrowed,
     places,
     read,
     scatter,
     scatter_add,
     widened,
+    written,
 )  # fmt: skip
 from dovetail.ops.primitive import (
     bitwise_and,
@@ -86,9 +89,11 @@ def scatter_reduce(
             )
         counts = cast(x, int32), index, cast(src, int32)
         return cast(scatter_reduce(*counts, dim, reduce, include_self), bool_)
-    start = x if include_self else scatter(x, index, _neutral(x, index, reduce), dim)
+    start = x
+    if not include_self:
+        start = written(scatter_set_, x, index, _neutral(x, index, reduce), dim)
     if reduce in ("sum", "mean"):
-        total = scatter_add(start, index, src, dim)
+        total = added(start, index, src, dim)
         return total if reduce == "sum" else _mean(total, index, dim, include_self)
     return _combined(start, index, src, dim, reduce)
 
@@ -130,7 +135,7 @@ def _count(x: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     """How many values meet at each place, at least 1."""
     ones = full(tuple(index._a.shape), 1, x._kind)
     start = full(tuple(x._a.shape), int(include_self), x._kind)
-    count = scatter_add(start, index, ones, dim)
+    count = added(start, index, ones, dim)
     least: Tensor = where(eq(count, 0), 1, count)
     return least
 
@@ -154,7 +159,6 @@ def _combined(
     """
     shape = tuple(index._a.shape)
     size = int(start._a.shape[dim])
-    check_index("scatter_reduce", index, size, dim)
     src = basic_index(src, tuple(slice(0, n) for n in shape))
     y = _lengthened(narrowed(start, shape, dim), dim)
     line = tuple(shape[dim] if d == dim else 1 for d in range(len(shape)))
@@ -180,6 +184,11 @@ def _lengthened(x: Tensor, dim: int) -> Tensor:
     longer = zeros_of(x, tuple(n + (d == dim) for d, n in enumerate(size)))
     write("scatter_reduce", basic_index(longer, tuple(slice(0, n) for n in size)), x)
     return longer
+
+
+@scatter_reduce.check
+def _(x: Tensor, index: Tensor, src: Tensor, *, dim: int, **_: Any) -> Checked:
+    return index_check("scatter_reduce", index, int(x._a.shape[dim]), dim)
 
 
 @scatter_reduce.vjp

@@ -262,16 +262,25 @@ def histc(x: Tensor, bins: int, low: Scalar, high: Scalar) -> Tensor:
     Both bounds are included; NaN is not counted. Equal bounds mean those of the data.
     """
     x = reshape(x, (-1,))
+    first: Any = low
+    last: Any = high
     if low == high and x._a.shape[0]:
-        low, high = _read(amin(x)), _read(amax(x))
-    if low == high:
-        low, high = low - 1, high + 1
-    inside = bitwise_and(ge(x, low), le(x, high))
-    place = floor((where(inside, x, low) - low) * bins / (high - low))
+        first, last = _bounds(x)
+    elif low == high:
+        first, last = low - 1, high + 1
+    inside = bitwise_and(ge(x, first), le(x, last))
+    place = floor((where(inside, x, first) - first) * bins / (last - first))
     place = where(ge(place, bins), bins - 1, place)
     found = zeros_of(x, (bins,))
     scatter_add_(found, cast(place, index_dtype(x._kind)), cast(inside, x.dtype), 0)
     return found
+
+
+def _bounds(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The least and the greatest, one less and one more where they are equal."""
+    low, high = amin(x), amax(x)
+    equal = eq(low, high)
+    return where(equal, low - 1, low), where(equal, high + 1, high)
 
 
 @histc.oracle

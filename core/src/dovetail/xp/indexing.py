@@ -26,18 +26,20 @@ def install(table: KernelTable, xp: Any, *, refuses: bool) -> None:
         "nonzero": _nonzero, "masked_select": _masked_select,
         "masked_scatter": _masked_scatter,
     }.items():  # fmt: skip
-        table.add(name, kernel(xp, bounds), dtypes=ANY)
-    table.add("scatter_add", _scatter_add(xp, bounds), dtypes=sums)
-    table.add("index_add", _index_add(xp, bounds), dtypes=sums)
+        table.add(name, kernel(xp, bounds), dtypes=ANY, checks_indices=True)
+    for name, kernel in {
+        "scatter_add": _scatter_add, "index_add": _index_add,
+        "scatter_reduce": _scatter_reduce,
+    }.items():  # fmt: skip
+        table.add(name, kernel(xp, bounds), dtypes=sums, checks_indices=True)
     for name, put in {
         "index_put": _index_put(xp, bounds), "index_put_": _index_put_(xp, bounds),
     }.items():  # fmt: skip
-        table.add(name, put, dtypes=sums | BOOL)
+        table.add(name, put, dtypes=sums | BOOL, checks_indices=True)
         table.add(
             name, put, dtypes=HALF, reads=("accumulate",),
-            when=lambda facts: not facts.accumulate,
+            when=lambda facts: not facts.accumulate, checks_indices=True,
         )  # fmt: skip
-    table.add("scatter_reduce", _scatter_reduce(xp, bounds), dtypes=sums)
     table.add("masked_fill", _masked_fill(xp), dtypes=ANY, broadcasts=True)
 
 

@@ -24,7 +24,7 @@ def install(table: KernelTable, xp: Any) -> None:
     ):  # fmt: skip
         table.add(name, make(xp), dtypes=_WIDE, binds=True, checks=len(name) < 12)
     table.add("nll_loss_backward", _nll_backward(xp), dtypes=_WIDE)
-    table.add("cross_entropy", _cross_entropy(xp), dtypes=_WIDE)
+    table.add("cross_entropy", _cross_entropy(xp), dtypes=_WIDE, checks_indices=True)
     table.add("cross_entropy_backward", _cross_entropy_backward(xp), dtypes=_WIDE)
     table.add("attention", _attention(xp), dtypes=_WIDE)
     norm.install(table, xp)

@@ -1,0 +1,37 @@
+"""Values that an op refuses, such as indices out of range.
+
+A declared check (`@op.check`) is made of ops and gives a flag, so that bodies read no
+values: a program that is captured has the flag as one more result. Called on a device
+with values, the flag is read here, once a call. Kernels that say `checks_indices` look
+by themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.engine.op import Checked, Op
+from dovetail.engine.scopes import unseen
+from dovetail.engine.tensor import Tensor
+
+
+def look(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> None:
+    """Raise for values that the op refuses; waits for the answer.
+
+    Where values do not exist there is nothing to look at.
+    """
+    if op.check is None:
+        return
+    lead = next((x for x in inputs if isinstance(x, Tensor)), None)
+    if lead is None or lead._kind.backend.rules_only:
+        return
+    with unseen():
+        answer(op.check(*inputs, **attrs))
+
+
+def answer(found: Checked) -> None:
+    """Wait for the flag of a check, and raise its error if it is set."""
+    if found is not None:
+        flag, error = found
+        if flag._kind.backend.copy_out(flag._a).item():
+            raise error()
