@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.frontend.conv import each_axis, with_batch
@@ -144,6 +145,7 @@ for _n in (1, 2, 3):
     _offer_adaptive(_n)
 
 
+@public("F.unfold")
 def unfold(
     input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size = 0,
     stride: Size = 1,
@@ -154,6 +156,7 @@ def unfold(
     return found
 
 
+@public("F.fold")
 def fold(
     input: Tensor, output_size: Size, kernel_size: Size, dilation: Size = 1,
     padding: Size = 0, stride: Size = 1,

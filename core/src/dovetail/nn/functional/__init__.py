@@ -1,193 +1,40 @@
 """The operations of networks, under torch's names and signatures.
 
-This package is the one place where `dovetail.nn` meets the vocabulary.
+Those that are ops or stand in the package too are named where they are declared
+(`dovetail.engine.public`); the modules of this folder add what is only here.
 """
 
-from ._activation import (
-    celu,
-    elu,
-    gelu,
-    glu,
-    hardshrink,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    leaky_relu,
-    log_softmax,
-    logsigmoid,
-    mish,
-    prelu,
-    relu,
-    relu6,
-    relu_,
-    selu,
-    sigmoid,
-    silu,
-    softmax,
-    softmin,
-    softplus,
-    softshrink,
-    softsign,
-    tanh,
-    tanhshrink,
-    threshold,
-)
-from ._conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
-from ._linear import (
-    bilinear,
-    cosine_similarity,
-    linear,
-    normalize,
-    pad,
-    pairwise_distance,
-    scaled_dot_product_attention,
-)
-from ._loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
-    cross_entropy,
-    gaussian_nll_loss,
-    hinge_embedding_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    margin_ranking_loss,
-    mse_loss,
-    multi_margin_loss,
-    multilabel_soft_margin_loss,
-    nll_loss,
-    poisson_nll_loss,
-    smooth_l1_loss,
-    soft_margin_loss,
-    triplet_margin_loss,
-    triplet_margin_with_distance_loss,
-)
-from ._norm import (
-    alpha_dropout,
-    batch_norm,
-    dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    feature_alpha_dropout,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    local_response_norm,
-    rms_norm,
-)
-from ._pool import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    fold,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-    unfold,
-)
-from ._sparse import embedding, one_hot
+from collections.abc import Callable as _Callable
 
-__all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool3d",
-    "alpha_dropout",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "batch_norm",
-    "bilinear",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "celu",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "cross_entropy",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "elu",
-    "embedding",
-    "feature_alpha_dropout",
-    "fold",
-    "gaussian_nll_loss",
-    "gelu",
-    "glu",
-    "group_norm",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hinge_embedding_loss",
-    "huber_loss",
-    "instance_norm",
-    "kl_div",
-    "l1_loss",
-    "layer_norm",
-    "leaky_relu",
-    "linear",
-    "local_response_norm",
-    "log_softmax",
-    "logsigmoid",
-    "margin_ranking_loss",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-    "mish",
-    "mse_loss",
-    "multi_margin_loss",
-    "multilabel_soft_margin_loss",
-    "nll_loss",
-    "normalize",
-    "one_hot",
-    "pad",
-    "pairwise_distance",
-    "poisson_nll_loss",
-    "prelu",
-    "relu",
-    "relu6",
-    "relu_",
-    "rms_norm",
-    "scaled_dot_product_attention",
-    "selu",
-    "sigmoid",
-    "silu",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-    "unfold",
-]
+from dovetail import frontend as _frontend
+from dovetail.engine.public import NAMESPACES as _NAMESPACES
+from dovetail.engine.tensor import Tensor as _Tensor
+from dovetail.nn.functional import (  # noqa: F401
+    _activation,
+    _linear,
+    _loss,
+    _norm,
+    _sparse,
+)
+
+# Signed by the frontend for the package, and here the same.
+_SHARED = """
+    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
+    adaptive_max_pool2d adaptive_max_pool3d alpha_dropout avg_pool1d avg_pool2d
+    avg_pool3d conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+    cosine_embedding_loss cosine_similarity feature_alpha_dropout gaussian_nll_loss gelu
+    group_norm hardshrink hinge_embedding_loss instance_norm kl_div layer_norm linear
+    local_response_norm logsigmoid margin_ranking_loss max_pool1d max_pool2d max_pool3d
+    multi_margin_loss multilabel_soft_margin_loss one_hot pad pairwise_distance
+    poisson_nll_loss prelu rms_norm scaled_dot_product_attention sigmoid
+    soft_margin_loss softplus softshrink softsign tanh triplet_margin_loss
+    triplet_margin_with_distance_loss
+"""
+for _name in _SHARED.split():
+    _NAMESPACES["F"].setdefault(_name, getattr(_frontend, _name))
+
+globals().update(_NAMESPACES["F"])
+
+
+def __getattr__(name: str) -> _Callable[..., _Tensor]:
+    raise AttributeError(f"module 'dovetail.nn.functional' has no attribute {name!r}")

@@ -4,19 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from dovetail import frontend as ft
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.frontend.nn import _norm as vector_norm
 
-cosine_similarity: Callable[..., Tensor] = ft.cosine_similarity
-linear: Callable[..., Tensor] = ft.linear
-pairwise_distance: Callable[..., Tensor] = ft.pairwise_distance
-pad: Callable[..., Tensor] = ft.pad
-scaled_dot_product_attention: Callable[..., Tensor] = ft.scaled_dot_product_attention
 
-
+@public("F.bilinear")
 def bilinear(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
@@ -26,6 +20,7 @@ def bilinear(
     return y
 
 
+@public("F.normalize")
 def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12
 ) -> Tensor:

@@ -5,28 +5,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
 from dovetail import frontend as ft
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 
 REDUCTIONS = ("none", "mean", "sum")
 
 # Those the frontend has whole; torch's old flags are not among their arguments.
-cosine_embedding_loss: Callable[..., Tensor] = ft.cosine_embedding_loss
-gaussian_nll_loss: Callable[..., Tensor] = ft.gaussian_nll_loss
-hinge_embedding_loss: Callable[..., Tensor] = ft.hinge_embedding_loss
-kl_div: Callable[..., Tensor] = ft.kl_div
-margin_ranking_loss: Callable[..., Tensor] = ft.margin_ranking_loss
-multi_margin_loss: Callable[..., Tensor] = ft.multi_margin_loss
-multilabel_soft_margin_loss: Callable[..., Tensor] = ft.multilabel_soft_margin_loss
-poisson_nll_loss: Callable[..., Tensor] = ft.poisson_nll_loss
-soft_margin_loss: Callable[..., Tensor] = ft.soft_margin_loss
-triplet_margin_loss: Callable[..., Tensor] = ft.triplet_margin_loss
-triplet_margin_with_distance_loss: Callable[..., Tensor] = (
-    ft.triplet_margin_with_distance_loss
-)
 
 
 def reduction_of(
@@ -50,6 +37,7 @@ def reduction_of(
     return reduction
 
 
+@public("F.cross_entropy")
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -85,6 +73,7 @@ def cross_entropy(
     return y
 
 
+@public("F.nll_loss")
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -103,6 +92,7 @@ def nll_loss(
     return y
 
 
+@public("F.mse_loss")
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -123,6 +113,7 @@ def mse_loss(
     return _weighted(losses, weight, reduction)
 
 
+@public("F.l1_loss")
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -139,6 +130,7 @@ def l1_loss(
     return _weighted(ft.l1_loss(input, target, reduction="none"), weight, reduction)
 
 
+@public("F.smooth_l1_loss")
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -153,6 +145,7 @@ def smooth_l1_loss(
     return y
 
 
+@public("F.huber_loss")
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -179,6 +172,7 @@ def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
     return total
 
 
+@public("F.binary_cross_entropy")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -195,6 +189,7 @@ def binary_cross_entropy(
     return y
 
 
+@public("F.binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

@@ -4,21 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from dovetail import frontend as ft
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 
-alpha_dropout: Callable[..., Tensor] = ft.alpha_dropout
-feature_alpha_dropout: Callable[..., Tensor] = ft.feature_alpha_dropout
-group_norm: Callable[..., Tensor] = ft.group_norm
-instance_norm: Callable[..., Tensor] = ft.instance_norm
-layer_norm: Callable[..., Tensor] = ft.layer_norm
-local_response_norm: Callable[..., Tensor] = ft.local_response_norm
-rms_norm: Callable[..., Tensor] = ft.rms_norm
 
-
+@public("F.batch_norm")
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -58,6 +50,7 @@ def _require_many(input: Tensor) -> None:
         )  # fmt: skip
 
 
+@public("F.dropout")
 def dropout(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -104,6 +97,7 @@ def _channel_dropout(
     return y
 
 
+@public("F.dropout1d")
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -111,6 +105,7 @@ def dropout1d(
     return _channel_dropout("dropout1d", (2, 3), input, p, training, inplace)
 
 
+@public("F.dropout2d")
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -121,6 +116,7 @@ def dropout2d(
     return _channel_dropout("dropout2d", (3, 4), input, p, training, inplace)
 
 
+@public("F.dropout3d")
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:

@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from dovetail import frontend as ft
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, NotSupported
 
-one_hot: Callable[..., Tensor] = ft.one_hot
 
-
+@public("F.embedding")
 def embedding(
     input: Tensor,
     weight: Tensor,
