@@ -202,7 +202,8 @@ def _takes_tensors(function: Any) -> bool:
 
 
 def _wants(parameter: inspect.Parameter) -> bool:
-    return "Tensor" in str(parameter.annotation) and parameter.name != "out"
+    text = str(parameter.annotation)
+    return ("Tensor" in text or "Operand" in text) and parameter.name != "out"
 
 
 def _proxies(function: Any, proxy: type) -> list[Any]:

@@ -130,4 +130,5 @@ _CHECKS: Final[dict[str, Check]] = {
     "DType": lambda v: isinstance(v, DType), "Sequence[int]": _all(_is_integer),
     "tuple[int, ...]": _all(_is_integer), "Sequence[Tensor]": _all(_is_tensor),
     "list[Tensor]": _all(_is_tensor), "Axis": _is_integer,
+    "Operand": lambda v: _is_tensor(v) or _is_number(v),
 }  # fmt: skip

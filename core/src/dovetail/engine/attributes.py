@@ -7,11 +7,20 @@ kernels see is normalised: dims counted from the front, shapes as tuples of ints
 from __future__ import annotations
 
 import operator
+from ast import literal_eval
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dovetail.dtypes import DType, as_dtype
-from dovetail.errors import ArgumentTypeError, DimError, RepeatedDimError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DimError,
+    RepeatedDimError,
+)
+
+if TYPE_CHECKING:
+    from dovetail.engine.tensor import Tensor
 
 # For annotations: the types that a declaration's reader and mypy see.
 Axis: TypeAlias = int
@@ -22,6 +31,13 @@ Ints: TypeAlias = Sequence[int]
 Index: TypeAlias = tuple[Any, ...]
 Scalar: TypeAlias = complex
 Static: TypeAlias = Any
+# A tensor for which torch takes a number too.
+Operand: TypeAlias = "Tensor"
+# Numbers within a range, which belong to the program: kernels are chosen by them.
+Positive: TypeAlias = float
+NonNegative: TypeAlias = float
+NonZero: TypeAlias = float
+Probability: TypeAlias = float
 
 # NumPy's names of attributes, which torch takes too.
 SPELLINGS: Final = {"axis": "dim", "keepdims": "keepdim"}
@@ -101,6 +117,44 @@ def anything(op: str, name: str, value: Any, ndim: int) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _number_where(holds: Callable[[Any], bool], needed: str) -> Normalise:
+    """A number for which a condition holds, which NaN never does."""
+
+    def number(op: str, name: str, value: Any, ndim: int) -> Any:
+        item = getattr(value, "item", None)  # a 0-d tensor or a NumPy scalar
+        number = value if item is None else item()
+        if isinstance(number, complex) or not isinstance(number, int | float):
+            raise ArgumentTypeError(op, name, was=repr(value), needed="a real number")
+        if not holds(number):
+            raise ArgumentError(op, name, was=value, needed=needed)
+        return number
+
+    return number
+
+
+def one_of(options: tuple[Any, ...]) -> Normalise:
+    """One of a few values, as `Literal["none", "tanh"]` names them."""
+    *others, last = map(repr, options)
+    needed = f"{', '.join(others)} or {last}" if others else last
+
+    def choice(op: str, name: str, value: Any, ndim: int) -> Any:
+        if not any(value is o or value == o for o in options):
+            raise ArgumentError(op, name, was=repr(value), needed=needed)
+        return value
+
+    return choice
+
+
+def normaliser_of(annotation: Any) -> Normalise | None:
+    """What makes an attribute of an annotation's text valid; None if it names none."""
+    text = str(annotation)
+    if text.startswith("Literal["):
+        plain = text.removesuffix(" | None")
+        choice = one_of(tuple(literal_eval(plain.removeprefix("Literal"))))
+        return optional(choice) if plain != text else choice
+    return NORMALISERS.get(text)
+
+
 def optional(normalise: Normalise) -> Normalise:
     """The same, with None let through."""
 
@@ -115,6 +169,10 @@ _PLAIN: Final[dict[str, Normalise]] = {
     "int": integer, "Ints": integers, "Shape": integers, "bool": boolean,
     "str": string, "DType": dtype, "Static": anything, "Index": anything,
     "Kind": anything,
+    "Positive": _number_where(lambda v: v > 0, "a number above 0"),
+    "NonNegative": _number_where(lambda v: v >= 0, "a number of 0 or more"),
+    "NonZero": _number_where(lambda v: v < 0 or v > 0, "a number that is not 0"),
+    "Probability": _number_where(lambda v: 0 <= v <= 1, "a number from 0 to 1"),
 }  # fmt: skip
 NORMALISERS: Final[dict[str, Normalise]] = {
     **_PLAIN,

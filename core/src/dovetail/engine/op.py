@@ -9,7 +9,7 @@ from dovetail import dtypes
 from dovetail.device_api.kernels import Kernel
 from dovetail.dtypes import DType
 from dovetail.engine import signature as sig
-from dovetail.engine.attributes import NORMALISERS, SPELLINGS, Normalise
+from dovetail.engine.attributes import NORMALISERS, SPELLINGS, Normalise, normaliser_of
 from dovetail.engine.kinds import on_kernel_change
 from dovetail.errors import ArgumentTypeError, DTypeError
 
@@ -38,10 +38,12 @@ class Param(NamedTuple):
     default: Any
     normalise: Normalise | None = None
     optional: bool = False
+    number: bool = False  # a tensor for which torch takes a number too
 
 
 _ROLES: Final = {
     "Tensor": "tensor", "Tensor | None": "optional", "list[Tensor]": "list",
+    "Operand": "tensor", "Operand | None": "optional",
     "Sequence[Tensor]": "list", "Sequence[Tensor | None]": "list",
     "Scalar": "scalar", "Scalar | None": "scalar", "float": "scalar",
     "float | None": "scalar",
@@ -451,9 +453,12 @@ def _params(body: Callable[..., Any]) -> tuple[Param, ...]:
         annotation = annotations.get(name)
         if annotation in _ROLES:
             role, optional = _ROLES[annotation], annotation.endswith("None")
-            found.append(Param(name, role, default, None, optional))
-        elif annotation in NORMALISERS:
-            found.append(Param(name, "attr", default, NORMALISERS[annotation]))
+            number = annotation.startswith("Operand")
+            found.append(Param(name, role, default, None, optional, number))
+            continue
+        normalise = normaliser_of(annotation)
+        if normalise is not None:
+            found.append(Param(name, "attr", default, normalise))
         else:
             raise ArgumentTypeError(
                 f"op {body.__name__}", name, was=f"annotated {annotation!r}",

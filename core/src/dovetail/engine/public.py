@@ -17,7 +17,7 @@ from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.inplace import check_writable, commit, fitting, inplace
 from dovetail.engine.overrides import ask
 from dovetail.engine.tensor import Parameter, Size, Tensor, overridden
-from dovetail.errors import ArgumentError, DovetailError
+from dovetail.errors import ArgumentError, ArgumentTypeError, DovetailError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,6 +29,7 @@ _ORDINARY: Final = frozenset({
     Tensor, Parameter, int, float, complex, bool, type(None), str, DType, device, Size,
     slice, type(Ellipsis),
 })  # fmt: skip
+_NUMBERS: Final = frozenset({int, float, complex, bool})
 
 
 def public(names: str, *, out: bool = False) -> Callable[[F], F]:
@@ -55,25 +56,47 @@ def publish(call: Any, names: str, *, out: bool = False) -> None:
     Args:
         out: functions take `out=`, which the callable itself does not.
     """
+    needed = _no_numbers(call)
     for entry in names.split():
         space, _, name = entry.rpartition(".")
-        target = call
+        of_two = bool(needed) and needed[-1][0] > 0
+        method = guarded(call, name, False, needed) if of_two else call
+        function = guarded(call, name, out, needed) if out or needed else call
         if name.endswith("_") and not call.__name__.endswith("_"):
-            target = in_place_form(name, call)
+            method = function = in_place_form(name, method)
         if space in ("", "Tensor"):
-            setattr(Tensor, name, target)
+            setattr(Tensor, name, method)
         if space != "Tensor":
-            if out and target is call:
-                target = guarded(call, name, True)
-            NAMESPACES.setdefault(space or "torch", {})[name] = target
+            NAMESPACES.setdefault(space or "torch", {})[name] = function
+
+
+def _no_numbers(call: Any) -> tuple[tuple[int, str], ...]:
+    """Operands of an elementwise op, by position, that torch takes as tensors alone.
+
+    Bodies give numbers for any of them; one operand on its own is a tensor anyway.
+    """
+    op = getattr(call, "op", None)
+    if op is None or not op.is_elementwise or op.has_list or len(op.tensors) < 2:
+        return ()
+    return tuple(
+        (i, p.name) for i, p in enumerate(op.tensors)
+        if not p.number and p.name not in op.masks | op.indices
+    )  # fmt: skip
 
 
 def _last(entry: str) -> str:
     return entry.rpartition(".")[2]
 
 
-def guarded(function: Callable[..., Any], name: str, out: bool) -> Callable[..., Any]:
-    """`function` as its callers see it: overridable, with errors that are ours."""
+def guarded(
+    function: Callable[..., Any], name: str, out: bool,
+    needed: tuple[tuple[int, str], ...] = (),
+) -> Callable[..., Any]:  # fmt: skip
+    """`function` as its callers see it: overridable, with errors that are ours.
+
+    Args:
+        needed: arguments, by position, for which no number will do.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
         for value in args:
@@ -90,6 +113,12 @@ def guarded(function: Callable[..., Any], name: str, out: bool) -> Callable[...,
             target = kwargs.pop("out", None) if out else None
             if "axis" in kwargs or "keepdims" in kwargs:
                 kwargs = respelled(function, kwargs)
+        for at, parameter in needed:
+            value = args[at] if at < len(args) else kwargs.get(parameter)
+            if type(value) in _NUMBERS:
+                raise ArgumentTypeError(
+                    name, parameter, was=repr(value), needed="a Tensor"
+                )
         try:
             result = function(*args, **kwargs)
         except DovetailError:
@@ -104,7 +133,9 @@ def guarded(function: Callable[..., Any], name: str, out: bool) -> Callable[...,
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
     call.__module__ = function.__module__
-    call.__wrapped__ = Shown(function, out)  # type: ignore[attr-defined]
+    shown = getattr(function, "__wrapped__", None)
+    body = shown.function if isinstance(shown, Shown) else function
+    call.__wrapped__ = Shown(body, out)  # type: ignore[attr-defined]
     return call
 
 

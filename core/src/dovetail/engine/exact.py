@@ -1,0 +1,184 @@
+"""Oracles that are more exact than what they judge, and computed by other code.
+
+An oracle is a function of an arithmetic `m` and of numbers in it:
+
+    oracle=exact(lambda m, input: input / (1 + m.exp(-input)))
+
+The arithmetic is the platform's long double where that has 64 bits, else mpmath with
+100 (the extra `conformance`). Integers, for which a second function may be given, are
+Python's own, wrapped to the width of the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Function = Callable[..., Any]
+
+_NEAR: Final = 0.5
+_BITS: Final = 63  # of a significand that rounds to float64 as the truth does
+_PRECISION: Final = 100  # of mpmath's, in bits
+
+# Functions of one number: by our name, NumPy's, and mpmath's where it is another.
+_UNARY: Final = {
+    "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan",
+    "expm1": "expm1", "log1p": "log1p", "sqrt": "sqrt", "log10": "log10",
+    "log2": "log2", "exp2": "exp2", "asin": "arcsin", "acos": "arccos",
+    "atan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
+    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+}  # fmt: skip
+_BINARY: Final = {"atan2": "arctan2", "hypot": "hypot", "pow": "power"}
+
+
+class LongDouble:
+    """Functions of arrays of long double, which libm computes apart from float64."""
+
+    pi: Final = 4 * np.arctan(np.longdouble(1))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, _of_numpy(name))
+
+    def log1p(self, x: Any) -> Any:
+        """Of a complex number by its parts, since NumPy's loses digits next to 0."""
+        if np.asarray(x).dtype.kind != "c":
+            return np.log1p(x)
+        a, b = x.real, x.imag
+        near = 0.5 * np.log1p(a * (2 + a) + b * b)
+        size = np.where(np.abs(x) < _NEAR, near, np.log(np.abs(1 + x)))
+        return size + 1j * np.arctan2(b, 1 + a)
+
+    def widened(self, value: Any) -> Any:
+        """An array of floats or integers in this arithmetic; numbers as they are."""
+        if not isinstance(value, np.ndarray) or value.dtype.kind == "b":
+            return value
+        complex_ = value.dtype.kind == "c"
+        return value.astype(np.clongdouble if complex_ else np.longdouble)
+
+    def rounded(self, result: Any, is_complex: bool) -> Array:
+        """A result as float64 or complex128; predicates stay bools."""
+        found: Array = np.asarray(result)
+        if found.dtype.kind == "b":
+            return found
+        wide = is_complex and found.dtype.kind == "c"
+        y: Array = found.astype(np.complex128 if wide else np.float64)
+        return y
+
+
+class ByMpmath:
+    """The same of object arrays of mpmath's numbers, for platforms without one."""
+
+    def __init__(self) -> None:
+        import mpmath  # type: ignore[import-untyped]
+
+        self._context: Any = mpmath.mp.clone()
+        self._context.prec = _PRECISION
+        self.pi = +self._context.pi
+
+    def __getattr__(self, name: str) -> Any:
+        context, special = self._context, getattr(np, _of_numpy(name))
+        own = _OF_MPMATH.get(name)
+        function = getattr(context, name) if own is None else own(context)
+
+        def call(*numbers: Any) -> Any:
+            if any(isinstance(v, np.float64) for v in numbers):
+                return special(*map(np.float64, numbers))
+            try:
+                return function(*numbers)
+            except (ValueError, ZeroDivisionError):  # no value, or a pole
+                return special(*map(np.float64, numbers))
+
+        return np.frompyfunc(call, 2 if name in _BINARY else 1, 1)
+
+    def widened(self, value: Any) -> Any:
+        """As of long double; zeros, infinities and NaN stay what IEEE 754 has."""
+        if not isinstance(value, np.ndarray) or value.dtype.kind == "b":
+            return value
+
+        def convert(v: Any) -> Any:
+            if v and np.isfinite(v):
+                return self._context.convert(v)
+            return self._context.convert(v) if isinstance(v, complex) else np.float64(v)
+
+        return np.asarray(np.frompyfunc(convert, 1, 1)(value), object)
+
+    def rounded(self, result: Any, is_complex: bool) -> Array:
+        """As of long double; of real numbers a complex result is NaN."""
+        found: Array = np.asarray(result)
+        if found.dtype.kind == "b":
+            return found
+        of: Function = complex if is_complex else _real
+        to = np.complex128 if is_complex else np.float64
+        y: Array = np.asarray(np.frompyfunc(of, 1, 1)(found)).astype(to)
+        return y
+
+
+def _real(value: Any) -> float:
+    if getattr(value, "imag", 0):
+        return math.nan
+    return float(getattr(value, "real", value))
+
+
+# What mpmath lacks, or gives another name.
+_OF_MPMATH: Final[dict[str, Function]] = {
+    "pow": lambda c: c.power,
+    "log2": lambda c: lambda v: c.log(v, 2),
+    "exp2": lambda c: lambda v: c.power(2, v),
+}
+
+
+def _of_numpy(name: str) -> str:
+    """NumPy's name of a function of both arithmetics."""
+    found = _UNARY.get(name) or _BINARY.get(name)
+    if found is None:
+        raise AttributeError(f"no function {name!r} of exact oracles")
+    return found
+
+
+@cache
+def arithmetic() -> Any:
+    """The arithmetic that oracles compute in here."""
+    wide = np.finfo(np.longdouble).nmant >= _BITS
+    return LongDouble() if wide else ByMpmath()
+
+
+def exact(function: str | Function, integers: Function | None = None) -> Function:
+    """An oracle that evaluates `function` more exactly than any format has it.
+
+    Args:
+        function: takes the arithmetic and the arguments, or names a function of it.
+        integers: the same for arrays of integers or bools alone, of Python's integers
+            one by one; without it they are numbers like others.
+    """
+
+    def oracle(*args: Any, **attrs: Any) -> Any:
+        arrays = [a for a in args if isinstance(a, np.ndarray)]
+        if integers is not None and all(a.dtype.kind in "iub" for a in arrays):
+            return whole(integers, *args, **attrs)
+        m = arithmetic()
+        is_complex = any(a.dtype.kind == "c" for a in arrays)
+        wide = map(m.widened, args)
+        if isinstance(function, str):
+            return m.rounded(getattr(m, function)(*wide), is_complex)
+        return m.rounded(function(m, *wide, **attrs), is_complex)
+
+    return oracle
+
+
+def whole(function: Function, *args: Any, **attrs: Any) -> Array:
+    """A function of Python's integers, element by element, wrapped to their width."""
+    dtype = np.result_type(*(a for a in args if isinstance(a, np.ndarray)))
+    each = np.frompyfunc(lambda *v: int(function(*v, **attrs)), len(args), 1)
+    found = np.asarray(each(*(np.asarray(a).astype(object) for a in args)), object)
+    if dtype.kind == "b":
+        return found.astype(bool)
+    mask = (1 << (dtype.itemsize * 8)) - 1
+    return np.asarray(found & mask, object).astype(np.uint64).astype(dtype)
+
+
+__all__ = ["ByMpmath", "LongDouble", "arithmetic", "exact", "whole"]
