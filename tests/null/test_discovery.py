@@ -55,6 +55,24 @@ BROKEN = {
         ACME.replace('"acme"', '"acne"'),
         "Backend.type is 'acne', needed the entry point's name, 'acme'",
     ),
+    "exit": ("import sys\nsys.exit(3)", "SystemExit: 3"),
+    "interrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt: "),
+    "exit in the hook": (
+        ACME.replace("return Acme", "raise SystemExit('no licence')"),
+        "SystemExit: no licence",
+    ),
+    "cancelled": (
+        "import asyncio\nraise asyncio.CancelledError('gone')",
+        "CancelledError: gone",
+    ),
+    "index": (
+        ACME.replace("DeviceInfo(0", "DeviceInfo(-1"),
+        "DeviceInfo: index is -1, needed a number from 0 on",
+    ),
+    "no callable": (
+        ACME + "\nAcme.kernels = lambda self, table: table.add('exp', 3, dtypes=[])",
+        "plug-in acme: the kernel of exp is a int, needed a callable",
+    ),
     "devices": (
         ACME.replace("return [DeviceInfo", "raise OSError('no /dev/acme')\n        ["),
         "OSError: no /dev/acme",
@@ -172,6 +190,14 @@ BROKEN_KERNELS = {
     "import": ("import no_such_library", None, "no_such_library"),
     "hook": (KERNELS + "    raise OSError('no driver')", "acme", "no driver"),
     "arguments": (KERNELS.replace("backend", "device"), None, "device"),
+    "exit": ("import sys\nsys.exit(3)", None, "SystemExit: 3"),
+    "exit in the hook": (KERNELS + "    raise SystemExit(3)", "acme", "SystemExit: 3"),
+    "unknown op": (
+        KERNELS.replace('"exp"', '"exq"'),
+        "acme",
+        "'exq', which is not in the",
+    ),
+    "no callable": (KERNELS.replace("print", "3"), "acme", "needed a callable"),
     "tie": (KERNELS + KERNELS.splitlines()[-1], "acme", "rank is 1 in both"),
     "no hash": (KERNELS + "import sys\nsys.modules[__name__] = {}", None, "unhashable"),
 }
@@ -254,6 +280,96 @@ for row in survey(timeout=100):
     assert fast == "kernels fast|fast-kernels|ready|None"
     assert bad.startswith("kernels bad|bad-kernels|unavailable|ModuleNotFoundError: ")
     assert "no_such_library" in bad
+
+
+def test_a_slow_plugin_is_the_one_blamed(tmp_path: Path) -> None:
+    """`dovetail devices` says who is still loading; others are ready."""
+    write(tmp_path, "acme", ACME)
+    write_kernels(tmp_path, "slow", "import time\ntime.sleep(60)")
+    write_kernels(tmp_path, "fast", KERNELS)
+    code = """
+from dovetail.cli.survey import survey
+print(sorted((r.device, r.state) for r in survey(timeout=6)
+             if r.device.startswith(("acme", "kernels"))))
+"""
+    assert eval(output(code, tmp_path)) == [
+        ("acme:0", "ready"), ("kernels fast", "ready"), ("kernels slow", "timed out"),
+    ]  # fmt: skip
+
+
+def test_a_plugin_can_be_left_out(tmp_path: Path) -> None:
+    """`DOVETAIL_WITHOUT` names plug-ins with kernels that are not loaded."""
+    write(tmp_path, "acme", ACME)
+    write_kernels(tmp_path, "bad", "raise RuntimeError")
+    write_kernels(tmp_path, "fast", KERNELS)
+    said = output(ASK + SHOW, tmp_path, DOVETAIL_WITHOUT="x, bad-kernels:bad")
+    assert said.splitlines() == ["acme", "[('fast-kernels:fast', 1)]"]
+
+
+def test_a_slow_plugin_is_named(tmp_path: Path) -> None:
+    """A program that waits for a plug-in is told for which."""
+    write_kernels(tmp_path, "slow", "import time\ntime.sleep(1)")
+    write(tmp_path, "acme", ACME)
+    code = """
+import warnings
+from dovetail.device_api import isolation
+isolation.LONG = 0.2
+warnings.showwarning = lambda message, *_: print(message)
+"""
+    said = output(code + ASK, tmp_path)
+    assert said.startswith("the plug-in slow-kernels:slow has been loading for 0 s; ")
+
+
+CTRL_C = """
+import os, signal, threading
+from dovetail.device_api import registry
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    registry.load("acme")
+except KeyboardInterrupt:
+    print("interrupted", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+def test_ctrl_c_is_the_users(tmp_path: Path) -> None:
+    """The user's Ctrl-C while a plug-in loads ends the program, not the plug-in."""
+    write(tmp_path, "acme", "import time\ntime.sleep(30)")
+    assert output(CTRL_C, tmp_path) == "interrupted True"
+
+
+def test_metadata_that_cannot_be_read(tmp_path: Path) -> None:
+    """Bytes that are no text spoil one package alone, and `devices` names it."""
+    write(tmp_path, "acme", ACME)
+    write(tmp_path, "bad", ACME, distribution="dovetail-bad")
+    entry_points = tmp_path / "dovetail_bad-1.0.dist-info" / "entry_points.txt"
+    entry_points.write_bytes(b"[dovetail.backends.v1]\nb\xff\xfe = x\n")
+    code = """
+from dovetail.cli.survey import survey
+print([(r.state, r.reason) for r in survey(timeout=100) if r.device == "dovetail-bad"])
+"""
+    loaded, shown = output(ASK + code, tmp_path).splitlines()
+    assert loaded == "acme"
+    assert "'unavailable', \"its metadata: 'utf-8' codec can't decode byte" in shown
+
+
+FAILS = KERNELS.replace(
+    'table.add("exp", print', 'table.add("exp", lambda a: 1 / 0'
+).replace("rank=1", "rank=1, checks=True, broadcasts=True")
+
+
+def test_a_failing_kernel_names_its_plugin(tmp_path: Path) -> None:
+    """The error of a foreign kernel says whose it is."""
+    write_kernels(tmp_path, "bad", FAILS)
+    code = """
+import dovetail
+try:
+    dovetail.ones(2).exp()
+except dovetail.errors.KernelError as error:
+    print(error)
+"""
+    assert output(code, tmp_path).startswith(
+        "exp: the kernel of bad-kernels:bad is failing with ZeroDivisionError"
+    )
 
 
 def test_devices_shows_a_reserved_name(tmp_path: Path) -> None:

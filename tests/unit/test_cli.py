@@ -191,8 +191,9 @@ def test_killed_backend(found: dict[str, Found]) -> None:
 def test_quitting_backend(found: dict[str, Found]) -> None:
     """A backend that exits is shown with its last words."""
     row = found["quits"]
-    assert row.state == "crashed"
-    assert row.reason == "loading it ended the process with exit status 1: no licence"
+    assert row.state == "unavailable"
+    assert row.reason is not None
+    assert row.reason.startswith("SystemExit: no licence (")
 
 
 def test_backend_without_devices(found: dict[str, Found]) -> None:
@@ -258,11 +259,25 @@ def test_devices_table(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     monkeypatch.setattr(devices_module, "survey", lambda timeout: rows)
     result = CliRunner().invoke(main, ["devices"], env={"COLUMNS": "120"})
-    _, acme, cuda, old = (line.split() for line in result.stdout.splitlines())
+    _, acme, cuda, old, reason = (line.split() for line in result.stdout.splitlines())
     expected = "acme:0 ready dovetail-acme 1.2 1.5 GiB 41 Acme [One]"
     assert acme == expected.split()
     assert cuda == ["cuda", "not", "installed", "pip", "install", "dovetail-cuda"]
-    assert old == ["old", "crashed", "SIGSEGV"]
+    assert old == ["old", "crashed"]
+    assert reason == ["SIGSEGV"]
+
+
+@pytest.mark.parametrize("columns", ["20", "80", "300"])
+def test_the_reason_is_whole(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Why a backend is broken is on a line of its own, however narrow the terminal."""
+    reason = "OSError: libacme.so: " + "no such file, " * 20 + "(acme/driver.py:7)"
+    rows = [Found(device="acme", state="unavailable", reason=reason, hint="install it")]
+    monkeypatch.setattr(devices_module, "survey", lambda timeout: rows)
+    result = CliRunner().invoke(main, ["devices"], env={"COLUMNS": columns})
+    assert [line.strip() for line in result.stdout.splitlines()][2:] == [
+        reason,
+        "install it",
+    ]
 
 
 def test_devices_tells_what_is_to_be_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Final
 
 import click
-from rich.console import Console, Group
-from rich.markup import escape
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
 from dovetail.cli.survey import Found, survey
@@ -50,26 +48,44 @@ def devices(timeout: float, as_json: bool) -> None:
         rows = [asdict(row) for row in found]
         click.echo(json.dumps({"devices": rows}, indent=2))
     else:
-        Console().print(_table(found))
+        console = Console()
+        for line in _lines(found):
+            console.print(line, soft_wrap=True)  # whole, however narrow the terminal
 
 
-def _table(found: Sequence[Found]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("device", "state", "backend"):
-        table.add_column(name, no_wrap=True)
-    for name in ("memory", "kernels"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", ratio=1, overflow="fold")
-    for row in found:
-        table.add_row(
-            Text(row.device, style="bold"),
-            Text(row.state, style=_STYLES.get(row.state, _BROKEN)),
-            escape(_backend(row)),
-            _memory(row.memory_bytes),
-            _kernels(row),
-            _remarks(row),
-        )
-    return table
+_HEADS: Final = ("device", "state", "backend", "memory", "kernels", "")
+_RIGHT: Final = ("memory", "kernels")
+
+
+def _lines(found: Sequence[Found]) -> Iterator[Text]:
+    """A table, with what is wrong with a backend below its row, whole."""
+    rows = [_cells(row) for row in found]
+    widths = [max(map(len, column)) for column in zip(_HEADS, *rows, strict=True)]
+    yield _line(_HEADS, widths, ["dim"] * len(_HEADS))
+    for row, cells in zip(found, rows, strict=True):
+        state = _STYLES.get(row.state, _BROKEN)
+        yield _line(cells, widths, ["bold", state, "", "", "", ""])
+        if row.reason:
+            yield Text(f"    {row.reason}")
+            if row.hint:
+                yield Text(f"    {row.hint}", style="cyan")
+
+
+def _cells(row: Found) -> tuple[str, ...]:
+    last = row.description or ("" if row.reason else row.hint) or ""
+    return (
+        row.device, row.state, _backend(row), _memory(row.memory_bytes), _kernels(row),
+        last,
+    )  # fmt: skip
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[str]) -> Text:
+    line = Text()
+    for name, cell, width, style in zip(_HEADS, cells, widths, styles, strict=True):
+        fitted = cell.rjust(width) if name in _RIGHT else cell.ljust(width)
+        line.append(fitted + "  ", style=style)
+    line.rstrip()
+    return line
 
 
 def _backend(row: Found) -> str:
@@ -86,10 +102,3 @@ def _kernels(row: Found) -> str:
     if not row.unwritten:
         return str(row.kernels)
     return f"{row.kernels} of {row.kernels + row.unwritten}"
-
-
-def _remarks(row: Found) -> Group:
-    lines = [Text(line) for line in (row.description, row.reason) if line]
-    if row.hint:
-        lines.append(Text(row.hint, style="cyan"))
-    return Group(*lines)

@@ -1,6 +1,7 @@
-"""`python -m dovetail.cli.probe NAME`: load one backend, print what it is as JSON.
+"""`python -m dovetail.cli.probe NAME [--kernels BACKEND …]`: load a plug-in, as JSON.
 
-`dovetail devices` runs it in a process of its own, one for each backend.
+`dovetail devices` runs it in a process of its own, one for each backend, and one for
+each plug-in with kernels alone, which is offered the tables of the backends named.
 """
 
 from __future__ import annotations
@@ -37,11 +38,25 @@ def probe(name: str) -> dict[str, Any]:
         "devices": found,
         "kernels": len(backend.table.names()) - len(missing),
         "unwritten": len(missing),
-        "plugins": [
-            {"name": f.name, "backend": f.backend, **_reason(f.cause)}
-            for f in registry.plugin_failures()
-        ],
+        "plugins": _failures(),
     }
+
+
+def probe_kernels(name: str, backends: list[str]) -> dict[str, Any]:
+    """Whether a plug-in with kernels alone adds them to backends that are in order."""
+    for backend in backends:
+        registry.load(backend)
+    own = [failure for failure in _failures() if failure["name"] == name]
+    if not own:
+        return {"state": "ready"}
+    return {"state": "unavailable", **own[0]}
+
+
+def _failures() -> list[dict[str, Any]]:
+    return [
+        {"name": f.name, "backend": f.backend, **_reason(f.cause)}
+        for f in registry.plugin_failures()
+    ]
 
 
 def _reason(error: BaseException) -> dict[str, Any]:
@@ -56,8 +71,8 @@ def _reason(error: BaseException) -> dict[str, Any]:
 
 
 def _telling(errors: list[BaseException]) -> list[BaseException]:
-    """The errors without ours, which says nothing that those after it do not."""
-    return errors[1:] if isinstance(errors[0], DovetailError) else errors
+    """The errors without ours, which say nothing that those after them do not."""
+    return [error for error in errors if not isinstance(error, DovetailError)]
 
 
 def _line(error: BaseException) -> str:
@@ -81,7 +96,9 @@ def main() -> None:
     """Print the answer where stdout was; what the plug-in prints goes to stderr."""
     with os.fdopen(os.dup(1), "w") as answer:
         os.dup2(2, 1)
-        json.dump(probe(sys.argv[1]), answer)
+        name, *backends = sys.argv[1:]
+        found = probe_kernels(name, backends[1:]) if backends else probe(name)
+        json.dump(found, answer)
 
 
 if __name__ == "__main__":

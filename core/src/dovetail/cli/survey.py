@@ -53,12 +53,24 @@ class Found:
 
 
 def survey(*, timeout: float) -> list[Found]:
-    """All backends, installed or known, asked at the same time for `timeout` s."""
+    """All plug-ins, installed or known, each asked in a process of its own.
+
+    First the backends, at the same time and without foreign kernels, then, with those
+    that are ready, the plug-ins with kernels alone; both have `timeout` s.
+    """
     plugins = registry.list_plugins()
     installed = {plugin.name for plugin in plugins}
-    answers = _ask_all(installed, timeout)
+    probes = {name: _Probe([name], without="*") for name in installed}
+    answers = _ask_all(probes, timeout)
     rows = [row for p in plugins for row in _rows(p, answers[p.name])]
-    rows += _kernel_rows(answers.values())
+    rows += _failed_kernels(answers.values())
+    ready = [name for name, answer in answers.items() if answer["state"] == "ready"]
+    rows += _kernel_rows(ready, timeout)
+    rows += [
+        Found(device=name, state="unavailable", reason=f"its metadata: {error}",
+              hint=f"pip install --force-reinstall {name}", distribution=name)
+        for name, error in registry.unreadable().items()
+    ]  # fmt: skip
     missing = [name for name in registry.KNOWN if name not in installed]
     return rows + [
         Found(device=name, state="not installed", hint=registry.KNOWN[name])
@@ -104,50 +116,63 @@ def _rows(plugin: registry.PluginInfo, answer: dict[str, Any]) -> list[Found]:
     ]
 
 
-def _kernel_rows(answers: Iterable[dict[str, Any]]) -> list[Found]:
-    """A row for each plug-in with kernels alone: ready, or the first failure."""
+def _kernel_rows(ready: list[str], timeout: float) -> list[Found]:
+    """A row for each plug-in with kernels alone, offered the tables of `ready`."""
+    plugins = registry.list_plugins(registry.KERNEL_GROUP)
+    names = [f"{p.distribution}:{p.name}" for p in plugins]
+    answers = _ask_all(
+        {
+            name: _Probe([name, *ready], without=",".join({*names} - {name}))
+            for name in names
+        },
+        timeout,
+    )
+    return [
+        _kernel_row(f"kernels {p.name}", answers[name], _package(p))
+        for name, p in zip(names, plugins, strict=True)
+    ]
+
+
+def _failed_kernels(answers: Iterable[dict[str, Any]]) -> list[Found]:
+    """A row for each backend's plug-in whose kernels for a table failed."""
     failed: dict[str, dict[str, Any]] = {}
     for answer in answers:
         for failure in answer.get("plugins", ()):
-            failed.setdefault(failure["name"], failure)
-    rows = []
-    for p in registry.list_plugins(registry.KERNEL_GROUP):
-        failure = failed.pop(f"{p.distribution}:{p.name}", None)
-        rows.append(_kernel_row(f"kernels {p.name}", failure, p))
-    return rows + [_kernel_row(f"kernels {name}", failed[name]) for name in failed]
+            failed.setdefault(failure["name"], {**failure, "state": "unavailable"})
+    return [_kernel_row(f"kernels {name}", failed[name], {}) for name in failed]
 
 
-def _kernel_row(
-    name: str,
-    failure: dict[str, Any] | None,
-    plugin: registry.PluginInfo | None = None,
-) -> Found:
-    package = {} if plugin is None else _package(plugin)
-    if failure is None:
-        return Found(device=name, state="ready", **package)
-    backend = failure["backend"]
+def _kernel_row(name: str, answer: dict[str, Any], package: dict[str, Any]) -> Found:
+    backend = answer.get("backend")
     return Found(
         device=name if backend is None else f"{name} for {backend}",
-        state="unavailable",
-        reason=failure["reason"],
-        hint=failure["hint"],
-        errors=failure["errors"],
+        state=answer["state"],
+        reason=answer.get("reason"),
+        hint=answer.get("hint"),
+        errors=answer.get("errors", []),
         **package,
     )
 
 
-def _ask_all(names: Iterable[str], timeout: float) -> dict[str, dict[str, Any]]:
+def _ask_all(probes: dict[str, _Probe], timeout: float) -> dict[str, dict[str, Any]]:
     with contextlib.ExitStack() as stack:
-        probes = {name: stack.enter_context(_Probe(name)) for name in names}
+        for probe in probes.values():
+            stack.enter_context(probe)
         deadline = time.monotonic() + timeout
         return {name: probe.answer(deadline) for name, probe in probes.items()}
 
 
 class _Probe:
-    """A process that loads one backend; it writes to files, since a pipe can fill."""
+    """A process that loads one plug-in; it writes to files, since a pipe can fill.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    Args:
+        arguments: of `dovetail.cli.probe`.
+        without: the plug-ins with kernels that it leaves out.
+    """
+
+    def __init__(self, arguments: list[str], without: str) -> None:
+        self.arguments = arguments
+        self.without = without
         self.started = time.monotonic()
 
     def __enter__(self) -> _Probe:
@@ -155,11 +180,11 @@ class _Probe:
         self.err: IO[bytes] = tempfile.TemporaryFile()
         path = os.pathsep.join(entry for entry in sys.path if entry)
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "dovetail.cli.probe", self.name],
+            [sys.executable, "-P", "-m", "dovetail.cli.probe", *self.arguments],
             stdin=subprocess.DEVNULL,
             stdout=self.out,
             stderr=self.err,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, "DOVETAIL_WITHOUT": self.without},
             start_new_session=True,
         )
         return self

@@ -7,27 +7,36 @@ import contextvars
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from dovetail.device_api.capabilities import CallersContext
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import DType
-from dovetail.errors import KernelError
+from dovetail.errors import ArgumentError, KernelError
 
 C = TypeVar("C")
 Native = Any
 Ints = tuple[int, ...]
 
 
-class DeviceInfo(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
     """One device: its index and name; its memory in bytes, its driver, where known."""
 
-    index: int  # type: ignore[assignment]  # not the method of tuples
+    index: int
     name: str
     memory_bytes: int | None = None
     driver: str = ""
+
+    def __post_init__(self) -> None:
+        if type(self.index) is not int or self.index < 0:
+            raise ArgumentError(
+                "DeviceInfo", "index", was=repr(self.index),
+                needed="a number from 0 on, as in \"acme:0\"",
+            )  # fmt: skip
 
 
 class Backend(ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dovetail.device import candidates
@@ -53,10 +54,42 @@ def list_plugins(group: str = GROUP) -> list[PluginInfo]:
 
 
 def entries(group: str) -> list[EntryPoint]:
-    """The entry points of a group."""
+    """The entry points of a group; a package that cannot be read has none."""
     from importlib.metadata import entry_points  # 20 ms: not at import
 
-    return list(entry_points(group=group))
+    try:
+        return list(entry_points(group=group))
+    except Exception:  # one package's file spoils the list of all
+        readable = (read for _, read in _packages() if isinstance(read, list))
+        return [entry for read in readable for entry in read if entry.group == group]
+
+
+def unreadable() -> dict[str, Exception]:
+    """Why the entry points of a package cannot be read, by its name."""
+    return {name: read for name, read in _packages() if isinstance(read, Exception)}
+
+
+def _packages() -> Iterator[tuple[str, list[EntryPoint] | Exception]]:
+    """Every installed package with its entry points, or what reading them raised."""
+    from importlib.metadata import distributions
+
+    seen = set()
+    for package in distributions():
+        name = "?"
+        try:
+            name = package.metadata["Name"] or name
+            found: list[EntryPoint] | Exception = list(package.entry_points)
+        except Exception as error:  # bytes that are no text, lines that are no entries
+            found = error
+        if _canonical(name) not in seen:  # the first on the path is the one in use
+            seen.add(_canonical(name))
+            yield name, found
+
+
+def is_left_out(plugin: str) -> bool:
+    """Whether `DOVETAIL_WITHOUT` names a plug-in with kernels, or all by `*`."""
+    names = candidates(os.environ.get("DOVETAIL_WITHOUT", ""))
+    return plugin in names or "*" in names
 
 
 def _info(entry: EntryPoint) -> PluginInfo:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from dovetail.dtypes import DType
-from dovetail.errors import ArgumentError, KernelError
+from dovetail.errors import ArgumentError, ArgumentTypeError, KernelError
+
+# The names that a kernel may have: ops, as they are declared, and the backend's own
+# `array[slice]`, which tensors are indexed with.
+KNOWN_OPS: Final[set[str]] = {"native_slice"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -106,6 +110,7 @@ class KernelTable:
         **options: Any,
     ) -> None:
         """Register `function` as a kernel of `op`; see `Kernel` for the options."""
+        self._check(op, function)
         new = Kernel(op, function, frozenset(dtypes), owner=self.owner, **options)
         if new.when is not None and not new.reads:
             raise ArgumentError(
@@ -117,6 +122,23 @@ class KernelTable:
         rivals.append(new)
         rivals.sort(key=lambda k: (-k.rank, k.when is None))
         self.changed()
+
+    def _check(self, op: str, function: Any) -> None:
+        if not callable(function):
+            raise ArgumentTypeError(
+                f"plug-in {self.owner}", f"the kernel of {op}",
+                was=f"a {type(function).__name__}", needed="a callable",
+            )  # fmt: skip
+        if op not in KNOWN_OPS:
+            from difflib import get_close_matches  # only for the words of an error
+
+            near = get_close_matches(str(op), KNOWN_OPS, 3)
+            raise ArgumentError(
+                f"plug-in {self.owner}", "the op of a kernel",
+                was=f"{op!r}, which is not in the vocabulary",
+                needed="the name of an op",
+                remedy=f"there is {', '.join(near)}" if near else None,
+            )  # fmt: skip
 
     def _refuse_tie(self, new: Kernel, other: Kernel) -> None:
         shared = new.dtypes & other.dtypes

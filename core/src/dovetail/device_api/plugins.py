@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 import pluggy
 
 from dovetail.device_api import hookspecs
-from dovetail.device_api.discovery import KERNEL_GROUP, entries
+from dovetail.device_api.discovery import KERNEL_GROUP, entries, is_left_out
+from dovetail.device_api.isolation import foreign
 from dovetail.device_api.kernels import KernelTable
 
 
@@ -74,8 +75,11 @@ class Plugins:
         self._discovered = True
         for entry in entries(KERNEL_GROUP):
             name = f"{entry.dist.name if entry.dist else '?'}:{entry.name}"
+            if is_left_out(name):
+                continue
             try:
-                self.register(entry.load(), name)
+                with foreign(name):
+                    self.register(entry.load(), name)
             except Exception as error:  # a plug-in may fail in any way
                 self._failures[name, None] = PluginFailure(name, None, error)
 
@@ -118,7 +122,7 @@ class Plugins:
         self._offered.add((name, table.backend))
         hook = self._hook("dovetail_kernels", name)
         try:
-            with table.adding(name):
+            with foreign(name), table.adding(name):
                 hook(table=table, backend=table.backend)
         except Exception as error:  # a plug-in may fail in any way
             failure = PluginFailure(name, table.backend, error)

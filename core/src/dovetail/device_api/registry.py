@@ -21,7 +21,9 @@ from dovetail.device_api.discovery import (
     entry_of,
     list_plugins,
     reserved,
+    unreadable,
 )
+from dovetail.device_api.isolation import foreign
 from dovetail.device_api.meta import MetaBackend
 from dovetail.errors import BackendError, DeviceError
 
@@ -65,7 +67,8 @@ def load(name: str) -> Backend:
         if entry is None:
             raise _unknown(name)
         try:
-            return _load_plugin(name, entry.load())
+            with foreign(name):
+                return _load_plugin(name, entry.load())
         except Exception as error:  # a plug-in may fail in any way
             _failed[name] = error
             raise _failure(name, error) from error
@@ -328,5 +331,6 @@ if hasattr(os, "register_at_fork"):
 __all__ = [
     "KERNEL_GROUP", "KNOWN", "PluginFailure", "PluginInfo", "available", "choices",
     "list_plugins", "load", "loaded", "on_lost", "plugin_failures", "register",
-    "register_plugin", "reserved", "resolve", "unregister", "unregister_plugin",
+    "register_plugin", "reserved", "resolve", "unreadable", "unregister",
+    "unregister_plugin",
 ]  # fmt: skip

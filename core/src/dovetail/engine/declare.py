@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, cast, overload
 
+from dovetail.device_api.kernels import KNOWN_OPS
 from dovetail.dtypes import ANY, INEXACT, DType
 from dovetail.engine import signature as sig
 from dovetail.engine.arguments import Shown
@@ -138,6 +139,7 @@ def op(
                 "op", "name", was=f"{made.name!r}, declared twice", needed="a new name"
             )
         vocabulary[made.name] = made
+        KNOWN_OPS.add(made.name)
         made.oracle, made.cases, made.kinks = oracle, cases, kinks
         call = _complete(made, callable_of(made), body)
         if torch:

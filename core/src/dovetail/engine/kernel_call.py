@@ -32,7 +32,7 @@ def native_call(
     except (DovetailError, MemoryError):
         raise
     except Exception as error:
-        raise explain(op, inputs, attrs, error) from error
+        raise explain(op, inputs, attrs, error, kernel.owner) from error
     if not plan.kinds:
         return ()
     if len(plan.kinds) == 1:
@@ -75,16 +75,17 @@ def is_reentry(error: BaseException) -> bool:
 
 
 def explain(
-    op: Op, inputs: Inputs, attrs: dict[str, Any], error: BaseException
+    op: Op, inputs: Inputs, attrs: dict[str, Any], error: BaseException, owner: str
 ) -> DovetailError:
-    """What the caller did wrong, by the op's rule, else what the kernel did."""
+    """What the caller did wrong, by the op's rule, else what `owner`'s kernel did."""
     try:
         if op.shape is not DATA:
             op.infer_shapes(shapes_of(inputs), attrs)
     except DovetailError as refused:
         return refused
     return KernelError(
-        op.name, "kernel", was=f"failing with {type(error).__name__}: {error}",
+        op.name, f"the kernel of {owner}",
+        was=f"failing with {type(error).__name__}: {error}",
         needed="a result", remedy=f"inputs had shapes {shapes_of(inputs)}",
     )  # fmt: skip
 

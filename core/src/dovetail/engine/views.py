@@ -24,7 +24,7 @@ def take_view(
             native = plan.only[1](x._a)
         except Exception as error:  # the geometry will do, or says what is wrong
             if op.geometry is None:
-                raise explain(op, (x,), attrs, error) from error
+                raise explain(op, (x,), attrs, error, x._kind.backend.type) from error
     if native is None:
         native = _by_geometry(op, x, attrs, kind)
     elif type(native) is not kind.array:
