@@ -51,7 +51,9 @@ TORCH: Final[dict[str, Callable[..., Any]]] = {
     "copysign": torch.copysign,
     "logsumexp": torch.logsumexp,
     "xlogy": torch.xlogy,
-    "smooth_l1": lambda a, b, beta: F.smooth_l1_loss(a, b, beta=beta, reduction="none"),
+    "smooth_l1_loss": lambda a, b, beta: F.smooth_l1_loss(
+        a, b, beta=beta, reduction="none"
+    ),
     "floor": torch.floor,
     "ceil": torch.ceil,
     "round": torch.round,

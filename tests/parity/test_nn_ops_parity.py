@@ -10,9 +10,9 @@ import torch
 from tests.support.beside import Pair, agree, both_refuse, same
 
 import dovetail as dt
-from dovetail import frontend as ft
 
 F = torch.nn.functional
+ft = dt.nn.functional
 RNG = np.random.default_rng(0)
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
@@ -295,10 +295,10 @@ def test_refused_targets() -> None:
 def test_distances(p: float) -> None:
     """Distances of rows and of pairs, with gradients, also where they are zero."""
     agree(
-        torch, ft.cdist, torch.cdist, [leaf(2, 3, 4), leaf(2, 5, 4)], {"p": p}, "cdist"
+        torch, dt.cdist, torch.cdist, [leaf(2, 3, 4), leaf(2, 5, 4)], {"p": p}, "cdist"
     )
     same_rows = fixed(np.ones((2, 3)), "float32")
-    agree(torch, ft.cdist, torch.cdist, [same_rows, same_rows], {"p": p}, "zero")
+    agree(torch, dt.cdist, torch.cdist, [same_rows, same_rows], {"p": p}, "zero")
     if p not in (0.0, float("inf")):
         args = [leaf(3, 4), leaf(3, 4)]
         agree(torch, ft.pairwise_distance, F.pairwise_distance, args, {"p": p}, "pair")

@@ -12,7 +12,7 @@ from dovetail.dtypes import DType
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.frontend import loss, margin_loss, norm  # noqa: F401
+from dovetail.frontend import norm  # noqa: F401
 from dovetail.frontend.export import NAMES, torch_name
 from dovetail.ops import create
 from dovetail.ops import softmax as s

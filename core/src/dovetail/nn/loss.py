@@ -20,7 +20,7 @@ class _Loss(Module):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.reduction = reduction_of(name, size_average, reduce, reduction)
+        self.reduction = reduction_of(name, reduction, size_average, reduce)
 
 
 class _WeightedLoss(_Loss):

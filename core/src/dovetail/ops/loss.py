@@ -1,4 +1,4 @@
-"""How far an element is from its target, each by itself; frontends reduce them."""
+"""How far each element is from its target; `nn.functional` reduces these."""
 
 # Ops are functions known by their declaration: what they return is Any to mypy.
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import FLOAT, HALF, NUMERIC, float32
-from dovetail.engine.attributes import Scalar
+from dovetail.engine.attributes import NonNegative
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
@@ -19,57 +19,54 @@ from dovetail.ops.primitive import cast, conj, eq, exp, log, lt, maximum, where
 from dovetail.ops.transcendental import log1p
 
 Array = np.ndarray[Any, Any]
-Pair = tuple[Any, Any]
 
 
-@op(sums=True, accepts=NUMERIC)
-def squared_error(a: Tensor, b: Tensor) -> Tensor:
-    """(a - b)²."""
-    d = a - b
+@op(sums=True, accepts=NUMERIC,
+    oracle=lambda input, target: (input - target) * (input - target))  # fmt: skip
+def squared_error(input: Tensor, target: Tensor) -> Tensor:
+    """(input - target)²."""
+    d = input - target
     return d * d
 
 
-@squared_error.vjp
-def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
-    ga = ct * conj((a - b) * 2)
-    return ga, neg(ga) if need[1] else None
-
-
-@squared_error.oracle
-def _(a: Array, b: Array) -> Array:
-    y: Array = (a - b) * (a - b)
-    return y
+squared_error.grad(
+    input=lambda ct, input, target: ct * conj((input - target) * 2),
+    target=lambda ct, input, target: ct * conj((target - input) * 2),
+)
 
 
 @op(accepts=FLOAT)
-def smooth_l1(a: Tensor, b: Tensor, beta: Scalar = 1.0) -> Tensor:
-    """(a - b)² / (2 beta) up to |a - b| = beta, from there |a - b| - beta / 2.
+def smooth_l1_loss(input: Tensor, target: Tensor, beta: NonNegative = 1.0) -> Tensor:
+    """d² / (2 beta) up to d = |input - target| = beta, from there d - beta / 2.
 
-    Girshick 2015, equation 3; beta = 0 is |a - b|.
+    Girshick 2015, arXiv:1504.08083, equation 3; beta = 0 is d.
     """
-    d = abs(a - b)
+    d = abs(input - target)
     if beta == 0:
         return d
     return where(lt(d, beta), d * d * (0.5 / beta), d - 0.5 * beta)
 
 
-@smooth_l1.vjp
-def _(ct: Tensor, a: Tensor, b: Tensor, beta: float, need: Any) -> Pair:
-    d = a - b
-    ga = ct * (sign(d) if beta == 0 else clamp(d * (1 / beta), -1, 1))
-    return ga, neg(ga) if need[1] else None
+def _smooth_l1_slope(d: Tensor, beta: float) -> Tensor:
+    return sign(d) if beta == 0 else clamp(d * (1 / beta), -1, 1)
 
 
-@smooth_l1.oracle
-def _(a: Array, b: Array, beta: float = 1.0) -> Array:
-    d: Array = np.abs(a - b)
+smooth_l1_loss.grad(
+    input=lambda ct, input, target, beta: ct * _smooth_l1_slope(input - target, beta),
+    target=lambda ct, input, target, beta: ct * _smooth_l1_slope(target - input, beta),
+)
+
+
+@smooth_l1_loss.oracle
+def _(input: Array, target: Array, beta: float = 1.0) -> Array:
+    d: Array = np.abs(input - target)
     if beta == 0:
         return d
     y: Array = np.where(d < beta, d * d / (2 * beta), d - beta / 2)
     return y
 
 
-@smooth_l1.cases
+@smooth_l1_loss.cases
 def _(make: Any) -> Any:
     yield case(make(2, 3), make(2, 3))
     yield case(make(4, 1), make(3), beta=0.5)
@@ -77,31 +74,33 @@ def _(make: Any) -> Any:
 
 
 @op(accepts=FLOAT, domain=(0.05, 0.95))
-def binary_cross_entropy(p: Tensor, target: Tensor) -> Tensor:
+def binary_cross_entropy(input: Tensor, target: Tensor) -> Tensor:
     """-(t log p + (1 - t) log(1 - p)), with logarithms of at least -100."""
-    hit = maximum(log(p), -100)
-    miss = maximum(log1p(neg(p)), -100)
-    return (target - 1) * miss - target * hit
+    return (target - 1) * _log_missed(input) - target * _log_hit(input)
 
 
-@binary_cross_entropy.vjp
-def _(ct: Tensor, p: Tensor, target: Tensor, need: Any) -> Pair:
-    gp = gt = None
-    if need[0]:
-        gp = _through_probability(ct, p, target)
-    if need[1]:
-        gt = ct * (maximum(log1p(neg(p)), -100) - maximum(log(p), -100))
-    return gp, gt
+def _log_hit(p: Tensor) -> Tensor:
+    return maximum(log(p), -100)
 
 
-def _through_probability(ct: Tensor, p: Tensor, target: Tensor) -> Tensor:
+def _log_missed(p: Tensor) -> Tensor:
+    return maximum(log1p(neg(p)), -100)
+
+
+def _through_probability(ct: Tensor, input: Tensor, target: Tensor) -> Tensor:
     """ct (p - t) / (p (1 - p)), whose least divisor is 0 in 16 bits."""
-    if p.dtype in HALF:
-        wide = (cast(x, float32) for x in (ct, p, target))
-        narrowed: Tensor = cast(_through_probability(*wide), p.dtype)
+    if input.dtype in HALF:
+        wide = (cast(x, float32) for x in (ct, input, target))
+        narrowed: Tensor = cast(_through_probability(*wide), input.dtype)
         return narrowed
-    share: Tensor = ct * (p - target) / maximum((1 - p) * p, 1e-12)
+    share: Tensor = ct * (input - target) / maximum((1 - input) * input, 1e-12)
     return share
+
+
+binary_cross_entropy.grad(
+    input=_through_probability,
+    target=lambda ct, input: ct * (_log_missed(input) - _log_hit(input)),
+)
 
 
 @binary_cross_entropy.oracle
@@ -113,36 +112,41 @@ def _(p: Array, target: Array) -> Array:
 
 @op(cancels=True, accepts=FLOAT)
 def binary_cross_entropy_with_logits(
-    x: Tensor, target: Tensor, pos_weight: Tensor | None = None
+    input: Tensor, target: Tensor, pos_weight: Tensor | None = None
 ) -> Tensor:
     """binary_cross_entropy of sigmoid(x); `pos_weight` scales the part where t is 1.
 
     With w = 1 + (pos_weight - 1) t: (1 - t) x + w log(1 + exp(-x)).
     """
-    # log(1 + exp(-x)) without overflow: log1p(exp(-|x|)) + max(-x, 0)
-    rest = log1p(exp(neg(abs(x)))) + maximum(neg(x), 0)
+    rest = _softplus_of_negative(input)
     if pos_weight is not None:
         rest = (1 + (pos_weight - 1) * target) * rest
-    return (1 - target) * x + rest
+    return (1 - target) * input + rest
 
 
-@binary_cross_entropy_with_logits.vjp
-def _(
-    ct: Tensor, x: Tensor, target: Tensor, pos_weight: Any, need: Any
-) -> tuple[Any, Any, Any]:
-    gx = gt = gw = None
+def _softplus_of_negative(x: Tensor) -> Tensor:
+    """log(1 + exp(-x)), without overflow."""
+    return log1p(exp(neg(abs(x)))) + maximum(neg(x), 0)
+
+
+def _through_logit(ct: Tensor, input: Tensor, target: Tensor, pos_weight: Any) -> Any:
     if pos_weight is None:
-        gx = ct * (sigmoid(x) - target) if need[0] else None
-        gt = neg(ct * x) if need[1] else None
-        return gx, gt, None
-    if need[0]:
-        scale = 1 + (pos_weight - 1) * target
-        gx = ct * (1 - target - scale * sigmoid(neg(x)))
-    if need[1] or need[2]:
-        rest = log1p(exp(neg(abs(x)))) + maximum(neg(x), 0)
-        gt = ct * ((pos_weight - 1) * rest - x)
-        gw = ct * target * rest
-    return gx, gt, gw
+        return ct * (sigmoid(input) - target)
+    scale = 1 + (pos_weight - 1) * target
+    return ct * (1 - target - scale * sigmoid(neg(input)))
+
+
+def _through_label(ct: Tensor, input: Tensor, pos_weight: Any) -> Any:
+    if pos_weight is None:
+        return neg(ct * input)
+    return ct * ((pos_weight - 1) * _softplus_of_negative(input) - input)
+
+
+binary_cross_entropy_with_logits.grad(
+    input=_through_logit,
+    target=_through_label,
+    pos_weight=lambda ct, input, target: ct * target * _softplus_of_negative(input),
+)
 
 
 @binary_cross_entropy_with_logits.oracle
@@ -161,13 +165,13 @@ def _(make: Any) -> Any:
 
 
 @op(accepts=FLOAT, domain=(0.1, 2.0))
-def kl_div(x: Tensor, target: Tensor, log_target: bool = False) -> Tensor:
-    """t (log t - x) for log probabilities `x`; `log_target` says that t is one too."""
+def kl_div(input: Tensor, target: Tensor, log_target: bool = False) -> Tensor:
+    """t (log t - input), input being log probabilities, and with `log_target` t too."""
     if log_target:
-        return exp(target) * (target - x)
+        return exp(target) * (target - input)
     absent = eq(target, 0)
     safe = where(absent, 1, target)
-    return where(absent, 0, safe * log(safe)) - target * x
+    return where(absent, 0, safe * log(safe)) - target * input
 
 
 @kl_div.oracle

@@ -11,8 +11,10 @@ from dovetail.engine.public import NAMESPACES as _NAMESPACES
 from dovetail.engine.tensor import Tensor as _Tensor
 from dovetail.nn.functional import (  # noqa: F401
     _activation,
+    _class_loss,
     _linear,
     _loss,
+    _margin_loss,
     _norm,
     _sparse,
 )
@@ -21,14 +23,11 @@ from dovetail.nn.functional import (  # noqa: F401
 _SHARED = """
     adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
     adaptive_max_pool2d adaptive_max_pool3d alpha_dropout avg_pool1d avg_pool2d
-    avg_pool3d conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
-    cosine_embedding_loss cosine_similarity feature_alpha_dropout gaussian_nll_loss gelu
-    group_norm hardshrink hinge_embedding_loss instance_norm kl_div layer_norm linear
-    local_response_norm logsigmoid margin_ranking_loss max_pool1d max_pool2d max_pool3d
-    multi_margin_loss multilabel_soft_margin_loss one_hot pad pairwise_distance
-    poisson_nll_loss prelu rms_norm scaled_dot_product_attention sigmoid
-    soft_margin_loss softplus softshrink softsign tanh triplet_margin_loss
-    triplet_margin_with_distance_loss
+    avg_pool3d conv1d conv2d conv3d conv_transpose1d conv_transpose2d
+    conv_transpose3d cosine_similarity feature_alpha_dropout gelu group_norm
+    hardshrink instance_norm layer_norm linear local_response_norm logsigmoid
+    max_pool1d max_pool2d max_pool3d one_hot pad pairwise_distance prelu rms_norm
+    scaled_dot_product_attention sigmoid softplus softshrink softsign tanh
 """
 for _name in _SHARED.split():
     _NAMESPACES["F"].setdefault(_name, getattr(_frontend, _name))

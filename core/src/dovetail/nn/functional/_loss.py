@@ -1,23 +1,27 @@
-"""Losses under torch's names and signatures, with its old `reduce` arguments."""
+"""Losses of elements under torch's names and signatures, with its old two flags."""
 
-# What the frontend offers is known by name at run time; these give it types.
+# Ops are functions known by their declaration: what they return is Any to mypy.
 
 from __future__ import annotations
 
+import math
 import warnings
+from typing import Any, Final
 
-from dovetail import frontend as ft
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
+from dovetail.ops import loss as ops
+from dovetail.ops.create import full
+from dovetail.ops.primitive import lt, where
+from dovetail.ops.reduce import mean, sum
+from dovetail.ops.view import unsqueeze
 
-REDUCTIONS = ("none", "mean", "sum")
-
-# Those the frontend has whole; torch's old flags are not among their arguments.
+REDUCTIONS: Final = ("none", "mean", "sum")
 
 
 def reduction_of(
-    op: str, size_average: bool | None, reduce: bool | None, reduction: str
+    op: str, reduction: str, size_average: bool | None, reduce: bool | None
 ) -> str:
     """The reduction asked for, by its name or by torch's two old flags."""
     if size_average is not None or reduce is not None:
@@ -28,7 +32,7 @@ def reduction_of(
         warnings.warn(
             f"{op}: size_average and reduce are deprecated; give "
             f"reduction={reduction!r} instead",
-            stacklevel=3,
+            stacklevel=4,
         )
     if reduction not in REDUCTIONS:
         raise ArgumentError(
@@ -37,168 +41,140 @@ def reduction_of(
     return reduction
 
 
-@public("F.cross_entropy")
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
+def reduced(
+    op: str, losses: Tensor, reduction: str, size_average: bool | None = None,
     reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """Minus the log probability that the logits `input` give to `target`.
+) -> Tensor:  # fmt: skip
+    """The mean or the sum of losses, or themselves."""
+    reduction = reduction_of(op, reduction, size_average, reduce)
+    if reduction == "mean":
+        return mean(losses)
+    return sum(losses) if reduction == "sum" else losses
 
-    Args:
-        input: `[n, classes, ...]` or `[classes]` logits.
-        target: `[n, ...]` class numbers, or probabilities in the shape of `input`.
-        weight: `[classes]` factors.
-        ignore_index: the class number that does not count.
-        reduction: "mean", "sum" or "none".
-        label_smoothing: how much of the target is spread over all classes
-            (Szegedy et al. 2015).
-    """
-    if ignore_index >= 0 and target.is_floating_point():
+
+def _weighted(
+    op: str, losses: Tensor, weight: Tensor | None, reduction: str, *flags: bool | None
+) -> Tensor:
+    """`reduced`, where the mean with weights is over their sum."""
+    if weight is None:
+        return reduced(op, losses, reduction, *flags)
+    reduction = reduction_of(op, reduction, *flags)
+    weighted = losses * weight
+    if reduction != "mean":
+        return reduced(op, weighted, reduction)
+    return sum(weighted) / sum(weight.expand_as(losses))
+
+
+def _warn_of_broadcast(op: str, input: Tensor, target: Tensor) -> None:
+    """Warn where sizes differ and would broadcast, as torch does."""
+    if input._a.shape != target._a.shape:
+        warnings.warn(
+            f"{op}: Using a target size ({tuple(target._a.shape)}) that is different "
+            f"to the input size ({tuple(input._a.shape)}): they will be broadcast",
+            stacklevel=4,
+        )
+
+
+def _require_size(op: str, input: Tensor, target: Tensor) -> None:
+    if input._a.shape != target._a.shape:
         raise ArgumentError(
-            "cross_entropy", "ignore_index", was=f"{ignore_index} with probabilities",
-            needed="class numbers as the target", remedy="weigh that class with 0",
+            op, "target", was=f"of shape {tuple(target._a.shape)}",
+            needed=f"{tuple(input._a.shape)}, the same size as input",
         )  # fmt: skip
-    y: Tensor = ft.cross_entropy(
-        input, target, weight,
-        ignore_index=ignore_index,
-        reduction=reduction_of("cross_entropy", size_average, reduce, reduction),
-        label_smoothing=label_smoothing,
-    )  # fmt: skip
-    return y
-
-
-@public("F.nll_loss")
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Minus the entries of the log probabilities `input` at the classes `target`."""
-    y: Tensor = ft.nll_loss(
-        input, target, weight,
-        ignore_index=ignore_index,
-        reduction=reduction_of("nll_loss", size_average, reduce, reduction),
-    )  # fmt: skip
-    return y
 
 
 @public("F.mse_loss")
 def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Squared differences; with `weight`, each times its weight.
 
-    The mean with weights is the weighted one: the sum over that of the weights.
+    Args:
+        input: [...] numbers.
+        target: as `input`; other sizes broadcast, with a warning.
+        reduction: "mean" (with weights, the sum over that of the weights), "sum" or
+            "none", which gives [...].
+
+    Raises: ArgumentError for another reduction.
+
+    Examples:
+        >>> import dovetail
+        >>> x = dovetail.tensor([1.0, 2.0])
+        >>> dovetail.nn.functional.mse_loss(x, dovetail.zeros(2))
+        tensor(2.5000)
     """
-    reduction = reduction_of("mse_loss", size_average, reduce, reduction)
-    if weight is None:
-        y: Tensor = ft.mse_loss(input, target, reduction=reduction)
-        return y
-    losses = ft.mse_loss(input, target, reduction="none")
-    return _weighted(losses, weight, reduction)
+    _warn_of_broadcast("mse_loss", input, target)
+    losses = ops.squared_error(input, target)
+    return _weighted("mse_loss", losses, weight, reduction, size_average, reduce)
 
 
 @public("F.l1_loss")
 def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    """Absolute differences; with `weight`, as in `mse_loss`."""
-    reduction = reduction_of("l1_loss", size_average, reduce, reduction)
-    if weight is None:
-        y: Tensor = ft.l1_loss(input, target, reduction=reduction)
-        return y
-    return _weighted(ft.l1_loss(input, target, reduction="none"), weight, reduction)
+    input: Tensor, target: Tensor, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Absolute differences; shapes, weights and reductions as in `mse_loss`."""
+    _warn_of_broadcast("l1_loss", input, target)
+    losses = (input - target).abs()
+    return _weighted("l1_loss", losses, weight, reduction, size_average, reduce)
 
 
 @public("F.smooth_l1_loss")
 def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
-    """Half the squared difference over `beta` up to there, then linear."""
-    reduction = reduction_of("smooth_l1_loss", size_average, reduce, reduction)
-    y: Tensor = ft.smooth_l1_loss(input, target, reduction=reduction, beta=beta)
-    return y
+    input: Tensor, target: Tensor, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0,
+) -> Tensor:  # fmt: skip
+    """Half the squared difference over `beta` up to there, then linear.
+
+    Girshick 2015, arXiv:1504.08083, equation 3; `beta` is 0 or more.
+    """
+    _warn_of_broadcast("smooth_l1_loss", input, target)
+    losses = ops.smooth_l1_loss(input, target, beta)
+    return reduced("smooth_l1_loss", losses, reduction, size_average, reduce)
 
 
 @public("F.huber_loss")
 def huber_loss(
-    input: Tensor,
-    target: Tensor,
-    reduction: str = "mean",
-    delta: float = 1.0,
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
     weight: Tensor | None = None,
-) -> Tensor:
-    """Half the squared difference up to `delta`, then linear (Huber 1964)."""
-    reduction = reduction_of("huber_loss", None, None, reduction)
-    if weight is None:
-        y: Tensor = ft.huber_loss(input, target, reduction=reduction, delta=delta)
-        return y
-    losses = ft.huber_loss(input, target, reduction="none", delta=delta)
-    return _weighted(losses, weight, reduction)
+) -> Tensor:  # fmt: skip
+    """Half the squared difference up to a positive `delta`, then linear (Huber 1964).
 
-
-def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
-    weighted = losses * weight
-    if reduction == "none":
-        return weighted
-    total: Tensor = weighted.sum()
-    if reduction != "sum":
-        total = total / weight.expand_as(losses).sum()
-    return total
+    Shapes, weights and reductions as in `mse_loss`.
+    """
+    if delta <= 0:
+        raise ArgumentError("huber_loss", "delta", was=delta, needed="greater than 0")
+    _warn_of_broadcast("huber_loss", input, target)
+    losses = ops.smooth_l1_loss(input, target, delta) * delta
+    return _weighted("huber_loss", losses, weight, reduction)
 
 
 @public("F.binary_cross_entropy")
 def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    input: Tensor, target: Tensor, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:
-    """Minus the log probability of `target` where `input` is that of one."""
-    y: Tensor = ft.binary_cross_entropy(
-        input, target, weight,
-        reduction=reduction_of("binary_cross_entropy", size_average, reduce, reduction),
-    )  # fmt: skip
-    return y
+) -> Tensor:  # fmt: skip
+    """Minus the log probability of `target` where `input` is that of one.
+
+    Args:
+        input: [...] probabilities.
+        target: [...] from 0 to 1.
+        weight: factors for each element.
+    """
+    _require_size("binary_cross_entropy", input, target)
+    losses = ops.binary_cross_entropy(input, target)
+    losses = losses if weight is None else losses * weight
+    return reduced("binary_cross_entropy", losses, reduction, size_average, reduce)
 
 
 @public("F.binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", pos_weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """`binary_cross_entropy` of `sigmoid(input)`, exact where that would round.
 
     Args:
@@ -206,8 +182,84 @@ def binary_cross_entropy_with_logits(
         pos_weight: factors for the part of each element where `target` is one.
     """
     op = "binary_cross_entropy_with_logits"
-    y: Tensor = ft.binary_cross_entropy_with_logits(
-        input, target, weight, pos_weight=pos_weight,
-        reduction=reduction_of(op, size_average, reduce, reduction),
-    )  # fmt: skip
-    return y
+    _require_size(op, input, target)
+    losses = ops.binary_cross_entropy_with_logits(input, target, pos_weight)
+    losses = losses if weight is None else losses * weight
+    return reduced(op, losses, reduction, size_average, reduce)
+
+
+@public("F.kl_div")
+def kl_div(
+    input: Tensor, target: Tensor, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean", log_target: bool = False,
+) -> Tensor:  # fmt: skip
+    """The divergence of `target` from the log probabilities `input`.
+
+    The reduction "batchmean" divides the sum by the first size, as the mathematics
+    has it (Kullback & Leibler 1951); "mean" divides by the number of elements.
+
+    Args:
+        log_target: `target` has log probabilities, too.
+    """
+    losses = ops.kl_div(input, target, log_target)
+    if reduction == "batchmean":
+        total: Tensor = sum(losses)
+        return total / input.shape[0] if input.ndim else total
+    return reduced("kl_div", losses, reduction, size_average, reduce)
+
+
+@public("F.poisson_nll_loss")
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
+    size_average: bool | None = None, eps: float = 1e-8, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """rate - target log(rate), of a Poisson variable; `full` adds Stirling's term.
+
+    Args:
+        input: [...] rates, or with `log_input` their logarithms.
+        eps: added to rates of which a logarithm is taken.
+    """
+    if log_input:
+        losses = input.exp() - target * input
+    else:
+        losses = input - target * (input + eps).log()
+    if full:
+        large = target > 1
+        safe = where(large, target, 1.0)
+        stirling = safe * safe.log() - safe + 0.5 * (2 * math.pi * safe).log()
+        losses = losses + where(large, stirling, 0.0)
+    return reduced("poisson_nll_loss", losses, reduction, size_average, reduce)
+
+
+@public("F.gaussian_nll_loss")
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False,
+    eps: float = 1e-6, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """(log var + (input - target)² / var) / 2, with a variance of at least `eps`.
+
+    Gradients ignore that floor (Nix & Weigend 1994).
+
+    Args:
+        var: one an element, one a row of the last dim, or one for all.
+        full: add log(2π) / 2.
+    """
+    spread = _variance(input, var)
+    floor = spread + (spread.detach().clamp(min=eps) - spread.detach())
+    losses = 0.5 * (floor.log() + ops.squared_error(input, target) / floor)
+    if full:
+        losses = losses + 0.5 * math.log(2 * math.pi)
+    return reduced("gaussian_nll_loss", losses, reduction)
+
+
+def _variance(input: Tensor, var: Any) -> Tensor:
+    """One variance an element, or one a row of the last dim."""
+    v: Tensor = var if isinstance(var, Tensor) else full((), var, input._kind)
+    if v.ndim == input.ndim - 1 and tuple(v.shape) == tuple(input.shape)[:-1]:
+        v = unsqueeze(v, -1)
+    if bool(lt(v, 0).any()):
+        raise ArgumentError(
+            "gaussian_nll_loss", "var", was="negative somewhere", needed="0 or more"
+        )
+    return v

@@ -1,0 +1,162 @@
+"""Losses over classes under torch's names and signatures."""
+
+# Ops are functions known by their declaration: what they return is Any to mypy.
+
+from __future__ import annotations
+
+import math
+
+from dovetail.dtypes import INTEGRAL
+from dovetail.engine.public import public
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, DTypeError
+from dovetail.nn.functional._loss import reduction_of
+from dovetail.ops import cross_entropy as ops
+from dovetail.ops.compare import ne
+from dovetail.ops.primitive import cast, reduce_max, reduce_sum, where
+from dovetail.ops.reduce import sum
+from dovetail.ops.softmax import log_softmax
+from dovetail.ops.view import reshape
+
+
+def _check_labels(op: str, input: Tensor, target: Tensor) -> None:
+    if target.dtype not in INTEGRAL:
+        raise DTypeError(
+            op, "target",
+            was=f"of dtype {target.dtype.name}, shape {tuple(target.shape)}",
+            needed=f"classes as int64, [n, ...] for an input of {tuple(input.shape)}"
+            ": expected scalar type Long",
+            remedy="cast it with .long(), without NaN, which is no class",
+        )  # fmt: skip
+
+
+@public("F.nll_loss")
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None,
+    size_average: bool | None = None, ignore_index: int = -100,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Minus the entries of the log probabilities `input` at the classes `target`.
+
+    Args:
+        input: [n, classes, ...] or [classes] log probabilities.
+        target: [n, ...] or [] class numbers.
+        weight: [classes] factors.
+        ignore_index: the class number that does not count.
+        reduction: "mean" (over the weights of what counts), "sum" or "none".
+    """
+    reduction = reduction_of("nll_loss", reduction, size_average, reduce)
+    _check_labels("nll_loss", input, target)
+    y: Tensor = ops.nll_loss(input, target, weight, ignore_index, reduction)
+    return y
+
+
+@public("F.cross_entropy")
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None,
+    size_average: bool | None = None, ignore_index: int = -100,
+    reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """Minus the log probability that the logits `input` give to `target`.
+
+    Args:
+        input: [n, classes, ...] or [classes] logits.
+        target: [n, ...] class numbers, or probabilities in the shape of `input`.
+        weight: [classes] factors.
+        ignore_index: the class number that does not count.
+        reduction: "mean" (over the weights of what counts), "sum" or "none".
+        label_smoothing: how much of the target is spread over all classes
+            (Szegedy et al. 2015, section 7).
+
+    Raises:
+        IndexOutOfRange: a class that is none.
+        ShapeError: a target that is not one class a sample.
+
+    Examples:
+        >>> import dovetail
+        >>> F = dovetail.nn.functional
+        >>> F.cross_entropy(dovetail.zeros(2, 4), dovetail.tensor([2, 0]))
+        tensor(1.3863)
+    """
+    if size_average is not None or reduce is not None or reduction != "mean":
+        reduction = reduction_of("cross_entropy", reduction, size_average, reduce)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise ArgumentError(
+            "cross_entropy", "label_smoothing", was=label_smoothing, needed="0.0 to 1.0"
+        )
+    if target._kind.dtype.is_floating_point and target._a.shape == input._a.shape:
+        _refuse_ignored(ignore_index)
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
+    _check_labels("cross_entropy", input, target)
+    if label_smoothing == 0.0:
+        y: Tensor = ops.cross_entropy(input, target, weight, ignore_index, reduction)[0]
+        return y
+    return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _refuse_ignored(ignore_index: int) -> None:
+    if ignore_index >= 0:
+        raise ArgumentError(
+            "cross_entropy", "ignore_index", was=f"{ignore_index} with probabilities",
+            needed="class numbers as the target", remedy="weigh that class with 0",
+        )  # fmt: skip
+
+
+def _refuse_nan(op: str, target: Tensor) -> None:
+    """Raise for a label that is NaN; waits for the values."""
+    if target._kind.backend.rules_only or not math.prod(target._a.shape):
+        return
+    if reduce_max(ne(target, target), None).item():
+        raise ArgumentError(
+            op, "target", was="NaN in at least one place", needed="probabilities",
+            remedy="leave out samples without a label, e.g. by a mask",
+        )  # fmt: skip
+
+
+def _soft_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, eps: float
+) -> Tensor:
+    """With probabilities as the target; the mean is over samples."""
+    dim = ops.class_dim(input.ndim)
+    count = input.shape[dim]
+    _refuse_nan("cross_entropy", target)
+    if eps:
+        target = target * (1 - eps) + eps / count
+    terms = _log_probabilities(input, weight) * target
+    losses: Tensor = -reduce_sum(terms, dim)
+    if reduction == "none":
+        return losses
+    total: Tensor = sum(losses)
+    if reduction == "sum":
+        return total
+    return total / (math.prod(input.shape) / count if count else math.nan)
+
+
+def _log_probabilities(input: Tensor, weight: Tensor | None) -> Tensor:
+    """Log probabilities times their class's weight."""
+    dim = ops.class_dim(input.ndim)
+    logp: Tensor = log_softmax(input, dim)
+    if weight is None:
+        return logp
+    return logp * reshape(weight, (-1, *(1,) * (input.ndim - dim - 1)))
+
+
+def _smoothed(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int,
+    reduction: str, eps: float,
+) -> Tensor:  # fmt: skip
+    """Part of the target spread evenly over the classes."""
+    dim = ops.class_dim(input.ndim)
+    logp = log_softmax(input, dim)
+    hard = ops.nll_loss(logp, target, weight, ignore_index, reduction)
+    counted = ne(target, ignore_index)
+    spread = where(counted, -reduce_sum(_log_probabilities(input, weight), dim), 0)
+    if reduction != "none":
+        spread = sum(spread)
+    if reduction == "mean":
+        used = cast(counted, input.dtype)
+        if weight is not None:
+            used = used * weight[where(counted, target, 0)]
+        spread = spread / sum(used)
+    smoothed: Tensor = hard * (1 - eps) + spread * (eps / input.shape[dim])
+    return smoothed
