@@ -24,9 +24,10 @@ from dovetail.conformance.judge import DEVICE, judge
 from dovetail.conformance.plan import plan
 from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.unlocks import uses
+from dovetail.conformance.unlocks import dependents, uses
 from dovetail.conformance.verdicts import BAD, Check, Outcome, Verdict
 from dovetail.engine.host import set_fallback_policy
+from dovetail.engine.op import declared
 
 STANDARD: Final = BUDGETS["standard"]
 # What shows a broken device; a check without examples shows nothing.
@@ -77,7 +78,7 @@ def warm() -> None:
     """What every mutant needs, made once: the parent of all that are judged."""
     warnings.simplefilter("ignore")
     install()
-    uses()
+    dependents()
     _sound_plan()
 
 
@@ -166,7 +167,7 @@ def checks_for(mutant: Mutant, subject: Subject) -> list[Check]:
     mine = set(mutant.touches)
     if not mine:
         return sorted(found, key=lambda c: (not _hinted(mutant, c), c.op != DEVICE))
-    users = {name for name, used in uses().items() if used & mine}
+    users = {op.name for op in declared() if uses(op) & mine}
     found = [c for c in found if c.op in mine | users | {DEVICE}]
     return sorted(
         found,

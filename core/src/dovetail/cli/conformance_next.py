@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -14,20 +14,16 @@ from rich.text import Text
 from dovetail.conformance.report import Report
 from dovetail.conformance.report.todo import missing, must_do, progress
 from dovetail.conformance.runner.supervisor import why
+from dovetail.conformance.unlocks import dependents
 from dovetail.conformance.verdicts import BAD, Verdict
 
 _NAMED: Final = 8
 # What a function of the skeleton says, and where it is.
 _TO_WRITE: Final = re.compile(r"(?P<name>\w+) is to be written \((?P<place>.*)\)")
-Users = dict[str, list[str]]
 
 
-def next_step(report: Report, users: Users) -> RenderableType:
-    """The first failure with what the function must do and how to see it fail.
-
-    Args:
-        users: the ops that each op is needed for.
-    """
+def next_step(report: Report) -> RenderableType:
+    """The first failure with what the function must do and how to see it fail."""
     found = next((v for v in report.failed if v.tried), None)
     told = [_told(report), *(Text(f"FAIL  {p}") for p in report.waived.problems)]
     if found is None:
@@ -38,7 +34,7 @@ def next_step(report: Report, users: Users) -> RenderableType:
     rows = Table.grid(padding=(0, 2))
     rows.add_column(no_wrap=True, style="dim")
     rows.add_column(overflow="fold")
-    steps = _write(found, unwritten, users) if unwritten else _mend(found, users)
+    steps = _write(found, unwritten) if unwritten else _mend(found)
     for name, text in (*steps, *_proof(report, found)):
         rows.add_row(name, Text(text))
     return Group(Text(f"NEXT  {title}", "bold"), Padding(rows, (0, 0, 0, 6)), *told)
@@ -53,24 +49,22 @@ def _told(report: Report) -> Text:
     return Text(f"{todo}{passed} checks passed in {report.run.seconds:.1f} s", "dim")
 
 
-def _write(
-    verdict: Verdict, found: re.Match[str], users: Users
-) -> Iterator[tuple[str, str]]:
+def _write(verdict: Verdict, found: re.Match[str]) -> Iterator[tuple[str, str]]:
     """Where the function is that is to be written, what it must do, and for what."""
     yield "where", found["place"]
     yield "must do", must_do(found["name"])
-    yield "unlocks", _unlocks(found["name"], users)
+    yield "unlocks", _unlocks(found["name"])
     yield "asked by", verdict.check.id
 
 
-def _mend(verdict: Verdict, users: Users) -> Iterator[tuple[str, str]]:
+def _mend(verdict: Verdict) -> Iterator[tuple[str, str]]:
     """What is wrong, with which call, and what the op must do."""
     yield str(verdict.outcome), why(verdict)
     if verdict.failures and verdict.failures[0].example:
         yield "example", verdict.failures[0].example
     if doc := must_do(verdict.check.op):
         yield "must do", doc
-    yield "unlocks", _unlocks(verdict.check.op, users)
+    yield "unlocks", _unlocks(verdict.check.op)
 
 
 def _proof(report: Report, verdict: Verdict) -> Iterator[tuple[str, str]]:
@@ -81,11 +75,12 @@ def _proof(report: Report, verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "reproduce", shown
 
 
-def _unlocks(name: str, users: Users) -> str:
+def _unlocks(name: str) -> str:
     """What comes down to an op; all does to memory."""
+    users = dependents()
     if name not in users:
         return "everything"
-    ops: Sequence[str] = [user for user in users[name] if user != name]
+    ops = sorted(users[name] - {name})
     if not ops:
         return "nothing else"
     more = f" and {len(ops) - _NAMED} more" if len(ops) > _NAMED else ""

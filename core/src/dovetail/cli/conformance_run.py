@@ -56,10 +56,9 @@ def _conform(
     device: str, asked: Asked, sealed: dict[str, Any] | None, console: Console
 ) -> int:
     """Run as often as asked, show and write what was found; the exit status."""
-    users: dict[str, list[str]] = {}
-    runs = list(_runs(_wanted(device, asked), asked.repeat, console, users))
+    runs = list(_runs(_wanted(device, asked), asked.repeat, console))
     report = _reported(runs[0], asked)
-    console.print(next_step(report, users) if asked.soonest else report.summary())
+    console.print(next_step(report) if asked.soonest else report.summary())
     if asked.advise:
         shares = measured(_wanted(device, asked).settings)
         console.print(advise(report, shares))
@@ -84,17 +83,14 @@ def _wanted(device: str, asked: Asked) -> Wanted:
     )  # fmt: skip
 
 
-def _runs(
-    wanted: Wanted, count: int, console: Console, users: dict[str, list[str]]
-) -> Iterator[RunRecord]:
-    """The runs, up to one that is interrupted; fills in which ops need which."""
+def _runs(wanted: Wanted, count: int, console: Console) -> Iterator[RunRecord]:
+    """The runs, up to one that is interrupted."""
     for _ in range(count):
         with Supervisor(wanted) as supervisor:
             if not supervisor.plan:
                 raise click.UsageError(
                     f"no check fits --ops {wanted.ops!r} --laws {wanted.laws!r}"
                 )
-            users.update(supervisor.users)
             watched(supervisor, console)
             record = supervisor.record()
         yield record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from functools import cache
@@ -11,7 +12,7 @@ from dovetail.conformance.example import Example
 from dovetail.conformance.judge import DEVICE, NO_DTYPE
 from dovetail.conformance.law import DEVICE_LAWS, LAWS
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.unlocks import dependents
+from dovetail.conformance.unlocks import uses
 from dovetail.conformance.verdicts import Check
 from dovetail.dtypes import ALL, DType, int32, int64
 from dovetail.engine.cases import cases_of
@@ -30,7 +31,7 @@ def plan(
         laws: the same over names of laws.
     """
     found = [*_device_checks(subject, budget)]
-    for op in by_unlocks(declared()):
+    for op in by_unlocks([op for op in declared() if _chosen(op.name, ops)]):
         for dtype in dtypes_of(subject, op, budget):
             found += [
                 Check(op.name, dtype.name, law.name)
@@ -91,6 +92,6 @@ _META = Subject("meta")
 
 
 def by_unlocks(ops: list[Op]) -> list[Op]:
-    """Primitives first, those that most other ops are made of before the others."""
-    users = dependents()
-    return sorted(ops, key=lambda op: (not op.primitive, -len(users[op.name]), op.name))
+    """Primitives first, those that most of the ops are made of before the others."""
+    users = Counter(name for op in ops for name in uses(op))
+    return sorted(ops, key=lambda op: (not op.primitive, -users[op.name], op.name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from dovetail.conformance.example import Example
@@ -15,26 +15,21 @@ from dovetail.errors import DovetailError
 
 
 @lru_cache(maxsize=1)
-def uses() -> dict[str, frozenset[str]]:
-    """The primitives that each op's body comes down to, when nothing is native.
-
-    A primitive uses itself.
-    """
-    return {op.name: _uses(op) for op in declared()}
-
-
-@lru_cache(maxsize=1)
 def dependents() -> dict[str, frozenset[str]]:
     """The ops that each op is needed for."""
     found: dict[str, set[str]] = {op.name: set() for op in declared()}
-    for user, used in uses().items():
-        for name in used:
-            found[name].add(user)
+    for op in declared():
+        for name in uses(op):
+            found[name].add(op.name)
     return {name: frozenset(users) for name, users in found.items()}
 
 
-def _uses(op: Op) -> frozenset[str]:
-    """What runs on the reference device, which has primitives alone."""
+@cache
+def uses(op: Op) -> frozenset[str]:
+    """The primitives that an op's body comes down to; a primitive uses itself.
+
+    They are heard on the reference device, which has primitives alone.
+    """
     device = reference()
     found: set[str] = set()
     for dtype in (d for d in _SAMPLED if d in op.accepts):

@@ -189,7 +189,10 @@ def hot() -> tuple[str, ...]:
     for steps in uses_of().values():
         total = sum(use.elements for use in steps.values())
         found |= {name for name, use in steps.items() if use.elements * 100 >= total}
-    made_of = uses()
     return tuple(
-        sorted(n for n in found if vocabulary[n].primitive or len(made_of[n]) > 1)
+        sorted(
+            op.name
+            for op in map(vocabulary.__getitem__, found)
+            if op.primitive or len(uses(op)) > 1
+        )
     )

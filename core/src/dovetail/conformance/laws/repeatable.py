@@ -9,7 +9,7 @@ from dovetail.conformance.subject import Subject
 from dovetail.conformance.unlocks import uses
 from dovetail.conformance.verdicts import How
 from dovetail.dtypes import DType
-from dovetail.engine.op import Op
+from dovetail.engine.op import Op, vocabulary
 
 
 def declares(subject: Subject, op: Op, dtype: DType) -> bool:
@@ -22,8 +22,10 @@ def declares(subject: Subject, op: Op, dtype: DType) -> bool:
     kernels = (k for name in table.names() for k in table.rivals(name))
     loose = {k.op for k in kernels if not k.deterministic}
     # What a loose kernel does, its op's body does by these; another body may call it.
-    behind = {name for op in loose for name in uses().get(op, {op})}
-    return not behind & uses()[op.name]
+    behind = {
+        used for name in loose & set(vocabulary) for used in uses(vocabulary[name])
+    }
+    return not behind & uses(op)
 
 
 @law("repeatable", examples=some(1, 2), fits=declares, rank=40)

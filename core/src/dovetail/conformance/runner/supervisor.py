@@ -76,14 +76,12 @@ class Supervisor:
     Attributes:
         about: the device, from `open` on.
         plan: its checks in order, from `open` on.
-        users: the ops that each op is needed for, itself included.
         stopped: why the run ended early.
     """
 
     wanted: Wanted
     about: About = field(init=False)
     plan: list[Planned] = field(default_factory=list)
-    users: dict[str, list[str]] = field(default_factory=dict)
     verdicts: dict[Check, Verdict] = field(default_factory=dict)
     stopped: str = ""
     interrupted: bool = False
@@ -115,9 +113,7 @@ class Supervisor:
             Lane(wanted.settings, wanted.budget, wanted.reruns) for _ in range(count)
         ]
         self.about = self._lanes[0].open()
-        answer = self._planned()
-        self.users = answer["users"]
-        rows = [Planned.of(row) for row in answer["rows"]]
+        rows = [Planned.of(row) for row in self._planned()["rows"]]
         self.plan = [r for r in rows if not wanted.only or r.check.id in wanted.only]
         if wanted.impatient:
             self.plan = soonest(self.plan)

@@ -37,7 +37,6 @@ from dovetail.conformance.runner import protocol
 from dovetail.conformance.runner.about import about, subnormals
 from dovetail.conformance.runner.journal import Journal
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.unlocks import dependents
 from dovetail.conformance.verdicts import Check
 from dovetail.engine.host import set_fallback_policy
 from dovetail.engine.op import vocabulary
@@ -70,10 +69,7 @@ class Worker:
             return failure(error)
 
     def plan(self, budget_name: str, ops: str, laws: str) -> dict[str, Any]:
-        """The checks in order with what the supervisor has to know of each.
-
-        And `users`: the ops that each primitive is needed for.
-        """
+        """The checks in order with what the supervisor has to know of each."""
         rows = [
             {
                 "id": check.id,
@@ -83,8 +79,7 @@ class Worker:
             }
             for check in plan(self.subject, budget(budget_name), ops, laws)
         ]
-        users = {op: sorted(found) for op, found in dependents().items()}
-        return {"rows": rows, "users": users}
+        return {"rows": rows}
 
     def judge(
         self, check: str, budget_name: str, only: int | None, skip: list[int]
