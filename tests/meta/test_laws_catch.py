@@ -134,10 +134,12 @@ def outcome(subject: Subject, op: str, law: str) -> Outcome:
 
 
 def plant(subject: Subject, op: str, kernel: Callable[..., Any]) -> None:
-    """Let a kernel go before all others."""
+    """Let a kernel go before all others, which says that it looks at its indices."""
     table = subject.backend.table
     with table.adding("fault"):
-        table.add(op, kernel, dtypes=FLOATS, rank=9, broadcasts=True)
+        table.add(
+            op, kernel, dtypes=FLOATS, rank=9, broadcasts=True, checks_indices=True
+        )
 
 
 @pytest.mark.parametrize(
