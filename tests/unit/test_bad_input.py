@@ -107,12 +107,12 @@ Row = tuple[Callable[[SimpleNamespace], Any], type[DovetailError], str]
 DEVICES: dict[str, Row] = {
     "mixed": (
         lambda t: t.x + t.there, DeviceError,
-        f"add: b is on reference:0, needed cpu, where the other tensors are: "
+        f"add: other is on reference:0, needed cpu, where the other tensors are: "
         f'{SAME_DEVICE}; move it with .to("cpu")',
     ),
     "mixed, in place": (
         lambda t: t.x.mul_(t.there), DeviceError,
-        f"mul: b is on reference:0, needed cpu, where the other tensors are: "
+        f"mul: other is on reference:0, needed cpu, where the other tensors are: "
         f'{SAME_DEVICE}; move it with .to("cpu")',
     ),
     "mixed, in a list": (
@@ -146,8 +146,8 @@ DEVICES: dict[str, Row] = {
 SHAPES: dict[str, Row] = {
     "add": (
         lambda t: t.x + t.y, ShapeError,
-        "add: dim -1 is 3 in a but 4 in b (a: (2, 3), b: (2, 4)), needed equal sizes, "
-        "or 1 to broadcast; reshape or expand one of them",
+        "add: dim -1 is 3 in input but 4 in other (input: (2, 3), other: (2, 4)), "
+        "needed equal sizes, or 1 to broadcast; reshape or expand one of them",
     ),
     "matmul": (
         lambda t: t.x @ t.square, ShapeError,
@@ -303,7 +303,7 @@ INTEGERS = "uint8, int8, int16, int32, int64, uint16, uint32, uint64"
 DTYPES: dict[str, Row] = {
     "bits of floats": (
         lambda t: t.x & t.x, DTypeError,
-        f"bitwise_and: dtype of a is float32, needed one of bool, {INTEGERS}; cast it "
+        f"bitwise_and: dtype of input is float32, needed one of bool, {INTEGERS}; cast it "
         "with .to(dtype)",
     ),
     "not of floats": (
@@ -430,7 +430,7 @@ AUTOGRAD: dict[str, Row] = {
     ),
     "saved input written": (
         write_to_saved, AutogradError,
-        "backward of mul: a (2, 3) is at version 1: a tensor needed for gradient "
+        "backward of mul: other (2, 3) is at version 1: a tensor needed for gradient "
         "computation has been modified by an inplace operation, needed version 0; use "
         "the out-of-place form, or clone() before mul",
     ),
@@ -518,21 +518,21 @@ AUTOGRAD: dict[str, Row] = {
 ARGUMENTS: dict[str, Row] = {
     "a string": (
         lambda t: t.x + "a", ArgumentTypeError,
-        "add: b is a str, needed a Tensor or a number; make one with "
+        "add: other is a str, needed a Tensor or a number; make one with "
         "dovetail.tensor(...)",
     ),
     "None": (
         lambda t: dt.add(t.x, None), ArgumentTypeError,
-        "add: b is None, needed a Tensor",
+        "add: other is None, needed a Tensor",
     ),
     "a NumPy array": (
         lambda t: t.x * np.ones(3), ArgumentTypeError,
-        "mul: b is a ndarray, needed a Tensor or a number; make one with "
+        "mul: other is a ndarray, needed a Tensor or a number; make one with "
         "dovetail.tensor(...)",
     ),
     "a list": (
         lambda t: dt.exp([1.0, 2.0]), ArgumentTypeError,
-        "exp: x is [1.0, 2.0], needed a Tensor; make one with dovetail.tensor(...)",
+        "exp: input is [1.0, 2.0], needed a Tensor; make one with dovetail.tensor(...)",
     ),
     "an unknown name": (
         lambda t: dt.add(t.x, t.x, beta=3), ArgumentTypeError,

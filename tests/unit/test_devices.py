@@ -253,7 +253,7 @@ def test_mixed_devices(box: Box, a: str, b: str) -> None:
     with pytest.raises(DeviceError) as caught:
         dt.ones(2, device=a) + dt.ones(2, device=b)
     assert str(caught.value) == (
-        f"add: b is on {b}, needed {a}, where the other tensors are: expected all "
+        f"add: other is on {b}, needed {a}, where the other tensors are: expected all "
         f'tensors to be on the same device; move it with .to("{a}")'
     )
 
@@ -273,14 +273,14 @@ def test_numbers_mix(box: Box) -> None:
 
 def test_numbers_of_a_device_do_not_mix(box: Box) -> None:
     """A 0-d tensor on a device is no number on the CPU."""
-    with pytest.raises(DeviceError, match="b is on box:0, needed cpu"):
+    with pytest.raises(DeviceError, match="other is on box:0, needed cpu"):
         dt.ones(3) * dt.tensor(3.0, device="box")
 
 
 def test_writes_do_not_mix(box: Box) -> None:
     """An in-place op with a tensor of another device changes nothing."""
     x = dt.ones(2)
-    with pytest.raises(DeviceError, match="b is on box:1, needed cpu"):
+    with pytest.raises(DeviceError, match="other is on box:1, needed cpu"):
         x.add_(dt.ones(2, device="box:1"))
     assert (x.tolist(), x._version) == ([1.0, 1.0], 0)
 

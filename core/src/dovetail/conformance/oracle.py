@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-import dovetail.ops.primitive_oracles
-import dovetail.ops.random_oracles  # noqa: F401  both declare
+import dovetail.ops.random_oracles  # noqa: F401  declares
 from dovetail.conformance.example import Example
 from dovetail.dtypes import DType, from_numpy, get_default_dtype
 from dovetail.engine.op import Op

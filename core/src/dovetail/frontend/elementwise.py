@@ -81,8 +81,7 @@ _SECOND_NUMBER: Final = frozenset(
 )
 _UNARY: Final = {
     e.neg: "neg negative", e.abs: "abs absolute", e.sign: "", e.sgn: "",
-    e.reciprocal: "", e.rsqrt: "", p.sqrt: "", p.exp: "", p.log: "", p.sin: "",
-    p.cos: "", p.floor: "", r.ceil: "", r.trunc: "trunc fix", r.frac: "",
+    e.reciprocal: "", e.rsqrt: "", r.ceil: "", r.trunc: "trunc fix", r.frac: "",
     t.exp2: "", t.expm1: "", t.log1p: "", t.log2: "", t.log10: "", t.tan: "",
     t.asin: "asin arcsin", t.acos: "acos arccos", t.atan: "atan arctan", t.sinh: "",
     t.cosh: "", t.tanh: "", t.asinh: "asinh arcsinh", t.acosh: "acosh arccosh",
@@ -100,14 +99,14 @@ _PREDICATES: Final = (
     z.angle,
 )
 _BINARY: Final = {
-    p.mul: "mul multiply", p.maximum: "", e.minimum: "", e.fmax: "", e.fmin: "",
+    e.minimum: "", e.fmax: "", e.fmin: "",
     r.remainder: "", r.truncated_remainder: "fmod", r.floor_divide: "",
     r.copysign: "", r.gcd: "", r.lcm: "", t.atan2: "atan2 arctan2", t.hypot: "",
     t.logaddexp: "", t.logaddexp2: "", t.xlogy: "", c.nextafter: "",
-    p.lt: "lt less", c.le: "le less_equal", c.gt: "gt greater",
-    c.ge: "ge greater_equal", p.eq: "", c.ne: "ne not_equal", c.logical_and: "",
-    c.logical_or: "", c.logical_xor: "", p.bitwise_and: "", c.bitwise_or: "",
-    p.bitwise_xor: "", c.bitwise_left_shift: "", c.bitwise_right_shift: "",
+    c.le: "le less_equal", c.gt: "gt greater",
+    c.ge: "ge greater_equal", c.ne: "ne not_equal", c.logical_and: "",
+    c.logical_or: "", c.logical_xor: "", c.bitwise_or: "",
+    c.bitwise_left_shift: "", c.bitwise_right_shift: "",
 }  # fmt: skip
 for _op, _names in _UNARY.items():
     unary(_op, _names)
@@ -170,12 +169,6 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         "div", "rounding_mode", was=repr(rounding_mode),
         needed="None, 'trunc' or 'floor'",
     )  # fmt: skip
-
-
-@torch_name("true_divide", writes=True)
-def true_divide(dividend: Any, divisor: Any) -> Tensor:
-    """dividend / divisor; integers become floats."""
-    return p.div(dividend, divisor)
 
 
 @torch_name("pow", writes=True)

@@ -1,0 +1,285 @@
+"""Level 0: arithmetic, comparison, bits, and the elementary functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dovetail.dtypes import (
+    ANY,
+    BITS,
+    FLOAT,
+    INEXACT,
+    INTEGRAL,
+    NUMERIC,
+    ORDERED,
+    REAL,
+    bool_,
+)
+from dovetail.engine.attributes import Operand
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.exact import exact, whole
+from dovetail.engine.tensor import Tensor
+from dovetail.ops.formats import absent, clone, conj, where
+
+Array = np.ndarray[Any, Any]
+
+# ---- sums, products, quotients
+
+
+@op(sums=True, accepts=ANY, primitive=NUMERIC,
+    oracle=exact(lambda m, a, b: a + b, lambda a, b: a + b))  # fmt: skip
+def add(input: Operand, other: Operand) -> Tensor:
+    """input + other; integers wrap, the sum of bools is `or`."""
+    return input | other
+
+
+add.grad(input=lambda ct: ct, other=lambda ct: ct)
+
+
+@op(sums=True, accepts=NUMERIC, primitive=NUMERIC,
+    oracle=exact(lambda m, a, b: a - b, lambda a, b: a - b))  # fmt: skip
+def sub(input: Operand, other: Operand) -> Tensor:
+    """input - other; integers wrap."""
+    absent("sub")
+
+
+sub.grad(input=lambda ct: ct, other=lambda ct: -ct)
+
+
+@op(sums=True, accepts=ANY, primitive=NUMERIC,
+    torch="mul multiply Tensor.mul_ Tensor.multiply_",
+    oracle=exact(lambda m, a, b: a * b, lambda a, b: a * b))  # fmt: skip
+def mul(input: Operand, other: Operand) -> Tensor:
+    """input * other; integers wrap, the product of bools is `and`."""
+    return input & other
+
+
+mul.grad(
+    input=lambda ct, other: mul(ct, conj(other)),
+    other=lambda ct, input: mul(ct, conj(input)),
+)
+
+
+@op(accepts=INEXACT, primitive=INEXACT, promote="float",
+    torch="true_divide Tensor.true_divide_",
+    oracle=exact(lambda m, a, b: a / b))  # fmt: skip
+def div(input: Operand, other: Operand) -> Tensor:
+    """input / other, at most 2.5 ulp; IEEE 754 at 0; integers have become floats."""
+    absent("div")
+
+
+div.grad(
+    input=lambda ct, other: ct / conj(other),
+    other=lambda ct, input, other: -ct * conj((input / other) / other),
+)
+
+
+def _truncated_quotient(x: int, y: int) -> int:
+    if not y:
+        return 0
+    size = abs(x) // abs(y)
+    return size if (x < 0) == (y < 0) else -size
+
+
+@op(accepts=INTEGRAL, primitive=INTEGRAL, nondifferentiable=True,
+    oracle=lambda a, b: whole(_truncated_quotient, a, b))  # fmt: skip
+def idiv(input: Operand, other: Operand) -> Tensor:
+    """Integer quotient, truncated; MIN / -1 wraps, n / 0 is 0 and does not trap."""
+    absent("idiv")
+
+
+@op(accepts=FLOAT, primitive=FLOAT, promote="float",
+    oracle=exact(lambda m, a, b: np.fmod(a, b)))  # fmt: skip
+def fmod(input: Operand, other: Operand) -> Tensor:
+    """Remainder with the sign of `input`: a - trunc(a / b) * b, unrounded."""
+    absent("fmod")
+
+
+fmod.grad(
+    input=lambda ct: ct,
+    other=lambda ct, input, other: -ct * trunc_quotient(input, other),
+)
+
+
+@fmod.cases
+def _(make: Any) -> Any:
+    for a, b in (((2, 3), (2, 3)), ((2, 1, 4), (3, 1)), ((), ()), ((0, 3), (1, 3))):
+        yield case(make(*a), make(*b, low=1, high=3))
+
+
+def trunc_quotient(a: Tensor, b: Tensor) -> Tensor:
+    """a / b rounded towards zero, from the exact remainder."""
+    return (a - fmod(a, b)) / b
+
+
+@op(accepts=REAL, primitive=FLOAT, exact=True, torch="floor floor_",
+    oracle=lambda x: np.floor(x).astype(x.dtype))  # fmt: skip
+def floor(input: Tensor) -> Tensor:
+    """The greatest integer not above; -0 stays, as integers do."""
+    return clone(input)
+
+
+floor.grad(input=lambda ct: ct * 0)
+
+
+@op(accepts=ORDERED, primitive=REAL, exact=True, torch="maximum", oracle=np.maximum)
+def maximum(input: Tensor, other: Tensor) -> Tensor:
+    """The greater of each pair; NaN if either is NaN."""
+    return input | other
+
+
+def _share(ct: Tensor, mine: Tensor, theirs: Tensor) -> Tensor:
+    """All of `ct` where `mine` is greater, half at ties; as in torch, all for NaN."""
+    return where(eq(mine, theirs), ct / 2, where(lt(mine, theirs), 0, ct))
+
+
+maximum.grad(
+    input=lambda ct, input, other: _share(ct, input, other),
+    other=lambda ct, input, other: _share(ct, other, input),
+)
+
+
+# ---- predicates and bits
+
+
+@op(accepts=ORDERED, primitive=ORDERED, result=bool_, nondifferentiable=True,
+    torch="lt less Tensor.lt_ Tensor.less_", oracle=lambda a, b: a < b)  # fmt: skip
+def lt(input: Tensor, other: Operand) -> Tensor:
+    """Whether input < other; NaN compares false."""
+    absent("lt")
+
+
+@op(accepts=ANY, primitive=ANY, result=bool_, nondifferentiable=True,
+    torch="eq Tensor.eq_", oracle=lambda a, b: a == b)  # fmt: skip
+def eq(input: Tensor, other: Operand) -> Tensor:
+    """Whether input equals other; NaN compares false."""
+    absent("eq")
+
+
+@op(accepts=BITS, primitive=BITS, nondifferentiable=True,
+    torch="bitwise_and Tensor.bitwise_and_",
+    oracle=lambda a, b: whole(lambda x, y: x & y, a, b))  # fmt: skip
+def bitwise_and(input: Operand, other: Operand) -> Tensor:
+    """Bitwise and."""
+    absent("bitwise_and")
+
+
+@op(accepts=BITS, primitive=BITS, nondifferentiable=True,
+    torch="bitwise_xor Tensor.bitwise_xor_",
+    oracle=lambda a, b: whole(lambda x, y: x ^ y, a, b))  # fmt: skip
+def bitwise_xor(input: Operand, other: Operand) -> Tensor:
+    """Bitwise exclusive or."""
+    absent("bitwise_xor")
+
+
+@op(accepts=INTEGRAL, primitive=INTEGRAL, nondifferentiable=True,
+    oracle=lambda a, b: whole(lambda x, n: x << n, a, b))  # fmt: skip
+def shift_left(input: Tensor, other: Tensor) -> Tensor:
+    """`input` shifted left by 0 <= other < width bits."""
+    absent("shift_left")
+
+
+def _logical_shift(a: Array, b: Array) -> Array:
+    mask = (1 << (a.dtype.itemsize * 8)) - 1
+    return whole(lambda x, n: (x & mask) >> n, a, b)
+
+
+@op(accepts=INTEGRAL, primitive=INTEGRAL, nondifferentiable=True,
+    oracle=_logical_shift)  # fmt: skip
+def shift_right(input: Tensor, other: Tensor) -> Tensor:
+    """`input` shifted right by 0 <= other < width bits, zeros coming in (logical)."""
+    absent("shift_right")
+
+
+@shift_left.cases
+@shift_right.cases
+def _(make: Any) -> Any:
+    width = make.dtype.itemsize * 8
+    counts = make.ints(3, 4, high=width, dtype=make.dtype.name)
+    yield case(make.distinct(3, 4), counts)
+    yield case(make(4, low=-128, high=127), counts)
+    yield case(make.distinct(2, 1), np.array([0, width - 1], make.dtype.numpy))
+
+
+# ---- elementary functions
+
+
+@op(accepts=INEXACT, primitive=INEXACT, promote="float", domain=(0.0, 9.0),
+    torch="sqrt sqrt_", oracle=exact("sqrt"))  # fmt: skip
+def sqrt(input: Tensor) -> Tensor:
+    """Square root, at most 3 ulp; NaN below zero."""
+    absent("sqrt")
+
+
+sqrt.grad(input=lambda ct, y: ct / (2 * conj(y)))
+
+
+@op(accepts=INEXACT, primitive=INEXACT, promote="float", torch="exp exp_",
+    oracle=exact("exp"))  # fmt: skip
+def exp(input: Tensor) -> Tensor:
+    """e to the power of `input`, at most 3 ulp.
+
+    >>> import dovetail as dt
+    >>> dt.exp(dt.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
+    absent("exp")
+
+
+exp.grad(input=lambda ct, y: ct * conj(y))
+
+
+@op(accepts=INEXACT, primitive=INEXACT, promote="float", domain=(0.1, 9.0),
+    torch="log log_", oracle=exact("log"))  # fmt: skip
+def log(input: Tensor) -> Tensor:
+    """Natural logarithm, at most 3 ulp; -inf at 0, NaN below."""
+    absent("log")
+
+
+log.grad(input=lambda ct, input: ct / conj(input))
+
+
+@op(accepts=INEXACT, primitive=INEXACT, promote="float", torch="sin sin_",
+    oracle=exact("sin"))  # fmt: skip
+def sin(input: Tensor) -> Tensor:
+    """Sine of `input` in radians, at most 4 ulp."""
+    absent("sin")
+
+
+@op(accepts=INEXACT, primitive=INEXACT, promote="float", torch="cos cos_",
+    oracle=exact("cos"))  # fmt: skip
+def cos(input: Tensor) -> Tensor:
+    """Cosine of `input` in radians, at most 4 ulp."""
+    absent("cos")
+
+
+sin.grad(input=lambda ct, input: ct * conj(cos(input)))
+cos.grad(input=lambda ct, input: -ct * conj(sin(input)))
+
+
+@op(accepts=INEXACT, primitive=INEXACT, promote="float", domain=(0.1, 3.0),
+    oracle=exact("pow"))  # fmt: skip
+def float_pow(input: Operand, other: Operand) -> Tensor:
+    """`input` to the power of `other`, at most 16 ulp; IEEE 754 at special points."""
+    absent("float_pow")
+
+
+def power_rule(ct: Tensor, base: Tensor, exponent: Tensor, power: Any) -> Tensor:
+    """The gradient of a base: n x^(n - 1), which is 0 and not NaN where n is 0."""
+    slope = exponent * power(base, exponent - 1)
+    return ct * where(eq(exponent, 0), 0, conj(slope))
+
+
+def exponential_rule(ct: Tensor, base: Tensor, y: Tensor) -> Tensor:
+    """The gradient of an exponent: y log(x), which is 0 where x is 0."""
+    zero = eq(base, 0)
+    return ct * conj(where(zero, 0, y * log(where(zero, 1, base))))
+
+
+float_pow.grad(
+    input=lambda ct, input, other: power_rule(ct, input, other, float_pow),
+    other=lambda ct, input, y: exponential_rule(ct, input, y),
+)

@@ -1,0 +1,214 @@
+"""Level 0: formats of numbers, and movement of elements.
+
+Kernels return fresh arrays, except the two scatters, which write their first argument.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from dovetail.dtypes import (
+    ANY,
+    COMPLEX_CATEGORY,
+    NUMERIC,
+    DType,
+    bool_,
+    complex128,
+    float32,
+    float64,
+    int32,
+    int64,
+)
+from dovetail.engine.attributes import Axis, Operand
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.kinds import Kind
+from dovetail.engine.op import vocabulary
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import NotSupported, ShapeError
+
+Array = np.ndarray[Any, Any]
+_INT32: Final = frozenset({int32})
+
+
+def absent(op_name: str) -> NoReturn:
+    """The body of an op that every backend has a kernel for.
+
+    Raises:
+        NotSupported: always.
+    """
+    raise NotSupported(op_name, "kernel", was="missing", needed="one on every backend")
+
+
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate for gradients; a real tensor is its own, at no cost."""
+    if input._kind.dtype.category < COMPLEX_CATEGORY:
+        return input
+    conjugated: Tensor = vocabulary["conj_physical"].function(input)
+    return conjugated
+
+
+# ---- formats
+
+
+def _cast(x: Array, dtype: DType) -> Array:
+    if x.dtype.kind == "c" and not dtype.is_complex and dtype is not bool_:
+        x = x.real
+    return x.astype(dtype.numpy)
+
+
+@op(accepts=ANY, primitive=ANY, promote=None, result=lambda d, a: a["dtype"],
+    exact=True, oracle=_cast)  # fmt: skip
+def cast(x: Tensor, dtype: DType) -> Tensor:
+    """The values of `x` in another dtype.
+
+    To float: nearest even. To integers: truncated; NaN and overflow unspecified, but
+    no trap. To bool: whether not zero. To real from complex: the real part.
+    """
+    absent("cast")
+
+
+cast.grad(x=lambda ct, x_dtype: cast(ct, x_dtype))
+
+
+@cast.cases
+def _(make: Any) -> Any:
+    low = 0 if not make.dtype.is_signed else None
+    # Not from float64 to float32, whose steps are no gradient.
+    double = make.dtype in (float64, complex128)
+    for to in (int32, bool_, make.dtype, float64 if double else float32):
+        yield case(make(2, 3, low=low), to)
+    yield case(make(), make.dtype)
+    yield case(make(0, 2), int32)
+
+
+@op(accepts=ANY, promote=None, exact=True, oracle=lambda x: x)
+def clone(x: Tensor) -> Tensor:
+    """A copy of `x` in memory of its own."""
+    return cast(x, x.dtype)
+
+
+clone.grad(x=lambda ct: ct)
+
+
+def _bits(x: Array, dtype: DType) -> Array:
+    if x.dtype.kind == "f" and dtype.category == 1:
+        return x.astype(f"f{dtype.itemsize}").view(dtype.numpy)
+    return x
+
+
+@op(accepts=ANY, primitive=ANY, promote=None, result=lambda d, a: a["dtype"],
+    exact=True, nondifferentiable=True, oracle=_bits)  # fmt: skip
+def bitcast(x: Tensor, dtype: DType) -> Tensor:
+    """The raw bits of `x` read as another dtype of the same width."""
+    absent("bitcast")
+
+
+@bitcast.cases
+def _(make: Any) -> Any:
+    yield case(make(2, 3), {float32: int32, float64: int64}.get(make.dtype, make.dtype))
+    yield case(make(0, 3), make.dtype)
+    yield case(make(), make.dtype)
+
+
+# ---- movement
+
+
+@op(accepts=ANY, promote=None, mutates=("x",), outputs=(), exact=True,
+    nondifferentiable=True, oracle=lambda x, source: source)  # fmt: skip
+def assign_(x: Tensor, source: Tensor) -> None:
+    """Move the bits of `source`, of the same shape and dtype, into `x`."""
+    x._kind.backend.copy(x._a, source._a)
+
+
+@assign_.cases
+def _(make: Any) -> Any:
+    yield case(make(2, 3), make(2, 3))
+    yield case(make(), make())
+
+
+@op(accepts=ANY, primitive=ANY, masks=("condition",), exact=True, oracle=np.where)
+def where(condition: Tensor, input: Operand, other: Operand) -> Tensor:
+    """`input` where the condition holds, else `other`; no NaN leaks from the rest."""
+    absent("where")
+
+
+where.grad(
+    input=lambda ct, condition: where(condition, ct, 0),
+    other=lambda ct, condition: where(condition, 0, ct),
+)
+
+
+def _along(op_name: str, shape: Any, index: Any, dim: int) -> tuple[int, ...]:
+    if len(shape) != len(index):
+        raise ShapeError(
+            op_name, "index", was=f"of {len(index)} dims {index}",
+            needed=f"{len(shape)} dims as in x {shape}",
+            remedy="unsqueeze or expand it",
+        )  # fmt: skip
+    for d, (have, want) in enumerate(zip(shape, index, strict=True)):
+        if d != dim and have != want:
+            raise ShapeError(
+                op_name, f"index size at dim {d}", was=want, needed=f"{have}, as in x"
+            )
+    return tuple(index)
+
+
+@op(shape=lambda x, index, *, dim: _along("take_along", x, index, dim),
+    accepts=ANY, primitive=ANY, indices=("index",), exact=True)  # fmt: skip
+def take_along(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
+    """`x[..., index[..., i, ...], ...]` along `dim`; sizes elsewhere are equal.
+
+    Indices are in range and not negative: callers have checked them.
+    """
+    absent("take_along")
+
+
+def _scattered(name: str) -> Any:
+    """No result; `index` and `src` have one shape, that of x but for `dim`."""
+
+    def rule(x: Any, index: Any, src: Any, *, dim: int) -> tuple[()]:
+        _along(name, x, index, dim)
+        if tuple(src) != tuple(index):
+            raise ShapeError(
+                name, "src", was=f"of shape {src}", needed=f"{index}, as index has"
+            )
+        return ()
+
+    return rule
+
+
+@op(shape=_scattered("scatter_set_"), accepts=ANY, primitive=ANY,
+    indices=("index",), mutates=("x",), outputs=(), exact=True,
+    nondifferentiable=True)  # fmt: skip
+def scatter_set_(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
+    """Write `src` to the places `index` along `dim` of `x`.
+
+    `index` and `src` have one shape. Indices are in range; where one repeats, any one
+    of its values stays.
+    """
+    absent("scatter_set_")
+
+
+@op(sums=True, shape=_scattered("scatter_add_"), accepts=NUMERIC, primitive=NUMERIC,
+    indices=("index",), mutates=("x",), outputs=(), exact=True,
+    nondifferentiable=True)  # fmt: skip
+def scatter_add_(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
+    """Add `src` to the places `index` along `dim` of `x`; repeated ones accumulate."""
+    absent("scatter_add_")
+
+
+@op(shape=lambda *, n, kind: (n,), accepts=_INT32, primitive=_INT32, result=int32,
+    nondifferentiable=True,
+    oracle=lambda n: np.array(range(n), np.int32))  # fmt: skip
+def iota(n: int, kind: Kind) -> Tensor:
+    """0, 1, … n-1 in int32, the one dtype that it is asked for."""
+    absent("iota")
+
+
+@iota.cases
+def _(make: Any) -> Any:
+    yield case(5)
+    yield case(0)
