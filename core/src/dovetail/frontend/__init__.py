@@ -7,10 +7,12 @@ from typing import Any
 from dovetail.frontend import (  # noqa: F401
     conv,
     create,
+    distance,
     elementwise,
     index,
     matmul,
     nn,
+    norm,
     order,
     pool,
     quantile,

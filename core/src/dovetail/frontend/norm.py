@@ -1,4 +1,4 @@
-"""torch's names for normalisations."""
+"""Normalisations: torch's signatures over `ops/norm.py`."""
 
 # Ops are functions known by their declaration: what they return is Any to mypy.
 
@@ -6,40 +6,55 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
 
 from dovetail.dtypes import finfo
 from dovetail.engine.inplace import inplace
 from dovetail.engine.modes import no_grad
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.frontend.export import torch_name
 from dovetail.ops import norm as ops
-from dovetail.ops.create import full
 from dovetail.ops.elementwise import lerp
-from dovetail.ops.shape import cat
 from dovetail.ops.view import reshape
 
-_PLAIN: Final[dict[str, Any]] = {"method": False, "out": False}
 
-
-@torch_name("layer_norm", **_PLAIN)
+@public("torch.layer_norm F.layer_norm")
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
-    bias: Tensor | None = None, eps: float = 1e-05, cudnn_enable: bool = True,
+    bias: Tensor | None = None, eps: float = 1e-05,
 ) -> Tensor:  # fmt: skip
-    """Mean 0 and variance 1 over the last dims, which have `normalized_shape`."""
+    """Mean 0 and variance 1 over the last dims (Ba et al. 2016, arXiv:1607.06450).
+
+    Args:
+        input: [..., *normalized_shape] floats.
+        weight, bias: [*normalized_shape], to scale and shift the result.
+        eps: added to the variance, which is the biased one.
+
+    Raises: ShapeError where the last dims have not `normalized_shape`.
+
+    Examples:
+        >>> import dovetail
+        >>> F = dovetail.nn.functional
+        >>> F.layer_norm(dovetail.tensor([1.0, 2.0, 3.0]), (3,))
+        tensor([-1.2247,  0.0000,  1.2247])
+    """
     dims = _last_dims("layer_norm", input, normalized_shape, weight, bias)
     y: Tensor = ops.normalise(input, weight, bias, dims, eps)[0]
     return y
 
 
-@torch_name("rms_norm", **_PLAIN)
+@public("torch.rms_norm F.rms_norm")
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:  # fmt: skip
-    """Root mean square 1 over the last dims, which have `normalized_shape`."""
+    """Root mean square 1 over the last dims (Zhang & Sennrich 2019, arXiv:1910.07467).
+
+    Args:
+        input: [..., *normalized_shape] floats.
+        weight: [*normalized_shape], to scale the result.
+        eps: added to the mean square; the format's own unless given.
+    """
     dims = _last_dims("rms_norm", input, normalized_shape, weight)
     epsilon = finfo(input.dtype).eps if eps is None else eps
     y: Tensor = ops.rms_norm(input, weight, dims, epsilon)[0]
@@ -65,12 +80,18 @@ def _last_dims(
     return tuple(range(len(size) - len(wanted), len(size)))
 
 
-@torch_name("group_norm", **_PLAIN)
+@public("torch.group_norm F.group_norm")
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None,
-    bias: Tensor | None = None, eps: float = 1e-05, cudnn_enabled: bool = True,
+    bias: Tensor | None = None, eps: float = 1e-05,
 ) -> Tensor:  # fmt: skip
-    """Mean 0 and variance 1 over groups of channels (Wu & He 2018)."""
+    """Mean 0 and variance 1 over groups of channels (Wu & He 2018, arXiv:1803.08494).
+
+    Args:
+        input: [n, channels, ...] floats.
+        num_groups: a divisor of the channels.
+        weight, bias: [channels].
+    """
     size = tuple(input._a.shape)
     if len(size) < 2 or num_groups < 1 or size[1] % num_groups:
         raise ShapeError(
@@ -101,12 +122,12 @@ def _check_affine(op: str, channels: int, *weights: Tensor | None) -> None:
             )  # fmt: skip
 
 
-@torch_name("instance_norm", **_PLAIN)
+@public("F.instance_norm")
 def instance_norm(
     input: Tensor, running_mean: Tensor | None = None,
     running_var: Tensor | None = None, weight: Tensor | None = None,
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1,
-    eps: float = 1e-05, cudnn_enabled: bool = True,
+    eps: float = 1e-05,
 ) -> Tensor:  # fmt: skip
     """Mean 0 and variance 1 over each channel of each sample (Ulyanov et al. 2016)."""
     size = tuple(input._a.shape)
@@ -130,17 +151,27 @@ def instance_norm(
     return result
 
 
-@torch_name("batch_norm", **_PLAIN)
+@public("F.batch_norm")
 def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
     weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
-    momentum: float = 0.1, eps: float = 1e-05, cudnn_enabled: bool = True,
+    momentum: float = 0.1, eps: float = 1e-05,
 ) -> Tensor:  # fmt: skip
     """Mean 0 and variance 1 for each channel (Ioffe & Szegedy 2015, algorithm 1).
 
     In training with the batch's own statistics, by which the running ones move by
     `momentum` (the variance without bias); else with the running ones.
+
+    Args:
+        input: [n, channels, ...] floats.
+        running_mean, running_var: [channels]; needed outside of training.
+        weight, bias: [channels].
+
+    Raises: ArgumentError in training with one value a channel, or without `eps`.
     """
+    if eps < 0.0 or (training and eps == 0.0):
+        needed = "a positive number" if training else "0 or more"
+        raise ArgumentError("batch_norm", "eps", was=eps, needed=needed)
     size = tuple(input._a.shape)
     if len(size) < 2:
         raise ShapeError(
@@ -160,12 +191,41 @@ def batch_norm(
         result = ops.normalise_by(input, mean, var, w, b, eps)
         return result
     dims = (0, *range(2, len(size)))
+    count = math.prod(size) // max(size[1], 1)
+    if count == 1:
+        raise ArgumentError(
+            "batch_norm", "input", was=f"one value per channel, {size}",
+            needed="more than one in training", remedy="call .eval() or batch more",
+        )  # fmt: skip
     y, mean, var, _ = ops.normalise(input, w, b, dims, eps)
     if running_mean is not None and running_var is not None:
-        count = math.prod(size) // max(size[1], 1)
         _track(running_mean, running_var, mean, var, count, momentum)
     result = y
     return result
+
+
+@public("torch.batch_norm")
+def _batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None,
+    running_mean: Tensor | None, running_var: Tensor | None, training: bool,
+    momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.batch_norm` with its arguments in another order."""
+    return batch_norm(
+        input, running_mean, running_var, weight, bias, training, momentum, eps
+    )
+
+
+@public("torch.instance_norm")
+def _instance_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None,
+    running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: bool,
+    momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.instance_norm` with its arguments in another order."""
+    return instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
 
 
 def _by_channel(w: Tensor | None, ndim: int) -> Tensor | None:
@@ -190,30 +250,3 @@ def _track(
             batch = reshape(new, (rows, channels)).mean(0) if rows > 1 else new
             batch = reshape(batch, (channels,))
             inplace("batch_norm", lerp, running, batch, momentum)
-
-
-@torch_name("local_response_norm", **_PLAIN)
-def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Tensor:
-    """Each element over (k + alpha mean(x²))^beta of `size` channels around it.
-
-    Krizhevsky et al. 2012, section 3.3.
-    """
-    shape = tuple(input._a.shape)
-    if len(shape) < 3:
-        raise ArgumentError(
-            "local_response_norm", "input", was=f"{len(shape)}-dimensional",
-            needed="at least 3 dims: Expected 3D or higher dimensionality",
-        )  # fmt: skip
-    if not math.prod(shape):
-        return input
-    n, channels, *rest = shape
-    before, after = size // 2, (size - 1) // 2
-    edges = (full((n, c, *rest), 0, input._kind) for c in (before, after))
-    square = cat([next(edges), input * input, next(edges)], 1)
-    total = square[:, :channels]
-    for at in range(1, size):
-        total = total + square[:, at : at + channels]
-    scaled: Tensor = input / (total * (alpha / size) + k) ** beta
-    return scaled

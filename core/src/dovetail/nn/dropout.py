@@ -5,7 +5,7 @@ from __future__ import annotations
 from dovetail.engine.tensor import Tensor
 
 from . import functional as F
-from .functional._norm import check_probability
+from .functional._dropout import check_probability
 from .module import Module
 
 

@@ -11,7 +11,9 @@ from dovetail.engine.public import NAMESPACES as _NAMESPACES
 from dovetail.engine.tensor import Tensor as _Tensor
 from dovetail.nn.functional import (  # noqa: F401
     _activation,
+    _attention,
     _class_loss,
+    _dropout,
     _linear,
     _loss,
     _margin_loss,
@@ -24,10 +26,9 @@ _SHARED = """
     adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
     adaptive_max_pool2d adaptive_max_pool3d alpha_dropout avg_pool1d avg_pool2d
     avg_pool3d conv1d conv2d conv3d conv_transpose1d conv_transpose2d
-    conv_transpose3d cosine_similarity feature_alpha_dropout gelu group_norm
-    hardshrink instance_norm layer_norm linear local_response_norm logsigmoid
-    max_pool1d max_pool2d max_pool3d one_hot pad pairwise_distance prelu rms_norm
-    scaled_dot_product_attention sigmoid softplus softshrink softsign tanh
+    conv_transpose3d feature_alpha_dropout gelu hardshrink linear logsigmoid
+    max_pool1d max_pool2d max_pool3d one_hot pad prelu sigmoid softplus softshrink
+    softsign tanh
 """
 for _name in _SHARED.split():
     _NAMESPACES["F"].setdefault(_name, getattr(_frontend, _name))

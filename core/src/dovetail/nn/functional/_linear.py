@@ -7,7 +7,7 @@ from __future__ import annotations
 from dovetail import frontend as ft
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.frontend.nn import _norm as vector_norm
+from dovetail.ops.statistics import vector_norm
 
 
 @public("F.bilinear")
@@ -25,5 +25,5 @@ def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12
 ) -> Tensor:
     """`input` divided by its `p` norm along `dim`, at least by `eps`."""
-    y: Tensor = input / vector_norm(input, p, dim, True).clamp_min(eps)
+    y: Tensor = input / vector_norm(input, p, dim, True).clamp(min=eps)
     return y

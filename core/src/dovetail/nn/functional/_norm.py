@@ -1,124 +1,40 @@
-"""Normalisation and dropout."""
+"""Normalisation over neighbouring channels."""
 
-# What the frontend offers is known by name at run time; these give it types.
+# Ops are functions known by their declaration: what they return is Any to mypy.
 
 from __future__ import annotations
 
-from dovetail import frontend as ft
+import math
+
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError
+from dovetail.ops.create import full
+from dovetail.ops.shape import cat
 
 
-@public("F.batch_norm")
-def batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-05,
+@public("F.local_response_norm")
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Normalise each channel over the batch (Ioffe & Szegedy 2015, algorithm 1).
+    """Each element over (k + alpha mean(x²))^beta of `size` channels around it.
 
-    In training the running statistics, where given, move towards the batch's by
-    `momentum`; else they are what is normalised with.
+    Krizhevsky et al. 2012, section 3.3.
     """
-    if eps < 0.0 or (training and eps == 0.0):
-        needed = "a positive number" if training else "0 or more"
-        raise ArgumentError("batch_norm", "eps", was=eps, needed=needed)
-    if training and input.ndim >= 2:
-        _require_many(input)
-    y: Tensor = ft.batch_norm(
-        input, running_mean, running_var, weight, bias,
-        training=training, momentum=momentum, eps=eps,
-    )  # fmt: skip
-    return y
-
-
-def _require_many(input: Tensor) -> None:
-    size = tuple(input.shape)
-    count = size[0]
-    for length in size[2:]:
-        count *= length
-    if count == 1:
+    shape = tuple(input._a.shape)
+    if len(shape) < 3:
         raise ArgumentError(
-            "batch_norm", "input", was=f"one value per channel, {size}",
-            needed="more than one in training", remedy="call .eval() or batch more",
+            "local_response_norm", "input", was=f"{len(shape)}-dimensional",
+            needed="at least 3 dims: Expected 3D or higher dimensionality",
         )  # fmt: skip
-
-
-@public("F.dropout")
-def dropout(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Zero each element with probability `p`, and scale the others by `1 / (1 - p)`."""
-    check_probability("dropout", p)
-    if not training:
+    if not math.prod(shape):
         return input
-    if inplace:
-        y: Tensor = input.mul_(ft.dropout(ft.ones_like(input), p, True))
-        return y
-    y = ft.dropout(input, p, True)
-    return y
-
-
-def check_probability(op: str, p: float) -> None:
-    """Raise unless `p` is in 0 … 1."""
-    if not 0.0 <= p <= 1.0:
-        raise ArgumentError(op, "p", was=p, needed="a probability from 0 to 1")
-
-
-def _channel_dropout(
-    op: str,
-    dims: tuple[int, int],
-    input: Tensor,
-    p: float,
-    training: bool,
-    inplace: bool,
-) -> Tensor:
-    check_probability(op, p)
-    if input.ndim not in dims:
-        raise ShapeError(
-            op, "input", was=f"{input.ndim}-dimensional, {tuple(input.shape)}",
-            needed=f"{dims[0]} or {dims[1]} dimensions",
-        )  # fmt: skip
-    if not training:
-        return input
-    # As torch: dropout2d takes three dims for (N, C, L), the others for one image.
-    batched = input.ndim == dims[1] or op == "dropout2d"
-    kept = tuple(input.shape)[: 2 if batched else 1]
-    channels = kept + (1,) * (input.ndim - len(kept))
-    ones = ft.ones(channels, dtype=input.dtype, device=input.device)
-    mask = ft.dropout(ones, p, True)
-    y: Tensor = input.mul_(mask) if inplace else input * mask
-    return y
-
-
-@public("F.dropout1d")
-def dropout1d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """`dropout` of whole channels of `(N, C, L)` or `(C, L)`."""
-    return _channel_dropout("dropout1d", (2, 3), input, p, training, inplace)
-
-
-@public("F.dropout2d")
-def dropout2d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """`dropout` of whole channels of `(N, C, H, W)` or `(N, C, L)`.
-
-    After Tompson et al. (2015).
-    """
-    return _channel_dropout("dropout2d", (3, 4), input, p, training, inplace)
-
-
-@public("F.dropout3d")
-def dropout3d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """`dropout` of whole channels of `(N, C, D, H, W)`."""
-    return _channel_dropout("dropout3d", (4, 5), input, p, training, inplace)
+    n, channels, *rest = shape
+    before, after = size // 2, (size - 1) // 2
+    edges = (full((n, c, *rest), 0, input._kind) for c in (before, after))
+    square = cat([next(edges), input * input, next(edges)], 1)
+    total = square[:, :channels]
+    for at in range(1, size):
+        total = total + square[:, at : at + channels]
+    scaled: Tensor = input / (total * (alpha / size) + k) ** beta
+    return scaled

@@ -9,7 +9,7 @@ from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
-from dovetail.frontend.nn import _norm as vector_norm
+from dovetail.ops.statistics import vector_norm
 
 Tensors = Tensor | Iterable[Tensor]
 

@@ -1,0 +1,70 @@
+"""Distances and likenesses of vectors."""
+
+# Ops are functions known by their declaration: what they return is Any to mypy.
+
+from __future__ import annotations
+
+from dovetail.engine.public import public
+from dovetail.engine.signature import broadcast
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.statistics import vector_norm
+from dovetail.ops.view import expand, unsqueeze
+
+
+@public("torch.cosine_similarity F.cosine_similarity")
+def cosine_similarity(
+    x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
+) -> Tensor:
+    """The cosine between vectors along `dim`, their norms taken as at least `eps`.
+
+    Args:
+        x1, x2: floats whose shapes broadcast.
+
+    Examples:
+        >>> import dovetail
+        >>> a, b = dovetail.tensor([[1.0, 0.0]]), dovetail.tensor([[1.0, 1.0]])
+        >>> dovetail.nn.functional.cosine_similarity(a, b)
+        tensor([0.7071])
+    """
+    shape = broadcast(
+        "cosine_similarity", (tuple(x1.shape), tuple(x2.shape)), ("x1", "x2")
+    )
+    x1, x2 = expand(x1, shape), expand(x2, shape)
+    n1 = vector_norm(x1, 2, dim, True).clamp(min=eps)
+    n2 = vector_norm(x2, 2, dim, True).clamp(min=eps)
+    y: Tensor = ((x1 / n1) * (x2 / n2)).sum(dim)
+    return y
+
+
+@public("torch.pairwise_distance F.pairwise_distance")
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """The `p` norm of x1 - x2 + eps over the last dim."""
+    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@public("torch.cdist")
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:  # fmt: skip
+    """The `p` norm distance of each row of `x1` to each row of `x2`.
+
+    Args:
+        x1: [..., n, width] floats.
+        x2: [..., m, width]; the dims before broadcast.
+        compute_mode: how torch computes it; of no effect here.
+
+    Returns: [..., n, m].
+    """
+    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
+        raise ShapeError(
+            "cdist", "x1 and x2",
+            was=f"of shapes {tuple(x1.shape)} and {tuple(x2.shape)}",
+            needed="at least two dims, the last of one size",
+        )  # fmt: skip
+    if p < 0:
+        raise ArgumentError("cdist", "p", was=p, needed="a non-negative p value")
+    return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1, False)

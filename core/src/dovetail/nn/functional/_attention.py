@@ -1,0 +1,86 @@
+"""Attention under torch's name and signature."""
+
+# Ops are functions known by their declaration: what they return is Any to mypy.
+
+from __future__ import annotations
+
+import math
+
+from dovetail import dtypes
+from dovetail.engine.public import public
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.nn.functional._dropout import dropout
+from dovetail.ops import create
+from dovetail.ops.attention import attention
+from dovetail.ops.primitive import where
+from dovetail.ops.view import expand, reshape, unsqueeze
+
+
+@public("F.scaled_dot_product_attention")
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    """softmax(scale query keyᵀ + mask) value (Vaswani et al. 2017).
+
+    Args:
+        attn_mask: added to the scores; if bool, False hides a key from a query.
+        dropout_p: the probability with which a weight is zeroed.
+        is_causal: hides the keys after a query's own place.
+        scale: 1 / sqrt of the query's width unless given.
+        enable_gqa: each head of keys and values serves several of queries.
+    """
+    _check_attention(query, key, value, attn_mask, is_causal)
+    if enable_gqa:
+        key, value = _shared(query, key), _shared(query, value)
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
+    mask = None if attn_mask is None else _as_scores(attn_mask, query)
+    y, weights = attention(query, key, value, mask, is_causal, scale)
+    if dropout_p > 0.0:
+        weights = dropout(weights, dropout_p)
+        found: Tensor = weights @ value
+        return found
+    result: Tensor = y
+    return result
+
+
+def _check_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool
+) -> None:
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if x.ndim < 2:
+            raise ShapeError(
+                "scaled_dot_product_attention", name, was=f"{x.ndim}-dimensional",
+                needed="at least 2 dims: [..., length, width]",
+            )  # fmt: skip
+    if mask is not None and causal:
+        raise ArgumentError(
+            "scaled_dot_product_attention", "attn_mask", was="given with is_causal",
+            needed="one of the two: Explicit attn_mask should not be set when "
+            "is_causal=True",
+        )  # fmt: skip
+
+
+def _as_scores(mask: Tensor, like: Tensor) -> Tensor:
+    """A mask as numbers to add: minus infinity where it is False."""
+    if mask.dtype is not dtypes.bool_:
+        return mask
+    zeros = create.full(tuple(mask.shape), 0, like._kind)
+    scores: Tensor = where(mask, zeros, -math.inf)
+    return scores
+
+
+def _shared(query: Tensor, x: Tensor) -> Tensor:
+    """Heads (dim -3) repeated so that there is one for each of the query's."""
+    heads, own = query.shape[-3], x.shape[-3]
+    if own == 0 or heads % own:
+        raise ShapeError(
+            "scaled_dot_product_attention", "heads", was=f"{own} for {heads} queries",
+            needed="a divisor of the number of query heads",
+        )  # fmt: skip
+    *lead, _, length, width = x.shape
+    wide = expand(unsqueeze(x, -3), (*lead, own, heads // own, length, width))
+    return reshape(wide, (*lead, heads, length, width))
