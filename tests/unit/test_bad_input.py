@@ -303,8 +303,8 @@ INTEGERS = "uint8, int8, int16, int32, int64, uint16, uint32, uint64"
 DTYPES: dict[str, Row] = {
     "bits of floats": (
         lambda t: t.x & t.x, DTypeError,
-        f"bitwise_and: dtype of input is float32, needed one of bool, {INTEGERS}; cast it "
-        "with .to(dtype)",
+        "bitwise_and: dtype of input is float32, needed one of bool, "
+        f"{INTEGERS}; cast it with .to(dtype)",
     ),
     "not of floats": (
         lambda t: ~t.x, DTypeError,

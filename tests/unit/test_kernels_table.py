@@ -12,8 +12,7 @@ import dovetail as dt
 from dovetail.conformance import reference
 from dovetail.device_api import KernelTable, hookimpl, registry
 from dovetail.errors import ArgumentError, KernelError
-from dovetail.ops.primitive import reduce_sum
-from dovetail.ops.view import sum_to
+from dovetail.ops.sums import sum, sum_to
 
 FLOATS = (dt.float32, dt.float64)
 
@@ -130,11 +129,11 @@ def test_conditions_on_layout(table: KernelTable) -> None:
 def test_conditions_on_attributes(table: KernelTable) -> None:
     """An attribute is read by its name."""
     table.add(
-        "reduce_sum", constant(7), dtypes=FLOATS, rank=1,
-        when=lambda f: f.dims == (0,), reads=("dims",),
+        "sum", constant(7), dtypes=FLOATS, rank=1,
+        when=lambda f: f.dim == (0,), reads=("dim",),
     )  # fmt: skip
-    assert value(reduce_sum(on_reference(2, 2), (0,))) == 7
-    assert value(reduce_sum(on_reference(2, 2), (1,))) == 2
+    assert value(sum(on_reference(2, 2), (0,))) == 7
+    assert value(sum(on_reference(2, 2), (1,))) == 2
 
 
 def test_a_condition_reads_what_it_declares(table: KernelTable) -> None:

@@ -131,7 +131,7 @@ def _narrow(y: Any, *natives: Any, **attrs: Any) -> Any:
 
 
 _ELEMENTWISE: Final = "add sub mul div exp tanh square reciprocal"
-_SUMS: Final = "sum mean reduce_sum"
+_SUMS: Final = "sum mean"
 _FUNCTIONS: Final = "exp log sin cos tanh sigmoid erf gelu sqrt"
 _FINDS: Final = "argmax argmin sort topk argsort nonzero count_nonzero"
 

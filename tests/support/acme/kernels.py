@@ -184,29 +184,31 @@ def float_pow(a: Array, b: Array) -> Array:
     return fresh(np.power(a.values, b.values))
 
 
-def reduce_sum(x: Array, dims: tuple[int, ...], dtype: DType | None) -> Array:
-    """Sum over `dims`, which vanish; accumulates in at least float32; empty gives 0.
-    `dtype` is that of the result, None for that of `x`; bools are counted in an integer
-    `dtype`, and or'ed without one."""
-    result = x.memory.dtype if dtype is None else dtype.numpy
-    return fresh(np.sum(x.values, axis=dims, dtype=result))
-
-
-def reduce_max(x: Array, dims: tuple[int, ...]) -> Array:
-    """Greatest element over `dims`, which vanish and are not empty; NaN wins."""
-    return fresh(np.max(x.values, axis=dims))
-
-
 def bmm(a: Array, b: Array) -> Array:
     """Products of a batch of matrices [b, n, k] and [b, k, m]. Accumulates in at least
     float32, without reduced-precision inputs; k = 0 gives 0."""
     return fresh(a.values @ b.values)
 
 
+def sum(
+    input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None
+) -> Array:
+    """The sum over `dim` in `dtype`; empty gives 0, 16-bit floats accumulate wider.
+    Without `dtype`, bools and integers add up in int64 (int32 where there is none)."""
+    own = input.memory.dtype
+    whole = np.dtype(np.int64) if own.kind in "biu" else own
+    result = whole if dtype is None else dtype.numpy
+    return fresh(np.sum(input.values, axis=dim, keepdims=keepdim, dtype=result))
+
+
+def amax(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """The greatest over `dim`, not empty; NaN wins, and ties share the gradient."""
+    return fresh(np.max(input.values, axis=dim, keepdims=keepdim))
+
+
 # Kernels by the dtypes of their first array (of the result, where there is none).
 TABLE = (
-    (ALL, (cast, bitcast, where, take_along, scatter_set_, lt, eq, reduce_sum,
-           reduce_max)),
+    (ALL, (cast, bitcast, where, take_along, scatter_set_, lt, eq, sum, amax)),
     (NUMBERS, (scatter_add_, add, sub, mul, maximum)),
     ({int32}, (iota,)),
     (FLOATS, (div, fmod, sqrt, floor, exp, log, sin, cos, float_pow, bmm)),

@@ -21,6 +21,7 @@ from dovetail.ops import elementwise as e
 from dovetail.ops import primitive as p
 from dovetail.ops import rounding as r
 from dovetail.ops import special as s
+from dovetail.ops import sums
 from dovetail.ops import transcendental as t
 from dovetail.ops.power import power
 
@@ -392,7 +393,7 @@ def _as_floats(x: Tensor) -> Tensor:
 def holds(condition: Tensor) -> bool:
     """Whether a condition holds everywhere; waits for it."""
     count = index_dtype(condition._kind)
-    failures = p.reduce_sum(c.logical_not(condition), None, count)
+    failures = sums.sum(c.logical_not(condition), dtype=count)
     return not failures.item()
 
 

@@ -19,6 +19,7 @@ from dovetail.ops import advanced, diagonal, masked, primitive
 from dovetail.ops import index as ops
 from dovetail.ops import view as v
 from dovetail.ops.create import counted, full
+from dovetail.ops.extremes import amax
 from dovetail.ops.scatter import scatter_reduce as reduced
 from dovetail.ops.shape import along
 from dovetail.tensor_api.indexing import masks_as_indices, write_places
@@ -415,9 +416,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             raise ArgumentError(
                 "one_hot", "tensor", was="empty", needed="num_classes given"
             )
-        num_classes = (
-            int(ops.read(primitive.reduce_max(tensor, tuple(range(tensor.ndim))))) + 1
-        )
+        num_classes = int(ops.read(amax(tensor))) + 1
     if num_classes < 1 and tensor.numel():
         raise ArgumentError(
             "one_hot", "num_classes", was=num_classes, needed="at least 1"

@@ -17,7 +17,8 @@ from dovetail.ops.create import filled
 from dovetail.ops.einsum import einsum as _einsum
 from dovetail.ops.einsum import sublists
 from dovetail.ops.primitive import bmm as _bmm
-from dovetail.ops.primitive import cast, conj, reduce_sum
+from dovetail.ops.primitive import cast, conj
+from dovetail.ops.sums import sum
 from dovetail.ops.view import expand, permute, reshape, unsqueeze
 
 Sizes = tuple[int, ...]
@@ -167,7 +168,7 @@ def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
     """beta * input + alpha * the sum of the products of a batch."""
-    total: Tensor = reduce_sum(bmm(batch1, batch2), 0)
+    total: Tensor = sum(bmm(batch1, batch2), 0, dtype=batch1.dtype)
     return _added("addbmm", input, total, beta, alpha)
 
 

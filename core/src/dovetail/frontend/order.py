@@ -10,8 +10,7 @@ from dovetail.errors import ArgumentError, ShapeError
 from dovetail.frontend.export import export, torch_name
 from dovetail.frontend.reduce import ValuesIndices, dim_of
 from dovetail.ops import order as o
-from dovetail.ops import reduce as r
-from dovetail.ops import scan, search
+from dovetail.ops import scan, search, sums
 from dovetail.ops.compare import logical_not, ne
 from dovetail.ops.create import full
 from dovetail.ops.primitive import cast, take_along
@@ -228,7 +227,7 @@ def trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Tensor:
     """The integral along `dim` by the trapezoidal rule."""
-    return r.sum(_strips(y, x, dx, dim), dim)
+    return sums.sum(_strips(y, x, dx, dim), dim)
 
 
 @torch_name("cumulative_trapezoid", method=False)

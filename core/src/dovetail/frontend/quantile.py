@@ -10,7 +10,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.frontend.export import torch_name
 from dovetail.frontend.reduce import ValuesIndices, dim_of, filled, flattened, picked
-from dovetail.ops import extremes
+from dovetail.ops import extremes, sums
 from dovetail.ops import order as o
 from dovetail.ops import reduce as r
 from dovetail.ops.compare import bitwise_not, isnan, ne
@@ -53,7 +53,7 @@ def _median(x: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
         filled("median", x, None)
     middle = _entry(order, dim, (line - 1) // 2)
     if x.dtype.is_inexact and x.ndim:
-        present = r.sum(bitwise_not(isnan(values)), dim, True)
+        present = sums.sum(bitwise_not(isnan(values)), dim, True)
         first_nan = clamp(present, None, line - 1)
         at = where(eq(present, line), (line - 1) // 2, first_nan)
         middle = o.pick(order, reshape(at, tuple(middle._a.shape)), dim)
@@ -80,7 +80,7 @@ def _nanmedian(x: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
     if not x.dtype.is_inexact or not x.ndim:
         return _median(x, dim, keepdim)
     _, order = o.sort(x, dim)
-    present = cast(r.sum(eq(x, x), dim), order.dtype)
+    present = cast(sums.sum(eq(x, x), dim), order.dtype)
     at = where(eq(present, 0), 0, _halved(present))
     return picked(x, o.pick(order, at, dim), dim, keepdim)
 
@@ -112,7 +112,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     if not input.ndim:
         return ValuesIndices(input.clone(), full((), 0, input._kind.with_dtype(int64)))
     values, order = o.sort(input, dim)
-    n, numbers = input._a.shape[dim], r.places(input, dim)
+    n, numbers = input._a.shape[dim], extremes.places(input, dim)
     before = take_along(
         values, expand(maximum(numbers - 1, 0), tuple(values._a.shape)), dim
     )
@@ -168,7 +168,7 @@ def _quantile(
     values, _ = o.sort(lines, -1)
     n = values._a.shape[-1]
     absent = isnan(values)
-    present = r.sum(bitwise_not(absent), -1, True) if skip else n
+    present = sums.sum(bitwise_not(absent), -1, True) if skip else n
     ranks = (
         reshape(q, (-1,)) * cast(present - 1, x.dtype)
         if skip

@@ -18,7 +18,8 @@ from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.frontend.create import DeviceLike, _finish, _like, kind_for, sizes
 from dovetail.frontend.export import NAMES, torch_name
 from dovetail.ops import random as ops
-from dovetail.ops.primitive import cast, reduce_max
+from dovetail.ops.extremes import amax
+from dovetail.ops.primitive import cast
 from dovetail.xp import random_law as law
 
 Sizes = tuple[int, ...]
@@ -210,7 +211,7 @@ def normal(
 def _check_deviations(std: Tensor) -> None:
     if std._kind.backend.rules_only or not NAMES["numel"](std):
         return
-    least = -float(reduce_max(std.detach() * -1, None).item())
+    least = -float(amax(std.detach() * -1, None).item())
     if least < 0:
         raise ArgumentError(
             "normal", "std", was=f"as low as {least}", needed="0 or more"

@@ -17,10 +17,12 @@ from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeE
 from dovetail.frontend.export import NAMES, torch_name
 from dovetail.frontend.random import drawn, floats, uniform_of
 from dovetail.ops import random as ops
+from dovetail.ops.extremes import amax
 from dovetail.ops.order import topk
-from dovetail.ops.primitive import cast, eq, lt, reduce_max, reduce_sum, where
+from dovetail.ops.primitive import cast, eq, lt, where
 from dovetail.ops.scan import cumsum
 from dovetail.ops.search import searchsorted
+from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape, unsqueeze
 from dovetail.xp import random_law as law
 
@@ -67,7 +69,7 @@ def _check_range(name: str, p: Tensor) -> None:
     """Raise unless all of `p` are probabilities; NaN is none."""
     if p._kind.backend.rules_only or not math.prod(p._a.shape):
         return
-    far = reduce_max(abs(cast(p.detach(), float32) - 0.5), None)
+    far = amax(abs(cast(p.detach(), float32) - 0.5), None)
     worst = float(far._kind.backend.copy_out(far._a)) + 0.5
     if not worst <= 1:
         raise ArgumentError(
@@ -273,12 +275,12 @@ def _check_weights(weights: Tensor) -> None:
         return
     wide = cast(weights, float32)
     bad = lt(wide, 0) | ~lt(wide, math.inf)
-    empty = eq(reduce_sum(wide, (wide.ndim - 1,)), 0)
+    empty = eq(sum(wide, (wide.ndim - 1,)), 0)
     for found, was in (
         (bad, "negative, infinite or NaN weights"),
         (empty, "weights all 0"),
     ):
-        worst = reduce_max(found, None)
+        worst = amax(found, None)
         if worst._kind.backend.copy_out(worst._a):
             raise ArgumentError(
                 "multinomial", "input", was=f"a tensor with {was}",

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from dovetail.dtypes import DType
 from dovetail.engine.attributes import axis
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError, EmptyDimError
-from dovetail.frontend.export import export, torch_name
+from dovetail.frontend.export import torch_name
 from dovetail.ops import extremes as x
 from dovetail.ops import order as o
-from dovetail.ops import reduce as r
 from dovetail.ops.elementwise import minimum
-from dovetail.ops.primitive import cast, maximum
+from dovetail.ops.primitive import maximum
 from dovetail.ops.view import reshape, unsqueeze
-
-export([
-    r.sum, r.nansum, r.mean, r.prod, x.amax, x.amin, r.all, r.any, r.count_nonzero,
-    x.logsumexp,
-])  # fmt: skip
 
 
 class ValuesIndices(NamedTuple):
@@ -34,14 +27,6 @@ class MinMax(NamedTuple):
 
     min: Tensor
     max: Tensor
-
-
-@torch_name("nanmean")
-def nanmean(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> Tensor:
-    """The mean over `dim` of what is not NaN."""
-    return r.nanmean(input if dtype is None else cast(input, dtype), dim, keepdim)
 
 
 def dim_of(name: str, dim: int, x: Tensor) -> int:
@@ -69,28 +54,6 @@ def filled(name: str, input: Tensor, dim: int | None) -> None:
 def flattened(input: Tensor) -> Tensor:
     """All elements in one dim."""
     return reshape(input, (-1,))
-
-
-@torch_name("argmax")
-def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the greatest is along `dim`, or among all elements."""
-    if dim is not None:
-        return x.argmax(input, dim, keepdim)
-    return _place_of_all("argmax", x.argmax, input, keepdim)
-
-
-@torch_name("argmin")
-def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the least is along `dim`, or among all elements."""
-    if dim is not None:
-        return x.argmin(input, dim, keepdim)
-    return _place_of_all("argmin", x.argmin, input, keepdim)
-
-
-def _place_of_all(name: str, function: Any, input: Tensor, keepdim: bool) -> Tensor:
-    filled(name, input, None)
-    y: Tensor = function(flattened(input), 0, False)
-    return reshape(y, (1,) * input.ndim) if keepdim else y
 
 
 def picked(input: Tensor, index: Tensor, dim: int, keepdim: bool) -> ValuesIndices:

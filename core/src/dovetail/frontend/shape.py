@@ -18,9 +18,10 @@ from dovetail.frontend.views import one_axis, open_sizes, open_tensors
 from dovetail.ops import diagonal as diagonals
 from dovetail.ops import pad as margins
 from dovetail.ops import shape as ops
+from dovetail.ops import sums
 from dovetail.ops import view as v
 from dovetail.ops.index import index_select
-from dovetail.ops.primitive import cast, reduce_sum
+from dovetail.ops.primitive import cast
 from dovetail.ops.primitive import clone as copied
 
 
@@ -334,7 +335,7 @@ def trace(input: Tensor) -> Tensor:
         raise ShapeError("trace", "input", was=f"{input.ndim}-d", needed="a matrix")
     line = diagonals.diagonal(input, 0, 0, 1)
     dtype = line.dtype if line.dtype.is_inexact else int64
-    y: Tensor = reduce_sum(line, (0,), dtype)
+    y: Tensor = sums.sum(line, dtype=dtype)
     return y
 
 

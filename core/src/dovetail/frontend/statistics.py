@@ -11,6 +11,7 @@ from dovetail.errors import ArgumentError, DTypeError, NotSupported, ShapeError
 from dovetail.frontend.export import torch_name
 from dovetail.ops import reduce as r
 from dovetail.ops import statistics as s
+from dovetail.ops import sums
 from dovetail.ops.create import zeros_of
 from dovetail.ops.elementwise import clamp
 from dovetail.ops.matmul import matmul
@@ -113,13 +114,13 @@ def cov(
         left = away
         freedom: Any = max(0, total - correction)
     else:
-        total = r.sum(weights)
-        away = x - r.sum(x * weights, 1, True) / total
+        total = sums.sum(weights)
+        away = x - sums.sum(x * weights, 1, True) / total
         left = away * weights
         spare = (
             total
             if aweights is None
-            else r.sum(weights * cast(aweights, x.dtype.real)) / total
+            else sums.sum(weights * cast(aweights, x.dtype.real)) / total
         )
         freedom = total - correction * (1 if aweights is None else spare)
         freedom = clamp(freedom, 0, None)

@@ -32,7 +32,8 @@ from dovetail.ops.primitive import (
     scatter_set_,
     where,
 )
-from dovetail.ops.view import expand, permute, reshape, sum_to
+from dovetail.ops.sums import sum_to
+from dovetail.ops.view import expand, permute, reshape
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]

@@ -14,10 +14,12 @@ from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
+from dovetail.ops.extremes import amax
 from dovetail.ops.matmul import matmul
-from dovetail.ops.primitive import eq, exp, iota, lt, maximum, reduce_max, where
+from dovetail.ops.primitive import eq, exp, iota, lt, maximum, where
 from dovetail.ops.softmax import softmax_backward, sum_along
-from dovetail.ops.view import reshape, sum_to, transpose, unsqueeze
+from dovetail.ops.sums import sum_to
+from dovetail.ops.view import reshape, transpose
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -65,7 +67,7 @@ def _weights(scores: Tensor) -> Tensor:
     if 0 in scores._a.shape:
         return scores
     last = scores.ndim - 1
-    top = unsqueeze(reduce_max(scores, last), last)
+    top = amax(scores, last, True)
     e = exp(scores - maximum(top, finfo(scores.dtype).min))
     total = sum_along(e, last)
     return e / where(eq(total, 0), 1, total)

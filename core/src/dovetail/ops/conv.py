@@ -24,12 +24,12 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.create import zeros_of
 from dovetail.ops.primitive import add, bmm, conj
+from dovetail.ops.sums import sum_to
 from dovetail.ops.view import (
     basic_index,
     contiguous,
     place,
     reshape,
-    sum_to,
     transpose,
 )  # fmt: skip
 

@@ -18,6 +18,7 @@ from dovetail.errors import IndexOutOfRange, ShapeError
 from dovetail.ops.compare import bitwise_or, ne
 from dovetail.ops.create import full
 from dovetail.ops.elementwise import neg
+from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import (
     bitwise_and,
     bitwise_xor,
@@ -25,12 +26,11 @@ from dovetail.ops.primitive import (
     exp,
     iota,
     lt,
-    reduce_max,
-    reduce_sum,
     take_along,
     where,
 )  # fmt: skip
 from dovetail.ops.softmax import log_softmax, log_softmax_backward, sum_along
+from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape, squeeze, unsqueeze
 
 Array = np.ndarray[Any, Any]
@@ -107,7 +107,7 @@ def _labels_check(name: str, x: Tensor, target: Tensor, ignore_index: int) -> Ch
         bad = int(found[(found < 0) | (found >= classes)][0])
         return refuse_label(name, bad, classes)
 
-    return reduce_max(outside, tuple(range(outside.ndim))), error
+    return amax(outside), error
 
 
 def _valid(target: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
@@ -164,8 +164,8 @@ def _nll(
     losses = where(ne(target, ignore_index), neg(picked * weights), 0)
     if reduction == "none":
         return losses
-    total = reduce_sum(losses, None)
-    return total if reduction == "sum" else total / reduce_sum(weights, None)
+    total = sum(losses, None)
+    return total if reduction == "sum" else total / sum(weights, None)
 
 
 @nll_loss.vjp(x="weight")
@@ -191,12 +191,12 @@ def _weight_gradient(
     chosen = _chosen(target, x._a.shape[dim], ignore_index)
     dims = tuple(d for d in range(x.ndim) if d != dim)
     if reduction == "mean":
-        total = reduce_sum(_sample_weights(target, weight, ignore_index, x), None)
+        total = sum(_sample_weights(target, weight, ignore_index, x), None)
         picked = where(chosen, (neg(x) - y) * ct / total, 0)
     else:
         scale = unsqueeze(ct, dim) if reduction == "none" else ct
         picked = where(chosen, neg(x) * scale, 0)
-    return reduce_sum(picked, dims) if dims else picked
+    return sum(picked, dims) if dims else picked
 
 
 @op(shape=_dense_shape, accepts=FLOAT, indices=("target",))
@@ -208,7 +208,7 @@ def nll_loss_backward(
     weights = _sample_weights(target, weight, ignore_index, ct)
     scale = where(eq(weights, 0), 0, neg(ct) * weights)  # not 0 * inf
     if reduction == "mean":
-        total = reduce_sum(weights, None)
+        total = sum(weights, None)
         scale = scale / where(eq(total, 0), 1, total)
     chosen = _chosen(target, classes, ignore_index)
     dim = class_dim(target.ndim + 1)

@@ -17,7 +17,8 @@ from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.ops.primitive import bmm, clone, eq, iota, reduce_sum, where
+from dovetail.ops import sums
+from dovetail.ops.primitive import bmm, clone, eq, iota, where
 from dovetail.ops.view import expand, permute, reshape
 
 Sizes = tuple[int, ...]
@@ -180,7 +181,7 @@ def _diagonals(x: Tensor, labels: Labels) -> tuple[Tensor, Labels]:
         place = iota(size, x._kind.with_dtype(int32))
         row = reshape(place, (size, *(1,) * (x.ndim - i - 1)))
         column = reshape(place, (size, *(1,) * (x.ndim - j - 1)))
-        x = reduce_sum(where(eq(row, column), x, 0), j)
+        x = sums.sum(where(eq(row, column), x, 0), j, dtype=x.dtype)
         labels = (*labels[:j], *labels[j + 1 :])
     return x, labels
 
@@ -189,7 +190,7 @@ def _summed(x: Tensor, labels: Labels, keep: set[str]) -> tuple[Tensor, Labels]:
     """The sum over the labels that nobody else needs."""
     dims = tuple(d for d, label in enumerate(labels) if label not in keep)
     if dims:
-        x = reduce_sum(x, dims)
+        x = sums.sum(x, dims, dtype=x.dtype)
     return x, tuple(label for label in labels if label in keep)
 
 
@@ -225,7 +226,7 @@ def _narrow(x: Tensor, lx: Labels, y: Tensor, ly: Labels, keep: set[str]) -> Ten
     if not dims:
         return x
     shape = tuple(1 if d in dims else s for d, s in enumerate(x._a.shape))
-    return reshape(reduce_sum(x, dims), shape)
+    return reshape(sums.sum(x, dims, dtype=x.dtype), shape)
 
 
 def _placed(x: Tensor, labels: Labels, wanted: Labels) -> Tensor:

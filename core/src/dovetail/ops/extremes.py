@@ -7,58 +7,66 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import (
-    INEXACT,
-    ORDERED,
-    float32,
-    int64,
-)  # fmt: skip
+from dovetail.dtypes import INEXACT, ORDERED, float32, int32, int64
 from dovetail.engine.attributes import Axes, Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.signature import check_filled
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.compare import bitwise_not, bitwise_or, isfinite, isnan
 from dovetail.ops.elementwise import neg
+from dovetail.ops.formats import absent
 from dovetail.ops.primitive import (
     cast,
     conj,
     eq,
     exp,
+    iota,
     log,
     lt,
-    reduce_max,
     where,
 )  # fmt: skip
-from dovetail.ops.reduce import (
-    as_kept,
-    axis_of,
-    cases_undefined,
-    count,
-    finished,
-    places,
-    sum,
-    without,
-)
+from dovetail.ops.reduce import cases_undefined
+from dovetail.ops.sums import as_kept, axis_of, count, sum, without
 from dovetail.ops.view import reshape
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 
 
-_EXTREME: Any = {"shape": "(n+@dim)->()", "accepts": ORDERED, "exact": True}
+# ---- the greatest and the least
 
 
-@op(**_EXTREME)
-def amax(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
+def cases_apart(make: Any) -> Iterator[Case]:
+    """Values well apart, so that differences do not cross a kink; NaN and empty."""
+    yield case(make.distinct(2, 3, 4))
+    yield case(make.distinct(2, 3, 4), 1)
+    yield case(make.distinct(3, 5), -1, True)
+    yield case(make.distinct(0, 5), -1)
+    yield case(make.distinct(), 0, True)
+    yield case(make.distinct(2, 3, 4), (0, 2))
+
+
+_EXTREME: Any = {
+    "shape": "(n+@dim)->()", "accepts": ORDERED, "exact": True, "cases": cases_apart,
+}  # fmt: skip
+
+
+@op(torch="amax", primitive=ORDERED, **_EXTREME,
+    oracle=lambda x, dim=(), keepdim=False: np.max(
+        x, axis=axis_of(dim) or None, keepdims=keepdim))  # fmt: skip
+def amax(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
     """The greatest over `dim`, not empty; NaN wins, and ties share the gradient."""
-    return finished(reduce_max(x, dim), x, dim, keepdim)  # type: ignore[arg-type]
+    absent("amax")
 
 
-@op(**_EXTREME)
-def amin(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
+@op(torch="amin", **_EXTREME,
+    oracle=lambda x, dim=(), keepdim=False: np.min(
+        x, axis=axis_of(dim) or None, keepdims=keepdim))  # fmt: skip
+def amin(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
     """The least over `dim`, not empty; NaN wins, and ties share the gradient."""
-    return _mirrored(amax(_mirrored(x), dim, keepdim))
+    return _mirrored(amax(_mirrored(input), dim, keepdim))
 
 
 def _mirrored(x: Tensor) -> Tensor:
@@ -67,85 +75,36 @@ def _mirrored(x: Tensor) -> Tensor:
     return y
 
 
-def _shared(ct: Tensor, x: Tensor, y: Tensor, dim: Sizes, keepdim: bool) -> Tensor:
+def _shared(ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, keepdim: bool) -> Tensor:
     """The gradient in equal parts to the elements that are equal to the result."""
-    shape = x._a.shape
-    tie = cast(eq(x, as_kept(y, shape, dim, keepdim)), ct.dtype)
+    shape = input._a.shape
+    tie = cast(eq(input, as_kept(y, shape, dim, keepdim)), ct.dtype)
     many = sum(tie, dim, True)
     g: Tensor = tie * (as_kept(ct, shape, dim, keepdim) / many)
     return g
 
 
-amax.vjp(_shared)
-amin.vjp(_shared)
+amax.grad(input=_shared)
+amin.grad(input=_shared)
 
 
-@amax.oracle
-def _(x: Array, dim: Any = None, keepdim: bool = False) -> Any:
-    return np.max(x, axis=axis_of(dim), keepdims=keepdim)
+# ---- where they are
 
 
-@amin.oracle
-def _(x: Array, dim: Any = None, keepdim: bool = False) -> Any:
-    return np.min(x, axis=axis_of(dim), keepdims=keepdim)
-
-
-def _cases_apart(make: Any) -> Iterator[Case]:
-    """Values well apart, so that differences do not cross a kink; NaN and empty."""
-    yield case(make.distinct(2, 3, 4))
-    yield case(make.distinct(2, 3, 4), 1)
-    yield case(make.distinct(3, 5), -1, True)
-    yield case(make.distinct(0, 5), -1)
-    yield case(make.distinct(), 0, True)
-
-
-def _cases_extreme(make: Any) -> Iterator[Case]:
-    yield from _cases_apart(make)
-    yield case(make.distinct(2, 3, 4), (0, 2))
-
-
-amax.cases(_cases_extreme)
-amin.cases(_cases_extreme)
-_PLACE: Any = {
-    "shape": "(n+@dim)->()", "accepts": ORDERED, "result": int64,
-    "nondifferentiable": True, "exact": True,
-}  # fmt: skip
-
-
-@op(**_PLACE)
-def argmax(x: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
-    """Where along `dim` the greatest is; the first of several, the first NaN."""
-    top: Tensor = amax(x, dim, True)
-    hit = eq(x, top)
-    if x.dtype.is_inexact:
-        hit = bitwise_or(hit, isnan(x))
-    n = x._a.shape[dim] if x._a.shape else 1
-    # The first hit is the one with the most elements from it to the end.
-    left: Tensor = amax(where(hit, n - places(x, dim), 0), dim, keepdim)
-    found: Tensor = cast(n - left, index_dtype(x._kind))
-    return found
-
-
-@op(**_PLACE)
-def argmin(x: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
-    """Where along `dim` the least is; the first of several, the first NaN."""
-    found: Tensor = argmax(_mirrored(x), dim, keepdim)
-    return found
-
-
-@argmax.oracle
-def _(x: Array, dim: int, keepdim: bool = False) -> Any:
-    return np.argmax(x, axis=dim if x.ndim else None, keepdims=keepdim)
-
-
-@argmin.oracle
-def _(x: Array, dim: int, keepdim: bool = False) -> Any:
-    return np.argmin(x, axis=dim if x.ndim else None, keepdims=keepdim)
+def places(x: Tensor, dim: int) -> Tensor:
+    """0, 1, … along `dim` as int32, with size 1 elsewhere."""
+    shape, ints = x._a.shape, x._kind.with_dtype(int32)
+    if not shape:
+        return reshape(iota(1, ints), ())
+    wanted = tuple(n if d == dim else 1 for d, n in enumerate(shape))
+    return reshape(iota(shape[dim], ints), wanted)
 
 
 def _cases_place(make: Any) -> Iterator[Case]:
     yield case(make(2, 3, 4), 1)
     yield case(make(7), 0, True)
+    yield case(make(2, 3))
+    yield case(make(2, 3), keepdim=True)
     yield case(make(0, 3), -1)
     yield case(make(), 0)
     if make.dtype.is_inexact:
@@ -154,54 +113,100 @@ def _cases_place(make: Any) -> Iterator[Case]:
         yield case(x, 1)
 
 
-argmax.cases(_cases_place)
-argmin.cases(_cases_place)
+def _placed(name: str, x: Sizes, *, dim: int | None, keepdim: bool) -> Sizes:
+    dims = range(len(x)) if dim is None else (dim,)
+    check_filled(name, x, dims)
+    return without(x, dims, keepdim)
+
+
+_PLACE: Any = {
+    "accepts": ORDERED, "result": int64, "nondifferentiable": True, "exact": True,
+    "cases": _cases_place,
+}  # fmt: skip
+
+
+@op(torch="argmax", shape=lambda x, **attrs: _placed("argmax", x, **attrs), **_PLACE,
+    oracle=lambda x, dim=None, keepdim=False: np.argmax(
+        x, axis=dim if x.ndim else None, keepdims=keepdim))  # fmt: skip
+def argmax(input: Tensor, dim: Axis | None = None, keepdim: bool = False) -> Tensor:
+    """Where along `dim` the greatest is; the first of several, the first NaN.
+
+    Without `dim`, where it is among all elements in row-major order.
+    """
+    if dim is None:
+        found: Tensor = argmax(reshape(input, (-1,)), 0)
+        return reshape(found, (1,) * len(input._a.shape)) if keepdim else found
+    hit = eq(input, amax(input, dim, True))
+    if input.dtype.is_inexact:
+        hit = bitwise_or(hit, isnan(input))
+    n = input._a.shape[dim] if input._a.shape else 1
+    # The first hit is the one with the most elements from it to the end.
+    left: Tensor = amax(where(hit, n - places(input, dim), 0), dim, keepdim)
+    found = cast(n - left, index_dtype(input._kind))
+    return found
+
+
+@op(torch="argmin", shape=lambda x, **attrs: _placed("argmin", x, **attrs), **_PLACE,
+    oracle=lambda x, dim=None, keepdim=False: np.argmin(
+        x, axis=dim if x.ndim else None, keepdims=keepdim))  # fmt: skip
+def argmin(input: Tensor, dim: Axis | None = None, keepdim: bool = False) -> Tensor:
+    """Where along `dim` the least is; the first of several, the first NaN.
+
+    Without `dim`, where it is among all elements in row-major order.
+    """
+    found: Tensor = argmax(_mirrored(input), dim, keepdim)
+    return found
 
 
 # ---- exponentials
 
 
-@op(shape="(n@dim)->()", accepts=INEXACT, promote="float")
-def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
-    """log(sum(exp(x))) over `dim`, shifted by the greatest; -inf over nothing."""
-    if not count(x._a.shape, dim):  # type: ignore[arg-type]
-        found: Tensor = log(sum(exp(x), dim, keepdim))
-        return found
-    top: Tensor = amax(cast(x, x.dtype.real), dim, True)
-    top = where(isfinite(top), top, 0)
-    y = log(sum(exp(x - top), dim, True)) + top
-    return y if keepdim else reshape(y, without(x._a.shape, dim, False))
-
-
-@logsumexp.vjp
-def _(ct: Tensor, x: Tensor, y: Tensor, dim: Sizes, keepdim: bool) -> Tensor:
-    shape = x._a.shape
-    whole = as_kept(y, shape, dim, keepdim)
-    if not x.dtype.is_complex:  # all of -inf: exp(-inf - 0) and not NaN
-        whole = where(lt(whole, float("inf")), where(isfinite(whole), whole, 0), whole)
-    g: Tensor = as_kept(ct, shape, dim, keepdim) * conj(exp(x - whole))
-    return g
-
-
-@logsumexp.oracle
-def _(x: Array, dim: Any, keepdim: bool = False) -> Any:
+def _log_of_sum(x: Array, dim: Any, keepdim: bool = False) -> Any:
+    """In extended precision, and by way of the greatest element."""
     axis = axis_of(dim)
-    if x.dtype.kind == "c" or not x.size:
-        return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdim))
-    top = np.max(x, axis=axis, keepdims=True)
+    wide = x.astype(np.clongdouble if x.dtype.kind == "c" else np.longdouble)
+    top = np.max(wide.real, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
-    y = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
-    return y if keepdim else np.squeeze(y, axis=axis)
+    y = np.log(np.sum(np.exp(wide - top), axis=axis, keepdims=True)) + top
+    y = y if keepdim else np.squeeze(y, axis=axis)
+    return y.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
 
 
-@logsumexp.cases
-def _(make: Any) -> Iterator[Case]:
+def _cases_exponentials(make: Any) -> Iterator[Case]:
     for c in cases_undefined(make):
-        yield case(
-            c.args[0], c.args[1] if len(c.args) > 1 else 0, *c.args[2:], **c.kwargs
-        )
+        x, dim, *rest = (*c.args, 0) if len(c.args) == 1 else c.args
+        yield case(x, dim, *rest, **c.kwargs)
     if make.dtype is float32:
         yield case(np.full((2, 3), -np.inf, np.float32), 1)
 
 
-__all__ = ["amax", "amin", "argmax", "argmin", "logsumexp"]
+@op(
+    shape="(n@dim)->()", accepts=INEXACT, promote="float", torch="logsumexp",
+    oracle=_log_of_sum, cases=_cases_exponentials,
+)  # fmt: skip
+def logsumexp(input: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
+    """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over nothing."""
+    if not count(input._a.shape, dim):  # type: ignore[arg-type]
+        found: Tensor = log(sum(exp(input), dim, keepdim))
+        return found
+    top: Tensor = amax(cast(input, input.dtype.real), dim, True)
+    top = where(isfinite(top), top, 0)
+    y = log(sum(exp(input - top), dim, True)) + top
+    return y if keepdim else reshape(y, without(input._a.shape, dim))
+
+
+def _weighted(
+    ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, keepdim: bool
+) -> Tensor:
+    shape = input._a.shape
+    whole = as_kept(y, shape, dim, keepdim)
+    if not input.dtype.is_complex:  # all of -inf: exp(-inf - 0) and not NaN
+        whole = where(lt(whole, float("inf")), where(isfinite(whole), whole, 0), whole)
+    g: Tensor = as_kept(ct, shape, dim, keepdim) * conj(exp(input - whole))
+    return g
+
+
+logsumexp.grad(input=_weighted)
+
+
+__all__ = ["amax", "amin", "argmax", "argmin", "cases_apart", "logsumexp", "places"]

@@ -19,6 +19,7 @@ from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError
 from dovetail.ops.create import zeros_of
+from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import (
     bitwise_and,
     bitwise_xor,
@@ -26,7 +27,6 @@ from dovetail.ops.primitive import (
     clone,
     eq,
     lt,
-    reduce_max,
     scatter_add_,
     scatter_set_,
     take_along,
@@ -48,7 +48,7 @@ def index_check(op: str, index: Tensor, size: int, dim: int, low: int = 0) -> Ch
     if 0 in index._a.shape:
         return None
     inside = bitwise_and(lt(index, size), bitwise_xor(lt(index, low), True))
-    outside = reduce_max(bitwise_xor(inside, True), tuple(range(inside.ndim)))
+    outside = amax(bitwise_xor(inside, True))
 
     def error() -> IndexOutOfRange:
         found = index._kind.backend.copy_out(index._a).reshape(-1)

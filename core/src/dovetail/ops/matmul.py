@@ -18,7 +18,8 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.primitive import bmm, conj
 from dovetail.ops.shape import roll
-from dovetail.ops.view import expand, reshape, sum_to, transpose, unsqueeze
+from dovetail.ops.sums import sum_to
+from dovetail.ops.view import expand, reshape, transpose, unsqueeze
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]

@@ -22,8 +22,9 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.create import full
 from dovetail.ops.elementwise import neg
-from dovetail.ops.primitive import cast, reduce_sum, sqrt
-from dovetail.ops.view import reshape, sum_to
+from dovetail.ops.primitive import cast, sqrt
+from dovetail.ops.sums import sum, sum_to
+from dovetail.ops.view import reshape
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -75,10 +76,10 @@ def normalise(
     shape = tuple(x._a.shape)
     kept = _kept(shape, dims)
     share = 1 / max(math.prod(shape[d] for d in dims), 1)
-    mean = reshape(reduce_sum(x, dims), kept) * share if dims else x
+    mean = reshape(sum(x, dims), kept) * share if dims else x
     centred = x - mean
     square = centred * centred
-    variance = reshape(reduce_sum(square, dims), kept) * share if dims else square
+    variance = reshape(sum(square, dims), kept) * share if dims else square
     rstd = 1 / sqrt(variance + eps)
     y = centred * rstd
     y = y if weight is None else y * weight
@@ -147,8 +148,8 @@ def normalise_backward(
     z = (x - mean) * rstd
     if not dims:
         return g * 0
-    first = reshape(reduce_sum(g, dims), kept) * share
-    second = reshape(reduce_sum(g * z, dims), kept) * share
+    first = reshape(sum(g, dims), kept) * share
+    second = reshape(sum(g * z, dims), kept) * share
     y: Tensor = (g - first - z * second) * rstd
     return y
 
@@ -200,7 +201,7 @@ def rms_norm(
     share = 1 / max(math.prod(shape[d] for d in dims), 1)
     square = x * x
     if dims:
-        square = reshape(reduce_sum(square, dims), _kept(shape, dims)) * share
+        square = reshape(sum(square, dims), _kept(shape, dims)) * share
     rrms = 1 / sqrt(square + eps)
     y = x * rrms
     return (y if weight is None else y * weight), rrms

@@ -26,7 +26,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.compare import bits_of, bitwise_not, isnan
 from dovetail.ops.create import full, zeros_of
-from dovetail.ops.extremes import argmax, argmin
+from dovetail.ops.extremes import argmax, argmin, places
 from dovetail.ops.index import scatter_add
 from dovetail.ops.primitive import (
     bitcast,
@@ -40,8 +40,8 @@ from dovetail.ops.primitive import (
     take_along,
     where,
 )  # fmt: skip
-from dovetail.ops.reduce import kept, places
 from dovetail.ops.scan import cumsum
+from dovetail.ops.sums import kept
 from dovetail.ops.view import basic_index, expand, reshape, unsqueeze
 
 Array = np.ndarray[Any, Any]

@@ -15,8 +15,9 @@ from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops import sums
 from dovetail.ops.create import zeros_of
-from dovetail.ops.primitive import add, cast, clone, div, idiv, maximum, reduce_sum
+from dovetail.ops.primitive import add, cast, clone, div, idiv, maximum
 from dovetail.ops.view import basic_index, contiguous, expand, reshape
 from dovetail.ops.windows import (
     POOLS,
@@ -181,12 +182,12 @@ def _axis_means(x: Tensor, axis: int, out: int) -> Tensor:
         return x
     if out and size % out == 0:
         split = reshape(x, (*shape[:axis], out, size // out, *shape[axis + 1 :]))
-        mean: Tensor = reduce_sum(split, (axis + 1,)) / (size // out)
+        mean: Tensor = sums.sum(split, (axis + 1,)) / (size // out)
         return mean
     y = zeros_of(x, (*shape[:axis], out, *shape[axis + 1 :]))
     before = (_ALL,) * axis
     for i, (start, stop) in enumerate(spans(size, out)):
-        part = reduce_sum(basic_index(x, (*before, slice(start, stop))), (axis,))
+        part = sums.sum(basic_index(x, (*before, slice(start, stop))), (axis,))
         part = part / (stop - start)
         inplace("write", lambda _, part=part: part, basic_index(y, (*before, i)))
     return y

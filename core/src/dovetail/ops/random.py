@@ -30,6 +30,7 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
 from dovetail.ops import philox
 from dovetail.ops.create import empty, full, zeros_like
+from dovetail.ops.extremes import amax
 from dovetail.ops.order import argsort
 from dovetail.ops.philox import random_words, whole
 from dovetail.ops.primitive import (
@@ -40,7 +41,6 @@ from dovetail.ops.primitive import (
     log,
     lt,
     maximum,
-    reduce_max,
     shift_left,
     shift_right,
     sin,
@@ -282,7 +282,7 @@ def random_integers(
 
 def _any(mask: Tensor) -> bool:
     """Whether any element is true; waits for it."""
-    found = reduce_max(mask, None)
+    found = amax(mask)
     return bool(found._kind.backend.copy_out(found._a))
 
 

@@ -18,6 +18,7 @@ from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor, alias
 from dovetail.ops.compare import bitwise_or, ge, isfinite, isnan
 from dovetail.ops.elementwise import minimum
+from dovetail.ops.extremes import places
 from dovetail.ops.primitive import (
     add,
     cast,
@@ -30,7 +31,8 @@ from dovetail.ops.primitive import (
     take_along,
     where,
 )  # fmt: skip
-from dovetail.ops.reduce import PRODUCT, places, sum_dtype
+from dovetail.ops.reduce import PRODUCT
+from dovetail.ops.sums import sum_dtype
 from dovetail.ops.transcendental import expm1, log1p
 from dovetail.ops.view import expand
 

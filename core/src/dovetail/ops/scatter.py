@@ -16,6 +16,7 @@ from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 from dovetail.ops.create import counted, full, zeros_like, zeros_of
+from dovetail.ops.extremes import amax
 from dovetail.ops.index import (
     added,
     fits,
@@ -40,7 +41,6 @@ from dovetail.ops.primitive import (
     lt,
     maximum,
     mul,
-    reduce_max,
     scatter_set_,
     sub,
     take_along,
@@ -165,7 +165,7 @@ def _combined(
     number = expand(reshape(counted(shape[dim], start), line), shape)
     owner = zeros_of(number, tuple(y._a.shape))
     waiting = full(shape, True, start._kind.with_dtype(bool_))
-    while read(reduce_max(waiting, tuple(range(len(shape))))):
+    while read(amax(waiting)):
         claimed = where(waiting, index, size)
         scatter_set_(owner, claimed, number, dim)
         won = bitwise_and(eq(take_along(owner, claimed, dim), number), waiting)

@@ -14,9 +14,10 @@ from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops import sums
 from dovetail.ops.create import counted, empty, zeros_of
 from dovetail.ops.index import index_select
-from dovetail.ops.primitive import bitwise_xor, clone, lt, reduce_sum, sub, where
+from dovetail.ops.primitive import bitwise_xor, clone, lt, sub, where
 from dovetail.ops.view import basic_index, expand, reshape
 
 Array = np.ndarray[Any, Any]
@@ -145,7 +146,7 @@ def repeat(x: Tensor, repeats: Ints) -> Tensor:
 def _(ct: Tensor, x_shape: Sizes, repeats: Sizes) -> Tensor:
     whole = (*(1,) * (len(repeats) - len(x_shape)), *x_shape)
     pairs = tuple(size for r, n in zip(repeats, whole, strict=True) for size in (r, n))
-    total = reduce_sum(reshape(ct, pairs), tuple(range(0, len(pairs), 2)), ct.dtype)
+    total = sums.sum(reshape(ct, pairs), tuple(range(0, len(pairs), 2)))
     return reshape(total, x_shape)
 
 

@@ -13,21 +13,23 @@ from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.primitive import clone, exp, log, reduce_max, reduce_sum
-from dovetail.ops.view import reshape, unsqueeze
+from dovetail.ops.extremes import amax
+from dovetail.ops.primitive import clone, exp, log
+from dovetail.ops.sums import sum
+from dovetail.ops.view import reshape
 
 Array = np.ndarray[Any, Any]
 
 
 def sum_along(x: Tensor, dim: int) -> Tensor:
     """The sum along `dim`, which stays with size 1."""
-    total: Tensor = unsqueeze(reduce_sum(x, dim), dim)
+    total: Tensor = sum(x, dim, True)
     return total
 
 
 def _shifted(x: Tensor, dim: int) -> Tensor:
     """`x` less its maximum along `dim`, which leaves softmax as it is."""
-    return x - unsqueeze(reduce_max(x, dim), dim)
+    return x - amax(x, dim, True)
 
 
 @op(shape="(n@dim)->(n@dim)", accepts=FLOAT)

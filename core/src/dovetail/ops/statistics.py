@@ -28,12 +28,12 @@ from dovetail.ops.primitive import (
     float_pow,
     floor,
     mul,
-    reduce_max,
     scatter_add_,
     sqrt,
     where,
 )  # fmt: skip
-from dovetail.ops.reduce import as_kept, count, mean, sum
+from dovetail.ops.reduce import mean
+from dovetail.ops.sums import as_kept, count, sum
 from dovetail.ops.view import reshape
 
 Array = np.ndarray[Any, Any]
@@ -235,7 +235,7 @@ def bins_of(x: Tensor, minlength: int) -> tuple[Tensor, int]:
     index = cast(x, index_dtype(x._kind))
     if not x._a.shape[0]:
         return index, minlength
-    least, most = _read(amin(index)), _read(reduce_max(index, (0,)))
+    least, most = _read(amin(index)), _read(amax(index))
     if least < 0:
         raise ArgumentError(
             "bincount", "x", was=f"as low as {least}", needed="values of 0 or more"

@@ -21,7 +21,7 @@ from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DimError, IndexOutOfRange, ShapeError
 from dovetail.ops.create import zeros_of
-from dovetail.ops.primitive import clone, reduce_sum
+from dovetail.ops.primitive import clone
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -30,7 +30,7 @@ _VIEW: Any = {"accepts": ANY, "promote": None, "view": True, "exact": True}
 
 
 @op(**_VIEW)
-def expand(x: Tensor, shape: Shape) -> Tensor:
+def expand(input: Tensor, shape: Shape) -> Tensor:
     """`x` with dims of size 1 repeated to `shape`; -1 keeps a size; new dims lead."""
 
 
@@ -60,11 +60,6 @@ def _(size: Sizes, strides: Sizes | None, *, shape: Sizes) -> Geometry:
             "expand", "shape", was=shape, needed="-1 only for existing dims"
         )
     return tuple(new_size), tuple(new_strides), 0
-
-
-@expand.vjp
-def _(ct: Tensor, x_shape: Sizes) -> Tensor:
-    return sum_to(ct, x_shape)
 
 
 @op(**_VIEW)
@@ -334,26 +329,6 @@ def _reshaped(size: Sizes, strides: Sizes, shape: Sizes) -> tuple[Sizes, bool]:
     return wanted, view_strides(size, strides, wanted) is not None
 
 
-@op(sums=True, shape=lambda x, *, shape: shape, accepts=ANY, promote=None)
-def sum_to(x: Tensor, shape: Shape) -> Tensor:
-    """Sum over the dims that broadcasting would add or stretch from `shape`."""
-    size = tuple(x._a.shape)
-    extra = len(size) - len(shape)
-    kept = [
-        d
-        for d in range(extra, len(size))
-        if shape[d - extra] == size[d] or size[d] == 1
-    ]
-    dims = tuple(d for d in range(len(size)) if d not in kept)
-    y = reduce_sum(x, dims, x.dtype) if dims else clone(x)
-    return reshape(y, shape)
-
-
-@sum_to.vjp
-def _(ct: Tensor, x_shape: Sizes) -> Tensor:
-    return expand(ct, x_shape)
-
-
 # ---- what they must equal
 
 
@@ -399,15 +374,6 @@ def _(x: Array, index: Any) -> Array:
 def _(x: Array, shape: Sizes, index: Any) -> Array:
     y = np.zeros(shape, x.dtype)
     y[index] = x
-    return y
-
-
-@sum_to.oracle
-def _(x: Array, shape: Sizes) -> Array:
-    y = np.zeros(shape, x.dtype)
-    for at in np.ndindex(*x.shape):
-        tail = at[x.ndim - len(shape) :]
-        y[tuple(i if n != 1 else 0 for i, n in zip(tail, shape, strict=True))] += x[at]
     return y
 
 
@@ -469,11 +435,3 @@ def _(make: Any) -> Iterator[Case]:
 def _(make: Any) -> Iterator[Case]:
     yield case(make(3), (2, 3), (-1,))
     yield case(make(2, 2), (4, 3), (slice(0, 4, 2), slice(1, 3)))
-
-
-@sum_to.cases
-def _(make: Any) -> Iterator[Case]:
-    if make.dtype.category:
-        yield case(make(2, 3, 4), (3, 1))
-        yield case(make(2, 3), ())
-    yield case(make(2, 3), (2, 3))

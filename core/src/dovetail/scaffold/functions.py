@@ -32,8 +32,8 @@ NAMES: Final = {d: "bool_" if d is bool_ else d.name for d in CLAIMED}
 
 # What a kernel gets for an attribute of a declaration; `kind` is split in two.
 _ATTRIBUTES: Final = {
-    "Axis": "int", "Axes": "tuple[int, ...]", "int": "int", "DType": "DType",
-    "DType | None": "DType | None",
+    "Axis": "int", "Axes": "tuple[int, ...]", "int": "int", "bool": "bool",
+    "DType": "DType", "DType | None": "DType | None",
 }  # fmt: skip
 _GROUPS: Final = {
     frozenset({BOOL_CATEGORY, INT_CATEGORY, FLOAT_CATEGORY}): "ALL",
@@ -81,7 +81,7 @@ def _kernel(op: Op, dense: bool) -> Function:
         op.name,
         tuple(_parameters(op)),
         returns,
-        inspect.cleandoc(op.doc),
+        inspect.cleandoc(op.doc).partition("\n\nExample:")[0],
         _group(op.primitive),
     )
 

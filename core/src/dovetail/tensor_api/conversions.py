@@ -28,6 +28,7 @@ from dovetail.ops import view as v
 from dovetail.ops.diagonal import diagonal
 from dovetail.ops.primitive import cast
 from dovetail.ops.primitive import clone as clone_of
+from dovetail.ops.sums import sum_to
 from dovetail.tensor_api.properties import numel, to
 
 
@@ -177,7 +178,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     if shape and shape == tuple(self._a.shape):
         return self
     wide = self if self.dtype.is_inexact else cast(self, dtypes.int64)
-    y: Tensor = v.sum_to(wide, shape)
+    y: Tensor = sum_to(wide, shape)
     return y
 
 

@@ -34,10 +34,6 @@ def install(table: KernelTable, xp: Any, *, segments: bool = False) -> None:
     """
     add, bound = xp.add.reduce, {"binds": True, "checks": True}
     floats, whole = _sum(xp, segments), _typed(xp.add.reduce)
-    table.add("reduce_sum", _reduce_sum(xp, floats), dtypes=ANY, **bound)
-    table.add(
-        "reduce_max", _extreme(xp.maximum.reduce, "dims"), dtypes=ORDERED, **bound
-    )
     table.add("sum", floats, dtypes=_WIDE, **bound)
     table.add("sum", whole, dtypes=BITS, **bound)
     table.add("sum", in_float32(floats), dtypes=HALF, **bound)
@@ -174,31 +170,6 @@ def _along(reduce: Kernel, y: Any, d: int) -> Any:
     return total
 
 
-def _reduce_sum(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
-    """The primitive: like `sum`, but integers keep their dtype."""
-    reduce, half = xp.add.reduce, in_float32(floats)
-
-    def factory(dims: Dims, dtype: DType | None) -> Kernel:
-        wide = floats(dims, False, dtype)
-        narrow = half(dims, False, dtype=dtype)
-        axis = axis_of(dims)
-
-        def call(a: Any) -> Any:
-            own = a.dtype
-            if own.kind in "fc" and own.itemsize > 2:
-                return wide(a)
-            if own.kind in "fV":
-                return narrow(a)
-            return reduce(a, axis, own)
-
-        if dtype is None:
-            return call
-        counted = _lowered(lambda a: reduce(a, axis, a.dtype), dtype)
-        return lambda a: counted(a) if a.dtype.kind in "biu" else call(a)
-
-    return factory
-
-
 def _mean(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
     def factory(dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
         total = floats(dim, keepdim, dtype)
@@ -212,9 +183,9 @@ def _mean(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
     return factory
 
 
-def _extreme(reduce: Kernel, name: str = "dim") -> Callable[..., Kernel]:
-    def factory(**attrs: Any) -> Kernel:
-        axis, keepdim = axis_of(attrs[name]), attrs.get("keepdim", False)
+def _extreme(reduce: Kernel) -> Callable[..., Kernel]:
+    def factory(dim: Dims, keepdim: bool) -> Kernel:
+        axis = axis_of(dim)
         if not keepdim:
             return lambda a: reduce(a, axis)
         return lambda a: reduce(a, axis, None, None, True)

@@ -85,12 +85,13 @@ def shift_right(a: Array, b: Array) -> Array:
     return shifted.view(a.dtype)
 
 
-def reduce_sum(a: Array, dims: tuple[int, ...], dtype: DType | None) -> Any:
-    return np.sum(a, axis=dims, dtype=a.dtype if dtype is None else dtype.numpy)
+def sum_(a: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None) -> Any:
+    result = dtype.numpy if dtype else "i8" if a.dtype.kind in "biu" else a.dtype
+    return np.sum(a, axis=dim, keepdims=keepdim, dtype=result)
 
 
-def reduce_max(a: Array, dims: tuple[int, ...]) -> Any:
-    return np.max(a, axis=dims)
+def amax(a: Array, dim: tuple[int, ...], keepdim: bool) -> Any:
+    return np.max(a, axis=dim, keepdims=keepdim)
 
 
 def take_along(a: Array, index: Array, dim: int) -> Array:
@@ -118,7 +119,7 @@ KERNELS: Final[dict[str, tuple[Function, frozenset[DType]]]] = {
     "shift_left": (np.left_shift, INTS), "shift_right": (shift_right, INTS),
     "exp": (np.exp, FLOATS), "log": (np.log, FLOATS), "sin": (np.sin, FLOATS),
     "cos": (np.cos, FLOATS), "float_pow": (np.power, FLOATS),
-    "reduce_sum": (reduce_sum, ALL), "reduce_max": (reduce_max, ALL),
+    "sum": (sum_, ALL), "amax": (amax, ALL),
     "bmm": (np.matmul, FLOATS),
 }  # fmt: skip
 SCATTERS: Final[dict[str, tuple[Function, frozenset[DType]]]] = {

@@ -160,7 +160,7 @@ def _shifted_inverse(found: Any, a: Array, **attrs: Any) -> Any:
 
 
 REDUCTIONS: Final[list[Mutant]] = [
-    kernel("reductions/sum-rounds-each-term", "sum reduce_sum",
+    kernel("reductions/sum-rounds-each-term", "sum",
            "16-bit floats are summed in 16 bits", _in_order,
            dtypes=("float16", "bfloat16")),
     kernel("reductions/softmax-without-shift", "softmax", "exp overflows", _no_shift),

@@ -13,9 +13,10 @@ from dovetail.errors import ArgumentError, DTypeError
 from dovetail.nn.functional._loss import reduction_of
 from dovetail.ops import cross_entropy as ops
 from dovetail.ops.compare import ne
-from dovetail.ops.primitive import cast, reduce_max, reduce_sum, where
-from dovetail.ops.reduce import sum
+from dovetail.ops.extremes import amax
+from dovetail.ops.primitive import cast, where
 from dovetail.ops.softmax import log_softmax
+from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape
 
 
@@ -106,7 +107,7 @@ def _refuse_nan(op: str, target: Tensor) -> None:
     """Raise for a label that is NaN; waits for the values."""
     if target._kind.backend.rules_only or not math.prod(target._a.shape):
         return
-    if reduce_max(ne(target, target), None).item():
+    if amax(ne(target, target), None).item():
         raise ArgumentError(
             op, "target", was="NaN in at least one place", needed="probabilities",
             remedy="leave out samples without a label, e.g. by a mask",
@@ -123,7 +124,7 @@ def _soft_cross_entropy(
     if eps:
         target = target * (1 - eps) + eps / count
     terms = _log_probabilities(input, weight) * target
-    losses: Tensor = -reduce_sum(terms, dim)
+    losses: Tensor = -sum(terms, dim)
     if reduction == "none":
         return losses
     total: Tensor = sum(losses)
@@ -150,7 +151,7 @@ def _smoothed(
     logp = log_softmax(input, dim)
     hard = ops.nll_loss(logp, target, weight, ignore_index, reduction)
     counted = ne(target, ignore_index)
-    spread = where(counted, -reduce_sum(_log_probabilities(input, weight), dim), 0)
+    spread = where(counted, -sum(_log_probabilities(input, weight), dim), 0)
     if reduction != "none":
         spread = sum(spread)
     if reduction == "mean":

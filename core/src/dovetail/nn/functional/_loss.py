@@ -14,7 +14,8 @@ from dovetail.errors import ArgumentError
 from dovetail.ops import loss as ops
 from dovetail.ops.create import full
 from dovetail.ops.primitive import lt, where
-from dovetail.ops.reduce import mean, sum
+from dovetail.ops.reduce import mean
+from dovetail.ops.sums import sum
 from dovetail.ops.view import unsqueeze
 
 REDUCTIONS: Final = ("none", "mean", "sum")
