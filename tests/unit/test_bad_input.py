@@ -308,7 +308,7 @@ DTYPES: dict[str, Row] = {
     ),
     "not of floats": (
         lambda t: ~t.x, DTypeError,
-        f"bitwise_not: dtype of x is float32, needed one of bool, {INTEGERS}; cast it "
+        f"bitwise_not: dtype of input is float32, needed one of bool, {INTEGERS}; cast it "
         "with .to(dtype)",
     ),
     "gradients of integers": (

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dovetail.dtypes import DType, bool_, complex128, float64, get_default_dtype, iinfo
 from dovetail.engine.promotion import index_dtype
-from dovetail.engine.public import write_out
+from dovetail.engine.public import public, write_out
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
@@ -81,33 +81,18 @@ _SECOND_NUMBER: Final = frozenset(
     {"fmod", "floor_divide", "copysign", "eq", "ne", "lt", "le", "gt", "ge"}
 )
 _UNARY: Final = {
-    e.neg: "neg negative", e.abs: "abs absolute", e.sign: "", e.sgn: "",
-    e.reciprocal: "", e.rsqrt: "", r.ceil: "", r.trunc: "trunc fix", r.frac: "",
+    r.ceil: "", r.trunc: "trunc fix", r.frac: "",
     t.exp2: "", t.expm1: "", t.log1p: "", t.log2: "", t.log10: "", t.tan: "",
     t.asin: "asin arcsin", t.acos: "acos arccos", t.atan: "atan arctan", t.sinh: "",
     t.cosh: "", t.tanh: "", t.asinh: "asinh arcsinh", t.acosh: "acosh arccosh",
     t.atanh: "atanh arctanh", t.sinc: "", s.erf: "", s.erfc: "",
-    s.lgamma: "", s.digamma: "", s.erfinv: "",
-    c.logical_not: "", c.bitwise_not: "", z.conj_physical: "",
+    s.lgamma: "", s.digamma: "", s.erfinv: "", z.conj_physical: "",
 }  # fmt: skip
-_PREDICATES: Final = (
-    c.isnan,
-    c.isinf,
-    c.isfinite,
-    c.isposinf,
-    c.isneginf,
-    c.signbit,
-    z.angle,
-)
+_PREDICATES: Final = (z.angle,)
 _BINARY: Final = {
-    e.minimum: "", e.fmax: "", e.fmin: "",
     r.remainder: "", r.truncated_remainder: "fmod", r.floor_divide: "",
     r.copysign: "", r.gcd: "", r.lcm: "", t.atan2: "atan2 arctan2", t.hypot: "",
-    t.logaddexp: "", t.logaddexp2: "", t.xlogy: "", c.nextafter: "",
-    c.le: "le less_equal", c.gt: "gt greater",
-    c.ge: "ge greater_equal", c.ne: "ne not_equal", c.logical_and: "",
-    c.logical_or: "", c.logical_xor: "", c.bitwise_or: "",
-    c.bitwise_left_shift: "", c.bitwise_right_shift: "",
+    t.logaddexp: "", t.logaddexp2: "", t.xlogy: "",
 }  # fmt: skip
 for _op, _names in _UNARY.items():
     unary(_op, _names)
@@ -190,34 +175,10 @@ def _double(x: Any) -> Any:
     return p.cast(x, complex128 if x.dtype.is_complex else float64)
 
 
-@torch_name("square", writes=True)
-def square(input: Tensor) -> Tensor:
-    """input * input; bools count as integers."""
-    return power(input, 2)
-
-
-@torch_name("ldexp", writes=True)
+@public("ldexp ldexp_", out=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """input * 2 ** other."""
+    """input * 2 ** other; integers become floats."""
     return p.mul(input, t.exp2(other))
-
-
-@torch_name("deg2rad", writes=True)
-def deg2rad(input: Tensor) -> Tensor:
-    """Degrees as radians."""
-    return _real_scaled("deg2rad", input, 0.017453292519943295)
-
-
-@torch_name("rad2deg", writes=True)
-def rad2deg(input: Tensor) -> Tensor:
-    """Radians as degrees."""
-    return _real_scaled("rad2deg", input, 57.29577951308232)
-
-
-def _real_scaled(name: str, x: Tensor, factor: float) -> Tensor:
-    if x.dtype.is_complex:
-        raise DTypeError(name, "input", was=x.dtype.name, needed="real numbers")
-    return p.mul(x, factor)
 
 
 @torch_name("round", writes=True)
@@ -300,28 +261,6 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """`input` lowered to `max`."""
     return _bounded(input, None, max)
-
-
-@torch_name("lerp", writes=True)
-def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """input + weight * (end - input)."""
-    return e.lerp(input, end, weight)
-
-
-@torch_name("addcmul", writes=True)
-def addcmul(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1
-) -> Tensor:
-    """input + value * tensor1 * tensor2."""
-    return e.addcmul(input, tensor1, tensor2, value)
-
-
-@torch_name("addcdiv", writes=True)
-def addcdiv(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1
-) -> Tensor:
-    """input + value * tensor1 / tensor2."""
-    return e.addcdiv(input, tensor1, tensor2, value)
 
 
 @torch_name("nan_to_num", writes=True)

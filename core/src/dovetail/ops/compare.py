@@ -1,7 +1,5 @@
 """Predicates, logic and bits."""
 
-# An op is callable with anything; its declaration says what it returns.
-
 from __future__ import annotations
 
 from typing import Any
@@ -22,155 +20,116 @@ from dovetail.dtypes import (
     int32,
     int64,
 )  # fmt: skip
+from dovetail.engine.attributes import Operand
 from dovetail.engine.declare import op
+from dovetail.engine.exact import whole
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.create import full
-from dovetail.ops.primitive import (
-    bitcast,
+from dovetail.ops.arithmetic import (
     bitwise_and,
     bitwise_xor,
-    cast,
     eq,
     lt,
     shift_left,
     shift_right,
-    where,
-)  # fmt: skip
+)
+from dovetail.ops.create import full
+from dovetail.ops.formats import bitcast, cast, where
 
 Array = np.ndarray[Any, Any]
 _PREDICATE: Any = {"result": bool_, "nondifferentiable": True, "exact": True}
 _BITS: Any = {"nondifferentiable": True, "exact": True}
 
 
-def constant(x: Tensor, value: bool) -> Tensor:
-    """A bool tensor of the shape of `x`."""
-    made: Tensor = full(tuple(x._a.shape), value, x._kind.with_dtype(bool_))
+def constant(input: Tensor, value: bool) -> Tensor:
+    """A bool tensor of the shape of `input`."""
+    made: Tensor = full(tuple(input._a.shape), value, input._kind.with_dtype(bool_))
     return made
 
 
 # ---- comparison
 
 
-@op(accepts=ORDERED, **_PREDICATE)
-def gt(a: Tensor, b: Tensor) -> Tensor:
-    """Whether a > b; NaN compares false."""
-    return lt(b, a)
+@op(accepts=ORDERED, **_PREDICATE, torch="gt greater Tensor.gt_ Tensor.greater_",
+    oracle=lambda a, b: a > b)  # fmt: skip
+def gt(input: Tensor, other: Operand) -> Tensor:
+    """Whether input > other; NaN compares false."""
+    return lt(other, input)
 
 
-@gt.oracle
-def _(a: Array, b: Array) -> Array:
-    return a > b
+@op(accepts=ORDERED, **_PREDICATE, torch="le less_equal Tensor.le_ Tensor.less_equal_",
+    oracle=lambda a, b: a <= b)  # fmt: skip
+def le(input: Tensor, other: Operand) -> Tensor:
+    """Whether input <= other; NaN compares false."""
+    return bitwise_or(lt(input, other), eq(input, other))
 
 
-@op(accepts=ORDERED, **_PREDICATE)
-def le(a: Tensor, b: Tensor) -> Tensor:
-    """Whether a <= b; NaN compares false."""
-    return bitwise_or(lt(a, b), eq(a, b))
+@op(accepts=ORDERED, **_PREDICATE,
+    torch="ge greater_equal Tensor.ge_ Tensor.greater_equal_",
+    oracle=lambda a, b: a >= b)  # fmt: skip
+def ge(input: Tensor, other: Operand) -> Tensor:
+    """Whether input >= other; NaN compares false."""
+    return bitwise_or(lt(other, input), eq(input, other))
 
 
-@le.oracle
-def _(a: Array, b: Array) -> Array:
-    return a <= b
+@op(accepts=ANY, **_PREDICATE, torch="ne not_equal Tensor.ne_ Tensor.not_equal_",
+    oracle=lambda a, b: a != b)  # fmt: skip
+def ne(input: Tensor, other: Operand) -> Tensor:
+    """Whether input differs from other; NaN differs from itself."""
+    return bitwise_not(eq(input, other))
 
 
-@op(accepts=ORDERED, **_PREDICATE)
-def ge(a: Tensor, b: Tensor) -> Tensor:
-    """Whether a >= b; NaN compares false."""
-    return bitwise_or(lt(b, a), eq(a, b))
+@op(accepts=ANY, **_PREDICATE, torch="isnan", out=False, oracle=np.isnan)
+def isnan(input: Tensor) -> Tensor:
+    """Whether an element is NaN, which is never so for integers.
+
+    >>> import dovetail as dt
+    >>> dt.isnan(dt.tensor([1.0, float("nan")]))
+    tensor([False,  True])
+    """
+    return ne(input, input) if input.dtype.is_inexact else constant(input, False)
 
 
-@ge.oracle
-def _(a: Array, b: Array) -> Array:
-    return a >= b
+@op(accepts=ANY, **_PREDICATE, torch="isinf", out=False, oracle=np.isinf)
+def isinf(input: Tensor) -> Tensor:
+    """Whether an element, or a part of it, is infinite."""
+    if not input.dtype.is_inexact:
+        return constant(input, False)
+    if input.dtype.is_complex:
+        real, imag = (cast(p, input.dtype.real) for p in (input, input * -1j))
+        return bitwise_or(isinf(real), isinf(imag))
+    return bitwise_or(eq(input, float("inf")), eq(input, float("-inf")))
 
 
-@op(accepts=ANY, **_PREDICATE)
-def ne(a: Tensor, b: Tensor) -> Tensor:
-    """Whether a differs from b; NaN differs from itself."""
-    return bitwise_not(eq(a, b))
+@op(accepts=ANY, **_PREDICATE, torch="isfinite", out=False, oracle=np.isfinite)
+def isfinite(input: Tensor) -> Tensor:
+    """Whether an element is neither infinite nor NaN."""
+    return eq(input - input, 0) if input.dtype.is_inexact else constant(input, True)
 
 
-@ne.oracle
-def _(a: Array, b: Array) -> Array:
-    y: Array = a != b
-    return y
+@op(accepts=ORDERED, **_PREDICATE, torch="isposinf",
+    oracle=lambda x: np.isinf(x) & (x > 0))  # fmt: skip
+def isposinf(input: Tensor) -> Tensor:
+    """Whether an element is +inf."""
+    is_float = input.dtype.is_floating_point
+    return eq(input, float("inf")) if is_float else constant(input, False)
 
 
-@op(accepts=ANY, **_PREDICATE)
-def isnan(x: Tensor) -> Tensor:
-    """Whether x is NaN, which is never so for integers."""
-    return ne(x, x) if x.dtype.is_inexact else constant(x, False)
+@op(accepts=ORDERED, **_PREDICATE, torch="isneginf",
+    oracle=lambda x: np.isinf(x) & (x < 0))  # fmt: skip
+def isneginf(input: Tensor) -> Tensor:
+    """Whether an element is -inf."""
+    is_float = input.dtype.is_floating_point
+    return eq(input, float("-inf")) if is_float else constant(input, False)
 
 
-@isnan.oracle
-def _(x: Array) -> Array:
-    return np.isnan(x)
-
-
-@op(accepts=ANY, **_PREDICATE)
-def isinf(x: Tensor) -> Tensor:
-    """Whether x, or a part of it, is infinite."""
-    if not x.dtype.is_inexact:
-        return constant(x, False)
-    if x.dtype.is_complex:
-        return bitwise_or(
-            isinf(cast(x, x.dtype.real)), isinf(cast(x * -1j, x.dtype.real))
-        )
-    return bitwise_or(eq(x, float("inf")), eq(x, float("-inf")))
-
-
-@isinf.oracle
-def _(x: Array) -> Array:
-    return np.isinf(x)
-
-
-@op(accepts=ANY, **_PREDICATE)
-def isfinite(x: Tensor) -> Tensor:
-    """Whether x is neither infinite nor NaN."""
-    return eq(x - x, 0) if x.dtype.is_inexact else constant(x, True)
-
-
-@isfinite.oracle
-def _(x: Array) -> Array:
-    return np.isfinite(x)
-
-
-@op(accepts=ORDERED, **_PREDICATE)
-def isposinf(x: Tensor) -> Tensor:
-    """Whether x is +inf."""
-    is_float = x.dtype.is_floating_point
-    return eq(x, float("inf")) if is_float else constant(x, False)
-
-
-@isposinf.oracle
-def _(x: Array) -> Array:
-    return (np.isinf(x)) & (x > 0)
-
-
-@op(accepts=ORDERED, **_PREDICATE)
-def isneginf(x: Tensor) -> Tensor:
-    """Whether x is -inf."""
-    is_float = x.dtype.is_floating_point
-    return eq(x, float("-inf")) if is_float else constant(x, False)
-
-
-@isneginf.oracle
-def _(x: Array) -> Array:
-    return np.array(np.isinf(x) & (x < 0))
-
-
-@op(accepts=ORDERED, **_PREDICATE)
-def signbit(x: Tensor) -> Tensor:
+@op(accepts=ORDERED, **_PREDICATE, torch="signbit",
+    oracle=lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0)  # fmt: skip
+def signbit(input: Tensor) -> Tensor:
     """Whether the sign bit is set: of -0 and of negative NaN too."""
-    if not x.dtype.is_floating_point:
-        return lt(x, 0) if x.dtype.is_signed else constant(x, False)
-    wide = cast(x, float32) if x.dtype in HALF else x
+    if not input.dtype.is_floating_point:
+        return lt(input, 0) if input.dtype.is_signed else constant(input, False)
+    wide = cast(input, float32) if input.dtype in HALF else input
     return lt(bitcast(wide, bits_of(wide.dtype)), 0)
-
-
-@signbit.oracle
-def _(x: Array) -> Array:
-    return np.signbit(x) if x.dtype.kind == "f" else x < 0
 
 
 def bits_of(dtype: DType) -> DType:
@@ -178,99 +137,80 @@ def bits_of(dtype: DType) -> DType:
     return {2: int16, 4: int32, 8: int64}[dtype.itemsize]
 
 
-@op(accepts=FLOAT, nondifferentiable=True, exact=True)
-def nextafter(a: Tensor, b: Tensor) -> Tensor:
-    """The next representable value after `a` in the direction of `b` (IEEE 754)."""
-    ints = bits_of(a.dtype)
-    bits = bitcast(a, ints)
+def _nextafter(a: Array, b: Array, kind: DType) -> Array:
+    """In the op's own format: between its numbers lie others of a wider one."""
+    stepped: Array = np.nextafter(a.astype(kind.numpy), b.astype(kind.numpy))
+    return stepped
+
+
+@op(accepts=FLOAT, nondifferentiable=True, exact=True,
+    torch="nextafter Tensor.nextafter_", oracle=_nextafter)  # fmt: skip
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The next representable value after `input` towards `other` (IEEE 754)."""
+    ints = bits_of(input.dtype)
+    bits = bitcast(input, ints)
     # The bits of floats of one sign are ordered as their magnitudes are.
-    grow = eq(lt(a, b), lt(0, a))
-    stepped = bitcast(where(grow, bits + 1, bits - 1), a.dtype)
-    smallest = bitcast(full((), 1, a._kind.with_dtype(ints)), a.dtype)
-    from_zero = where(lt(0, b), smallest, smallest * -1)
-    y = where(eq(a, 0), from_zero, stepped)
-    y = where(eq(a, b), b, y)
-    return where(bitwise_or(ne(a, a), ne(b, b)), a + b, y)
+    grow = eq(lt(input, other), lt(0, input))
+    stepped = bitcast(where(grow, bits + 1, bits - 1), input.dtype)
+    smallest = bitcast(full((), 1, input._kind.with_dtype(ints)), input.dtype)
+    from_zero = where(lt(0, other), smallest, smallest * -1)
+    y = where(eq(input, 0), from_zero, stepped)
+    y = where(eq(input, other), other, y)
+    unordered = bitwise_or(ne(input, input), ne(other, other))
+    return where(unordered, input + other, y)
 
 
 # ---- logic: every number is a truth value
 
 
-@op(accepts=ANY, **_PREDICATE)
-def logical_not(x: Tensor) -> Tensor:
-    """Whether x is zero."""
-    return eq(x, 0)
+@op(accepts=ANY, **_PREDICATE, torch="logical_not Tensor.logical_not_",
+    oracle=lambda x: x == 0)  # fmt: skip
+def logical_not(input: Tensor) -> Tensor:
+    """Whether an element is zero."""
+    return eq(input, 0)
 
 
-@logical_not.oracle
-def _(x: Array) -> Array:
-    y: Array = x == 0
-    return y
-
-
-@op(accepts=ANY, **_PREDICATE)
-def logical_and(a: Tensor, b: Tensor) -> Tensor:
+@op(accepts=ANY, **_PREDICATE, torch="logical_and Tensor.logical_and_",
+    oracle=lambda a, b: (a != 0) & (b != 0))  # fmt: skip
+def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Whether both are not zero."""
-    return bitwise_and(ne(a, 0), ne(b, 0))
+    return bitwise_and(ne(input, 0), ne(other, 0))
 
 
-@logical_and.oracle
-def _(a: Array, b: Array) -> Array:
-    y: Array = (a != 0) & (b != 0)
-    return y
-
-
-@op(accepts=ANY, **_PREDICATE)
-def logical_or(a: Tensor, b: Tensor) -> Tensor:
+@op(accepts=ANY, **_PREDICATE, torch="logical_or Tensor.logical_or_",
+    oracle=lambda a, b: (a != 0) | (b != 0))  # fmt: skip
+def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Whether any of the two is not zero."""
-    return bitwise_or(ne(a, 0), ne(b, 0))
+    return bitwise_or(ne(input, 0), ne(other, 0))
 
 
-@logical_or.oracle
-def _(a: Array, b: Array) -> Array:
-    y: Array = (a != 0) | (b != 0)
-    return y
-
-
-@op(accepts=ANY, **_PREDICATE)
-def logical_xor(a: Tensor, b: Tensor) -> Tensor:
+@op(accepts=ANY, **_PREDICATE, torch="logical_xor Tensor.logical_xor_",
+    oracle=lambda a, b: (a != 0) != (b != 0))  # fmt: skip
+def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Whether exactly one is not zero."""
-    return bitwise_xor(ne(a, 0), ne(b, 0))
-
-
-@logical_xor.oracle
-def _(a: Array, b: Array) -> Array:
-    y: Array = (a != 0) != (b != 0)
-    return y
+    return bitwise_xor(ne(input, 0), ne(other, 0))
 
 
 # ---- bits
 
 
-@op(accepts=BITS, **_BITS)
-def bitwise_not(x: Tensor) -> Tensor:
+@op(accepts=BITS, **_BITS, torch="bitwise_not Tensor.bitwise_not_",
+    oracle=lambda x: ~x)  # fmt: skip
+def bitwise_not(input: Tensor) -> Tensor:
     """Bits inverted; `not` for bools."""
-    return bitwise_xor(x, True if x.dtype is bool_ else -1)
+    return bitwise_xor(input, True if input.dtype is bool_ else -1)
 
 
-@bitwise_not.oracle
-def _(x: Array) -> Array:
-    return np.invert(x)
-
-
-@op(accepts=BITS, **_BITS)
-def bitwise_or(a: Tensor, b: Tensor) -> Tensor:
+@op(accepts=BITS, **_BITS, torch="bitwise_or Tensor.bitwise_or_",
+    oracle=lambda a, b: whole(lambda x, y: x | y, a, b))  # fmt: skip
+def bitwise_or(input: Operand, other: Operand) -> Tensor:
     """Bitwise or."""
-    return bitwise_xor(bitwise_xor(a, b), bitwise_and(a, b))
+    return bitwise_xor(bitwise_xor(input, other), bitwise_and(input, other))
 
 
-@bitwise_or.oracle
-def _(a: Array, b: Array) -> Array:
-    return a | b
-
-
-def _width(x: Tensor) -> int:
-    return x.dtype.itemsize * 8
+def _width(x: Any) -> int:
+    bits: int = x.dtype.itemsize * 8
+    return bits
 
 
 def _beyond(x: Tensor, count: Tensor) -> Tensor:
@@ -278,45 +218,31 @@ def _beyond(x: Tensor, count: Tensor) -> Tensor:
     return bitwise_or(lt(count, 0), gt(count, _width(x) - 1))
 
 
-@op(accepts=INTEGRAL, **_BITS)
-def bitwise_left_shift(a: Tensor, b: Tensor) -> Tensor:
-    """`a` shifted left by any count; 0 where b is negative or not below the width."""
-    beyond = _beyond(a, b)
-    return where(beyond, 0, shift_left(a, where(beyond, 0, b)))
+def _shifted_left(a: Array, b: Array) -> Array:
+    width = _width(a)
+    return whole(lambda x, n: x << n if 0 <= n < width else 0, a, b)
 
 
-@bitwise_left_shift.oracle
-def _(a: Array, b: Array) -> Array:
-    width = a.dtype.itemsize * 8
-    return _each(lambda x, n: x << n if 0 <= n < width else 0, a, b)
+@op(accepts=INTEGRAL, **_BITS, oracle=_shifted_left,
+    torch="bitwise_left_shift Tensor.bitwise_left_shift_")  # fmt: skip
+def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
+    """`input` shifted left; 0 where `other` is negative or not below the width."""
+    beyond = _beyond(input, other)
+    return where(beyond, 0, shift_left(input, where(beyond, 0, other)))
 
 
-@op(accepts=INTEGRAL, **_BITS)
-def bitwise_right_shift(a: Tensor, b: Tensor) -> Tensor:
-    """`a` shifted right by any count, its sign coming in (arithmetic)."""
-    count = where(_beyond(a, b), _width(a) - 1, b)
-    if not a.dtype.is_signed:
-        return where(_beyond(a, b), 0, shift_right(a, count))
-    inverted = bitwise_not(shift_right(bitwise_not(a), count))
-    return where(lt(a, 0), inverted, shift_right(a, count))
+def _shifted_right(a: Array, b: Array) -> Array:
+    width = _width(a)
+    return whole(lambda x, n: x >> (n if 0 <= n < width else width), a, b)
 
 
-@bitwise_right_shift.oracle
-def _(a: Array, b: Array) -> Array:
-    width = a.dtype.itemsize * 8
-    return _each(lambda x, n: x >> (n if 0 <= n < width else width), a, b)
-
-
-def _each(function: Any, a: Array, b: Array) -> Array:
-    """Python integers through `function`, wrapped to the width of `a`."""
-    mask = (1 << (a.dtype.itemsize * 8)) - 1
-    found = np.frompyfunc(lambda x, y: function(int(x), int(y)) & mask, 2, 1)(a, b)
-    wide = np.asarray(found, object).astype(np.uint64)
-    return wide.astype(a.dtype)
-
-
-@nextafter.oracle
-def _(a: Array, b: Array, kind: DType) -> Array:
-    """In the op's own format: between its numbers lie others of a wider one."""
-    stepped: Array = np.nextafter(a.astype(kind.numpy), b.astype(kind.numpy))
-    return stepped
+@op(accepts=INTEGRAL, **_BITS, oracle=_shifted_right,
+    torch="bitwise_right_shift Tensor.bitwise_right_shift_")  # fmt: skip
+def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
+    """`input` shifted right by any count, its sign coming in (arithmetic)."""
+    beyond = _beyond(input, other)
+    count = where(beyond, _width(input) - 1, other)
+    if not input.dtype.is_signed:
+        return where(beyond, 0, shift_right(input, count))
+    inverted = bitwise_not(shift_right(bitwise_not(input), count))
+    return where(lt(input, 0), inverted, shift_right(input, count))

@@ -1,46 +1,46 @@
-"""Arithmetic: signs, roots, powers, bounds, and sums of products."""
-
-# An op is callable with anything; its declaration says what it returns.
+"""Signs, roots, powers, bounds, and sums of products."""
 
 from __future__ import annotations
 
 import builtins
+import math
 from typing import Any
 
 import numpy as np
 
 from dovetail.dtypes import (
+    BOOL,
     COMPLEX,
+    FLOAT,
     INEXACT,
     NUMERIC,
     ORDERED,
     REAL,
     bool_,
-)  # fmt: skip
-from dovetail.engine.attributes import Scalar
+    int64,
+)
+from dovetail.engine.attributes import Operand, Scalar
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
+from dovetail.engine.exact import exact, whole
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.compare import bitwise_not, bitwise_or, ge, isnan, le
-from dovetail.ops.create import zeros_like
-from dovetail.ops.primitive import (
+from dovetail.ops.arithmetic import (
     bitwise_and,
-    cast,
-    clone,
-    conj,
     eq,
+    exponential_rule,
     float_pow,
     idiv,
-    log,
     lt,
     maximum,
     mul,
+    power_rule,
     sqrt,
-    where,
-)  # fmt: skip
+)
+from dovetail.ops.compare import bitwise_not, bitwise_or, ge, isnan, le
+from dovetail.ops.create import zeros_like
+from dovetail.ops.formats import cast, clone, conj, where
 
 Array = np.ndarray[Any, Any]
-Pair = tuple[Any, Any]
 
 
 def flat(ct: Tensor) -> Tensor:
@@ -52,28 +52,31 @@ def flat(ct: Tensor) -> Tensor:
 # ---- signs
 
 
-@op(accepts=NUMERIC)
-def neg(x: Tensor) -> Tensor:
-    """-x; integers wrap."""
-    return mul(x, -1)
+@op(accepts=NUMERIC, torch="neg negative neg_ negative_",
+    oracle=exact(lambda m, x: -x, lambda x: -x))  # fmt: skip
+def neg(input: Tensor) -> Tensor:
+    """-input; integers wrap."""
+    return mul(input, -1)
 
 
-@neg.vjp
-def _(ct: Tensor) -> Tensor:
-    return neg(ct)
+neg.grad(input=lambda ct: neg(ct))
 
 
-@neg.oracle
-def _(x: Array) -> Array:
-    return np.negative(x)
+@op(accepts=NUMERIC, result=lambda d, a: d[0].real,
+    torch="abs absolute abs_ Tensor.absolute_",
+    oracle=exact(lambda m, x: np.abs(x), builtins.abs))  # fmt: skip
+def abs(input: Tensor) -> Tensor:
+    """The magnitude; the smallest integer wraps to itself.
 
-
-@op(accepts=NUMERIC, result=lambda d, a: d[0].real)
-def abs(x: Tensor) -> Tensor:
-    """The magnitude; the smallest integer wraps to itself."""
-    if x.dtype.is_complex:
-        return _modulus(x)
-    return where(lt(0, x), x, 0 - x) if x.dtype.is_signed else clone(x)
+    >>> import dovetail as dt
+    >>> dt.abs(dt.tensor([-1.5, 0.0, 2.0]))
+    tensor([1.5000, 0.0000, 2.0000])
+    """
+    if input.dtype.is_complex:
+        return _modulus(input)
+    if not input.dtype.is_signed:
+        return clone(input)
+    return where(lt(0, input), input, 0 - input)
 
 
 def _modulus(x: Tensor) -> Tensor:
@@ -84,89 +87,68 @@ def _modulus(x: Tensor) -> Tensor:
     return sqrt(a * a + b * b) * large
 
 
-@abs.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct * sgn(x)
-
-
-@abs.oracle
-def _(x: Array) -> Array:
-    return np.abs(x)
-
-
-@op(accepts=ORDERED, exact=True)
-def sign(x: Tensor) -> Tensor:
-    """-1, 0 or 1; 0 for NaN. Bools are unchanged."""
-    if x.dtype is bool_:
-        return clone(x)
-    return cast(lt(0, x), x.dtype) - cast(lt(x, 0), x.dtype)
-
-
-@sign.vjp
-def _(ct: Tensor) -> Tensor:
-    return flat(ct)
-
-
-@sign.oracle
-def _(x: Array) -> Array:
+def _sign(x: Array) -> Array:
     return np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(x.dtype)
 
 
-@op(accepts=ORDERED | COMPLEX)
-def sgn(x: Tensor) -> Tensor:
-    """The sign; x / |x| for complex numbers, 0 at 0."""
-    if not x.dtype.is_complex:
-        return sign(x)
-    size = abs(x)
-    return where(eq(size, 0), 0, x / where(eq(size, 0), 1, size))
+@op(accepts=ORDERED, exact=True, torch="sign Tensor.sign_", oracle=_sign)
+def sign(input: Tensor) -> Tensor:
+    """-1, 0 or 1; 0 for NaN. Bools are unchanged."""
+    if input.dtype is bool_:
+        return clone(input)
+    return cast(lt(0, input), input.dtype) - cast(lt(input, 0), input.dtype)
 
 
-@sgn.oracle
-def _(x: Array) -> Array:
-    if x.dtype.kind != "c":
-        return np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(x.dtype)
-    return x / np.where(x == 0, 1, np.abs(x))
+sign.grad(input=flat)
 
+
+@op(accepts=ORDERED | COMPLEX, torch="sgn Tensor.sgn_",
+    oracle=lambda x: x / np.where(x == 0, 1, np.abs(x)) if x.dtype.kind == "c"
+    else _sign(x))  # fmt: skip
+def sgn(input: Tensor) -> Tensor:
+    """The sign; input / |input| for complex numbers, 0 at 0."""
+    if not input.dtype.is_complex:
+        return sign(input)
+    size = abs(input)
+    return where(eq(size, 0), 0, input / where(eq(size, 0), 1, size))
+
+
+abs.grad(input=lambda ct, input: ct * sgn(input))
 
 # ---- squares, roots, powers
 
 
-@op(accepts=NUMERIC)
-def square(x: Tensor) -> Tensor:
-    """x * x; integers wrap."""
-    return mul(x, x)
+def _square_dtype(dtypes: Any, attrs: Any) -> Any:
+    return int64 if dtypes[0] is bool_ else dtypes[0]
 
 
-@square.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct * (conj(x) * 2)
+@op(accepts=NUMERIC | BOOL, result=_square_dtype, torch="square square_",
+    oracle=exact(lambda m, x: x * x, lambda x: x * x))  # fmt: skip
+def square(input: Tensor) -> Tensor:
+    """input * input; integers wrap, bools count as int64."""
+    if input.dtype is bool_:
+        return cast(input, int64)
+    return mul(input, input)
 
 
-@square.oracle
-def _(x: Array) -> Array:
-    return x * x
+square.grad(input=lambda ct, input: ct * (conj(input) * 2))
 
 
-@op(accepts=INEXACT, promote="float", domain=(0.2, 3.0))
-def reciprocal(x: Tensor) -> Tensor:
-    """1 / x."""
-    return 1 / x
+@op(accepts=INEXACT, promote="float", domain=(0.2, 3.0),
+    torch="reciprocal reciprocal_", oracle=exact(lambda m, x: 1 / x))  # fmt: skip
+def reciprocal(input: Tensor) -> Tensor:
+    """1 / input."""
+    return 1 / input
 
 
-@reciprocal.vjp
-def _(ct: Tensor, y: Tensor) -> Tensor:
-    return ct * neg(conj(square(y)))
+reciprocal.grad(input=lambda ct, y: ct * neg(conj(square(y))))
 
 
-@reciprocal.oracle
-def _(x: Array) -> Array:
-    return 1 / x
-
-
-@op(accepts=INEXACT, promote="float", domain=(0.2, 9.0))
-def rsqrt(x: Tensor) -> Tensor:
-    """1 / sqrt(x)."""
-    return 1 / sqrt(x)
+@op(accepts=INEXACT, promote="float", domain=(0.2, 9.0), torch="rsqrt rsqrt_",
+    oracle=exact(lambda m, x: 1 / m.sqrt(x)))  # fmt: skip
+def rsqrt(input: Tensor) -> Tensor:
+    """1 / sqrt(input)."""
+    return 1 / sqrt(input)
 
 
 @rsqrt.vjp
@@ -175,20 +157,22 @@ def _(ct: Tensor, y: Tensor) -> Tensor:
     return ct * (square(c) * c * -0.5)
 
 
-@rsqrt.oracle
-def _(x: Array) -> Array:
-    return 1 / np.sqrt(x)
+def _integer_power(x: int, n: int, bits: int) -> int:
+    """Modulo 2^bits; to a negative power 1 / x^-n, towards zero."""
+    if n < 0:
+        x, n = x if x in (1, -1) else 0, -n
+    return builtins.pow(x, n, 1 << bits)
 
 
 @op(accepts=NUMERIC, domain=(0.3, 3.0))
-def pow(a: Tensor, b: Tensor) -> Tensor:
-    """a to the power of b; integers wrap, and a negative power of them truncates."""
-    if a.dtype.is_inexact:
-        return float_pow(a, b)
-    return _integer_pow(a, b)
+def pow(input: Operand, exponent: Operand) -> Tensor:
+    """`input` to the power of `exponent`; integers wrap, 1 / n truncates."""
+    if input.dtype.is_inexact:
+        return float_pow(input, exponent)
+    return _by_squaring(input, exponent)
 
 
-def _integer_pow(a: Tensor, b: Tensor) -> Tensor:
+def _by_squaring(a: Tensor, b: Tensor) -> Tensor:
     """By repeated squaring over the bits of b."""
     y, base, bits = a * 0 + 1, a, b * 1
     for _ in range(a.dtype.itemsize * 8 - a.dtype.is_signed):
@@ -202,145 +186,100 @@ def _integer_pow(a: Tensor, b: Tensor) -> Tensor:
     return where(lt(b, 0), cast(of_unit, a.dtype), y)
 
 
-@pow.vjp(a=("a", "b"), b=("a", "b"), y="b")
-def _(ct: Tensor, a: Tensor, b: Tensor, y: Tensor, need: Any) -> Pair:
-    ga = gb = None
-    if need[0]:
-        # b * a^(b-1), which is 0 and not NaN where b is 0
-        ga = ct * where(eq(b, 0), 0, conj(b * pow(a, b - 1)))
-    if need[1]:
-        # y * log a, which is 0 where a = 0
-        safe = where(eq(a, 0), 1, a)
-        gb = ct * conj(where(eq(a, 0), 0, y * log(safe)))
-    return ga, gb
+pow.grad(
+    input=lambda ct, input, exponent: power_rule(ct, input, exponent, pow),
+    exponent=lambda ct, input, y: exponential_rule(ct, input, y),
+)
 
 
 @pow.oracle
 def _(a: Array, b: Array) -> Array:
     if a.dtype.kind not in "iu":
-        return np.power(a, b)
+        found: Array = exact("pow")(a, b)
+        return found
     bits = a.dtype.itemsize * 8
-
-    def power(x: Any, n: Any) -> int:
-        x, n = int(x), int(n)
-        if n < 0:  # 1 / x ** -n, towards zero
-            x, n = x if x in (1, -1) else 0, -n
-        y: int = builtins.pow(x, n, 1 << bits)
-        return y
-
-    return (
-        np.asarray(np.frompyfunc(power, 2, 1)(a, b), object)
-        .astype("u8")
-        .astype(a.dtype)
-    )
+    return whole(lambda x, n: _integer_power(x, n, bits), a, b)
 
 
 # ---- bounds
 
 
-@op(accepts=ORDERED, exact=True)
-def minimum(a: Tensor, b: Tensor) -> Tensor:
-    """The less; NaN if either is NaN."""
-    if a.dtype is bool_:
-        return a & b
-    if a.dtype.is_floating_point:
-        return neg(maximum(neg(a), neg(b)))
-    return bitwise_not(maximum(bitwise_not(a), bitwise_not(b)))
+@op(accepts=ORDERED, exact=True, torch="minimum", oracle=np.minimum)
+def minimum(input: Tensor, other: Tensor) -> Tensor:
+    """The less of each pair; NaN if either is NaN."""
+    if input.dtype is bool_:
+        return input & other
+    if input.dtype.is_floating_point:
+        return neg(maximum(neg(input), neg(other)))
+    return bitwise_not(maximum(bitwise_not(input), bitwise_not(other)))
 
 
-@minimum.vjp
-def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
-    half = ct * 0.5
-    tie = eq(a, b)
-    ga = where(tie, half, where(lt(b, a), 0, ct)) if need[0] else None
-    gb = where(tie, half, where(lt(a, b), 0, ct)) if need[1] else None
-    return ga, gb
+def _share(ct: Tensor, mine: Tensor, theirs: Tensor) -> Tensor:
+    """All of `ct` where `mine` is less, half at ties; as in torch, all for NaN."""
+    return where(eq(mine, theirs), ct * 0.5, where(lt(theirs, mine), 0, ct))
 
 
-@minimum.oracle
-def _(a: Array, b: Array) -> Array:
-    return np.minimum(a, b)
+minimum.grad(
+    input=lambda ct, input, other: _share(ct, input, other),
+    other=lambda ct, input, other: _share(ct, other, input),
+)
 
 
-@op(accepts=ORDERED, exact=True)
-def fmax(a: Tensor, b: Tensor) -> Tensor:
-    """The greater; of a number and NaN, the number."""
-    return where(isnan(a), b, where(isnan(b), a, maximum(a, b)))
+@op(accepts=ORDERED, exact=True, torch="fmax", oracle=np.fmax)
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """The greater of each pair; of a number and NaN, the number."""
+    greater = maximum(input, other)
+    return where(isnan(input), other, where(isnan(other), input, greater))
 
 
-@fmax.vjp
-def _(ct: Tensor, a: Tensor, b: Tensor) -> Pair:
-    first = bitwise_or(ge(a, b), isnan(b))
-    return where(first, ct, 0), where(first, 0, ct)
+fmax.grad(
+    input=lambda ct, input, other: where(_is_fmax(input, other), ct, 0),
+    other=lambda ct, input, other: where(_is_fmax(input, other), 0, ct),
+)
 
 
-@fmax.oracle
-def _(a: Array, b: Array) -> Array:
-    return np.fmax(a, b)
+def _is_fmax(a: Tensor, b: Tensor) -> Tensor:
+    return bitwise_or(ge(a, b), isnan(b))
 
 
-@op(accepts=ORDERED, exact=True)
-def fmin(a: Tensor, b: Tensor) -> Tensor:
-    """The less; of a number and NaN, the number."""
-    return where(isnan(a), b, where(isnan(b), a, minimum(a, b)))
+@op(accepts=ORDERED, exact=True, torch="fmin", oracle=np.fmin)
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """The less of each pair; of a number and NaN, the number."""
+    less = minimum(input, other)
+    return where(isnan(input), other, where(isnan(other), input, less))
 
 
-@fmin.vjp
-def _(ct: Tensor, a: Tensor, b: Tensor) -> Pair:
-    first = bitwise_or(le(a, b), isnan(b))
-    return where(first, ct, 0), where(first, 0, ct)
+fmin.grad(
+    input=lambda ct, input, other: where(_is_fmin(input, other), ct, 0),
+    other=lambda ct, input, other: where(_is_fmin(input, other), 0, ct),
+)
 
 
-@fmin.oracle
-def _(a: Array, b: Array) -> Array:
-    return np.fmin(a, b)
+def _is_fmin(a: Tensor, b: Tensor) -> Tensor:
+    return bitwise_or(le(a, b), isnan(b))
 
 
 @op(accepts=ORDERED, exact=True)
-def clamp(x: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-    """`x` raised to `min`, then lowered to `max`; NaN stays and bounds pass it on."""
-    y = x if min is None else maximum(x, min)
+def clamp(
+    input: Tensor, min: Tensor | None = None, max: Tensor | None = None
+) -> Tensor:
+    """`input` raised to `min`, then lowered to `max`; NaN stays, and bounds pass it."""
+    y = input if min is None else maximum(input, min)
     y = y if max is None else minimum(y, max)
-    return clone(x) if y is x else y
-
-
-@op(accepts=REAL)
-def clip(x: Tensor, low: Scalar | None = None, high: Scalar | None = None) -> Tensor:
-    """`clamp` with numbers, which do not change the dtype."""
-    return clamp(x, low, high)
-
-
-@clip.vjp
-def _(ct: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
-    g = ct if low is None else where(ge(x, low), ct, 0)
-    return g if high is None else where(le(x, high), g, 0)
-
-
-@clip.oracle
-def _(x: Array, low: Any = None, high: Any = None) -> Array:
-    y = x if low is None else np.where(x < low, low, x)
-    return y if high is None else np.where(y > high, high, y)
-
-
-@clip.cases
-def _(make: Any) -> Any:
-    yield case(make(3, 4), 1, 2)
-    yield case(make(2, 1, 3), None, 1)
-    yield case(make(), 0, None)
-    yield case(make(0, 2), 2, 1)
+    return clone(input) if y is input else y
 
 
 @clamp.vjp
-def _(ct: Tensor, x: Tensor, min: Any, max: Any, need: Any) -> tuple[Any, Any, Any]:
+def _(ct: Tensor, input: Tensor, min: Any, max: Any, need: Any) -> tuple[Any, Any, Any]:
     gx = glow = ghigh = None
     if need[0]:
-        gx = ct if min is None else where(ge(x, min), ct, 0)
-        gx = gx if max is None else where(le(x, max), gx, 0)
+        gx = ct if min is None else where(ge(input, min), ct, 0)
+        gx = gx if max is None else where(le(input, max), gx, 0)
     if min is not None and need[1]:
-        glow = where(lt(x, min), ct, 0)
+        glow = where(lt(input, min), ct, 0)
         glow = glow if max is None else where(lt(min, max), glow, 0)
     if max is not None and need[2]:
-        above = lt(max, x)
+        above = lt(max, input)
         above = above if min is None else bitwise_or(above, lt(max, min))
         ghigh = where(above, ct, 0)
     return gx, glow, ghigh
@@ -362,82 +301,131 @@ def _(make: Any) -> Any:
     yield case(make(0, 2), make(2), make(2))
 
 
+@op(accepts=REAL)
+def clip(
+    input: Tensor, low: Scalar | None = None, high: Scalar | None = None
+) -> Tensor:
+    """`clamp` with numbers, which do not change the dtype."""
+    return clamp(input, low, high)
+
+
+@clip.vjp
+def _(ct: Tensor, input: Tensor, low: Any, high: Any) -> Tensor:
+    g = ct if low is None else where(ge(input, low), ct, 0)
+    return g if high is None else where(le(input, high), g, 0)
+
+
+@clip.oracle
+def _(x: Array, low: Any = None, high: Any = None) -> Array:
+    y = x if low is None else np.where(x < low, low, x)
+    return y if high is None else np.where(y > high, high, y)
+
+
+@clip.cases
+def _(make: Any) -> Any:
+    yield case(make(3, 4), 1, 2)
+    yield case(make(2, 1, 3), None, 1)
+    yield case(make(), 0, None)
+    yield case(make(0, 2), 2, 1)
+
+
 # ---- sums of products
 
 
-@op(cancels=True, sums=True, accepts=INEXACT)
-def lerp(a: Tensor, b: Tensor, weight: Tensor) -> Tensor:
-    """a + weight * (b - a), which is exactly `b` where the weight is 1."""
-    near_a = lt(abs(weight), 0.5)
-    step = b - a
-    return where(near_a, a + weight * step, b - step * (1 - weight))
-
-
-@lerp.vjp(weight=("a", "b"), a="weight", b="weight")
-def _(ct: Tensor, a: Any, b: Any, weight: Any, need: Any) -> tuple[Any, Any, Any]:
-    ga = ct * conj(1 - weight) if need[0] else None
-    gb = ct * conj(weight) if need[1] else None
-    return ga, gb, ct * conj(b - a) if need[2] else None
-
-
-@lerp.oracle
-def _(a: Array, b: Array, weight: Array) -> Array:
-    near_a = np.abs(weight) < 0.5
-    return np.asarray(
-        np.where(near_a, a + weight * (b - a), b - (b - a) * (1 - weight))
+def _lerp(m: Any, a: Any, b: Any, weight: Any) -> Any:
+    return np.where(
+        np.abs(weight) < 0.5, a + weight * (b - a), b - (b - a) * (1 - weight)
     )
 
 
-@op(sums=True, accepts=NUMERIC)
-def addcmul(x: Tensor, a: Tensor, b: Tensor, value: Scalar = 1) -> Tensor:
-    """x + value * a * b."""
-    product = a * b
-    return x + (product if value == 1 else product * value)
+@op(cancels=True, sums=True, accepts=INEXACT, torch="lerp Tensor.lerp_",
+    oracle=exact(_lerp))  # fmt: skip
+def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
+    """input + weight * (end - input), which is exactly `end` where the weight is 1.
+
+    >>> import dovetail as dt
+    >>> dt.lerp(dt.tensor([0.0, 10.0]), dt.tensor([1.0, 20.0]), 0.5)
+    tensor([ 0.5000, 15.0000])
+    """
+    step = end - input
+    near_input = lt(abs(weight), 0.5)
+    return where(near_input, input + weight * step, end - step * (1 - weight))
 
 
-@addcmul.vjp(a="b", b="a")
-def _(ct: Tensor, a: Any, b: Any, value: Any, need: Any) -> tuple[Any, Any, Any]:
-    scaled = ct if value == 1 else ct * _conj_number(value)
-    ga = scaled * conj(b) if need[1] else None
-    return ct, ga, scaled * conj(a) if need[2] else None
+lerp.grad(
+    input=lambda ct, weight: ct * conj(1 - weight),
+    end=lambda ct, weight: ct * conj(weight),
+    weight=lambda ct, input, end: ct * conj(end - input),
+)
 
 
-def _conj_number(value: Any) -> Any:
-    return value.conjugate() if isinstance(value, complex) else value
+def _scaled(ct: Tensor, value: Any) -> Tensor:
+    """`ct` times the conjugate of a number."""
+    if value == 1:
+        return ct
+    return ct * (value.conjugate() if isinstance(value, complex) else value)
 
 
-@addcmul.oracle
-def _(x: Array, a: Array, b: Array, value: Any = 1) -> Array:
-    y: Array = x + value * a * b
-    return y
+@op(sums=True, accepts=NUMERIC, torch="addcmul Tensor.addcmul_",
+    oracle=exact(lambda m, x, a, b, value=1: x + value * a * b,
+                 lambda x, a, b, value=1: x + value * a * b))  # fmt: skip
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1
+) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+    product = tensor1 * tensor2
+    return input + (product if value == 1 else product * value)
 
 
-@op(accepts=INEXACT, domain=(0.3, 3.0))
-def addcdiv(x: Tensor, a: Tensor, b: Tensor, value: Scalar = 1) -> Tensor:
-    """x + value * a / b."""
-    quotient = a / b
-    return x + (quotient if value == 1 else quotient * value)
+addcmul.grad(
+    input=lambda ct: ct,
+    tensor1=lambda ct, tensor2, value: _scaled(ct, value) * conj(tensor2),
+    tensor2=lambda ct, tensor1, value: _scaled(ct, value) * conj(tensor1),
+)
 
 
-@addcdiv.vjp(a="b", b=("a", "b"))
-def _(ct: Tensor, a: Any, b: Any, value: Any, need: Any) -> tuple[Any, Any, Any]:
-    scaled = ct if value == 1 else ct * _conj_number(value)
-    ga = scaled / conj(b)
-    gb = neg(ga) * conj(a / b) if need[2] else None
-    return ct, ga if need[1] else None, gb
+@op(accepts=INEXACT, domain=(0.3, 3.0), torch="addcdiv Tensor.addcdiv_",
+    oracle=exact(lambda m, x, a, b, value=1: x + value * (a / b)))  # fmt: skip
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1
+) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+    quotient = tensor1 / tensor2
+    return input + (quotient if value == 1 else quotient * value)
 
 
-@addcdiv.oracle
-def _(x: Array, a: Array, b: Array, value: Any = 1) -> Array:
-    y: Array = x + value * (a / b)
-    return y
+def _divisor_rule(ct: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    c = conj(tensor2)
+    return neg(_scaled(ct, value) / c) * conj(tensor1 / tensor2)
 
 
-def _three(make: Any) -> Any:
+addcdiv.grad(
+    input=lambda ct: ct,
+    tensor1=lambda ct, tensor2, value: _scaled(ct, value) / conj(tensor2),
+    tensor2=_divisor_rule,
+)
+
+
+@addcmul.cases
+@addcdiv.cases
+def _(make: Any) -> Any:
     yield case(make(2, 3), make(2, 3), make(2, 3))
     yield case(make(2, 3), make(3), make(2, 1), value=2)
     yield case(make(), make(), make(), value=-1 if make.dtype.is_signed else 3)
 
 
-addcmul.cases(_three)
-addcdiv.cases(_three)
+# ---- angles in degrees
+
+
+@op(accepts=FLOAT, promote="float", torch="deg2rad deg2rad_",
+    oracle=exact(lambda m, x: x * (m.pi / 180)))  # fmt: skip
+def deg2rad(input: Tensor) -> Tensor:
+    """Degrees as radians."""
+    return input * (math.pi / 180)
+
+
+@op(accepts=FLOAT, promote="float", torch="rad2deg rad2deg_",
+    oracle=exact(lambda m, x: x * (180 / m.pi)))  # fmt: skip
+def rad2deg(input: Tensor) -> Tensor:
+    """Radians as degrees."""
+    return input * (180 / math.pi)
