@@ -308,8 +308,8 @@ DTYPES: dict[str, Row] = {
     ),
     "not of floats": (
         lambda t: ~t.x, DTypeError,
-        f"bitwise_not: dtype of input is float32, needed one of bool, {INTEGERS}; cast it "
-        "with .to(dtype)",
+        f"bitwise_not: dtype of input is float32, needed one of bool, {INTEGERS}; "
+        "cast it with .to(dtype)",
     ),
     "gradients of integers": (
         lambda t: t.ints.requires_grad_(), DTypeError,
