@@ -134,7 +134,7 @@ def test_every_function_says_what_it_does(dense: bool) -> None:
         if isinstance(node, ast.FunctionDef):
             doc = ast.get_docstring(node, clean=False)
             assert doc is not None, node.name
-            words, _, _ = vocabulary[node.name].doc.partition("Example:")
+            words, _, _ = vocabulary[node.name].doc.partition(">>>")
             assert doc.split() == words.split()
             assert doc.count("\n") < 3, node.name
 

@@ -51,9 +51,9 @@ def bitcast(x: Array, dtype: DType) -> Array:
     return fresh(x.values.copy().view(dtype.numpy))
 
 
-def where(condition: Array, a: Array, b: Array) -> Array:
-    """`a` where the condition holds, else `b`; an unselected NaN never leaks."""
-    return fresh(np.where(condition.values, a.values, b.values))
+def where(condition: Array, input: Array, other: Array) -> Array:
+    """`input` where the condition holds, else `other`; no NaN leaks from the rest."""
+    return fresh(np.where(condition.values, input.values, other.values))
 
 
 def take_along(x: Array, index: Array, dim: int) -> Array:
@@ -80,108 +80,108 @@ def iota(n: int, dtype: DType, index: int) -> Array:
     return fresh(np.arange(n, dtype=dtype.numpy))
 
 
-def add(a: Array, b: Array) -> Array:
-    """Sum; integers wrap (bools are or'ed, by the body)."""
-    return fresh(a.values + b.values)
+def add(input: Array, other: Array) -> Array:
+    """input + other; integers wrap, the sum of bools is `or`."""
+    return fresh(input.values + other.values)
 
 
-def sub(a: Array, b: Array) -> Array:
-    """Difference; integers wrap."""
-    return fresh(a.values - b.values)
+def sub(input: Array, other: Array) -> Array:
+    """input - other; integers wrap."""
+    return fresh(input.values - other.values)
 
 
-def mul(a: Array, b: Array) -> Array:
-    """Product; integers wrap (bools are and'ed, by the body)."""
-    return fresh(a.values * b.values)
+def mul(input: Array, other: Array) -> Array:
+    """input * other; integers wrap, the product of bools is `and`."""
+    return fresh(input.values * other.values)
 
 
-def div(a: Array, b: Array) -> Array:
-    """Quotient, at most 2.5 ulp; IEEE 754 at 0; integers have become floats."""
-    return fresh(a.values / b.values)
+def div(input: Array, other: Array) -> Array:
+    """input / other, at most 2.5 ulp; IEEE 754 at 0; integers have become floats."""
+    return fresh(input.values / other.values)
 
 
-def idiv(a: Array, b: Array) -> Array:
+def idiv(input: Array, other: Array) -> Array:
     """Integer quotient, truncated; MIN / -1 wraps, n / 0 is 0 and does not trap."""
-    p, q = a.values, b.values
+    p, q = input.values, other.values
     floored = np.floor_divide(p, q)
     return fresh(floored + ((floored < 0) & (floored * q != p) & (q != 0)))
 
 
-def fmod(a: Array, b: Array) -> Array:
-    """Remainder with the sign of `a`, exact: a - trunc(a / b) * b unrounded."""
-    return fresh(np.fmod(a.values, b.values))
+def fmod(input: Array, other: Array) -> Array:
+    """Remainder with the sign of `input`: a - trunc(a / b) * b, unrounded."""
+    return fresh(np.fmod(input.values, other.values))
 
 
-def sqrt(x: Array) -> Array:
+def sqrt(input: Array) -> Array:
     """Square root, at most 3 ulp; NaN below zero."""
-    return fresh(np.sqrt(x.values))
+    return fresh(np.sqrt(input.values))
 
 
-def floor(x: Array) -> Array:
-    """The greatest integer not above; keeps -0 (integers: by the body)."""
-    return fresh(np.floor(x.values))
+def floor(input: Array) -> Array:
+    """The greatest integer not above; -0 stays, as integers do."""
+    return fresh(np.floor(input.values))
 
 
-def maximum(a: Array, b: Array) -> Array:
-    """The greater; NaN if either is NaN (bools are or'ed, by the body)."""
-    return fresh(np.maximum(a.values, b.values))
+def maximum(input: Array, other: Array) -> Array:
+    """The greater of each pair; NaN if either is NaN."""
+    return fresh(np.maximum(input.values, other.values))
 
 
-def lt(a: Array, b: Array) -> Array:
-    """Whether a < b; NaN compares false."""
-    return fresh(a.values < b.values)
+def lt(input: Array, other: Array) -> Array:
+    """Whether input < other; NaN compares false."""
+    return fresh(input.values < other.values)
 
 
-def eq(a: Array, b: Array) -> Array:
-    """Whether a equals b; NaN compares false."""
-    return fresh(a.values == b.values)
+def eq(input: Array, other: Array) -> Array:
+    """Whether input equals other; NaN compares false."""
+    return fresh(input.values == other.values)
 
 
-def bitwise_and(a: Array, b: Array) -> Array:
+def bitwise_and(input: Array, other: Array) -> Array:
     """Bitwise and."""
-    return fresh(a.values & b.values)
+    return fresh(input.values & other.values)
 
 
-def bitwise_xor(a: Array, b: Array) -> Array:
+def bitwise_xor(input: Array, other: Array) -> Array:
     """Bitwise exclusive or."""
-    return fresh(a.values ^ b.values)
+    return fresh(input.values ^ other.values)
 
 
-def shift_left(a: Array, b: Array) -> Array:
-    """`a` shifted left by 0 <= b < width bits."""
-    return fresh(a.values << b.values)
+def shift_left(input: Array, other: Array) -> Array:
+    """`input` shifted left by 0 <= other < width bits."""
+    return fresh(input.values << other.values)
 
 
-def shift_right(a: Array, b: Array) -> Array:
-    """`a` shifted right by 0 <= b < width bits, zeros coming in (logical)."""
-    unsigned = f"u{a.memory.itemsize}"
-    shifted = a.values.view(unsigned) >> b.values.astype(unsigned)
-    return fresh(shifted.view(a.memory.dtype))
+def shift_right(input: Array, other: Array) -> Array:
+    """`input` shifted right by 0 <= other < width bits, zeros coming in (logical)."""
+    unsigned = f"u{input.memory.itemsize}"
+    shifted = input.values.view(unsigned) >> other.values.astype(unsigned)
+    return fresh(shifted.view(input.memory.dtype))
 
 
-def exp(x: Array) -> Array:
-    """e to the power of x, at most 3 ulp."""
-    return fresh(np.exp(x.values))
+def exp(input: Array) -> Array:
+    """e to the power of `input`, at most 3 ulp."""
+    return fresh(np.exp(input.values))
 
 
-def log(x: Array) -> Array:
+def log(input: Array) -> Array:
     """Natural logarithm, at most 3 ulp; -inf at 0, NaN below."""
-    return fresh(np.log(x.values))
+    return fresh(np.log(input.values))
 
 
-def sin(x: Array) -> Array:
-    """Sine of x in radians, at most 4 ulp."""
-    return fresh(np.sin(x.values))
+def sin(input: Array) -> Array:
+    """Sine of `input` in radians, at most 4 ulp."""
+    return fresh(np.sin(input.values))
 
 
-def cos(x: Array) -> Array:
-    """Cosine of x in radians, at most 4 ulp."""
-    return fresh(np.cos(x.values))
+def cos(input: Array) -> Array:
+    """Cosine of `input` in radians, at most 4 ulp."""
+    return fresh(np.cos(input.values))
 
 
-def float_pow(a: Array, b: Array) -> Array:
-    """a to the power of b, at most 16 ulp; IEEE 754 pow at the special points."""
-    return fresh(np.power(a.values, b.values))
+def float_pow(input: Array, other: Array) -> Array:
+    """`input` to the power of `other`, at most 16 ulp; IEEE 754 at special points."""
+    return fresh(np.power(input.values, other.values))
 
 
 def bmm(a: Array, b: Array) -> Array:

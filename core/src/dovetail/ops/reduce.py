@@ -91,10 +91,10 @@ def mean(
     Raises:
         DTypeError: bools or integers, without a floating point `dtype`.
 
-    Example:
-        >>> dt.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1, keepdim=True)
-        tensor([[1.5000],
-                [3.5000]])
+    >>> import dovetail as dt
+    >>> dt.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1, keepdim=True)
+    tensor([[1.5000],
+            [3.5000]])
     """
     total: Tensor = sum(input, dim, keepdim, dtype)
     found: Tensor = total / count(input._a.shape, dim)  # type: ignore[arg-type]

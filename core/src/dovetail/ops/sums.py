@@ -113,9 +113,9 @@ def sum(
 
     Without `dtype`, bools and integers add up in int64 (int32 where there is none).
 
-    Example:
-        >>> dt.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)
-        tensor([4., 6.])
+    >>> import dovetail as dt
+    >>> dt.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)
+    tensor([4., 6.])
     """
     absent("sum")
 
