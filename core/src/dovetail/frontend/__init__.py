@@ -25,9 +25,7 @@ from dovetail.frontend import (  # noqa: F401
     statistics,
 )
 from dovetail.frontend.export import NAMES
-
-# Backends register kernels for the whole vocabulary, so all of it is there.
-from dovetail.ops import cross_entropy, dunders, loss  # noqa: F401
+from dovetail.ops import families  # noqa: F401
 from dovetail.tensor_api import (  # noqa: F401
     autograd,
     conversions,
