@@ -70,6 +70,7 @@ def op(
     undefined_on: Sequence[str] = (),
     largest: int | None = None,
     layout_matters: bool = False,
+    memory: bool = False,
     name: str | None = None,
     torch: str = "",
     out: bool = True,
@@ -115,6 +116,8 @@ def op(
             floats, or bits: more would leave the format, lose more digits than are
             allowed, as sums in turn do, or keep the oracle busy for minutes.
         layout_matters: strides are part of what the op looks at.
+        memory: the body calls the backend's memory functions, which every device has:
+            nothing smaller is there to be lowered to.
         torch: the public names, as `dovetail.engine.public` reads them.
         out: torch's function takes `out=`.
         oracle, cases, kinks: as the hooks of these names, where one expression says
@@ -129,7 +132,7 @@ def op(
         "draws": draws, "exact": exact, "alias": alias, "domain": domain, "name": name,
         "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
         "undefined_on": undefined_on, "largest": largest,
-        "layout_matters": layout_matters, "params": params,
+        "layout_matters": layout_matters, "memory": memory, "params": params,
     }  # fmt: skip
 
     def declare(body: Callable[..., R_co]) -> Declared[R_co]:

@@ -132,6 +132,13 @@ def execute(
     return op.visible(_results(op, inputs, attrs, kind, plan))
 
 
+def results_of(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> tuple[Any, ...]:
+    """All results of an op on prepared inputs and normalised attributes."""
+    lead = lead_of(op, inputs)
+    kind = attrs["kind"] if lead is None else lead._kind
+    return _results(op, inputs, attrs, kind, plan_for(op, inputs, attrs, kind))
+
+
 def _results(
     op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind, plan: Plan
 ) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ from dovetail.device_api.capabilities import Streams
 from dovetail.device_api.contract import Backend, Runner
 from dovetail.dtypes import DType
 from dovetail.engine.elements import operand
+from dovetail.engine.scopes import anywhere, tell
 from dovetail.errors import ArgumentTypeError, DeviceError, DTypeError
 
 _CACHED_SCALARS: Final = 4096
@@ -111,6 +112,8 @@ class ScalarCache(dict[Any, Any]):
 
     def __missing__(self, value: Any) -> Any:
         native = scalar_native(self.kind, value)
+        if anywhere[0]:
+            tell("number", native, value, self.kind.dtype)
         # 0.0 equals -0.0 and NaN never equals itself: neither may be a key.
         if value == value and (value or type(value) in (int, bool)):  # noqa: PLR0124
             if len(self) >= _CACHED_SCALARS:

@@ -14,6 +14,7 @@ from dovetail.engine.kinds import on_kernel_change
 from dovetail.errors import ArgumentTypeError, DTypeError
 
 if TYPE_CHECKING:
+    from dovetail.engine.graph import Graph
     from dovetail.engine.kinds import Kind
 
 _CHECKED_LIMIT: Final = 4096
@@ -130,6 +131,7 @@ class Op:
         self.largest: int | None = options.pop("largest", None)
         self.cancels: bool = options.pop("cancels", False)
         self.layout_matters: bool = options.pop("layout_matters", False)
+        self.memory: bool = options.pop("memory", False)
         shape = options.pop("shape")
         self.shape: Any = sig.parse(shape) if isinstance(shape, str) else shape
         self._index_params()
@@ -182,6 +184,10 @@ class Op:
         self.is_elementwise = (
             isinstance(self.shape, sig.Signature) and self.shape.elementwise
         )
+
+    if TYPE_CHECKING:  # installed by dovetail.engine.lower
+
+        def lower(self, specs: Any, attrs: Any = None) -> Graph: ...
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -25,7 +25,9 @@ def _of_kind(dtypes: Any, attrs: Any) -> Any:
     return attrs["kind"].dtype
 
 
-@op(shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True)
+@op(
+    shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True, memory=True
+)  # fmt: skip
 def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     """A tensor of `shape` with every element `value`."""
     backend = kind.backend
@@ -34,7 +36,9 @@ def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     return wrap(native, kind)
 
 
-@op(shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True)
+@op(
+    shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True, memory=True
+)  # fmt: skip
 def empty(shape: Shape, kind: Kind) -> Tensor:
     """A tensor of `shape` with unspecified contents."""
     return wrap(kind.backend.empty(tuple(shape), kind.dtype, kind.index), kind)
@@ -146,7 +150,13 @@ def _(make: Any) -> Iterator[Case]:
         yield case(-1.5, 2.0, 7)
 
 
-@op(accepts=ANY, promote=None, result=lambda d, a: a["kind"].dtype, exact=True)
+@op(
+    accepts=ANY,
+    promote=None,
+    result=lambda d, a: a["kind"].dtype,
+    exact=True,
+    memory=True,
+)
 def transfer(x: Tensor, kind: Kind) -> Tensor:
     """The values of `x` on another device; waits for them."""
     native = x._kind.backend.copy_out(x._a)

@@ -116,7 +116,7 @@ def _(make: Any) -> Any:
 # ---- movement
 
 
-@op(accepts=ANY, promote=None, mutates=("x",), outputs=(), exact=True,
+@op(accepts=ANY, promote=None, mutates=("x",), outputs=(), exact=True, memory=True,
     nondifferentiable=True, oracle=lambda x, source: source)  # fmt: skip
 def assign_(x: Tensor, source: Tensor) -> None:
     """Move the bits of `source`, of the same shape and dtype, into `x`."""

@@ -11,7 +11,7 @@ from dovetail.dtypes import ANY, DType, int32, int64
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
-from dovetail.engine.op import DATA
+from dovetail.engine.op import DATA, Checked
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
@@ -24,6 +24,7 @@ from dovetail.ops.primitive import (
     clone,
     eq,
     idiv,
+    lt,
     mul,
     scatter_set_,
     sub,
@@ -172,26 +173,41 @@ def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """`x` with the elements of `source`, in order, where a mask of its shape holds."""
     _same_shape("masked_scatter", x, mask)
     flat = reshape(mask, (-1,))
-    have = int(np.prod(source._a.shape))
-    upto = running_count(flat)
-    last = upto._a.shape[0] - 1
-    count = read(basic_index(upto, (last,))) if last >= 0 else 0
-    check_source(count, have)
-    if not count:
+    if 0 in source._a.shape or 0 in mask._a.shape:
         return clone(x)
-    place = where(flat, sub(upto, 1), 0)
+    place = where(flat, sub(running_count(flat), 1), 0)
     taken = take_along(reshape(source, (-1,)), place, 0)
     y: Tensor = where(mask, reshape(taken, tuple(x._a.shape)), x)
     return y
 
 
+@masked_scatter.check
+def _(x: Tensor, mask: Tensor, source: Tensor) -> Checked:
+    """The mask selects no more elements than there are to write."""
+    upto = running_count(reshape(mask, (-1,)))
+    if 0 in upto._a.shape:
+        return None
+    have = int(np.prod(source._a.shape))
+    count = basic_index(upto, (upto._a.shape[0] - 1,))
+
+    def error() -> Exception:
+        return too_few(read(count), have)
+
+    return bitwise_xor(lt(count, have + 1), True), error
+
+
 def check_source(count: int, have: int) -> None:
     """Raise where a mask holds more often than there are elements to write."""
     if count > have:
-        raise ShapeError(
-            "masked_scatter", "source", was=f"of {have} elements",
-            needed=f"{count}, as many as the mask selects",
-        )  # fmt: skip
+        raise too_few(count, have)
+
+
+def too_few(count: int, have: int) -> ShapeError:
+    """The error for a mask that selects more than there is to write."""
+    return ShapeError(
+        "masked_scatter", "source", was=f"of {have} elements",
+        needed=f"{count}, as many as the mask selects",
+    )  # fmt: skip
 
 
 @masked_scatter.vjp
