@@ -17,14 +17,19 @@ from dovetail.engine.elements import stored
 from dovetail.engine.op import Op, vocabulary
 from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tape import (
+    NOWHERE,
     Leaf,
     Node,
     Output,
     View,
     edge_of,
+    entries,
+    index_of,
+    move_retained,
     next_seq,
     replay,
     storage_of,
+    target_of,
 )
 from dovetail.engine.tensor import Tensor, overridden
 from dovetail.errors import DTypeError, InplaceError, ShapeError
@@ -80,6 +85,20 @@ def write(name: str, x: Tensor, y: Tensor) -> Tensor:
     return commit(x, fitting(name, x, y))
 
 
+def overwrite(name: str, x: Tensor, y: Tensor) -> Tensor:
+    """Give `x` the values of `y`; what made `x` before gets a gradient of zeros."""
+    check_writable(name, x)
+    y = fitting(name, x, y)
+    before = None if type(x._node) is View else x._node
+    commit(x, y)
+    after = x._node
+    recorded = modes.grad_enabled() and edge_of(y._node) is not None
+    if recorded and before is not None and after is not before:
+        x._node = Node(entries["copy"], (before, after), None, {})
+        follow_retained(after, x._node)
+    return x
+
+
 def fitting(name: str, x: Tensor, y: Tensor) -> Tensor:
     """`y` cast to what `x` can take; raises before anything is written."""
     if tuple(y._a.shape) != tuple(x._a.shape):
@@ -97,10 +116,6 @@ def fitting(name: str, x: Tensor, y: Tensor) -> Tensor:
                 remedy="use the out-of-place form, or cast the operand",
             )  # fmt: skip
         y = vocabulary["cast"].function(y, kind.dtype)
-    if y._node is not None and type(x._node) is View:
-        differentiates = modes.grad_enabled() and edge_of(y._node) is not None
-        if differentiates and x._node.outdated:
-            raise x._node.refusal()
     return y
 
 
@@ -131,13 +146,24 @@ def rebind(x: Tensor, node: Any) -> None:
     edge = None if node is None else edge_of(node)
     old = x._node
     if type(old) is View:
+        made = old.edge_
         _rebase(old, edge)
+        if type(made) is Node and made.extra is not None:
+            old.edge()  # who retains its gradient follows
     elif type(old) is Leaf:
         return
-    elif edge is None and old is not None:
-        x._node = Node(_OVERWRITTEN, (old,), None, {})
     else:
-        x._node = node
+        if edge is None and old is not None:
+            edge = Node(_OVERWRITTEN, (old,), None, {})
+        x._node = edge
+        follow_retained(old, edge)
+
+
+def follow_retained(old: Any, new: Any) -> None:
+    """Let a tensor that retains its gradient do so at its new place on the tape."""
+    before, after = target_of(old), target_of(new)
+    if type(before) is Node and type(after) is Node and before.extra is not None:
+        move_retained(before, index_of(old), after, index_of(new))
 
 
 def _rebase(view: View, edge: Any) -> None:
@@ -151,6 +177,7 @@ def _rebase(view: View, edge: Any) -> None:
     how = {"steps": view.steps(), "layout": layout}
     node = Node(_REBASE, (before, edge), (shape, shape), how)
     base._node = node
+    follow_retained(before, node)
 
 
 # Views whose result depends on the strides of what they are taken of.
@@ -183,6 +210,14 @@ def _rebase_vjp(
     return outside, inside
 
 
+def _nowhere(x: Tensor) -> Any:
+    """A view of what required no gradients when it was taken."""
+
+
+def _nowhere_vjp(ct: Tensor) -> tuple[()]:
+    return ()
+
+
 def _tape_entry(name: str, body: Callable[..., Any], rule: Callable[..., Any]) -> Op:
     """An entry that only the tape has: it is never called, only differentiated."""
     options: dict[str, Any] = {
@@ -194,6 +229,7 @@ def _tape_entry(name: str, body: Callable[..., Any], rule: Callable[..., Any]) -
     }  # fmt: skip
     entry = Op(body, options)
     entry.set_vjp(rule)
+    entries[name] = entry
     return entry
 
 
@@ -205,11 +241,21 @@ def _overwritten(x: Tensor) -> Any:
     """A tensor whose values were replaced by constants."""
 
 
+def _copied_over(x: Tensor, src: Tensor) -> Any:
+    """A tensor whose values were replaced by those of another."""
+
+
+def _copied_over_vjp(ct: Tensor) -> tuple[Tensor, Tensor]:
+    return vocabulary["zeros_like"].function(ct), ct
+
+
 def _overwritten_vjp(ct: Tensor) -> Any:
     return vocabulary["zeros_like"].function(ct)
 
 
+_tape_entry("copy", _copied_over, _copied_over_vjp)
 _REBASE: Final = _tape_entry("view_rebase", _rebased, _rebase_vjp)
+_tape_entry(NOWHERE, _nowhere, _nowhere_vjp)
 _OVERWRITTEN: Final = _tape_entry("overwrite", _overwritten, _overwritten_vjp)
 
 
@@ -228,7 +274,7 @@ def check_writable(name: str, x: Tensor, overlap: bool = False) -> None:
                 "in-place operation", needed="a tensor that is not a leaf",
                 remedy="write under dovetail.no_grad(), or on a clone()",
             )  # fmt: skip
-        if type(node) is View and type(edge_of(node.base._node)) is Leaf:
+        if type(node) is View and node.base.is_leaf and node.edge() is not None:
             raise InplaceError(
                 name, "tensor",
                 was="a view of a leaf Variable that requires grad, used in an "
@@ -236,16 +282,11 @@ def check_writable(name: str, x: Tensor, overlap: bool = False) -> None:
                 needed="a view of a tensor that is no leaf",
                 remedy="write under dovetail.no_grad(), or on a clone()",
             )  # fmt: skip
-        if (
-            type(node) is View
-            and node.outdated
-            and edge_of(node.base._node) is not None
-        ):
-            raise node.refusal()
-        if type(node) is View and node.frozen:
+        if type(node) is View and (node.leaf is not None or node.leads_nowhere):
             raise InplaceError(
-                name, "tensor", was="a view taken under no_grad of a tensor that "
-                "requires grad", needed="a view taken with gradients on",
+                name, "tensor", was="a leaf Variable that requires grad: a view taken "
+                "under no_grad, or given requires_grad, used in an in-place operation",
+                needed="a view taken with gradients on",
                 remedy="take the view outside no_grad, or write under no_grad",
             )  # fmt: skip
     if x._storage is not None and x._storage.readonly is not None:

@@ -12,7 +12,16 @@ from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind
-from dovetail.engine.tape import Leaf, Node, Output, Storage, View, edge_of, storage_of
+from dovetail.engine.tape import (
+    Leaf,
+    Node,
+    Output,
+    Storage,
+    View,
+    edge_of,
+    leaf_of,
+    storage_of,
+)
 from dovetail.errors import AutogradError, DTypeError
 
 
@@ -118,7 +127,7 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if bool(wanted) == self.requires_grad:
+        if bool(wanted) == self.requires_grad and not _leads_nowhere(self._node):
             return
         if not wanted:
             if not self.is_leaf:
@@ -127,7 +136,7 @@ class Tensor:
                     needed="a leaf to switch gradients off",
                     remedy="use detach() for a tensor outside the graph",
                 )  # fmt: skip
-            self._node = None
+            self._stop_gathering()
             return
         if not self.dtype.is_inexact:
             raise DTypeError(
@@ -135,14 +144,35 @@ class Tensor:
                 needed="a floating point or complex dtype",
                 remedy="cast with .to(dovetail.float32) first",
             )  # fmt: skip
-        self._node = Leaf(self)
+        leaf = self.__dict__.pop("_leaf", None) or Leaf(self)
+        leaf.kind, leaf.active = self._kind, True
+        leaf.grad = self.__dict__.pop("_grad", None)
+        self._gather_in(leaf)
+
+    def _stop_gathering(self) -> None:
+        """Require no gradients any more; `.grad` stays what it is.
+
+        The leaf is kept, for graphs that lead to it and for `requires_grad_()`.
+        """
+        leaf = leaf_of(self._node)
+        if leaf is not None:
+            leaf.active = False
+            self.__dict__["_leaf"], self.__dict__["_grad"] = leaf, leaf.grad
+            leaf.grad = None
+        self._gather_in(None)
+
+    def _gather_in(self, leaf: Leaf | None) -> None:
+        if type(self._node) is View:
+            self._node.become_leaf(leaf)
+        else:
+            self._node = leaf
 
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded op made this tensor."""
         node = self._node
         edge = None if node is None else edge_of(node)
-        return edge is None or type(edge) is Leaf
+        return edge is None or type(edge) is Leaf or _leads_nowhere(node)
 
     @property
     def grad_fn(self) -> Node | None:
@@ -151,14 +181,14 @@ class Tensor:
         edge = None if node is None else edge_of(node)
         if type(edge) is Output:
             return edge.node
-        return edge if type(edge) is Node else None
+        return edge if type(edge) is Node and not _leads_nowhere(node) else None
 
     @property
     def grad(self) -> Tensor | None:
         """The gradient gathered by backward: of a leaf, or after `retain_grad()`."""
-        node = self._node
-        if type(node) is Leaf:
-            return node.grad
+        leaf = leaf_of(self._node)
+        if leaf is not None:
+            return leaf.grad
         found: Tensor | None = self.__dict__.get("_grad")
         return found
 
@@ -166,8 +196,9 @@ class Tensor:
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             self._check_grad(value)
-        if type(self._node) is Leaf:
-            self._node.grad = value
+        leaf = leaf_of(self._node)
+        if leaf is not None:
+            leaf.grad = value
         else:
             self.__dict__["_grad"] = value
 
@@ -192,8 +223,8 @@ class Tensor:
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        leaf = self._node
-        if type(leaf) is Leaf:
+        leaf = leaf_of(self._node)
+        if leaf is not None:
             leaf.kind = value._kind
         self._a = value._a
         self._kind = value._kind
@@ -246,6 +277,10 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         """See the class."""
+
+
+def _leads_nowhere(node: Any) -> bool:
+    return type(node) is View and node.leads_nowhere
 
 
 _new: Final = Tensor.__new__

@@ -8,7 +8,7 @@ from dovetail.engine import modes
 from dovetail.engine.kernel_call import explain
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import Op, Plan
-from dovetail.engine.tape import FROZEN, UNTAKEN, Storage, View
+from dovetail.engine.tape import TAKEN, UNTAKEN, Storage, View, next_seq
 from dovetail.engine.tensor import Tensor
 
 Inputs = tuple[Any, ...]
@@ -57,16 +57,21 @@ def as_view(op: Op, x: Tensor, native: Any, how: Any) -> Tensor:
         view.parent = None
     view.op = op
     view.how = how
-    view.version = storage.version
+    view.version = view.made = storage.version
     view.edge_ = node
     view.state = UNTAKEN
-    if node is not None and not modes.grad_enabled() and x.requires_grad:
-        view.state = FROZEN
     t = _new_tensor(Tensor)
     t._a = native
     t._kind = x._kind
     t._node = view
     t._storage = storage
+    if node is None:
+        view.seq = 0
+    elif modes.grad_enabled():
+        view.seq = next_seq()
+    else:
+        view.seq = 0
+        view.state, view.edge_ = TAKEN, None
     return t
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail.engine import modes
-from dovetail.engine.inplace import check_writable, touched
+from dovetail.engine.inplace import check_writable, follow_retained, touched
 from dovetail.engine.signature import broadcast
-from dovetail.engine.tape import View, storage_of
+from dovetail.engine.tape import View, change_geometry, storage_of
 from dovetail.engine.tensor import Size, Tensor
 from dovetail.errors import (
     ArgumentError,
@@ -363,17 +363,22 @@ def _offer_geometry(name: str, function: Callable[..., Tensor]) -> None:
     """`x.name_(…)`: gives the tensor itself another geometry over its memory."""
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        check_writable(f"{name}_", self)
+        check_writable(f"{name}_", self, overlap=True)
         y = function(self, *args, **kwargs)
-        if type(self._node) is View:
+        if y is self:
+            return self
+        before = self._node
+        if type(before) is View:
             self._node = y._node
+            self._node.become_leaf(None)  # until it is taken of what is there now
         elif self.requires_grad and modes.grad_enabled():
             self._node = y._node.edge()
-        self._a = y._a
-        touched(self)
-        if type(self._node) is not View:
-            storage = storage_of(self)
-            storage.reshaped = storage.version
+            follow_retained(before, self._node)
+        if type(before) is View:
+            self._a = y._a
+            touched(self)
+        else:
+            change_geometry(self, y._a)
         return self
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"

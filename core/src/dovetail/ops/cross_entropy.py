@@ -168,9 +168,9 @@ def _nll(
     return total if reduction == "sum" else total / sum(weights, None)
 
 
-@nll_loss.vjp(x="weight")
+@nll_loss.vjp(x="weight", y="weight")
 def _(
-    ct: Tensor, x: Any, x_shape: Sizes, target: Tensor, weight: Any, y: Tensor,
+    ct: Tensor, x: Any, x_shape: Sizes, target: Tensor, weight: Any, y: Any,
     need: Any, ignore_index: int, reduction: str,
 ) -> tuple[Any, None, Any]:  # fmt: skip
     classes = x_shape[class_dim(len(x_shape))]
@@ -241,9 +241,9 @@ def _(x: Tensor, target: Tensor, *_: Any, ignore_index: int, **__: Any) -> Check
     return _labels_check("cross_entropy", x, target, ignore_index)
 
 
-@cross_entropy.vjp
+@cross_entropy.vjp(y="weight")
 def _(
-    ct: Any, target: Tensor, weight: Any, y: Tensor, logp: Tensor, need: Any,
+    ct: Any, target: Tensor, weight: Any, y: Any, logp: Tensor, need: Any,
     ignore_index: int, reduction: str,
 ) -> tuple[Any, None, Any]:  # fmt: skip
     ct_y, ct_logp = ct

@@ -366,8 +366,8 @@ def erfinv(x: Tensor) -> Tensor:
 
 
 @erfinv.vjp
-def _(ct: Tensor, y: Tensor) -> Tensor:
-    return ct * (exp(square(y)) * (1 / _TWO_OVER_ROOT_PI))
+def _(ct: Tensor, x: Tensor) -> Tensor:
+    return ct * (exp(square(erfinv(x))) * (1 / _TWO_OVER_ROOT_PI))
 
 
 @erfinv.oracle

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail.engine import autograd
-from dovetail.engine.tape import Leaf, Node, Output, edge_of
+from dovetail.engine.backward_pass import Hook
+from dovetail.engine.tape import Node, Output, leaf_of
 from dovetail.engine.tensor import Tensor, alias, as_class
 from dovetail.errors import ArgumentTypeError, AutogradError, InplaceError
 from dovetail.frontend.export import NAMES, torch_name
@@ -36,6 +37,8 @@ def _detach_(self: Tensor) -> Tensor:
             "detach_", "tensor", was="a view", needed="a tensor that is no view",
             remedy="use detach()",
         )  # fmt: skip
+    if self.is_leaf:
+        self.requires_grad = False
     self._node = None
     return self
 
@@ -65,7 +68,7 @@ class RemovableHandle:
         self.remove()
 
 
-def _register_hook(self: Tensor, hook: autograd.Hook) -> RemovableHandle:
+def _register_hook(self: Tensor, hook: Hook) -> RemovableHandle:
     """Call `hook(grad)` when this tensor's gradient is computed; it may replace it."""
     return RemovableHandle(autograd.register_hook(self, hook))
 
@@ -74,8 +77,10 @@ def _register_post_accumulate_grad_hook(
     self: Tensor, hook: Callable[[Tensor], None]
 ) -> RemovableHandle:
     """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
-    leaf = self._node
-    if type(leaf) is not Leaf:
+    leaf = leaf_of(self._node)
+    if leaf is None and self.is_leaf and self.requires_grad:
+        return RemovableHandle(lambda: None)  # a view of no_grad's gathers nothing
+    if leaf is None:
         raise AutogradError(
             "register_post_accumulate_grad_hook", "tensor", was="not a leaf that "
             "requires gradients", needed="one",
@@ -86,21 +91,7 @@ def _register_post_accumulate_grad_hook(
 
 def _retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf tensor in `.grad`."""
-    edge = edge_of(self._node)
-    if edge is None:
-        raise AutogradError(
-            "retain_grad", "tensor", was="one that does not require gradients",
-            needed="one that does",
-        )  # fmt: skip
-    if type(edge) is Leaf or self.__dict__.get("_retains"):
-        return
-    self.__dict__["_retains"] = True
-
-    def keep(gradient: Tensor) -> None:
-        before = self.grad
-        self.grad = gradient if before is None else before + gradient
-
-    autograd.register_hook(self, keep)
+    autograd.retain_grad(self)
 
 
 def _as_subclass(self: Tensor, cls: type) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.dtypes import bool_, int64, uint8
 from dovetail.engine import modes
 from dovetail.engine.elements import scalar
-from dovetail.engine.inplace import check_writable, fill, inplace
+from dovetail.engine.inplace import check_writable, fill, inplace, overwrite
 from dovetail.engine.scopes import anywhere, here, watched
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Parameter, Tensor, alias, overridden
@@ -148,7 +148,9 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         cls = type(x) if overridden((x,)) else type(value)
         cls.__torch_function__(setitem, (cls,), (x, index, value))
         return
-    region = None if anywhere[0] and watched() else _plain_view(x, index)
+    region = x if index is Ellipsis else None
+    if region is None and not (anywhere[0] and watched()):
+        region = _plain_view(x, index)
     if region is None:
         if _is_places(index):
             _set_places(x, Parsed((), (), [index]), value)
@@ -161,7 +163,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     if type(value) in _NUMBERS:
         fill(region, scalar("setitem", x._kind.dtype, value), "setitem", overlap=False)
     else:
-        inplace("copy_", copied, region, _as_value(x, value))
+        overwrite("copy_", region, copied(region, _as_value(x, value)))
 
 
 _NUMBERS: Final = (int, float, bool, complex)

@@ -9,7 +9,7 @@ from dovetail import dtypes
 from dovetail.device import device as Device
 from dovetail.device_api import HostMemory
 from dovetail.dtypes import DType
-from dovetail.engine.inplace import fill, inplace
+from dovetail.engine.inplace import fill, inplace, overwrite
 from dovetail.engine.kinds import kind_of
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
@@ -188,7 +188,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         or src._kind.index != self._kind.index
     ):
         src = _moved(src, self._kind.with_dtype(src._kind.dtype))
-    return inplace("copy_", copied, self, src)
+    return overwrite("copy_", self, copied(self, src))
 
 
 @torch_name("fill", method=False)

@@ -10,14 +10,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from dovetail.engine import autograd
+from dovetail.engine import autograd, backward_pass
 from dovetail.engine.tape import Node, Output
 from dovetail.engine.tensor import Tensor
 from dovetail.nn.module_base import ModuleBase
 from dovetail.optim.optimizer import Optimizer
 
 _PACKAGE: Final = str(Path(autograd.__file__).parents[1])
-_DIFFERENTIATE: Final = autograd._Run._differentiate.__code__
+_BACKWARD: Final = (autograd.__file__, backward_pass.__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,10 @@ class Places:
 
     def here(self) -> Place:
         """The place of the op call that is running."""
-        phase, line, node = "", "", None
+        phase, line, node = "", "", backward_pass.differentiated.get()
         modules: list[Any] = []
         for frame in _frames():
             own = frame.f_code.co_filename.startswith(_PACKAGE)
-            if frame.f_code is _DIFFERENTIATE and node is None:
-                node = frame.f_locals["node"]
             if not phase:
                 phase = _phase(frame, at_user=bool(line))
             if not own and not line:
@@ -112,7 +110,7 @@ def _phase(frame: FrameType, at_user: bool) -> str:
     The closure of an optimizer is the user's code: what it calls is no step.
     """
     code = frame.f_code
-    if code.co_filename == autograd.__file__:
+    if code.co_filename in _BACKWARD:
         return "backward"
     stepping = code.co_name in ("step", "zero_grad") and not at_user
     return "optimizer" if stepping and isinstance(_self_of(frame), Optimizer) else ""

@@ -1,0 +1,356 @@
+"""One pass over the tape: gradients go from node to node, each when it has them all.
+
+Before a pass runs, it counts how many gradients every node and leaf that it will reach
+waits for. What has received the last of them is ready. Leaves that are ready gather
+their gradient at once, and of the nodes the latest one runs first: torch's order, in
+which hooks are called.
+
+A pass that fails leaves what it has done: leaves that were ready before have gathered
+their gradients, and nodes that ran have given up what they kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from heapq import heappop, heappush
+from typing import Any, Final
+
+from dovetail.engine import modes
+from dovetail.engine.cotangents import cotangents
+from dovetail.engine.op import vocabulary
+from dovetail.engine.scopes import anywhere, tell, watched
+from dovetail.engine.tape import Edge, Leaf, Node, Output, storage_of, target_of
+from dovetail.engine.tensor import Tensor
+
+Hook = Callable[[Tensor], "Tensor | None"]
+
+
+def place_of(edge: Edge) -> Any:
+    """Identity of a place that gradients arrive at."""
+    return (edge.node, edge.index) if type(edge) is Output else edge
+
+
+def awaited(roots: Iterable[Edge]) -> dict[Any, int]:
+    """How many gradients each node and leaf below `roots` is going to be sent."""
+    counts: dict[Any, int] = {}
+    edges: Iterable[Edge] = roots
+    stack: list[Node] = []
+    while True:
+        for edge in edges:
+            if edge is None:
+                continue
+            kind = type(edge)
+            target: Any = edge.node if kind is Output else edge  # type: ignore[union-attr]
+            if target in counts:
+                counts[target] += 1
+            else:
+                counts[target] = 1
+                if kind is not Leaf:
+                    stack.append(target)
+        if not stack:
+            return counts
+        edges = stack.pop().edges
+
+
+class Pass:
+    """One pass of gradients, from roots to leaves.
+
+    Args:
+        create: record the pass, so that its results can be differentiated.
+        retain: leave nodes what they keep, for another pass.
+        roots: where the pass starts.
+
+    Attributes:
+        captured: what arrived at the places asked for with `capture`.
+    """
+
+    def __init__(self, create: bool, retain: bool | None, roots: list[Edge]) -> None:
+        self.create = create
+        self.retain = create if retain is None else retain
+        self.roots = roots
+        self.counts = awaited(roots)
+        self.arrived: dict[Any, Any] = {}
+        self.ready: list[tuple[int, Node]] = []
+        self.captured: dict[Any, Tensor | None] = {}
+        self.needed: set[Any] | None = None
+        self.reached: set[Any] = set()
+
+    def capture(self, places: Iterable[Edge]) -> None:
+        """Run for what arrives at these places, and no further than they take."""
+        edges = [e for e in places if e is not None]
+        self.captured = {place_of(e): None for e in edges}
+        targets = {target_of(e) for e in edges}
+        self.needed = self._leading_to(targets)
+        self.reached = self.needed | targets
+
+    def restrict(self, places: Iterable[Edge]) -> None:
+        """Run what leads to these places and what is there, nothing else."""
+        targets = {target_of(e) for e in places if e is not None}
+        self.needed = self.reached = self._leading_to(targets) | targets
+
+    def _leading_to(self, targets: set[Any]) -> set[Any]:
+        """The nodes of the pass from which a path leads to one of `targets`."""
+        nodes = [n for n in self.counts if type(n) is Node]
+        found: set[Any] = set()
+        for node in sorted(nodes, key=_sequence):  # what it leads to was made earlier
+            for edge in node.edges:
+                target = target_of(edge)
+                if target in targets or target in found:
+                    found.add(node)
+                    break
+        return found
+
+    def run(self, gradients: Iterable[Tensor]) -> None:
+        """Send the gradients of the roots, and run what becomes ready."""
+        token = modes._grad.set(self.create)
+        try:
+            for edge, gradient in zip(self.roots, gradients, strict=True):
+                self._send(edge, gradient)
+            ready, arrived = self.ready, self.arrived
+            plain = self.needed is None
+            rule = _announced if watched() else cotangents
+            while ready:
+                node = heappop(ready)[1]
+                ct = arrived.pop(node, None)
+                if not plain or node.extra is not None:
+                    ct, goes_on = self._looked_at(node, ct)
+                    if not goes_on:
+                        continue
+                self._pass_on(node, ct, rule)
+        finally:
+            modes._grad.reset(token)
+
+    def _pass_on(self, node: Node, ct: Any, rule: Callable[..., Any]) -> None:
+        """Send the cotangents of a node's inputs to where they go."""
+        op, edges = node.op, node.edges
+        if ct is None:
+            for edge in edges:
+                self._send(edge, None)
+            return
+        results = rule(op, node, ct, self.create)
+        if not self.retain and op.vjp_needs:
+            node.saved = None
+        if len(edges) == 1:
+            if type(results) is tuple or type(results) is list:
+                results = results[0]
+            self._send(edges[0], results)
+            return
+        if op.has_list:
+            results = _flat(results)
+        shapes = node.shapes if op.is_elementwise else None
+        sent: set[int] = set()
+        for i, edge in enumerate(edges):
+            g = results[i]
+            if edge is None:
+                continue
+            if g is not None:
+                if shapes is not None and g._a.shape != shapes[i]:
+                    g = vocabulary["sum_to"].function(g, tuple(shapes[i]))
+                if id(g) in sent:
+                    storage_of(g)  # others have it too: a leaf must copy it
+                sent.add(id(g))
+            self._send(edge, g)
+
+    def _send(self, edge: Edge, ct: Tensor | None) -> None:
+        """Add a gradient to what has arrived at an edge; run a leaf with the last."""
+        kind = type(edge)
+        if kind is Output:
+            self._send_output(edge, ct)  # type: ignore[arg-type]
+            return
+        if edge is None:
+            return
+        left = self.counts[edge] - 1
+        self.counts[edge] = left
+        if self.needed is not None and edge not in self.reached:
+            return
+        known = self.arrived.get(edge)
+        if known is not None:
+            ct = known if ct is None else _add(known, ct)
+        if left:
+            if ct is not None:
+                self.arrived[edge] = ct
+        elif kind is Leaf:
+            self._gather(edge, ct)  # type: ignore[arg-type]
+        else:
+            if ct is not None:
+                self.arrived[edge] = ct
+            heappush(self.ready, (-edge.seq, edge))  # type: ignore[union-attr,misc]
+
+    def _send_output(self, edge: Output, ct: Tensor | None) -> None:
+        node = edge.node
+        left = self.counts[node] = self.counts[node] - 1
+        if self.needed is not None and node not in self.reached:
+            return
+        if ct is not None:
+            slots = self.arrived.get(node)
+            if slots is None:
+                slots = self.arrived[node] = [None] * len(node.outputs or ())
+            known = slots[edge.index]
+            slots[edge.index] = ct if known is None else _add(known, ct)
+        if not left:
+            heappush(self.ready, (-node.seq, node))
+
+    def _gather(self, leaf: Leaf, ct: Tensor | None) -> None:
+        """All of a leaf's gradient has arrived."""
+        self.arrived.pop(leaf, None)
+        if ct is None:
+            return
+        if leaf.hooks:
+            ct = _hooked(leaf.hooks, ct)
+        if leaf in self.captured:
+            self.captured[leaf] = ct
+        if self.needed is None or leaf in self.needed:
+            _accumulate(leaf, ct, self.create)
+
+    def _looked_at(self, node: Node, ct: Any) -> tuple[Any, bool]:
+        """The node's cotangents after its hooks, and whether it is differentiated.
+
+        What is captured where the pass goes on is what arrived, before the hooks; the
+        hooks come first where it ends. This is what torch does.
+        """
+        goes_on = self.needed is None or node in self.needed
+        if goes_on and self.captured:
+            self._take(node, ct)
+        extra = node.extra
+        if extra is not None and ct is not None:
+            ct = _hooked_all(extra, ct)
+        if not goes_on:
+            self._take(node, ct)
+        elif extra is not None and extra.outputs is not None and ct is not None:
+            ct = _visible(node, ct)
+        return ct, goes_on
+
+    def _take(self, node: Node, ct: Any) -> None:
+        """Keep what arrived at a node for those who asked."""
+        if node.outputs is None:
+            if node in self.captured:
+                self.captured[node] = ct
+            return
+        for i in range(len(node.outputs)):
+            if (node, i) in self.captured and ct is not None:
+                self.captured[node, i] = ct[i]
+
+
+def _sequence(node: Node) -> int:
+    return node.seq
+
+
+def _visible(node: Node, slots: list[Tensor | None]) -> Any:
+    """The cotangents of the outputs that have gradients, as a vjp takes them."""
+    outputs = node.outputs or ()
+    visible = len(slots) - node.op.residuals
+    cts = tuple([slots[i] for i in range(visible) if outputs[i][1].dtype.category >= 2])
+    return cts[0] if len(cts) == 1 else cts
+
+
+def _flat(results: Any) -> list[Any]:
+    flat: list[Any] = []
+    for r in results if isinstance(results, tuple) else (results,):
+        if isinstance(r, list):
+            flat += r
+        else:
+            flat.append(r)
+    return flat
+
+
+def _add(a: Tensor, b: Tensor) -> Tensor:
+    total: Tensor = vocabulary["add"].function(a, b)
+    return total
+
+
+# ---- hooks
+
+
+def _hooked_all(extra: Any, ct: Any) -> Any:
+    """A node's cotangents after the hooks of its outputs."""
+    if extra.outputs is None:
+        return _hooked_output(extra, 0, ct)
+    return [
+        None if g is None else _hooked_output(extra, i, g) for i, g in enumerate(ct)
+    ]
+
+
+def _hooked_output(extra: Any, index: int, ct: Tensor) -> Tensor:
+    hooks = extra.hooks.get(index)
+    if hooks:
+        ct = _hooked(hooks, ct)
+    retained = extra.retained.get(index) if extra.retained else None
+    tensor = None if retained is None else retained()
+    if tensor is not None:
+        before = tensor.grad
+        keep = vocabulary["clone"].function
+        tensor.grad = keep(ct) if before is None else _add(before, ct)
+    return ct
+
+
+def _hooked(hooks: Iterable[Hook], ct: Tensor) -> Tensor:
+    """A cotangent after hooks, which may have kept it: leaves copy it."""
+    for hook in list(hooks):
+        storage_of(ct)
+        changed = hook(ct)
+        if changed is not None:
+            ct = changed
+    storage_of(ct)
+    return ct
+
+
+# ---- leaves
+
+
+def _accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
+    """Add a gradient to a leaf's, in the leaf's own dtype, and call what waits for it.
+
+    What is in `.grad` is added to in place, as whoever put it there expects, unless
+    the pass is recorded.
+    """
+    if gradient._kind is not leaf.kind:
+        gradient = vocabulary["cast"].function(gradient, leaf.kind.dtype)
+    if leaf.active:
+        with leaf.lock:
+            _add_to(leaf, gradient, create)
+        if anywhere[0]:
+            tell("accumulate", leaf, gradient)
+    if leaf.after:
+        tensor = leaf.tensor()
+        if tensor is not None:
+            for hook in list(leaf.after):
+                hook(tensor)
+
+
+def _add_to(leaf: Leaf, gradient: Tensor, create: bool) -> None:
+    before = leaf.grad
+    if before is None:
+        leaf.grad = _owned(gradient, create)
+    elif create:
+        leaf.grad = _add(before, gradient)
+    else:
+        before.add_(gradient)
+
+
+def _owned(gradient: Tensor, create: bool) -> Tensor:
+    """A gradient that nobody else writes: views and shared memory are copied.
+
+    What a leaf takes over gets its storage here, so that the next leaf copies it.
+    """
+    if gradient._storage is None and (create or gradient._node is None):
+        storage_of(gradient)
+        return gradient
+    copied: Tensor = vocabulary["clone"].function(gradient)
+    return copied
+
+
+# ---- which node is being differentiated, for those who watch calls
+
+differentiated: Final[ContextVar[Node | None]] = ContextVar(
+    "differentiated", default=None
+)
+
+
+def _announced(op: Any, node: Node, ct: Any, create: bool) -> Any:
+    """`cotangents`, while `differentiated` tells whose they are."""
+    token = differentiated.set(node)
+    try:
+        return cotangents(op, node, ct, create)
+    finally:
+        differentiated.reset(token)
