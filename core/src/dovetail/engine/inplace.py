@@ -25,6 +25,7 @@ from dovetail.engine.tape import (
     edge_of,
     entries,
     index_of,
+    leaf_of,
     move_retained,
     next_seq,
     replay,
@@ -268,7 +269,7 @@ def check_writable(name: str, x: Tensor, overlap: bool = False) -> None:
         raise InplaceError(name, "input", was=repr(x), needed="a Tensor to write to")
     node = x._node
     if node is not None and modes.grad_enabled():
-        if type(node) is Leaf:
+        if leaf_of(node) is not None:
             raise InplaceError(
                 name, "tensor", was="a leaf Variable that requires grad, used in an "
                 "in-place operation", needed="a tensor that is not a leaf",
@@ -282,11 +283,10 @@ def check_writable(name: str, x: Tensor, overlap: bool = False) -> None:
                 needed="a view of a tensor that is no leaf",
                 remedy="write under dovetail.no_grad(), or on a clone()",
             )  # fmt: skip
-        if type(node) is View and (node.leaf is not None or node.leads_nowhere):
+        if type(node) is View and node.leads_nowhere:
             raise InplaceError(
-                name, "tensor", was="a leaf Variable that requires grad: a view taken "
-                "under no_grad, or given requires_grad, used in an in-place operation",
-                needed="a view taken with gradients on",
+                name, "tensor", was="a view taken under no_grad of a tensor that "
+                "requires grad", needed="a view taken with gradients on",
                 remedy="take the view outside no_grad, or write under no_grad",
             )  # fmt: skip
     if x._storage is not None and x._storage.readonly is not None:
