@@ -10,6 +10,7 @@ import torch
 
 import dovetail as dt
 from dovetail.frontend.pool import fold, unfold
+from dovetail.nn import functional as F
 
 SEED = np.random.default_rng(7)
 
@@ -83,7 +84,7 @@ def test_conv(n: int, x: Any, w: Any, options: dict[str, Any], bias: bool) -> No
     """Cross-correlation and its three gradients."""
     arrays = [_array(*x), _array(*w), _array(w[0]) if bias else None]
     name = f"conv{n}d"
-    _both(getattr(dt, name), getattr(torch, name), arrays, **options)
+    _both(getattr(F, name), getattr(torch, name), arrays, **options)
 
 
 TRANSPOSED: list[tuple[int, Any, Any, dict[str, Any]]] = [
@@ -107,7 +108,7 @@ def test_conv_transpose(n: int, x: Any, w: Any, options: dict[str, Any]) -> None
     name = f"conv_transpose{n}d"
     bias = _array(w[1] * options.get("groups", 1))
     _both(
-        getattr(dt, name),
+        getattr(F, name),
         getattr(torch, name),
         [_array(*x), _array(*w), bias],
         **options,
@@ -123,7 +124,7 @@ def test_conv_dtypes(dtype: str) -> None:
 
 def test_integer_means() -> None:
     """Means of integers are truncated towards zero."""
-    _both(dt.avg_pool2d, torch.nn.functional.avg_pool2d,
+    _both(F.avg_pool2d, torch.nn.functional.avg_pool2d,
           [_array(2, 3, 6, 6, dtype="int64")],
           kernel_size=3, stride=2, padding=1)  # fmt: skip
 
@@ -132,7 +133,7 @@ def test_fresh_results() -> None:
     """A pooling that changes nothing still gives memory and a gradient of its own."""
     x = dt.tensor(_array(1, 2, 4, 3)).requires_grad_()
     for y in (
-        dt.adaptive_avg_pool2d(x, None), dt.max_pool2d(x, 1), dt.avg_pool2d(x, 1),
+        F.adaptive_avg_pool2d(x, None), F.max_pool2d(x, 1), F.avg_pool2d(x, 1),
         dt.conv2d(x, dt.ones(2, 1, 1, 1, dtype=dt.float64), groups=2),
     ):  # fmt: skip
         assert y.data_ptr() != x.data_ptr()
@@ -211,10 +212,10 @@ POOLS: list[tuple[str, Any, dict[str, Any]]] = [
 def test_pool(name: str, shape: Any, options: dict[str, Any]) -> None:
     """Pooled values and their gradient; indices where there are any."""
     theirs = getattr(torch.nn.functional, name)
-    _both(getattr(dt, name), theirs, [_array(*shape)], **options)
+    _both(getattr(F, name), theirs, [_array(*shape)], **options)
     if "max" in name:
         _both(
-            getattr(dt, name), theirs, [_array(*shape)], return_indices=True, **options
+            getattr(F, name), theirs, [_array(*shape)], return_indices=True, **options
         )
 
 
@@ -230,13 +231,13 @@ def test_ties_nan_and_infinity(name: str) -> None:
         plain.append((x, {"kernel_size": 3, "stride": 2, "padding": 1}))
     for values, how in plain:
         theirs = getattr(torch.nn.functional, name)
-        _both(getattr(dt, name), theirs, [values], return_indices=True, **how)
+        _both(getattr(F, name), theirs, [values], return_indices=True, **how)
 
 
 def test_infinite_cotangents_stay_apart() -> None:
     """An infinite gradient reaches its maximum and makes no NaN elsewhere."""
     x = dt.tensor(_array(1, 1, 4, 4)).requires_grad_()
-    y = dt.max_pool2d(x, 2)
+    y = F.max_pool2d(x, 2)
     y.backward(dt.full((1, 1, 2, 2), float("inf"), dtype=dt.float64))
     grad = x.grad.numpy()
     assert np.isinf(grad).sum() == 4
@@ -297,7 +298,7 @@ def test_refused(name: str, shapes: Any, options: dict[str, Any]) -> None:
     with pytest.raises((RuntimeError, ValueError, TypeError)):
         getattr(torch.nn.functional, name)(*map(torch.tensor, arrays), **options)
     with pytest.raises((RuntimeError, ValueError), match=r"needed"):
-        getattr(dt, name)(*map(dt.tensor, arrays), **options)
+        getattr(F, name)(*map(dt.tensor, arrays), **options)
 
 
 def test_dtypes_must_agree() -> None:

@@ -1,30 +1,26 @@
-"""torch's names for the family: convolutions, pooling, windows, optimizer steps."""
+"""Convolutions: torch's signatures over `ops/conv.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dovetail.engine.attributes import integer
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, ShapeError
-from dovetail.frontend.export import torch_name
 from dovetail.ops import conv as ops
-from dovetail.ops.optim import adam_step_, sgd_step_
 from dovetail.ops.primitive import add
 from dovetail.ops.view import basic_index, place, reshape, squeeze, unsqueeze
 
 Size = int | Iterable[int]
-_function = {"method": False, "out": False}
-
-for _step in (adam_step_, sgd_step_):
-    torch_name(_step.op.name, method=False, out=False)(_step)
 
 
 def each_axis(op: str, name: str, value: Any, n: int) -> tuple[int, ...]:
     """`value` for each of `n` axes: one number serves all of them."""
     if not isinstance(value, Iterable):
-        return (int(value),) * n
-    sizes = tuple(int(v) for v in value)
+        return (integer(op, name, value, n),) * n
+    sizes = tuple(integer(op, name, v, n) for v in value)
     if len(sizes) == 1:
         sizes *= n
     if len(sizes) != n:
@@ -69,7 +65,7 @@ def _check_kernel(op: str, w: Tensor, n: int) -> None:
         )  # fmt: skip
 
 
-@torch_name(**_function)
+@public("torch.convolution")
 def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size,
     dilation: Size, transposed: bool = False, output_padding: Size = 0, groups: int = 1,
@@ -172,24 +168,47 @@ def _cut(y: Tensor, start: tuple[int, ...], size: tuple[int, ...]) -> Tensor:
     return whole
 
 
+def publish_named(name: str, names: str, function: Callable[..., Any]) -> None:
+    """Offer a function that was made for a number of axes, under its own name."""
+    function.__name__ = function.__qualname__ = name
+    public(names)(function)
+
+
 def _offer_conv(n: int) -> None:
     op = f"conv{n}d"
 
-    @torch_name(op, **_function)
     def conv(
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1,
         padding: Size | str = 0, dilation: Size = 1, groups: int = 1,
     ) -> Tensor:  # fmt: skip
         return _conv(op, n, input, weight, bias, stride, padding, dilation, groups)
 
-    conv.__doc__ = f"Cross-correlation over {n} spatial axes; the batch may be missing."
-    conv.__name__ = conv.__qualname__ = op
+    conv.__doc__ = f"""Cross-correlation over {n} spatial axes.
+
+    Args:
+        input: [batch, channels, *spatial], or without the batch.
+        weight: [out, channels / groups, *kernel].
+        bias: [out].
+        stride, dilation: one number, or one for each axis.
+        padding: the same, or "valid" for none, or "same" for as much as keeps sizes.
+
+    Raises:
+        ShapeError: sizes that do not fit.
+        DTypeError: weight or bias of another dtype.
+
+    Examples:
+        >>> import dovetail
+        >>> F = dovetail.nn.functional
+        >>> x = dovetail.ones({", ".join(["1", "2", *"5" * n])})
+        >>> F.conv{n}d(x, dovetail.ones({", ".join(["3", "2", *"3" * n])})).shape
+        dovetail.Size([{", ".join(["1", "3", *"3" * n])}])
+    """
+    publish_named(op, f"torch.{op} F.{op}", conv)
 
 
 def _offer_conv_transpose(n: int) -> None:
     op = f"conv_transpose{n}d"
 
-    @torch_name(op, **_function)
     def conv(
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1,
         padding: Size = 0, output_padding: Size = 0, groups: int = 1,
@@ -198,8 +217,16 @@ def _offer_conv_transpose(n: int) -> None:
         steps = (stride, padding, output_padding, groups, dilation)
         return _conv_transpose(op, n, input, weight, bias, *steps)
 
-    conv.__doc__ = f"Transposed convolution over {n} spatial axes."
-    conv.__name__ = conv.__qualname__ = op
+    conv.__doc__ = f"""The adjoint of `conv{n}d` in its input.
+
+    Args:
+        input: [batch, channels, *places], or without the batch.
+        weight: [channels, out / groups, *kernel].
+        bias: [out].
+        output_padding: added to one side of the result's sizes, of which several lead
+            to the same places.
+    """
+    publish_named(op, f"torch.{op} F.{op}", conv)
 
 
 for _n in (1, 2, 3):

@@ -1,17 +1,16 @@
-"""torch's names for the family: pooling, and windows as columns."""
+"""Poolings, and windows as columns: torch's signatures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
-from dovetail.engine.public import public
+from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
-from dovetail.frontend.conv import each_axis, with_batch
-from dovetail.frontend.export import torch_name
+from dovetail.frontend.conv import each_axis, publish_named, with_batch
 from dovetail.ops import pool as ops
 from dovetail.ops.columns import adaptive_max_pool as _adaptive_max
 from dovetail.ops.columns import col2im, im2col
@@ -19,7 +18,6 @@ from dovetail.ops.pool_mean import adaptive_avg_pool, avg_pool
 from dovetail.ops.primitive import cast
 
 Size = int | Iterable[int]
-_function: Any = {"method": False, "out": False}
 
 
 def _max_pool_with_indices(
@@ -67,20 +65,66 @@ def _offer_max_pool(n: int) -> None:
     def with_indices(
         input: Tensor, kernel_size: Size, stride: Size | None = None,
         padding: Size = 0, dilation: Size = 1, ceil_mode: bool = False,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        options = (kernel_size, stride, padding, dilation, ceil_mode)
-        found: tuple[Tensor, Tensor] = call(_max_pool_with_indices, input, *options)
-        return found
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        steps = (kernel_size, stride, padding, dilation, ceil_mode)
+        return max_pool(input, *steps, return_indices=True)
 
-    doc = f"The largest element of each window over {n} axes; the batch may be missing."
-    _offer(name, max_pool, doc)
-    _offer(f"{name}_with_indices", with_indices, f"{doc[:-1]}, and its place.")
+    def plain(
+        input: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0,
+        dilation: Size = 1, ceil_mode: bool = False,
+    ) -> Any:  # fmt: skip
+        return max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    max_pool.__doc__ = f"""The largest element of each window over {n} axes.
+
+    Args:
+        input: [batch, channels, *spatial], or without the batch.
+        kernel_size, padding, dilation: one number, or one for each axis.
+        stride: the same; that of windows side by side unless given.
+        ceil_mode: a last window may hang over the end.
+        return_indices: the elements' places in the flattened spatial axes come too.
+    """
+    with_indices.__doc__ = f"`{name}` and the places, in the flattened spatial axes."
+    plain.__doc__ = f"`nn.functional.{name}`, without places."
+    publish_named(name, f"F.{name}", max_pool)
+    publish_named(f"{name}_with_indices", f"F.{name}_with_indices", with_indices)
+    publish_named(name, f"torch.{name}", plain)
 
 
-def _offer(name: str, function: Callable[..., Any], doc: str) -> None:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    torch_name(name, **_function)(function)
+@public("torch.max_pool1d_with_indices")
+def max_pool1d_with_indices(
+    input: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0,
+    dilation: Size = 1, ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`max_pool1d` and the places."""
+    pool: Any = NAMESPACES["F"]["max_pool1d_with_indices"]
+    found: tuple[Tensor, Tensor] = pool(
+        input, kernel_size, stride, padding, dilation, ceil_mode
+    )
+    return found
+
+
+def _mean(
+    name: str, input: Tensor, n: int, kernel_size: Size, stride: Any, padding: Size,
+    *how: Any,
+) -> Tensor:  # fmt: skip
+    window = each_axis(name, "kernel_size", kernel_size, n)
+    steps = (
+        window, _stride(name, stride, window), each_axis(name, "padding", padding, n),
+    )  # fmt: skip
+    found: Tensor = with_batch(name, input, n, lambda x: avg_pool(x, *steps, *how))
+    return found
+
+
+@public("torch.avg_pool1d F.avg_pool1d")
+def avg_pool1d(
+    input: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of [batch, channels, length]; see `avg_pool2d`."""
+    steps = (kernel_size, stride, padding)
+    return _mean("avg_pool1d", input, 1, *steps, ceil_mode, count_include_pad, None)
 
 
 def _offer_avg_pool(n: int) -> None:
@@ -91,17 +135,20 @@ def _offer_avg_pool(n: int) -> None:
         padding: Size = 0, ceil_mode: bool = False, count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Tensor:  # fmt: skip
-        window = each_axis(name, "kernel_size", kernel_size, n)
-        steps = (
-            window,
-            _stride(name, stride, window),
-            each_axis(name, "padding", padding, n),
-        )
         how = (ceil_mode, count_include_pad, divisor_override)
-        found: Tensor = with_batch(name, input, n, lambda x: avg_pool(x, *steps, *how))
-        return found
+        return _mean(name, input, n, kernel_size, stride, padding, *how)
 
-    _offer(name, avg, f"The mean of each window over {n} axes.")
+    avg.__doc__ = f"""The mean of each window over {n} axes.
+
+    Args:
+        input: [batch, channels, *spatial], or without the batch.
+        kernel_size, padding: one number, or one for each axis.
+        stride: the same; that of windows side by side unless given.
+        ceil_mode: a last window may hang over the end.
+        count_include_pad: padding counts as zeros.
+        divisor_override: what sums are divided by, instead of their elements' number.
+    """
+    publish_named(name, f"F.{name}", avg)
 
 
 def _target(name: str, x: Tensor, size: Any, n: int) -> tuple[int, ...]:
@@ -124,7 +171,9 @@ def _offer_adaptive(n: int) -> None:
         found: Tensor = with_batch(mean, input, n, lambda x: adaptive_avg_pool(x, size))
         return found
 
-    def with_indices(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    def with_indices(
+        input: Tensor, output_size: Any, return_indices: bool = False
+    ) -> Any:
         size = _target(largest, input, output_size, n)
         y, at = with_batch(largest, input, n, lambda x: _adaptive_max(x, size))
         return y, cast(at, index_dtype(input._kind))
@@ -133,16 +182,37 @@ def _offer_adaptive(n: int) -> None:
         found = with_indices(input, output_size)
         return found if return_indices else found[0]
 
-    _offer(mean, avg, f"Means over windows of {n} axes, to a size of the result.")
-    doc = f"Maxima over windows of {n} axes, to a size of the result"
-    _offer(largest, max_, f"{doc}.")
-    _offer(f"{largest}_with_indices", with_indices, f"{doc}, and their places.")
+    avg.__doc__ = f"""Means over windows of {n} axes, to a size of the result.
+
+    Args:
+        input: [batch, channels, *spatial], or without the batch.
+        output_size: one number, or one for each axis; None keeps that of the input.
+    """
+    max_.__doc__ = f"""Maxima over windows of {n} axes; sizes as in `{mean}`.
+
+    Args:
+        return_indices: the elements' places in the flattened spatial axes come too.
+    """
+    with_indices.__doc__ = f"`{largest}` and the places, in the flattened spatial axes."
+    publish_named(mean, f"torch.{mean} F.{mean}" if n == 1 else f"F.{mean}", avg)
+    publish_named(largest, f"F.{largest}", max_)
+    with_name = f"{largest}_with_indices"
+    publish_named(with_name, f"F.{with_name}", with_indices)
+
+
+@public("torch.adaptive_max_pool1d")
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """Maxima over windows of one axis, and their places."""
+    pool: Any = NAMESPACES["F"]["adaptive_max_pool1d_with_indices"]
+    found: tuple[Tensor, Tensor] = pool(input, output_size)
+    return found
 
 
 for _n in (1, 2, 3):
     _offer_max_pool(_n)
-    _offer_avg_pool(_n)
     _offer_adaptive(_n)
+for _n in (2, 3):
+    _offer_avg_pool(_n)
 
 
 @public("F.unfold")
@@ -150,7 +220,10 @@ def unfold(
     input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size = 0,
     stride: Size = 1,
 ) -> Tensor:  # fmt: skip
-    """Each window of [batch, channels, height, width] as a column."""
+    """Each window of [batch, channels, height, width] as a column.
+
+    Returns: [batch, channels · kernel, places].
+    """
     steps = _window("unfold", kernel_size, dilation, padding, stride)
     found: Tensor = with_batch("unfold", input, 2, lambda x: im2col(x, *steps))
     return found

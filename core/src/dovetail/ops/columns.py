@@ -16,7 +16,6 @@ from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.ops.conv import conv_sizes
 from dovetail.ops.create import zeros_of
 from dovetail.ops.index import gather
 from dovetail.ops.pool_mean import adaptive_shape
@@ -29,6 +28,7 @@ from dovetail.ops.windows import (
     window_views,
     windows,
 )
+from dovetail.xp.windows import places_of
 
 Sizes = Sequence[int]
 _ALL = slice(None)
@@ -59,7 +59,7 @@ def _columns_shape(
             needed=f"(batch, channels, *spatial) with {len(kernel_size)} spatial axes, "
             "none empty",
         )  # fmt: skip
-    places = conv_sizes(x[2:], kernel_size, stride, padding, dilation)
+    places = places_of(x[2:], kernel_size, stride, padding, dilation)
     if any(p < 1 for p in places):
         raise ShapeError(
             name, "input", was=f"of shape {x}", needed=f"room for {kernel_size}"
@@ -73,7 +73,7 @@ def im2col(
 ) -> Tensor:
     """Each window of `x` as a column: [batch, channels · kernel, places]."""
     n, channels = x._a.shape[:2]
-    places = conv_sizes(tuple(x._a.shape[2:]), kernel_size, stride, padding, dilation)
+    places = places_of(tuple(x._a.shape[2:]), kernel_size, stride, padding, dilation)
     y = zeros_of(x, (n, channels, math.prod(kernel_size), *places))
     steps = (kernel_size, stride, padding, dilation)
     for i, part in enumerate(windows(x, places, *steps, 0)):
@@ -87,7 +87,7 @@ def _image_shape(
 ) -> Sizes:  # fmt: skip
     name = "col2im"
     _check(name, kernel_size, dilation, padding, stride)
-    places = conv_sizes(size, kernel_size, stride, padding, dilation)
+    places = places_of(size, kernel_size, stride, padding, dilation)
     rows, count = math.prod(kernel_size), math.prod(places)
     empty = 0 in (*dy[1:], *size) or any(p < 1 for p in places)
     if len(dy) != 3 or dy[1] % rows or dy[2] != count or empty:
@@ -105,7 +105,7 @@ def col2im(
     stride: Ints,
 ) -> Tensor:  # fmt: skip
     """Columns added to where `im2col` takes them from; its adjoint."""
-    places = conv_sizes(size, kernel_size, stride, padding, dilation)
+    places = places_of(size, kernel_size, stride, padding, dilation)
     rows = math.prod(kernel_size)
     shape = (dy._a.shape[0], dy._a.shape[1] // rows, rows, *places)
     columns = reshape(dy, shape)
@@ -192,7 +192,7 @@ def adaptive_max_pool(x: Tensor, output_size: Ints) -> tuple[Tensor, Tensor]:
 
 @im2col.oracle
 def _(x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    places = conv_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    places = places_of(x.shape[2:], kernel, stride, padding, dilation)
     steps = (kernel, stride, padding, dilation)
     views = [patch for _, patch in window_views(x, places, steps, 0)]
     return np.stack([p.reshape(x.shape[0], -1) for p in views], axis=2)
@@ -200,7 +200,7 @@ def _(x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
 
 @col2im.oracle
 def _(dy: Any, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    places = conv_sizes(size, kernel, stride, padding, dilation)
+    places = places_of(size, kernel, stride, padding, dilation)
     channels = dy.shape[1] // math.prod(kernel)
     numbers = np.arange(channels * math.prod(size)).reshape(1, channels, *size) + 1
     steps = (kernel, stride, padding, dilation)
@@ -242,7 +242,7 @@ def _(make: Any) -> Iterator[Any]:
 @col2im.cases
 def _(make: Any) -> Iterator[Any]:
     for x, kernel, dilation, padding, stride in _CALLS:
-        places = math.prod(conv_sizes(x[2:], kernel, stride, padding, dilation))
+        places = math.prod(places_of(x[2:], kernel, stride, padding, dilation))
         columns = make(x[0], x[1] * math.prod(kernel), places)
         yield case(columns, x[2:], kernel, dilation, padding, stride)
 

@@ -32,24 +32,13 @@ from dovetail.ops.view import (
     reshape,
     transpose,
 )  # fmt: skip
+from dovetail.xp.windows import places_of
 
 Sizes = Sequence[int]
 _ALL = slice(None)
 
 
 # ---- geometry
-
-
-def conv_sizes(
-    spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
-) -> Sizes:
-    """How many places a kernel has along each axis."""
-    return tuple(
-        (s + 2 * p - d * (k - 1) - 1) // t + 1
-        for s, k, t, p, d in zip(
-            spatial, kernel, stride, padding, dilation, strict=True
-        )
-    )
 
 
 def _check_steps(
@@ -105,7 +94,7 @@ def _convolution_shape(
             needed=f"a positive multiple of groups={groups}",
         )  # fmt: skip
     _check_bias(name, b, w[0])
-    size = conv_sizes(x[2:], w[2:], stride, padding, dilation)
+    size = places_of(x[2:], w[2:], stride, padding, dilation)
     if any(s < 1 for s in size) or 0 in (*x[2:], *w[2:]):
         raise ShapeError(
             name, "kernel", was=f"{w[2:]} with dilation {dilation}",
@@ -130,7 +119,7 @@ def _transpose_shape(
         raise ShapeError(
             name, "output size", was=size, needed="at least 1 along every axis"
         )
-    if conv_sizes(size, w[2:], stride, padding, dilation) != x[2:]:
+    if places_of(size, w[2:], stride, padding, dilation) != x[2:]:
         raise ShapeError(
             name, "output size", was=size,
             needed=f"one that a kernel {w[2:]} with stride {stride}, padding {padding} "
@@ -146,7 +135,7 @@ def _weight_shape(
     name = "convolution_weight"
     n = _check_dims(name, x, dy)
     _check_steps(name, n, stride, padding, dilation, groups)
-    size = conv_sizes(x[2:], kernel, stride, padding, dilation)
+    size = places_of(x[2:], kernel, stride, padding, dilation)
     if 0 in (dy[1], *x[2:], *size):
         raise ShapeError(
             name, "x", was=f"of shape {x}",
@@ -209,37 +198,39 @@ def _grouped(x: Tensor, groups: int) -> Tensor:
 
 @op(sums=True, shape=_convolution_shape, accepts=NUMERIC)
 def convolution(
-    x: Tensor, w: Tensor, b: Tensor | None, stride: Ints, padding: Ints,
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,
 ) -> Tensor:  # fmt: skip
     """Cross-correlation of [batch, in, *spatial] with [out, in / groups, *kernel]."""
-    kernel = tuple(w._a.shape[2:])
-    size = conv_sizes(tuple(x._a.shape[2:]), kernel, stride, padding, dilation)
-    wide = _swapped(_padded(x, padding))
+    kernel = tuple(weight._a.shape[2:])
+    size = places_of(tuple(input._a.shape[2:]), kernel, stride, padding, dilation)
+    wide = _swapped(_padded(input, padding))
     total: Any = 0
     for at in offsets(kernel):
         shifted = basic_index(wide, (_ALL, _ALL, *window(at, size, stride, dilation)))
-        total = total + bmm(_taps(w, at, groups), _grouped(shifted, groups))
-    y = contiguous(_swapped(reshape(total, (w._a.shape[0], x._a.shape[0], *size))))
-    return y if b is None else y + reshape(b, (-1, *(1 for _ in size)))
+        total = total + bmm(_taps(weight, at, groups), _grouped(shifted, groups))
+    channels, batch = weight._a.shape[0], input._a.shape[0]
+    y = contiguous(_swapped(reshape(total, (channels, batch, *size))))
+    return y if bias is None else y + reshape(bias, (-1, *(1 for _ in size)))
 
 
 @op(sums=True, shape=_transpose_shape, accepts=NUMERIC)
 def convolution_transpose(
-    x: Tensor, w: Tensor, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
-    groups: int,
+    input: Tensor, weight: Tensor, size: Ints, stride: Ints, padding: Ints,
+    dilation: Ints, groups: int,
 ) -> Tensor:  # fmt: skip
     """The adjoint of convolution in its input: [batch, out, *places] to `size`.
 
-    Also known as transposed convolution; `w` is that of the convolution it reverses.
+    Also known as transposed convolution; `weight` is that of the convolution it
+    reverses.
     """
-    places = tuple(x._a.shape[2:])
-    channels = w._a.shape[1] * groups
+    places = tuple(input._a.shape[2:])
+    channels = weight._a.shape[1] * groups
     wide = tuple(s + 2 * p for s, p in zip(size, padding, strict=True))
-    whole = zeros_of(x, (channels, x._a.shape[0], *wide))
-    source = _grouped(_swapped(x), groups)
-    for at in offsets(tuple(w._a.shape[2:])):
-        term = bmm(transpose(_taps(w, at, groups), 1, 2), source)
+    whole = zeros_of(input, (channels, input._a.shape[0], *wide))
+    source = _grouped(_swapped(input), groups)
+    for at in offsets(tuple(weight._a.shape[2:])):
+        term = bmm(transpose(_taps(weight, at, groups), 1, 2), source)
         region = (_ALL, _ALL, *window(at, places, stride, dilation))
         target = basic_index(whole, region)
         inplace("add_", add, target, reshape(term, tuple(target._a.shape)))
@@ -249,14 +240,14 @@ def convolution_transpose(
 
 @op(sums=True, shape=_weight_shape, accepts=NUMERIC)
 def convolution_weight(
-    x: Tensor, dy: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
-    groups: int,
+    input: Tensor, dy: Tensor, kernel: Ints, stride: Ints, padding: Ints,
+    dilation: Ints, groups: int,
 ) -> Tensor:  # fmt: skip
     """The adjoint of convolution in its weight: what each tap met, summed."""
-    wide = _swapped(_padded(x, padding))
+    wide = _swapped(_padded(input, padding))
     source = _grouped(_swapped(dy), groups)
-    out, inner = dy._a.shape[1], x._a.shape[1] // groups
-    dw = zeros_of(x, (out, inner, *kernel))
+    out, inner = dy._a.shape[1], input._a.shape[1] // groups
+    dw = zeros_of(input, (out, inner, *kernel))
     for at in offsets(tuple(kernel)):
         places = window(at, tuple(dy._a.shape[2:]), stride, dilation)
         shifted = _grouped(basic_index(wide, (_ALL, _ALL, *places)), groups)
@@ -268,44 +259,46 @@ def convolution_weight(
 # ---- gradients
 
 
-@convolution.vjp(x="w", w="x")
-def _(
-    ct: Tensor, x: Any, w: Any, x_shape: Sizes, w_shape: Sizes, stride: Sizes,
-    padding: Sizes, dilation: Sizes, groups: int, need: Any,
-) -> Any:  # fmt: skip
-    steps = (stride, padding, dilation, groups)
-    dx = dw = db = None
-    if need[0]:
-        dx = convolution_transpose(ct, conj(w), x_shape[2:], *steps)
-    if need[1]:
-        dw = convolution_weight(conj(x), ct, w_shape[2:], *steps)
-    if need[2]:
-        channels = ct._a.shape[1]
-        db = sum_to(ct, (1, channels, *(1 for _ in stride)))
-        db = reshape(db, (channels,))
-    return dx, dw, db
+def _bias_gradient(ct: Tensor) -> Tensor:
+    channels = ct._a.shape[1]
+    total = sum_to(ct, (1, channels, *(1 for _ in ct._a.shape[2:])))
+    found: Tensor = reshape(total, (channels,))
+    return found
 
 
-@convolution_transpose.vjp(x="w", w="x")
-def _(
-    ct: Tensor, x: Any, w: Any, w_shape: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, groups: int, need: Any,
-) -> Any:  # fmt: skip
-    steps = (stride, padding, dilation, groups)
-    dx = convolution(ct, conj(w), None, *steps) if need[0] else None
-    dw = convolution_weight(ct, conj(x), w_shape[2:], *steps) if need[1] else None
-    return dx, dw
-
-
-@convolution_weight.vjp(x="dy", dy="x")
-def _(
-    ct: Tensor, x: Any, dy: Any, x_shape: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, groups: int, need: Any,
-) -> Any:  # fmt: skip
-    steps = (stride, padding, dilation, groups)
-    dx = convolution_transpose(conj(dy), ct, x_shape[2:], *steps) if need[0] else None
-    ddy = convolution(conj(x), ct, None, *steps) if need[1] else None
-    return dx, ddy
+convolution.grad(
+    input=lambda ct, input_shape, weight, stride, padding, dilation, groups: (
+        convolution_transpose(
+            ct, conj(weight), input_shape[2:], stride, padding, dilation, groups
+        )
+    ),
+    weight=lambda ct, input, weight_shape, stride, padding, dilation, groups: (
+        convolution_weight(
+            conj(input), ct, weight_shape[2:], stride, padding, dilation, groups
+        )
+    ),
+    bias=_bias_gradient,
+)
+convolution_transpose.grad(
+    input=lambda ct, weight, stride, padding, dilation, groups: convolution(
+        ct, conj(weight), None, stride, padding, dilation, groups
+    ),
+    weight=lambda ct, input, weight_shape, stride, padding, dilation, groups: (
+        convolution_weight(
+            ct, conj(input), weight_shape[2:], stride, padding, dilation, groups
+        )
+    ),
+)
+convolution_weight.grad(
+    input=lambda ct, input_shape, dy, stride, padding, dilation, groups: (
+        convolution_transpose(
+            conj(dy), ct, input_shape[2:], stride, padding, dilation, groups
+        )
+    ),
+    dy=lambda ct, input, stride, padding, dilation, groups: convolution(
+        conj(input), ct, None, stride, padding, dilation, groups
+    ),
+)
 
 
 # ---- proof
@@ -339,7 +332,7 @@ def _widened(x: _Array, padding: Sizes) -> _Array:
 
 @convolution.oracle
 def _(x: _Array, w: _Array, b: _Array, *steps: Any) -> _Array:
-    size = conv_sizes(x.shape[2:], w.shape[2:], *steps[:3])
+    size = places_of(x.shape[2:], w.shape[2:], *steps[:3])
     y = np.zeros((x.shape[0], w.shape[0], *size), x.dtype)
     axes = list(range(1, x.ndim))
     wide = _widened(x, steps[1])
@@ -389,12 +382,12 @@ def _(make: Any) -> Iterator[Any]:
 @convolution_transpose.cases
 def _(make: Any) -> Iterator[Any]:
     for x, w, *steps in _CALLS:
-        places = conv_sizes(x[2:], w[2:], *steps[:3])
+        places = places_of(x[2:], w[2:], *steps[:3])
         yield case(make(x[0], w[0], *places), make(*w), x[2:], *steps)
 
 
 @convolution_weight.cases
 def _(make: Any) -> Iterator[Any]:
     for x, w, *steps in _CALLS:
-        places = conv_sizes(x[2:], w[2:], *steps[:3])
+        places = places_of(x[2:], w[2:], *steps[:3])
         yield case(make(*x), make(x[0], w[0], *places), w[2:], *steps)

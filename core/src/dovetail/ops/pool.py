@@ -25,11 +25,11 @@ from dovetail.ops.windows import (
     counted,
     first_of_largest,
     gathered_back,
-    pool_sizes,
     pooled_shape,
     window_views,
     windows,
 )  # fmt: skip
+from dovetail.xp.windows import places_of
 
 Sizes = Sequence[int]
 
@@ -48,13 +48,13 @@ def _lowest(x: Tensor) -> float:
 
 @op(shape=_max_shape("max_pool"), accepts=REAL, exact=True)
 def max_pool(
-    x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
+    input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     ceil_mode: bool,
 ) -> Tensor:  # fmt: skip
     """The largest element of each window; padding is below everything, NaN wins."""
     steps = (kernel_size, stride, padding, dilation)
-    places = pool_sizes(tuple(x._a.shape[2:]), *steps, ceil_mode)
-    parts = windows(x, places, *steps, _lowest(x))
+    places = places_of(tuple(input._a.shape[2:]), *steps, ceil_mode)
+    parts = windows(input, places, *steps, _lowest(input))
     best = clone(next(parts))
     for part in parts:
         best = maximum(best, part)
@@ -72,7 +72,7 @@ def max_pool_slots(
     The first among equals, the last among NaNs.
     """
     steps = (kernel_size, stride, padding, dilation)
-    places = pool_sizes(tuple(x._a.shape[2:]), *steps, ceil_mode)
+    places = places_of(tuple(x._a.shape[2:]), *steps, ceil_mode)
     slot = _first_inside(x, places, *steps)
     parts = windows(x, places, *steps, _lowest(x))
     best = next(parts)
@@ -117,17 +117,17 @@ def _spread_shape(x_name: str) -> Callable[..., Sizes]:
     return rule
 
 
-@op(shape=_spread_shape("max_pool_grad"), accepts=FLOAT)
-def max_pool_grad(
-    dy: Tensor, x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints,
+@op(shape=_spread_shape("max_pool_backward"), accepts=FLOAT)
+def max_pool_backward(
+    dy: Tensor, input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints,
     dilation: Ints, ceil_mode: bool,
 ) -> Tensor:  # fmt: skip
-    """`dy` added to the place in `x` where each window has its maximum."""
+    """`dy` added to the place in `input` where each window has its maximum."""
     steps = (kernel_size, stride, padding, dilation)
-    slot = max_pool_slots(x, *steps, ceil_mode)
+    slot = max_pool_slots(input, *steps, ceil_mode)
     count = math.prod(kernel_size)
     parts = (where(eq(slot, i), dy, 0) for i in range(count))
-    return gathered_back(parts, dy, tuple(x._a.shape[2:]), *steps)
+    return gathered_back(parts, dy, tuple(input._a.shape[2:]), *steps)
 
 
 def _taken_shape(u: Sizes, x: Sizes, **steps: Any) -> Sizes:
@@ -138,12 +138,12 @@ def _taken_shape(u: Sizes, x: Sizes, **steps: Any) -> Sizes:
 
 @op(shape=_taken_shape, accepts=FLOAT, exact=True)
 def max_pool_take(
-    u: Tensor, x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints,
+    u: Tensor, input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints,
     dilation: Ints, ceil_mode: bool,
 ) -> Tensor:  # fmt: skip
-    """The elements of `u` where each window of `x` has its maximum."""
+    """The elements of `u` where each window of `input` has its maximum."""
     steps = (kernel_size, stride, padding, dilation)
-    slot = max_pool_slots(x, *steps, ceil_mode)
+    slot = max_pool_slots(input, *steps, ceil_mode)
     parts = windows(u, tuple(slot._a.shape[2:]), *steps, 0)
     y = clone(next(parts))
     for i, part in enumerate(parts, 1):
@@ -151,30 +151,22 @@ def max_pool_take(
     return contiguous(y)
 
 
-@max_pool.vjp
-def _(
-    ct: Tensor, x: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, ceil_mode: bool,
-) -> Any:  # fmt: skip
-    return max_pool_grad(ct, x, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-@max_pool_grad.vjp
-def _(
-    ct: Tensor, x: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, ceil_mode: bool, need: Any,
-) -> Any:  # fmt: skip
-    steps = (kernel_size, stride, padding, dilation, ceil_mode)
-    return max_pool_take(ct, x, *steps) if need[0] else None, None
-
-
-@max_pool_take.vjp
-def _(
-    ct: Tensor, x: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, ceil_mode: bool, need: Any,
-) -> Any:  # fmt: skip
-    steps = (kernel_size, stride, padding, dilation, ceil_mode)
-    return max_pool_grad(ct, x, *steps) if need[0] else None, None
+# The place of each maximum is a constant: `input` gets nothing through it.
+max_pool.grad(
+    input=lambda ct, input, kernel_size, stride, padding, dilation, ceil_mode: (
+        max_pool_backward(ct, input, kernel_size, stride, padding, dilation, ceil_mode)
+    )
+)
+max_pool_backward.grad(
+    dy=lambda ct, input, kernel_size, stride, padding, dilation, ceil_mode: (
+        max_pool_take(ct, input, kernel_size, stride, padding, dilation, ceil_mode)
+    )
+)
+max_pool_take.grad(
+    u=lambda ct, input, kernel_size, stride, padding, dilation, ceil_mode: (
+        max_pool_backward(ct, input, kernel_size, stride, padding, dilation, ceil_mode)
+    )
+)
 
 
 def flat_positions(
@@ -209,7 +201,7 @@ def _in_rows(patch: Any) -> Any:
 
 @max_pool.oracle
 def _(x: Any, *steps: Any) -> Any:
-    places = pool_sizes(x.shape[2:], *steps)
+    places = places_of(x.shape[2:], *steps)
     y = np.empty((*x.shape[:2], *places), x.dtype)
     for at, patch in window_views(x, places, steps[:4], _lowest_of(x)):
         y[at] = patch.max(axis=tuple(range(2, x.ndim)))
@@ -218,14 +210,14 @@ def _(x: Any, *steps: Any) -> Any:
 
 @max_pool_slots.oracle
 def _(x: Any, *steps: Any) -> Any:
-    places = pool_sizes(x.shape[2:], *steps)
+    places = places_of(x.shape[2:], *steps)
     slot = np.empty((*x.shape[:2], *places), np.int32)
     for at, patch in window_views(x, places, steps[:4], _lowest_of(x)):
         slot[at] = first_of_largest(_in_rows(patch))
     return slot
 
 
-@max_pool_grad.oracle
+@max_pool_backward.oracle
 def _(dy: Any, x: Any, *steps: Any) -> Any:
     size = tuple(x.shape[2:])
     numbers = np.broadcast_to(np.arange(math.prod(size)).reshape(size), x.shape)
@@ -243,7 +235,7 @@ def _(dy: Any, x: Any, *steps: Any) -> Any:
 
 @max_pool_take.oracle
 def _(u: Any, x: Any, *steps: Any) -> Any:
-    places = pool_sizes(x.shape[2:], *steps)
+    places = places_of(x.shape[2:], *steps)
     y = np.empty((*x.shape[:2], *places))
     below = window_views(x, places, steps[:4], -np.inf)
     for (at, patch), (_, values) in zip(
@@ -266,10 +258,10 @@ def _(make: Any) -> Iterator[Any]:
         yield case(make.distinct(*x), *steps)
 
 
-@max_pool_grad.cases
+@max_pool_backward.cases
 def _(make: Any) -> Iterator[Any]:
     for x, *steps in POOLS:
-        dy = make(*x[:2], *pool_sizes(x[2:], *steps))
+        dy = make(*x[:2], *places_of(x[2:], *steps))
         yield case(dy, make.distinct(*x), *steps)
 
 

@@ -23,11 +23,11 @@ from dovetail.ops.windows import (
     POOLS,
     counted,
     gathered_back,
-    pool_sizes,
     pooled_shape,
     window_views,
     windows,
 )  # fmt: skip
+from dovetail.xp.windows import places_of
 
 Sizes = Sequence[int]
 _ALL = slice(None)
@@ -49,7 +49,7 @@ def _mean_shape(
 
 @op(averages=True, shape=_mean_shape, accepts=FLOAT | {int64})
 def avg_pool(
-    x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
+    input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
     count_include_pad: bool, divisor_override: int | None,
 ) -> Tensor:  # fmt: skip
     """The mean of each window: its sum over the number of its elements.
@@ -59,15 +59,15 @@ def avg_pool(
     `divisor_override` replaces the number.
     """
     once = _ones(kernel_size)
-    size = tuple(x._a.shape[2:])
-    places = pool_sizes(size, kernel_size, stride, padding, once, ceil_mode)
-    parts = windows(x, places, kernel_size, stride, padding, once, 0)
+    size = tuple(input._a.shape[2:])
+    places = places_of(size, kernel_size, stride, padding, once, ceil_mode)
+    parts = windows(input, places, kernel_size, stride, padding, once, 0)
     total = next(parts)
     for part in parts:
         total = total + part
     how = (kernel_size, stride, padding, count_include_pad, divisor_override)
-    counts = divisors(x, size, places, *how)
-    divide = div if x._kind.dtype.is_floating_point else idiv
+    counts = divisors(input, size, places, *how)
+    divide = div if input._kind.dtype.is_floating_point else idiv
     y: Tensor = divide(contiguous(total), counts)
     return y
 
@@ -78,20 +78,22 @@ def _mean_grad_shape(
 ) -> Sizes:  # fmt: skip
     counts = {len(size), len(kernel_size), len(stride), len(padding), len(dy) - 2}
     if len(counts) > 1:
-        raise ShapeError("avg_pool_grad", "dy", was=dy, needed="a number for each axis")
+        raise ShapeError(
+            "avg_pool_backward", "dy", was=dy, needed="a number for each axis"
+        )
     made = [
-        pool_sizes(size, kernel_size, stride, padding, _ones(kernel_size), ceil_mode)
+        places_of(size, kernel_size, stride, padding, _ones(kernel_size), ceil_mode)
         for ceil_mode in (False, True)
     ]
     if 0 in (*dy[1:], *size) or tuple(dy[2:]) not in made:
         raise ShapeError(
-            "avg_pool_grad", "dy", was=dy, needed=f"places {made[0]} or {made[1]}"
+            "avg_pool_backward", "dy", was=dy, needed=f"places {made[0]} or {made[1]}"
         )
     return (*dy[:2], *size)
 
 
 @op(averages=True, shape=_mean_grad_shape, accepts=FLOAT)
-def avg_pool_grad(
+def avg_pool_backward(
     dy: Tensor, size: Ints, kernel_size: Ints, stride: Ints, padding: Ints,
     count_include_pad: bool, divisor_override: int | None,
 ) -> Tensor:  # fmt: skip
@@ -125,24 +127,26 @@ def divisors(
     return cast(counts, x._kind.dtype) if isinstance(counts, Tensor) else counts
 
 
-@avg_pool.vjp
-def _(
-    ct: Tensor, x_shape: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes,
-    count_include_pad: bool, divisor_override: int | None,
-) -> Any:  # fmt: skip
-    how = (kernel_size, stride, padding, count_include_pad, divisor_override)
-    return avg_pool_grad(ct, tuple(x_shape[2:]), *how)
+avg_pool.grad(
+    input=lambda ct, input_shape, kernel_size, stride, padding, count_include_pad,
+    divisor_override: avg_pool_backward(
+        ct, tuple(input_shape[2:]), kernel_size, stride, padding, count_include_pad,
+        divisor_override,
+    )
+)  # fmt: skip
 
 
-@avg_pool_grad.vjp
-def _(
+def _back_again(
     ct: Tensor, dy_shape: Sizes, size: Sizes, kernel_size: Sizes, stride: Sizes,
     padding: Sizes, count_include_pad: bool, divisor_override: int | None,
-) -> Any:  # fmt: skip
-    plain = pool_sizes(size, kernel_size, stride, padding, _ones(kernel_size), False)
+) -> Tensor:  # fmt: skip
+    plain = places_of(size, kernel_size, stride, padding, _ones(kernel_size), False)
     ceil_mode = plain != tuple(dy_shape[2:])
     how = (ceil_mode, count_include_pad, divisor_override)
     return avg_pool(ct, kernel_size, stride, padding, *how)
+
+
+avg_pool_backward.grad(dy=_back_again)
 
 
 # ---- adaptive
@@ -167,9 +171,10 @@ def adaptive_shape(x: Sizes, *, output_size: Sizes) -> Sizes:
 
 
 @op(averages=True, shape=adaptive_shape, accepts=FLOAT)
-def adaptive_avg_pool(x: Tensor, output_size: Ints) -> Tensor:
+def adaptive_avg_pool(input: Tensor, output_size: Ints) -> Tensor:
     """Means over windows that divide each axis as evenly as whole numbers can."""
-    size = tuple(x._a.shape[2:])
+    size = tuple(input._a.shape[2:])
+    x = input
     for axis, out in enumerate(output_size, 2):
         x = _axis_means(x, axis, out)
     return clone(x) if tuple(output_size) == size else contiguous(x)
@@ -195,16 +200,21 @@ def _axis_means(x: Tensor, axis: int, out: int) -> Tensor:
 
 def _adaptive_grad_shape(dy: Sizes, *, size: Sizes) -> Sizes:
     if len(dy) != len(size) + 2:
-        raise ShapeError("adaptive_avg_pool_grad", "dy", was=dy, needed=f"as {size}")
+        raise ShapeError(
+            "adaptive_avg_pool_backward", "dy", was=dy, needed=f"as {size}"
+        )
     if 0 in (*dy[1:2], *size):
         raise ShapeError(
-            "adaptive_avg_pool_grad", "dy", was=dy, needed="no empty dim but the batch"
+            "adaptive_avg_pool_backward",
+            "dy",
+            was=dy,
+            needed="no empty dim but the batch",
         )
     return (*dy[:2], *size)
 
 
 @op(averages=True, shape=_adaptive_grad_shape, accepts=FLOAT, largest=1 << 12)
-def adaptive_avg_pool_grad(dy: Tensor, size: Ints) -> Tensor:
+def adaptive_avg_pool_backward(dy: Tensor, size: Ints) -> Tensor:
     """`dy`, divided by the size of its window, added to all of the window."""
     same = tuple(dy._a.shape[2:]) == tuple(size)
     for axis, whole in enumerate(size, 2):
@@ -229,14 +239,12 @@ def _axis_shares(dy: Tensor, axis: int, size: int) -> Tensor:
     return whole
 
 
-@adaptive_avg_pool.vjp
-def _(ct: Tensor, x_shape: Sizes) -> Any:
-    return adaptive_avg_pool_grad(ct, tuple(x_shape[2:]))
-
-
-@adaptive_avg_pool_grad.vjp
-def _(ct: Tensor, dy_shape: Sizes) -> Any:
-    return adaptive_avg_pool(ct, tuple(dy_shape[2:]))
+adaptive_avg_pool.grad(
+    input=lambda ct, input_shape: adaptive_avg_pool_backward(ct, input_shape[2:])
+)
+adaptive_avg_pool_backward.grad(
+    dy=lambda ct, dy_shape: adaptive_avg_pool(ct, dy_shape[2:])
+)
 
 
 # ---- proof
@@ -262,7 +270,7 @@ def _(
     x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, *how: Any
 ) -> Any:
     once = _ones(kernel)
-    places = pool_sizes(x.shape[2:], kernel, stride, padding, once, ceil_mode)
+    places = places_of(x.shape[2:], kernel, stride, padding, once, ceil_mode)
     y = np.empty((*x.shape[:2], *places), x.dtype)
     for at, patch in window_views(x, places, (kernel, stride, padding, once), 0):
         y[at] = patch.sum(axis=tuple(range(2, x.ndim)))
@@ -273,7 +281,7 @@ def _(
     return (np.sign(y).astype(object) * size).astype(x.dtype)
 
 
-@avg_pool_grad.oracle
+@avg_pool_backward.oracle
 def _(dy: Any, size: Any, kernel: Any, stride: Any, padding: Any, *how: Any) -> Any:
     places = dy.shape[2:]
     share = dy / _counts(size, places, kernel, stride, padding, *how)
@@ -301,10 +309,10 @@ def _(make: Any) -> Iterator[Any]:
         yield case(make(*x), *how)
 
 
-@avg_pool_grad.cases
+@avg_pool_backward.cases
 def _(make: Any) -> Iterator[Any]:
     for x, kernel, stride, padding, ceil_mode, *how in _mean_calls():
-        places = pool_sizes(x[2:], kernel, stride, padding, _ones(kernel), ceil_mode)
+        places = places_of(x[2:], kernel, stride, padding, _ones(kernel), ceil_mode)
         yield case(make(*x[:2], *places), x[2:], kernel, stride, padding, *how)
 
 
@@ -320,7 +328,7 @@ def _(x: Any, output_size: Any) -> Any:
     return y
 
 
-@adaptive_avg_pool_grad.oracle
+@adaptive_avg_pool_backward.oracle
 def _(dy: Any, size: Any) -> Any:
     dx = np.zeros((*dy.shape[:2], *size))
     for at in np.ndindex(*dy.shape[2:]):
@@ -347,7 +355,7 @@ def _(make: Any) -> Iterator[Any]:
         yield case(make(*x), output_size)
 
 
-@adaptive_avg_pool_grad.cases
+@adaptive_avg_pool_backward.cases
 def _(make: Any) -> Iterator[Any]:
     for x, output_size in _ADAPTIVE:
         yield case(make(*x[:2], *output_size), x[2:])

@@ -18,25 +18,10 @@ from dovetail.ops.conv import offsets, window
 from dovetail.ops.create import full, zeros_of
 from dovetail.ops.primitive import add, iota
 from dovetail.ops.view import basic_index, contiguous, place, reshape
+from dovetail.xp.windows import places_of, reach_of
 
 Sizes = Sequence[int]
 _ALL = slice(None)
-
-
-def pool_sizes(
-    spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
-    ceil_mode: bool,
-) -> Sizes:  # fmt: skip
-    """How many windows each axis has; with `ceil_mode`, one may hang over the end.
-
-    A window must start within the input or the padding before it.
-    """
-    found = []
-    for s, k, t, p, d in zip(spatial, kernel, stride, padding, dilation, strict=True):
-        room = s + 2 * p - d * (k - 1) - 1
-        count = (room + (t - 1 if ceil_mode else 0)) // t + 1
-        found.append(count - (ceil_mode and (count - 1) * t >= s + p))
-    return tuple(found)
 
 
 def check_pool(
@@ -77,7 +62,7 @@ def pooled_shape(
     """The shape of a pooling's result; raises where a window makes no sense."""
     steps = (kernel_size, stride, padding, dilation)
     check_pool(name, x, *steps)
-    size = pool_sizes(x[2:], *steps, ceil_mode)
+    size = places_of(x[2:], *steps, ceil_mode)
     if any(s < 1 for s in size):
         raise ShapeError(
             name, "input", was=f"of shape {x}",
@@ -85,14 +70,6 @@ def pooled_shape(
             remedy=f"the result would have {size}",
         )  # fmt: skip
     return (*x[:2], *size)
-
-
-def _extent(places: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Sizes:
-    """How far windows reach, from the first padded element."""
-    return tuple(
-        (n - 1) * t + d * (k - 1) + 1
-        for n, k, t, d in zip(places, kernel, stride, dilation, strict=True)
-    )
 
 
 def _grown(
@@ -124,7 +101,7 @@ def windows(
     dilation: Sizes, value: Any,
 ) -> Iterator[Tensor]:  # fmt: skip
     """For each kernel offset, the element that every window has there."""
-    extent = _extent(places, kernel, stride, dilation)
+    extent = reach_of(places, kernel, stride, dilation)
     wide = _surrounded(x, padding, extent, value)
     for at in offsets(kernel):
         yield basic_index(wide, (_ALL, _ALL, *window(at, places, stride, dilation)))
@@ -136,7 +113,7 @@ def gathered_back(
 ) -> Tensor:  # fmt: skip
     """The adjoint of `windows`: parts added to where each was taken from."""
     places = tuple(like._a.shape[2:])
-    extent = _extent(places, kernel, stride, dilation)
+    extent = reach_of(places, kernel, stride, dilation)
     wide, inner = _grown(size, padding, extent)
     whole = zeros_of(like, (*like._a.shape[:2], *wide))
     for at, part in zip(offsets(kernel), parts, strict=True):
@@ -159,7 +136,7 @@ def window_views(
 ) -> Iterator[tuple[Any, Any]]:
     """NumPy: the index of each window, and a view of it in `x` grown by `fill`."""
     kernel, stride, padding, dilation = steps
-    reach = _extent(places, kernel, stride, dilation)
+    reach = reach_of(places, kernel, stride, dilation)
     grow = [
         (p, max(p, e - s - p))
         for s, p, e in zip(x.shape[2:], padding, reach, strict=True)

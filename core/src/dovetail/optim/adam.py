@@ -8,6 +8,7 @@ from typing import Any
 from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Tensor
+from dovetail.ops.optim import adam_step_
 
 from .optimizer import Optimizer, Params
 from .options import (
@@ -105,7 +106,7 @@ class Adam(Optimizer):
                 continue
             state = self.state.get(param) or self._start(param, amsgrad)
             step = state["step"] + 1.0
-            ft.adam_step_(
+            adam_step_(
                 param, grad, state["exp_avg"], state["exp_avg_sq"],
                 state["max_exp_avg_sq"] if amsgrad else None,
                 step=step, **options,

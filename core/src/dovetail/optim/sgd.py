@@ -8,6 +8,7 @@ from typing import Any
 from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
 from dovetail.errors import ArgumentError
+from dovetail.ops.optim import sgd_step_
 
 from .optimizer import Optimizer, Params
 from .options import check_lr, check_not_negative, check_way, loss_of, number
@@ -100,6 +101,6 @@ class SGD(Optimizer):
                 first = buffer is None
                 if first:
                     buffer = ft.empty_like(param)
-            ft.sgd_step_(param, grad, buffer, first=first, **options)
+            sgd_step_(param, grad, buffer, first=first, **options)
             if first:  # only now: until its first step it holds nothing
                 self.state[param]["momentum_buffer"] = buffer

@@ -16,6 +16,7 @@ from dovetail.dtypes import HALF, NUMERIC
 from dovetail.xp.columns import Columns, inner, region, tiles
 from dovetail.xp.depthwise import depthwise
 from dovetail.xp.scratch import scratch
+from dovetail.xp.windows import places_of
 
 Sizes = tuple[int, ...]
 
@@ -46,17 +47,6 @@ def _in_float32(bind: Callable[..., Any]) -> Callable[..., Any]:
     return bind_wide
 
 
-def _places(
-    spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
-) -> Sizes:
-    return tuple(
-        (s + 2 * p - d * (k - 1) - 1) // t + 1
-        for s, k, t, p, d in zip(
-            spatial, kernel, stride, padding, dilation, strict=True
-        )
-    )
-
-
 def _pointwise(kernel: Sizes, stride: Sizes, padding: Sizes) -> bool:
     """Whether the columns are the input itself."""
     return set(kernel) == set(stride) == {1} and not any(padding)
@@ -80,7 +70,7 @@ def forward(
 ) -> Any:  # fmt: skip
     """Cross-correlation of `x` with `w`, plus `b`."""
     kernel, batch = w.shape[2:], x.shape[0]
-    places = _places(x.shape[2:], kernel, stride, padding, dilation)
+    places = places_of(x.shape[2:], kernel, stride, padding, dilation)
     y = xp.empty((batch, w.shape[0], *places), x.dtype)
     bias = None if b is None else b.reshape(groups, w.shape[0] // groups, 1)
     if w.shape[1] == 1 and w.shape[0] == groups > 1 and set(stride) == {1}:

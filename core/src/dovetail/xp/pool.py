@@ -24,8 +24,8 @@ def install(table: KernelTable, xp: Any) -> None:
     """Add poolings by maximum to a table."""
     table.add("max_pool", _max_pool(xp), dtypes=REAL - HALF, binds=True)
     table.add("max_pool_slots", _max_pool_slots(xp), dtypes=REAL - HALF, binds=True)
-    grad = _blockwise(xp, _max_pool_grad)
-    table.add("max_pool_grad", grad, dtypes=FLOAT - HALF, binds=True)
+    grad = _blockwise(xp, _max_pool_backward)
+    table.add("max_pool_backward", grad, dtypes=FLOAT - HALF, binds=True)
     pool_mean.install(table, xp)
 
 
@@ -175,12 +175,12 @@ def _max_pool_slots(xp: Any) -> Callable[..., Any]:
     return bind
 
 
-def _max_pool_grad(xp: Any) -> Callable[..., Any]:
+def _max_pool_backward(xp: Any) -> Callable[..., Any]:
     def bind(
         kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
         ceil_mode: bool,
     ) -> Callable[..., Any]:  # fmt: skip
-        def max_pool_grad(dy: Any, x: Any) -> Any:
+        def max_pool_backward(dy: Any, x: Any) -> Any:
             places, spatial = dy.shape[2:], x.shape[2:]
             reach = reach_of(places, kernel_size, stride, dilation)
             wide = grown(xp, x, padding, reach, _lowest(xp, x.dtype))
@@ -194,7 +194,7 @@ def _max_pool_grad(xp: Any) -> Callable[..., Any]:
                 return dx
             return dx[inner_of(spatial, padding)].copy("C")
 
-        return max_pool_grad
+        return max_pool_backward
 
     return bind
 

@@ -17,10 +17,11 @@ def install(table: KernelTable, xp: Any) -> None:
     """Add poolings by mean to a table."""
     dtypes = FLOAT - HALF
     table.add("avg_pool", _avg_pool(xp), dtypes=dtypes, binds=True)
-    table.add("avg_pool_grad", _avg_pool_grad(xp), dtypes=dtypes, binds=True)
+    table.add("avg_pool_backward", _avg_pool_backward(xp), dtypes=dtypes, binds=True)
     table.add("adaptive_avg_pool", _adaptive(xp), dtypes=dtypes, binds=True,
               when=_to_one, reads=("output_size",))  # fmt: skip
-    table.add("adaptive_avg_pool_grad", _adaptive_grad(xp), dtypes=dtypes, binds=True,
+    back = _adaptive_grad(xp)
+    table.add("adaptive_avg_pool_backward", back, dtypes=dtypes, binds=True,
               when=_from_one, reads=("shape",))  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def _avg_pool(xp: Any) -> Callable[..., Any]:
     return bind
 
 
-def _avg_pool_grad(xp: Any) -> Callable[..., Any]:
+def _avg_pool_backward(xp: Any) -> Callable[..., Any]:
     def bind(
         size: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes,
         count_include_pad: bool, divisor_override: int | None,
@@ -72,7 +73,7 @@ def _avg_pool_grad(xp: Any) -> Callable[..., Any]:
         once = (1,) * len(kernel_size)
         how = (kernel_size, stride, padding, count_include_pad, divisor_override)
 
-        def avg_pool_grad(dy: Any) -> Any:
+        def avg_pool_backward(dy: Any) -> Any:
             places = dy.shape[2:]
             share = dy / _divisors(xp, size, places, *how, dy.dtype)
             reach = reach_of(places, kernel_size, stride, once)
@@ -87,7 +88,7 @@ def _avg_pool_grad(xp: Any) -> Callable[..., Any]:
                 share = share[inner_of(size, padding)]
             return share if share.flags.c_contiguous else share.copy("C")
 
-        return avg_pool_grad
+        return avg_pool_backward
 
     return bind
 
@@ -128,10 +129,10 @@ def _adaptive(xp: Any) -> Callable[..., Any]:
 
 def _adaptive_grad(xp: Any) -> Callable[..., Any]:
     def bind(size: Sizes) -> Callable[..., Any]:
-        def adaptive_avg_pool_grad(dy: Any) -> Any:
+        def adaptive_avg_pool_backward(dy: Any) -> Any:
             share = dy / math.prod(size)
             return xp.broadcast_to(share, (*dy.shape[:2], *size)).copy("C")
 
-        return adaptive_avg_pool_grad
+        return adaptive_avg_pool_backward
 
     return bind

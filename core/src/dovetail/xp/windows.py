@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-Sizes = tuple[int, ...]
+Sizes = Sequence[int]
 
 
 def places_of(
     spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
-    ceil_mode: bool,
-) -> Sizes:  # fmt: skip
-    """How many windows each axis has."""
+    ceil_mode: bool = False,
+) -> tuple[int, ...]:  # fmt: skip
+    """How many windows each axis has; with `ceil_mode`, one may hang over the end.
+
+    Such a window must start within the input or the padding before it.
+    """
     found = []
     for s, k, t, p, d in zip(spatial, kernel, stride, padding, dilation, strict=True):
         room = s + 2 * p - d * (k - 1) - 1
@@ -20,7 +24,9 @@ def places_of(
     return tuple(found)
 
 
-def reach_of(places: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Sizes:
+def reach_of(
+    places: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes
+) -> tuple[int, ...]:
     """How far windows reach, from the first padded element."""
     return tuple(
         (n - 1) * t + d * (k - 1) + 1

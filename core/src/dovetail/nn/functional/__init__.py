@@ -23,12 +23,8 @@ from dovetail.nn.functional import (  # noqa: F401
 
 # Signed by the frontend for the package, and here the same.
 _SHARED = """
-    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
-    adaptive_max_pool2d adaptive_max_pool3d alpha_dropout avg_pool1d avg_pool2d
-    avg_pool3d conv1d conv2d conv3d conv_transpose1d conv_transpose2d
-    conv_transpose3d feature_alpha_dropout gelu hardshrink linear logsigmoid
-    max_pool1d max_pool2d max_pool3d one_hot pad prelu sigmoid softplus softshrink
-    softsign tanh
+    alpha_dropout feature_alpha_dropout gelu hardshrink linear logsigmoid one_hot
+    pad prelu sigmoid softplus softshrink softsign tanh
 """
 for _name in _SHARED.split():
     _NAMESPACES["F"].setdefault(_name, getattr(_frontend, _name))
