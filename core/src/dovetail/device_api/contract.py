@@ -143,6 +143,13 @@ class Backend(ABC):
             needed=f"a {self.array.__name__}", remedy="return a fresh native array",
         )  # fmt: skip
 
+    def protect(self, a: Native) -> None:
+        """Make an array read-only, where the library can.
+
+        Core asks it for the numbers that all calls share: a kernel, or a user's NumPy
+        view, that wrote one would change it for everybody.
+        """
+
 
 class Runner(threading.local):
     """Calls the kernels of one device, in each thread by a callable of its own.

@@ -55,6 +55,9 @@ class NumpyArrays(Backend):
     def copy(self, target: Array, source: Array) -> None:
         copy_bits(target, source)
 
+    def protect(self, a: Array) -> None:
+        a.setflags(write=False)
+
     def synchronize(self, index: int) -> None:
         """Nothing: NumPy has finished when it returns."""
 

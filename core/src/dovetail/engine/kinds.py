@@ -121,6 +121,7 @@ class ScalarCache(dict[Any, Any]):
             streams = self.kind.backend.capability(Streams)
             if streams is not None:
                 streams.share(native, self.kind.index)
+            self.kind.backend.protect(native)
             self[value] = native
         return native
 
