@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dovetail as dt
+from tests.support.beside import same
 
 Array = np.ndarray[Any, Any]
 
@@ -58,13 +59,6 @@ def _given(lib: Any, value: Any) -> Any:
     return lib.tensor(value) if isinstance(value, np.ndarray) else value
 
 
-def _same(ours: Any, theirs: Any, note: str) -> None:
-    assert str(ours.dtype).split(".")[-1] == str(theirs.dtype).split(".")[-1], note
-    have, want = ours.detach().numpy(), theirs.detach().numpy()
-    assert have.shape == want.shape, note
-    np.testing.assert_allclose(have, want, rtol=2e-5, atol=2e-6, err_msg=note)
-
-
 def agrees(call: Call) -> None:
     """Values, shapes and dtypes are torch's, of the function and of the method."""
     import torch
@@ -76,7 +70,7 @@ def agrees(call: Call) -> None:
         _, ours = call.run(dt, method=method)
         assert len(ours) == len(theirs)
         for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-            _same(a, b, f"{call} result {i}")
+            same(a, b, f"{call} result {i}")
 
 
 def agrees_in_gradient(call: Call) -> None:
@@ -95,7 +89,7 @@ def agrees_in_gradient(call: Call) -> None:
                 total = total + (y * lib.tensor(weight.astype(np.float32))).sum()
         total.backward()
         found.append(x.grad)
-    _same(found[0], found[1], f"gradient of {call}")
+    same(found[0], found[1], f"gradient of {call}")
 
 
 def both_refuse(call: Call) -> None:

@@ -340,7 +340,7 @@ def test_the_worst_element_is_told() -> None:
     """A divergence has inputs, index, values, and its error in ulp."""
     with broken("softmax", "scaled") as device:
         found = first(gated, device)
-    assert found.inputs == ("x float32[12, 16]",)
+    assert [i.partition(" ")[2] for i in found.inputs] == ["float32[12, 16]"]
     worst = found.difference
     assert worst is not None
     assert worst.size == 12 * 16
@@ -356,7 +356,8 @@ def test_a_layout_at_fault_is_named() -> None:
 
     with broken("exp", "only_strided") as device:
         found = first(step, device)
-    assert found.inputs == ("x float32[4, 3] strides (1, 4)",)
+    (told,) = found.inputs
+    assert told.endswith(" float32[4, 3] strides (1, 4)")
 
 
 def test_the_first_of_several_is_told_and_all_are_counted() -> None:

@@ -13,7 +13,6 @@ Where an op's definition cancels (`cancels`), S is as large as its largest input
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,14 +21,18 @@ import numpy as np
 
 from dovetail.conformance.example import Example
 from dovetail.conformance.oracle import ask, truth, wide
+from dovetail.conformance.rounding import (
+    accumulates_in,
+    of_terms,
+    own_error,
+    roundoff,
+)
 from dovetail.conformance.values import limits
-from dovetail.dtypes import HALF, DType, float32, float64, from_numpy
+from dovetail.dtypes import DType, float64, from_numpy
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
-# Of ops that declare none: a composition of a few correctly rounded ones.
-DEFAULT_ULP: Final = 8.0
 # The oracle computes float64 in float64: its own error is as large as the op's.
 _ORACLE: Final = 16.0
 _PROBES: Final = 3
@@ -48,16 +51,6 @@ class Bound:
     unit: Array
 
 
-def roundoff(dtype: DType) -> float:
-    """Half the distance from 1 to the next number of a format."""
-    return float(limits(dtype.real).eps) / 2
-
-
-def accumulates_in(dtype: DType) -> DType:
-    """The narrowest format in which an op may compute for that result."""
-    return float32 if dtype in HALF else dtype.real
-
-
 def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
     """What is allowed for result number `at`, of dtype `out`."""
     want = truth(op, example, dtype)[at]
@@ -66,13 +59,10 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
     info = limits(out.real)
     smallest = float(info.smallest_subnormal)
     unit = np.maximum(2 * roundoff(out) * _power_below(size), smallest)
-    ulp = DEFAULT_ULP if op.ulp is None else op.ulp
-    relative = max(ulp, 0.5) * 2 * roundoff(out)
-    inner = accumulates_in(out)
-    terms = _terms(example, size)
-    factor = 8 + 2 * math.sqrt(terms)
+    inner, factor = accumulates_in(out), of_terms(_terms(example, size))
     moved = _sensitivity(op, example, dtype, at, size)
-    error = relative * size + factor * roundoff(inner) * moved + factor / 8 * smallest
+    error = own_error(op, out) * size + factor * roundoff(inner) * moved
+    error = error + factor / 8 * smallest
     if float64 in (out.real, dtype.real):
         error = error * _ORACLE
     return Bound(error, unit)

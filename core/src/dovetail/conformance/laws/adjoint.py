@@ -12,8 +12,8 @@ from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws import derivatives as dx
 from dovetail.conformance.laws.agreement import judged
 from dovetail.conformance.laws.sampling import some
+from dovetail.conformance.rounding import roundoff
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.tolerance import roundoff
 from dovetail.conformance.values import ORDINARY, limits
 from dovetail.dtypes import DType, float16
 from dovetail.engine import autograd

@@ -14,8 +14,9 @@ from dovetail.conformance.laws import derivatives as dx
 from dovetail.conformance.laws.agreement import judged
 from dovetail.conformance.laws.sampling import own, some
 from dovetail.conformance.reference import reference
+from dovetail.conformance.rounding import accumulates_in, roundoff
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.tolerance import Bound, accumulates_in, roundoff
+from dovetail.conformance.tolerance import Bound
 from dovetail.conformance.values import limits
 from dovetail.dtypes import DType, complex128, float64
 from dovetail.engine.op import Op

@@ -14,8 +14,8 @@ from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws import derivatives as dx
 from dovetail.conformance.laws.agreement import judged
+from dovetail.conformance.rounding import roundoff
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.tolerance import roundoff
 from dovetail.conformance.values import limits
 from dovetail.dtypes import DType
 from dovetail.engine.cases import Case

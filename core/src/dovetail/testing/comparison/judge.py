@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail import dtypes
+from dovetail.conformance.rounding import roundoff
 from dovetail.testing.comparison.inputs import Inputs, Where
 from dovetail.testing.comparison.report import Lockstep
 from dovetail.testing.comparison.sensitivity import allowed_at_once, measured
@@ -16,7 +17,6 @@ from dovetail.testing.comparison.values import (
     Difference,
     coarser,
     difference,
-    roundoff,
     sizes_of,
 )
 

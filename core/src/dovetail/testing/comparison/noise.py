@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from dovetail.conformance.rounding import roundoff
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
 from dovetail.testing.comparison.inputs import Where, host_of, results_of
-from dovetail.testing.comparison.values import is_exact, roundoff, sizes_of
+from dovetail.testing.comparison.values import is_exact, sizes_of
 
 NOISE: Final = 8.0  # roundoffs that each result is moved by
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail import dtypes
+from dovetail.conformance.rounding import roundoff
 from dovetail.engine.tensor import Tensor
 from dovetail.nn.module_base import ModuleBase
 from dovetail.optim.optimizer import Optimizer
@@ -17,7 +18,6 @@ from dovetail.testing.comparison.values import (
     coarser,
     difference,
     errors,
-    roundoff,
     sizes_of,
 )
 

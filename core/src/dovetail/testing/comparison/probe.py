@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail import dtypes
+from dovetail.conformance.rounding import roundoff
 from dovetail.engine import modes, scopes
 from dovetail.engine.bodies import run_body
 from dovetail.testing.comparison.inputs import (
@@ -22,7 +23,7 @@ from dovetail.testing.comparison.inputs import (
     results_of,
 )
 from dovetail.testing.comparison.noise import NOISE, Noise
-from dovetail.testing.comparison.values import roundoff, sizes_of
+from dovetail.testing.comparison.values import sizes_of
 
 Array = np.ndarray[Any, Any]
 Results = list[Array]

@@ -1,11 +1,12 @@
 """How exact a result can be: the tolerance of one op call.
 
-Rounding moves a result by at most (2 u + a u') |y| + (8 + 2 √n) u' S, where u is the
+Rounding moves a result by at most (2 u + e) |y| + (8 + 2 √n) u' S, where u is the
 roundoff of the result's format, u' that of the arithmetic (float32 for 16-bit
-formats), a the op's own error in ulp, n the number of terms and S the sum of their
-absolute values. S is measured: for sums of products by the op itself on absolute
-values; for all others by changing one input at a time by little (Higham, Accuracy and
-Stability of Numerical Algorithms, ch. 1.6 and 3.1), and every step of the body.
+formats), e the op's own error in it, n the number of terms and S the sum of their
+absolute values (`conformance/rounding.py` has u, e and the factor). S is measured: for
+sums of products by the op itself on absolute values; for all others by changing one
+input at a time by little (Higham, Accuracy and Stability of Numerical Algorithms,
+ch. 1.6 and 3.1), and every step of the body.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.dtypes import HALF, DType, float32
+from dovetail.conformance.rounding import (
+    accumulates_in,
+    of_terms,
+    own_error,
+    roundoff,
+)
+from dovetail.dtypes import DType
 from dovetail.engine.op import Op
 from dovetail.testing.comparison.inputs import Inputs, Where
 from dovetail.testing.comparison.probe import Probe
 from dovetail.testing.comparison.values import (
     is_exact,
-    roundoff,
     sizes_of,
     smallest,
 )
@@ -29,7 +35,6 @@ from dovetail.testing.comparison.values import (
 Array = np.ndarray[Any, Any]
 Results = list[Array]
 
-_ULP: Final = 16.0  # of a composed function without an entry of its own
 _UNSTEADY: Final = 1 / 16  # of the typical S, where chance made the measured one small
 
 
@@ -42,14 +47,13 @@ def allowed_at_once(
     """
     if is_exact(op, dtype) and not stands_in:
         return 0.0
-    u, arithmetic = roundoff(dtype), _arithmetic(dtype)
-    ulp = _ULP if op.ulp is None else op.ulp
+    inner = accumulates_in(dtype)
     size = sizes_of(want)
-    limit = (2 * u + ulp * arithmetic) * size + smallest(dtype)
+    limit = (2 * roundoff(dtype) + own_error(op, inner)) * size + smallest(dtype)
     if (not op.is_elementwise or not op.primitive) and size.size:
         # What cancels to little has the rounding of its neighbours' size, also in the
         # tails of functions, such as that of gelu by 1 + erf(x).
-        limit += 4 * arithmetic * size.max()
+        limit += 4 * roundoff(inner) * size.max()
     return limit
 
 
@@ -60,7 +64,7 @@ def measured(inputs: Inputs, where: Where, dtype: DType, wants: Results) -> Resu
     noise = [] if inputs.op.sums else probe.noise()
     if len(noise) == len(sums):
         sums = [a + b for a, b in zip(sums, noise, strict=True)]
-    factor = _arithmetic(dtype) * (8 + 2 * math.sqrt(_terms(inputs, wants)))
+    factor = roundoff(accumulates_in(dtype)) * of_terms(_terms(inputs, wants))
     if len(sums) != len(wants):
         return [np.zeros(w.shape) for w in wants]
     return [factor * _steadied(inputs.op, s) for s in sums]
@@ -71,10 +75,6 @@ def _steadied(op: Op, s: Array) -> Array:
         return s
     typical = float(np.sqrt(np.mean(np.square(s))))
     return np.maximum(s, _UNSTEADY * typical)
-
-
-def _arithmetic(dtype: DType) -> float:
-    return roundoff(float32 if dtype in HALF else dtype)
 
 
 def _terms(inputs: Inputs, wants: Results) -> float:

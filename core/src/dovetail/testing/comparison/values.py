@@ -10,15 +10,12 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.dtypes import HALF, DType, float16
+from dovetail.conformance.rounding import roundoff
+from dovetail.conformance.values import limits
+from dovetail.dtypes import HALF, DType
 from dovetail.engine.op import Op
 
 Array = np.ndarray[Any, Any]
-
-_MANTISSA: Final = {
-    "float16": 11, "bfloat16": 8, "float32": 24, "float64": 53,
-    "complex64": 24, "complex128": 53,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +54,6 @@ class Difference:
         )
 
 
-def roundoff(dtype: DType) -> float:
-    """Half the distance from 1 to the next number; 0 where nothing is rounded."""
-    return 2.0 ** -_MANTISSA[dtype.name] if dtype.is_inexact else 0.0
-
-
 def is_exact(op: Op, dtype: DType) -> bool:
     """Whether a result admits no rounding: bits are moved, or values are whole.
 
@@ -79,11 +71,7 @@ _COMPUTING: Final = frozenset(
 
 def smallest(dtype: DType) -> float:
     """The smallest normal number: below it a device may flush to zero."""
-    return 2.0**-14 if dtype is float16 else 2.0 ** -(1022 if _wide(dtype) else 126)
-
-
-def _wide(dtype: DType) -> bool:
-    return dtype.real is dtypes.float64
+    return float(limits(dtype.real).smallest_normal)
 
 
 def coarser(a: DType, b: DType) -> DType:

@@ -1,0 +1,46 @@
+"""What rounding does to a result: the figures that every tolerance is made of.
+
+The kit, which knows the truth, and `lockstep`, which compares two devices, add to them
+what a call's conditioning makes of rounded inputs, each by its own means.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Final
+
+from dovetail.conformance.values import limits
+from dovetail.dtypes import HALF, DType, float32
+from dovetail.engine.op import Op
+
+# Of ops that declare none: a composition of a few correctly rounded ones.
+DEFAULT_ULP: Final = 8.0
+
+
+@cache
+def roundoff(dtype: DType) -> float:
+    """Half the distance from 1 to the next number; 0 where nothing is rounded."""
+    return float(limits(dtype.real).eps) / 2 if dtype.is_inexact else 0.0
+
+
+def accumulates_in(dtype: DType) -> DType:
+    """The narrowest format in which an op may compute for that result."""
+    return float32 if dtype in HALF else dtype.real
+
+
+def own_error(op: Op, dtype: DType) -> float:
+    """How far an op's result may be off in a format, relative to the result."""
+    ulp = DEFAULT_ULP if op.ulp is None else op.ulp
+    return max(ulp, 0.5) * 2 * roundoff(dtype)
+
+
+def of_terms(count: float) -> float:
+    """How many roundoffs of its terms' absolute sum a sum may be off by.
+
+    A few of the terms themselves, and a random walk of the roundings of partial sums.
+    """
+    return 8 + 2 * math.sqrt(count)
+
+
+__all__ = ["DEFAULT_ULP", "accumulates_in", "of_terms", "own_error", "roundoff"]
