@@ -18,6 +18,7 @@ from tests.support.broken import broken, install
 from tests.support.dense import Plain, registered
 
 import dovetail as dt
+import dovetail.conformance.oracle  # declares the cases of random ops
 from dovetail import nn, optim
 from dovetail.conformance import reference
 from dovetail.conformance.example import Example
