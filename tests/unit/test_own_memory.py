@@ -84,7 +84,7 @@ OPS = [
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_writes_stay_where_they_are(op: Op) -> None:
-    """Results, gradients and what hooks are given can be written, and nothing else is."""
+    """Results, gradients and what hooks see can be written, and nothing else is."""
     for args, kwargs in calls(op):
         try:
             result = op.function(*args, **kwargs)

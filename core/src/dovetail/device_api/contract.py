@@ -143,7 +143,7 @@ class Backend(ABC):
             needed=f"a {self.array.__name__}", remedy="return a fresh native array",
         )  # fmt: skip
 
-    def protect(self, a: Native) -> None:
+    def protect(self, a: Native) -> None:  # noqa: B027  not every library can
         """Make an array read-only, where the library can.
 
         Core asks it for the numbers that all calls share: a kernel, or a user's NumPy
