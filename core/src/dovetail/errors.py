@@ -138,6 +138,23 @@ class ExchangeError(DovetailError, BufferError, RuntimeError):
     """Memory cannot be shared with another library as asked."""
 
 
+class FileError(DovetailError, OSError, RuntimeError):
+    """A file cannot be written; `errno` is the system's number for why."""
+
+    def __init__(
+        self, op: str, argument: str | None = None, *, was: object = None,
+        needed: object = None, remedy: str | None = None, errno: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(op, argument, was=was, needed=needed, remedy=remedy)
+        self.errno = errno
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (*super().__reduce__(), {"errno": self.errno})
+
+    def __str__(self) -> str:
+        return self._text()
+
+
 class FileFormatError(DovetailError, ValueError, RuntimeError):
     """A file is damaged, cut short, or not of the kind that was asked for."""
 

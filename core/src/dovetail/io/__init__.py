@@ -17,7 +17,7 @@ from dovetail.device import device as Device
 from dovetail.engine.placement import MapLocation, map_location
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
-from dovetail.io.containers import decoded, encoded
+from dovetail.io.containers import Contents, decoded, encoded
 from dovetail.io.files import Opened, Target, written
 from dovetail.io.tensors import Packer, Unpacker, host_values
 from dovetail.tensor_api.memory import Layout, ground
@@ -38,8 +38,9 @@ def save(obj: Any, f: Target) -> None:
 
     Args:
         obj: tensors, None, bool, int, float, complex, str, bytes, dtypes, devices and
-            sizes; dicts (also ordered, and counters), lists, tuples and sets of them.
-            A container that occurs twice is two after loading.
+            sizes; NumPy's arrays and numbers, which are so again after loading, each
+            with values of its own; dicts (also ordered, and counters), lists, tuples
+            and sets of them. A container that occurs twice is two after loading.
         f: a path, or a binary file open for writing.
 
     Raises:
@@ -79,7 +80,7 @@ def load(
             unpacker = Unpacker(opened, structure)
         tensors = unpacker.tensors()
         with opened.checked():
-            return decoded(structure["tree"], tensors)
+            return decoded(structure["tree"], Contents(tensors, unpacker.array))
 
 
 _mapped: Final = map_location  # `load` has a parameter of that name

@@ -11,14 +11,16 @@ import math
 import struct
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from dovetail import dtypes
 from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.tensor import Parameter, Size, Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError
-from dovetail.io.tensors import Packer, Path
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
+from dovetail.io.tensors import Array, Packer, Path
 
 Json = Any
 
@@ -56,6 +58,12 @@ class _Encoder:
         if isinstance(x, Tensor):
             _check_class(x, path)
             return {"tensor": self.packer.add(x, path)}
+        if cls is np.ndarray:
+            dtype = _numpy_dtype(x, path)
+            name = self.packer.add_array(x, path)
+            return {"array": [name, dtype.name, list(x.shape)]}
+        if isinstance(x, np.generic):
+            return {"number": [_numpy_dtype(x, path).name, x.tobytes().hex()]}
         found = _plain(x)
         if found is None and x is not None:
             raise _refused(x, path)
@@ -100,6 +108,13 @@ class _Encoder:
         return self.node(key, path)
 
 
+def _numpy_dtype(x: Any, path: Path) -> DType:
+    try:
+        return dtypes.from_numpy(x.dtype)
+    except DTypeError as error:
+        raise _refused(x, path) from error
+
+
 def _check_class(x: Tensor, path: Path) -> None:
     if type(x) not in (Tensor, Parameter):
         raise ArgumentTypeError(
@@ -133,8 +148,8 @@ def _refused(x: Any, path: Path) -> ArgumentTypeError:
         remedy = "save its state_dict()"
     elif hasattr(x, "get_state"):
         remedy = "save its get_state()"
-    elif type(x).__module__ == "numpy":
-        remedy = "use .item(), or from_numpy for an array"
+    elif isinstance(x, np.ndarray | np.generic):
+        remedy = "convert it with .astype to a dtype that tensors have"
     return ArgumentTypeError(
         "save", said(path), was=f"a {name}",
         needed="tensors, plain values and containers of them", remedy=remedy,
@@ -146,28 +161,43 @@ def said(path: Path) -> str:
     return "obj" + "".join(f"[{key!r}]" for key in path)
 
 
-def decoded(node: Json, tensors: Sequence[Tensor]) -> Any:
+class Contents(NamedTuple):
+    """What a file has beside its tree.
+
+    Attributes:
+        tensors: by number.
+        array: the NumPy array of a name, a dtype and a shape.
+    """
+
+    tensors: Sequence[Tensor]
+    array: Callable[[str, DType, Sequence[int]], Array]
+
+
+def decoded(node: Json, contents: Contents) -> Any:
     """What `encoded` made the JSON of.
 
     Raises:
         KeyError, TypeError or ValueError: it did not make it.
     """
     if isinstance(node, list):
-        return [decoded(n, tensors) for n in node]
+        return [decoded(n, contents) for n in node]
     if not isinstance(node, dict):
         return node
     versions = node.get("_metadata")
     (what,) = node.keys() - {"_metadata"}
     if what == "tensor":
-        return tensors[_index(node[what])]
+        return contents.tensors[_index(node[what])]
+    if what == "array":
+        name, dtype, shape = node[what]
+        return contents.array(name, dtypes.by_name(dtype), shape)
     if what in _FROM_PAIRS:
-        pairs = [(decoded(k, tensors), decoded(v, tensors)) for k, v in node[what]]
+        pairs = [(decoded(k, contents), decoded(v, contents)) for k, v in node[what]]
         made = _FROM_PAIRS[what](pairs)
         if versions is not None:
-            made._metadata = decoded(versions, tensors)
+            made._metadata = decoded(versions, contents)
         return made
     if what in _FROM_ITEMS:
-        return _FROM_ITEMS[what](decoded(n, tensors) for n in node[what])
+        return _FROM_ITEMS[what](decoded(n, contents) for n in node[what])
     return _FROM_TEXT[what](node[what])
 
 
@@ -187,8 +217,16 @@ def _float(text: Any) -> float:
 
 
 def _complex(parts: Any) -> complex:
-    real, imag = (decoded(part, ()) for part in parts)
+    real, imag = (
+        p if isinstance(p, int | float) else _float(p["float"]) for p in parts
+    )
     return complex(real, imag)
+
+
+def _numpy_number(parts: Any) -> Any:
+    name, bits = parts
+    (found,) = np.frombuffer(bytes.fromhex(bits), dtypes.by_name(name).numpy)
+    return found
 
 
 _FROM_PAIRS: Final[dict[str, Callable[[Any], Any]]] = {
@@ -200,5 +238,5 @@ _FROM_ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
 _FROM_TEXT: Final[dict[str, Callable[[Any], Any]]] = {
     "int": lambda text: int(text, 16), "float": _float, "complex": _complex,
     "bytes": lambda text: base64.b64decode(text, validate=True),
-    "dtype": dtypes.by_name, "device": device,
+    "dtype": dtypes.by_name, "device": device, "number": _numpy_number,
 }  # fmt: skip

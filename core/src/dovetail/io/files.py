@@ -1,14 +1,14 @@
-"""Files in the safetensors format: replaced whole, read with errors that say why."""
+"""Files in the safetensors format: written whole, read with errors that say why."""
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -23,6 +23,7 @@ from dovetail.errors import (
     FileFormatError,
     NotSupported,
 )
+from dovetail.io.whole_files import replacing
 
 Array = np.ndarray[Any, Any]
 Target = str | os.PathLike[str] | BinaryIO
@@ -54,42 +55,22 @@ def written(
             with path.open("rb") as made:
                 shutil.copyfileobj(made, target)
         return
-    with replacing(Path(os.path.realpath(target))) as path:
+    with replacing(target) as path:
         _serialize(arrays, path, metadata)
 
 
 def _serialize(arrays: dict[str, Array], path: Path, metadata: Any) -> None:
-    from safetensors.numpy import save_file  # costs 10 ms: only for those who use it
+    from safetensors import SafetensorError  # costs 10 ms: only for those who use it
+    from safetensors.numpy import save_file
 
-    save_file(arrays, path, metadata)
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """A new file to be written, which takes the place of `target` at the end.
-
-    It lies in the same folder under a name of its own, so that writers do not meet;
-    one that is killed leaves it behind. Where the block raises, it is removed.
-    """
-    fresh = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
-    os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    mode = fresh.stat().st_mode
     try:
-        yield fresh
-        with fresh.open("r+b") as made:
-            os.fsync(made.fileno())
-        fresh.chmod(mode)
-        os.replace(fresh, target)
-    except BaseException:
-        with suppress(OSError):
-            fresh.unlink()
-        raise
-    if os.name == "posix":
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # so that the new name survives a loss of power
-        finally:
-            os.close(folder)
+        save_file(arrays, path, metadata)
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        code = int(number[1])
+        raise OSError(code, os.strerror(code)) from error
 
 
 @contextmanager

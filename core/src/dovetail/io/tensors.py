@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +36,12 @@ class _Kept:
     path: Path
     layout: Layout
 
+    def span(self) -> tuple[int, int]:
+        """The bytes of its memory that it lies in."""
+        low, high = self.layout.span()
+        size = self.tensor.dtype.itemsize
+        return low * size, high * size
+
 
 class Packer:
     """Gathers the tensors of an object, each once, then what has to be written."""
@@ -44,6 +50,13 @@ class Packer:
         self.op = op
         self.kept: list[_Kept] = []
         self.numbers: dict[int, int] = {}
+        self.arrays: dict[str, Array] = {}
+
+    def add_array(self, values: Array, path: Path) -> str:
+        """The name under which the file has the values of a NumPy array."""
+        name = _free(_joined(path), self.arrays)
+        self.arrays[name] = _real(np.ascontiguousarray(values))
+        return name
 
     def add(self, x: Tensor, path: Path) -> int:
         """The number of a tensor, the same each time it comes."""
@@ -61,15 +74,14 @@ class Packer:
 
     def _clusters(self) -> list[list[int]]:
         """The tensors by memory, those apart that have no element in between."""
-        by_memory: dict[Any, list[int]] = defaultdict(list)
+        by_memory: dict[int, list[int]] = defaultdict(list)
         for i, kept in enumerate(self.kept):
-            x = kept.tensor
-            by_memory[id(storage_of(x).root), x.dtype].append(i)
+            by_memory[id(storage_of(kept.tensor).root)].append(i)
         clusters: list[list[int]] = []
         for members in by_memory.values():
             end = None
-            for i in sorted(members, key=lambda i: self.kept[i].layout.span()):
-                low, high = self.kept[i].layout.span()
+            for i in sorted(members, key=lambda i: self.kept[i].span()):
+                low, high = self.kept[i].span()
                 if end is None or low >= end or low == high:
                     clusters.append([])
                     end = high
@@ -79,54 +91,59 @@ class Packer:
 
     def finish(self) -> tuple[dict[str, Array], Json]:
         """Arrays by name, and the tables that say which tensor is where in them."""
-        arrays: dict[str, Array] = {}
+        arrays = dict(self.arrays)
         memories: list[Json] = []
         records: list[Json] = [{} for _ in self.kept]
         for number, cluster in enumerate(self._clusters()):
             layouts, memory = self._pack(cluster, arrays)
             memories.append(memory)
             for i, layout in zip(cluster, layouts, strict=True):
-                records[i] = _record(self.kept[i].tensor, number, layout)
+                records[i] = _record(self.kept[i].tensor, number, layout, memory)
         return arrays, {"memories": memories, "tensors": records}
 
     def _pack(
         self, cluster: list[int], arrays: dict[str, Array]
     ) -> tuple[list[Layout], Json]:
-        """One memory: where its tensors are in it, and its entry in the table."""
-        spans = [self.kept[i].layout.span() for i in cluster]
-        low, high = min(s[0] for s in spans), max(s[1] for s in spans)
-        layouts = [_moved(self.kept[i].layout, low) for i in cluster]
-        size = math.prod(layouts[0].shape)
-        if len(cluster) == 1 and high - low > size:  # leave out what is in between
-            layouts = [Layout.rows(layouts[0].shape)]
-        else:
-            size = high - low
-        x, path, values = self._values(cluster, layouts, size)
-        memory: Json = {"dtype": x.dtype.name, "device": str(x.device), "size": size}
+        """One memory: where its tensors are in it, and its entry in the table.
+
+        Where they look at it in several dtypes, it has that of the largest elements.
+        """
+        kept = [self.kept[i] for i in cluster]
+        dtype = max((k.tensor.dtype for k in kept), key=lambda d: d.itemsize)
+        spans = [k.span() for k in kept]
+        low = min(s[0] for s in spans) // dtype.itemsize * dtype.itemsize
+        size = -(-(max(s[1] for s in spans) - low) // dtype.itemsize)
+        layouts = [_moved(k.layout, low // k.tensor.dtype.itemsize) for k in kept]
+        own = math.prod(layouts[0].shape)
+        if len(kept) == 1 and size > own:  # leave out what is in between
+            layouts, size = [Layout.rows(layouts[0].shape)], own
+        x, values = kept[0].tensor, None
+        path = kept[0].path
+        if not x.is_meta:
+            path, values = _values(kept, layouts, dtype, size)
+        memory: Json = {"dtype": dtype.name, "device": str(x.device), "size": size}
         if values is not None:
             name = memory["name"] = _free(_joined(path), arrays)
             arrays[name] = _real(values)
         return layouts, memory
 
-    def _values(
-        self, cluster: list[int], layouts: list[Layout], size: int
-    ) -> tuple[Tensor, Path, Array | None]:
-        """The elements that the tensors of a cluster see, zeros in between.
 
-        They have the shape and the path of the tensor that sees all, if there is one.
-        """
-        each = list(zip(cluster, layouts, strict=True))
-        for i, layout in each:
-            if layout.contiguous and math.prod(layout.shape) == size:
-                x = self.kept[i].tensor
-                return x, self.kept[i].path, None if x.is_meta else host_values(x)
-        first = self.kept[cluster[0]]
-        if first.tensor.is_meta:
-            return first.tensor, first.path, None
-        flat = np.zeros(size, first.tensor.dtype.numpy)
-        for i, layout in each:
-            layout.within(flat)[...] = host_values(self.kept[i].tensor)
-        return first.tensor, first.path, flat
+def _values(
+    kept: list[_Kept], layouts: list[Layout], dtype: DType, size: int
+) -> tuple[Path, Array]:
+    """The elements that the tensors of one memory see, zeros in between.
+
+    They have the shape and the path of the tensor that sees all, if there is one.
+    """
+    each = list(zip(kept, layouts, strict=True))
+    for one, layout in each:
+        fits = one.tensor.dtype is dtype and math.prod(layout.shape) == size
+        if fits and layout.contiguous:
+            return one.path, host_values(one.tensor)
+    flat = np.zeros(size, dtype.numpy)
+    for one, layout in each:
+        layout.within(flat.view(one.tensor.dtype.numpy))[...] = host_values(one.tensor)
+    return kept[0].path, flat
 
 
 def _moved(layout: Layout, low: int) -> Layout:
@@ -134,9 +151,11 @@ def _moved(layout: Layout, low: int) -> Layout:
     return Layout(layout.shape, layout.strides, offset)
 
 
-def _record(x: Tensor, memory: int, layout: Layout) -> Json:
+def _record(x: Tensor, number: int, layout: Layout, memory: Json) -> Json:
     """What the table says of one tensor; the usual is left out."""
-    made: Json = {"memory": memory, "shape": list(layout.shape)}
+    made: Json = {"memory": number, "shape": list(layout.shape)}
+    if x.dtype.name != memory["dtype"]:
+        made["dtype"] = x.dtype.name
     if layout != Layout.rows(layout.shape):
         made |= {"strides": list(layout.strides), "offset": layout.offset}
     if x.requires_grad:
@@ -193,6 +212,7 @@ class _Place:
     """One tensor of a file, as its table describes it."""
 
     memory: int
+    dtype: DType
     layout: Layout
     requires_grad: bool
     parameter: bool
@@ -230,11 +250,22 @@ class Unpacker:
             (offset,) = _sizes([record["offset"]])
             layout = Layout(shape, _ints(record["strides"]), offset)
         memory = self.memories[number]
+        dtype = dtypes.by_name(record.get("dtype", memory.dtype.name))
         low, high = layout.span()
-        if len(layout.strides) != len(shape) or low < 0 or high > memory.size:
-            raise ValueError(f"a tensor at {low} to {high} of {memory.size} elements")
-        wants = record.get("requires_grad") is True and memory.dtype.is_inexact
-        return _Place(number, layout, wants, record.get("parameter") is True)
+        there = memory.size * memory.dtype.itemsize // dtype.itemsize
+        if len(layout.strides) != len(shape) or low < 0 or high > there:
+            raise ValueError(f"a tensor at {low} to {high} of {there} elements")
+        wants = record.get("requires_grad") is True and dtype.is_inexact
+        return _Place(number, dtype, layout, wants, record.get("parameter") is True)
+
+    def array(self, name: str, dtype: DType, shape: Sequence[int]) -> Array:
+        """A NumPy array of the file; raises as `__init__` does."""
+        values = self.opened.values(name)
+        if dtype.is_complex:
+            values = values.reshape(-1).view(dtype.numpy)
+        if values.dtype != dtype.numpy:
+            raise ValueError(f"{name!r}: {values.dtype}, not {dtype.name}")
+        return values.reshape(_sizes(shape))
 
     def tensors(self) -> list[Tensor]:
         """All of them, where `map_location` wants them."""
@@ -244,7 +275,7 @@ class Unpacker:
             memory = self.memories[place.memory]
             if place.memory not in grounds:
                 grounds[place.memory] = self._ground(memory)
-            x = grounds[place.memory].tensor(memory.dtype, place.layout)
+            x = grounds[place.memory].tensor(place.dtype, place.layout)
             if place.parameter:
                 x = Parameter(x, requires_grad=place.requires_grad)
             x.requires_grad = place.requires_grad

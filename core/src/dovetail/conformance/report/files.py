@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from dovetail.errors import FileFormatError
+from dovetail.io.whole_files import replacing
 
 
 def write(path: str | Path, text: str) -> Path:
     """Put a text into a file, in one step; its folder is made."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(target, "report") as draft:
+        draft.write_text(text, encoding="utf-8")
     return target
 
 

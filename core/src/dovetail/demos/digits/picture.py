@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from dovetail.demos.digits.data import CLASSES
 from dovetail.demos.digits.result import Result
+from dovetail.io.whole_files import replacing
 
 INK: Final = "#1f2933"
 FAINT: Final = "#7b8794"
@@ -47,13 +47,8 @@ def draw(result: Result) -> Figure:
 
 def save(figure: Figure, path: Path) -> None:
     """Write the picture so that `path` is never half a file."""
-    target = path.resolve()
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        figure.savefig(draft, format=target.suffix[1:].lower())
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(path, "picture") as draft:
+        figure.savefig(draft, format=path.suffix[1:].lower())
 
 
 def _draw_header(part: SubFigure, result: Result) -> None:

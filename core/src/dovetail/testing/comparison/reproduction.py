@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import pprint
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from dovetail.dtypes import HALF, DType
 from dovetail.engine.kinds import Kind
+from dovetail.io.whole_files import replacing
 from dovetail.testing.comparison.inputs import Inputs, Value, Where
 
 Array = np.ndarray[Any, Any]
@@ -37,12 +37,13 @@ def save(
     folder.mkdir(parents=True, exist_ok=True)
     saved = {f"x{n}": _storable(v) for n, v in enumerate(inputs.values)}
     saved |= {f"allowed{n}": limit for n, limit in enumerate(limits)}
-    draft = folder / "draft.npz"
-    np.savez(draft, allow_pickle=False, **saved)
-    os.replace(draft, folder / "inputs.npz")
-    text = folder / "draft.py"
-    text.write_text(script(inputs, where, names, setup), encoding="utf-8")
-    os.replace(text, folder / "reproduce.py")
+    with (
+        replacing(folder / "inputs.npz", "reproduction") as draft,
+        draft.open("wb") as file,
+    ):
+        np.savez(file, allow_pickle=False, **saved)
+    with replacing(folder / "reproduce.py", "reproduction") as draft:
+        draft.write_text(script(inputs, where, names, setup), encoding="utf-8")
     return folder
 
 
