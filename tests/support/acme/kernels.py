@@ -107,7 +107,7 @@ def idiv(input: Array, other: Array) -> Array:
     return fresh(floored + ((floored < 0) & (floored * q != p) & (q != 0)))
 
 
-def fmod(input: Array, other: Array) -> Array:
+def float_fmod(input: Array, other: Array) -> Array:
     """Remainder with the sign of `input`: a - trunc(a / b) * b, unrounded."""
     return fresh(np.fmod(input.values, other.values))
 
@@ -211,7 +211,7 @@ TABLE = (
     (ALL, (cast, bitcast, where, take_along, scatter_set_, lt, eq, sum, amax)),
     (NUMBERS, (scatter_add_, add, sub, mul, maximum)),
     ({int32}, (iota,)),
-    (FLOATS, (div, fmod, sqrt, floor, exp, log, sin, cos, float_pow, bmm)),
+    (FLOATS, (div, float_fmod, sqrt, floor, exp, log, sin, cos, float_pow, bmm)),
     (INTS, (idiv, shift_left, shift_right)),
     (BITS, (bitwise_and, bitwise_xor)),
 )  # fmt: skip

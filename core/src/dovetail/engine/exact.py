@@ -40,6 +40,7 @@ class LongDouble:
     """Functions of arrays of long double, which libm computes apart from float64."""
 
     pi: Final = 4 * np.arctan(np.longdouble(1))
+    ln2: Final = np.log(np.longdouble(2))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, _of_numpy(name))
@@ -78,7 +79,7 @@ class ByMpmath:
 
         self._context: Any = mpmath.mp.clone()
         self._context.prec = _PRECISION
-        self.pi = +self._context.pi
+        self.pi, self.ln2 = +self._context.pi, +self._context.ln2
 
     def __getattr__(self, name: str) -> Any:
         context, special = self._context, getattr(np, _of_numpy(name))

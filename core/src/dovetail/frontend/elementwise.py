@@ -81,26 +81,12 @@ _SECOND_NUMBER: Final = frozenset(
     {"fmod", "floor_divide", "copysign", "eq", "ne", "lt", "le", "gt", "ge"}
 )
 _UNARY: Final = {
-    r.ceil: "", r.trunc: "trunc fix", r.frac: "",
-    t.exp2: "", t.expm1: "", t.log1p: "", t.log2: "", t.log10: "", t.tan: "",
-    t.asin: "asin arcsin", t.acos: "acos arccos", t.atan: "atan arctan", t.sinh: "",
-    t.cosh: "", t.tanh: "", t.asinh: "asinh arcsinh", t.acosh: "acosh arccosh",
-    t.atanh: "atanh arctanh", t.sinc: "", s.erf: "", s.erfc: "",
+    s.erf: "", s.erfc: "",
     s.lgamma: "", s.digamma: "", s.erfinv: "", z.conj_physical: "",
-}  # fmt: skip
-_PREDICATES: Final = (z.angle,)
-_BINARY: Final = {
-    r.remainder: "", r.truncated_remainder: "fmod", r.floor_divide: "",
-    r.copysign: "", r.gcd: "", r.lcm: "", t.atan2: "atan2 arctan2", t.hypot: "",
-    t.logaddexp: "", t.logaddexp2: "", t.xlogy: "",
 }  # fmt: skip
 for _op, _names in _UNARY.items():
     unary(_op, _names)
-for _op in _PREDICATES:
-    unary(_op, writes=False)
-for _op, _names in _BINARY.items():
-    binary(_op, _names)
-binary(r.heaviside, second="values")
+unary(z.angle, writes=False)
 
 
 # ---- arithmetic whose signature is more than its operands
@@ -261,15 +247,6 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """`input` lowered to `max`."""
     return _bounded(input, None, max)
-
-
-@torch_name("nan_to_num", writes=True)
-def nan_to_num(
-    input: Tensor, nan: float | None = None, posinf: float | None = None,
-    neginf: float | None = None,
-) -> Tensor:  # fmt: skip
-    """NaN and infinities replaced: by 0 and the dtype's extremes unless given."""
-    return r.nan_to_num(input, nan, posinf, neginf)
 
 
 @torch_name("polygamma", method=False)

@@ -33,9 +33,9 @@ from dovetail.ops.arithmetic import (
     div,
     eq,
     exp,
+    float_fmod,
     float_pow,
     floor,
-    fmod,
     idiv,
     log,
     lt,
@@ -102,8 +102,8 @@ def _(make: Any) -> Any:
 
 __all__ = [
     "add", "assign_", "bitcast", "bitwise_and", "bitwise_xor", "bmm", "cast", "clone",
-    "conj", "cos", "div", "eq", "exp", "float_pow", "floor", "fmod", "idiv", "iota",
-    "log", "lt", "maximum", "mul", "scatter_add_",
+    "conj", "cos", "div", "eq", "exp", "float_fmod", "float_pow", "floor", "idiv",
+    "iota", "log", "lt", "maximum", "mul", "scatter_add_",
     "scatter_set_", "shift_left", "shift_right", "sin", "sqrt", "sub", "take_along",
     "trunc_quotient", "where",
 ]  # fmt: skip

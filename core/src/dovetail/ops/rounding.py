@@ -1,144 +1,119 @@
 """Rounding, and the quotients and remainders that rounding decides."""
 
-# An op is callable with anything; its declaration says what it returns.
-
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dovetail.dtypes import FLOAT, HALF, INTEGRAL, ORDERED, REAL, DType, bool_, finfo
+from dovetail.engine.attributes import Operand
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
+from dovetail.engine.exact import whole
 from dovetail.engine.tensor import Tensor
+from dovetail.ops.arithmetic import (
+    add,
+    bitwise_and,
+    eq,
+    float_fmod,
+    floor,
+    idiv,
+    lt,
+)
 from dovetail.ops.compare import bitwise_or, ne, signbit
 from dovetail.ops.create import zeros_like
 from dovetail.ops.elementwise import abs, flat, neg
-from dovetail.ops.primitive import (
-    add,
-    bitwise_and,
-    clone,
-    eq,
-    floor,
-    fmod,
-    idiv,
-    lt,
-    where,
-)
+from dovetail.ops.formats import clone, where
 
 Array = np.ndarray[Any, Any]
-Pair = tuple[Any, Any]
 
 
-@op(accepts=REAL, exact=True)
-def ceil(x: Tensor) -> Tensor:
-    """The least integer not below; keeps -0. Integers are unchanged."""
-    return neg(floor(neg(x))) if x.dtype.is_floating_point else clone(x)
+@op(accepts=REAL, exact=True, torch="ceil ceil_",
+    oracle=lambda x: np.ceil(x).astype(x.dtype))  # fmt: skip
+def ceil(input: Tensor) -> Tensor:
+    """The least integer not below; -0 stays, as integers do."""
+    return neg(floor(neg(input))) if input.dtype.is_floating_point else clone(input)
 
 
-@ceil.oracle
-def _(x: Array) -> Array:
-    return np.ceil(x).astype(x.dtype)
+@op(accepts=REAL, exact=True, torch="trunc fix trunc_ fix_",
+    oracle=lambda x: np.trunc(x).astype(x.dtype))  # fmt: skip
+def trunc(input: Tensor) -> Tensor:
+    """The integer part, towards zero; -0 stays, as integers do."""
+    if not input.dtype.is_floating_point:
+        return clone(input)
+    return where(lt(input, 0), ceil(input), floor(input))
 
 
-@op(accepts=REAL, exact=True)
-def trunc(x: Tensor) -> Tensor:
-    """The integer part, towards zero; keeps -0. Integers are unchanged."""
-    if not x.dtype.is_floating_point:
-        return clone(x)
-    return where(lt(x, 0), ceil(x), floor(x))
-
-
-@trunc.oracle
-def _(x: Array) -> Array:
-    return np.trunc(x).astype(x.dtype)
-
-
-@op(accepts=REAL, exact=True)
-def round(x: Tensor) -> Tensor:
-    """The nearest integer, halves to even; keeps -0. Integers are unchanged."""
-    if not x.dtype.is_floating_point:
-        return clone(x)
-    size = abs(x)
+@op(accepts=REAL, exact=True,
+    oracle=lambda x: x if x.dtype.kind in "iu" else np.rint(x))  # fmt: skip
+def round(input: Tensor) -> Tensor:
+    """The nearest integer, halves to even; -0 stays, as integers do."""
+    if not input.dtype.is_floating_point:
+        return clone(input)
+    size = abs(input)
     low = floor(size)
     part = size - low
-    odd = ne(fmod(low, 2), 0)
+    odd = ne(float_fmod(low, 2), 0)
     up = bitwise_or(lt(0.5, part), bitwise_and(eq(part, 0.5), odd))
     # At 2^(p-1) and above every float is an integer, and low + 1 may not exist.
-    return copysign(where(up, low + 1, low), x)
-
-
-@round.oracle
-def _(x: Array) -> Array:
-    return x if x.dtype.kind in "iu" else np.rint(x)
-
-
-@op(accepts=FLOAT)
-def frac(x: Tensor) -> Tensor:
-    """What `trunc` takes away."""
-    return x - trunc(x)
-
-
-@frac.vjp
-def _(ct: Tensor) -> Tensor:
-    return ct
-
-
-@frac.oracle
-def _(x: Array) -> Array:
-    return x - np.trunc(x)
+    return copysign(where(up, low + 1, low), input)
 
 
 for _op in (ceil, trunc, round):
-    _op.vjp(flat)
+    _op.grad(input=flat)
 
 
-@op(accepts=FLOAT, promote="float", exact=True)
-def copysign(a: Tensor, b: Tensor) -> Tensor:
-    """The magnitude of `a` with the sign of `b`, of -0 and NaN too."""
-    return where(eq(signbit(a), signbit(b)), a, neg(a))
+@op(accepts=FLOAT, torch="frac frac_", oracle=lambda x: x - np.trunc(x))
+def frac(input: Tensor) -> Tensor:
+    """What `trunc` takes away."""
+    return input - trunc(input)
 
 
-@copysign.vjp(a=("a",), b=("a",))
-def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
-    ga = gb = None
-    if need[0]:
-        same = eq(signbit(a), signbit(b))
-        ga = where(eq(a, 0), 0, where(same, ct, neg(ct)))
-    if need[1]:
-        gb = flat(ct)
-    return ga, gb
+frac.grad(input=lambda ct: ct)
 
 
-@copysign.oracle
-def _(a: Array, b: Array) -> Array:
-    return np.copysign(a, b)
+@op(accepts=FLOAT, promote="float", exact=True, torch="copysign Tensor.copysign_",
+    oracle=np.copysign)  # fmt: skip
+def copysign(input: Tensor, other: Operand) -> Tensor:
+    """The magnitude of `input` with the sign of `other`, of -0 and NaN too."""
+    return where(eq(signbit(input), signbit(other)), input, neg(input))
 
 
-# ---- quotients and remainders
+def _copysign_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
+    same = eq(signbit(input), signbit(other))
+    return where(eq(input, 0), 0, where(same, ct, neg(ct)))
 
 
-@op(accepts=REAL, domain=(0.3, 9.0))
-def trunc_divide(a: Tensor, b: Tensor) -> Tensor:
-    """a / b rounded towards zero; n / 0 is 0 for integers."""
-    return trunc(a / b) if a.dtype.is_floating_point else idiv(a, b)
+copysign.grad(input=_copysign_rule, other=flat)
+
+
+# ---- quotients
 
 
 @op(accepts=REAL, domain=(0.3, 9.0))
-def floor_divide(a: Tensor, b: Tensor) -> Tensor:
-    """a / b rounded down, from the exact remainder; n / 0 is 0 for integers."""
-    if not a.dtype.is_floating_point:
-        return _floor_integers(a, b)
-    rest = fmod(a, b)
-    crossed = bitwise_and(ne(rest, 0), ne(lt(b, 0), lt(rest, 0)))
-    quotient = (a - rest) / b
+def trunc_divide(input: Operand, other: Operand) -> Tensor:
+    """input / other rounded towards zero; n / 0 is 0 for integers."""
+    if input.dtype.is_floating_point:
+        return trunc(input / other)
+    return idiv(input, other)
+
+
+@op(accepts=REAL, domain=(0.3, 9.0), torch="floor_divide Tensor.floor_divide_")
+def floor_divide(input: Operand, other: Operand) -> Tensor:
+    """input / other rounded down, from the exact remainder; n / 0 is 0 for integers."""
+    if not input.dtype.is_floating_point:
+        return _floor_integers(input, other)
+    rest = float_fmod(input, other)
+    crossed = bitwise_and(ne(rest, 0), ne(lt(other, 0), lt(rest, 0)))
+    quotient = (input - rest) / other
     quotient = where(crossed, quotient - 1, quotient)
-    whole = floor(quotient)
-    whole = where(lt(0.5, quotient - whole), whole + 1, whole)
-    whole = where(eq(quotient, 0), copysign(0 * whole, a / b), whole)
-    return where(eq(b, 0), a / b, whole)
+    low = floor(quotient)
+    low = where(lt(0.5, quotient - low), low + 1, low)
+    low = where(eq(quotient, 0), copysign(0 * low, input / other), low)
+    return where(eq(other, 0), input / other, low)
 
 
 def _floor_integers(a: Tensor, b: Tensor) -> Tensor:
@@ -150,55 +125,56 @@ def _floor_integers(a: Tensor, b: Tensor) -> Tensor:
     return where(down, quotient - 1, quotient)
 
 
-@op(accepts=REAL, domain=(0.3, 9.0))
-def remainder(a: Tensor, b: Tensor) -> Tensor:
-    """a modulo b, with the sign of `b`; integers modulo 0 are 0."""
-    if a.dtype.is_floating_point:
-        rest = fmod(a, b)
-    else:
-        rest = where(eq(b, 0), 0, a - idiv(a, b) * b)
-    if not a.dtype.is_signed:
-        return rest
-    crossed = bitwise_and(ne(rest, 0), ne(lt(b, 0), lt(rest, 0)))
-    return where(crossed, rest + b, rest)
-
-
-@op(accepts=REAL, domain=(0.3, 9.0))
-def truncated_remainder(a: Tensor, b: Tensor) -> Tensor:
-    """What truncated division leaves, with the sign of `a`; integers by 0 leave 0."""
-    if a.dtype.is_floating_point:
-        return fmod(a, b)
-    return where(eq(b, 0), 0, a - idiv(a, b) * b)
-
-
 for _op in (trunc_divide, floor_divide):
-    _op.vjp(lambda ct: (flat(ct), flat(ct)))
+    _op.grad(input=flat, other=flat)
 
 
-@remainder.vjp(a="b", b="b")
-def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
-    return ct, neg(ct) * floor_divide(a, b) if need[1] else None
+# ---- remainders
 
 
-@truncated_remainder.vjp(a="b", b="b")
-def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
-    return ct, neg(ct) * trunc_divide(a, b) if need[1] else None
+@op(accepts=REAL, domain=(0.3, 9.0), torch="remainder Tensor.remainder_")
+def remainder(input: Operand, other: Operand) -> Tensor:
+    """input modulo other, with the sign of `other`; integers modulo 0 are 0."""
+    rest = fmod(input, other)
+    if not input.dtype.is_signed:
+        return rest
+    crossed = bitwise_and(ne(rest, 0), ne(lt(other, 0), lt(rest, 0)))
+    return where(crossed, rest + other, rest)
 
 
-def _by_python(function: Any, of_floats: Any) -> Any:
-    """An oracle that computes integers by Python's own, floats by NumPy's."""
+@op(accepts=REAL, domain=(0.3, 9.0), torch="fmod Tensor.fmod_")
+def fmod(input: Tensor, other: Operand) -> Tensor:
+    """What truncated division leaves, with the sign of `input`; integers by 0 leave 0.
+
+    Floats are those of C's fmod: exact, however large the quotient.
+    """
+    if input.dtype.is_floating_point:
+        return float_fmod(input, other)
+    return where(eq(other, 0), 0, input - idiv(input, other) * other)
+
+
+remainder.grad(
+    input=lambda ct: ct,
+    other=lambda ct, input, other: neg(ct) * floor_divide(input, other),
+)
+fmod.grad(
+    input=lambda ct: ct,
+    other=lambda ct, input, other: neg(ct) * trunc_divide(input, other),
+)
+
+
+def _unless_zero(function: Callable[[int, int], int], of_floats: Any) -> Any:
+    """An oracle: integers by Python's own, 0 where the divisor is; floats by libm's."""
 
     def oracle(a: Array, b: Array) -> Array:
         if np.result_type(a, b).kind == "f":
             return np.asarray(of_floats(a, b))
-        found = np.frompyfunc(lambda x, y: function(x, y) if y else 0, 2, 1)
-        exact = np.asarray(found(a.astype(object), b.astype(object)), object)
-        return exact.astype(np.result_type(a, b))
+        return whole(lambda x, y: function(x, y) if y else 0, a, b)
 
     return oracle
 
 
-def _truncated(x: Any, y: Any) -> Any:
+def _truncated(x: int, y: int) -> int:
     quotient = x // y
     return quotient + 1 if quotient < 0 and quotient * y != x else quotient
 
@@ -206,84 +182,69 @@ def _truncated(x: Any, y: Any) -> Any:
 @trunc_divide.oracle
 def _(a: Array, b: Array, kind: Any) -> Array:
     if np.result_type(a, b).kind != "f":
-        whole: Array = _by_python(_truncated, np.trunc)(a, b)
-        return whole
+        found: Array = _unless_zero(_truncated, np.trunc)(a, b)
+        return found
     # The rounded quotient is cut, not the true one; 16 bits divide in float32.
     format_ = np.float32 if kind in HALF else kind.numpy
     return np.asarray(np.trunc(np.asarray(a / b).astype(format_)))
 
 
-floor_divide.oracle(_by_python(lambda x, y: x // y, np.floor_divide))
-remainder.oracle(_by_python(lambda x, y: x % y, np.remainder))
-truncated_remainder.oracle(_by_python(lambda x, y: x - _truncated(x, y) * y, np.fmod))
+floor_divide.oracle(_unless_zero(lambda x, y: x // y, np.floor_divide))
+remainder.oracle(_unless_zero(lambda x, y: x % y, np.remainder))
+fmod.oracle(_unless_zero(lambda x, y: x - _truncated(x, y) * y, np.fmod))
 
 
-@op(accepts=INTEGRAL, nondifferentiable=True)
-def gcd(a: Tensor, b: Tensor) -> Tensor:
+# ---- divisors and steps
+
+
+@op(accepts=INTEGRAL, nondifferentiable=True, torch="gcd gcd_",
+    oracle=lambda a, b: whole(math.gcd, a, b))  # fmt: skip
+def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor, not negative, by Euclid's algorithm."""
-    a, b = add(abs(a), b * 0), add(abs(b), a * 0)
+    a, b = add(abs(input), other * 0), add(abs(other), input * 0)
     # Lamé: Euclid takes at most log_phi(2^bits) steps.
     for _ in range(math.ceil(a.dtype.itemsize * 8 / math.log2(1.618))):
-        a, b = b_or(a, b), where(eq(b, 0), 0, remainder(a, b))
+        a, b = where(eq(b, 0), a, b), where(eq(b, 0), 0, remainder(a, b))
     return abs(a)  # the least integer has no absolute value, and stays negative above
 
 
-def b_or(a: Tensor, b: Tensor) -> Tensor:
-    """`b`, or `a` where `b` is 0."""
-    return where(eq(b, 0), a, b)
-
-
-@gcd.oracle
-def _(a: Array, b: Array) -> Array:
-    found = np.frompyfunc(math.gcd, 2, 1)(a.astype(object), b.astype(object))
-    return np.asarray(found, object).astype(a.dtype)
-
-
-@op(accepts=INTEGRAL, nondifferentiable=True)
-def lcm(a: Tensor, b: Tensor) -> Tensor:
+@op(accepts=INTEGRAL, nondifferentiable=True, torch="lcm lcm_",
+    oracle=lambda a, b: whole(math.lcm, a, b))  # fmt: skip
+def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple, not negative; 0 if either is 0."""
-    return abs(idiv(a, gcd(a, b)) * b)
+    return abs(idiv(input, gcd(input, other)) * other)
 
 
-@lcm.oracle
-def _(a: Array, b: Array) -> Array:
-    found = np.frompyfunc(math.lcm, 2, 1)(a.astype(object), b.astype(object))
-    return np.asarray(found, object).astype(a.dtype)
-
-
-@op(accepts=ORDERED, nondifferentiable=True, exact=True)
-def heaviside(x: Tensor, values: Tensor) -> Tensor:
+@op(accepts=ORDERED, nondifferentiable=True, exact=True,
+    torch="heaviside Tensor.heaviside_",
+    oracle=lambda x, at_0: np.where(x == 0, at_0, x > 0).astype(x.dtype))  # fmt: skip
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 below zero and for NaN, 1 above, `values` at zero."""
-    one = lt(0, x)
-    step = one if x.dtype is bool_ else where(one, zeros_like(x) + 1, 0)
-    return where(eq(x, 0), values, step)
-
-
-@heaviside.oracle
-def _(x: Array, values: Array) -> Array:
-    return np.where(x == 0, values, x > 0).astype(x.dtype)
+    one = lt(0, input)
+    step = one if input.dtype is bool_ else where(one, zeros_like(input) + 1, 0)
+    return where(eq(input, 0), values, step)
 
 
 # ---- what is not finite
 
 
-@op(accepts=ORDERED, exact=True)
+@op(accepts=ORDERED, exact=True, torch="nan_to_num nan_to_num_")
 def nan_to_num(
-    x: Tensor, nan: float | None = None, posinf: float | None = None,
+    input: Tensor, nan: float | None = None, posinf: float | None = None,
     neginf: float | None = None,
 ) -> Tensor:  # fmt: skip
     """NaN and infinities replaced: by 0 and the dtype's extremes unless given."""
-    if not x.dtype.is_floating_point:
-        return clone(x)
-    limits = finfo(x.dtype)
-    y = where(ne(x, x), 0.0 if nan is None else nan, x)
-    y = where(eq(x, float("inf")), limits.max if posinf is None else posinf, y)
-    return where(eq(x, float("-inf")), limits.min if neginf is None else neginf, y)
+    if not input.dtype.is_floating_point:
+        return clone(input)
+    limits = finfo(input.dtype)
+    y = where(ne(input, input), 0.0 if nan is None else nan, input)
+    most = limits.max if posinf is None else posinf
+    y = where(eq(input, float("inf")), most, y)
+    least = limits.min if neginf is None else neginf
+    return where(eq(input, float("-inf")), least, y)
 
 
-@nan_to_num.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return where(eq(x - x, 0), ct, 0)
+nan_to_num.grad(input=lambda ct, input: where(eq(input - input, 0), ct, 0))
 
 
 @nan_to_num.oracle

@@ -4,8 +4,6 @@ Bodies for real numbers follow Kahan (expm1, log1p from exp and log without loss
 0) and fdlibm (atan); bodies for complex numbers are the textbook formulas.
 """
 
-# An op is callable with anything; its declaration says what it returns.
-
 from __future__ import annotations
 
 import math
@@ -15,14 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.dtypes import FLOAT, INEXACT
+from dovetail.engine.attributes import Operand
 from dovetail.engine.declare import op
+from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.compare import bitwise_or, isnan, le, signbit
-from dovetail.ops.elementwise import abs, minimum, neg, square
-from dovetail.ops.primitive import (
+from dovetail.ops.arithmetic import (
     bitwise_and,
-    cast,
-    conj,
     cos,
     eq,
     exp,
@@ -32,12 +28,12 @@ from dovetail.ops.primitive import (
     maximum,
     sin,
     sqrt,
-    where,
 )  # fmt: skip
+from dovetail.ops.compare import bitwise_or, isnan, le, signbit
+from dovetail.ops.elementwise import abs, minimum, neg, square
+from dovetail.ops.formats import cast, conj, where
 from dovetail.ops.rounding import copysign
 
-Array = np.ndarray[Any, Any]
-Pair = tuple[Any, Any]
 _FLOATS: Any = {"accepts": INEXACT, "promote": "float"}
 LN2: Final = math.log(2)
 LN10: Final = math.log(10)
@@ -56,38 +52,36 @@ def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
 # ---- exponentials and logarithms
 
 
-@op(**_FLOATS)
-def expm1(x: Tensor) -> Tensor:
-    """exp(x) - 1, accurate near 0 (Kahan; Higham 2002, section 1.14.1)."""
-    u = exp(x)
-    if x.dtype.is_complex:
-        near = bitwise_and(lt(abs(x), 0.5), eq(eq(u, 1), False))
+@op(**_FLOATS, torch="expm1 expm1_", oracle=exact("expm1"))
+def expm1(input: Tensor) -> Tensor:
+    """exp(input) - 1, accurate near 0 (Kahan; Higham 2002, section 1.14.1)."""
+    u = exp(input)
+    if input.dtype.is_complex:
+        near = bitwise_and(lt(abs(input), 0.5), eq(eq(u, 1), False))
         safe = where(near, u, 2)
-        y = where(near, (safe - 1) * (x / log(safe)), u - 1)
-        return where(eq(u, 1), x, y)
+        y = where(near, (safe - 1) * (input / log(safe)), u - 1)
+        return where(eq(u, 1), input, y)
     # Below, u - 1 is -1 in every format, and u may be a subnormal of few digits.
     ordinary = bitwise_and(lt(u, float("inf")), lt(1e-30, u))
     near = eq(u, 1)
     safe = where(bitwise_and(ordinary, eq(near, False)), u, 2)
-    y = (safe - 1) * (x / log(safe))
-    return where(near, x, where(ordinary, y, u - 1))
+    y = (safe - 1) * (input / log(safe))
+    return where(near, input, where(ordinary, y, u - 1))
 
 
-@expm1.vjp
-def _(ct: Tensor, y: Tensor) -> Tensor:
-    return ct * (conj(y) + 1)
+expm1.grad(input=lambda ct, y: ct * (conj(y) + 1))
 
 
-@op(**_FLOATS, domain=(-0.9, 9.0))
-def log1p(x: Tensor) -> Tensor:
-    """log(1 + x), accurate near 0 (Kahan; Higham 2002, problem 1.5)."""
-    u = 1 + x
-    if x.dtype.is_complex:
-        return where(lt(abs(x), 0.5), _log1p_of_parts(x), log(u))
+@op(**_FLOATS, domain=(-0.9, 9.0), torch="log1p log1p_", oracle=exact("log1p"))
+def log1p(input: Tensor) -> Tensor:
+    """log(1 + input), accurate near 0 (Kahan; Higham 2002, problem 1.5)."""
+    u = 1 + input
+    if input.dtype.is_complex:
+        return where(lt(abs(input), 0.5), _log1p_of_parts(input), log(u))
     near = bitwise_or(eq(u, 1), eq(u, float("inf")))
     safe = where(near, 2, u)
-    y = log(safe) * (x / (safe - 1))
-    return where(near, x, where(eq(u, 0), float("-inf"), y))
+    y = log(safe) * (input / (safe - 1))
+    return where(near, input, where(eq(u, 0), float("-inf"), y))
 
 
 def _log1p_of_parts(x: Tensor) -> Tensor:
@@ -98,82 +92,70 @@ def _log1p_of_parts(x: Tensor) -> Tensor:
     return found
 
 
-@log1p.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct / (conj(x) + 1)
+log1p.grad(input=lambda ct, input: ct / (conj(input) + 1))
 
 
-@op(**_FLOATS)
-def exp2(x: Tensor) -> Tensor:
-    """2 to the power of x."""
-    return float_pow(2, x)
+@op(**_FLOATS, torch="exp2 exp2_", oracle=exact("exp2"))
+def exp2(input: Tensor) -> Tensor:
+    """2 to the power of input."""
+    return float_pow(2, input)
 
 
-@exp2.vjp
-def _(ct: Tensor, y: Tensor) -> Tensor:
-    return ct * (conj(y) * LN2)
+exp2.grad(input=lambda ct, y: ct * (conj(y) * LN2))
 
 
-@op(**_FLOATS, domain=(0.1, 9.0))
-def log2(x: Tensor) -> Tensor:
+@op(**_FLOATS, domain=(0.1, 9.0), torch="log2 log2_", oracle=exact("log2"))
+def log2(input: Tensor) -> Tensor:
     """The logarithm to base 2."""
-    return log(x) * (1 / LN2)
+    return log(input) * (1 / LN2)
 
 
-@log2.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct / (conj(x) * LN2)
+log2.grad(input=lambda ct, input: ct / (conj(input) * LN2))
 
 
-@op(**_FLOATS, domain=(0.1, 9.0))
-def log10(x: Tensor) -> Tensor:
+@op(**_FLOATS, domain=(0.1, 9.0), torch="log10 log10_", oracle=exact("log10"))
+def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10."""
-    return log(x) * (1 / LN10)
+    return log(input) * (1 / LN10)
 
 
-@log10.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct / (conj(x) * LN10)
+log10.grad(input=lambda ct, input: ct / (conj(input) * LN10))
 
 
 # ---- circular
 
 
-@op(**_FLOATS, domain=(-1.2, 1.2))
-def tan(x: Tensor) -> Tensor:
-    """Tangent of x in radians."""
-    return sin(x) / cos(x)
+@op(**_FLOATS, domain=(-1.2, 1.2), torch="tan tan_", oracle=exact("tan"))
+def tan(input: Tensor) -> Tensor:
+    """Tangent of input in radians."""
+    return sin(input) / cos(input)
 
 
-@tan.vjp
-def _(ct: Tensor, y: Tensor) -> Tensor:
-    return ct * (square(conj(y)) + 1)
+tan.grad(input=lambda ct, y: ct * (square(conj(y)) + 1))
 
 
-@op(**_FLOATS, domain=(-0.9, 0.9))
-def asin(x: Tensor) -> Tensor:
+@op(**_FLOATS, domain=(-0.9, 0.9), torch="asin arcsin asin_ arcsin_",
+    oracle=exact("asin"))  # fmt: skip
+def asin(input: Tensor) -> Tensor:
     """Arcsine in radians; NaN outside [-1, 1]."""
-    if x.dtype.is_complex:
-        return asinh(x * 1j) * -1j
-    return atan(x / sqrt((1 - x) * (1 + x)))
+    if input.dtype.is_complex:
+        return asinh(input * 1j) * -1j
+    return atan(input / sqrt((1 - input) * (1 + input)))
 
 
-@asin.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct / sqrt(1 - square(conj(x)))
+asin.grad(input=lambda ct, input: ct / sqrt(1 - square(conj(input))))
 
 
-@op(**_FLOATS, domain=(-0.9, 0.9))
-def acos(x: Tensor) -> Tensor:
+@op(**_FLOATS, domain=(-0.9, 0.9), torch="acos arccos acos_ arccos_",
+    oracle=exact("acos"))  # fmt: skip
+def acos(input: Tensor) -> Tensor:
     """Arccosine in radians; NaN outside [-1, 1]."""
-    if x.dtype.is_complex:
-        return math.pi / 2 - asin(x)
-    return 2 * atan(sqrt((1 - x) / (1 + x)))
+    if input.dtype.is_complex:
+        return math.pi / 2 - asin(input)
+    return 2 * atan(sqrt((1 - input) / (1 + input)))
 
 
-@acos.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return neg(ct) / sqrt(1 - square(conj(x)))
+acos.grad(input=lambda ct, input: neg(ct) / sqrt(1 - square(conj(input))))
 
 
 # s_atan.c of fdlibm, for |x| < 7/16: atan(x) = x - x³ (a0 + a1 x² + …)
@@ -187,12 +169,12 @@ _ATAN: Final = (
 )  # fmt: skip
 
 
-@op(**_FLOATS)
-def atan(x: Tensor) -> Tensor:
+@op(**_FLOATS, torch="atan arctan atan_ arctan_", oracle=exact("atan"))
+def atan(input: Tensor) -> Tensor:
     """Arctangent in radians."""
-    if x.dtype.is_complex:
-        return atanh(x * 1j) * -1j
-    size = abs(x)
+    if input.dtype.is_complex:
+        return atanh(input * 1j) * -1j
+    size = abs(input)
     inverted = lt(1, size)
     z = where(inverted, 1 / where(inverted, size, 1), size)
     # atan(z) = atan(0.6) + atan((z - 0.6) / (1 + 0.6 z))
@@ -201,38 +183,43 @@ def atan(x: Tensor) -> Tensor:
     s = z * z
     y = z - z * s * polynomial(s, _ATAN)
     y = where(shifted, math.atan(0.6) + y, y)
-    return copysign(where(inverted, math.pi / 2 - y, y), x)
+    return copysign(where(inverted, math.pi / 2 - y, y), input)
 
 
-@atan.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct / (square(conj(x)) + 1)
+atan.grad(input=lambda ct, input: ct / (square(conj(input)) + 1))
 
 
-@op(accepts=FLOAT, promote="float")
-def atan2(a: Tensor, b: Tensor) -> Tensor:
-    """The angle of the point (b, a) in radians, by quadrant; IEEE 754 at zeros."""
-    up, right = abs(a), abs(b)
+@op(accepts=FLOAT, promote="float", oracle=exact("atan2"),
+    torch="atan2 arctan2 Tensor.atan2_ Tensor.arctan2_")  # fmt: skip
+def atan2(input: Tensor, other: Tensor) -> Tensor:
+    """The angle of the point (other, input) in radians; IEEE 754 at zeros."""
+    up, right = abs(input), abs(other)
     large, small = maximum(up, right), minimum(up, right)
     same = eq(large, small)
     q = where(eq(large, 0), 0, where(same, 1, small / where(same, 1, large)))
     q = where(isnan(large), large, q)
     angle = atan(q)
     angle = where(lt(right, up), math.pi / 2 - angle, angle)
-    return copysign(where(signbit(b), math.pi - angle, angle), a)
+    return copysign(where(signbit(other), math.pi - angle, angle), input)
 
 
-@atan2.vjp
-def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
+def _over_size(ct: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """ct / (a² + b²), 0 at the origin, as torch chose."""
     size = square(a) + square(b)
-    scaled = ct / where(eq(size, 0), 1, size)  # 0 at the origin, as torch chose
-    return scaled * b if need[0] else None, neg(scaled) * a if need[1] else None
+    return ct / where(eq(size, 0), 1, size)
 
 
-@op(accepts=FLOAT, promote="float")
-def hypot(a: Tensor, b: Tensor) -> Tensor:
-    """sqrt(a² + b²) without overflow between."""
-    a, b = abs(a), abs(b)
+atan2.grad(
+    input=lambda ct, input, other: _over_size(ct, input, other) * other,
+    other=lambda ct, input, other: neg(_over_size(ct, input, other)) * input,
+)
+
+
+@op(accepts=FLOAT, promote="float", torch="hypot Tensor.hypot_",
+    oracle=exact("hypot"))  # fmt: skip
+def hypot(input: Tensor, other: Tensor) -> Tensor:
+    """sqrt(input² + other²) without overflow between."""
+    a, b = abs(input), abs(other)
     large, small = maximum(a, b), minimum(a, b)
     unscaled = bitwise_or(eq(large, 0), eq(large, float("inf")))
     ratio = where(unscaled, 0, small / where(unscaled, 1, large))
@@ -240,17 +227,22 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
     return where(bitwise_or(eq(a, float("inf")), eq(b, float("inf"))), float("inf"), y)
 
 
-@hypot.vjp
-def _(ct: Tensor, a: Tensor, b: Tensor, y: Tensor, need: Any) -> Pair:
-    scaled = ct / y
-    return scaled * a if need[0] else None, scaled * b if need[1] else None
+hypot.grad(
+    input=lambda ct, input, y: ct / y * input,
+    other=lambda ct, other, y: ct / y * other,
+)
 
 
-@op(**_FLOATS)
-def sinc(x: Tensor) -> Tensor:
-    """sin(pi x) / (pi x), which is 1 at 0."""
-    zero = eq(x, 0)
-    z = where(zero, 1, x) * math.pi
+def _sinc(m: Any, x: Any) -> Any:
+    z = np.where(x == 0, 1, x) * m.pi
+    return np.where(x == 0, 1, m.sin(z) / z)
+
+
+@op(**_FLOATS, torch="sinc sinc_", oracle=exact(_sinc))
+def sinc(input: Tensor) -> Tensor:
+    """sin(pi input) / (pi input), which is 1 at 0."""
+    zero = eq(input, 0)
+    z = where(zero, 1, input) * math.pi
     return where(zero, 1, sin(z) / z)
 
 
@@ -261,9 +253,9 @@ _SINC_SLOPE: Final = tuple(
 
 
 @sinc.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
+def _(ct: Tensor, input: Tensor) -> Tensor:
     """Next to 0 by its series, where the difference of the two terms loses digits."""
-    z = x * math.pi
+    z = input * math.pi
     square, small = z * z, lt(abs(z), 0.5)
     series: Any = _SINC_SLOPE[-1]
     for factor in _SINC_SLOPE[-2::-1]:
@@ -273,202 +265,164 @@ def _(ct: Tensor, x: Tensor) -> Tensor:
     return ct * conj(slope * math.pi)
 
 
-@sinc.oracle
-def _(x: Array) -> Array:
-    return np.sinc(x)
-
-
 # ---- hyperbolic
 
 
-@op(**_FLOATS)
-def sinh(x: Tensor) -> Tensor:
+@op(**_FLOATS, torch="sinh sinh_", oracle=exact("sinh"))
+def sinh(input: Tensor) -> Tensor:
     """Hyperbolic sine."""
-    if x.dtype.is_complex:
-        e = expm1(x)
+    if input.dtype.is_complex:
+        e = expm1(input)
         near = (e + e / (e + 1)) * 0.5  # without the cancellation next to 0
-        return where(lt(abs(x), 0.5), near, (exp(x) - exp(neg(x))) * 0.5)
-    size = abs(x)
+        return where(lt(abs(input), 0.5), near, (exp(input) - exp(neg(input))) * 0.5)
+    size = abs(input)
     e = expm1(minimum(size, 20))
     half = exp(size * 0.5)
     y = where(lt(size, 20), (e + e / (e + 1)) * 0.5, (half * 0.5) * half)
-    return copysign(y, x)
+    return copysign(y, input)
 
 
-@sinh.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct * cosh(conj(x))
-
-
-@op(**_FLOATS)
-def cosh(x: Tensor) -> Tensor:
+@op(**_FLOATS, torch="cosh cosh_", oracle=exact("cosh"))
+def cosh(input: Tensor) -> Tensor:
     """Hyperbolic cosine."""
-    if x.dtype.is_complex:
-        return (exp(x) + exp(neg(x))) * 0.5
-    size = abs(x)
+    if input.dtype.is_complex:
+        return (exp(input) + exp(neg(input))) * 0.5
+    size = abs(input)
     e = exp(minimum(size, 20))
     half = exp(size * 0.5)
     return where(lt(size, 20), (e + 1 / e) * 0.5, (half * 0.5) * half)
 
 
-@cosh.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct * sinh(conj(x))
+sinh.grad(input=lambda ct, input: ct * cosh(conj(input)))
+cosh.grad(input=lambda ct, input: ct * sinh(conj(input)))
 
 
-@op(**_FLOATS)
-def tanh(x: Tensor) -> Tensor:
+@op(**_FLOATS, torch="tanh tanh_", oracle=exact("tanh"))
+def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent."""
-    if x.dtype.is_complex:
-        e = expm1(x * 2)
+    if input.dtype.is_complex:
+        e = expm1(input * 2)
         return e / (e + 2)
-    t = expm1(abs(x) * -2)
-    return copysign(neg(t) / (t + 2), x)
+    t = expm1(abs(input) * -2)
+    return copysign(neg(t) / (t + 2), input)
 
 
-@tanh.vjp
-def _(ct: Tensor, y: Tensor) -> Tensor:
-    return tanh_grad(ct, y)
+tanh.grad(
+    input=lambda ct, y: ct * (1 - square(conj(y))),
+    backward=True,
+    oracle=exact(lambda m, ct, y: ct * (1 - np.conj(y) * np.conj(y))),
+)
 
 
-@op(accepts=INEXACT, outputs=("gx",))
-def tanh_grad(g: Tensor, y: Tensor) -> Tensor:
-    """The gradient `g` taken through tanh, by its result."""
-    return g * (1 - square(conj(y)))
-
-
-@tanh_grad.vjp(g="y", y=("g", "y"))
-def _(ct: Tensor, g: Any, y: Any, need: Any) -> Pair:
-    first = tanh_grad(ct, conj(y)) if need[0] else None
-    return first, conj(ct) * g * conj(y) * -2 if need[1] else None
-
-
-@tanh_grad.oracle
-def _(g: Array, y: Array) -> Array:
-    found: Array = g * (1 - np.conj(y) ** 2)
-    return found
-
-
-@op(**_FLOATS)
-def asinh(x: Tensor) -> Tensor:
+@op(**_FLOATS, torch="asinh arcsinh asinh_ arcsinh_", oracle=exact("asinh"))
+def asinh(input: Tensor) -> Tensor:
     """Inverse hyperbolic sine."""
-    if x.dtype.is_complex:
-        flipped = lt(cast(x, x.dtype.real), 0)
-        z = where(flipped, neg(x), x)  # away from the cancellation of x + sqrt(x² + 1)
+    if input.dtype.is_complex:
+        flipped = lt(cast(input, input.dtype.real), 0)
+        z = where(
+            flipped, neg(input), input
+        )  # away from the cancellation of input + sqrt(x² + 1)
         s = square(z)
         y = log1p(z + s / (1 + sqrt(s + 1)))
         return where(flipped, neg(y), y)
-    size = abs(x)
+    size = abs(input)
     a = minimum(size, _LARGE)
     s = square(a)
     y = log1p(a + s / (1 + sqrt(s + 1)))
-    return copysign(where(lt(size, _LARGE), y, log(maximum(size, 1)) + LN2), x)
+    return copysign(where(lt(size, _LARGE), y, log(maximum(size, 1)) + LN2), input)
 
 
-@asinh.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct / sqrt(square(conj(x)) + 1)
+asinh.grad(input=lambda ct, input: ct / sqrt(square(conj(input)) + 1))
 
 
-@op(**_FLOATS, domain=(1.1, 9.0))
-def acosh(x: Tensor) -> Tensor:
+@op(**_FLOATS, domain=(1.1, 9.0), torch="acosh arccosh acosh_ arccosh_",
+    oracle=exact("acosh"))  # fmt: skip
+def acosh(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine; NaN below 1."""
-    if x.dtype.is_complex:
-        return log(x + sqrt(x + 1) * sqrt(x - 1))
-    t = minimum(x, _LARGE) - 1
+    if input.dtype.is_complex:
+        return log(input + sqrt(input + 1) * sqrt(input - 1))
+    t = minimum(input, _LARGE) - 1
     y = log1p(t + sqrt(t * (t + 2)))
-    y = where(lt(_LARGE, x), log(x) + LN2, y)
-    return where(lt(x, 1), float("nan"), y)
+    y = where(lt(_LARGE, input), log(input) + LN2, y)
+    return where(lt(input, 1), float("nan"), y)
 
 
 @acosh.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    c = conj(x)
+def _(ct: Tensor, input: Tensor) -> Tensor:
+    c = conj(input)
     return ct / (sqrt(c - 1) * sqrt(c + 1))
 
 
-@op(**_FLOATS, domain=(-0.9, 0.9))
-def atanh(x: Tensor) -> Tensor:
+@op(**_FLOATS, domain=(-0.9, 0.9), torch="atanh arctanh atanh_ arctanh_",
+    oracle=exact("atanh"))  # fmt: skip
+def atanh(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent; infinite at ±1, NaN beyond."""
-    if x.dtype.is_complex:
-        return (log1p(x) - log1p(neg(x))) * 0.5
-    size = abs(x)
-    return copysign(log1p(2 * size / (1 - size)) * 0.5, x)
+    if input.dtype.is_complex:
+        return (log1p(input) - log1p(neg(input))) * 0.5
+    size = abs(input)
+    return copysign(log1p(2 * size / (1 - size)) * 0.5, input)
 
 
-@atanh.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    return ct / (1 - square(conj(x)))
+atanh.grad(input=lambda ct, input: ct / (1 - square(conj(input))))
 
 
 # ---- of two
 
 
-@op(accepts=FLOAT, promote="float")
-def logaddexp(a: Tensor, b: Tensor) -> Tensor:
-    """log(exp(a) + exp(b)) without overflow."""
-    same = eq(a, b)
-    y = maximum(a, b) + log1p(exp(neg(abs(where(same, 0, a - b)))))
-    return where(same, a + LN2, y)
+def _exponentials(log1p: Any, exp: Any, log_2: Any, a: Any, b: Any) -> Any:
+    """The greater, and the logarithm of what the other adds to it."""
+    top = np.maximum(a, b)
+    gap = np.where(a == b, 0, np.minimum(a, b) - top)
+    return np.where(np.isinf(top) & (a == b), top, top + log1p(exp(gap)) / log_2)
 
 
-@logaddexp.vjp
-def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
-    ga = ct / (1 + exp(b - a)) if need[0] else None
-    return ga, ct / (1 + exp(a - b)) if need[1] else None
+@op(accepts=FLOAT, promote="float", torch="logaddexp",
+    oracle=exact(lambda m, a, b: _exponentials(m.log1p, m.exp, 1, a, b)))  # fmt: skip
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """log(exp(input) + exp(other)) without overflow."""
+    same = eq(input, other)
+    gap = abs(where(same, 0, input - other))
+    return where(same, input + LN2, maximum(input, other) + log1p(exp(neg(gap))))
 
 
-@op(accepts=FLOAT, promote="float")
-def logaddexp2(a: Tensor, b: Tensor) -> Tensor:
-    """log2(2^a + 2^b) without overflow."""
-    same = eq(a, b)
-    y = maximum(a, b) + log1p(exp2(neg(abs(where(same, 0, a - b))))) * (1 / LN2)
-    return where(same, a + 1, y)
+logaddexp.grad(
+    input=lambda ct, input, other: ct / (1 + exp(other - input)),
+    other=lambda ct, input, other: ct / (1 + exp(input - other)),
+)
 
 
-@logaddexp2.vjp
-def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
-    ga = ct / (1 + exp2(b - a)) if need[0] else None
-    return ga, ct / (1 + exp2(a - b)) if need[1] else None
+@op(accepts=FLOAT, promote="float", torch="logaddexp2",
+    oracle=exact(lambda m, a, b:
+                 _exponentials(m.log1p, m.exp2, m.ln2, a, b)))  # fmt: skip
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """log2(2^input + 2^other) without overflow."""
+    same = eq(input, other)
+    gap = abs(where(same, 0, input - other))
+    more = log1p(exp2(neg(gap))) * (1 / LN2)
+    return where(same, input + 1, maximum(input, other) + more)
 
 
-@op(accepts=FLOAT, promote="float", domain=(0.1, 3.0))
-def xlogy(a: Tensor, b: Tensor) -> Tensor:
-    """a log(b), which is 0 where a is 0 and b is not NaN."""
-    zero = bitwise_and(eq(a, 0), eq(b, b))
-    return where(zero, 0, a * log(where(zero, 1, b)))
+logaddexp2.grad(
+    input=lambda ct, input, other: ct / (1 + exp2(other - input)),
+    other=lambda ct, input, other: ct / (1 + exp2(input - other)),
+)
 
 
-@xlogy.vjp
-def _(ct: Tensor, a: Tensor, b: Tensor, need: Any) -> Pair:
-    ga = None
-    if need[0]:
-        flat = bitwise_and(eq(a, 0), le(b, 0))
-        ga = where(flat, 0, ct * log(where(flat, 1, b)))
-    return ga, ct * (a / b) if need[1] else None
+def _xlogy(m: Any, a: Any, b: Any) -> Any:
+    return np.where((a == 0) & np.equal(b, b), 0, a * m.log(b))
 
 
-@log1p.oracle
-def _(x: Array) -> Array:
-    if x.dtype.kind != "c":
-        return np.log1p(x)
-    a, b = x.real, x.imag  # NumPy's own loses digits near 0
-    near = 0.5 * np.log1p(a * (2 + a) + b * b)
-    size = np.where(np.abs(x) < 0.5, near, np.log(np.abs(1 + x)))
-    return np.asarray(size + 1j * np.arctan2(b, 1 + a))
+@op(accepts=FLOAT, promote="float", domain=(0.1, 3.0), torch="xlogy xlogy_",
+    oracle=exact(_xlogy))  # fmt: skip
+def xlogy(input: Operand, other: Operand) -> Tensor:
+    """input log(other), which is 0 where `input` is 0 and `other` is not NaN."""
+    zero = bitwise_and(eq(input, 0), eq(other, other))
+    return where(zero, 0, input * log(where(zero, 1, other)))
 
 
-@xlogy.oracle
-def _(a: Array, b: Array) -> Array:
-    return np.where((a == 0) & ~np.isnan(b), 0, a * np.log(b))
+def _xlogy_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
+    flat = bitwise_and(eq(input, 0), le(other, 0))
+    return where(flat, 0, ct * log(where(flat, 1, other)))
 
 
-_ORACLES: Final = {
-    "expm1": expm1, "exp2": exp2, "log2": log2, "log10": log10,
-    "tan": tan, "arcsin": asin, "arccos": acos, "arctan": atan, "arctan2": atan2,
-    "hypot": hypot, "sinh": sinh, "cosh": cosh, "tanh": tanh, "arcsinh": asinh,
-    "arccosh": acosh, "arctanh": atanh, "logaddexp": logaddexp,
-    "logaddexp2": logaddexp2,
-}  # fmt: skip
-for _name, _op in _ORACLES.items():
-    _op.oracle(getattr(np, _name))
+xlogy.grad(input=_xlogy_rule, other=lambda ct, input, other: ct * (input / other))

@@ -40,7 +40,7 @@ def install(table: KernelTable, xp: Any, chunk: int | None = None) -> None:
         table.add("relu", _relu(xp, zero), dtypes=[dtype], **_PLAIN)
         table.add("relu_backward", _relu_grad(xp, zero), dtypes=[dtype], **_PLAIN)
     table.add("relu", lambda a: xp.maximum(a, 0), dtypes=REAL - _WIDE, **_PLAIN)
-    table.add("tanh_grad", _tanh_grad(xp), dtypes=_WIDE, **_PLAIN)
+    table.add("tanh_backward", _tanh_backward(xp), dtypes=_WIDE, **_PLAIN)
     table.add("sigmoid_grad", _sigmoid_grad, dtypes=_WIDE, **_PLAIN)
     table.add("leaky_relu", _leaky_relu(xp), dtypes=_WIDE, **_PLAIN)
     table.add("hardtanh", _hardtanh, dtypes=_WIDE, **_PLAIN)
@@ -111,13 +111,13 @@ def _relu_grad(xp: Any, zero: Any) -> Any:
     return relu_backward
 
 
-def _tanh_grad(xp: Any) -> Any:
-    def tanh_grad(g: Any, y: Any) -> Any:
+def _tanh_backward(xp: Any) -> Any:
+    def tanh_backward(g: Any, y: Any) -> Any:
         t = y * y
         t -= 1
         return xp.negative(t * g)
 
-    return tanh_grad
+    return tanh_backward
 
 
 def _sigmoid_grad(g: Any, y: Any) -> Any:
@@ -288,7 +288,7 @@ def _gelu_tanh(xp: Any) -> Any:
     return gelu
 
 
-def _gelu_tanh_grad(xp: Any) -> Any:
+def _gelu_tanh_backward(xp: Any) -> Any:
     def gelu_grad(out: Any, g: Any, x: Any) -> None:
         """g (1 + t + x (1 - t²) slope) / 2."""
         t = xp.empty_like(out)
@@ -309,4 +309,4 @@ def _gelu_tanh_grad(xp: Any) -> Any:
 
 
 _GELU: Final = {"none": _gelu, "tanh": _gelu_tanh}
-_GELU_GRAD: Final = {"none": _gelu_grad, "tanh": _gelu_tanh_grad}
+_GELU_GRAD: Final = {"none": _gelu_grad, "tanh": _gelu_tanh_backward}

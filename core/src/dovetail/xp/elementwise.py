@@ -22,9 +22,9 @@ from dovetail.dtypes import (
 # op: (name of the ufunc, dtypes)
 UFUNCS: Final = {
     "add": ("add", ANY), "sub": ("subtract", NUMERIC), "mul": ("multiply", ANY),
-    "div": ("divide", INEXACT), "fmod": ("fmod", FLOAT), "sqrt": ("sqrt", INEXACT),
-    "truncated_remainder": ("fmod", REAL), "remainder": ("remainder", REAL),
-    "floor_divide": ("floor_divide", REAL),
+    "div": ("divide", INEXACT), "sqrt": ("sqrt", INEXACT),
+    "float_fmod": ("fmod", FLOAT), "fmod": ("fmod", REAL),
+    "remainder": ("remainder", REAL), "floor_divide": ("floor_divide", REAL),
     "floor": ("floor", FLOAT), "ceil": ("ceil", FLOAT), "trunc": ("trunc", FLOAT),
     "round": ("rint", FLOAT), "maximum": ("maximum", ORDERED),
     "minimum": ("minimum", ORDERED), "fmax": ("fmax", ORDERED),

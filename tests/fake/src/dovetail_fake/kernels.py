@@ -113,14 +113,14 @@ KERNELS: Final[dict[str, tuple[Function, frozenset[DType]]]] = {
     "take_along": (take_along, ALL),
     "add": (np.add, NUMERIC), "sub": (np.subtract, NUMERIC),
     "mul": (np.multiply, NUMERIC), "div": (np.divide, FLOATS), "idiv": (idiv, INTS),
-    "fmod": (np.fmod, FLOATS), "sqrt": (np.sqrt, FLOATS), "floor": (np.floor, FLOATS),
-    "maximum": (np.maximum, NUMERIC), "lt": (np.less, ALL), "eq": (np.equal, ALL),
+    "float_fmod": (np.fmod, FLOATS), "sqrt": (np.sqrt, FLOATS),
+    "floor": (np.floor, FLOATS), "maximum": (np.maximum, NUMERIC), "lt": (np.less, ALL),
+    "eq": (np.equal, ALL),
     "bitwise_and": (np.bitwise_and, BITS), "bitwise_xor": (np.bitwise_xor, BITS),
     "shift_left": (np.left_shift, INTS), "shift_right": (shift_right, INTS),
     "exp": (np.exp, FLOATS), "log": (np.log, FLOATS), "sin": (np.sin, FLOATS),
     "cos": (np.cos, FLOATS), "float_pow": (np.power, FLOATS),
-    "sum": (sum_, ALL), "amax": (amax, ALL),
-    "bmm": (np.matmul, FLOATS),
+    "sum": (sum_, ALL), "amax": (amax, ALL), "bmm": (np.matmul, FLOATS),
 }  # fmt: skip
 SCATTERS: Final[dict[str, tuple[Function, frozenset[DType]]]] = {
     "scatter_set_": (scatter_set, ALL),
