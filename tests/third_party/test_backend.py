@@ -96,7 +96,9 @@ def test_two_devices() -> None:
     assert (str(a.device), str(b.device)) == ("fake:0", "fake:1")
     assert str((b * 2 + 1).device) == "fake:1"
     assert str(dt.arange(3, device="fake:1").device) == "fake:1"
-    with pytest.raises(dt.errors.DeviceError, match="other is on fake:1, needed fake:0"):
+    with pytest.raises(
+        dt.errors.DeviceError, match="other is on fake:1, needed fake:0"
+    ):
         a + b
     assert (a + b.to("fake:0")).tolist() == [2.0, 2.0]
 
