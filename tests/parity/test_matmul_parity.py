@@ -190,5 +190,7 @@ def test_refused_dtypes_and_equations() -> None:
         ("ij,ij->ij", [a, leaf((2, 3))]),
     ):
         both_refuse(dt.einsum, torch.einsum, [equation, *args], {})
-    with pytest.raises(dt.errors.ShapeError, match="axis k is 3 in a but 4 in b"):
+    with pytest.raises(
+        dt.errors.ShapeError, match="axis k is 3 in input but 4 in other"
+    ):
         dt.matmul(dt.zeros(2, 3), dt.zeros(4, 2))

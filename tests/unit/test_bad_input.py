@@ -151,13 +151,13 @@ SHAPES: dict[str, Row] = {
     ),
     "matmul": (
         lambda t: t.x @ t.square, ShapeError,
-        "matmul: axis k is 3 in a but 4 in b (a: (2, 3), b: (4, 5)), needed equal "
-        "sizes; matmul is (n,k),(k,m)->(n,m)",
+        "matmul: axis k is 3 in input but 4 in other (input: (2, 3), other: (4, 5)), "
+        "needed equal sizes; matmul is (n,k),(k,m)->(n,m)",
     ),
     "matmul, 0-d": (
         lambda t: dt.matmul(dt.tensor(1.0), t.x), ShapeError,
-        "matmul: a is 0-d: both arguments need to be at least 1D, needed at least one "
-        "dim; use * for products with numbers",
+        "matmul: input is 0-d: both arguments need to be at least 1D, needed at least "
+        "one dim; use * for products with numbers",
     ),
     "view": (
         lambda t: t.x.view(4, 2), ShapeError,
@@ -209,8 +209,8 @@ SHAPES: dict[str, Row] = {
     ),
     "linear": (
         lambda t: F.linear(t.x, t.square), ShapeError,
-        "linear: last dim of x is 3 (x: (2, 3), w: (4, 5)): mat1 and mat2 shapes "
-        "cannot be multiplied, needed 5, the features of w",
+        "linear: last dim of input is 3 (input: (2, 3), weight: (4, 5)): mat1 and mat2 "
+        "shapes cannot be multiplied, needed 5, the features of weight",
     ),
     "dim": (
         lambda t: t.x.sum(5), DimError,
@@ -343,8 +343,8 @@ DTYPES: dict[str, Row] = {
     ),
     "matmul of two": (
         lambda t: t.x @ t.x.t().double(), DTypeError,
-        "matmul: dtypes is float32 and float64, needed the same dtype in both: "
-        "expected m1 and m2 to have the same dtype; cast one of them with .to(dtype)",
+        "matmul: other is float64, needed float32, as input has: expected m1 and m2 "
+        "to have the same dtype; cast one of them with .to(dtype)",
     ),
     "a name": (
         lambda t: dt.zeros(2, dtype="float32"), ArgumentTypeError,

@@ -88,7 +88,8 @@ def op(
         result: dtype of the results: `SAME`, a DType, a rule `(dtypes, attrs)`, or a
             tuple of these.
         promote: `"same"` (one dtype by torch's rules), `"float"` (the same, integers
-            become floats) or None (inputs keep their dtypes; the first counts).
+            become floats), `"equal"` (all are tensors of one dtype already) or None
+            (inputs keep their dtypes; the first counts).
         indices, masks: tensor parameters that hold indices or bools; they take no
             part in promotion.
         outputs: names of the results, by which a vjp asks for them.

@@ -91,7 +91,8 @@ class Op:
             only documentation there.
         accepts: dtypes that the promoted inputs may have.
         result: dtype of the results: `SAME`, a DType, or a rule.
-        promote: `"same"`, `"float"` (integers become floats) or None.
+        promote: `"same"`, `"float"` (integers become floats), `"equal"` (nothing is
+            cast) or None.
         function: the public callable.
         table: by kind, (kernel, result kind, its runner and `array`): the fast path
             without attributes.

@@ -90,7 +90,7 @@ def _number_on_cpu(x: Tensor) -> bool:
 
 def _simple(op: Op, flat: list[Any], kind: Kind) -> bool:
     """Whether everything has one kind already, so that nothing is to be done."""
-    if op.indices or op.masks or op.promote != "same":
+    if op.indices or op.masks or op.promote not in ("same", "equal"):
         return False
     return all(x is None or (isinstance(x, Tensor) and x._kind is kind) for x in flat)
 
@@ -104,6 +104,8 @@ def _promoted(op: Op, inputs: Sequence[Any], kind: Kind) -> tuple[Any, ...]:
         for v in (value if isinstance(value, list) else (value,))
         if v is not None
     ]
+    if op.promote == "equal":
+        _require_one_dtype(op, inputs)
     target = _target(op, takers) if takers else None
     if target is dtypes.int64:  # of a number beside a bool, where the device has none
         target = index_dtype(kind)
@@ -111,6 +113,26 @@ def _promoted(op: Op, inputs: Sequence[Any], kind: Kind) -> tuple[Any, ...]:
         _cast_input(op, param, value, target, kind)
         for param, value in zip(op.tensors, inputs, strict=True)
     )
+
+
+def _require_one_dtype(op: Op, inputs: Sequence[Any]) -> None:
+    """Raise for a number, and for a tensor whose dtype is not that of the first."""
+    first, *others = [
+        (p.name if p.role != "list" else f"{p.name}[{i}]", v)
+        for p, value in zip(op.tensors, inputs, strict=True)
+        for i, v in enumerate(value if p.role == "list" else [value])
+        if v is not None and p.name not in op.indices | op.masks
+    ]
+    for name, value in (first, *others):
+        if not isinstance(value, Tensor):
+            raise ArgumentTypeError(op.name, name, was=repr(value), needed="a Tensor")
+        dtype, wanted = value._kind.dtype, first[1]._kind.dtype
+        if dtype is not wanted:
+            raise DTypeError(
+                op.name, name, was=dtype.name,
+                needed=f"{wanted.name}, as {first[0]} has: expected m1 and m2 to have "
+                "the same dtype", remedy="cast one of them with .to(dtype)",
+            )  # fmt: skip
 
 
 def _on_one_device(op: Op, inputs: Sequence[Any], kind: Kind) -> list[Any]:

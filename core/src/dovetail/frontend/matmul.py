@@ -1,4 +1,4 @@
-"""torch's names for products of vectors and matrices."""
+"""Products of vectors and matrices that are expressions of others."""
 
 # Ops are functions known by their declaration: what they return is Any to mypy.
 
@@ -9,31 +9,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail import dtypes
+from dovetail.engine.attributes import Scalar
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from dovetail.frontend.export import torch_name
-from dovetail.ops import matmul as ops
 from dovetail.ops.create import filled
 from dovetail.ops.einsum import einsum as _einsum
 from dovetail.ops.einsum import sublists
-from dovetail.ops.primitive import bmm as _bmm
-from dovetail.ops.primitive import cast, conj
+from dovetail.ops.matmul import matmul
+from dovetail.ops.primitive import bmm, cast, conj
 from dovetail.ops.sums import sum
 from dovetail.ops.view import expand, permute, reshape, unsqueeze
 
 Sizes = tuple[int, ...]
-
-
-def _same_dtype(op: str, a: Tensor, b: Tensor) -> None:
-    """Raise where dtypes differ: torch's products do not promote."""
-    if not isinstance(b, Tensor):
-        raise ArgumentTypeError(op, "other", was=repr(b), needed="a Tensor")
-    if a._kind.dtype is not b._kind.dtype:
-        raise DTypeError(
-            op, "dtypes", was=f"{a._kind.dtype.name} and {b._kind.dtype.name}",
-            needed="the same dtype in both: expected m1 and m2 to have the same dtype",
-            remedy="cast one of them with .to(dtype)",
-        )  # fmt: skip
 
 
 def _dims(op: str, *expected: tuple[str, Tensor, int]) -> None:
@@ -47,64 +35,35 @@ def _dims(op: str, *expected: tuple[str, Tensor, int]) -> None:
             )  # fmt: skip
 
 
-@torch_name()
-def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """Matrix product of vectors, matrices or batches of matrices."""
-    try:
-        if input._kind is other._kind:
-            return ops.matmul(input, other)
-    except AttributeError:
-        pass
-    _same_dtype("matmul", input, other)
-    return ops.matmul(input, other)
-
-
-def _reflected(self: Tensor, other: Any) -> Tensor:
-    return matmul(other, self)
-
-
-Tensor.__matmul__ = matmul  # type: ignore[method-assign]
-Tensor.__rmatmul__ = _reflected  # type: ignore[attr-defined]
-
-
-@torch_name()
+@public("mm", out=True)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     _dims("mm", ("input", input, 2), ("mat2", mat2, 2))
     return matmul(input, mat2)
 
 
-@torch_name()
-def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two batches of matrices."""
-    _dims("bmm", ("input", input, 3), ("mat2", mat2, 3))
-    _same_dtype("bmm", input, mat2)
-    product: Tensor = _bmm(input, mat2)
-    return product
-
-
-@torch_name()
+@public("mv", out=True)
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
     _dims("mv", ("input", input, 2), ("vec", vec, 1))
     return matmul(input, vec)
 
 
-@torch_name()
+@public("dot", out=True)
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements."""
     _dims("dot", ("input", input, 1), ("tensor", tensor, 1))
     return matmul(input, tensor)
 
 
-@torch_name()
+@public("vdot", out=True)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """`dot` with the conjugate of `input`."""
     _dims("vdot", ("input", input, 1), ("other", other, 1))
     return matmul(conj(input), other)
 
 
-@torch_name()
+@public("inner", out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Products over the last dims of both; with a 0-d tensor, multiplication."""
     if not input.ndim or not other.ndim:
@@ -117,19 +76,11 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
-@torch_name("outer", "ger")
+@public("outer ger", out=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another."""
     _dims("outer", ("input", input, 1), ("vec2", vec2, 1))
     return unsqueeze(input, 1) * vec2
-
-
-@torch_name(method=False, out=False)
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`input @ weight.T + bias`."""
-    if input._kind is not weight._kind:
-        _same_dtype("linear", input, weight)
-    return ops.linear(input, weight, bias)
 
 
 # ---- sums with products
@@ -137,7 +88,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def _added(op: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """beta * input + alpha * product; a beta of 0 ignores `input`, NaN and all."""
-    _same_dtype(op, input, product)
+    if input._kind.dtype is not product._kind.dtype:
+        raise DTypeError(
+            op, "input", was=input._kind.dtype.name,
+            needed=f"{product._kind.dtype.name}, as the product has",
+            remedy="cast one of them with .to(dtype)",
+        )  # fmt: skip
     if not product._kind.dtype.is_inexact:
         beta, alpha = int(beta), int(alpha)
     wide: Tensor = expand(input, tuple(product._a.shape))
@@ -147,42 +103,52 @@ def _added(op: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Te
     return scaled + (wide if beta == 1 else wide * beta)
 
 
-@torch_name(writes=True)
+@public("addmm Tensor.addmm_", out=True)
 def addmm(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     return _added("addmm", input, mm(mat1, mat2), beta, alpha)
 
 
-@torch_name(writes=True)
+@public("addmv addmv_", out=True)
 def addmv(
-    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     return _added("addmv", input, mv(mat, vec), beta, alpha)
 
 
-@torch_name(writes=True)
+@public("addbmm Tensor.addbmm_", out=True)
 def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
 ) -> Tensor:
     """beta * input + alpha * the sum of the products of a batch."""
     total: Tensor = sum(bmm(batch1, batch2), 0, dtype=batch1.dtype)
     return _added("addbmm", input, total, beta, alpha)
 
 
-@torch_name(writes=True)
+@public("baddbmm Tensor.baddbmm_", out=True)
 def baddbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
 ) -> Tensor:
     """beta * input + alpha * the products of a batch."""
     return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
 
 
-@torch_name(writes=True)
+@public("addr Tensor.addr_", out=True)
 def addr(
-    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
     dtype = dtypes.promote(dtypes.promote(input.dtype, vec1.dtype), vec2.dtype)
@@ -200,7 +166,7 @@ def addr(
 # ---- products over named dims
 
 
-@torch_name(method=False, out=False)
+@public("torch.einsum")
 def einsum(*args: Any) -> Tensor:
     """Einstein summation: `einsum("ij,jk->ik", a, b)`, or with lists of numbers."""
     if args and isinstance(args[0], str):
@@ -212,7 +178,7 @@ def einsum(*args: Any) -> Tensor:
     return _einsum(operands, equation)
 
 
-@torch_name(method=False)
+@public("torch.tensordot", out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Products summed over pairs of dims: the last `dims` of `a`, the first of `b`."""
     if isinstance(dims, Tensor):
@@ -264,7 +230,7 @@ def _contracted(a: Tensor, b: Tensor, left: list[int], right: list[int]) -> Tens
     return reshape(matmul(a2, b2), shape)
 
 
-@torch_name()
+@public("kron", out=True)
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Each element of `input` times the whole of `other`, as blocks."""
     ndim = max(input.ndim, other.ndim)
@@ -276,23 +242,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return reshape(left * right, shape)
 
 
-@torch_name()
-def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product along a dim of size 3 (the first, unless given)."""
-    if dim is None:
-        threes = [d for d, n in enumerate(input.shape) if n == 3]
-        if not threes:
-            raise ShapeError(
-                "cross", "input", was=f"of shape {tuple(input.shape)}",
-                needed="a dimension of size 3: no dimension of size 3 in input",
-            )  # fmt: skip
-        dim = threes[0] - max(input.ndim, other.ndim)
-    result: Tensor = ops.cross(input, other, dim)
-    return result
-
-
-@torch_name(method=False, out=False)
-def chain_matmul(*matrices: Tensor, out: Any = None) -> Tensor:
+@public("torch.chain_matmul", out=True)
+def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices in the order that costs least."""
     if not matrices:
         raise ArgumentError(

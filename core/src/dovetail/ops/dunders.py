@@ -11,6 +11,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError
 from dovetail.ops import compare, elementwise, power, rounding
 from dovetail.ops import primitive as p
+from dovetail.ops.matmul import matmul
 
 Function = Callable[..., Any]
 _NUMBERS = (bool, int, float, complex, Tensor)
@@ -74,6 +75,7 @@ Tensor.__rdiv__ = _reflected(p.div)  # type: ignore[attr-defined]
 install("floordiv", rounding.floor_divide, commutes=False)
 install("mod", rounding.remainder, commutes=False)
 install("pow", power.power, commutes=False)
+install("matmul", matmul, commutes=False, writes=False)
 install("and", p.bitwise_and, commutes=True)
 install("or", compare.bitwise_or, commutes=True)
 install("xor", p.bitwise_xor, commutes=True)

@@ -32,7 +32,7 @@ def _product_shape(a: Sizes, b: Sizes) -> Sizes:
     Raises:
         ShapeError: a 0-d operand, or sizes that do not fit.
     """
-    for name, shape in (("a", a), ("b", b)):
+    for name, shape in (("input", a), ("other", b)):
         if not shape:
             raise ShapeError(
                 "matmul", name, was="0-d: both arguments need to be at least 1D",
@@ -40,7 +40,7 @@ def _product_shape(a: Sizes, b: Sizes) -> Sizes:
             )  # fmt: skip
     wide_a = (1, *a) if len(a) == 1 else a
     wide_b = (*b, 1) if len(b) == 1 else b
-    (shape,) = sig.infer(_MATRICES, "matmul", (wide_a, wide_b), ("a", "b"), {})
+    (shape,) = sig.infer(_MATRICES, "matmul", (wide_a, wide_b), ("input", "other"), {})
     if len(b) == 1:
         shape = shape[:-1]
     if len(a) == 1:
@@ -50,23 +50,38 @@ def _product_shape(a: Sizes, b: Sizes) -> Sizes:
     return shape
 
 
-@op(sums=True, shape=_product_shape, accepts=NUMERIC)
-def matmul(a: Tensor, b: Tensor) -> Tensor:
+@op(sums=True, shape=_product_shape, accepts=NUMERIC, promote="equal", torch="matmul",
+    oracle=lambda input, other: np.matmul(input, other))  # fmt: skip
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product of the last two dims; leading dims broadcast; vectors are 1-D.
 
     Integers wrap; 16-bit floats accumulate in float32.
+
+    Args:
+        input: [..., n, k] or [k].
+        other: [..., k, m] or [k], of the same dtype.
+
+    Raises:
+        ShapeError: a 0-d operand, or sizes that do not fit.
+        DTypeError: operands of two dtypes.
+
+    Examples:
+        >>> import dovetail
+        >>> a = dovetail.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> dovetail.matmul(a, dovetail.tensor([1.0, 1.0]))
+        tensor([3., 7.])
     """
-    size_a, size_b = tuple(a._a.shape), tuple(b._a.shape)
-    shape = _product_shape(size_a, size_b)
-    a = a if len(size_a) > 1 else unsqueeze(a, 0)
-    b = b if len(size_b) > 1 else unsqueeze(b, 1)
+    left, right = tuple(input._a.shape), tuple(other._a.shape)
+    shape = _product_shape(left, right)
+    a = input if len(left) > 1 else unsqueeze(input, 0)
+    b = other if len(right) > 1 else unsqueeze(other, 1)
     k, m = b._a.shape[-2:]
     if b.ndim == 2:
         rows = math.prod(a._a.shape[:-1])
         return reshape(bmm(reshape(a, (1, rows, k)), unsqueeze(b, 0)), shape)
     n = a._a.shape[-2]
     lead = sig.broadcast(
-        "matmul", (tuple(a._a.shape[:-2]), tuple(b._a.shape[:-2])), ("a", "b")
+        "matmul", (tuple(a._a.shape[:-2]), tuple(b._a.shape[:-2])), ("input", "other")
     )
     count = math.prod(lead)
     a = reshape(expand(a, (*lead, n, k)), (count, n, k))
@@ -74,51 +89,48 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     return reshape(bmm(a, b), shape)
 
 
-@matmul.vjp(a="b", b="a")
-def _(
-    ct: Tensor, a: Any, b: Any, a_shape: Sizes, b_shape: Sizes, need: Any
-) -> tuple[Any, Any]:
-    if len(a_shape) == 2 and len(b_shape) == 2:
-        ga = matmul(ct, transpose(conj(b), 0, 1)) if need[0] else None
-        gb = matmul(transpose(conj(a), 0, 1), ct) if need[1] else None
-        return ga, gb
-    if len(b_shape) == 1:
+def _as_matrices(ct: Tensor, input_shape: Sizes, other_shape: Sizes) -> Tensor:
+    """The cotangent of a product with the dims that vectors had taken away."""
+    if len(other_shape) == 1:
         ct = unsqueeze(ct, -1)
-    if len(a_shape) == 1:
-        ct = unsqueeze(ct, -2)
-    ga = _left(ct, conj(b), a_shape, b_shape) if need[0] else None
-    gb = _right(ct, conj(a), a_shape, b_shape) if need[1] else None
-    return ga, gb
+    return unsqueeze(ct, -2) if len(input_shape) == 1 else ct
 
 
-def _left(ct: Tensor, b: Tensor, a_shape: Sizes, b_shape: Sizes) -> Tensor:
+def _left(ct: Tensor, input_shape: Sizes, other: Tensor) -> Tensor:
     """The cotangent of the left factor."""
-    b = b if len(b_shape) > 1 else unsqueeze(b, 1)
-    ga = matmul(ct, transpose(b, -2, -1))
-    wide = a_shape if len(a_shape) > 1 else (1, *a_shape)
-    return reshape(_summed(ga, wide), a_shape)
+    other_shape = tuple(other._a.shape)
+    b = conj(other)
+    if len(input_shape) == len(other_shape) == 2:
+        return matmul(ct, transpose(b, 0, 1))
+    ct = _as_matrices(ct, input_shape, other_shape)
+    b = b if len(other_shape) > 1 else unsqueeze(b, 1)
+    wide = input_shape if len(input_shape) > 1 else (1, *input_shape)
+    return reshape(_summed(matmul(ct, transpose(b, -2, -1)), wide), input_shape)
 
 
-def _right(ct: Tensor, a: Tensor, a_shape: Sizes, b_shape: Sizes) -> Tensor:
-    """The cotangent of the right factor; one product where `b` is a matrix."""
-    a = a if len(a_shape) > 1 else unsqueeze(a, 0)
-    wide = b_shape if len(b_shape) > 1 else (*b_shape, 1)
+def _right(ct: Tensor, input: Tensor, other_shape: Sizes) -> Tensor:
+    """The cotangent of the right factor; one product where that is a matrix."""
+    input_shape = tuple(input._a.shape)
+    a = conj(input)
+    if len(input_shape) == len(other_shape) == 2:
+        return matmul(transpose(a, 0, 1), ct)
+    ct = _as_matrices(ct, input_shape, other_shape)
+    a = a if len(input_shape) > 1 else unsqueeze(a, 0)
+    wide = other_shape if len(other_shape) > 1 else (*other_shape, 1)
     if len(wide) == 2:
         rows = math.prod(a._a.shape[:-1])
         left = reshape(a, (rows, wide[0]))
-        gb = matmul(transpose(left, 0, 1), reshape(ct, (rows, wide[1])))
+        g = matmul(transpose(left, 0, 1), reshape(ct, (rows, wide[1])))
     else:
-        gb = _summed(matmul(transpose(a, -2, -1), ct), wide)
-    return reshape(gb, b_shape)
+        g = _summed(matmul(transpose(a, -2, -1), ct), wide)
+    return reshape(g, other_shape)
+
+
+matmul.grad(input=_left, other=_right)
 
 
 def _summed(x: Tensor, shape: Sizes) -> Tensor:
     return x if tuple(x._a.shape) == shape else sum_to(x, shape)
-
-
-@matmul.oracle
-def _(a: Array, b: Array) -> Any:
-    return np.matmul(a, b)
 
 
 @matmul.cases
@@ -135,47 +147,73 @@ def _(make: Any) -> Any:
 def _linear_shape(x: Sizes, w: Sizes, b: Sizes | None) -> Sizes:
     if not x or len(w) not in (1, 2):
         raise ShapeError(
-            "linear", "x" if not x else "w", was=f"of shape {w if x else x}",
-            needed="x of [..., k] and w of [m, k]",
+            "linear", "weight" if x else "input", was=f"of shape {w if x else x}",
+            needed="an input of [..., k] and a weight of [m, k] or [k]",
         )  # fmt: skip
     if x[-1] != w[-1]:
         raise ShapeError(
-            "linear", "last dim of x", was=f"{x[-1]} (x: {x}, w: {w}): mat1 and mat2 "
-            "shapes cannot be multiplied", needed=f"{w[-1]}, the features of w",
+            "linear", "last dim of input",
+            was=f"{x[-1]} (input: {x}, weight: {w}): mat1 and mat2 "
+            "shapes cannot be multiplied", needed=f"{w[-1]}, the features of weight",
         )  # fmt: skip
     shape = (*x[:-1], *w[:-1])
-    if b is not None and sig.broadcast("linear", (shape, b), ("x @ w", "b")) != shape:
-        raise ShapeError("linear", "b", was=f"of shape {b}", needed=f"at most {shape}")
+    names = ("the product", "bias")
+    if b is not None and sig.broadcast("linear", (shape, b), names) != shape:
+        raise ShapeError(
+            "linear", "bias", was=f"of shape {b}", needed=f"at most {shape}"
+        )
     return shape
 
 
-@op(sums=True, shape=_linear_shape, accepts=NUMERIC)
-def linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
-    """`x @ w.T + b` over the last dim: x [..., k], w [m, k] or [k], b [m]."""
-    y = matmul(x, transpose(w, 0, 1) if w.ndim == 2 else w)
-    return y if b is None else y + b
+@op(sums=True, shape=_linear_shape, accepts=NUMERIC, promote="equal", torch="F.linear",
+    out=False)  # fmt: skip
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias` over the last dim.
+
+    Args:
+        input: [..., k].
+        weight: [m, k], or [k] for a result without that dim.
+        bias: [m].
+
+    Returns: [..., m].
+
+    Raises:
+        ShapeError: sizes that do not fit.
+        DTypeError: tensors of two dtypes.
+
+    Examples:
+        >>> import dovetail
+        >>> F = dovetail.nn.functional
+        >>> F.linear(dovetail.ones(2, 3), dovetail.ones(1, 3))
+        tensor([[3.],
+                [3.]])
+    """
+    y = matmul(input, transpose(weight, 0, 1) if weight.ndim == 2 else weight)
+    return y if bias is None else y + bias
 
 
-@linear.vjp(x="w", w="x")
-def _(
-    ct: Tensor, x: Any, w: Any, x_shape: Sizes, w_shape: Sizes, b_shape: Any, need: Any
-) -> tuple[Any, Any, Any]:
-    gx = gw = gb = None
-    if need[2]:
-        gb = _summed(ct, b_shape)
-    if len(w_shape) == 1:
-        ct = unsqueeze(ct, -1)
-    if need[0]:
-        gx = matmul(ct, conj(w) if len(w_shape) == 2 else unsqueeze(conj(w), 0))
-    if need[1]:
-        x = conj(x)
-        if len(x_shape) != 2:
-            rows = math.prod(x_shape[:-1])
-            x = reshape(x, (rows, x_shape[-1]))
-            ct = reshape(ct, (rows, ct._a.shape[-1]))
-        gw = matmul(transpose(ct, 0, 1), x)
-        gw = gw if len(w_shape) == 2 else reshape(gw, w_shape)
-    return gx, gw, gb
+def _linear_input(ct: Tensor, weight: Tensor) -> Tensor:
+    if weight.ndim == 1:
+        return matmul(unsqueeze(ct, -1), unsqueeze(conj(weight), 0))
+    return matmul(ct, conj(weight))
+
+
+def _linear_weight(ct: Tensor, input: Tensor, weight_shape: Sizes) -> Tensor:
+    x = conj(input)
+    ct = ct if len(weight_shape) == 2 else unsqueeze(ct, -1)
+    if x.ndim != 2:
+        rows = math.prod(x._a.shape[:-1])
+        x = reshape(x, (rows, x._a.shape[-1]))
+        ct = reshape(ct, (rows, ct._a.shape[-1]))
+    g = matmul(transpose(ct, 0, 1), x)
+    return g if len(weight_shape) == 2 else reshape(g, weight_shape)
+
+
+linear.grad(
+    input=_linear_input,
+    weight=_linear_weight,
+    bias=lambda ct, bias_shape: _summed(ct, bias_shape),
+)
 
 
 @linear.oracle
@@ -195,26 +233,41 @@ def _(make: Any) -> Any:
     yield case(make(3, 0), make(2, 0), make(2))
 
 
-def _cross_shape(a: Sizes, b: Sizes, *, dim: int) -> Sizes:
-    shape = sig.broadcast("cross", (a, b), ("a", "b"))
-    if len(a) != len(b) or not shape or a[dim] != 3 or b[dim] != 3:
+def _cross_dim(a: Sizes, dim: int | None) -> int:
+    """The dim of `cross`: as given, or the first of size 3."""
+    if dim is not None:
+        return dim
+    if 3 not in a:
         raise ShapeError(
-            "cross", f"dim {dim}", was=f"of {a} and {b}",
+            "cross", "input", was=f"of shape {a}",
+            needed="a dimension of size 3: no dimension of size 3 in input",
+        )  # fmt: skip
+    return a.index(3)
+
+
+def _cross_shape(a: Sizes, b: Sizes, *, dim: int | None) -> Sizes:
+    shape = sig.broadcast("cross", (a, b), ("input", "other"))
+    along = _cross_dim(a, dim)
+    if len(a) != len(b) or not shape or a[along] != 3 or b[along] != 3:
+        raise ShapeError(
+            "cross", f"dim {along}", was=f"of {a} and {b}",
             needed="as many dims in both, and size 3 there",
         )  # fmt: skip
     return shape
 
 
-@op(shape=_cross_shape, accepts=NUMERIC)
-def cross(a: Tensor, b: Tensor, dim: Axis) -> Tensor:
-    """The vector product along `dim`, where both have size 3."""
-    one, two = ([roll(x, (-n,), (dim,)) for x in (a, b)] for n in (1, 2))
+@op(shape=_cross_shape, accepts=NUMERIC, torch="cross",
+    oracle=lambda input, other, dim: np.cross(input, other, axis=dim))  # fmt: skip
+def cross(input: Tensor, other: Tensor, dim: Axis | None = None) -> Tensor:
+    """The vector product along `dim`, where both have size 3.
+
+    Args:
+        input, other: as many dims in both; the other ones broadcast.
+        dim: the first of size 3 unless given.
+    """
+    along = _cross_dim(tuple(input._a.shape), dim)
+    one, two = ([roll(x, (-n,), (along,)) for x in (input, other)] for n in (1, 2))
     return one[0] * two[1] - two[0] * one[1]
-
-
-@cross.oracle
-def _(a: Array, b: Array, dim: int) -> Any:
-    return np.cross(a, b, axis=dim)
 
 
 @cross.cases

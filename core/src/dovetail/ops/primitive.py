@@ -64,33 +64,28 @@ from dovetail.ops.formats import (
 # ---- products
 
 
-@op(
-    sums=True,
-    shape="(b,n,k),(b,k,m)->(b,n,m)",
-    accepts=NUMERIC,
-    primitive=FLOAT | COMPLEX,
-)
-def bmm(a: Tensor, b: Tensor) -> Tensor:
+@op(sums=True, shape="(b,n,k),(b,k,m)->(b,n,m)", accepts=NUMERIC, promote="equal",
+    primitive=FLOAT | COMPLEX, torch="bmm",
+    oracle=lambda input, mat2: np.einsum("bnk,bkm->bnm", input, mat2))  # fmt: skip
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of a batch of matrices [b, n, k] and [b, k, m].
 
     Accumulates in at least float32, without reduced-precision inputs; k = 0 gives 0.
     """
-    terms = a[:, :, :, None] * b[:, None, :, :]
-    y: Tensor = vocabulary["sum"].function(terms, (2,), dtype=a.dtype)
+    terms = input[:, :, :, None] * mat2[:, None, :, :]
+    y: Tensor = vocabulary["sum"].function(terms, (2,), dtype=input.dtype)
     return y
 
 
-@bmm.vjp(a="b", b="a")
-def _(ct: Tensor, a: Any, b: Any, need: Any) -> tuple[Any, Any]:
-    transpose = vocabulary["transpose"].function
-    ga = bmm(ct, transpose(conj(b), 1, 2)) if need[0] else None
-    gb = bmm(transpose(conj(a), 1, 2), ct) if need[1] else None
-    return ga, gb
+def _transposed(x: Tensor) -> Tensor:
+    turned: Tensor = vocabulary["transpose"].function(conj(x), 1, 2)
+    return turned
 
 
-@bmm.oracle
-def _(a: Any, b: Any) -> Any:
-    return np.einsum("bnk,bkm->bnm", a, b)
+bmm.grad(
+    input=lambda ct, mat2: bmm(ct, _transposed(mat2)),
+    mat2=lambda ct, input: bmm(_transposed(input), ct),
+)
 
 
 @bmm.cases
