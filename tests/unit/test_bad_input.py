@@ -536,12 +536,12 @@ ARGUMENTS: dict[str, Row] = {
     ),
     "an unknown name": (
         lambda t: dt.add(t.x, t.x, beta=3), ArgumentTypeError,
-        "add: call is wrong: it got an unexpected keyword argument 'beta', needed "
+        "add: call is wrong: got an unexpected keyword argument 'beta', needed "
         "add(input, other, *, alpha=1)",
     ),
     "a missing one": (
         lambda t: dt.add(t.x), ArgumentTypeError,
-        "add: call is wrong: it missing 1 required positional argument: 'other', "
+        "add: call is wrong: missing a required argument: 'other', "
         "needed add(input, other, *, alpha=1)",
     ),
     "a dim": (

@@ -178,8 +178,14 @@ _SIGNATURE: Final = re.compile(
 )
 
 
+# A layer's own, said of what the user passed on through `Module.__call__`.
+_FORWARD: Final = re.compile(r"\.forward\(\) (got|takes|missing)")
+
+
 def _leaks(error: BaseException, call: Call) -> bool:
     if isinstance(error, DovetailError):
+        return False
+    if isinstance(error, TypeError) and _FORWARD.search(str(error)):
         return False
     own = [
         f

@@ -147,7 +147,15 @@ def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
             classes = overridden((self, *args, *kwargs.values()))
             if classes:
                 return ask(written, name, classes, (self, *args), kwargs)
-        return inplace(name, function, self, *args, **kwargs)
+        try:
+            return inplace(name, function, self, *args, **kwargs)
+        except DovetailError:
+            raise
+        except Exception as error:
+            ours = explained(name, function, (self, *args), kwargs, error)
+            if ours is None:
+                raise
+            raise ours from error
 
     written.__name__ = written.__qualname__ = name
     written.__doc__ = f"`{name[:-1]}` written into the tensor, which is returned."

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
-from dovetail.engine.inplace import inplace
-from dovetail.engine.public import NAMESPACES, write_out
+from dovetail.engine.public import NAMESPACES, guarded, in_place_form
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,9 +33,9 @@ def torch_name(
             function.__name__ = function.__qualname__ = names[0]
         for name in names or (function.__name__,):
             if top:
-                NAMES[name] = _with_out(name, function) if out else function
+                NAMES[name] = guarded(function, name, out)
             if method:
-                setattr(Tensor, name, function)
+                setattr(Tensor, name, guarded(function, name, False))
             if writes:
                 offer_inplace(name, function)
         return function
@@ -58,39 +54,6 @@ def export(
 
 def offer_inplace(name: str, function: Callable[..., Any]) -> None:
     """`x.name_(…)`: the functional form written into `x`."""
-    in_place_name = f"{name}_"
-
-    def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return inplace(in_place_name, function, self, *args, **kwargs)
-
-    in_place.__name__ = in_place.__qualname__ = in_place_name
-    in_place.__doc__ = f"`{name}` written into this tensor; returns it."
-    setattr(Tensor, in_place_name, in_place)
-    NAMES.setdefault(in_place_name, in_place)
-
-
-def _with_out(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        out = kwargs.pop("out", None) if kwargs else None
-        try:
-            result = function(*args, **kwargs)
-        except TypeError as error:
-            trace = error.__traceback__
-            if trace is None or trace.tb_next is not None:
-                raise
-            raise _wrong_call(name, function, error) from None  # it never began to run
-        return result if out is None else write_out(name, out, result)
-
-    return call
-
-
-def _wrong_call(name: str, function: Callable[..., Any], error: TypeError) -> Exception:
-    """Python's error for arguments that do not fit a signature, as one of ours."""
-    _, _, complaint = str(error).partition("() ")
-    signature = inspect.signature(function)
-    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
-    shown = signature.replace(parameters=plain, return_annotation=signature.empty)
-    return ArgumentTypeError(
-        name, "call", was=f"wrong: it {complaint or error}", needed=f"{name}{shown}"
-    )
+    in_place = in_place_form(f"{name}_", function)
+    setattr(Tensor, f"{name}_", in_place)
+    NAMES.setdefault(f"{name}_", in_place)
