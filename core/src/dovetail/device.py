@@ -23,6 +23,13 @@ class device:
     `device("cuda:0")`; which one it is, is resolved when a tensor is made. `"auto"` and
     priority lists such as `"cuda,xpu,cpu"` are resolved at once. `"chaos:acme:1"` has
     the type `"chaos:acme"` and the index 1.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> torch.device("cuda:1").index
+        1
+        >>> torch.zeros(2, device=torch.device("cpu")).device
+        device(type='cpu')
     """
 
     __slots__ = ("index", "type")

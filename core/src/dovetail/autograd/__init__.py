@@ -32,6 +32,15 @@ def grad(
 
     Raises:
         AutogradError: an input does not require gradients, or is unused.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> (slope,) = torch.autograd.grad(x**2, x, create_graph=True)
+        >>> slope
+        tensor(6., grad_fn=<MulBackward0>)
+        >>> torch.autograd.grad(slope, x)
+        (tensor(2.),)
     """
     leaves = _sequence(inputs)
     given = None if grad_outputs is None else _sequence(grad_outputs)

@@ -30,9 +30,12 @@ class DataLoader(Generic[T_co]):
         generator: where the random order comes from.
 
     Examples:
-        loader = DataLoader(TensorDataset(images, labels), batch_size=64, shuffle=True)
-        for images, labels in loader:
-            ...
+        >>> import dovetail as torch
+        >>> from dovetail.data import DataLoader, TensorDataset
+        >>> images, labels = torch.rand(10, 3), torch.arange(10)
+        >>> loader = DataLoader(TensorDataset(images, labels), batch_size=4)
+        >>> [(len(x), y.tolist()) for x, y in loader]
+        [(4, [0, 1, 2, 3]), (4, [4, 5, 6, 7]), (2, [8, 9])]
     """
 
     def __init__(

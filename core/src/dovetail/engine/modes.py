@@ -113,7 +113,16 @@ def _in_mode(mode: bool, steps: Generator[Any, Any, Any]) -> Generator[Any, Any,
 
 
 class no_grad(GradMode):
-    """Context manager and decorator under which nothing is recorded."""
+    """Context manager and decorator under which nothing is recorded.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.no_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
 
     def __new__(cls, function: Any = None) -> Any:
         made = super().__new__(cls)

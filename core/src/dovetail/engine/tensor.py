@@ -259,7 +259,15 @@ class Tensor:
 
 
 class Parameter(Tensor):
-    """A leaf that modules register as theirs; shares the memory of `data`."""
+    """A leaf that modules register as theirs; shares the memory of `data`.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> layer = torch.nn.Module()
+        >>> layer.scale = torch.nn.Parameter(torch.ones(2))
+        >>> [name for name, _ in layer.named_parameters()]
+        ['scale']
+    """
 
     __slots__ = ()
 

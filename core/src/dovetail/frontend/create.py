@@ -49,7 +49,25 @@ def tensor(
     data: Any, *, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A fresh leaf with the values of numbers, nested lists, an array or a tensor."""
+    """A fresh leaf with the values of numbers, nested lists, an array or a tensor.
+
+    Args:
+        data: whole numbers become int64, others the default dtype; arrays and tensors
+            keep theirs.
+        dtype, device: of the result.
+        requires_grad: whether backward computes its gradient.
+
+    Raises:
+        ValueError: rows of different lengths, or a number that does not fit `dtype`.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        tensor([[1., 2.],
+                [3., 4.]])
+        >>> torch.tensor([1, 2], dtype=torch.float64, requires_grad=True)
+        tensor([1., 2.], dtype=dovetail.float64, requires_grad=True)
+    """
     if isinstance(data, Tensor):
         kind = data._kind if device is None else kind_for(device, data._kind.dtype)
         made = _moved(data.detach().clone(), kind.with_dtype(dtype or kind.dtype))
@@ -88,7 +106,17 @@ NAMES_ASARRAY = torch_name("asarray", method=False, out=False)(as_tensor)
 
 @torch_name(method=False, out=False)
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
-    """A CPU tensor over the memory of a NumPy array: writes show in both."""
+    """A CPU tensor over the memory of a NumPy array: writes show in both.
+
+    Examples:
+        >>> import numpy as np
+        >>> import dovetail as torch
+        >>> array = np.array([1.0, 2.0], dtype=np.float32)
+        >>> torch.from_numpy(array).mul_(3)
+        tensor([3., 6.])
+        >>> array
+        array([3., 6.], dtype=float32)
+    """
     if not isinstance(array, np.ndarray):
         raise ArgumentTypeError(
             "from_numpy", "array", was=f"a {type(array).__name__}",
@@ -109,7 +137,13 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
-    """The values as a NumPy array that shares memory with a CPU tensor."""
+    """The values as a NumPy array that shares memory with a CPU tensor.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> torch.tensor([[1, 2], [3, 4]]).numpy().sum(axis=0)
+        array([4, 6])
+    """
     if force:
         self = self.detach().cpu()
     if self.requires_grad:
@@ -160,7 +194,16 @@ def zeros(
     *size: Any, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Zeros of a shape given as ints or one sequence."""
+    """Zeros of a shape given as ints or one sequence.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> torch.zeros(2, 3)
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
+        >>> torch.zeros((2,), dtype=torch.int64)
+        tensor([0, 0])
+    """
     return _finish(_filled(sizes(size), 0, kind_for(device, dtype)), requires_grad)
 
 

@@ -322,7 +322,16 @@ def argwhere(input: Tensor) -> Tensor:
 
 @torch_name(method=False)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """`input` where the condition holds, else `other`; alone, where it does."""
+    """`input` where the condition holds, else `other`; alone, where it does.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> x = torch.tensor([-1.0, 2.0])
+        >>> torch.where(x > 0, x, 0.0)
+        tensor([0., 2.])
+        >>> torch.where(x > 0)
+        (tensor([1]),)
+    """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     if getattr(condition, "dtype", None) not in (bool_, uint8):

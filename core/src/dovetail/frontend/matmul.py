@@ -168,7 +168,17 @@ def addr(
 
 @public("torch.einsum")
 def einsum(*args: Any) -> Tensor:
-    """Einstein summation: `einsum("ij,jk->ik", a, b)`, or with lists of numbers."""
+    """Einstein summation: `einsum("ij,jk->ik", a, b)`, or with lists of numbers.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> torch.einsum("ii->", a)
+        tensor(5.)
+        >>> torch.einsum("ij,kj->ik", a, a)
+        tensor([[ 5., 11.],
+                [11., 25.]])
+    """
     if args and isinstance(args[0], str):
         equation, *operands = args
         if len(operands) == 1 and isinstance(operands[0], list | tuple):

@@ -31,7 +31,16 @@ NAMES["Generator"] = Generator
 
 @torch_name(method=False, out=False)
 def manual_seed(seed: int) -> Generator:
-    """Start the stream of `seed` on every device; returns the CPU's generator."""
+    """Start the stream of `seed` on every device; returns the CPU's generator.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> _ = torch.manual_seed(0)
+        >>> first = torch.rand(3)
+        >>> _ = torch.manual_seed(0)
+        >>> bool((torch.rand(3) == first).all())
+        True
+    """
     seed_all(seed)
     return generator_of(HOST)
 

@@ -31,7 +31,15 @@ def arange(
     start: Any, end: Any = None, step: Any = 1, *, dtype: DType | None = None,
     device: DeviceLike = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """start, start + step, … below `end`; with one argument, 0 to it."""
+    """start, start + step, … below `end`; with one argument, 0 to it.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> torch.arange(4)
+        tensor([0, 1, 2, 3])
+        >>> torch.arange(1, 2, 0.25)
+        tensor([1.0000, 1.2500, 1.5000, 1.7500])
+    """
     if end is None:
         start, end = 0, start
     start, end, step = (

@@ -53,7 +53,15 @@ def _tensors(name: str, tensors: Any) -> list[Tensor]:
 
 @torch_name("cat", "concat", method=False)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors one behind the other along an existing dim."""
+    """The tensors one behind the other along an existing dim.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> torch.cat([torch.zeros(1, 2), torch.ones(2, 2)], dim=0)
+        tensor([[0., 0.],
+                [1., 1.],
+                [1., 1.]])
+    """
     given = _tensors("cat", tensors)
     ndim = max(x.ndim for x in given)
     if any(not x.ndim for x in given):

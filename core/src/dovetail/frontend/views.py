@@ -147,7 +147,14 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 @torch_name(method=False, out=False)
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
-    """The same elements under another shape: a view where possible, else a copy."""
+    """The same elements under another shape: a view where possible, else a copy.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> torch.arange(6).reshape(2, -1)
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
+    """
     return v.reshape(input, tuple(shape))
 
 
@@ -344,7 +351,14 @@ def _expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _reshape(self: Tensor, *shape: Any, **named: Any) -> Tensor:
-    """The same elements under another shape: a view where possible, else a copy."""
+    """The same elements under another shape: a view where possible, else a copy.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> torch.arange(6).reshape(2, -1)
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
+    """
     return v.reshape(self, open_sizes(shape, named, "shape"))
 
 

@@ -45,6 +45,16 @@ def save(obj: Any, f: Target) -> None:
 
     Raises:
         ArgumentTypeError: something else is in it; says where.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> model = torch.nn.Linear(2, 1)
+        >>> torch.save({"step": 10, "model": model.state_dict()}, "checkpoint.pt")
+        >>> found = torch.load("checkpoint.pt")
+        >>> model.load_state_dict(found["model"])
+        <All keys matched successfully>
+        >>> found["step"]
+        10
     """
     packer = Packer("save")
     tree = encoded(obj, packer)
@@ -70,6 +80,12 @@ def load(
         FileFormatError: the file is cut short, damaged, or of another kind.
         NotSupported: it is one of PyTorch's own, or from a later version.
         DeviceError: a device of it is absent, and `map_location` names no other.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> torch.save(torch.arange(3), "numbers.pt")
+        >>> torch.load("numbers.pt", map_location="cpu")
+        tensor([0, 1, 2])
     """
     mapped = nullcontext() if map_location is None else _mapped(map_location)
     with Opened("load", f) as opened, mapped:

@@ -108,7 +108,11 @@ class Sequential(_Listed):
         args: the modules, or one ordered dict of names and modules.
 
     Examples:
-        nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+        >>> import dovetail as torch
+        >>> from dovetail import nn
+        >>> net = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+        >>> net(torch.randn(5, 64)).shape
+        dovetail.Size([5, 10])
     """
 
     def __init__(self, *args: Any) -> None:

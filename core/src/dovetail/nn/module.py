@@ -38,14 +38,19 @@ class Module(ModuleHooks, ModuleConvert, ModuleState):
         training: whether the module is in training mode.
 
     Examples:
-        class Net(nn.Module):
-            def __init__(self) -> None:
-                super().__init__()
-                self.hidden = nn.Linear(64, 32)
-                self.output = nn.Linear(32, 10)
-
-            def forward(self, x: Tensor) -> Tensor:
-                return self.output(F.relu(self.hidden(x)))
+        >>> import dovetail as torch
+        >>> class Net(torch.nn.Module):
+        ...     def __init__(self) -> None:
+        ...         super().__init__()
+        ...         self.hidden = torch.nn.Linear(64, 32)
+        ...         self.output = torch.nn.Linear(32, 10)
+        ...     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        ...         return self.output(torch.relu(self.hidden(x)))
+        >>> net = Net()
+        >>> net(torch.randn(5, 64)).shape
+        dovetail.Size([5, 10])
+        >>> sorted(net.state_dict())
+        ['hidden.bias', 'hidden.weight', 'output.bias', 'output.weight']
     """
 
     dump_patches: bool = False

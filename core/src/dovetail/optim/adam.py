@@ -141,6 +141,17 @@ class AdamW(Adam):
         maximize: whether to go up the gradient.
         foreach, fused: torch's choice of kernels; taken, and without effect.
         capturable, differentiable: not there yet; only False.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> layer = torch.nn.Linear(2, 1)
+        >>> optimizer = torch.optim.AdamW(layer.parameters(), lr=0.01)
+        >>> loss = layer(torch.ones(4, 2)).square().mean()
+        >>> optimizer.zero_grad()
+        >>> loss.backward()
+        >>> optimizer.step()
+        >>> bool(layer(torch.ones(4, 2)).square().mean() < loss)
+        True
     """
 
     def __init__(

@@ -17,7 +17,22 @@ def _backward(
     self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None,
     create_graph: bool = False, inputs: Sequence[Tensor] | None = None,
 ) -> None:  # fmt: skip
-    """Add the gradients of this tensor to the `.grad` of its leaves."""
+    """Add the gradients of this tensor to the `.grad` of its leaves.
+
+    Args:
+        gradient: of what comes after, in this tensor's shape; needed where that is not
+            one number.
+        retain_graph: keep what the pass needs, so that it can be done again.
+        create_graph: record the pass, so that gradients have gradients.
+        inputs: the leaves that are meant; all by default.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
     autograd.backward([self], [gradient], retain_graph, create_graph, inputs)
 
 

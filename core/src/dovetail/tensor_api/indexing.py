@@ -49,7 +49,26 @@ class Parsed(NamedTuple):
 
 
 def getitem(x: Tensor, index: Any) -> Any:
-    """`x[index]`."""
+    """`x[index]`.
+
+    Integers, slices, `...` and None give a view, which shares memory. Tensors of
+    indices or bools, and lists, give a copy.
+
+    Raises:
+        IndexError: an index outside of its dim, or more indices than dims.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> x = torch.arange(12).reshape(3, 4)
+        >>> x[1]
+        tensor([4, 5, 6, 7])
+        >>> x[:, -1]
+        tensor([ 3,  7, 11])
+        >>> x[x > 8]
+        tensor([ 9, 10, 11])
+        >>> x[torch.tensor([0, 2]), 0]
+        tensor([0, 8])
+    """
     cls = type(x)
     if type(index) is slice and (cls is Tensor or cls is Parameter):
         # The common case `x[a:b]` goes straight to the backend's own slicing.

@@ -122,7 +122,15 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 def to(
     self: Tensor, *args: Any, copy: bool = False, non_blocking: bool = False, **kw: Any
 ) -> Tensor:
-    """This tensor in another dtype, on another device, or like another tensor."""
+    """This tensor in another dtype, on another device, or like another tensor.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> torch.tensor([1.5, -2.5]).to(torch.int64)
+        tensor([ 1, -2])
+        >>> torch.ones(2).to("cpu", torch.float64)
+        tensor([1., 1.], dtype=dovetail.float64)
+    """
     dtype, device = kw.pop("dtype", None), kw.pop("device", None)
     if kw:
         raise ArgumentTypeError(
