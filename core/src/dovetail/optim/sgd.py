@@ -34,14 +34,13 @@ class SGD(Optimizer):
 
     Examples:
         >>> import dovetail as torch
-        >>> layer = torch.nn.Linear(2, 1)
-        >>> optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
-        >>> loss = layer(torch.ones(4, 2)).square().mean()
+        >>> weight = torch.tensor([3.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.SGD([weight], lr=0.1)
         >>> optimizer.zero_grad()
-        >>> loss.backward()
+        >>> weight.square().sum().backward()
         >>> optimizer.step()
-        >>> bool(layer(torch.ones(4, 2)).square().mean() < loss)
-        True
+        >>> weight
+        tensor([ 2.4000, -1.6000], requires_grad=True)
     """
 
     def __init__(
