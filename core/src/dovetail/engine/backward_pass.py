@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from heapq import heappop, heappush
+from itertools import repeat
 from typing import Any, Final
 
 from dovetail.engine import modes
-from dovetail.engine.cotangents import cotangents
 from dovetail.engine.op import vocabulary
+from dovetail.engine.pullback import pullback
 from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import Edge, Leaf, Node, Output, storage_of, target_of
 from dovetail.engine.tensor import Tensor
@@ -33,21 +34,22 @@ def place_of(edge: Edge) -> Any:
 
 def awaited(roots: Iterable[Edge]) -> dict[Any, int]:
     """How many gradients each node and leaf below `roots` is going to be sent."""
-    counts: dict[Any, int] = {}
+    counts: dict[Any, int] = {None: 0}  # of inputs that need none; it is never asked
     edges: Iterable[Edge] = roots
     stack: list[Node] = []
     while True:
         for edge in edges:
-            if edge is None:
+            if edge in counts:
+                counts[edge] += 1
                 continue
             kind = type(edge)
             target: Any = edge.node if kind is Output else edge  # type: ignore[union-attr]
             if target in counts:
                 counts[target] += 1
-            else:
-                counts[target] = 1
-                if kind is not Leaf:
-                    stack.append(target)
+                continue
+            counts[target] = 1
+            if kind is not Leaf:
+                stack.append(target)
         if not stack:
             return counts
         edges = stack.pop().edges
@@ -107,50 +109,70 @@ class Pass:
         try:
             for edge, gradient in zip(self.roots, gradients, strict=True):
                 self._send(edge, gradient)
-            ready, arrived = self.ready, self.arrived
-            plain = self.needed is None
-            rule = _announced if watched() else cotangents
-            while ready:
-                node = heappop(ready)[1]
-                ct = arrived.pop(node, None)
-                if not plain or node.extra is not None:
-                    ct, goes_on = self._looked_at(node, ct)
-                    if not goes_on:
-                        continue
-                self._pass_on(node, ct, rule)
+            if self.needed is None:
+                self._run_all()
+            else:
+                self._run_needed()
         finally:
             modes._grad.reset(token)
 
-    def _pass_on(self, node: Node, ct: Any, rule: Callable[..., Any]) -> None:
-        """Send the cotangents of a node's inputs to where they go."""
-        op, edges = node.op, node.edges
-        if ct is None:
-            for edge in edges:
-                self._send(edge, None)
-            return
-        results = rule(op, node, ct, self.create)
-        if not self.retain and op.vjp_needs:
-            node.saved = None
-        if len(edges) == 1:
-            if type(results) is tuple or type(results) is list:
-                results = results[0]
-            self._send(edges[0], results)
-            return
-        if op.has_list:
-            results = _flat(results)
-        shapes = node.shapes if op.is_elementwise else None
-        sent: set[int] = set()
-        for i, edge in enumerate(edges):
-            g = results[i]
-            if edge is None:
+    def _run_all(self) -> None:
+        """Run every node. Most of a pass is spent here, so most cases are inline."""
+        ready, arrived, counts = self.ready, self.arrived, self.counts
+        create, retain, announced = self.create, self.retain, watched()
+        node: Any = None
+        ct: Any = None
+        while True:
+            if node is None:
+                if not ready:
+                    return
+                node = heappop(ready)[1]
+                ct = arrived.pop(node, None)
+            if node.extra is not None:
+                ct = self._looked_at(node, ct)
+            if ct is None:
+                results: Any = repeat(None)
+            else:
+                pull = node.op.pull or pullback(node.op)
+                results = (_announced if announced else pull)(node, ct, create)
+                if not retain and node.saved:
+                    node.saved = None
+            after: Any = None
+            for edge, g in zip(node.edges, results, strict=False):
+                if edge is None:
+                    continue
+                if type(edge) is not Node or edge in arrived or g is None:
+                    self._send(edge, g)
+                elif counts[edge] > 1:
+                    counts[edge] -= 1
+                    arrived[edge] = g
+                elif after is None and not ready:
+                    after, ct = edge, g
+                else:
+                    arrived[edge] = g
+                    heappush(ready, (-edge.seq, edge))
+            if after is not None and ready:
+                arrived[after] = ct
+                heappush(ready, (-after.seq, after))
+                after = None
+            node = after
+
+    def _run_needed(self) -> None:
+        """Run the nodes that lead to what is wanted."""
+        ready, retain, needed = self.ready, self.retain, self.needed
+        assert needed is not None
+        while ready:
+            node = heappop(ready)[1]
+            ct = self._looked_at(node, self.arrived.pop(node, None))
+            if node not in needed:
                 continue
-            if g is not None:
-                if shapes is not None and g._a.shape != shapes[i]:
-                    g = vocabulary["sum_to"].function(g, tuple(shapes[i]))
-                if id(g) in sent:
-                    storage_of(g)  # others have it too: a leaf must copy it
-                sent.add(id(g))
-            self._send(edge, g)
+            results: Any = repeat(None)
+            if ct is not None:
+                results = _announced(node, ct, self.create)
+                if not retain and node.saved:
+                    node.saved = None
+            for edge, g in zip(node.edges, results, strict=False):
+                self._send(edge, g)
 
     def _send(self, edge: Edge, ct: Tensor | None) -> None:
         """Add a gradient to what has arrived at an edge; run a leaf with the last."""
@@ -203,8 +225,8 @@ class Pass:
         if self.needed is None or leaf in self.needed:
             _accumulate(leaf, ct, self.create)
 
-    def _looked_at(self, node: Node, ct: Any) -> tuple[Any, bool]:
-        """The node's cotangents after its hooks, and whether it is differentiated.
+    def _looked_at(self, node: Node, ct: Any) -> Any:
+        """The node's cotangents after its hooks, as its rule takes them.
 
         What is captured where the pass goes on is what arrived, before the hooks; the
         hooks come first where it ends. This is what torch does.
@@ -219,7 +241,7 @@ class Pass:
             self._take(node, ct)
         elif extra is not None and extra.outputs is not None and ct is not None:
             ct = _visible(node, ct)
-        return ct, goes_on
+        return ct
 
     def _take(self, node: Node, ct: Any) -> None:
         """Keep what arrived at a node for those who asked."""
@@ -242,16 +264,6 @@ def _visible(node: Node, slots: list[Tensor | None]) -> Any:
     visible = len(slots) - node.op.residuals
     cts = tuple([slots[i] for i in range(visible) if outputs[i][1].dtype.category >= 2])
     return cts[0] if len(cts) == 1 else cts
-
-
-def _flat(results: Any) -> list[Any]:
-    flat: list[Any] = []
-    for r in results if isinstance(results, tuple) else (results,):
-        if isinstance(r, list):
-            flat += r
-        else:
-            flat.append(r)
-    return flat
 
 
 def _add(a: Tensor, b: Tensor) -> Tensor:
@@ -347,10 +359,13 @@ differentiated: Final[ContextVar[Node | None]] = ContextVar(
 )
 
 
-def _announced(op: Any, node: Node, ct: Any, create: bool) -> Any:
-    """`cotangents`, while `differentiated` tells whose they are."""
+def _announced(node: Node, ct: Any, create: bool) -> Any:
+    """The cotangents of a node's inputs; meanwhile `differentiated` tells whose."""
+    pull = node.op.pull or pullback(node.op)
+    if not watched():
+        return pull(node, ct, create)
     token = differentiated.set(node)
     try:
-        return cotangents(op, node, ct, create)
+        return pull(node, ct, create)
     finally:
         differentiated.reset(token)

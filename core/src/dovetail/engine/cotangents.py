@@ -20,11 +20,7 @@ def cotangents(op: Op, node: Node, ct: Any, create: bool) -> Any:
     """
     saved = node.saved
     if saved is None:
-        raise AutogradError(
-            f"backward of {op.name}", "graph", was="freed: backward was called a "
-            "second time", needed="saved tensors",
-            remedy="pass retain_graph=True to the first backward",
-        )  # fmt: skip
+        raise freed(node)
     if op.rules is not None:
         return _by_argument(op, node, ct, create)
     args: list[Any] = []
@@ -34,12 +30,12 @@ def cotangents(op: Op, node: Node, ct: Any, create: bool) -> Any:
         elif source == "saved" and type(saved[at]) is tuple:
             native, kind, storage, version, slot = saved[at]
             if storage is not None and storage.version != version:
-                raise refuse_version(saved[at], op.name, op.vjp_needs[at])
+                raise stale(node, at)
             t = _new(Tensor)
             t._a = native
             t._kind = kind
             t._storage = storage
-            t._node = _edge_again(node, slot) if create else None
+            t._node = edge_again(node, slot) if create else None
             args.append(t)
         else:
             args.append(_argument(op, node, source, at, create))
@@ -51,6 +47,26 @@ def cotangents(op: Op, node: Node, ct: Any, create: bool) -> Any:
         for name, source, at in op.vjp_keywords
     }
     return op.vjp(*args, **kwargs)
+
+
+def freed(node: Node) -> AutogradError:
+    """The error for a node that has given up what it kept."""
+    return AutogradError(
+        f"backward of {node.op.name}", "graph", was="freed: backward was called a "
+        "second time", needed="saved tensors",
+        remedy="pass retain_graph=True to the first backward",
+    )  # fmt: skip
+
+
+def stale(node: Node, at: int) -> AutogradError:
+    """The error for something kept that has been written since."""
+    assert node.saved is not None
+    return refuse_version(node.saved[at], node.op.name, node.op.vjp_needs[at])
+
+
+def argument(node: Node, source: str, at: Any, create: bool) -> Any:
+    """One argument of a rule, from where its declaration says."""
+    return _argument(node.op, node, source, at, create)
 
 
 def _by_argument(op: Op, node: Node, ct: Any, create: bool) -> list[Any]:
@@ -149,11 +165,11 @@ def _tensor(op: Op, node: Node, at: int, saved: Saved, create: bool) -> Tensor:
     t = wrap(native, kind)
     t._storage = storage
     if create:
-        t._node = _edge_again(node, slot)
+        t._node = edge_again(node, slot)
     return t
 
 
-def _edge_again(node: Node, slot: int) -> Any:
+def edge_again(node: Node, slot: int) -> Any:
     """The place on the tape of a kept input or output."""
     if slot >= 0:
         return node.edges[slot]

@@ -151,6 +151,8 @@ class Op:
         self.vjp_keywords: tuple[tuple[str, str, Any], ...] = ()
         # A rule for each tensor parameter instead of one for all, and its arguments.
         self.rules: tuple[ArgumentRule | None, ...] | None = None
+        # Written by `engine.pullback` when a gradient first flows through the op.
+        self.pull: Any = None
         self.geometry: Callable[..., Any] | None = None
         self.check: Callable[..., Checked] | None = None
         self.oracle: Callable[..., Any] | None = None
@@ -361,6 +363,7 @@ class Op:
         """Note what rules with these parameters need; where each comes from."""
         positions = {p.name: i for i, p in enumerate(self.tensors)}
         self.by_body = False
+        self.pull = None
         self.vjp_names = tuple(names)
         self.vjp_needs = tuple(n for n in names if n in positions or n in self.outputs)
         sources = {n: self._source(n, positions) for n in names}

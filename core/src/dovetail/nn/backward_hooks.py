@@ -89,12 +89,6 @@ class _Crossing:
 
     name = "module_hooks"
     residuals = 0
-    has_list = False
-    is_elementwise = False
-    vjp_needs: tuple[str, ...] = ()
-    vjp_positional = (("ct", None),)
-    vjp_keywords = ()
-    rules = None
 
     def __init__(
         self, places: list[int], count: int, at: Callable[[Gradients], Gradients]
@@ -103,7 +97,7 @@ class _Crossing:
         self.count = count
         self.at = at
 
-    def vjp(self, ct: Any) -> Gradients:
+    def pull(self, node: Node, ct: Any, create: bool) -> Gradients:
         """Put the gradients at the places of their tensors, and back."""
         given = (ct,) if len(self.places) == 1 else ct
         gradients: list[Any] = [None] * self.count
