@@ -48,7 +48,7 @@ globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: Final = frozenset({
     "autograd", "compiler", "data", "device_api", "io", "nn", "optim", "random",
-    "testing", "utils",
+    "return_types", "testing", "utils",
 })  # fmt: skip
 _FILES: Final = frozenset({"load", "save"})  # of dovetail.io
 

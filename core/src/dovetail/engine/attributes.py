@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Axis: TypeAlias = int
 NewAxis: TypeAlias = int
 Axes: TypeAlias = int | Sequence[int] | None
+AxisOrAll: TypeAlias = int | None
 Shape: TypeAlias = Sequence[int]
 Ints: TypeAlias = Sequence[int]
 Index: TypeAlias = tuple[Any, ...]
@@ -74,6 +75,12 @@ def axes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     if len(set(found)) != len(found):
         raise RepeatedDimError(op, name, was=tuple(value), needed="each dim once")
     return tuple(sorted(found)) if ndim else ()
+
+
+def axis_or_all(op: str, name: str, value: Any, ndim: int) -> int | tuple[int, ...]:
+    """One dim, or all of them as a tuple for None."""
+    whole = tuple(range(ndim))
+    return whole if value is None or value == whole else axis(op, name, value, ndim)
 
 
 def axis_list(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
@@ -178,5 +185,6 @@ NORMALISERS: Final[dict[str, Normalise]] = {
     **_PLAIN,
     **{f"{name} | None": optional(f) for name, f in _PLAIN.items()},
     "Axes": axes,
+    "AxisOrAll": axis_or_all,
 }
 AxisList: TypeAlias = Sequence[int]

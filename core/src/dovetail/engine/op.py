@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail import dtypes
@@ -11,6 +12,7 @@ from dovetail.dtypes import DType
 from dovetail.engine import signature as sig
 from dovetail.engine.attributes import NORMALISERS, SPELLINGS, Normalise, normaliser_of
 from dovetail.engine.kinds import on_kernel_change
+from dovetail.engine.return_types import fields
 from dovetail.errors import ArgumentTypeError, DTypeError
 
 if TYPE_CHECKING:
@@ -399,7 +401,12 @@ class Op:
     def visible(self, outs: tuple[Any, ...]) -> Any:
         """What a caller gets of all results."""
         count = len(outs) - self.residuals
-        return outs[0] if count == 1 else outs[:count]
+        return outs[0] if count == 1 else self.form(outs[:count])
+
+    @cached_property
+    def form(self) -> Callable[[Any], Any]:
+        """What makes several results a tuple with their names."""
+        return fields(self.name, self.outputs[: len(self.outputs) - self.residuals])
 
     def forget(self) -> None:
         """Drop what was derived from kernel tables."""

@@ -9,7 +9,7 @@ keeps the dim as 1 when the attribute `keepdim` is true. `n+` refuses size 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -138,8 +138,7 @@ def _split(
 ) -> tuple[Sizes, list[tuple[str, int]]]:
     if core.at is not None:
         dims = _dims(attrs[core.at])
-        if core.filled:
-            check_filled(op, shape, dims, name)
+        _check_filled(op, core, shape, name, dims)
         batch = tuple(s for i, s in enumerate(shape) if i not in dims)
         if len(core.names) == len(dims):
             placed = zip(core.names, dims, strict=True)
@@ -157,14 +156,9 @@ def _split(
     return tuple(shape[:at]), list(zip(core.names, shape[at:], strict=True))
 
 
-def check_filled(
-    op: str, shape: Sizes, dims: Iterable[int], name: str = "input"
-) -> None:
-    """Refuse to reduce over nothing.
-
-    Raises:
-        EmptyDimError: one of `dims` has size 0.
-    """
+def _check_filled(op: str, core: Core, shape: Sizes, name: str, dims: Sizes) -> None:
+    if not core.filled:
+        return
     for d in dims:
         if shape[d : d + 1] == (0,):
             raise EmptyDimError(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.dtypes import bool_, int32
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.frontend.export import export, torch_name
-from dovetail.frontend.reduce import ValuesIndices, dim_of
+from dovetail.frontend.reduce import dim_of
 from dovetail.ops import order as o
 from dovetail.ops import scan, search, sums
 from dovetail.ops.compare import logical_not, ne
@@ -20,34 +20,10 @@ from dovetail.ops.view import basic_index, permute, reshape, unsqueeze
 # ---- sorting
 
 
-@torch_name("sort")
-def sort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False
-) -> ValuesIndices:
-    """The elements in order along `dim`, and where they were; NaN is the greatest."""
-    return ValuesIndices(*o.sort(input, dim, descending, bool(stable)))
-
-
-@torch_name("argsort")
-def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
-) -> Tensor:
-    """Where the elements are, in order along `dim`."""
-    return o.argsort(input, dim, descending, stable)
-
-
-@torch_name("msort")
+@public("msort", out=True)
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dim."""
     return o.sort(input, 0)[0]
-
-
-@torch_name("topk")
-def topk(
-    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> ValuesIndices:
-    """The `k` greatest (or least) along `dim`, in order whether asked or not."""
-    return ValuesIndices(*o.topk(input, k, dim, largest))
 
 
 # ---- searching
@@ -57,7 +33,7 @@ def _placed_by(order: Tensor | None, row: Tensor) -> Tensor:
     return row if order is None else take_along(row, order, row.ndim - 1)
 
 
-@torch_name("searchsorted", method=False)
+@public("torch.searchsorted", out=True)
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False,
     right: bool = False, side: str | None = None, sorter: Tensor | None = None,
@@ -81,7 +57,7 @@ def searchsorted(
     return cast(found, int32) if out_int32 else found
 
 
-@torch_name("bucketize", method=False)
+@public("torch.bucketize", out=True)
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -93,7 +69,7 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@torch_name("isin", method=False)
+@public("torch.isin", out=True)
 def isin(
     elements: Any,
     test_elements: Any,
@@ -109,7 +85,7 @@ def isin(
 # ---- distinct values
 
 
-@torch_name("unique", out=False)
+@public("unique")
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False,
     return_counts: bool = False, dim: int | None = None,
@@ -118,7 +94,7 @@ def unique(
     return _unique(input, False, return_inverse, return_counts, dim)
 
 
-@torch_name("unique_consecutive", out=False)
+@public("unique_consecutive")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -157,29 +133,10 @@ def sorted_places(order: tuple[int, ...]) -> list[int]:
     return [order.index(d) for d in range(len(order))]
 
 
-# ---- scans
+# ---- differences and integrals
 
 
-export([scan.cumsum, scan.cumprod], writes=True)
-export([scan.logcumsumexp])
-
-
-def _cumulative(name: str, place: Any) -> Any:
-    def call(input: Tensor, dim: int) -> ValuesIndices:
-        at = place(input, dim)
-        return ValuesIndices(o.taken(input, at, dim), at)
-
-    call.__doc__ = (
-        f"The {name[3:]} of the elements so far along `dim`, and where it is."
-    )
-    return torch_name(name)(call)
-
-
-cummax = _cumulative("cummax", scan.cumargmax)
-cummin = _cumulative("cummin", scan.cumargmin)
-
-
-@torch_name("diff")
+@public("diff", out=True)
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
     append: Tensor | None = None,
@@ -222,7 +179,7 @@ def _strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
     return twice * width / 2
 
 
-@torch_name("trapezoid", "trapz", method=False)
+@public("torch.trapezoid torch.trapz")
 def trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Tensor:
@@ -230,7 +187,7 @@ def trapezoid(
     return sums.sum(_strips(y, x, dx, dim), dim)
 
 
-@torch_name("cumulative_trapezoid", method=False)
+@public("torch.cumulative_trapezoid")
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Tensor:

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from dovetail.dtypes import int64
+from dovetail.engine.public import public
+from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
-from dovetail.frontend.export import torch_name
-from dovetail.frontend.reduce import ValuesIndices, dim_of, filled, flattened, picked
+from dovetail.frontend.reduce import VALUED, dim_of, filled
 from dovetail.ops import extremes, sums
 from dovetail.ops import order as o
 from dovetail.ops import reduce as r
@@ -34,7 +35,7 @@ from dovetail.ops.view import (
 )
 
 
-@torch_name("median")
+@public("median", out=True)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements, of all or along `dim`; NaN wins."""
     if dim is not None:
@@ -42,22 +43,26 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     elif 0 in input._a.shape:
         return full((), math.nan if input.dtype.is_inexact else 0, input._kind)
     if dim is None:
-        return _median(flattened(input), 0, False).values
-    return _median(input, dim, keepdim)
+        return _median("median", reshape(input, (-1,)), 0, False).values
+    return _median("median", input, dim, keepdim)
 
 
-def _median(x: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
+def _median(name: str, x: Tensor, dim: int, keepdim: bool) -> Any:
     values, order = o.sort(x, dim)
     line = x._a.shape[dim] if x.ndim else 1
     if not line:
-        filled("median", x, None)
+        filled(name, x, None)
     middle = _entry(order, dim, (line - 1) // 2)
     if x.dtype.is_inexact and x.ndim:
         present = sums.sum(bitwise_not(isnan(values)), dim, True)
         first_nan = clamp(present, None, line - 1)
         at = where(eq(present, line), (line - 1) // 2, first_nan)
         middle = o.pick(order, reshape(at, tuple(middle._a.shape)), dim)
-    return picked(x, middle, dim, keepdim)
+    return _picked(name, x, middle, dim, keepdim)
+
+
+def _picked(name: str, x: Tensor, index: Tensor, dim: int, keepdim: bool) -> Any:
+    return fields(name, VALUED)(o.picked(x, index, dim, keepdim))
 
 
 def _entry(x: Tensor, dim: int, at: int) -> Tensor:
@@ -67,22 +72,22 @@ def _entry(x: Tensor, dim: int, at: int) -> Tensor:
     return basic_index(x, o.at(dim, at))
 
 
-@torch_name("nanmedian")
+@public("nanmedian", out=True)
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements that are not NaN."""
     if dim is None:
-        x = flattened(input)
+        x: Tensor = reshape(input, (-1,))
         return _nanmedian(x, 0, False).values if x._a.shape[0] else median(input)
     return _nanmedian(input, dim_of("nanmedian", dim, input), keepdim)
 
 
-def _nanmedian(x: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
+def _nanmedian(x: Tensor, dim: int, keepdim: bool) -> Any:
     if not x.dtype.is_inexact or not x.ndim:
-        return _median(x, dim, keepdim)
+        return _median("nanmedian", x, dim, keepdim)
     _, order = o.sort(x, dim)
     present = cast(sums.sum(eq(x, x), dim), order.dtype)
     at = where(eq(present, 0), 0, _halved(present))
-    return picked(x, o.pick(order, at, dim), dim, keepdim)
+    return _picked("nanmedian", x, o.pick(order, at, dim), dim, keepdim)
 
 
 def _halved(count: Tensor) -> Tensor:
@@ -90,10 +95,8 @@ def _halved(count: Tensor) -> Tensor:
     return where(eq(count, 0), 0, cast((count - 1) / 2, count.dtype))
 
 
-@torch_name("kthvalue")
-def kthvalue(
-    input: Tensor, k: int, dim: int = -1, keepdim: bool = False
-) -> ValuesIndices:
+@public("kthvalue", out=True)
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th least along `dim`, counted from 1."""
     dim = dim_of("kthvalue", dim, input)
     size = input._a.shape[dim] if input.ndim else 1
@@ -102,15 +105,17 @@ def kthvalue(
             "kthvalue", "k", was=k, needed=f"1 to {size}, the size of the dim"
         )
     order = o.argsort(input, dim)
-    return picked(input, _entry(order, dim, k - 1), dim, keepdim)
+    return _picked("kthvalue", input, _entry(order, dim, k - 1), dim, keepdim)
 
 
-@torch_name("mode")
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
+@public("mode", out=True)
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent along `dim`, the least of several; the last of its places."""
     dim = dim_of("mode", dim, input)
     if not input.ndim:
-        return ValuesIndices(input.clone(), full((), 0, input._kind.with_dtype(int64)))
+        return _picked(
+            "mode", input, full((), 0, input._kind.with_dtype(int64)), 0, True
+        )
     values, order = o.sort(input, dim)
     n, numbers = input._a.shape[dim], extremes.places(input, dim)
     before = take_along(
@@ -119,13 +124,13 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     start = where(ne(values, before), expand(numbers, tuple(values._a.shape)), 0)
     length = numbers - scanned(start, dim, maximum) if n else start
     best = extremes.argmax(length, dim)
-    return picked(input, o.pick(order, best, dim), dim, keepdim)
+    return _picked("mode", input, o.pick(order, best, dim), dim, keepdim)
 
 
 _BETWEEN = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
-@torch_name("quantile")
+@public("quantile", out=True)
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
@@ -134,7 +139,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@torch_name("nanquantile")
+@public("nanquantile", out=True)
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
@@ -164,7 +169,7 @@ def _quantile(
             name, "q", was=f"{q.dtype.name} with an input of {x.dtype.name}",
             needed="the same floating point dtype in both",
         )  # fmt: skip
-    lines = flattened(x) if dim is None else _last(x, dim)
+    lines = reshape(x, (-1,)) if dim is None else _last(x, dim)
     values, _ = o.sort(lines, -1)
     n = values._a.shape[-1]
     absent = isnan(values)

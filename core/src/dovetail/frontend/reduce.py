@@ -1,32 +1,20 @@
-"""torch's reductions: sums, products, extremes, truth."""
+"""torch's reductions that are no op: forms of one name, and pairs of extremes."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from dovetail.engine.attributes import axis
+from dovetail.engine.public import public
+from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError, EmptyDimError
-from dovetail.frontend.export import torch_name
 from dovetail.ops import extremes as x
 from dovetail.ops import order as o
 from dovetail.ops.elementwise import minimum
 from dovetail.ops.primitive import maximum
-from dovetail.ops.view import reshape, unsqueeze
 
-
-class ValuesIndices(NamedTuple):
-    """Elements along a dim, and where they were."""
-
-    values: Tensor
-    indices: Tensor
-
-
-class MinMax(NamedTuple):
-    """The least and the greatest."""
-
-    min: Tensor
-    max: Tensor
+VALUED = ("values", "indices")
 
 
 def dim_of(name: str, dim: int, x: Tensor) -> int:
@@ -51,60 +39,68 @@ def filled(name: str, input: Tensor, dim: int | None) -> None:
         )  # fmt: skip
 
 
-def flattened(input: Tensor) -> Tensor:
-    """All elements in one dim."""
-    return reshape(input, (-1,))
+@public("max", out=True)
+def max(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *,
+    other: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """The greatest of all, along `dim` with its indices, or of two tensors.
+
+    Args:
+        input: any shape, of real numbers; NaN is the greatest.
+        dim: one dim, or the other tensor.
+
+    Returns:
+        A tensor; with a dim, `values` and `indices`, those of the first of several.
+
+    Raises:
+        EmptyDimError: there is nothing to choose from.
+
+    >>> import dovetail as dt
+    >>> dt.tensor([[1.0, 3.0], [4.0, 2.0]]).max(1).values
+    tensor([3., 4.])
+    """
+    if isinstance(dim, Tensor):
+        other, dim = dim, None
+    if other is not None:
+        return maximum(input, other)
+    return _extreme("max", x.amax, o.max_along, input, dim, keepdim)
 
 
-def picked(input: Tensor, index: Tensor, dim: int, keepdim: bool) -> ValuesIndices:
-    """The elements at one place a line, and the places."""
-    values = o.pick(input, index, dim)
-    if keepdim and input.ndim:
-        values, index = unsqueeze(values, dim), unsqueeze(index, dim)
-    return ValuesIndices(values, index)
+@public("min", out=True)
+def min(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *,
+    other: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """The least of all, along `dim` with its indices, or of two tensors; as `max`."""
+    if isinstance(dim, Tensor):
+        other, dim = dim, None
+    if other is not None:
+        return minimum(input, other)
+    return _extreme("min", x.amin, o.min_along, input, dim, keepdim)
 
 
-def _extreme(name: str, of_all: Any, along: Any, of_two: Any) -> Any:
-    """torch's three forms: of all, along a dim with indices, of two tensors."""
-
-    def call(
-        input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None
-    ) -> Any:
-        if not isinstance(input, Tensor):
-            raise ArgumentTypeError(name, "input", was=repr(input), needed="a Tensor")
-        if isinstance(dim, Tensor):
-            other, dim = dim, None
-        if other is not None:
-            return of_two(input, other)
-        if dim is None:
-            filled(name, input, None)
-            return of_all(input)
-        if isinstance(dim, tuple | list):
-            raise ArgumentTypeError(
-                name,
-                "dim",
-                was=repr(dim),
-                needed="one int",
-                remedy=f"use a{name} for several",
-            )
-        return ValuesIndices(*along(input, dim, keepdim))
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = (
-        f"The {name} of all, along `dim` with its indices, or of two tensors."
-    )
-    return torch_name(name)(call)
+def _extreme(
+    name: str, of_all: Any, along: Any, input: Tensor, dim: Any, keepdim: bool
+) -> Any:
+    if dim is None:
+        filled(name, input, None)
+        return of_all(input)
+    if isinstance(dim, tuple | list):
+        raise ArgumentTypeError(
+            name, "dim", was=repr(dim), needed="one int",
+            remedy=f"use a{name} for several",
+        )  # fmt: skip
+    return fields(name, VALUED)(along(input, dim, keepdim))
 
 
-max = _extreme("max", x.amax, o.max_along, maximum)
-min = _extreme("min", x.amin, o.min_along, minimum)
-
-
-@torch_name("aminmax")
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
-    """The least and the greatest, of all or along `dim`."""
+@public("aminmax", out=True)
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The least and the greatest, `min` and `max`, of all or along `dim`."""
     filled("aminmax", input, dim)
-    return MinMax(x.amin(input, dim, keepdim), x.amax(input, dim, keepdim))
+    of = () if dim is None else dim
+    found = x.amin(input, of, keepdim), x.amax(input, of, keepdim)
+    return fields("aminmax", ("min", "max"))(found)
 
 
-__all__ = ["MinMax", "ValuesIndices"]
+__all__ = ["VALUED", "aminmax", "dim_of", "filled", "max", "min"]

@@ -6,9 +6,9 @@ from typing import Any
 
 from dovetail import dtypes
 from dovetail.dtypes import DType, float64
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError, NotSupported, ShapeError
-from dovetail.frontend.export import torch_name
+from dovetail.errors import DTypeError, NotSupported, ShapeError
 from dovetail.ops import reduce as r
 from dovetail.ops import statistics as s
 from dovetail.ops import sums
@@ -27,45 +27,64 @@ from dovetail.ops.view import (
     transpose,
 )
 
+# ---- variance
 
-def _freedom(dim: Any, unbiased: bool | None, correction: Any) -> tuple[Any, Any]:
+
+def _freedom(dim: Any, unbiased: bool, correction: Any) -> tuple[Any, Any]:
     """torch's old and new ways to say what is subtracted from n."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    if correction is None:
-        correction = 1 if unbiased is None else int(unbiased)
-    return dim, correction
+    return dim, int(unbiased) if correction is None else correction
 
 
-def _offer(name: str, function: Any) -> None:
-    def call(
-        input: Tensor, dim: Any = None, unbiased: bool | None = None,
-        keepdim: bool = False, *, correction: Any = None,
-    ) -> Tensor:  # fmt: skip
-        dim, correction = _freedom(dim, unbiased, correction)
-        return function(input, dim, correction, keepdim)  # type: ignore[no-any-return]
+@public("var", out=True)
+def var(
+    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: Any = None,
+) -> Tensor:  # fmt: skip
+    """The sum of squared distances from the mean, over n - `correction`.
 
-    def with_mean(
-        input: Tensor, dim: Any = None, unbiased: bool | None = None,
-        keepdim: bool = False, *, correction: Any = None,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        dim, correction = _freedom(dim, unbiased, correction)
-        return function(input, dim, correction, keepdim), r.mean(input, dim, keepdim)
-
-    call.__doc__ = f"{function.__doc__}"
-    with_mean.__doc__ = f"`{name}`, and the mean over the same dims."
-    torch_name(name)(call)
-    torch_name(f"{name}_mean", method=False)(with_mean)
+    In two passes (Chan, Golub, LeVeque 1983): NaN where n is not above the correction,
+    which is 1, or 0 unless `unbiased`.
+    """
+    dim, correction = _freedom(dim, unbiased, correction)
+    return s.var(input, dim, correction, keepdim)
 
 
-_offer("var", s.var)
-_offer("std", s.std)
+@public("std", out=True)
+def std(
+    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: Any = None,
+) -> Tensor:  # fmt: skip
+    """The root of the variance; its gradient where that is 0 is 0."""
+    dim, correction = _freedom(dim, unbiased, correction)
+    return s.std(input, dim, correction, keepdim)
+
+
+@public("torch.var_mean", out=True)
+def var_mean(
+    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: Any = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`var`, and the mean over the same dims."""
+    dim, correction = _freedom(dim, unbiased, correction)
+    return s.var(input, dim, correction, keepdim), r.mean(input, dim, keepdim)
+
+
+@public("torch.std_mean", out=True)
+def std_mean(
+    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: Any = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`std`, and the mean over the same dims."""
+    dim, correction = _freedom(dim, unbiased, correction)
+    return s.std(input, dim, correction, keepdim), r.mean(input, dim, keepdim)
 
 
 # ---- norms
 
 
-@torch_name("norm")
+@public("norm", out=True)
 def norm(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False,
     dtype: DType | None = None,
@@ -85,7 +104,7 @@ def vector_norm(
     return s.vector_norm(x, float(ord), dim, keepdim)
 
 
-@torch_name("dist")
+@public("dist", out=True)
 def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     """The p-norm of the difference."""
     return vector_norm(input - other, p)
@@ -94,7 +113,7 @@ def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
 # ---- covariance
 
 
-@torch_name("cov")
+@public("cov", out=True)
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     aweights: Tensor | None = None,
@@ -146,7 +165,7 @@ def _weights(x: Tensor, counts: Tensor | None, scales: Tensor | None) -> Tensor 
     return weights
 
 
-@torch_name("corrcoef")
+@public("corrcoef", out=True)
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation of variables (rows), limited to -1 and 1."""
     c = cov(input)
@@ -163,7 +182,7 @@ def corrcoef(input: Tensor) -> Tensor:
 # ---- counts of values
 
 
-@torch_name("bincount")
+@public("bincount", out=True)
 def bincount(
     input: Tensor, weights: Tensor | None = None, minlength: int = 0
 ) -> Tensor:
@@ -182,19 +201,6 @@ def bincount(
     if input._a.shape[0]:
         scatter_add_(found, index, weights.detach(), 0)
     return found
-
-
-@torch_name("histc")
-def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of min to max."""
-    if bins <= 0 or min > max:
-        raise ArgumentError(
-            "histc",
-            "bins",
-            was=f"{bins} from {min} to {max}",
-            needed="at least one, in order",
-        )
-    return s.histc(input, bins, min, max)
 
 
 __all__ = ["vector_norm"]

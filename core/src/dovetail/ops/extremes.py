@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import INEXACT, ORDERED, float32, int32, int64
-from dovetail.engine.attributes import Axes, Axis
+from dovetail.engine.attributes import Axes, AxisOrAll
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
-from dovetail.engine.signature import check_filled
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.compare import bitwise_not, bitwise_or, isfinite, isnan
 from dovetail.ops.elementwise import neg
@@ -113,43 +112,41 @@ def _cases_place(make: Any) -> Iterator[Case]:
         yield case(x, 1)
 
 
-def _placed(name: str, x: Sizes, *, dim: int | None, keepdim: bool) -> Sizes:
-    dims = range(len(x)) if dim is None else (dim,)
-    check_filled(name, x, dims)
-    return without(x, dims, keepdim)
-
-
 _PLACE: Any = {
-    "accepts": ORDERED, "result": int64, "nondifferentiable": True, "exact": True,
-    "cases": _cases_place,
+    "shape": "(n+@dim)->()", "accepts": ORDERED, "result": int64,
+    "nondifferentiable": True, "exact": True, "cases": _cases_place,
 }  # fmt: skip
 
 
-@op(torch="argmax", shape=lambda x, **attrs: _placed("argmax", x, **attrs), **_PLACE,
+@op(torch="argmax", **_PLACE,
     oracle=lambda x, dim=None, keepdim=False: np.argmax(
         x, axis=dim if x.ndim else None, keepdims=keepdim))  # fmt: skip
-def argmax(input: Tensor, dim: Axis | None = None, keepdim: bool = False) -> Tensor:
+def argmax(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tensor:
     """Where along `dim` the greatest is; the first of several, the first NaN.
 
     Without `dim`, where it is among all elements in row-major order.
     """
-    if dim is None:
+    if isinstance(dim, tuple):  # all of them
         found: Tensor = argmax(reshape(input, (-1,)), 0)
         return reshape(found, (1,) * len(input._a.shape)) if keepdim else found
-    hit = eq(input, amax(input, dim, True))
-    if input.dtype.is_inexact:
-        hit = bitwise_or(hit, isnan(input))
-    n = input._a.shape[dim] if input._a.shape else 1
+    return _first_hit(input, dim, keepdim)  # type: ignore[arg-type]
+
+
+def _first_hit(x: Tensor, dim: int, keepdim: bool) -> Tensor:
+    hit = eq(x, amax(x, dim, True))
+    if x.dtype.is_inexact:
+        hit = bitwise_or(hit, isnan(x))
+    n = x._a.shape[dim] if x._a.shape else 1
     # The first hit is the one with the most elements from it to the end.
-    left: Tensor = amax(where(hit, n - places(input, dim), 0), dim, keepdim)
-    found = cast(n - left, index_dtype(input._kind))
+    left: Tensor = amax(where(hit, n - places(x, dim), 0), dim, keepdim)
+    found: Tensor = cast(n - left, index_dtype(x._kind))
     return found
 
 
-@op(torch="argmin", shape=lambda x, **attrs: _placed("argmin", x, **attrs), **_PLACE,
+@op(torch="argmin", **_PLACE,
     oracle=lambda x, dim=None, keepdim=False: np.argmin(
         x, axis=dim if x.ndim else None, keepdims=keepdim))  # fmt: skip
-def argmin(input: Tensor, dim: Axis | None = None, keepdim: bool = False) -> Tensor:
+def argmin(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tensor:
     """Where along `dim` the least is; the first of several, the first NaN.
 
     Without `dim`, where it is among all elements in row-major order.

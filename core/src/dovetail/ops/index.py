@@ -129,6 +129,20 @@ def _(ct: Tensor, index: Tensor, x_shape: Sizes, dim: int) -> tuple[Tensor, None
     return scatter_add(zeros_of(ct, x_shape), index, ct, dim), None
 
 
+def taken_along(x: Tensor, index: Tensor, dim: int) -> Tensor:
+    """`take_along`, also of a tensor without dims."""
+    found: Tensor = take_along(x, index, dim) if x._a.shape else clone(x)
+    return found
+
+
+def ungathered(ct: Tensor, indices: Tensor, input_shape: Sizes, dim: int) -> Tensor:
+    """Cotangents added at the places the values were taken from; zero elsewhere."""
+    if not input_shape:
+        return ct
+    g: Tensor = scatter_add(zeros_of(ct, input_shape), indices, ct, dim)
+    return g
+
+
 def places(index: Array, dim: int) -> Iterator[tuple[Sizes, Sizes]]:
     """For each element of `index`: where it stands, and the place it names."""
     for at in np.ndindex(*index.shape):

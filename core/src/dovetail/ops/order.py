@@ -27,12 +27,13 @@ from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.compare import bits_of, bitwise_not, isnan
 from dovetail.ops.create import full, zeros_of
 from dovetail.ops.extremes import argmax, argmin, places
-from dovetail.ops.index import scatter_add
+from dovetail.ops.index import taken_along, ungathered
 from dovetail.ops.primitive import (
     bitcast,
     bitwise_and,
     bitwise_xor,
     cast,
+    clone,
     eq,
     lt,
     scatter_set_,
@@ -93,27 +94,57 @@ def _float_keys(x: Tensor) -> tuple[Tensor, int]:
     return where(isnan(x), -1, keys), width
 
 
+def _order(
+    x: Array, dim: int = -1, descending: bool = False, stable: bool = False
+) -> Array:
+    if not x.ndim:
+        return np.zeros((), np.int64)
+    if descending:
+        back = _order(np.flip(x, dim), dim)
+        return np.asarray(x.shape[dim] - 1 - np.flip(back, dim))
+    found: Array = np.argsort(x, axis=dim, kind="stable")
+    return found
+
+
+def _cases_sort(make: Any) -> Iterator[Case]:
+    """All values differ, or the order of equal ones is asked to be kept."""
+    yield case(make.distinct(7), 0, False, False)
+    yield case(make.distinct(3, 5, 2), 1, True)
+    yield case(make.distinct(4, 6))
+    yield case(make.distinct(), -1)
+    yield case(make.distinct(0, 3), 0)
+    if make.dtype is not float64:  # at a tie the gradient has no difference quotient
+        yield case(make.ints(3, 9, high=2).astype(make.dtype.numpy), 1, False, True)
+        yield case(make.ints(3, 9, high=2).astype(make.dtype.numpy), 1, True, True)
+
+
+def _cases_order(make: Any) -> Iterator[Case]:
+    yield from _cases_sort(make)
+    if make.dtype.is_inexact:
+        x = np.asarray([0.0, -0.0, np.nan, -np.inf, 1.5, np.inf, -2.0, np.nan])
+        yield case(x.astype(make.dtype.numpy), 0, False, True)
+        yield case(x.astype(make.dtype.numpy), 0, True, True)
+
+
 @op(
-    shape="(n@dim)->(n@dim)",
-    accepts=ORDERED,
-    result=int64,
-    nondifferentiable=True,
-    exact=True,
-)
+    shape="(n@dim)->(n@dim)", accepts=ORDERED, result=int64, nondifferentiable=True,
+    exact=True, torch="argsort", out=False, oracle=_order, cases=_cases_order,
+)  # fmt: skip
 def argsort(
-    x: Tensor, dim: Axis = -1, descending: bool = False, stable: bool = True
+    input: Tensor, dim: Axis = -1, descending: bool = False, *, stable: bool = False
 ) -> Tensor:
     """Where the elements are, in order along `dim`; NaN is the greatest.
 
-    A radix sort, one bit a pass: zeros keep their order before ones.
+    Equal elements keep their order, whether `stable` asks for it or not.
     """
-    shape, wanted = tuple(x._a.shape), index_dtype(x._kind)
+    # A radix sort, one bit a pass: zeros keep their order before ones.
+    shape, wanted = tuple(input._a.shape), index_dtype(input._kind)
     if not shape or 0 in shape:
-        return full(shape, 0, x._kind.with_dtype(wanted))
-    keys, width = keys_of(x)
+        return full(shape, 0, input._kind.with_dtype(wanted))
+    keys, width = keys_of(input)
     if descending:
         keys = bitwise_not(keys)
-    order = cast(expand(places(x, dim), shape), int32)
+    order = cast(expand(places(input, dim), shape), int32)
     for bit in range(width):
         one = cast(bitwise_and(shift_right(keys, bit), 1), int32)
         place = _split(one, dim)
@@ -138,84 +169,40 @@ def moved(x: Tensor, place: Tensor, dim: int) -> Tensor:
     return moved
 
 
-@argsort.oracle
-def _(x: Array, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    if not x.ndim:
-        return np.zeros((), np.int64)
-    if descending:
-        back = np.argsort(np.flip(x, dim), axis=dim, kind="stable")
-        return x.shape[dim] - 1 - np.flip(back, dim)
-    return np.argsort(x, axis=dim, kind="stable")
-
-
-def _cases_sort(make: Any) -> Iterator[Case]:
-    """All values differ, or the order of equal ones is asked to be kept."""
-    yield case(make.distinct(7), 0, False, False)
-    yield case(make.distinct(3, 5, 2), 1, True)
-    yield case(make.distinct(4, 6))
-    yield case(make.distinct(), -1)
-    yield case(make.distinct(0, 3), 0)
-    if make.dtype is not float64:  # at a tie the gradient has no difference quotient
-        yield case(make.ints(3, 9, high=2).astype(make.dtype.numpy), 1, False, True)
-        yield case(make.ints(3, 9, high=2).astype(make.dtype.numpy), 1, True, True)
-
-
-def _cases_order(make: Any) -> Iterator[Case]:
-    yield from _cases_sort(make)
-    if make.dtype.is_inexact:
-        x = np.asarray([0.0, -0.0, np.nan, -np.inf, 1.5, np.inf, -2.0, np.nan])
-        yield case(x.astype(make.dtype.numpy), 0, False)
-        yield case(x.astype(make.dtype.numpy), 0, True)
-
-
-argsort.cases(_cases_order)
-_VALUED: Any = {"accepts": ORDERED, "result": ("same", int64), "exact": True}
-
-
-def _ungathered(ct: Tensor, indices: Tensor, x_shape: Sizes, dim: int) -> Tensor:
-    """Cotangents added at the places the values were taken from; zero elsewhere."""
-    if not x_shape:
-        return ct
-    g: Tensor = scatter_add(zeros_of(ct, x_shape), indices, ct, dim)
-    return g
-
-
-@op(shape="(n@dim)->(n@dim),(n@dim)", outputs=("values", "indices"), **_VALUED)
-def sort(
-    x: Tensor, dim: Axis = -1, descending: bool = False, stable: bool = True
-) -> tuple[Tensor, Tensor]:
-    """The elements in order along `dim`, and where they were; NaN is the greatest."""
-    order = argsort(x, dim, descending, stable)
-    return taken(x, order, dim), order
-
-
-def taken(x: Tensor, index: Tensor, dim: int) -> Tensor:
-    """`take_along`, also of a tensor without dims."""
-    found: Tensor = take_along(x, index, dim) if x._a.shape else cast(x, x.dtype)
-    return found
-
-
-@sort.vjp
-def _(ct: Tensor, indices: Tensor, x_shape: Sizes, dim: int) -> Tensor:
-    return _ungathered(ct, indices, x_shape, dim)
+_VALUED: Any = {
+    "accepts": ORDERED, "result": ("same", int64), "exact": True,
+    "outputs": ("values", "indices"),
+}  # fmt: skip
 
 
 def _by(order: Any) -> Any:
     """The oracle of values and indices, from that of the indices."""
 
-    def oracle(x: Array, *args: Any, **kwargs: Any) -> tuple[Array, Array]:
-        index, dim = order(x, *args, **kwargs)
+    def oracle(x: Array, *args: Any) -> tuple[Array, Array]:
+        index, dim = order(x, *args)
         return (np.take_along_axis(x, index, dim) if x.ndim else x), index
 
     return oracle
 
 
-def _sorted_at(x: Array, dim: int = -1, *rest: Any, **kwargs: Any) -> tuple[Array, int]:
-    return argsort.op.oracle(x, dim, *rest, **kwargs), dim  # type: ignore[misc]
+@op(shape="(n@dim)->(n@dim),(n@dim)", torch="sort", cases=_cases_sort, **_VALUED,
+    oracle=_by(lambda x, dim=-1, *how: (_order(x, dim, *how), dim)))  # fmt: skip
+def sort(
+    input: Tensor, dim: Axis = -1, descending: bool = False, *, stable: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The elements in order along `dim`, and where they were; NaN is the greatest.
+
+    Equal elements keep their order, whether `stable` asks for it or not.
+
+    >>> import dovetail as dt
+    >>> dt.tensor([3.0, 1.0, 2.0]).sort(descending=True).indices
+    tensor([0, 2, 1])
+    """
+    order = argsort(input, dim, descending, stable)
+    return taken_along(input, order, dim), order
 
 
-sort.oracle(_by(_sorted_at))
-sort.cases(_cases_sort)
+sort.grad(input=ungathered)
 
 
 def _first(x: Sizes, *, k: int, dim: int, **_: Any) -> tuple[Sizes, Sizes]:
@@ -230,32 +217,14 @@ def _first(x: Sizes, *, k: int, dim: int, **_: Any) -> tuple[Sizes, Sizes]:
     return shape, shape
 
 
-@op(shape=_first, outputs=("values", "indices"), **_VALUED)
-def topk(
-    x: Tensor, k: int, dim: Axis = -1, largest: bool = True
-) -> tuple[Tensor, Tensor]:
-    """The `k` greatest (or least) along `dim` in order, and where they were."""
-    order = argsort(x, dim, largest, True)
-    if x._a.shape:
-        order = basic_index(order, at(dim, slice(0, k)))
-    return taken(x, order, dim), cast(order, order.dtype)
-
-
-@topk.vjp
-def _(ct: Tensor, indices: Tensor, x_shape: Sizes, dim: int) -> Tensor:
-    return _ungathered(ct, indices, x_shape, dim)
-
-
-def _top_at(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, int]:
-    order = argsort.op.oracle(x, dim, largest)  # type: ignore[misc]
+def _top_at(
+    x: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Array, int]:
+    order = _order(x, dim, largest)
     return (np.take(order, range(k), axis=dim) if x.ndim else order), dim
 
 
-topk.oracle(_by(_top_at))
-
-
-@topk.cases
-def _(make: Any) -> Iterator[Case]:
+def _cases_top(make: Any) -> Iterator[Case]:
     if make.dtype is bool_:
         yield case(np.asarray([False, True]), 1)
         return
@@ -263,6 +232,27 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make.distinct(3, 6), 6, 1, False)
     yield case(make.distinct(4, 3, 2), 2, 0)
     yield case(make.distinct(3, 4), 0)
+
+
+@op(shape=_first, torch="topk", oracle=_by(_top_at), cases=_cases_top, **_VALUED)
+def topk(
+    input: Tensor, k: int, dim: Axis = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
+    """The `k` greatest (or least) along `dim`, and where they were.
+
+    They are in order, whether `sorted` asks for it or not.
+
+    >>> import dovetail as dt
+    >>> dt.topk(dt.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor([3., 2.])
+    """
+    order = argsort(input, dim, largest, True)
+    if input._a.shape:
+        order = basic_index(order, at(dim, slice(0, k)))
+    return taken_along(input, order, dim), clone(order)
+
+
+topk.grad(input=ungathered)
 
 
 def _picked(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
@@ -275,90 +265,39 @@ def _picked(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
     return wanted
 
 
-@op(shape=_picked, accepts=ANY, indices=("index",), exact=True)
-def pick(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
-    """One element a line along `dim`, at `index`, which is in range; `dim` vanishes."""
-    if not x._a.shape:
-        found: Tensor = cast(x, x.dtype)
-        return found
-    return reshape(take_along(x, unsqueeze(index, dim), dim), tuple(index._a.shape))
-
-
-@pick.vjp
-def _(ct: Tensor, index: Tensor, x_shape: Sizes, dim: int) -> tuple[Tensor, None]:
-    if not x_shape:
-        return ct, None
-    lines, at_index = unsqueeze(ct, dim), unsqueeze(index, dim)
-    return scatter_add(zeros_of(ct, x_shape), at_index, lines, dim), None
-
-
-@pick.oracle
-def _(x: Array, index: Array, dim: int) -> Array:
+def _pick(x: Array, index: Array, dim: int) -> Array:
     if not x.ndim:
         return x
     return np.take_along_axis(x, np.expand_dims(index, dim), dim).squeeze(dim)
 
 
-@pick.cases
-def _(make: Any) -> Iterator[Case]:
+def _cases_pick(make: Any) -> Iterator[Case]:
     yield case(make(3, 4, 2), make.ints(3, 2, high=4), 1)
     yield case(make(5), make.ints(high=5), -1)
     yield case(make(0, 2), make.ints(0, high=2), 1)
     yield case(make(), make.ints(high=1), 0)
 
 
+@op(shape=_picked, accepts=ANY, indices=("index",), exact=True, oracle=_pick,
+    cases=_cases_pick)  # fmt: skip
+def pick(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
+    """One element a line along `dim`, at `index`, which is in range; `dim` vanishes."""
+    if not input._a.shape:
+        return clone(input)
+    found = take_along(input, unsqueeze(index, dim), dim)
+    return reshape(found, tuple(index._a.shape))
+
+
+def _unpicked(ct: Tensor, index: Tensor, input_shape: Sizes, dim: int) -> Tensor:
+    if not input_shape:
+        return ct
+    return ungathered(unsqueeze(ct, dim), unsqueeze(index, dim), input_shape, dim)
+
+
+pick.grad(input=_unpicked)
+
+
 # ---- extremes with their places
-
-
-_BEST: Any = {
-    "shape": "(n+@dim)->(),()", "outputs": ("values", "indices"), **_VALUED
-}  # fmt: skip
-
-
-@op(**_BEST)
-def max_along(x: Tensor, dim: Axis, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The greatest along `dim`, and the first place it is at; NaN wins."""
-    return _best_of(x, argmax(x, dim), dim, keepdim)
-
-
-@op(**_BEST)
-def min_along(x: Tensor, dim: Axis, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The least along `dim`, and the first place it is at; NaN wins."""
-    return _best_of(x, argmin(x, dim), dim, keepdim)
-
-
-def _best_of(
-    x: Tensor, index: Tensor, dim: int, keepdim: bool
-) -> tuple[Tensor, Tensor]:
-    values: Tensor = pick(x, index, dim)
-    if not keepdim:
-        return values, index
-    shape = kept(x._a.shape, (dim,))
-    return reshape(values, shape), reshape(index, shape)
-
-
-def _to_best(
-    ct: Tensor, indices: Tensor, x_shape: Sizes, dim: int, keepdim: bool
-) -> Tensor:
-    if not keepdim and x_shape:
-        ct, indices = unsqueeze(ct, dim), unsqueeze(indices, dim)
-    return _ungathered(ct, indices, x_shape, dim)
-
-
-max_along.vjp(_to_best)
-min_along.vjp(_to_best)
-
-
-@max_along.oracle
-def _(x: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
-    axis = dim if x.ndim else None
-    return np.max(x, axis, keepdims=keepdim), np.argmax(x, axis, keepdims=keepdim)
-
-
-@min_along.oracle
-def _(x: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
-    axis = dim if x.ndim else None
-    return np.min(x, axis, keepdims=keepdim), np.argmin(x, axis, keepdims=keepdim)
 
 
 def _cases_best(make: Any) -> Iterator[Case]:
@@ -370,18 +309,53 @@ def _cases_best(make: Any) -> Iterator[Case]:
         yield case(np.asarray([[1.0, np.nan, 2.0, np.nan]], np.float32), 1)
 
 
-max_along.cases(_cases_best)
-min_along.cases(_cases_best)
+def _best(reduce: Any, place: Any) -> Any:
+    """The oracle of an extreme and its place."""
+
+    def oracle(x: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+        axis = dim if x.ndim else None
+        return reduce(x, axis, keepdims=keepdim), place(x, axis, keepdims=keepdim)
+
+    return oracle
+
+
+_BEST: Any = {"shape": "(n+@dim)->(),()", "cases": _cases_best, **_VALUED}
+
+
+@op(oracle=_best(np.max, np.argmax), **_BEST)
+def max_along(input: Tensor, dim: Axis, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The greatest along `dim`, and the first place it is at; NaN wins."""
+    return picked(input, argmax(input, dim), dim, keepdim)
+
+
+@op(oracle=_best(np.min, np.argmin), **_BEST)
+def min_along(input: Tensor, dim: Axis, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The least along `dim`, and the first place it is at; NaN wins."""
+    return picked(input, argmin(input, dim), dim, keepdim)
+
+
+def picked(x: Tensor, index: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The elements at one place a line along `dim`, and the places."""
+    values: Tensor = pick(x, index, dim)
+    if not keepdim:
+        return values, index
+    shape = kept(x._a.shape, (dim,))
+    return reshape(values, shape), reshape(index, shape)
+
+
+def _to_best(
+    ct: Tensor, indices: Tensor, input_shape: Sizes, dim: int, keepdim: bool
+) -> Tensor:
+    if not keepdim and input_shape:
+        ct, indices = unsqueeze(ct, dim), unsqueeze(indices, dim)
+    return ungathered(ct, indices, input_shape, dim)
+
+
+max_along.grad(input=_to_best)
+min_along.grad(input=_to_best)
 
 
 __all__ = [
-    "argsort",
-    "at",
-    "max_along",
-    "min_along",
-    "moved",
-    "pick",
-    "sort",
-    "taken",
+    "argsort", "at", "max_along", "min_along", "moved", "pick", "picked", "sort",
     "topk",
-]
+]  # fmt: skip

@@ -16,9 +16,10 @@ from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor, alias
-from dovetail.ops.compare import bitwise_or, ge, isfinite, isnan
+from dovetail.ops.compare import bitwise_or, isfinite, isnan
 from dovetail.ops.elementwise import minimum
 from dovetail.ops.extremes import places
+from dovetail.ops.index import taken_along, ungathered
 from dovetail.ops.primitive import (
     add,
     cast,
@@ -31,73 +32,29 @@ from dovetail.ops.primitive import (
     take_along,
     where,
 )  # fmt: skip
-from dovetail.ops.reduce import PRODUCT
-from dovetail.ops.sums import sum_dtype
+from dovetail.ops.reduce import PRODUCT, in_dtype
+from dovetail.ops.shape import flip
+from dovetail.ops.sums import as_dtype_of, sum_dtype
 from dovetail.ops.transcendental import expm1, log1p
 from dovetail.ops.view import expand
 
 Array = np.ndarray[Any, Any]
 Combine = Callable[[Tensor, Tensor], Tensor]
+_ALONG: Any = {"shape": "(n@dim)->(n@dim)"}
 
 
-def scanned(x: Tensor, dim: int, combine: Combine, reverse: bool = False) -> Tensor:
-    """All prefixes (suffixes) along `dim` under an associative `combine`."""
+def scanned(x: Tensor, dim: int, combine: Combine) -> Tensor:
+    """All prefixes along `dim` under an associative `combine`."""
     shape = tuple(x._a.shape)
     if not shape or 0 in shape:
         return x
     n, at, step = shape[dim], places(x, dim), 1
     while step < n:
-        if reverse:
-            edge, other = ge(at, n - step), at + step
-        else:
-            edge, other = lt(at, step), at - step
-        earlier = take_along(x, expand(where(edge, at, other), shape), dim)
-        x = where(edge, x, combine(earlier, x))
+        edge = lt(at, step)
+        before = expand(where(edge, at, at - step), shape)
+        x = where(edge, x, combine(take_along(x, before, dim), x))
         step *= 2
     return x
-
-
-def wanted_dtype(x: Tensor, dtype: DType | None) -> DType:
-    """The dtype asked for, else the index dtype for bools and integers."""
-    return dtype or (x.dtype if x.dtype.is_inexact else index_dtype(x._kind))
-
-
-# ---- sums and products
-
-
-@op(sums=True, shape="(n@dim)->(n@dim)", accepts=ANY, promote=None, result=sum_dtype)
-def cumsum(
-    x: Tensor, dim: Axis, dtype: DType | None = None, reverse: bool = False
-) -> Tensor:
-    """Sums of the elements so far (to the end, if `reverse`); integers in int64."""
-    return scanned(cast(x, wanted_dtype(x, dtype)), dim, add, reverse)
-
-
-@cumsum.vjp
-def _(ct: Tensor, x_dtype: DType, dim: int, reverse: bool) -> Tensor:
-    g: Tensor = cumsum(ct, dim, None, not reverse)
-    return g if g.dtype is x_dtype else cast(g, x_dtype)
-
-
-@cumsum.oracle
-def _(x: Array, dim: int, dtype: Any = None, reverse: bool = False) -> Array:
-    return _accumulated(np.add, x, dim, reverse)
-
-
-def _accumulated(ufunc: Any, x: Array, dim: int, reverse: bool = False) -> Array:
-    if x.dtype.kind in "bu" or x.dtype.itemsize < 8:
-        x = x.astype(np.int64)
-    if not x.ndim:
-        return x
-    if reverse:
-        return np.flip(ufunc.accumulate(np.flip(x, dim), axis=dim), dim)
-    return np.asarray(ufunc.accumulate(x, axis=dim))
-
-
-@cumsum.cases
-def _(make: Any) -> Iterator[Case]:
-    yield from _cases(make)
-    yield case(make(2, 5), 1, reverse=True)
 
 
 def _cases(make: Any) -> Iterator[Case]:
@@ -108,32 +65,63 @@ def _cases(make: Any) -> Iterator[Case]:
     yield case(make(), 0)
 
 
-@op(shape="(n@dim)->(n@dim)", **PRODUCT)
-def cumprod(x: Tensor, dim: Axis, dtype: DType | None = None) -> Tensor:
-    """Products of the elements so far; integers in int64.
-
-    Differentiated through the scan, so that gradients are right at zeros too.
-    """
-    return scanned(cast(x, wanted_dtype(x, dtype)), dim, mul)
+# ---- sums and products
 
 
-@cumprod.oracle
-def _(x: Array, dim: int, dtype: Any = None) -> Array:
-    return _accumulated(np.multiply, x, dim)
+def _accumulated(ufunc: Any, x: Array, dim: int) -> Array:
+    if x.dtype.kind in "bu" or x.dtype.itemsize < 8:
+        x = x.astype(np.int64)
+    return np.asarray(ufunc.accumulate(x, axis=dim)) if x.ndim else x
 
 
-@cumprod.cases
-def _(make: Any) -> Iterator[Case]:
+@op(
+    sums=True, accepts=ANY, promote=None, result=sum_dtype, cases=_cases,
+    torch="cumsum Tensor.cumsum_", **_ALONG,
+    oracle=lambda x, dim, dtype=None: _accumulated(np.add, x, dim),
+)  # fmt: skip
+def cumsum(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
+    """Sums of the elements so far; integers in int64."""
+    return scanned(cast(input, in_dtype(input, dtype)), dim, add)
+
+
+cumsum.grad(
+    input=lambda ct, input_dtype, dim: as_dtype_of(
+        flip(cumsum(flip(ct, (dim,)), dim), (dim,)), input_dtype
+    )
+)
+
+
+def _cases_product(make: Any) -> Iterator[Case]:
     yield from _cases(make)
     x = make(2, 5)
     x[0, 2] = x[1, 0] = x[1, 3] = 0
     yield case(x, 1)
 
 
-@op(shape="(n@dim)->(n@dim)", accepts=FLOAT, promote="float")
-def logcumsumexp(x: Tensor, dim: Axis) -> Tensor:
+@op(
+    torch="cumprod Tensor.cumprod_", cases=_cases_product, **_ALONG, **PRODUCT,
+    oracle=lambda x, dim, dtype=None: _accumulated(np.multiply, x, dim),
+)  # fmt: skip
+def cumprod(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
+    """Products of the elements so far; integers in int64.
+
+    Differentiated through the scan, so that gradients are right at zeros too.
+    """
+    return scanned(cast(input, in_dtype(input, dtype)), dim, mul)
+
+
+def _log_of_sums(x: Array, dim: int) -> Array:
+    """In extended precision."""
+    wide = x.astype(np.longdouble)
+    found = np.logaddexp.accumulate(wide, axis=dim) if x.ndim else wide
+    return found.astype(np.float64)
+
+
+@op(accepts=FLOAT, promote="float", torch="logcumsumexp", cases=_cases, **_ALONG,
+    oracle=_log_of_sums)  # fmt: skip
+def logcumsumexp(input: Tensor, dim: Axis) -> Tensor:
     """The logarithm of the cumulative sum of exponentials."""
-    return scanned(clone(x), dim, _joined)
+    return scanned(clone(input), dim, _joined)
 
 
 def _joined(a: Tensor, b: Tensor) -> Tensor:
@@ -145,47 +133,23 @@ def _joined(a: Tensor, b: Tensor) -> Tensor:
     return y
 
 
-@logcumsumexp.oracle
-def _(x: Array, dim: int) -> Array:
-    return np.logaddexp.accumulate(x, axis=dim) if x.ndim else x.astype(np.float64)
+# ---- extremes, and where they are
 
 
-logcumsumexp.cases(_cases)
+def _cases_place(make: Any) -> Iterator[Case]:
+    yield case(make.distinct(9), 0)
+    yield case(make.distinct(2, 5, 3), 1)
+    yield case(make.distinct(0, 3), 0)
+    yield case(make.distinct(), 0)
+    if make.dtype.is_inexact:
+        x = make.distinct(3, 6)
+        x[0, 2] = x[0, 4] = np.nan
+        yield case(x, 1)
 
 
-# ---- extremes: where they are; the values are taken there
-
-
-_PLACE: Any = {
-    "shape": "(n@dim)->(n@dim)", "accepts": ORDERED, "result": int64,
-    "nondifferentiable": True, "exact": True,
-}  # fmt: skip
-
-
-@op(**_PLACE)
-def cumargmax(x: Tensor, dim: Axis) -> Tensor:
-    """Where the greatest so far is along `dim`; the last of several, the last NaN."""
-    return _latest(x, scanned(x, dim, maximum), dim)
-
-
-@op(**_PLACE)
-def cumargmin(x: Tensor, dim: Axis) -> Tensor:
-    """Where the least so far is along `dim`; the last of several, the last NaN."""
-    return _latest(x, scanned(x, dim, minimum), dim)
-
-
-def _latest(x: Tensor, best: Tensor, dim: int) -> Tensor:
-    hit = eq(x, best)
-    if x.dtype.is_inexact:
-        hit = bitwise_or(hit, isnan(x))
-    at = where(hit, places(x, dim), 0)
-    found: Tensor = cast(scanned(at, dim, maximum), index_dtype(x._kind))
-    return found
-
-
-def _last_best(x: Array, dim: int, better: Any) -> Array:
+def _last_best(x: Array, dim: int, better: Any) -> tuple[Array, Array]:
     if not x.ndim:
-        return np.zeros((), np.int64)
+        return x, np.zeros((), np.int64)
     lines = np.moveaxis(x, dim, -1)
     found = np.zeros(lines.shape, np.int64)
     for at in np.ndindex(*lines.shape[:-1]):
@@ -196,31 +160,41 @@ def _last_best(x: Array, dim: int, better: Any) -> Array:
             ):
                 best = i
             found[(*at, i)] = best
-    return np.moveaxis(found, -1, dim)
+    index = np.moveaxis(found, -1, dim)
+    return np.take_along_axis(x, index, dim), index
 
 
-@cumargmax.oracle
-def _(x: Array, dim: int) -> Array:
-    return _last_best(x, dim, lambda a, b: a >= b)
+_EXTREME: Any = {
+    "shape": "(n@dim)->(n@dim),(n@dim)", "outputs": ("values", "indices"),
+    "accepts": ORDERED, "result": ("same", int64), "exact": True,
+    "cases": _cases_place,
+}  # fmt: skip
 
 
-@cumargmin.oracle
-def _(x: Array, dim: int) -> Array:
-    return _last_best(x, dim, lambda a, b: a <= b)
+@op(torch="cummax", **_EXTREME,
+    oracle=lambda x, dim: _last_best(x, dim, lambda a, b: a >= b))  # fmt: skip
+def cummax(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:
+    """The greatest so far along `dim`, and where it is; the last of several or NaNs."""
+    return _latest(input, scanned(input, dim, maximum), dim)
 
 
-def _cases_place(make: Any) -> Iterator[Case]:
-    yield from _cases(make)
-    x = make(3, 6)
-    if make.dtype.is_inexact:
-        x[0, 2] = x[0, 4] = np.nan
-    x[1, 1] = x[1, 4]
-    yield case(x, 1)
+@op(torch="cummin", **_EXTREME,
+    oracle=lambda x, dim: _last_best(x, dim, lambda a, b: a <= b))  # fmt: skip
+def cummin(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:
+    """The least so far along `dim`, and where it is; the last of several or NaNs."""
+    return _latest(input, scanned(input, dim, minimum), dim)
 
 
-cumargmax.cases(_cases_place)
-cumargmin.cases(_cases_place)
-__all__ = [
-    "cumargmax", "cumargmin", "cumprod", "cumsum",
-    "logcumsumexp", "scanned",
-]  # fmt: skip
+def _latest(x: Tensor, best: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    hit = eq(x, best)
+    if x.dtype.is_inexact:
+        hit = bitwise_or(hit, isnan(x))
+    at = scanned(where(hit, places(x, dim), 0), dim, maximum)
+    return taken_along(x, at, dim), cast(at, index_dtype(x._kind))
+
+
+cummax.grad(input=ungathered)
+cummin.grad(input=ungathered)
+
+
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "scanned"]

@@ -50,15 +50,15 @@ def _real(dtypes: Any, attrs: Any) -> DType:
 
 @op(shape="(n@dim)->()", accepts=INEXACT, result=_real)
 def var(
-    x: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
+    input: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
 ) -> Tensor:
     """The sum of squared distances from the mean, over n - `correction`.
 
     In two passes (Chan, Golub, LeVeque 1983): NaN where n is not above the correction.
     """
-    away = x - mean(x, dim, True)
-    squares = cast(mul(away, conj(away)), x.dtype.real)
-    y: Tensor = sum(squares, dim, keepdim) / _freedom(x._a.shape, dim, correction)
+    away = input - mean(input, dim, True)
+    squares = cast(mul(away, conj(away)), input.dtype.real)
+    y: Tensor = sum(squares, dim, keepdim) / _freedom(input._a.shape, dim, correction)
     return y
 
 
@@ -67,35 +67,48 @@ def _freedom(shape: Any, dim: Any, correction: Any) -> float:
     return found
 
 
-@var.vjp
-def _(ct: Tensor, x: Tensor, dim: Sizes, correction: Any, keepdim: bool) -> Tensor:
-    shape = x._a.shape
+def _var_gradient(
+    ct: Tensor, input: Tensor, dim: Sizes, correction: Any, keepdim: bool
+) -> Tensor:
+    shape = input._a.shape
     freedom = _freedom(shape, dim, correction)
     scale = as_kept(ct, shape, dim, keepdim) * (2 / freedom if freedom else math.nan)
-    g: Tensor = scale * (x - mean(x, dim, True))
+    g: Tensor = scale * (input - mean(input, dim, True))
     return g
 
 
-@op(shape="(n@dim)->()", accepts=INEXACT, result=_real)
+var.grad(input=_var_gradient)
+
+
+@op(
+    shape="(n@dim)->()",
+    accepts=INEXACT,
+    result=_real,
+    oracle=lambda x, dim=None, correction=1, keepdim=False: np.sqrt(
+        _var(x, dim, correction, keepdim)
+    ),
+)
 def std(
-    x: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
+    input: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
 ) -> Tensor:
     """The root of the variance; its gradient where that is 0 is 0."""
-    found: Tensor = sqrt(var(x, dim, correction, keepdim))
+    found: Tensor = sqrt(var(input, dim, correction, keepdim))
     return found
 
 
-@std.vjp
-def _(
-    ct: Tensor, x: Tensor, y: Tensor, dim: Sizes, correction: Any, keepdim: bool
+def _std_gradient(
+    ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, correction: Any, keepdim: bool
 ) -> Tensor:
-    shape = x._a.shape
+    shape = input._a.shape
     freedom = _freedom(shape, dim, correction)
     still = eq(y, 0)
     scale = where(still, 0, ct / where(still, 1, y))
-    away = x - mean(x, dim, True)
+    away = input - mean(input, dim, True)
     g: Tensor = as_kept(scale, shape, dim, keepdim) * away
     return g * (1 / freedom if freedom else math.nan)
+
+
+std.grad(input=_std_gradient)
 
 
 def _var(x: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
@@ -108,11 +121,6 @@ def _var(x: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) 
 
 
 var.oracle(_var)
-
-
-@std.oracle
-def _(x: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
-    return np.sqrt(_var(x, dim, correction, keepdim))
 
 
 def _cases_spread(make: Any) -> Iterator[Case]:
@@ -134,10 +142,10 @@ std.cases(_cases_spread)
 
 @op(shape="(n@dim)->()", accepts=INEXACT, result=_real)
 def vector_norm(
-    x: Tensor, p: Static = 2, dim: Axes = None, keepdim: bool = False
+    input: Tensor, p: Static = 2, dim: Axes = None, keepdim: bool = False
 ) -> Tensor:
     """sum(|x|^p)^(1/p) over `dim`; inf: the greatest |x|, 0: how many are not 0."""
-    size: Tensor = abs(x)
+    size: Tensor = abs(input)
     if p == math.inf:
         return amax(size, dim, keepdim)
     if p == -math.inf:
@@ -151,27 +159,31 @@ def vector_norm(
     return float_pow(sum(float_pow(size, p), dim, keepdim), 1 / p)
 
 
-@vector_norm.vjp
-def _(ct: Tensor, x: Tensor, y: Tensor, p: Any, dim: Sizes, keepdim: bool) -> Tensor:
-    shape = x._a.shape
+def _vector_norm_gradient(
+    ct: Tensor, input: Tensor, y: Tensor, p: Any, dim: Sizes, keepdim: bool
+) -> Tensor:
+    shape = input._a.shape
     ct, y = as_kept(ct, shape, dim, keepdim), as_kept(y, shape, dim, keepdim)
     if p == 0:
-        return x * 0
+        return input * 0
     if p == 1:
-        return ct * sgn(x)
+        return ct * sgn(input)
     if p in (math.inf, -math.inf):
-        tie = cast(eq(abs(x), y), y.dtype)
-        return sgn(x) * (tie * (ct / sum(tie, dim, True)))
+        tie = cast(eq(abs(input), y), y.dtype)
+        return sgn(input) * (tie * (ct / sum(tie, dim, True)))
     still = eq(y, 0)
     scale = where(still, 0, ct / where(still, 1, y))
     if p == 2:
-        found: Tensor = x * scale
+        found: Tensor = input * scale
         return found
-    size = abs(x)
-    # |x|^(p-1) is not finite at 0 for p < 1, where the gradient is taken as 0.
+    size = abs(input)
+    # |input|^(p-1) is not finite at 0 for p < 1, where the gradient is taken as 0.
     zero = eq(size, 0)
     ratio = where(zero, 1, size) / where(still, 1, y)
-    return sgn(x) * where(zero, 0, float_pow(ratio, p - 1) * where(still, 0, ct))
+    return sgn(input) * where(zero, 0, float_pow(ratio, p - 1) * where(still, 0, ct))
+
+
+vector_norm.grad(input=_vector_norm_gradient)
 
 
 @vector_norm.oracle
@@ -206,15 +218,20 @@ def _read(x: Tensor) -> Any:
 
 
 @op(
-    shape=DATA, accepts=INTEGRAL, promote=None, result=int64, nondifferentiable=True,
+    shape=DATA,
+    accepts=INTEGRAL,
+    promote=None,
+    result=int64,
+    nondifferentiable=True,
     undefined_on=("extreme",),
-)  # fmt: skip
-def bincount(x: Tensor, minlength: int = 0) -> Tensor:
+    oracle=lambda x, minlength=0: np.bincount(x, minlength=minlength),
+)
+def bincount(input: Tensor, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, … occurs in a 1-d tensor; waits for the greatest."""
-    places, n = bins_of(x, minlength)
-    found: Tensor = full((n,), 0, x._kind.with_dtype(index_dtype(x._kind)))
-    if x._a.shape[0]:
-        ones = full(tuple(x._a.shape), 1, found._kind)
+    places, n = bins_of(input, minlength)
+    found: Tensor = full((n,), 0, input._kind.with_dtype(index_dtype(input._kind)))
+    if input._a.shape[0]:
+        ones = full(tuple(input._a.shape), 1, found._kind)
         scatter_add_(found, places, ones, 0)
     return found
 
@@ -243,11 +260,6 @@ def bins_of(x: Tensor, minlength: int) -> tuple[Tensor, int]:
     return index, max(minlength, most + 1)
 
 
-@bincount.oracle
-def _(x: Array, minlength: int = 0) -> Array:
-    return np.bincount(x, minlength=minlength)
-
-
 @bincount.cases
 def _(make: Any) -> Iterator[Case]:
     yield case(make(9, low=0, high=5))
@@ -255,19 +267,28 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(0), 2)
 
 
-@op(shape=lambda x, *, bins, low, high: (bins,), accepts=FLOAT, nondifferentiable=True)
-def histc(x: Tensor, bins: int, low: Scalar, high: Scalar) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of low to high.
+def _histogram(input: Sizes, *, bins: int, min: Any, max: Any) -> Sizes:
+    if bins <= 0 or min > max:
+        raise ArgumentError(
+            "histc", "bins", was=f"{bins} from {min} to {max}",
+            needed="at least one, in order",
+        )  # fmt: skip
+    return (bins,)
+
+
+@op(shape=_histogram, accepts=FLOAT, nondifferentiable=True, torch="histc")
+def histc(input: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
+    """How many elements lie in each of `bins` equal parts of min to max.
 
     Both bounds are included; NaN is not counted. Equal bounds mean those of the data.
     """
-    x = reshape(x, (-1,))
-    first: Any = low
-    last: Any = high
-    if low == high and x._a.shape[0]:
+    x: Tensor = reshape(input, (-1,))
+    first: Any = min
+    last: Any = max
+    if min == max and x._a.shape[0]:
         first, last = _bounds(x)
-    elif low == high:
-        first, last = low - 1, high + 1
+    elif min == max:
+        first, last = min - 1, max + 1
     inside = bitwise_and(ge(x, first), le(x, last))
     place = floor((where(inside, x, first) - first) * bins / (last - first))
     place = where(ge(place, bins), bins - 1, place)

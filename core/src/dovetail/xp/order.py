@@ -43,8 +43,8 @@ def install(table: KernelTable, xp: Any) -> None:
     table.add("cumprod", cumprod, dtypes=BITS | (INEXACT - HALF), **bound)
     table.add("cumprod", in_float32(cumprod), dtypes=HALF, **bound)
     table.add("logcumsumexp", _logcumsumexp(xp), dtypes=FLOAT - HALF, **bound)
-    table.add("cumargmax", _cumulative_place(xp, xp.maximum), dtypes=ORDERED, **bound)
-    table.add("cumargmin", _cumulative_place(xp, xp.minimum), dtypes=ORDERED, **bound)
+    table.add("cummax", _cumulative(xp, xp.maximum), dtypes=ORDERED, **bound)
+    table.add("cummin", _cumulative(xp, xp.minimum), dtypes=ORDERED, **bound)
 
 
 def _keys(a: Any) -> Any:
@@ -114,7 +114,7 @@ def _chosen(xp: Any, a: Any, k: int, dim: int, largest: bool) -> Any:
 
 
 def _topk(xp: Any) -> Factory:
-    def factory(k: int, dim: int, largest: bool) -> Kernel:
+    def factory(k: int, dim: int, largest: bool, sorted: bool) -> Kernel:
         def call(a: Any) -> tuple[Any, Any]:
             n = a.shape[dim] if a.ndim else 1
             lead = (slice(None),) * dim
@@ -206,7 +206,7 @@ def _scan(xp: Any, ufunc: Any) -> Factory:
     """Sums and products; long ones of floats accumulate in float64, as in torch."""
     wider = {"f": "float64", "c": "complex128"}
 
-    def factory(dim: int, dtype: DType | None, reverse: bool = False) -> Kernel:
+    def factory(dim: int, dtype: DType | None) -> Kernel:
         def call(a: Any) -> Any:
             own = a.dtype
             to = (
@@ -222,11 +222,8 @@ def _scan(xp: Any, ufunc: Any) -> Factory:
                 a = a.astype(to)
             if not a.ndim:
                 return a.astype(to)
-            if reverse:
-                a = xp.flip(a, dim)
             wide = to if a.shape[dim] <= _SHORT else wider.get(to.kind, to)
             y = ufunc.accumulate(a, dim, wide)
-            y = xp.ascontiguousarray(xp.flip(y, dim)) if reverse else y
             return y if y.dtype == to else y.astype(to)
 
         return call
@@ -247,16 +244,19 @@ def _logcumsumexp(xp: Any) -> Factory:
     return factory
 
 
-def _cumulative_place(xp: Any, ufunc: Any) -> Factory:
+def _cumulative(xp: Any, ufunc: Any) -> Factory:
+    """An extreme so far and its last place; both let NaN win."""
+
     def factory(dim: int) -> Kernel:
-        def call(a: Any) -> Any:
+        def call(a: Any) -> tuple[Any, Any]:
             if not a.ndim:
-                return xp.zeros((), "int64")
-            a = _keys(a)
-            best = ufunc.accumulate(a, dim)
-            hit = (a == best) | xp.isnan(a)
+                return a.copy(), xp.zeros((), "int64")
+            keys = _keys(a)
+            best = ufunc.accumulate(keys, dim)
+            hit = (keys == best) | xp.isnan(keys)
             numbers = xp.arange(a.shape[dim]).reshape(-1, *(1,) * (a.ndim - 1 - dim))
-            return xp.maximum.accumulate(xp.where(hit, numbers, 0), dim)
+            index = xp.maximum.accumulate(xp.where(hit, numbers, 0), dim)
+            return _along(xp, a, index, dim), index
 
         return call
 

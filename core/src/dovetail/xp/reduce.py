@@ -202,8 +202,9 @@ def _truth(reduce: Kernel) -> Callable[..., Kernel]:
 
 
 def _place(find: Kernel) -> Callable[..., Kernel]:
-    def factory(dim: int, keepdim: bool) -> Kernel:
-        return lambda a: find(a, axis=dim, keepdims=keepdim) if a.ndim else find(a)
+    def factory(dim: int | Dims, keepdim: bool) -> Kernel:
+        axis = None if isinstance(dim, tuple) else dim
+        return lambda a: find(a, axis=axis, keepdims=keepdim) if a.ndim else find(a)
 
     return factory
 

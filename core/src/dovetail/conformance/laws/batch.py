@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 _SUMMABLE: Final = of_values("ordinary", "ties", "zeros", "exact", "wide")
 Change = Callable[[Array, int], Array]
 # What they give depends on where elements are, not only on which there are.
-_PLACES: Final = frozenset({"argmax", "argmin", "cumargmax", "cumargmin"})
+_PLACES: Final = frozenset({"argmax", "argmin"})
 
 
 def _has_batches(subject: Subject, op: Op, dtype: DType) -> bool:

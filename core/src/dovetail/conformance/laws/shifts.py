@@ -24,7 +24,7 @@ SHIFTS: Final[dict[str, tuple[int, ...]]] = {
     "softmax": (0,), "log_softmax": (0,), "var": (0,), "std": (0,),
     "logsumexp": (1,), "logcumsumexp": (1,), "mean": (1,), "amax": (1,), "amin": (1,),
     "max_along": (1, 0), "min_along": (1, 0), "argmax": (0,), "argmin": (0,),
-    "sort": (1,), "topk": (1,), "cumargmax": (0,), "cumargmin": (0,),
+    "sort": (1,), "topk": (1,), "cummax": (1,), "cummin": (1,),
     "max_pool": (1,), "flip": (1,), "roll": (1,),
 }  # fmt: skip
 
