@@ -19,7 +19,10 @@ import dovetail as dt
 from dovetail.engine.public import NAMESPACES
 
 # Where ours differs on purpose, by place and name, and why.
-DIFFERENT: dict[str, str] = {}
+DIFFERENT: dict[str, str] = {
+    "torch.get_rng_state": "takes a device, for which torch has torch.cuda's function",
+    "torch.set_rng_state": "as get_rng_state",
+}
 # Names that dovetail has in a place where torch has none, and why.
 OWN: dict[str, str] = {
     "torch.fallbacks": "lists what ran on the host; torch has no such thing",
@@ -29,11 +32,11 @@ OWN: dict[str, str] = {
     "torch.errors": "the tree of exceptions",
     "torch.dtypes": "the module of formats",
 }
-# Of torch's keywords, those that say where and how memory is laid out, or that torch
-# itself has deprecated; they may be missing.
+# Of torch's keywords, those that say where and how memory is laid out or by which
+# library to compute, or that torch itself has deprecated; they may be missing.
 MAY_LACK = frozenset({
     "layout", "pin_memory", "memory_format", "names", "size_average", "reduce",
-    "cudnn_enable", "_stacklevel", "out", "async_", "sparse_grad",
+    "cudnn_enable", "cudnn_enabled", "_stacklevel", "out", "async_", "sparse_grad",
 })  # fmt: skip
 
 SPACES: dict[str, tuple[Any, Any]] = {

@@ -1,4 +1,4 @@
-"""torch's names for random tensors and generators."""
+"""Random tensors and generators: torch's signatures over `ops/random.py`."""
 
 # Ops are known by their declarations; what they return is typed where it matters.
 
@@ -13,23 +13,23 @@ from dovetail.dtypes import DType
 from dovetail.engine.generator import HOST, Generator, draw, generator_of, seed_all
 from dovetail.engine.kinds import Kind
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.frontend.create import DeviceLike, _finish, _like, kind_for, sizes
-from dovetail.frontend.export import NAMES, torch_name
 from dovetail.ops import random as ops
 from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import cast
 from dovetail.xp import random_law as law
 
 Sizes = tuple[int, ...]
-NAMES["Generator"] = Generator
+NAMESPACES["torch"]["Generator"] = Generator
 
 
 # ---- generators
 
 
-@torch_name(method=False, out=False)
+@public("torch.manual_seed")
 def manual_seed(seed: int) -> Generator:
     """Start the stream of `seed` on every device; returns the CPU's generator.
 
@@ -45,7 +45,7 @@ def manual_seed(seed: int) -> Generator:
     return generator_of(HOST)
 
 
-@torch_name(method=False, out=False)
+@public("torch.seed")
 def seed() -> int:
     """Start the stream of a seed from the operating system everywhere; returns it."""
     fresh = generator_of(HOST).seed()
@@ -53,19 +53,19 @@ def seed() -> int:
     return fresh
 
 
-@torch_name(method=False, out=False)
+@public("torch.initial_seed")
 def initial_seed() -> int:
     """The seed of the CPU's default generator."""
     return generator_of(HOST).initial_seed()
 
 
-@torch_name(method=False, out=False)
+@public("torch.get_rng_state")
 def get_rng_state(device: Any = HOST) -> Tensor:
     """The state of a device's default generator, as a uint8 tensor."""
     return generator_of(device).get_state()
 
 
-@torch_name(method=False, out=False)
+@public("torch.set_rng_state")
 def set_rng_state(new_state: Tensor, device: Any = HOST) -> None:
     """Set the state of a device's default generator."""
     generator_of(device).set_state(new_state)
@@ -133,18 +133,29 @@ def normal_of(
     return drawn(name, kind, shape, generator, make)
 
 
-@torch_name(method=False)
+@public("torch.rand", out=True)
 def rand(
     *size: Any, generator: Generator | None = None, dtype: DType | None = None,
     layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Floats uniform in [0, 1)."""
+    """Floats uniform in [0, 1).
+
+    Args:
+        size: the shape, as numbers or one sequence of them.
+        generator: whose stream is drawn from; the device's own unless given.
+
+    Examples:
+        >>> import dovetail
+        >>> seeded = dovetail.Generator().manual_seed(7)
+        >>> dovetail.rand(2, 3, generator=seeded).shape
+        dovetail.Size([2, 3])
+    """
     kind = floats("rand", kind_for(device, dtype))
     return _finish(uniform_of("rand", sizes(size), kind, generator), requires_grad)
 
 
-@torch_name(method=False)
+@public("torch.randn", out=True)
 def randn(
     *size: Any, generator: Generator | None = None, dtype: DType | None = None,
     layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
@@ -155,7 +166,7 @@ def randn(
     return _finish(normal_of("randn", sizes(size), kind, generator), requires_grad)
 
 
-@torch_name(method=False)
+@public("torch.rand_like")
 def rand_like(
     input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None,
     layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
@@ -167,7 +178,7 @@ def rand_like(
     return _finish(y, requires_grad)
 
 
-@torch_name(method=False)
+@public("torch.randn_like")
 def randn_like(
     input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None,
     layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
@@ -185,7 +196,7 @@ def deviation(name: str, std: float) -> float:
     return std
 
 
-@torch_name(method=False)
+@public("torch.normal", out=True)
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
     dtype: DType | None = None, layout: Any = None, device: DeviceLike = None,
@@ -218,7 +229,7 @@ def normal(
 
 
 def _check_deviations(std: Tensor) -> None:
-    if std._kind.backend.rules_only or not NAMES["numel"](std):
+    if std._kind.backend.rules_only or not math.prod(std._a.shape):
         return
     least = -float(amax(std.detach() * -1, None).item())
     if least < 0:
@@ -281,13 +292,16 @@ def random_range(name: str, low: Any, high: Any, dtype: DType) -> tuple[int, int
     return low, high
 
 
-@torch_name(method=False)
+@public("torch.randint", out=True)
 def randint(
     low: Any = 0, high: Any = None, size: Any = None, *,
     generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
     device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Integers in [low, high), or [0, low) with a size in second place."""
+    """Integers in [low, high), or [0, low) with a size in second place.
+
+    Each is as likely as the others (Lemire 2019, arXiv:1805.10941).
+    """
     if size is None:
         low, high, size = 0, low, high
     elif high is None:
@@ -306,7 +320,7 @@ def _index_kind(device: DeviceLike, dtype: DType | None) -> Kind:
     return kind.with_dtype(index_dtype(kind))
 
 
-@torch_name(method=False)
+@public("torch.randint_like")
 def randint_like(
     input: Tensor, low: Any, high: Any = None, *, generator: Generator | None = None,
     dtype: DType | None = None, layout: Any = None, device: DeviceLike = None,
@@ -321,7 +335,7 @@ def randint_like(
     return _finish(y, requires_grad)
 
 
-@torch_name(method=False)
+@public("torch.randperm", out=True)
 def randperm(
     n: Any, *, generator: Generator | None = None, dtype: DType | None = None,
     layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,

@@ -12,6 +12,7 @@ from dovetail.dtypes import FLOAT, HALF, finfo, float32, get_default_dtype
 from dovetail.engine.generator import Generator
 from dovetail.engine.inplace import check_writable, write
 from dovetail.engine.kinds import Kind
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.frontend.random import (
@@ -39,7 +40,7 @@ def _fills(function: Any) -> Any:
         check_writable(name, self)
         return write(name, self, function(self, *args, **kwargs))
 
-    setattr(Tensor, name, method)
+    public(f"Tensor.{name}")(method)
     return function
 
 

@@ -1,4 +1,4 @@
-"""torch's names for random choices: bernoulli, dropout, multinomial."""
+"""Random choices: bernoulli, dropout, multinomial."""
 
 # Ops are known by their declarations; what they return is typed where it matters.
 
@@ -12,9 +12,9 @@ from dovetail.dtypes import float32
 from dovetail.engine.generator import Generator, draw
 from dovetail.engine.inplace import inplace
 from dovetail.engine.kinds import Kind
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from dovetail.frontend.export import NAMES, torch_name
 from dovetail.frontend.random import drawn, floats, uniform_of
 from dovetail.ops import random as ops
 from dovetail.ops.extremes import amax
@@ -78,7 +78,7 @@ def _check_range(name: str, p: Tensor) -> None:
         )  # fmt: skip
 
 
-@torch_name()
+@public("bernoulli", out=True)
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:
@@ -99,49 +99,29 @@ def bernoulli(
 # ---- dropout
 
 
-def _dropping(name: str, input: Any, p: Any, train: bool) -> float:
-    """The probability in force: 0 outside training."""
-    p = probability(name, p)
-    if not isinstance(input, Tensor):
-        raise ArgumentTypeError(name, "input", was=repr(input), needed="a Tensor")
-    return p if train else 0.0
-
-
 def _offered(name: str) -> Callable[[Drop], Drop]:
     """Offer `name(input, p, train)` and `name_`, which leave the input if p is 0."""
 
     def offer(apply: Drop) -> Drop:
-        def call(
-            input: Tensor,
-            p: float = 0.5,
-            train: bool = True,
-            *,
-            training: bool | None = None,
-        ) -> Tensor:
-            p = _dropping(name, input, p, train if training is None else training)
-            return apply(input, p) if p else input
+        def call(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
+            p = probability(name, p)
+            return apply(input, p) if p and train else input
 
-        def in_place(
-            input: Tensor,
-            p: float = 0.5,
-            train: bool = True,
-            *,
-            training: bool | None = None,
-        ) -> Tensor:
-            p = _dropping(f"{name}_", input, p, train if training is None else training)
-            return inplace(f"{name}_", apply, input, p) if p else input
+        def in_place(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
+            p = probability(f"{name}_", p)
+            return inplace(f"{name}_", apply, input, p) if p and train else input
 
         for function, called in ((call, name), (in_place, f"{name}_")):
             function.__name__ = function.__qualname__ = called
             function.__doc__ = apply.__doc__
-            NAMES[called] = function
+            public(f"torch.{called}")(function)
         return apply
 
     return offer
 
 
 @_offered("dropout")
-def _dropout(input: Tensor, p: float) -> Tensor:
+def dropped(input: Tensor, p: float) -> Tensor:
     """Zero each element with probability `p`, and scale the others by `1 / (1 - p)`."""
     kind = floats("dropout", input._kind)
     if kind.dtype.is_complex:
@@ -174,7 +154,7 @@ def _noise(name: str, input: Tensor, p: float, channels: bool) -> Tensor:
 
 
 @_offered("feature_dropout")
-def _feature_dropout(input: Tensor, p: float) -> Tensor:
+def feature_dropped(input: Tensor, p: float) -> Tensor:
     """`dropout` of whole channels of [n, c, …] (Tompson et al. 2015)."""
     return input * (_noise("feature_dropout", input, p, True) * law.kept_scale(p))
 
@@ -193,13 +173,13 @@ def _alpha(name: str, input: Tensor, p: float, channels: bool) -> Tensor:
 
 
 @_offered("alpha_dropout")
-def _alpha_dropout(input: Tensor, p: float) -> Tensor:
+def alpha_dropped(input: Tensor, p: float) -> Tensor:
     """Dropout that keeps mean and variance after SELU (Klambauer et al. 2017)."""
     return _alpha("alpha_dropout", input, p, False)
 
 
 @_offered("feature_alpha_dropout")
-def _feature_alpha_dropout(input: Tensor, p: float) -> Tensor:
+def feature_alpha_dropped(input: Tensor, p: float) -> Tensor:
     """`alpha_dropout` of whole channels."""
     return _alpha("feature_alpha_dropout", input, p, True)
 
@@ -207,7 +187,7 @@ def _feature_alpha_dropout(input: Tensor, p: float) -> Tensor:
 # ---- multinomial
 
 
-@torch_name()
+@public("multinomial", out=True)
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *,
     generator: Generator | None = None,

@@ -23,8 +23,8 @@ from dovetail.nn.functional import (  # noqa: F401
 
 # Signed by the frontend for the package, and here the same.
 _SHARED = """
-    alpha_dropout feature_alpha_dropout gelu hardshrink logsigmoid one_hot pad prelu
-    sigmoid softplus softshrink softsign tanh
+    gelu hardshrink logsigmoid one_hot pad prelu sigmoid softplus softshrink
+    softsign tanh
 """
 for _name in _SHARED.split():
     _NAMESPACES["F"].setdefault(_name, getattr(_frontend, _name))
