@@ -316,3 +316,9 @@ def test_no_device() -> None:
         dt.zeros(2, device=1.5)
     assert "1.5" in str(caught.value)
     assert 'a string such as "c' in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["Event", "Generator", "OutOfMemoryError", "Stream"])
+def test_classes_are_offered_as_classes(name: str) -> None:
+    """What programs catch, or ask about by isinstance, is no function."""
+    assert isinstance(getattr(dt, name), type)
