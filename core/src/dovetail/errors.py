@@ -163,5 +163,9 @@ class NotSupported(DovetailError, NotImplementedError):
     """A feature that is not there."""
 
 
+class CaptureError(DovetailError, RuntimeError):
+    """A recorded program does not fit the call, or cannot be recorded."""
+
+
 class FallbackWarning(UserWarning):
     """An op ran on the host because its backend has no kernel for it."""

@@ -1,8 +1,17 @@
-"""Programs as data: recording the ops that a function calls.
+"""Programs as data: what functions do, recorded, replayed and lowered.
 
-Compilation is built on this; what is here is the record and its replay.
+`record(function, *args)` keeps what a function does and gives a `Recording`, which does
+it again with other values. `op.lower(specs, attrs)` gives the graph of one op in
+primitives.
 """
 
-from dovetail.compiler.record import Call, Recording, record
+from dovetail.compiler.recorder import record
+from dovetail.compiler.recording import Recording
+from dovetail.engine.graph import Call, Graph, Number, Placed, Slot, Spec
+from dovetail.engine.interpret import interpret
+from dovetail.engine.lower import lower
 
-__all__ = ["Call", "Recording", "record"]
+__all__ = [
+    "Call", "Graph", "Number", "Placed", "Recording", "Slot", "Spec", "interpret",
+    "lower", "record",
+]  # fmt: skip

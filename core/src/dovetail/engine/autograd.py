@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dovetail.engine.backward_pass import Hook, Pass, place_of
 from dovetail.engine.inplace import overlaps_itself
 from dovetail.engine.op import vocabulary
-from dovetail.engine.scopes import anywhere, tell
+from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import Edge, Leaf, Node, Output, edge_of, flowing, storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, AutogradError, ShapeError
@@ -151,6 +151,9 @@ def _seed(t: Tensor, edge: Edge, gradient: Tensor | None) -> Tensor:
 def ones_like(t: Tensor) -> Tensor:
     """A fresh tensor of ones of the same shape and kind."""
     kind = t._kind
+    if anywhere[0] and watched():
+        ones: Tensor = vocabulary["full"].function(tuple(t._a.shape), 1, kind)
+        return ones
     native = kind.backend.empty(tuple(t._a.shape), kind.dtype, kind.index)
     kind.backend.fill(native, 1)
     return wrap(native, kind)

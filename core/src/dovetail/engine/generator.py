@@ -19,6 +19,7 @@ from dovetail.device_api.contract import Backend
 from dovetail.dtypes import uint8
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.placement import place
+from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError
 
@@ -93,6 +94,8 @@ class Generator:
             seed, before = self._seed, self._offset
             start = -(-before // align) * align
             after = self._offset = (start + words) & _MASK
+        if anywhere[0]:
+            tell("draw", self, words, align, seed, start)
         try:
             return make(seed, start)
         except BaseException:

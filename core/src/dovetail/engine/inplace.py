@@ -15,7 +15,7 @@ from dovetail.engine import modes
 from dovetail.engine.attributes import Static
 from dovetail.engine.elements import stored
 from dovetail.engine.op import Op, vocabulary
-from dovetail.engine.scopes import anywhere, watched
+from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import (
     NOWHERE,
     Leaf,
@@ -32,7 +32,7 @@ from dovetail.engine.tape import (
     storage_of,
     target_of,
 )
-from dovetail.engine.tensor import Tensor, overridden
+from dovetail.engine.tensor import Tensor, overridden, wrap
 from dovetail.errors import DTypeError, InplaceError, ShapeError
 
 
@@ -75,6 +75,9 @@ def _copied(x: Tensor, kept: Any) -> Any:
     if kept is None or kept[2] is not x._storage:
         return kept
     native, kind, _, _, slot = kept
+    if anywhere[0] and watched():
+        copied = vocabulary["clone"].function(wrap(native, kind))
+        return (copied._a, kind, None, 0, slot)
     backend = kind.backend
     fresh = backend.empty(tuple(native.shape), kind.dtype, kind.index)
     backend.copy(fresh, native)
@@ -92,12 +95,19 @@ def overwrite(name: str, x: Tensor, y: Tensor) -> Tensor:
     y = fitting(name, x, y)
     before = None if type(x._node) is View else x._node
     commit(x, y)
+    keep_before(x, y, before)
+    if anywhere[0]:
+        tell("overwrite", x, y)
+    return x
+
+
+def keep_before(x: Tensor, y: Tensor, before: Any) -> None:
+    """Lead gradients of what `x` was on the tape, before it got the values of `y`."""
     after = x._node
     recorded = modes.grad_enabled() and edge_of(y._node) is not None
     if recorded and before is not None and after is not before:
         x._node = Node(entries["copy"], (before, after), None, {})
         follow_retained(after, x._node)
-    return x
 
 
 def fitting(name: str, x: Tensor, y: Tensor) -> Tensor:
@@ -132,6 +142,8 @@ def commit(x: Tensor, y: Tensor) -> Tensor:
             x._kind.backend.copy(x._a, y._a)
         touched(x)
     rebind(x, y._node)
+    if anywhere[0]:
+        tell("rebind", x, y)
     return x
 
 

@@ -12,6 +12,7 @@ from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind
+from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import (
     Leaf,
     Node,
@@ -137,6 +138,8 @@ class Tensor:
                     remedy="use detach() for a tensor outside the graph",
                 )  # fmt: skip
             self._stop_gathering()
+            if anywhere[0]:
+                tell("requires_grad", self, False)
             return
         if not self.dtype.is_inexact:
             raise DTypeError(
@@ -148,6 +151,8 @@ class Tensor:
         leaf.kind, leaf.active = self._kind, True
         leaf.grad = self.__dict__.pop("_grad", None)
         self._gather_in(leaf)
+        if anywhere[0]:
+            tell("requires_grad", self, True)
 
     def _stop_gathering(self) -> None:
         """Require no gradients any more; `.grad` stays what it is.
@@ -201,6 +206,8 @@ class Tensor:
             leaf.grad = value
         else:
             self.__dict__["_grad"] = value
+        if anywhere[0]:
+            tell("grad", self, value)
 
     @grad.deleter
     def grad(self) -> None:
@@ -223,6 +230,8 @@ class Tensor:
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if anywhere[0]:
+            tell("data", self, value)
         leaf = leaf_of(self._node)
         if leaf is not None:
             leaf.kind = value._kind

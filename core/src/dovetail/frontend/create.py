@@ -13,7 +13,7 @@ from dovetail.device_api import HostMemory, registry
 from dovetail.dtypes import DType, as_dtype
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_of, kind_on
-from dovetail.engine.scopes import anywhere, watched
+from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError
@@ -74,7 +74,10 @@ def tensor(
         return _finish(made, requires_grad)
     host = host_array(data, None if dtype is None else as_dtype(dtype, "tensor"))
     kind = kind_for(device, dtypes.from_numpy(host.dtype))
-    return _finish(wrap(kind.backend.copy_in(host, kind.index), kind), requires_grad)
+    made = wrap(kind.backend.copy_in(host, kind.index), kind)
+    if anywhere[0]:
+        tell("made", made)
+    return _finish(made, requires_grad)
 
 
 def _moved(x: Tensor, kind: Kind) -> Tensor:
@@ -157,6 +160,8 @@ def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
             "numpy", "device", was=self._kind.device, needed="the host's memory",
             remedy="use tensor.cpu().numpy()",
         )  # fmt: skip
+    if anywhere[0]:
+        tell("read", self, "numpy")
     storage_of(self)  # the caller sees this memory from now on
     return memory.expose(self._a)
 

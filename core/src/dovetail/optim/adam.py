@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
+from dovetail.engine.scopes import live, perform
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.optim import adam_step_
 
@@ -18,6 +20,7 @@ from .options import (
     check_way,
     loss_of,
     number,
+    option,
 )
 
 
@@ -89,14 +92,13 @@ class Adam(Optimizer):
         return loss
 
     def _step_group(self, group: dict[str, Any]) -> None:
-        beta1, beta2 = group["betas"]
         amsgrad = group["amsgrad"]
         options = {
-            "lr": number(group["lr"]),
-            "beta1": number(beta1),
-            "beta2": number(beta2),
-            "eps": float(group["eps"]),
-            "weight_decay": float(group["weight_decay"]),
+            "lr": option(group, "lr"),
+            "beta1": live(lambda: number(group["betas"][0])),
+            "beta2": live(lambda: number(group["betas"][1])),
+            "eps": option(group, "eps"),
+            "weight_decay": option(group, "weight_decay"),
             "decoupled": group["decoupled_weight_decay"],
             "maximize": group["maximize"],
         }
@@ -105,13 +107,13 @@ class Adam(Optimizer):
             if grad is None:
                 continue
             state = self.state.get(param) or self._start(param, amsgrad)
-            step = state["step"] + 1.0
+            step = live(partial(_next_step, state))
             adam_step_(
                 param, grad, state["exp_avg"], state["exp_avg_sq"],
                 state["max_exp_avg_sq"] if amsgrad else None,
                 step=step, **options,
             )  # fmt: skip
-            state["step"] = step  # only now: a step that fails is none
+            perform(partial(_count_step, state))  # only now: a failed step is none
             self.state[param] = state
 
     def _start(self, param: Tensor, amsgrad: bool) -> dict[str, Any]:
@@ -124,6 +126,14 @@ class Adam(Optimizer):
         if amsgrad:
             state["max_exp_avg_sq"] = ft.zeros_like(param)
         return state
+
+
+def _next_step(state: dict[str, Any]) -> float:
+    return float(state["step"]) + 1.0
+
+
+def _count_step(state: dict[str, Any]) -> None:
+    state["step"] = _next_step(state)
 
 
 class AdamW(Adam):

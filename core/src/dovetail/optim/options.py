@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.engine.modes import enable_grad
+from dovetail.engine.scopes import live
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, NotSupported
 
@@ -72,6 +73,11 @@ def check_way(
 def number(value: Any) -> float:
     """An option that may be a tensor, as a float; waits for the device then."""
     return float(value.item()) if isinstance(value, Tensor) else float(value)
+
+
+def option(group: dict[str, Any], name: str) -> float:
+    """A number of a group, which a replay of the step reads again."""
+    return live(lambda: number(group[name]))
 
 
 def loss_of(closure: Callable[[], Any] | None) -> Any:

@@ -11,7 +11,7 @@ from dovetail.errors import ArgumentError
 from dovetail.ops.optim import sgd_step_
 
 from .optimizer import Optimizer, Params
-from .options import check_lr, check_not_negative, check_way, loss_of, number
+from .options import check_lr, check_not_negative, check_way, loss_of, option
 
 
 class SGD(Optimizer):
@@ -94,10 +94,10 @@ class SGD(Optimizer):
     def _step_group(self, group: dict[str, Any]) -> None:
         momentum = group["momentum"]
         options = {
-            "lr": number(group["lr"]),
-            "momentum": float(momentum),
-            "dampening": float(group["dampening"]),
-            "weight_decay": number(group["weight_decay"]),
+            "lr": option(group, "lr"),
+            "momentum": option(group, "momentum"),
+            "dampening": option(group, "dampening"),
+            "weight_decay": option(group, "weight_decay"),
             "nesterov": group["nesterov"],
             "maximize": group["maximize"],
         }

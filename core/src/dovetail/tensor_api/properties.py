@@ -11,6 +11,7 @@ from dovetail.device_api import HostMemory
 from dovetail.dtypes import DType
 from dovetail.engine.inplace import fill, inplace, overwrite
 from dovetail.engine.kinds import kind_of
+from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentTypeError, NotSupported, ShapeError
@@ -103,12 +104,16 @@ def item(self: Tensor) -> Any:
             "item", "tensor", was=f"of shape {tuple(self.shape)}",
             needed="one element", remedy="index it, or use tolist()",
         )  # fmt: skip
+    if anywhere[0]:
+        tell("read", self, "item")
     return self._kind.backend.copy_out(self._a).reshape(-1)[0].item()
 
 
 @_method
 def tolist(self: Tensor) -> Any:
     """The values as nested lists of Python numbers; waits for them."""
+    if anywhere[0]:
+        tell("read", self, "tolist")
     return self._kind.backend.copy_out(self._a).tolist()
 
 

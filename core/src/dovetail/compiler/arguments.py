@@ -1,0 +1,109 @@
+"""Arguments of a recorded function: which are tensors, and what must stay the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dovetail.engine.graph import Slot
+from dovetail.engine.naming import spec_of
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import CaptureError
+
+
+def leaves(value: Any) -> Iterator[Tensor]:
+    """The tensors in lists, tuples and dicts, in order."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for v in value:
+            yield from leaves(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from leaves(v)
+
+
+def pattern(value: Any, name: Callable[[Tensor], Any]) -> Any:
+    """The structure of a value with `name(tensor)` in the places of tensors."""
+    if isinstance(value, Tensor):
+        return name(value)
+    if isinstance(value, list | tuple):
+        return (type(value), *(pattern(v, name) for v in value))
+    if isinstance(value, dict):
+        return (dict, *((k, pattern(v, name)) for k, v in value.items()))
+    return (type(value), value)
+
+
+def looks(x: Tensor) -> tuple[Any, ...]:
+    """What two tensors share for which one program does, beside values."""
+    return (type(x), spec_of(x), x._kind, x.requires_grad, x.is_leaf)
+
+
+def sharing(tensors: list[Tensor]) -> tuple[int, ...]:
+    """For each tensor, the first one with the same memory."""
+    roots = [id(x._a if x._storage is None else x._storage.root) for x in tensors]
+    return tuple(roots.index(r) for r in roots)
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a call has to share with the recorded one.
+
+    Attributes:
+        slots: of the tensors among the arguments, in order.
+        structure: of all arguments, with the looks of tensors.
+        shared: which tensors have the same memory.
+    """
+
+    slots: tuple[Slot, ...]
+    structure: Any
+    shared: tuple[int, ...]
+
+    @staticmethod
+    def of(
+        args: tuple[Any, ...], kwargs: dict[str, Any], name: Callable[[Tensor], Slot]
+    ) -> Arguments:
+        """The arguments of the call that is recorded."""
+        tensors = list(leaves((args, kwargs)))
+        return Arguments(
+            tuple(map(name, tensors)), pattern((args, kwargs), looks), sharing(tensors)
+        )
+
+    def numbers(self) -> set[int]:
+        """The numbers of the slots."""
+        return {s.number for s in self.slots}
+
+    def mismatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """In what a call differs from the recorded one, None if in values only."""
+        tensors = list(leaves((args, kwargs)))
+        try:
+            same = pattern((args, kwargs), looks) == self.structure
+        except Exception:  # an argument that does not compare
+            return "an argument that cannot be compared"
+        if not same:
+            return "structure, numbers, or shape, dtype, layout of tensors"
+        if sharing(tensors) != self.shared:
+            return "which of them share memory"
+        return None
+
+    def bind(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> dict[int, Any]:
+        """The tensors by slot.
+
+        Raises:
+            CaptureError: the call differs in more than values.
+        """
+        wrong = self.mismatch(args, kwargs)
+        if wrong is not None:
+            raise CaptureError(
+                name, "arguments", was=f"other than the recorded ones in {wrong}",
+                needed="arguments that differ in values only",
+                remedy="record the function for these arguments",
+            )  # fmt: skip
+        tensors = leaves((args, kwargs))
+        return {s.number: x for s, x in zip(self.slots, tensors, strict=True)}
+
+    def __str__(self) -> str:
+        return ", ".join(s.describe() for s in self.slots)

@@ -1,0 +1,150 @@
+"""Recordings: what a function did, as data, and its replay without the function.
+
+A recording is a list of steps: op calls, and what a program does beside them, such as
+setting `.grad` or drawing places in a stream of random words. Values are slots; a
+replay keeps a tensor for each while it is needed. What was there before the function
+ran (parameters, buffers, state) is found again where it was, not copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dovetail.compiler.arguments import Arguments
+from dovetail.compiler.steps import Replay, Run, Step
+from dovetail.engine.graph import Slot
+from dovetail.engine.modes import is_grad_enabled
+from dovetail.engine.naming import spec_of
+from dovetail.engine.scopes import unseen
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import CaptureError
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A tensor that was there before: itself, or the gradient of one that was.
+
+    Attributes:
+        grad_of: it is looked up as the `.grad` of this tensor.
+    """
+
+    slot: Slot
+    tensor: Tensor
+    grad_of: Tensor | None = None
+
+    def now(self) -> Tensor:
+        """The tensor of today, if it still looks as it did.
+
+        Raises:
+            CaptureError: it does not.
+        """
+        tensor = self.tensor if self.grad_of is None else self.grad_of.grad
+        if tensor is None:
+            raise _changed(self.slot, "having a gradient or none")
+        if spec_of(tensor) != self.slot.spec:
+            raise _changed(self.slot, "shape, dtype or layout")
+        return tensor
+
+    def __str__(self) -> str:
+        what = "grad of a tensor found" if self.grad_of is not None else "found"
+        return f"{self.slot.describe()} ({what})"
+
+
+def _changed(slot: Slot, what: str) -> CaptureError:
+    return CaptureError(
+        "Recording", f"tensor {slot}", was=f"changed in {what} since it was recorded",
+        needed="one like the recorded one", remedy="record the function again",
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Recording:
+    """What a function did with its arguments.
+
+    Attributes:
+        arguments: their structure, with what a call must share with the recorded one.
+        found: tensors that were there before and are no arguments.
+        had_grad: whether tensors to which gradients were added had one before.
+        steps: what was done, in order.
+        result: the function's result, tensors replaced by slots.
+        grad: whether gradients were enabled.
+    """
+
+    name: str
+    arguments: Arguments
+    found: list[Found] = field(default_factory=list)
+    had_grad: list[tuple[Slot, bool]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    result: Any = None
+    grad: bool = True
+
+    @property
+    def calls(self) -> list[Run]:
+        """The op calls among the steps."""
+        return [s for s in self.steps if isinstance(s, Run)]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Do the recorded steps with other arguments; the function is not called.
+
+        Numbers that live in Python's state (rates and step counts of optimizers) are
+        read and counted again; all else that Python decided stays as recorded.
+
+        Raises:
+            CaptureError: the arguments, or what was found beside them, differ from
+                the recorded ones in more than values; or a value that Python read
+                has changed. What was done before that stays done.
+        """
+        if is_grad_enabled() != self.grad:
+            raise CaptureError(
+                self.name, "grad mode", was=is_grad_enabled(), needed=self.grad
+            )
+        values = self.arguments.bind(self.name, args, kwargs)
+        for entry in self.found:
+            values[entry.slot.number] = entry.now()
+        for slot, had in self.had_grad:
+            known = values.get(slot.number)  # else it is made by a step
+            if known is not None and (known.grad is not None) != had:
+                raise _changed(slot, "having a gradient or none")
+        replay = Replay(self.name, values)
+        with unseen():
+            for step, dead in zip(self.steps, self._deaths(), strict=True):
+                step.do(replay)
+                for number in dead:
+                    del values[number]
+        return replace_slots(self.result, lambda slot: values[slot.number])
+
+    def _deaths(self) -> list[list[int]]:
+        """After each step, the slots that nothing needs any more."""
+        seen: set[int] = set()
+        replace_slots(self.result, lambda slot: seen.add(slot.number))
+        given = {e.slot.number for e in self.found} | self.arguments.numbers()
+        found = []
+        for step in reversed(self.steps):
+            used = {s.number for s in step.slots()}
+            found.append([n for n in used - seen if n not in given])
+            seen |= used
+        return found[::-1]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}({self.arguments}):"]
+        lines += [f"  {entry}" for entry in self.found]
+        lines += [f"  {step}" for step in self.steps]
+        return "\n".join([*lines, f"  return {self.result!r}"])
+
+
+def replace_slots(value: Any, use: Callable[[Slot], Any]) -> Any:
+    """`value` with its slots replaced, in lists, tuples and dicts."""
+    if type(value) is Slot:
+        return use(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(replace_slots(v, use) for v in value))
+    if isinstance(value, list | tuple):
+        return type(value)(replace_slots(v, use) for v in value)
+    if isinstance(value, dict):
+        return {k: replace_slots(v, use) for k, v in value.items()}
+    return value
+
+
+__all__ = ["Found", "Recording", "Sequence", "replace_slots"]

@@ -1,0 +1,355 @@
+"""Recording: what a function did is done again, with other values, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.training import WORKLOADS, batches, training
+
+import dovetail as dt
+from dovetail.compiler import Recording, record
+from dovetail.engine.naming import Names
+from dovetail.errors import CaptureError
+
+STEPS = 20
+
+
+def same(a: Any, b: Any) -> None:
+    """Two results have the same bits."""
+    if isinstance(a, dt.Tensor):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())
+    elif isinstance(a, dict):
+        assert list(a) == list(b)
+        same(list(a.values()), list(b.values()))
+    elif isinstance(a, list | tuple):
+        for x, y in zip(a, b, strict=True):
+            same(x, y)
+    else:
+        assert a == b
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_training_step_is_replayed(name: str) -> None:
+    """Twenty replays under a changing rate leave all that twenty eager steps leave."""
+    data = batches(name, STEPS + 2)
+    eager, replayed = training(name), training(name)
+    losses: dict[str, list[float]] = {"eager": [], "replayed": []}
+    dt.manual_seed(5)
+    for i, batch in enumerate(data):
+        eager.optimizer.param_groups[0]["lr"] = 1e-2 / (i + 1)
+        losses["eager"].append(eager.step(*batch).item())
+    wanted = eager.everything()
+    dt.manual_seed(5)
+    recording: Any = replayed.step
+    for i, batch in enumerate(data):
+        replayed.optimizer.param_groups[0]["lr"] = 1e-2 / (i + 1)
+        if i == 1:
+            recording = record(replayed.step, *batch)
+            losses["replayed"].append(losses["eager"][1])
+        else:
+            losses["replayed"].append(recording(*batch).item())
+    assert losses["replayed"] == losses["eager"]
+    assert replayed.everything() == wanted
+    assert isinstance(recording, Recording)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_other_optimizers(momentum: float) -> None:
+    """Descent with and without momentum is replayed, too."""
+    data = batches("perceptron", 5)
+    make = lambda p: dt.optim.SGD(p, lr=0.1, momentum=momentum)  # noqa: E731
+    eager, replayed = training("perceptron", make), training("perceptron", make)
+    dt.manual_seed(5)
+    wanted = [eager.step(*batch).item() for batch in data]
+    dt.manual_seed(5)
+    found = [replayed.step(*data[0]).item()]
+    recording = record(replayed.step, *data[1])
+    found += [wanted[1], *(recording(*batch).item() for batch in data[2:])]
+    assert found == wanted
+
+
+def test_gradients_that_gather() -> None:
+    """Without zero_grad, a replay adds to the gradients that are there."""
+    w = dt.tensor([1.0, 2.0], requires_grad=True)
+
+    def step(x: dt.Tensor) -> None:
+        (w * x).sum().backward()
+
+    step(dt.tensor([1.0, 1.0]))
+    recording = record(step, dt.tensor([2.0, 2.0]))
+    recording(dt.tensor([10.0, 20.0]))
+    assert w.grad.tolist() == [13, 23]
+    w.grad = None
+    with pytest.raises(CaptureError, match="having a gradient or none"):
+        recording(dt.tensor([1.0, 1.0]))
+
+
+P = Callable[..., Any]
+
+
+def leaf(values: list[float]) -> dt.Tensor:
+    return dt.tensor(values, requires_grad=True)
+
+
+def backward_reads(x: dt.Tensor) -> Any:
+    p = leaf([1.0, 2.0, 3.0])
+    (p * x).sum().backward()
+    return p.grad
+
+
+def casts(x: dt.Tensor) -> Any:
+    return x.to(dt.float64) * dt.tensor([2, 3, 4]) + x.int()
+
+
+def writes(x: dt.Tensor) -> Any:
+    y = (x * 2 + 1).exp()
+    y[0] *= 3
+    y[1:].mul_(y[:2])
+    y.add_(1).clamp_(max=5)
+    return y, y[::2], x
+
+
+def writes_an_argument(x: dt.Tensor) -> Any:
+    x.mul_(2)
+    return x + 1
+
+
+def detached(x: dt.Tensor) -> Any:
+    y = (x * x).requires_grad_()
+    z = y * y.detach()
+    (z * z.detach().exp().clamp(max=3)).sum().backward()
+    return y.grad, z.detach()
+
+
+def second_order(x: dt.Tensor) -> Any:
+    w = x.clone().requires_grad_()
+    (g,) = dt.autograd.grad((w**3).sum(), [w], create_graph=True)
+    (h,) = dt.autograd.grad((g * g).sum(), [w])
+    return g.detach(), h
+
+
+def through_views(x: dt.Tensor) -> Any:
+    w = x.clone().requires_grad_()
+    y = w * 1
+    y[1:].mul_(x[:2])
+    y[0] = y[1] * 2
+    (y * y).sum().backward()
+    return y.detach(), w.grad
+
+
+def saved_then_written(x: dt.Tensor) -> Any:
+    w = x.clone().requires_grad_()
+    y = w * 2
+    y.mul_(y)
+    y.sum().backward()
+    return w.grad
+
+
+def kept_gradient(x: dt.Tensor) -> Any:
+    w = x.clone().requires_grad_()
+    y = w * x
+    y.retain_grad()
+    (y * y).sum().backward()
+    return y.grad, w.grad
+
+
+def hooks(x: dt.Tensor) -> Any:
+    w = x.clone().requires_grad_()
+    y = w * 2
+    y.register_hook(lambda g: g * x)
+    w.register_hook(lambda g: g + 1)
+    y.sum().backward()
+    return w.grad
+
+
+def draws(x: dt.Tensor) -> Any:
+    noise = dt.randn(3) + dt.rand(3)
+    y = dt.nn.functional.dropout(x, 0.5) * dt.randint(0, 64, (3,))
+    return y + noise, dt.randperm(5), dt.bernoulli(x.abs().clamp(max=1))
+
+
+def from_the_host(x: dt.Tensor) -> Any:
+    total = dt.tensor([0.0, 1.0, 2.0])
+    total += x
+    return total * dt.zeros(3).add_(1)
+
+
+def several(x: dt.Tensor) -> Any:
+    values, indices = x.sort()
+    parts = x.split(2)
+    return {"sorted": (values, indices), "parts": [p + 1 for p in parts], "n": 3}
+
+
+def without_gradients(x: dt.Tensor) -> Any:
+    w = x.clone().requires_grad_()
+    with dt.no_grad():
+        y = w * 2
+        w.add_(1)
+    return y.requires_grad, (w * y).requires_grad, y, w.detach()
+
+
+def numbers(x: dt.Tensor) -> Any:
+    return x * -0.0, float("nan") * x.sign(), x * 1e-3 + (x > 0) * 2
+
+
+def looked_up(x: dt.Tensor) -> Any:
+    i = x.abs().long().clamp(max=2)
+    return x[i] + x.gather(0, i) + x.index_select(0, i), x[x > 1e9]
+
+
+PROGRAMS: list[P] = [
+    backward_reads, casts, writes, writes_an_argument, detached, second_order,
+    through_views, saved_then_written, kept_gradient, hooks, draws, from_the_host,
+    several, without_gradients, numbers, looked_up,
+]  # fmt: skip
+OTHERS = ([0.5, -1.5, 2.5], [3.0, 0.25, -2.0], [-0.0, 1.0, 7.5])
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_a_program_is_replayed(program: P) -> None:
+    """Recorded at one input and replayed at others, a program gives eager's bits."""
+    dt.manual_seed(1)
+    recording = record(program, dt.tensor([1.0, -2.0, 3.0]))
+    place = dt.get_rng_state()
+    for values in (*OTHERS, OTHERS[0]):
+        mine, theirs = dt.tensor(values), dt.tensor(values)
+        dt.set_rng_state(place)
+        found = recording(mine)
+        after = dt.get_rng_state()
+        dt.set_rng_state(place)
+        same(found, program(theirs))
+        same(mine, theirs)
+        same(after, dt.get_rng_state())
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_a_recorder_without_dataflow_is_caught(
+    program: P, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each program tells a recorder apart that takes every value for a constant."""
+    monkeypatch.setattr(Names, "__contains__", lambda self, x: False)
+    with pytest.raises((AssertionError, CaptureError)):
+        test_a_program_is_replayed(program)
+
+
+def test_a_result_on_the_tape() -> None:
+    """What a recorded function returns is differentiable as what it returned."""
+    w = leaf([1.0, 2.0, 3.0])
+
+    def forward(x: dt.Tensor) -> dt.Tensor:
+        y = w * x
+        y[1:].mul_(2)
+        y.copy_(y * 3 + x)
+        return y
+
+    recording = record(forward, dt.tensor([1.0, 1.0, 1.0]))
+    x = dt.tensor([2.0, 3.0, 4.0])
+    (found,) = dt.autograd.grad(recording(x).sum(), [w])
+    (wanted,) = dt.autograd.grad(forward(x).sum(), [w])
+    same(found, wanted)
+    assert w.grad is None
+
+
+def test_parameters_are_found_where_they_are() -> None:
+    """A replay reads what was there before as it is now, `.data` swapped or not."""
+    w = leaf([1.0, 2.0])
+    recording = record(lambda x: w * x, dt.tensor([1.0, 1.0]))
+    w.data = dt.tensor([5.0, 7.0])
+    assert recording(dt.tensor([2.0, 2.0])).tolist() == [10, 14]
+    w.data = dt.tensor([5.0, 7.0, 9.0])
+    with pytest.raises(CaptureError, match="changed in shape"):
+        recording(dt.tensor([2.0, 2.0]))
+
+
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "shape": (dt.ones(3), dt.ones(2), 2.0),
+    "dtype": (dt.ones(2, dtype=dt.float64), dt.ones(2), 2.0),
+    "layout": (dt.ones(4)[::2], dt.ones(2), 2.0),
+    "gradients": (dt.ones(2, requires_grad=True), dt.ones(2), 2.0),
+    "a number": (dt.ones(2), dt.ones(2), 3.0),
+    "its type": (dt.ones(2), dt.ones(2), 2),
+    "how many": (dt.ones(2), dt.ones(2)),
+    "a list": ([dt.ones(2)], dt.ones(2), 2.0),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_arguments_are_refused(name: str) -> None:
+    """A replay takes what differs in values only, and changes nothing else."""
+
+    def function(x: dt.Tensor, y: dt.Tensor, by: float = 2.0) -> dt.Tensor:
+        return x.mul_(by) + y
+
+    recording = record(function, dt.ones(2), dt.ones(2), 2.0)
+    with pytest.raises(CaptureError, match="arguments"):
+        recording(*REFUSED[name])
+    assert recording(dt.ones(2), dt.ones(2), 2.0).tolist() == [3, 3]
+
+
+def test_shared_memory_among_arguments_is_refused() -> None:
+    """One tensor given twice is another program, where one of them is written."""
+    recording = record(lambda x, y: x.mul_(2) + y, dt.ones(2), dt.ones(2))
+    x = dt.ones(2)
+    with pytest.raises(CaptureError, match="share memory"):
+        recording(x, x)
+    assert x.tolist() == [1, 1]
+
+
+def test_the_grad_mode_is_the_recorded_one() -> None:
+    """A recording made with gradients does not run without them."""
+    recording = record(lambda x: x + 1, dt.ones(2))
+    with dt.no_grad(), pytest.raises(CaptureError, match="grad mode"):
+        recording(dt.ones(2))
+
+
+def test_a_value_that_python_read_is_a_guard() -> None:
+    """A branch on values is replayed for that value only, else refused."""
+
+    def function(x: dt.Tensor) -> dt.Tensor:
+        return x + 1 if x.sum() > 0 else x - 1
+
+    recording = record(function, dt.ones(2))
+    assert recording(dt.ones(2) * 3).tolist() == [4, 4]
+    with pytest.raises(CaptureError, match="which Python read"):
+        recording(-dt.ones(2))
+
+
+def test_a_shape_that_depends_on_values_is_a_guard() -> None:
+    """Where other values give other shapes, the replay says so."""
+    recording = record(lambda x: x[x > 0].sum(), dt.tensor([1.0, -1.0, 2.0]))
+    assert recording(dt.tensor([4.0, 5.0, -1.0])).item() == 9
+    with pytest.raises(CaptureError, match="as recorded"):
+        recording(dt.tensor([-4.0, 5.0, -1.0]))
+
+
+def test_nothing_is_recorded_outside() -> None:
+    """The recorder is gone after the recording, also after an exception."""
+    recording = record(lambda x: x + 1, dt.ones(2))
+    count = len(recording.steps)
+    dt.ones(2) + 1
+    with pytest.raises(ZeroDivisionError):
+        record(lambda x: x / 0 + 1 // 0, dt.ones(2))
+    dt.ones(2) + 1
+    assert len(recording.steps) == count
+
+
+def test_a_listing_reads_well() -> None:
+    """A recording prints its arguments, what it found, and its steps."""
+    w = leaf([1.0, 2.0])
+
+    def step(x: dt.Tensor) -> dt.Tensor:
+        y = (w * x).sum()
+        y.backward()
+        return y
+
+    text = str(record(step, dt.ones(2))).splitlines()
+    assert text[0] == "step(%0: float32[2]):"
+    assert text[1] == "  %1: float32[2] (found)"
+    assert text[2] == "  %2: float32[2] = mul(%1, %0)"
+    assert "  # backward" in text
+    assert any(line.startswith("  %1.grad = %") for line in text)
+    assert text[-1] == "  return %3"
