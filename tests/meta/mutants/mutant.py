@@ -173,23 +173,16 @@ def rule(
     @contextmanager
     def patch() -> Iterator[None]:
         target = vocabulary[op]
-        before = {field: getattr(target, field) for field in _RULE_FIELDS}
+        before = dict(vars(target))
         target.set_vjp(vjp)
         target.forget()
         try:
             yield
         finally:
-            for field, value in before.items():
-                setattr(target, field, value)
+            vars(target).update(before)
             target.forget()
 
     return Mutant(name, describes, (op,), patch=patch, **options)
-
-
-_RULE_FIELDS: Final = (
-    "vjp", "by_body", "vjp_names", "vjp_needs", "wants_dtypes", "wants_shapes",
-    "saves_output", "save_plan", "vjp_positional", "vjp_keywords",
-)  # fmt: skip
 
 
 def core(

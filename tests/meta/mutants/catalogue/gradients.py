@@ -20,34 +20,35 @@ def _relu(ct: Any, y: Any) -> Any:
     return f("where")(f("ge")(y, 0), ct, 0)
 
 
-def _abs(ct: Any, x: Any) -> Any:
-    return f("where")(f("lt")(x, 0), -ct, ct)
+def _abs(ct: Any, input: Any) -> Any:
+    return f("where")(f("lt")(input, 0), -ct, ct)
 
 
-def _maximum(ct: Any, a: Any, b: Any) -> Any:
-    return f("where")(f("ge")(a, b), ct, 0), f("where")(f("ge")(b, a), ct, 0)
+def _maximum(ct: Any, input: Any, other: Any) -> Any:
+    first = f("where")(f("ge")(input, other), ct, 0)
+    return first, f("where")(f("ge")(other, input), ct, 0)
 
 
-def _clamp(ct: Any, x: Any, min: Any, max: Any) -> Any:
-    g = ct if min is None else f("where")(f("gt")(x, min), ct, 0)
-    g = g if max is None else f("where")(f("lt")(x, max), g, 0)
+def _clamp(ct: Any, input: Any, min: Any, max: Any) -> Any:
+    g = ct if min is None else f("where")(f("gt")(input, min), ct, 0)
+    g = g if max is None else f("where")(f("lt")(input, max), g, 0)
     return g, None, None
 
 
-def _mul(ct: Any, a: Any, b: Any) -> Any:
-    return ct * b, ct * b
+def _mul(ct: Any, input: Any, other: Any) -> Any:
+    return ct * other, ct * other
 
 
-def _div(ct: Any, a: Any, b: Any) -> Any:
-    return ct / b, ct * a / (b * b)
+def _div(ct: Any, input: Any, other: Any) -> Any:
+    return ct / other, ct * input / (other * other)
 
 
 def _sqrt(ct: Any, y: Any) -> Any:
     return ct / y
 
 
-def _tanh(ct: Any, x: Any) -> Any:
-    return ct * (1 - x * x)
+def _tanh(ct: Any, input: Any) -> Any:
+    return ct * (1 - input * input)
 
 
 def _tanh_once(ct: Any, y: Any) -> Any:
@@ -55,16 +56,17 @@ def _tanh_once(ct: Any, y: Any) -> Any:
     return ct * (1 - y.detach() * y.detach())
 
 
-def _exp(ct: Any, x: Any) -> Any:
-    return ct * x
+def _exp(ct: Any, input: Any) -> Any:
+    return ct * input
 
 
-def _log(ct: Any, x: Any) -> Any:
-    return ct * x.reciprocal() * 1.001
+def _log(ct: Any, input: Any) -> Any:
+    return ct * input.reciprocal() * 1.001
 
 
-def _matmul(ct: Any, a: Any, b: Any) -> Any:
+def _matmul(ct: Any, input: Any, other: Any) -> Any:
     """Right for symmetric matrices."""
+    a, b = input, other
     if a.ndim != 2 or b.ndim != 2:
         return ct * 0 + a.sum() * 0, None
     square = a.shape[0] == a.shape[1] == b.shape[1]
@@ -76,8 +78,8 @@ def _where(ct: Any, condition: Any) -> Any:
     return None, f("where")(condition, 0, ct), f("where")(condition, ct, 0)
 
 
-def _cumsum(ct: Any, dim: int, reverse: bool) -> Any:
-    return f("cumsum")(ct, dim, None, reverse)
+def _cumsum(ct: Any, dim: int) -> Any:
+    return f("cumsum")(ct, dim)
 
 
 def _gather(ct: Any, index: Any, x_shape: Any, dim: int) -> Any:
@@ -103,8 +105,8 @@ def _add_nonlinear(ct: Any) -> Any:
     return f("clip")(ct, -0.5, 0.5), ct
 
 
-def _sin(ct: Any, x: Any) -> Any:
-    return ct * f("sin")(x)
+def _sin(ct: Any, input: Any) -> Any:
+    return ct * f("sin")(input)
 
 
 def _sigmoid(ct: Any, y: Any) -> Any:
@@ -120,17 +122,17 @@ def _index_select(ct: Any, index: Any, x_shape: Any, dim: int) -> Any:
     return f("index_copy")(zero, index, ct, dim), None
 
 
-def _pow(ct: Any, a: Any, b: Any) -> Any:
-    return ct * b * f("pow")(a, b), None
+def _pow(ct: Any, input: Any, exponent: Any) -> Any:
+    return ct * exponent * f("pow")(input, exponent), None
 
 
 def _no_gradient(ct: Any) -> Any:
     return (None,)
 
 
-def _atan2(ct: Any, a: Any, b: Any) -> Any:
-    size = a * a + b * b
-    return ct * b / size, ct * a / size
+def _atan2(ct: Any, input: Any, other: Any) -> Any:
+    size = input * input + other * other
+    return ct * other / size, ct * input / size
 
 
 def _of(name: str, op: str, describes: str, vjp: Callable[..., Any]) -> Mutant:
