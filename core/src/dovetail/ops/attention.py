@@ -13,6 +13,7 @@ from dovetail.engine import signature as sig
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
+from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.extremes import amax
 from dovetail.ops.matmul import matmul
@@ -112,7 +113,7 @@ def _(q: Array, k: Array, v: Array, mask: Any, causal: bool, scale: float) -> An
         scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     top = np.max(scores, axis=-1, keepdims=True, initial=-np.inf)
     scores = scores - np.where(top == -np.inf, 0, top)
-    e = np.exp(scores)
+    e = exact("exp")(scores)
     weights = e / np.maximum(e.sum(axis=-1, keepdims=True), 1e-300)
     return np.einsum("...ls,...sv->...lv", weights, v), weights
 

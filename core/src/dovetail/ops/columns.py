@@ -114,19 +114,16 @@ def col2im(
     return gathered_back(iter(parts), parts[0], tuple(size), *steps)
 
 
-@im2col.vjp
-def _(
-    ct: Tensor, x_shape: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes,
-    stride: Sizes,
-) -> Any:  # fmt: skip
-    return col2im(ct, tuple(x_shape[2:]), kernel_size, dilation, padding, stride)
-
-
-@col2im.vjp
-def _(
-    ct: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> Any:
-    return im2col(ct, kernel_size, dilation, padding, stride)
+im2col.grad(
+    x=lambda ct, x_shape, kernel_size, dilation, padding, stride: col2im(
+        ct, tuple(x_shape[2:]), kernel_size, dilation, padding, stride
+    )
+)
+col2im.grad(
+    dy=lambda ct, kernel_size, dilation, padding, stride: im2col(
+        ct, kernel_size, dilation, padding, stride
+    )
+)
 
 
 # ---- adaptive maxima

@@ -12,6 +12,7 @@ import numpy as np
 from dovetail.dtypes import FLOAT, int32
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
+from dovetail.engine.exact import exact
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError
@@ -144,14 +145,14 @@ def _chosen(target: Tensor, classes: int, ignore_index: int) -> Tensor:
 
 @op(shape=_nll_shape, accepts=FLOAT, indices=("target",))
 def nll_loss(
-    x: Tensor, target: Tensor, weight: Tensor | None = None,
+    input: Tensor, target: Tensor, weight: Tensor | None = None,
     ignore_index: int = -100, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Minus the log probability `x` of the class `target`, times that class's weight.
+    """Minus the log probability of the class `target`, times that class's weight.
 
     The mean divides by the sum of the weights used; without samples it is NaN.
     """
-    return _nll(x, target, weight, ignore_index, reduction)
+    return _nll(input, target, weight, ignore_index, reduction)
 
 
 def _nll(
@@ -168,34 +169,20 @@ def _nll(
     return total if reduction == "sum" else total / sum(weights, None)
 
 
-@nll_loss.vjp(x="weight", y="weight")
-def _(
-    ct: Tensor, x: Any, x_shape: Sizes, target: Tensor, weight: Any, y: Any,
-    need: Any, ignore_index: int, reduction: str,
-) -> tuple[Any, None, Any]:  # fmt: skip
-    classes = x_shape[class_dim(len(x_shape))]
-    gx = gw = None
-    if need[0]:
-        gx = nll_loss_backward(ct, target, weight, classes, ignore_index, reduction)
-    if need[2]:
-        gw = _weight_gradient(ct, x, target, weight, y, ignore_index, reduction)
-    return gx, None, gw
-
-
-def _weight_gradient(
-    ct: Tensor, x: Tensor, target: Tensor, weight: Tensor, y: Tensor,
+def _through_weight(
+    ct: Tensor, input: Tensor, target: Tensor, weight: Tensor, y: Tensor,
     ignore_index: int, reduction: str,
 ) -> Tensor:  # fmt: skip
     """The cotangent of the class weights, by which the mean is divided too."""
-    dim = class_dim(x.ndim)
-    chosen = _chosen(target, x._a.shape[dim], ignore_index)
-    dims = tuple(d for d in range(x.ndim) if d != dim)
+    dim = class_dim(input.ndim)
+    chosen = _chosen(target, input._a.shape[dim], ignore_index)
+    dims = tuple(d for d in range(input.ndim) if d != dim)
     if reduction == "mean":
-        total = sum(_sample_weights(target, weight, ignore_index, x), None)
-        picked = where(chosen, (neg(x) - y) * ct / total, 0)
+        total = sum(_sample_weights(target, weight, ignore_index, input), None)
+        picked = where(chosen, (neg(input) - y) * ct / total, 0)
     else:
         scale = unsqueeze(ct, dim) if reduction == "none" else ct
-        picked = where(chosen, neg(x) * scale, 0)
+        picked = where(chosen, neg(input) * scale, 0)
     return sum(picked, dims) if dims else picked
 
 
@@ -215,6 +202,17 @@ def nll_loss_backward(
     return where(chosen, unsqueeze(scale, dim), 0)
 
 
+nll_loss.grad(
+    input=lambda ct, input_shape, target, weight, ignore_index, reduction: (
+        nll_loss_backward(
+            ct, target, weight, input_shape[class_dim(len(input_shape))],
+            ignore_index, reduction,
+        )
+    ),
+    weight=_through_weight,
+)  # fmt: skip
+
+
 @op(
     cancels=True,
     shape=_cross_shape,
@@ -223,11 +221,11 @@ def nll_loss_backward(
     outputs=("y", "logp"),
 )
 def cross_entropy(
-    x: Tensor, target: Tensor, weight: Tensor | None = None,
+    input: Tensor, target: Tensor, weight: Tensor | None = None,
     ignore_index: int = -100, reduction: str = "mean",
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """nll_loss of log_softmax of the logits `x`, and these log probabilities."""
-    logp = log_softmax(x, class_dim(x.ndim))
+    """nll_loss of log_softmax of the logits `input`, and these log probabilities."""
+    logp = log_softmax(input, class_dim(input.ndim))
     return _nll(logp, target, weight, ignore_index, reduction), logp
 
 
@@ -241,21 +239,29 @@ def _(x: Tensor, target: Tensor, *_: Any, ignore_index: int, **__: Any) -> Check
     return _labels_check("cross_entropy", x, target, ignore_index)
 
 
-@cross_entropy.vjp(y="weight")
-def _(
-    ct: Any, target: Tensor, weight: Any, y: Any, logp: Tensor, need: Any,
-    ignore_index: int, reduction: str,
-) -> tuple[Any, None, Any]:  # fmt: skip
+def _through_logits(
+    ct: Any, target: Tensor, weight: Any, logp: Tensor, ignore_index: int,
+    reduction: str,
+) -> Any:  # fmt: skip
+    """The part through the loss, and that through the log probabilities."""
     ct_y, ct_logp = ct
-    gx = gw = None
-    if need[0] and ct_y is not None:
-        gx = cross_entropy_backward(ct_y, target, logp, weight, ignore_index, reduction)
-    if need[0] and ct_logp is not None:
-        more = log_softmax_backward(ct_logp, logp, class_dim(logp.ndim))
-        gx = more if gx is None else gx + more
-    if need[2] and ct_y is not None:
-        gw = _weight_gradient(ct_y, logp, target, weight, y, ignore_index, reduction)
-    return gx, None, gw
+    g = None
+    if ct_y is not None:
+        g = cross_entropy_backward(ct_y, target, logp, weight, ignore_index, reduction)
+    if ct_logp is None:
+        return g
+    more = log_softmax_backward(ct_logp, logp, class_dim(logp.ndim))
+    return more if g is None else g + more
+
+
+cross_entropy.grad(
+    input=_through_logits,
+    weight=lambda ct, target, weight, y, logp, ignore_index, reduction: (
+        None
+        if ct[0] is None
+        else _through_weight(ct[0], logp, target, weight, y, ignore_index, reduction)
+    ),
+)
 
 
 @op(
@@ -323,8 +329,7 @@ def _cross(
     ignore_index: int = -100, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     dim = class_dim(x.ndim)
-    x = x - np.max(x, axis=dim, keepdims=True, initial=-1e300)
-    logp = x - np.log(np.sum(np.exp(x), axis=dim, keepdims=True))
+    logp = log_softmax.op.oracle(x, dim)  # type: ignore[misc]
     return _nll_truth(logp, target, weight, ignore_index, reduction), logp
 
 
@@ -335,7 +340,7 @@ def _(
 ) -> Any:  # fmt: skip
     dim = class_dim(logp.ndim)
     g = _nll_backward(ct, target, weight, logp.shape[dim], ignore_index, reduction)
-    return g - np.exp(logp) * g.sum(axis=dim, keepdims=True)
+    return g - exact("exp")(logp) * g.sum(axis=dim, keepdims=True)
 
 
 @nll_loss.cases

@@ -86,27 +86,33 @@ def normalise(
     return (y if bias is None else y + bias), mean, variance, rstd
 
 
-@normalise.vjp
-def _(
-    ct: Any, x: Tensor, weight: Any, bias_shape: Any, mean: Tensor, rstd: Tensor,
-    need: Any, dims: Sizes,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+def _through_input(
+    ct: Any, x: Tensor, weight: Any, mean: Tensor, rstd: Tensor, dims: Sizes
+) -> Any:
+    """The part through the result, and that through the statistics beside it."""
     ct_y, *others = ct
-    gx = gw = gb = None
+    g = None
     if ct_y is not None:
-        if ct_y.dtype is not x.dtype:
-            ct_y = cast(ct_y, x.dtype)
-        if need[0]:
-            gx = normalise_backward(ct_y, x, weight, mean, rstd, dims)
-        if need[1]:
-            shape = tuple(weight._a.shape)
-            gw = normalise_weight_backward(ct_y, x, mean, rstd, shape)
-        if need[2]:
-            gb = sum_to(ct_y, bias_shape)
-    if need[0] and any(c is not None for c in others):
-        more = _through_statistics(x, mean, rstd, others, dims)
-        gx = more if gx is None else gx + more
-    return gx, gw, gb
+        g = normalise_backward(_narrow(ct_y, x), x, weight, mean, rstd, dims)
+    if all(c is None for c in others):
+        return g
+    more = _through_statistics(x, mean, rstd, others, dims)
+    return more if g is None else g + more
+
+
+def _through_scale(
+    ct: Any, x: Tensor, weight_shape: Sizes, mean: Tensor, rstd: Tensor
+) -> Any:
+    if ct[0] is None:
+        return None
+    return normalise_weight_backward(_narrow(ct[0], x), x, mean, rstd, weight_shape)
+
+
+normalise.grad(
+    x=_through_input,
+    weight=_through_scale,
+    bias=lambda ct, bias_shape: None if ct[0] is None else sum_to(ct[0], bias_shape),
+)
 
 
 def _through_statistics(
@@ -207,26 +213,26 @@ def rms_norm(
     return (y if weight is None else y * weight), rrms
 
 
-@rms_norm.vjp
-def _(
-    ct: Any, x: Tensor, weight: Any, rrms: Tensor, need: Any, dims: Sizes
-) -> tuple[Any, Any]:
-    ct_y, ct_rrms = ct
+def _through_root(ct: Any, x: Tensor, weight: Any, rrms: Tensor, dims: Sizes) -> Tensor:
+    ct_y, inner = ct
     share = 1 / max(math.prod(x._a.shape[d] for d in dims), 1)
-    z = _narrow(x * rrms, x)
-    gx = gw = None
-    inner = ct_rrms
+    gx = None
     if ct_y is not None:
         g = ct_y if weight is None else ct_y * weight
         gx = g * rrms
         along = sum_to(g * x, tuple(rrms._a.shape))
         inner = along if inner is None else inner + along
-        gw = sum_to(ct_y * z, tuple(weight._a.shape)) if need[1] else None
-    if not need[0]:
-        return None, gw
     # d rrms / dx = -rrms³ x / n
     more = neg(inner * rrms * rrms * share) * (x * rrms)
-    return _narrow(more if gx is None else gx + more, x), gw
+    return _narrow(more if gx is None else gx + more, x)
+
+
+rms_norm.grad(
+    x=_through_root,
+    weight=lambda ct, x, weight_shape, rrms: (
+        None if ct[0] is None else sum_to(ct[0] * _narrow(x * rrms, x), weight_shape)
+    ),
+)
 
 
 def _narrow(y: Tensor, x: Tensor) -> Tensor:

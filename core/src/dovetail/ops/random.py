@@ -218,9 +218,7 @@ def random_trials(p: Tensor, seed: Scalar, offset: Scalar) -> Tensor:
     return cast(lt(draws, p), p.dtype)
 
 
-@random_trials.vjp
-def _(ct: Tensor) -> Tensor:
-    return zeros_like(ct)
+random_trials.grad(p=lambda ct: zeros_like(ct))
 
 
 def _dropped(x: Sizes, **_: Any) -> tuple[Sizes, Sizes]:
@@ -244,9 +242,7 @@ def _kept(x: Tensor, mask: Tensor, p: float) -> Tensor:
     return y
 
 
-@random_dropout.vjp
-def _(ct: Tensor, mask: Tensor, p: float) -> Tensor:
-    return _kept(ct, mask, p)
+random_dropout.grad(x=lambda ct, mask, p: _kept(ct, mask, p))
 
 
 # ---- integers
