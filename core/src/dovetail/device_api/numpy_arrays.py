@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+import math
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from dovetail.device_api.contract import Backend, Ints, Runner
 from dovetail.dtypes import ANY, DType
-from dovetail.errors import KernelError
+from dovetail.errors import KernelError, OutOfMemory, ShapeError
 
 Array = np.ndarray[Any, Any]
+
+DIMS: Final = 64
+"""What NumPy's arrays have at most."""
 
 
 class NumpyArrays(Backend):
@@ -28,7 +32,10 @@ class NumpyArrays(Backend):
         self._quiet = Runner(self, 0)
 
     def empty(self, shape: Ints, dtype: DType, index: int) -> Array:
-        return np.empty(shape, dtype.numpy)
+        try:
+            return np.empty(shape, dtype.numpy)
+        except (MemoryError, ValueError, OverflowError) as error:
+            raise _no_room(self.type, shape, dtype) from error
 
     def copy_in(self, host: Array, index: int) -> Array:
         return np.array(host, order="C")
@@ -71,6 +78,18 @@ class NumpyArrays(Backend):
     def _apart(self, function: Any, *args: Any) -> None:
         """Run a function where NumPy's warnings are off."""
         self._quiet.run(function, *args)
+
+
+def _no_room(device: str, shape: Ints, dtype: DType) -> ShapeError | OutOfMemory:
+    if len(shape) > DIMS:
+        return ShapeError(
+            "empty", "shape", was=f"of {len(shape)} dims", needed=f"at most {DIMS}"
+        )
+    size = math.prod(shape) * dtype.itemsize
+    return OutOfMemory(
+        device, "memory", was=f"not enough for {size:,} bytes, of shape {shape}",
+        needed="that much in one piece",
+    )  # fmt: skip
 
 
 def copy_bits(target: Array, source: Array) -> None:

@@ -16,7 +16,12 @@ import numpy as np
 from dovetail.dtypes import DType
 from dovetail.engine.attributes import SPELLINGS
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentTypeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    NumberOutOfRange,
+    OutOfMemory,
+)
 
 Check = Callable[[Any], bool]
 
@@ -65,6 +70,36 @@ def explained(
             return ArgumentTypeError(
                 name, key, was=_described(value), needed=f"a {annotation}"
             )
+    return _beyond(name, bound.arguments, error)
+
+
+def _beyond(name: str, arguments: dict[str, Any], error: Exception) -> Exception | None:
+    """The error for arguments of the right types that nothing can be made of."""
+    if isinstance(error, MemoryError) or "array is too big" in str(error):
+        return OutOfMemory(
+            name, "memory", was=f"not enough: {error}", needed="room for the result"
+        )
+    if isinstance(error, RecursionError):
+        return ArgumentError(
+            name, "call", was="nested too deeply", needed="fewer levels"
+        )
+    if isinstance(error, ZeroDivisionError):
+        key = _first(arguments, lambda v: not isinstance(v, Tensor) and v == 0)
+        return ArgumentError(name, key or "call", was=0, needed="a number other than 0")
+    if isinstance(error, OverflowError):
+        key = _first(arguments, lambda v: type(v) is int and abs(v) >= 1 << 31)
+        return NumberOutOfRange(
+            name, key or "call", was=f"too large: {error}", needed="a smaller number"
+        )
+    return None
+
+
+def _first(arguments: dict[str, Any], fits: Check) -> str | None:
+    """The first argument that holds a value, also within sequences."""
+    for key, value in arguments.items():
+        parts = value if isinstance(value, list | tuple) else (value,)
+        if any(map(fits, parts)):
+            return key
     return None
 
 

@@ -324,7 +324,7 @@ def _again(
     try:
         if is_reentry(error):
             return slow(made, args, kwargs)
-        if isinstance(error, DovetailError | MemoryError):
+        if isinstance(error, DovetailError):
             raise error
         try:
             return slow(made, args, kwargs)

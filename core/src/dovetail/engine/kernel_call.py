@@ -11,7 +11,7 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.op import DATA, Op, Plan
 from dovetail.engine.plans import is_contiguous
 from dovetail.engine.tensor import Tensor, wrap
-from dovetail.errors import DovetailError, KernelError
+from dovetail.errors import DovetailError, KernelError, OutOfMemory
 
 Inputs = tuple[Any, ...]
 
@@ -29,8 +29,12 @@ def native_call(
         look(op, inputs, attrs)
     try:
         result = call(kind, function, natives, scalars)
-    except (DovetailError, MemoryError):
+    except DovetailError:
         raise
+    except MemoryError as error:
+        raise OutOfMemory(
+            op.name, "memory", was=f"not enough: {error}", needed="room for the result"
+        ) from error
     except Exception as error:
         raise explain(op, inputs, attrs, error, kernel.owner) from error
     if not plan.kinds:

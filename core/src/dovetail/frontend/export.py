@@ -33,7 +33,8 @@ def torch_name(
             function.__name__ = function.__qualname__ = names[0]
         for name in names or (function.__name__,):
             if top:
-                NAMES[name] = guarded(function, name, out)
+                is_class = isinstance(function, type)
+                NAMES[name] = function if is_class else guarded(function, name, out)
             if method:
                 setattr(Tensor, name, guarded(function, name, False))
             if writes:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import float64, int64, promote
 from dovetail.engine.elements import operand, stored
+from dovetail.engine.public import guarded
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DimError, ShapeError
 from dovetail.frontend import ranges, views  # noqa: F401
@@ -399,6 +400,6 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
 
 
 _constant_pad = pad
-Tensor.repeat = _repeat  # type: ignore[attr-defined]
-Tensor.tile = _tile  # type: ignore[attr-defined]
-Tensor.flip = _flip  # type: ignore[attr-defined]
+Tensor.repeat = guarded(_repeat, "repeat", False)  # type: ignore[attr-defined]
+Tensor.tile = guarded(_tile, "tile", False)  # type: ignore[attr-defined]
+Tensor.flip = guarded(_flip, "flip", False)  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail.dtypes import INTEGRAL
+from dovetail.engine.public import guarded
 from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.engine.views import as_view
@@ -191,4 +192,4 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple(part(input, dim, i) for i in range(int(input._a.shape[dim])))
 
 
-Tensor.split = _split  # type: ignore[attr-defined]
+Tensor.split = guarded(_split, "split", False)  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail.engine import modes
 from dovetail.engine.inplace import check_writable, follow_retained, touched
+from dovetail.engine.public import guarded
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tape import View, change_geometry, storage_of
 from dovetail.engine.tensor import Size, Tensor
@@ -397,7 +398,8 @@ def _offer_geometry(name: str, function: Callable[..., Tensor]) -> None:
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
     in_place.__doc__ = f"`{name}` of this tensor itself; returns it."
-    setattr(Tensor, f"{name}_", in_place)
+    in_place.__wrapped__ = function  # type: ignore[attr-defined]
+    setattr(Tensor, f"{name}_", guarded(in_place, f"{name}_", False))
 
 
 for _name, _function in {
@@ -405,7 +407,7 @@ for _name, _function in {
     "reshape": _reshape, "reshape_as": _reshape_as, "view_as": _view_as,
     "unfold": _unfold,
 }.items():  # fmt: skip
-    setattr(Tensor, _name, _function)
+    setattr(Tensor, _name, guarded(_function, _name, False))  # type: ignore[arg-type]
 for _name, _function in {
     "T": _reversed_dims, "mT": _matrix_transposed, "H": _conjugate_transposed,
     "mH": adjoint,

@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail.engine import autograd
 from dovetail.engine.backward_pass import Hook
+from dovetail.engine.public import guarded
 from dovetail.engine.tape import Node, Output, leaf_of
 from dovetail.engine.tensor import Tensor, alias, as_class
 from dovetail.errors import ArgumentTypeError, AutogradError, InplaceError
@@ -109,11 +110,11 @@ def _retain_grad(self: Tensor) -> None:
     autograd.retain_grad(self)
 
 
-def _as_subclass(self: Tensor, cls: type) -> Tensor:
+def _as_subclass(self: Tensor, cls: Any) -> Tensor:
     """This tensor as an instance of a subclass of Tensor, over the same memory."""
-    if not issubclass(cls, Tensor):
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise ArgumentTypeError(
-            "as_subclass", "cls", was=cls.__name__, needed="a subclass of Tensor"
+            "as_subclass", "cls", was=repr(cls), needed="a subclass of Tensor"
         )
     view: Tensor = as_class(cls, alias(self))
     view._node = self._node
@@ -126,7 +127,7 @@ for _name, _function in {
     "register_hook": _register_hook, "retain_grad": _retain_grad,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
 }.items():  # fmt: skip
-    setattr(Tensor, _name, _function)
+    setattr(Tensor, _name, guarded(_function, _name, False))  # type: ignore[arg-type]
 
 Tensor.retains_grad = property(  # type: ignore[attr-defined]
     lambda self: bool(self.__dict__.get("_retains"))

@@ -9,6 +9,7 @@ from dovetail import dtypes
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
 from dovetail.engine.inplace import check_writable, fill, touched
+from dovetail.engine.public import guarded
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
@@ -34,7 +35,7 @@ from dovetail.tensor_api.properties import numel, to
 
 def _method(function: Any) -> Any:
     """Install a function as a method of Tensor only."""
-    setattr(Tensor, function.__name__, function)
+    setattr(Tensor, function.__name__, guarded(function, function.__name__, False))
     return function
 
 
@@ -115,12 +116,13 @@ def _offer_new(name: str, make: Any) -> None:
         self: Tensor, *size: Any, dtype: DType | None = None, device: DeviceLike = None,
         requires_grad: bool = False, **kw: Any,
     ) -> Tensor:  # fmt: skip
-        made: Tensor = make(
+        made: Tensor = edge(
             *size, dtype=dtype or self.dtype, device=device or self.device,
             requires_grad=requires_grad, **kw,
         )  # fmt: skip
         return made
 
+    edge = guarded(make, f"new_{name}", False)
     new.__name__ = new.__qualname__ = f"new_{name}"
     new.__doc__ = f"`{name}` with the dtype and device of this tensor."
     setattr(Tensor, f"new_{name}", new)
@@ -242,7 +244,7 @@ def resize_(self: Tensor, *size: Any) -> Tensor:
 @_method
 def resize_as_(self: Tensor, other: Tensor) -> Tensor:
     """Give this tensor the shape of another."""
-    return resize_(self, tuple(other._a.shape))  # type: ignore[no-any-return]
+    return resize_(self, tuple(other.shape))  # type: ignore[no-any-return]
 
 
 # ---- Python's and NumPy's protocols
@@ -262,7 +264,12 @@ def _format(self: Tensor, spec: str) -> str:
     """A 0-d tensor by its number, others as they print."""
     if not self.ndim and not self._kind.backend.rules_only and self.__class__ is Tensor:
         return format(self.item(), spec)
-    return object.__format__(self, spec)
+    if spec:
+        raise ArgumentTypeError(
+            "format", "spec", was=repr(spec), needed="none for a tensor with dims",
+            remedy="format its numbers, as of tolist()",
+        )  # fmt: skip
+    return str(self)
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:

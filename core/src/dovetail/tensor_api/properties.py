@@ -9,12 +9,14 @@ from dovetail import dtypes
 from dovetail.device import device as Device
 from dovetail.device_api import HostMemory
 from dovetail.dtypes import DType
+from dovetail.engine.attributes import axis
 from dovetail.engine.inplace import fill, inplace, overwrite
 from dovetail.engine.kinds import kind_of
+from dovetail.engine.public import guarded
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
-from dovetail.errors import ArgumentTypeError, NotSupported, ShapeError
+from dovetail.errors import ArgumentTypeError, DimError, NotSupported, ShapeError
 from dovetail.frontend.create import _moved
 from dovetail.frontend.export import torch_name
 from dovetail.frontend.views import open_sizes
@@ -25,23 +27,34 @@ from dovetail.tensor_api.indexing import copied
 
 def _method(function: Any) -> Any:
     """Install a function as a method of Tensor only."""
-    setattr(Tensor, function.__name__, function)
+    setattr(Tensor, function.__name__, guarded(function, function.__name__, False))
     return function
 
 
-@_method
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the size of one dim."""
-    return self.shape if dim is None else self.shape[dim]
+    return self.shape if dim is None else _of_dim("size", self, self.shape, dim)
 
 
-@_method
+def _of_dim(name: str, x: Tensor, values: Any, dim: Any) -> Any:
+    """What a tuple has for one dim."""
+    try:
+        return values[dim]
+    except (IndexError, TypeError):
+        pass
+    number = axis(name, "dim", dim, x.ndim)
+    if not x.ndim:
+        raise DimError(name, "dim", was=dim, needed="none: the tensor is 0-d")
+    return values[number]
+
+
 def dim(self: Tensor) -> int:
     """The number of dims."""
     return self.ndim
 
 
-Tensor.ndimension = dim  # type: ignore[attr-defined]
+Tensor.size = size  # type: ignore[attr-defined]  # often called: without more ado
+Tensor.dim = Tensor.ndimension = dim  # type: ignore[attr-defined]
 
 
 @torch_name("numel", out=False)
@@ -57,7 +70,7 @@ Tensor.nelement = numel  # type: ignore[attr-defined]
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Element strides, or that of one dim."""
     strides, _ = self._kind.backend.geometry(self._a, self._a)
-    return strides if dim is None else strides[dim]
+    return strides if dim is None else _of_dim("stride", self, strides, dim)
 
 
 @_method
@@ -194,8 +207,10 @@ for _name, _dtype in {
 
 
 @_method
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src: Tensor | complex, non_blocking: bool = False) -> Tensor:
     """Write the values of `src`, broadcast, cast and moved as needed."""
+    if isinstance(src, int | float | complex):
+        return fill(self, src, "copy_")
     if (
         src._kind.backend is not self._kind.backend
         or src._kind.index != self._kind.index
@@ -282,6 +297,14 @@ def _iter(self: Tensor) -> Any:
     return iter([self[i] for i in range(self._a.shape[0])])
 
 
+def _index(self: Tensor) -> int:
+    if self.dtype.is_inexact:
+        raise ArgumentTypeError(
+            "index", "tensor", was=self.dtype.name, needed="an integer or bool tensor"
+        )
+    return int(self.item())
+
+
 def _bool(self: Tensor) -> bool:
     if numel(self) != 1:
         raise ShapeError(
@@ -296,7 +319,7 @@ Tensor.__iter__ = _iter  # type: ignore[method-assign]
 Tensor.__bool__ = _bool  # type: ignore[method-assign]
 Tensor.__float__ = lambda self: float(self.item())  # type: ignore[method-assign]
 Tensor.__int__ = lambda self: int(self.item())  # type: ignore[method-assign]
-Tensor.__index__ = lambda self: self.item().__index__()  # type: ignore[attr-defined]
+Tensor.__index__ = _index  # type: ignore[attr-defined]
 Tensor.is_cpu = property(lambda self: self._kind.backend.type == "cpu")  # type: ignore[attr-defined]
 Tensor.is_meta = property(lambda self: self._kind.backend.rules_only)  # type: ignore[attr-defined]
 Tensor.itemsize = property(element_size)  # type: ignore[attr-defined]
