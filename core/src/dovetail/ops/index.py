@@ -246,9 +246,9 @@ def scatter_add(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
     return added(x, index, src, dim)
 
 
-@scatter_add.vjp
+@scatter_add.vjp(index="src")
 def _(
-    ct: Tensor, index: Tensor, src_shape: Sizes, dim: int, need: Any
+    ct: Tensor, index: Any, src_shape: Sizes, dim: int, need: Any
 ) -> tuple[Any, None, Any]:
     return ct, None, widened(gather(ct, index, dim), src_shape) if need[2] else None
 
@@ -381,8 +381,8 @@ def index_add(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
     return added(x, along(index, tuple(src._a.shape), dim), src, dim)
 
 
-@index_add.vjp
-def _(ct: Tensor, index: Tensor, dim: int, need: Any) -> tuple[Tensor, None, Any]:
+@index_add.vjp(index="src")
+def _(ct: Tensor, index: Any, dim: int, need: Any) -> tuple[Tensor, None, Any]:
     return ct, None, index_select(ct, index, dim) if need[2] else None
 
 
