@@ -6,6 +6,7 @@ import gc
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 
 Program = Callable[[], object]
@@ -41,17 +42,24 @@ def per_call(program: Program, calls: int) -> float:
 def compare(
     name: str, ours: Program, theirs: Program, bar: float | None, rounds: int = 25,
     seconds: float = 0.02,
+    within: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Comparison:  # fmt: skip
-    """Median ratio of `rounds` pairs of runs, each about `seconds` long."""
-    for program in (ours, theirs):
-        per_call(program, 20)
+    """Median ratio of `rounds` pairs of runs, each about `seconds` long.
+
+    Our runs, not theirs, are made within `within()`.
+    """
+    with within():
+        per_call(ours, 20)
+    per_call(theirs, 20)
     calls = max(1, int(seconds / per_call(theirs, 20)))
     gc.collect()
     gc.disable()
     try:
-        pairs = [
-            (per_call(ours, calls), per_call(theirs, calls)) for _ in range(rounds)
-        ]
+        pairs = []
+        for _ in range(rounds):
+            with within():
+                mine = per_call(ours, calls)
+            pairs.append((mine, per_call(theirs, calls)))
     finally:
         gc.enable()
     ratio = statistics.median(a / b for a, b in pairs)
@@ -59,9 +67,9 @@ def compare(
     return Comparison(name, ours_s, theirs_s, ratio, bar)
 
 
-def table(rows: list[Comparison]) -> str:
+def table(rows: list[Comparison], theirs: str = "torch") -> str:
     """The comparisons as aligned text."""
-    lines = [f"{'program':44}{'ours µs':>10}{'torch µs':>10}{'ratio':>8}{'bar':>7}"]
+    lines = [f"{'program':44}{'ours µs':>10}{theirs + ' µs':>10}{'ratio':>8}{'bar':>7}"]
     for r in rows:
         bar = "" if r.bar is None else f"{r.bar:.2f}"
         mark = "" if r.bar is None else "  met" if r.met else "  NOT MET"
