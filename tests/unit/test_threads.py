@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 import dovetail as dt
 from dovetail.device_api import registry
 from dovetail.device_api.contract import Runner
-from dovetail.engine import calls, kernel_call
+from dovetail.engine import dispatch, kernel_call
 
 
 def together(*programs: Callable[[], Any]) -> list[BaseException]:
@@ -34,17 +36,24 @@ def together(*programs: Callable[[], Any]) -> list[BaseException]:
     return errors
 
 
+def note_refusals(monkeypatch: pytest.MonkeyPatch, refused: list[Any]) -> None:
+    """Note every error that says that a context was entered twice."""
+    for module in (dispatch, kernel_call):
+        is_reentry = module.is_reentry
+
+        def noted(error: Any, is_reentry: Any = is_reentry) -> bool:
+            found: bool = is_reentry(error)
+            if found:
+                refused.append(error)
+            return found
+
+        monkeypatch.setattr(module, "is_reentry", noted)
+
+
 def test_no_call_collides_with_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """No kernel is refused by a context that another thread is in."""
-    refused = []
-
-    def again(op: Any, *args: Any) -> Any:
-        refused.append(op.name)
-        return kernel_again(op, *args)
-
-    kernel_again = calls._again
-    monkeypatch.setattr(calls, "_again", again)
-    monkeypatch.setattr(kernel_call, "is_reentry", refused.append)
+    refused: list[Any] = []
+    note_refusals(monkeypatch, refused)
     x = dt.rand(40, 50)
     want = (x + x).numpy().copy(), dt.where(x > 0.5, x, 1.0).numpy().copy()
 
@@ -59,16 +68,34 @@ def test_no_call_collides_with_another_thread(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_thread_gets_a_runner_of_its_own() -> None:
     """A backend is asked for a runner once in each thread, and none is shared."""
-    backend = registry.load("cpu")
-    runner, seen = Runner(backend, 0), []
+    runner, seen = Runner(registry.load("cpu"), 0), []
 
     def work() -> None:
-        seen.append((runner.run, runner.run))
+        runner.here()(int)
+        seen.append((runner.here(), runner.here()))
 
     assert together(work, work) == []
     work()
     assert all(first is second for first, second in seen)
     assert len({id(first.__self__) for first, _ in seen}) == 3  # type: ignore[attr-defined]
+
+
+def test_a_copied_context_collides_once_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Threads that run in copies of one context part at their first collision."""
+    refused: list[Any] = []
+    note_refusals(monkeypatch, refused)
+    x = dt.rand(40, 50)
+    want = (x + x).numpy().copy()
+
+    def work() -> None:
+        for _ in range(1500):
+            assert np.array_equal((x + x).numpy(), want)
+
+    copies = [contextvars.copy_context() for _ in range(3)]
+    assert together(*[partial(c.run, work) for c in copies]) == []
+    assert len(refused) <= 2 * len(copies)  # by the fast path, then the slow one
 
 
 def test_kernels_are_silent_in_every_thread() -> None:

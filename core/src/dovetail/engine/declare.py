@@ -8,11 +8,10 @@ from typing import Any, Protocol, TypeVar, cast, overload
 from dovetail.device_api.kernels import KNOWN_OPS
 from dovetail.dtypes import ANY, INEXACT, DType
 from dovetail.engine import signature as sig
-from dovetail.engine.arguments import Shown
 from dovetail.engine.calls import callable_of
 from dovetail.engine.cases import backward_cases
 from dovetail.engine.op import REQUIRED, SAME, Op, Param, parameters_of, vocabulary
-from dovetail.engine.public import publish
+from dovetail.engine.public import publish_op
 from dovetail.errors import ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -145,10 +144,10 @@ def op(
         vocabulary[made.name] = made
         KNOWN_OPS.add(made.name)
         made.oracle, made.cases, made.kinks = oracle, cases, kinks
+        made.takes_out = out
         call = _complete(made, callable_of(made), body)
         if torch:
-            call.__wrapped__ = Shown(body)
-            publish(call, torch, out=out)
+            publish_op(made, torch, out)
         return call
 
     return declare
@@ -161,7 +160,6 @@ def _complete(made: Op, call: Any, body: Callable[..., R_co]) -> Declared[R_co]:
     call.__doc__ = body.__doc__
     call.__module__ = body.__module__
     call.__wrapped__ = body
-    _name_parameters(call, made.names)
     call.vjp = _vjp_hook(made)
     call.grad = _grad_hook(made)
     for name in ("oracle", "cases", "kinks"):
@@ -170,14 +168,6 @@ def _complete(made: Op, call: Any, body: Callable[..., R_co]) -> Declared[R_co]:
     call.rule = _setter(made, "shape")
     call.geometry = _geometry_hook(made)
     return cast(Declared[R_co], call)
-
-
-def _name_parameters(call: Any, names: tuple[str, ...]) -> None:
-    """Give the closure of a fast path the op's names, so that keywords work."""
-    code = call.__code__
-    if code.co_argcount == len(names):
-        varnames = names + code.co_varnames[len(names) :]
-        call.__code__ = code.replace(co_varnames=varnames, co_posonlyargcount=0)
 
 
 def _setter(made: Op, name: str) -> Callable[[F], F]:

@@ -1,8 +1,8 @@
 """The slow path of a call: everything an op may have to ask, in order.
 
-overrides → interposers (autocast, transforms, recording) → promotion → autograd →
-kernel, body, host. The fast path is in `dovetail.engine.declare`; it comes here when
-anything is out of the ordinary, and here its tables are filled.
+overrides → interposers (transforms, comparisons) → promotion → autograd → kernel, body,
+host → recorders. The fast path is the code that `dovetail.engine.call_source` writes;
+it comes here when anything is out of the ordinary, and here its entries are made.
 """
 
 from __future__ import annotations
@@ -11,20 +11,28 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dovetail.engine import host, modes, scopes
+from dovetail.engine.arguments import explained
+from dovetail.engine.attributes import frozen
 from dovetail.engine.bodies import by_body, by_recorded_body, by_rules, requires_grad
-from dovetail.engine.kernel_call import native_call, native_of, shapes_of
+from dovetail.engine.kernel_call import is_reentry, native_call, shapes_of
 from dovetail.engine.kinds import Kind
-from dovetail.engine.op import DATA, Op, Plan
-from dovetail.engine.plans import choose, plan_for
+from dovetail.engine.op import DATA, REQUIRED, Op, Plan
+from dovetail.engine.out import write_out
+from dovetail.engine.overrides import ask
+from dovetail.engine.plans import plan_for
 from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.record import record
 from dovetail.engine.scopes import anywhere
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor, overridden
+from dovetail.engine.tensor import Parameter, Tensor, overridden, wrap
 from dovetail.engine.views import take_view
-from dovetail.errors import InplaceError, NotSupported
+from dovetail.errors import ArgumentTypeError, DovetailError, InplaceError
 
 Inputs = tuple[Any, ...]
+Values = tuple[Any, ...]
+
+_NUMBERS: Final = frozenset({int, float, complex, bool})
+_LEARNED_LIMIT: Final = 4096
 
 
 class Ready:
@@ -33,103 +41,265 @@ class Ready:
     Attributes:
         attrs: the normalised attributes; scalars are filled in at each call.
         scalars: (name, position among the arguments) of each scalar.
-        numbers: (position, kind, cached arrays) of each number given for a tensor.
         kind, plan: as `execute` takes them.
+        numbers: the kind that numbers among the inputs take.
     """
 
-    __slots__ = ("attrs", "kind", "numbers", "plan", "scalars")
+    __slots__ = ("attrs", "kind", "numbers", "op", "plan", "scalars")
 
     def __init__(
-        self, op: Op, attrs: dict[str, Any], kind: Kind, plan: Plan, numbers: Any
+        self, op: Op, attrs: dict[str, Any], kind: Kind, plan: Plan, numbers: Kind
     ) -> None:
+        self.op = op
         self.attrs = attrs
-        self.numbers = numbers
         self.kind = kind
         self.plan = plan
+        self.numbers = numbers
         self.scalars = tuple((n, op.names.index(n)) for n in op.scalars)
 
+    def run(self, values: Values) -> Any:
+        """The op on arguments like those it was learned from."""
+        attrs = self.attrs
+        if self.scalars:
+            attrs = attrs.copy()
+            for name, at in self.scalars:
+                attrs[name] = values[at]
+        inputs = tuple([self._input(x) for x in values[: len(self.op.tensors)]])
+        return execute(self.op, inputs, attrs, self.kind, self.plan)
 
-def learn(op: Op, values: Sequence[Any], key: Any) -> Any:
-    """Run an op the slow way, and remember what a call with this key needs."""
-    if overridden(values):
-        return slow(op, values, {})
-    inputs = tuple(values[: len(op.tensors)])
+    def _input(self, x: Any) -> Any:
+        cls = type(x)
+        if cls in _NUMBERS:
+            return wrap(self.numbers.scalars[cls][x], self.numbers)
+        return list(x) if cls is tuple else x
+
+
+def miss(
+    op: Op, values: Values, others: dict[str, Any], key: Any, function: Any = None
+) -> Any:
+    """A call that the fast path does not serve.
+
+    Args:
+        values: all arguments in the order of the parameters.
+        others: arguments by names that are no parameters': NumPy's, `out`.
+        key: what the fast path looked for, None where there is more to be asked.
+        function: what was called, if not the op's own function.
+    """
+    out = None
+    if others:
+        values, out = _named(op, values, others)
+    if any(v is REQUIRED for v in values):
+        name = next(n for n, v in zip(op.names, values, strict=True) if v is REQUIRED)
+        raise ArgumentTypeError(op.name, name, was="missing", needed="a value for it")
+    classes = overridden(values if out is None else (*values, out))
+    if classes:
+        args, kwargs = _as_given(op, values)
+        if out is not None:
+            kwargs["out"] = out
+        return ask(function or op.function, op.name, classes, args, kwargs)
+    if out is not None:
+        return write_out(op.name, out, miss(op, values, {}, None))
+    scope = scopes.current() if anywhere[0] else None
+    if scope is None:
+        return _learned(op, values, key)
+    if scope.interposers:
+        return _interposed(op, scope.interposers, values)
+    return op.visible(_run(op, values))
+
+
+def miss_public(
+    function: Any, out: bool, op: Op, values: Values, others: dict[str, Any], key: Any
+) -> Any:
+    """`miss` for users: every error is ours, and not every operand may be a number.
+
+    Args:
+        function: what they called.
+        out: whether it takes `out=`.
+    """
+    try:
+        if "out" in others and not out:
+            raise ArgumentTypeError(
+                function.__name__, "out", was="given", needed="none: it takes no out="
+            )
+        for at in op.no_numbers:
+            if type(values[at]) in _NUMBERS:
+                raise ArgumentTypeError(
+                    function.__name__, op.names[at], was=repr(values[at]),
+                    needed="a Tensor",
+                )  # fmt: skip
+        return miss(op, values, others, key, function)
+    except DovetailError:
+        raise
+    except Exception as error:
+        args, kwargs = _as_given(op, values)
+        ours = explained(function.__name__, op.body, args, kwargs, error)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def failed(op: Op, values: Values, error: BaseException) -> Any:
+    """A kernel refused on the fast path: say why, or rerun where threads collided."""
+    try:
+        if is_reentry(error):
+            return miss(op, values, {}, None)
+        if isinstance(error, DovetailError):
+            raise error
+        try:
+            return miss(op, values, {}, None)
+        except DovetailError as explained:
+            raise explained from error
+    finally:
+        del error  # it holds this frame, which would hold it and the tensors
+
+
+def _named(
+    op: Op, values: Values, others: dict[str, Any]
+) -> tuple[Values, Any]:  # fmt: skip
+    """Arguments with those by other names in their places, and `out`.
+
+    Raises:
+        ArgumentTypeError: a name that means nothing, or an argument given twice.
+    """
+    filled = list(values)
+    out = None
+    for name, value in others.items():
+        own = op.own_name(name)
+        if name == "out" and op.takes_out:
+            out = value
+        elif own in op.names and filled[op.names.index(own)] is op.defaults[own]:
+            filled[op.names.index(own)] = value
+        else:
+            raise ArgumentTypeError(
+                op.name, name, was="unknown or given twice",
+                needed=f"one of {', '.join(op.names)}",
+            )  # fmt: skip
+    return tuple(filled), out
+
+
+def _as_given(op: Op, values: Values) -> tuple[Values, dict[str, Any]]:
+    """Arguments as a caller writes them: defaults left out, attributes by name."""
+    count = len(op.tensors)
+    while count and values[count - 1] is op.params[count - 1].default:
+        count -= 1
+    rest = zip(op.params[count:], values[count:], strict=True)
+    return values[:count], {p.name: v for p, v in rest if v is not p.default}
+
+
+def _interposed(op: Op, chain: Sequence[Any], values: Values) -> Any:
+    count = len(op.tensors)
+    proceed = scopes.Proceed(
+        op, tuple(chain), lambda x, attrs: _run(op, (*x, *attrs.values()))
+    )
+    attrs = dict(zip(op.names[count:], values[count:], strict=True))
+    return proceed(tuple(values[:count]), attrs)
+
+
+# ---- learning: what the next call of this kind finds
+
+
+def _learned(op: Op, values: Values, key: Any) -> Any:
+    """Run an op the slow way, and remember what a call like this one needs."""
+    if key is None:
+        key = _key(op, values)
+        entry = None if key is None else op.calls.get(key)
+        if entry is not None:
+            return entry[-1].run(values)
+    inputs = values[: len(op.tensors)]
     ready = prepare(op, inputs)
     lead = lead_of(op, ready)
     attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))
     kind = attrs["kind"] if lead is None else lead._kind
     plan = plan_for(op, ready, attrs, kind)
-    numbers = _numbers(ready, inputs)
-    if numbers is not None:
-        if len(op.fast) >= _LEARNED_LIMIT:
-            op.fast.clear()
-        op.fast[key] = Ready(op, attrs, kind, plan, numbers)
+    if key is not None and _is_as_given(op, ready, inputs):
+        if len(op.calls) >= _LEARNED_LIMIT:
+            op.calls.clear()
+        op.calls[key] = _entry(op, Ready(op, attrs, kind, plan, kind))
     return execute(op, ready, attrs, kind, plan)
 
 
-def _numbers(ready: Inputs, inputs: Inputs) -> tuple[Any, ...] | None:
-    """What becomes of numbers among the inputs; None if a tensor had to change too."""
-    found = []
-    for i, (a, b) in enumerate(zip(ready, inputs, strict=True)):
-        if a is b or type(a) is list:
-            continue
-        cache = a._kind.scalars.get(type(b)) if isinstance(a, Tensor) else None
-        if cache is None or isinstance(b, Tensor):
-            return None
-        found.append((i, a._kind, cache))
-    return tuple(found)
+def _entry(op: Op, ready: Ready) -> tuple[Any, ...]:
+    """(kernel, kind of the result, its array class, runner, the rest).
+
+    The kernel is None where a call takes more than it.
+    """
+    plan, kind = ready.plan, ready.kind
+    native = plan.native
+    if kind.backend.rules_only or op.mutates or not plan.looks:
+        native = None
+    if native is None or not plan.kinds:
+        return (None, None, None, None, ready)
+    result = plan.kinds[0]
+    return (native, result, result.array, result.runner.here, ready)
 
 
-_LEARNED_LIMIT: Final = 4096
-
-
-def slow(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Run an op on whatever the caller gave."""
-    values = op.bind(args, kwargs)
-    classes = overridden(values)
-    if classes:
-        return _override(op, classes, tuple(args), kwargs)
-    inputs, rest = values[: len(op.tensors)], values[len(op.tensors) :]
-    scope = scopes.current() if anywhere[0] else None
-    if scope is not None and scope.interposers:
-        proceed = scopes.Proceed(
-            op, scope.interposers, lambda x, attrs: _run(op, x, [*x, *attrs.values()])
-        )
-        attrs = dict(zip(op.names[len(inputs) :], rest, strict=True))
-        return proceed(tuple(inputs), attrs)
-    return op.visible(_run(op, inputs, values))
-
-
-def _override(
-    op: Op, classes: list[type], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Ask the arguments' classes, the most derived first, to handle the call."""
-    classes = sorted(classes, key=lambda c: -len(c.__mro__))
-    for cls in classes:
-        result = cls.__torch_function__(op.function, tuple(classes), args, kwargs)  # type: ignore[attr-defined]
-        if result is not NotImplemented:
-            return result
-    raise NotSupported(
-        op.name, "arguments", was=", ".join(c.__name__ for c in classes),
-        needed="a class whose __torch_function__ handles this op",
-    )  # fmt: skip
-
-
-def _run(op: Op, inputs: Sequence[Any], values: Sequence[Any]) -> tuple[Any, ...]:
-    """All results; promotes and validates first. `values` are all the arguments."""
-    ready = prepare(op, inputs)
+def _is_as_given(op: Op, ready: Inputs, inputs: Inputs) -> bool:
+    """Whether promotion changed nothing but numbers, into the leading kind."""
     lead = lead_of(op, ready)
-    ndim = 0 if lead is None else len(lead._a.shape)
-    attrs = op.normalise(values, ndim)
-    kind = attrs["kind"] if lead is None else lead._kind
-    return _results(op, ready, attrs, kind, plan_for(op, ready, attrs, kind))
+    for a, b in zip(ready, inputs, strict=True):
+        if a is b:
+            continue
+        if type(a) is list:
+            if len(a) != len(b) or not all(map(_same, a, b)):
+                return False
+        elif (
+            lead is None
+            or type(b) not in lead._kind.scalars
+            or a._kind is not lead._kind
+        ):
+            return False
+    return True
 
 
-def execute(
-    op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind, plan: Plan
-) -> Any:
-    """Run an op on prepared inputs and put it on the tape."""
-    return op.visible(_results(op, inputs, attrs, kind, plan))
+def _same(a: Any, b: Any) -> bool:
+    return a is b
+
+
+def _key(op: Op, values: Values) -> Any:
+    """The key of a call with numbers, None for what is no plain tensor, or lists.
+
+    None where a call cannot be remembered.
+    """
+    key: list[Any] = ["by type"]
+    for param, value in zip(op.params, values, strict=True):
+        if param.role == "attr":
+            part = frozen(value)
+            if part is None and value is not None:
+                return None
+        elif param.role == "scalar":
+            part = type(value)
+            if part not in _NUMBERS and value is not None:
+                return None
+        elif param.role == "list":
+            if type(value) is not list and type(value) is not tuple:
+                return None
+            part = tuple([_kind_part(x) for x in value])
+            if None in part:
+                return None
+        else:
+            part = _kind_part(value)
+            if part is None:
+                return None
+        key.append(part)
+    return tuple(key)
+
+
+def _kind_part(value: Any) -> Any:
+    cls = type(value)
+    if cls is Tensor or cls is Parameter:
+        return value._kind, len(value._a.shape)
+    return cls if value is None or cls in _NUMBERS else None
+
+
+# ---- running
+
+
+def _run(op: Op, values: Sequence[Any]) -> tuple[Any, ...]:
+    """All results; promotes and validates first. `values` are all the arguments."""
+    ready = prepare(op, values[: len(op.tensors)])
+    lead = lead_of(op, ready)
+    attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))
+    return results_of(op, ready, attrs)
 
 
 def results_of(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> tuple[Any, ...]:
@@ -137,6 +307,13 @@ def results_of(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> tuple[Any, ...]
     lead = lead_of(op, inputs)
     kind = attrs["kind"] if lead is None else lead._kind
     return _results(op, inputs, attrs, kind, plan_for(op, inputs, attrs, kind))
+
+
+def execute(
+    op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind, plan: Plan
+) -> Any:
+    """Run an op on prepared inputs and put it on the tape."""
+    return op.visible(_results(op, inputs, attrs, kind, plan))
 
 
 def _results(
@@ -167,15 +344,31 @@ def _outputs(
 ) -> tuple[Tensor, ...]:
     if kind.backend.rules_only:
         return by_rules(op, inputs, attrs, kind, plan)
-    natives = tuple([native_of(x) for x in inputs])
-    chosen = plan.only or choose(plan, kind, natives, attrs)
-    if chosen is not None:
-        return native_call(op, plan, chosen, inputs, natives, attrs)
+    if plan.native is not None:
+        outs = native_call(op, plan, inputs, attrs)
+        if outs is not None:
+            return outs
     if kind.dtype not in op.primitive:
         if op.shape is not DATA:
             op.checked_shapes(shapes_of(inputs), attrs)
         return by_body(op, inputs, attrs, kind)
     return host.fallback(op, inputs, attrs, kind, plan.kinds)
+
+
+def several(
+    op: Op, ready: Ready, result: Any, inputs: Inputs, attrs: dict[str, Any],
+    on_tape: bool,
+) -> Any:  # fmt: skip
+    """The visible results of a kernel with several, put on the tape."""
+    outs = tuple(
+        [
+            wrap(r if type(r) is k.array else k.lift(r), k)
+            for r, k in zip(result, ready.plan.kinds, strict=True)
+        ]
+    )
+    if on_tape and op.vjp is not None:
+        record(op, outs, inputs, attrs)
+    return op.visible(outs)
 
 
 def _check_mutated(op: Op, inputs: Inputs) -> None:
@@ -196,3 +389,6 @@ def _bump(op: Op, inputs: Inputs) -> None:
             for t in x if isinstance(x, list) else (x,):
                 if t is not None:
                     storage_of(t).version += 1
+
+
+__all__ = ["execute", "failed", "miss", "miss_public", "results_of"]

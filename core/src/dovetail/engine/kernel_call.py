@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from dovetail.device_api.kernels import Kernel
+from dovetail.device_api.contract import Runner
 from dovetail.engine.checks import look
 from dovetail.engine.kinds import Kind
-from dovetail.engine.op import DATA, Op, Plan
-from dovetail.engine.plans import is_contiguous
+from dovetail.engine.op import DATA, UNSERVED, Op, Plan
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import DovetailError, KernelError, OutOfMemory
 
@@ -17,18 +16,18 @@ Inputs = tuple[Any, ...]
 
 
 def native_call(
-    op: Op, plan: Plan, chosen: tuple[Kernel, Callable[..., Any]], inputs: Inputs,
-    natives: tuple[Any, ...], attrs: dict[str, Any],
-) -> tuple[Tensor, ...]:  # fmt: skip
-    kernel, function = chosen
+    op: Op, plan: Plan, inputs: Inputs, attrs: dict[str, Any]
+) -> tuple[Tensor, ...] | None:
+    """The results of a plan's kernel; None where it cannot serve."""
+    assert plan.native is not None
     kind = plan.kinds[0] if plan.kinds else inputs[0]._kind
-    if not plan.direct:
-        natives = _shaped(op, kernel, inputs, natives, attrs, kind)
+    natives = [native_of(x) for x in inputs]
     scalars = {name: attrs[name] for name in op.scalars} if op.scalars else _NO_ATTRS
-    if op.check is not None and not kernel.checks_indices:
+    if not plan.looks:
+        op.checked_shapes(shapes_of(inputs), attrs)
         look(op, inputs, attrs)
     try:
-        result = call(kind, function, natives, scalars)
+        result = call(kind, plan.native, natives, scalars)
     except DovetailError:
         raise
     except MemoryError as error:
@@ -36,19 +35,12 @@ def native_call(
             op.name, "memory", was=f"not enough: {error}", needed="room for the result"
         ) from error
     except Exception as error:
-        raise explain(op, inputs, attrs, error, kernel.owner) from error
-    if not plan.kinds:
-        return ()
+        raise explain(op, inputs, attrs, error, plan.owner) from error
+    if result is UNSERVED:
+        return None
     if len(plan.kinds) == 1:
-        if (
-            op.plain
-            and plan.direct
-            and not op.by_body
-            and inputs[0]._kind not in op.table
-        ):
-            _fill_fast_path(op, inputs, function, kind)
         return (_wrapped(result, kind),)
-    return tuple(map(_wrapped, result, plan.kinds))
+    return tuple(map(_wrapped, result, plan.kinds)) if plan.kinds else ()
 
 
 _NO_ATTRS: Final[dict[str, Any]] = {}
@@ -64,17 +56,19 @@ def call(
     natives: Sequence[Any],
     scalars: dict[str, Any],
 ) -> Any:
-    """Run a kernel as its device runs them; one that calls ops, in a further copy."""
+    """Run a kernel as its device runs them."""
+    runner = kind.runner
     try:
-        return kind.runner.run(function, *natives, **scalars)
+        return runner.here()(function, *natives, **scalars)
     except RuntimeError as error:
         if not is_reentry(error):
             raise
-    return kind.backend.context.copy().run(function, *natives, **scalars)
+    assert isinstance(runner, Runner)
+    return runner.renewed()(function, *natives, **scalars)
 
 
 def is_reentry(error: BaseException) -> bool:
-    """Whether a context refused to be entered again by a kernel that calls ops."""
+    """Whether a context refused a second thread, to which it had been copied."""
     return type(error) is RuntimeError and str(error).startswith("cannot enter context")
 
 
@@ -94,47 +88,6 @@ def explain(
     )  # fmt: skip
 
 
-def _shaped(
-    op: Op, kernel: Kernel, inputs: Inputs, natives: tuple[Any, ...],
-    attrs: dict[str, Any], kind: Kind,
-) -> tuple[Any, ...]:  # fmt: skip
-    """Inputs in the layout that a kernel asks for, after the op's own checks."""
-    if not kernel.checks and op.shape is not DATA:
-        shapes = op.checked_shapes(shapes_of(inputs), attrs)
-        if op.is_elementwise and not kernel.broadcasts:
-            natives = tuple(_expanded(kind, a, shapes[0]) for a in natives)
-    if kernel.contiguous:
-        natives = tuple(map(_contiguous, inputs, natives))
-    return natives
-
-
-def _expanded(kind: Kind, a: Any, shape: tuple[int, ...]) -> Any:
-    own = tuple(a.shape)
-    if own == shape:
-        return a
-    strides, _ = kind.backend.geometry(a, a)
-    missing = len(shape) - len(own)
-    wide = [0] * missing + [
-        0 if size == 1 and size != to else step
-        for size, step, to in zip(own, strides, shape[missing:], strict=True)
-    ]
-    return kind.backend.view(a, shape, tuple(wide), 0)
-
-
-def _contiguous(x: Any, native: Any) -> Any:
-    if x is None:
-        return None
-    if isinstance(x, list):
-        return [_contiguous(v, a) for v, a in zip(x, native, strict=True)]
-    kind, shape = x._kind, tuple(native.shape)
-    backend = kind.backend
-    if is_contiguous(kind, native):
-        return native
-    fresh = backend.empty(shape, kind.dtype, kind.index)
-    backend.copy(fresh, native)
-    return fresh
-
-
 def native_of(x: Any) -> Any:
     if x is None:
         return None
@@ -151,13 +104,3 @@ def shapes_of(inputs: Inputs) -> tuple[Any, ...]:
         else tuple(x._a.shape)
         for x in inputs
     )  # fmt: skip
-
-
-def _fill_fast_path(
-    op: Op, inputs: Inputs, function: Callable[..., Any], kind: Kind
-) -> None:
-    """Let the next call of this kind skip all of this, where nothing can differ."""
-    source = inputs[0]._kind
-    same = all(isinstance(x, Tensor) and x._kind is source for x in inputs)
-    if same:
-        op.table[source] = (function, kind, kind.runner, kind.array)

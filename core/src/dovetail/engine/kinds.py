@@ -29,7 +29,7 @@ class Kind:
     Attributes:
         device: as torch names it: `cpu`, or type and index.
         array: class of the backend's native arrays.
-        runner: `runner.run` calls a kernel of the device, in this thread's own way.
+        runner: `runner.here()(kernel, *natives)` calls a kernel of the device.
         lift: makes a native array of a kernel's scalar result.
         slicer: the backend's own `array[slice]`, None where it has none.
         scalars: by Python type, the 0-d arrays of numbers that do not change the
@@ -47,7 +47,7 @@ class Kind:
         self.dtype = dtype
         self.device = device(backend.type, None if backend.type == "cpu" else index)
         self.array = backend.array
-        self.runner: Any = _runner_of(backend, index)
+        self.runner: Runner | _Lost = _runner_of(backend, index)
         self.lift = backend.lift
         self.scalars = _scalars(self)
         slicers = backend.table.select("native_slice", dtype)
@@ -65,7 +65,7 @@ class Kind:
         return kind_of, (str(self.device), self.dtype)
 
 
-def _runner_of(backend: Backend, index: int) -> Any:
+def _runner_of(backend: Backend, index: int) -> Runner | _Lost:
     """The runner of a device, shared by its kinds."""
     for kind in _kinds.values():
         if kind.backend is backend and kind.index == index:
@@ -79,7 +79,7 @@ class _Lost:
     def __init__(self, error: DeviceError) -> None:
         self.error = error
 
-    def run(self, *_: Any, **__: Any) -> NoReturn:
+    def here(self) -> NoReturn:
         raise self.error
 
 

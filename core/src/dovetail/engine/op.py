@@ -7,10 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail import dtypes
-from dovetail.device_api.kernels import Kernel
 from dovetail.dtypes import DType
 from dovetail.engine import signature as sig
-from dovetail.engine.attributes import NORMALISERS, SPELLINGS, Normalise, normaliser_of
+from dovetail.engine.attributes import (
+    NORMALISERS,
+    SPELLINGS,
+    Normalise,
+    frozen,
+    normaliser_of,
+)
 from dovetail.engine.kinds import on_kernel_change
 from dovetail.engine.return_types import fields
 from dovetail.errors import ArgumentTypeError, DTypeError
@@ -42,6 +47,7 @@ class Param(NamedTuple):
     normalise: Normalise | None = None
     optional: bool = False
     number: bool = False  # a tensor for which torch takes a number too
+    annotation: str = ""  # of an attribute
 
 
 _ROLES: Final = {
@@ -60,27 +66,34 @@ ArgumentRule = tuple[Callable[..., Any], tuple[tuple[str, Any], ...]]
 Checked = tuple[Any, Callable[[], Exception]] | None
 
 
+class Unserved:
+    """What a plan gives where no kernel's condition holds."""
+
+
+UNSERVED: Final = Unserved()
+
+
 class Plan:
-    """How an op runs for one kind and one set of attributes.
+    """How an op runs for one set of kinds and attributes.
 
     Attributes:
-        kernels: native candidates in the order they are asked.
+        native: the kernel on natives and scalars, with checks and layouts that it
+            leaves to core; gives `UNSERVED` where it cannot serve. None without one.
         kinds: of the results.
-        choices: which candidate, by what the conditions read.
-        only: the kernel that always serves.
-        direct: core has nothing to check or to lay out for that one.
+        looks: the kernel looks itself for values that the op refuses, if it does.
+        owner: the plug-in that the kernel comes from; several where one is chosen.
     """
 
-    __slots__ = ("choices", "direct", "kernels", "kinds", "only")
+    __slots__ = ("kinds", "looks", "native", "owner")
 
     def __init__(
-        self, kernels: list[tuple[Kernel, Callable[..., Any]]], kinds: tuple[Kind, ...]
-    ) -> None:
-        self.kernels = kernels
+        self, native: Callable[..., Any] | None, kinds: tuple[Kind, ...], looks: bool,
+        owner: str,
+    ) -> None:  # fmt: skip
+        self.native = native
         self.kinds = kinds
-        self.choices: dict[Any, Any] = {}
-        self.only: tuple[Kernel, Callable[..., Any]] | None = None
-        self.direct = False
+        self.looks = looks
+        self.owner = owner
 
 
 class Op:
@@ -96,10 +109,11 @@ class Op:
         promote: `"same"`, `"float"` (integers become floats), `"equal"` (nothing is
             cast) or None.
         function: the public callable.
-        table: by kind, (kernel, result kind, its runner and `array`): the fast path
-            without attributes.
-        bound: by kind, dims and attributes as given, the same with them bound.
-        fast: by kinds and arguments, what a call needs no more to be asked for.
+        callables: the functions that call it, whose code is written at need.
+        calls: what a call needs, by kinds and attributes. Emptied when a kernel comes
+            or goes, when a device is lost, and when it holds 4096 of them.
+        plans: for calls out of the ordinary, the plans by the same; emptied likewise.
+        checked: result shapes by input shapes and attributes; emptied when full.
     """
 
     def __init__(  # noqa: PLR0915  a statement for each field
@@ -162,9 +176,9 @@ class Op:
         self.kinks: Callable[..., Any] | None = None
         self.domain: tuple[float, float] = options.pop("domain")
         self.function: Callable[..., Any] = body
-        self.table: dict[Kind, tuple[Callable[..., Any], Kind, Any, type]] = {}
-        self.fast: dict[Any, Any] = {}
-        self.bound: dict[Any, Any] = {}
+        self.takes_out = True
+        self.callables: list[Any] = []
+        self.calls: dict[Any, Any] = {}
         self.plans: dict[Any, Plan] = {}
         self.checked: dict[Any, tuple[Sizes, ...]] = {}
         if options:
@@ -176,12 +190,13 @@ class Op:
         self.rest = tuple(p for p in self.params if p.role not in _TENSOR_ROLES)
         self.statics = tuple(p for p in self.rest if p.role == "attr")
         self.scalars = tuple(p.name for p in self.rest if p.role == "scalar")
-        # Whether the fast path by kind alone may serve: one or two tensors, no more.
-        self.plain = (
-            not self.rest
-            and not (self.indices or self.masks or self.residuals)
-            and [p.role for p in self.tensors] in (["tensor"], ["tensor"] * 2)
-        )
+        self.defaults = {p.name: p.default for p in self.params}
+        # Operands that torch takes as tensors alone; bodies give numbers for any of
+        # them, and one operand on its own is a tensor anyway.
+        self.no_numbers = tuple(
+            i for i, p in enumerate(self.tensors)
+            if not p.number and p.name not in self.indices | self.masks
+        )  # fmt: skip
         self.has_list = any(p.role == "list" for p in self.tensors)
         # Dtype and dims of this one decide: the first that is no index and no mask.
         counted = [p.name not in self.indices | self.masks for p in self.tensors]
@@ -189,6 +204,8 @@ class Op:
         self.is_elementwise = (
             isinstance(self.shape, sig.Signature) and self.shape.elementwise
         )
+        if not self.is_elementwise or self.has_list or len(self.tensors) < 2:
+            self.no_numbers = ()
 
     if TYPE_CHECKING:  # installed by dovetail.engine.lower
 
@@ -208,7 +225,7 @@ class Op:
         """
         values = list(args)
         if kwargs and not kwargs.keys() <= set(self.names):
-            kwargs = {self._own_name(k): v for k, v in kwargs.items()}
+            kwargs = {self.own_name(k): v for k, v in kwargs.items()}
         if len(values) > len(self.params):
             raise ArgumentTypeError(
                 self.name, "number of arguments", was=len(values),
@@ -233,7 +250,7 @@ class Op:
             )  # fmt: skip
         return values
 
-    def _own_name(self, name: str) -> str:
+    def own_name(self, name: str) -> str:
         """The parameter that torch calls `input`, or that NumPy calls `axis`."""
         if name in self.names:
             return name
@@ -252,7 +269,7 @@ class Op:
 
     def attr_key(self, attrs: dict[str, Any]) -> tuple[Any, ...]:
         """The static attributes, as plans are keyed on them."""
-        return tuple(attrs[p.name] for p in self.statics)
+        return tuple([_key_of(attrs[p.name]) for p in self.statics])
 
     def infer_shapes(
         self, shapes: Sequence[Any], attrs: dict[str, Any]
@@ -366,6 +383,7 @@ class Op:
         positions = {p.name: i for i, p in enumerate(self.tensors)}
         self.by_body = False
         self.pull = None
+        self.on_change()
         self.vjp_names = tuple(names)
         self.vjp_needs = tuple(n for n in names if n in positions or n in self.outputs)
         sources = {n: self._source(n, positions) for n in names}
@@ -408,11 +426,14 @@ class Op:
         """What makes several results a tuple with their names."""
         return fields(self.name, self.outputs[: len(self.outputs) - self.residuals])
 
+    def on_change(self) -> None:
+        """Let the callables be written anew: what they are written from changed."""
+        for function in self.callables:
+            function.__code__ = function.unwritten
+
     def forget(self) -> None:
         """Drop what was derived from kernel tables."""
-        self.table.clear()
-        self.fast.clear()
-        self.bound.clear()
+        self.calls.clear()
         self.plans.clear()
 
     def refuse_dtype(self, dtype: DType, name: str | None = None) -> DTypeError:
@@ -475,13 +496,19 @@ def _params(body: Callable[..., Any]) -> tuple[Param, ...]:
             continue
         normalise = normaliser_of(annotation)
         if normalise is not None:
-            found.append(Param(name, "attr", default, normalise))
+            made = Param(name, "attr", default, normalise, annotation=str(annotation))
+            found.append(made)
         else:
             raise ArgumentTypeError(
                 f"op {body.__name__}", name, was=f"annotated {annotation!r}",
                 needed=f"one of {', '.join([*_ROLES, *NORMALISERS])}",
             )  # fmt: skip
     return tuple(found)
+
+
+def _key_of(value: Any) -> Any:
+    part = frozen(value)
+    return value if part is None else part
 
 
 def _number(op: Op, param: Param, value: Any) -> Any:

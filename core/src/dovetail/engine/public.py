@@ -14,10 +14,13 @@ from typing import Any, Final, TypeVar
 from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.arguments import Shown, explained, respelled
-from dovetail.engine.inplace import check_writable, commit, fitting, inplace
+from dovetail.engine.calls import public_callable
+from dovetail.engine.inplace import inplace
+from dovetail.engine.op import Op
+from dovetail.engine.out import write_out
 from dovetail.engine.overrides import ask
 from dovetail.engine.tensor import Parameter, Size, Tensor, overridden
-from dovetail.errors import ArgumentError, ArgumentTypeError, DovetailError
+from dovetail.errors import DovetailError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +32,6 @@ _ORDINARY: Final = frozenset({
     Tensor, Parameter, int, float, complex, bool, type(None), str, DType, device, Size,
     slice, type(Ellipsis),
 })  # fmt: skip
-_NUMBERS: Final = frozenset({int, float, complex, bool})
 
 
 def public(names: str, *, out: bool = False) -> Callable[[F], F]:
@@ -50,53 +52,41 @@ def public(names: str, *, out: bool = False) -> Callable[[F], F]:
     return offer
 
 
-def publish(call: Any, names: str, *, out: bool = False) -> None:
-    """Put a callable, and what derives from it, under torch's names.
-
-    Args:
-        out: functions take `out=`, which the callable itself does not.
-    """
-    needed = _no_numbers(call)
+def publish(call: Any, names: str) -> None:
+    """Put a callable, and what derives from it, under torch's names."""
     for entry in names.split():
         space, _, name = entry.rpartition(".")
-        of_two = bool(needed) and needed[-1][0] > 0
-        method = guarded(call, name, False, needed) if of_two else call
-        function = guarded(call, name, out, needed) if out or needed else call
+        function = call
         if name.endswith("_") and not call.__name__.endswith("_"):
+            function = in_place_form(name, call)
+        _put(space, name, function, function)
+
+
+def publish_op(op: Op, names: str, out: bool) -> None:
+    """Put an op under torch's names, each a callable that knows its own name."""
+    for entry in names.split():
+        space, _, name = entry.rpartition(".")
+        method = function = public_callable(op, name, False)
+        if name.endswith("_") and not op.name.endswith("_"):
             method = function = in_place_form(name, method)
-        if space in ("", "Tensor"):
-            setattr(Tensor, name, method)
-        if space != "Tensor":
-            NAMESPACES.setdefault(space or "torch", {})[name] = function
+        elif out and space != "Tensor":
+            function = public_callable(op, name, True)
+        _put(space, name, method, function)
 
 
-def _no_numbers(call: Any) -> tuple[tuple[int, str], ...]:
-    """Operands of an elementwise op, by position, that torch takes as tensors alone.
-
-    Bodies give numbers for any of them; one operand on its own is a tensor anyway.
-    """
-    op = getattr(call, "op", None)
-    if op is None or not op.is_elementwise or op.has_list or len(op.tensors) < 2:
-        return ()
-    return tuple(
-        (i, p.name) for i, p in enumerate(op.tensors)
-        if not p.number and p.name not in op.masks | op.indices
-    )  # fmt: skip
+def _put(space: str, name: str, method: Any, function: Any) -> None:
+    if space in ("", "Tensor"):
+        setattr(Tensor, name, method)
+    if space != "Tensor":
+        NAMESPACES.setdefault(space or "torch", {})[name] = function
 
 
 def _last(entry: str) -> str:
     return entry.rpartition(".")[2]
 
 
-def guarded(
-    function: Callable[..., Any], name: str, out: bool,
-    needed: tuple[tuple[int, str], ...] = (),
-) -> Callable[..., Any]:  # fmt: skip
-    """`function` as its callers see it: overridable, with errors that are ours.
-
-    Args:
-        needed: arguments, by position, for which no number will do.
-    """
+def guarded(function: Callable[..., Any], name: str, out: bool) -> Callable[..., Any]:
+    """`function` as its callers see it: overridable, with errors that are ours."""
     if isinstance(function, type):  # who asks `isinstance`, or catches it, needs it
         return function
 
@@ -115,12 +105,6 @@ def guarded(
             target = kwargs.pop("out", None) if out else None
             if "axis" in kwargs or "keepdims" in kwargs:
                 kwargs = respelled(function, kwargs)
-        for at, parameter in needed:
-            value = args[at] if at < len(args) else kwargs.get(parameter)
-            if type(value) in _NUMBERS:
-                raise ArgumentTypeError(
-                    name, parameter, was=repr(value), needed="a Tensor"
-                )
         try:
             result = function(*args, **kwargs)
         except DovetailError:
@@ -135,9 +119,7 @@ def guarded(
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
     call.__module__ = function.__module__
-    shown = getattr(function, "__wrapped__", None)
-    body = shown.function if isinstance(shown, Shown) else function
-    call.__wrapped__ = Shown(body, out)  # type: ignore[attr-defined]
+    call.__wrapped__ = Shown(function, out)  # type: ignore[attr-defined]
     return call
 
 
@@ -164,21 +146,3 @@ def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     written.__module__ = function.__module__
     written.__wrapped__ = Shown(function)  # type: ignore[attr-defined]
     return written
-
-
-def write_out(name: str, out: Any, result: Any) -> Any:
-    """Write results into `out`, a tensor or a tuple of them: all or, on error, none."""
-    several = isinstance(result, tuple)
-    targets, sources = (tuple(out), result) if several else ((out,), (result,))
-    if len(targets) != len(sources):
-        raise ArgumentError(
-            name, "out", was=f"{len(targets)} tensors", needed=f"{len(sources)}"
-        )
-    fit = []
-    for target, source in zip(targets, sources, strict=True):
-        check_writable(f"{name}(out=)", target)
-        fit.append(fitting(f"{name}(out=)", target, source))
-    written = list(map(commit, targets, fit))
-    if not several:
-        return written[0]
-    return type(result)(*written) if hasattr(result, "_fields") else tuple(written)

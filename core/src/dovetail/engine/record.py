@@ -18,7 +18,7 @@ _new: Final = Node.__new__
 
 def record_unary(op: Op, y: Tensor, x: Tensor, attrs: dict[str, Any]) -> None:
     """Put a call with one input on the tape if it requires gradients."""
-    if not grad_enabled() or op.vjp is None:
+    if not grad_enabled() or y._kind.dtype.category < 2:
         return
     edge = x._node
     if type(edge) is View:
@@ -50,7 +50,7 @@ def record_binary(op: Op, y: Tensor, a: Tensor, b: Any, constant: Any) -> None:
 
     `b` is None where the second operand is a number, `constant` its native array.
     """
-    if not grad_enabled() or op.vjp is None:
+    if not grad_enabled() or y._kind.dtype.category < 2:
         return
     edge_a = a._node
     if type(edge_a) is View:

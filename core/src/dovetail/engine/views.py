@@ -7,7 +7,7 @@ from typing import Any, Final
 from dovetail.engine import modes
 from dovetail.engine.kernel_call import explain
 from dovetail.engine.kinds import Kind
-from dovetail.engine.op import Op, Plan
+from dovetail.engine.op import UNSERVED, Op, Plan
 from dovetail.engine.tape import TAKEN, UNTAKEN, Storage, View, next_seq
 from dovetail.engine.tensor import Tensor
 
@@ -19,13 +19,13 @@ def take_view(
 ) -> Tensor:
     """Take a view: natively, or by the geometry that the op declares."""
     native = None
-    if plan.only is not None:
+    if plan.native is not None:
         try:
-            native = plan.only[1](x._a)
+            native = plan.native(x._a)
         except Exception as error:  # the geometry will do, or says what is wrong
             if op.geometry is None:
-                raise explain(op, (x,), attrs, error, x._kind.backend.type) from error
-    if native is None:
+                raise explain(op, (x,), attrs, error, plan.owner) from error
+    if native is None or native is UNSERVED:
         native = _by_geometry(op, x, attrs, kind)
     elif type(native) is not kind.array:
         native = kind.lift(native)

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.dtypes import DType, bool_, complex128, float64, get_default_dtype, iinfo
+from dovetail.engine.out import write_out
 from dovetail.engine.promotion import index_dtype
-from dovetail.engine.public import public, write_out
+from dovetail.engine.public import public
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported

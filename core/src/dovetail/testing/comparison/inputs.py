@@ -13,10 +13,9 @@ from dovetail.device_api import registry
 from dovetail.device_api.contract import Backend
 from dovetail.dtypes import DType
 from dovetail.engine import modes, scopes
-from dovetail.engine.kernel_call import native_of
 from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.op import Op
-from dovetail.engine.plans import choose, is_contiguous, plan_for
+from dovetail.engine.plans import is_contiguous, plan_for
 from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
@@ -256,9 +255,7 @@ def composed(call: Call, always: bool = False) -> Composed | None:
     kind = attrs["kind"] if lead is None else lead._kind
     if kind.dtype in op.primitive:
         return None
-    plan = plan_for(op, ready, attrs, kind)
-    natives = tuple(native_of(x) for x in ready)
-    if not always and (plan.only or choose(plan, kind, natives, attrs)):
+    if not always and plan_for(op, ready, attrs, kind).native is not None:
         return None
     return op, ready, attrs, kind
 

@@ -1,0 +1,274 @@
+"""The source of an op's callable: one call path, written out for its parameters.
+
+What is known of an op when it is declared needs not be asked at a call: which
+parameters are tensors, what decides the dtype, how many results there are. So the
+callable of each op is a function of its own, with the op's parameter names, that
+
+1. makes a key of the kinds of tensors, of attributes and types of numbers,
+2. finds under it what this call needs (an entry, see `dovetail.engine.entries`),
+3. calls the kernel, makes the tensor, and puts it on the tape.
+
+Whatever is out of the ordinary goes to `_miss`: subclasses, scopes, mixed kinds,
+`out=`, calls not seen before. Names of this module's making start with an underscore,
+which no parameter's does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from dovetail.engine.op import Op, Param
+
+# By annotation, what a value has to be for its equality to be identity of meaning:
+# 1, 1.0 and True are equal, and only one of them is a dim.
+_EXACT: Final = {
+    "Axis": "_int", "NewAxis": "_int", "int": "_int", "bool": "_bool", "str": "_str",
+    "DType": "_DType", "Kind": "_Kind",
+}  # fmt: skip
+_COUNTED: Final = ("Axis", "NewAxis", "Axes", "AxisList")  # from the front, by ndim
+_UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape"} - {*_COUNTED})
+
+
+def source_of(op: Op) -> str:
+    """The source of a function that calls an op."""
+    return "\n".join(_Source(op).lines()) + "\n"
+
+
+class _Source:
+    """Writes the function, a part after the other."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.values = "(" + "".join(f"{p.name}, " for p in op.params) + ")"
+        self.miss = f"return _miss(_op, {self.values}, _others, None)"
+        self.key: list[str] = []
+        self.natives: list[str] = []  # what the kernel gets
+        self.inputs: list[str] = []  # what the tape gets
+        self.nodes: list[str] = []  # what is true where an input is on the tape
+
+    def lines(self) -> Iterator[str]:
+        op = self.op
+        taken = "".join(f"{p.name}=_required, " for p in op.params)
+        yield f"def {op.name}({taken}**_others):"
+        lead = op.tensors[op.lead_at] if op.tensors else None
+        body = [self.miss]
+        if lead is None or lead.role != "optional":
+            body = [*self._ordinary(), *self._arguments(lead), *self._entry()]
+            body += self._call()
+        yield from (f"    {line}" for line in body)
+
+    def _ordinary(self) -> Iterator[str]:
+        yield "if _others or (_anywhere[0] and _here() is not None):"
+        yield f"    {self.miss}"
+
+    # ---- arguments: their natives, and their part of the key
+
+    def _arguments(self, lead: Param | None) -> Iterator[str]:
+        op = self.op
+        order = sorted(range(len(op.tensors)), key=lambda i: op.tensors[i] is not lead)
+        parts: dict[int, list[str]] = {}
+        for at in order:
+            parts[at] = list(self._tensor(at, op.tensors[at] is lead))
+            yield from parts[at]
+        self.natives = [f"_a{i}" for i in range(len(op.tensors))]
+        counted = any(p.annotation not in _UNCOUNTED for p in op.statics)
+        if counted and lead is not None:
+            first = f"_a{op.lead_at}" + ("[0]" if lead.role == "list" else "")
+            self.key.append(f"_len({first}.shape)")
+        for param in op.rest:
+            if param.role == "scalar":
+                self.key.append(f"_type({param.name})")
+                self.natives.append(f"{param.name}={param.name}")
+            else:
+                yield from self._attribute(param)
+
+    def _tensor(self, at: int, lead: bool) -> Iterator[str]:
+        op = self.op
+        name, role = op.tensors[at].name, op.tensors[at].role
+        promoted = op.promote is not None and name not in op.indices | op.masks
+        own = "_k" if lead or promoted else f"_k{at}"
+        if lead or not promoted:
+            self.key.append(own)
+        if role == "list":
+            yield from self._list(at, own, known=promoted and not lead)
+            return
+        native, node = f"_a{at}", f"{name}._node is not None"
+        yield f"_c{at} = _type({name})"
+        plain = f"_c{at} is _Tensor or _c{at} is _Parameter"
+        if role == "optional":
+            yield from self._optional(at, own, promoted)
+        elif promoted and not lead and op.is_elementwise:
+            yield from self._number(at, plain)
+            node = f"_d{at} is not None"
+        else:
+            yield f"if _c{at} is not _Tensor and _c{at} is not _Parameter:"
+            yield f"    {self.miss}"
+            if promoted and not lead:
+                yield f"if {name}._kind is not _k:"
+                yield f"    {self.miss}"
+            else:
+                yield f"{own} = {name}._kind"
+            yield f"{native} = {name}._a"
+        if role != "optional":
+            self.nodes.append(node)
+            is_number = promoted and not lead and op.is_elementwise
+            self.inputs.append(f"_x{at}" if is_number else name)
+
+    def _number(self, at: int, plain: str) -> Iterator[str]:
+        """A tensor of the leading one's kind, or a number that leaves the dtype."""
+        name = self.op.tensors[at].name
+        yield f"if {plain}:"
+        yield f"    if {name}._kind is not _k:"
+        yield f"        {self.miss}"
+        yield f"    _a{at} = {name}._a"
+        yield f"    _d{at} = {name}._node"
+        yield f"    _x{at} = {name}"
+        yield "else:"
+        yield f"    _numbers = _k.scalars.get(_c{at})"
+        yield "    if _numbers is None:"
+        yield f"        {self.miss}"
+        yield f"    _a{at} = _numbers[{name}]"
+        yield f"    _d{at} = _x{at} = None"
+
+    def _optional(self, at: int, own: str, promoted: bool) -> Iterator[str]:
+        name = self.op.tensors[at].name
+        yield f"if {name} is None:"
+        yield f"    _a{at} = _d{at} = None"
+        if not promoted:
+            yield f"    {own} = None"
+        yield f"elif _c{at} is not _Tensor and _c{at} is not _Parameter:"
+        yield f"    {self.miss}"
+        if promoted:
+            yield f"elif {name}._kind is not _k:"
+            yield f"    {self.miss}"
+        yield "else:"
+        yield f"    _a{at} = {name}._a"
+        yield f"    _d{at} = {name}._node"
+        if promoted:
+            self.key.append(f"{name} is None")
+        else:
+            yield f"    {own} = {name}._kind"
+        self.nodes.append(f"_d{at} is not None")
+        self.inputs.append(name)
+
+    def _list(self, at: int, own: str, known: bool) -> Iterator[str]:
+        name = self.op.tensors[at].name
+        yield f"_c{at} = _type({name})"
+        yield f"if _c{at} is not _tuple and _c{at} is not _list:"
+        yield f"    {self.miss}"
+        if not known:
+            yield f"{own} = None"
+        yield f"_a{at} = []"
+        yield f"_d{at} = False"
+        yield f"for _x in {name}:"
+        yield "    _c = _type(_x)"
+        yield "    if _c is not _Tensor and _c is not _Parameter:"
+        yield f"        {self.miss}"
+        yield f"    if _x._kind is not {own}:"
+        if known:
+            yield f"        {self.miss}"
+        else:
+            yield f"        if {own} is not None:"
+            yield f"            {self.miss}"
+            yield f"        {own} = _x._kind"
+        yield f"    _a{at}.append(_x._a)"
+        yield "    if _x._node is not None:"
+        yield f"        _d{at} = True"
+        if not known:
+            yield f"if {own} is None:"
+            yield f"    {self.miss}"
+        self.nodes.append(f"_d{at}")
+        self.inputs.append(f"_list({name})")
+
+    def _attribute(self, param: Param) -> Iterator[str]:
+        """The value where its type is the one expected, else its frozen form."""
+        kind, _, none = param.annotation.partition(" | ")
+        exact = _EXACT.get(kind)
+        part = param.name
+        if exact is not None:
+            wrong = f"_type({param.name}) is not {exact}"
+            if none:
+                wrong = f"{param.name} is not None and {wrong}"
+            yield f"if {wrong}:"
+            yield f"    {self.miss}"
+        else:
+            part = f"_f_{param.name}"
+            yield f"{part} = {param.name}"
+            yield f"if {part} is not None and _type({part}) is not _int:"
+            yield f"    {part} = _frozen({part})"
+            yield f"    if {part} is None:"
+            yield f"        {self.miss}"
+        self.key.append(part)
+
+    # ---- the entry, the kernel, the results
+
+    def _entry(self) -> Iterator[str]:
+        key = self.key[0] if len(self.key) == 1 else "(" + ", ".join(self.key) + ")"
+        yield f"_key = {key}"
+        yield "_entry = _calls.get(_key)"
+        yield "if _entry is None:"
+        yield f"    return _miss(_op, {self.values}, _others, _key)"
+        yield "_kernel, _kind, _array, _runner, _ready = _entry"
+        yield "if _kernel is None:"
+        yield f"    return _ready.run({self.values})"
+
+    def _call(self) -> Iterator[str]:
+        op = self.op
+        on_tape = " or ".join(self.nodes) or "False"
+        if op.by_body and self.nodes and not op.view:
+            yield f"if ({on_tape}) and _grad_enabled():"
+            yield f"    return _ready.run({self.values})"
+        given = ", ".join(self.natives)
+        yield "try:"
+        called = f"_kernel({given})" if op.view else f"_runner()(_kernel, {given})"
+        yield f"    _r = {called}"
+        yield "except _Exception as _error:"
+        yield f"    return _failed(_op, {self.values}, _error)"
+        if len(op.outputs) > 1:
+            yield "if _r is _unserved:"
+            yield f"    return _ready.run({self.values})"
+            inputs = "(" + "".join(f"{x}, " for x in self._recorded()) + ")"
+            rest = f"{inputs}, {self._attrs()}, {on_tape}"
+            yield f"return _several(_op, _ready, _r, {rest})"
+            return
+        yield "if _type(_r) is not _array:"
+        yield "    if _r is _unserved:"
+        yield f"        return _ready.run({self.values})"
+        yield "    _r = _kind.lift(_r)"
+        if op.view:
+            yield f"return _as_view(_op, {op.tensors[0].name}, _r, _ready.attrs)"
+            return
+        yield "_t = _new(_Tensor)"
+        yield "_t._a = _r"
+        yield "_t._kind = _kind"
+        yield "_t._node = _t._storage = None"
+        if op.vjp is not None and self.nodes:
+            yield f"if {on_tape}:"
+            yield f"    {self._record()}"
+        yield "return _t"
+
+    def _record(self) -> str:
+        op = self.op
+        if len(op.params) == 2 and op.is_elementwise and self.inputs[1:] == ["_x1"]:
+            return f"_record_binary(_op, _t, {self.inputs[0]}, _x1, _a1)"
+        if len(op.tensors) == 1 and op.tensors[0].role == "tensor":
+            return f"_record_unary(_op, _t, {self.inputs[0]}, {self._attrs()})"
+        inputs = "(" + "".join(f"{x}, " for x in self._recorded()) + ")"
+        return f"_record(_op, (_t,), {inputs}, {self._attrs()})"
+
+    def _recorded(self) -> list[str]:
+        """The inputs in the order of the parameters, numbers as tensors."""
+        order = sorted(range(len(self.op.tensors)), key=lambda i: i != self.op.lead_at)
+        by_place = dict(zip(order, self.inputs, strict=True))
+        return [
+            f"(_wrap(_a{i}, _k) if {x} is None else {x})" if x == f"_x{i}" else x
+            for i, x in sorted(by_place.items())
+        ]
+
+    def _attrs(self) -> str:
+        if not self.op.scalars:
+            return "_ready.attrs"
+        filled = ", ".join(f"{name!r}: {name}" for name in self.op.scalars)
+        return "{**_ready.attrs, " + filled + "}"
