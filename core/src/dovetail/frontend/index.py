@@ -6,20 +6,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail.dtypes import INTEGRAL, bool_, uint8
-from dovetail.engine.checks import answer
 from dovetail.engine.elements import scalar, stored
 from dovetail.engine.promotion import index_dtype, result_type
+from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    NotSupported,
+    ShapeError,
+)
 from dovetail.frontend.export import torch_name
 from dovetail.frontend.split import part
 from dovetail.frontend.views import one_axis
 from dovetail.ops import advanced, diagonal, masked, primitive
 from dovetail.ops import index as ops
 from dovetail.ops import view as v
-from dovetail.ops.create import counted, full
-from dovetail.ops.extremes import amax
+from dovetail.ops.create import full
 from dovetail.ops.scatter import scatter_reduce as reduced
 from dovetail.ops.shape import along
 from dovetail.tensor_api.indexing import masks_as_indices, write_places
@@ -404,34 +409,22 @@ def diagonal_scatter(
     return y
 
 
-@torch_name(method=False, out=False)
+@public("torch.embedding")
 def embedding(
-    weight: Tensor, indices: Tensor, padding_idx: int | None = None
-) -> Tensor:
-    """The rows of `weight` that `indices` names; the padding row gets no gradient."""
-    y: Tensor = ops.embedding(
-        weight, indices, -1 if padding_idx is None else padding_idx
-    )
+    weight: Tensor, indices: Tensor, padding_idx: int = -1,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
+    """The rows of `weight` that `indices` names; the padding row gets no gradient.
+
+    Args:
+        weight: [rows, width].
+        indices: integers of any shape.
+        scale_grad_by_freq, sparse: not there yet; only the defaults.
+
+    Returns: [*indices, width].
+    """
+    for name, asked in (("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)):
+        if asked:
+            raise NotSupported("embedding", name, was="given", needed="its default")
+    y: Tensor = ops.embedding(weight, indices, padding_idx)
     return y
-
-
-@torch_name(method=False, out=False)
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """1 in the place of each class, else 0, in a new last dim; reads the greatest."""
-    if tensor.dtype not in INTEGRAL:
-        raise DTypeError("one_hot", "tensor", was=tensor.dtype.name, needed="integers")
-    if num_classes == -1:
-        if not tensor.numel():
-            raise ArgumentError(
-                "one_hot", "tensor", was="empty", needed="num_classes given"
-            )
-        num_classes = int(ops.read(amax(tensor))) + 1
-    if num_classes < 1 and tensor.numel():
-        raise ArgumentError(
-            "one_hot", "num_classes", was=num_classes, needed="at least 1"
-        )
-    if not tensor._kind.backend.rules_only:
-        answer(ops.index_check("one_hot", tensor, num_classes, -1))
-    classes = counted(num_classes, tensor)
-    hot = primitive.eq(v.unsqueeze(tensor, tensor.ndim), classes)
-    return primitive.cast(hot, index_dtype(tensor._kind))

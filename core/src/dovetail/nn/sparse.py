@@ -11,7 +11,7 @@ from dovetail.errors import NotSupported, ShapeError
 
 from . import functional as F
 from . import init
-from .functional._sparse import row_number
+from .functional._embedding import row_number
 from .module import Module
 
 

@@ -14,16 +14,16 @@ from dovetail.nn.functional import (  # noqa: F401
     _attention,
     _class_loss,
     _dropout,
+    _embedding,
     _linear,
     _loss,
     _margin_loss,
     _norm,
-    _sparse,
 )
 
 # Signed by the frontend for the package, and here the same.
 _SHARED = """
-    gelu hardshrink logsigmoid one_hot pad prelu sigmoid softplus softshrink
+    gelu hardshrink logsigmoid pad prelu sigmoid softplus softshrink
     softsign tanh
 """
 for _name in _SHARED.split():

@@ -1,12 +1,12 @@
-"""Products with weights, attention, and distances."""
+"""Products with weights, and vectors made to have a norm of one."""
 
-# What the frontend offers is known by name at run time; these give it types.
+# Ops are functions known by their declaration: what they return is Any to mypy.
 
 from __future__ import annotations
 
-from dovetail import frontend as ft
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
+from dovetail.ops.einsum import einsum
 from dovetail.ops.statistics import vector_norm
 
 
@@ -14,8 +14,14 @@ from dovetail.ops.statistics import vector_norm
 def bilinear(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
-    """`input1 @ weight[k] @ input2` for each of the k outputs, plus `bias`."""
-    result = ft.einsum("...i,kij,...j->...k", input1, weight, input2)
+    """`input1 @ weight[k] @ input2` for each of the k outputs, plus `bias`.
+
+    Args:
+        input1: [..., n]; input2: [..., m]; weight: [out, n, m]; bias: [out].
+
+    Returns: [..., out].
+    """
+    result = einsum([input1, weight, input2], "...i,kij,...j->...k")
     y: Tensor = result if bias is None else result + bias
     return y
 
@@ -24,6 +30,12 @@ def bilinear(
 def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12
 ) -> Tensor:
-    """`input` divided by its `p` norm along `dim`, at least by `eps`."""
+    """`input` divided by its `p` norm along `dim`, at least by `eps`.
+
+    Examples:
+        >>> import dovetail
+        >>> dovetail.nn.functional.normalize(dovetail.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
+    """
     y: Tensor = input / vector_norm(input, p, dim, True).clamp(min=eps)
     return y

@@ -1,0 +1,91 @@
+"""Looking rows up by number."""
+
+# Ops are functions known by their declaration: what they return is Any to mypy.
+
+from __future__ import annotations
+
+from dovetail.dtypes import INTEGRAL
+from dovetail.engine.checks import answer
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.public import public
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, NotSupported
+from dovetail.ops import index as ops
+from dovetail.ops.create import counted
+from dovetail.ops.extremes import amax
+from dovetail.ops.index import index_check, read
+from dovetail.ops.primitive import cast, eq
+from dovetail.ops.view import unsqueeze
+
+
+@public("F.embedding")
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` that `input` numbers.
+
+    Args:
+        input: integers of any shape.
+        weight: `[rows, width]`.
+        padding_idx: the row that gets no gradient.
+
+    Returns: `input.shape + [width]`.
+    """
+    options = {
+        "max_norm": max_norm is not None,
+        "scale_grad_by_freq": scale_grad_by_freq,
+        "sparse": sparse,
+    }
+    for name, asked in options.items():
+        if asked:
+            raise NotSupported("embedding", name, was="given", needed="its default")
+    row = row_number("embedding", padding_idx, weight.shape[0])
+    y: Tensor = ops.embedding(weight, input, -1 if row is None else row)
+    return y
+
+
+def row_number(op: str, index: int | None, rows: int) -> int | None:
+    """The number of a padding row that may count from the end."""
+    if index is None:
+        return None
+    if not -rows <= index < rows:
+        raise IndexOutOfRange(
+            op, "padding_idx", was=index, needed=f"-{rows} to {rows - 1}"
+        )
+    return index % rows
+
+
+@public("F.one_hot")
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """1 in the place of each class, else 0, in a new last dim.
+
+    Args:
+        tensor: integers of any shape.
+        num_classes: the length of that dim; one more than the greatest unless given,
+            for which values are read.
+
+    Returns: [*tensor, num_classes] int64.
+    """
+    if tensor.dtype not in INTEGRAL:
+        raise DTypeError("one_hot", "tensor", was=tensor.dtype.name, needed="integers")
+    if num_classes == -1:
+        if not tensor.numel():
+            raise ArgumentError(
+                "one_hot", "tensor", was="empty", needed="num_classes given"
+            )
+        num_classes = int(read(amax(tensor))) + 1
+    if num_classes < 1 and tensor.numel():
+        raise ArgumentError(
+            "one_hot", "num_classes", was=num_classes, needed="at least 1"
+        )
+    if not tensor._kind.backend.rules_only:
+        answer(index_check("one_hot", tensor, num_classes, -1))
+    classes = counted(num_classes, tensor)
+    hot = eq(unsqueeze(tensor, tensor.ndim), classes)
+    return cast(hot, index_dtype(tensor._kind))
