@@ -117,7 +117,7 @@ DEVICES: dict[str, Row] = {
     ),
     "mixed, in a list": (
         lambda t: dt.cat([t.x, t.x, t.there]), DeviceError,
-        f"cat: xs[2] is on reference:0, needed cpu, where the other tensors are: "
+        f"cat: tensors[2] is on reference:0, needed cpu, where the other tensors are: "
         f"{SAME_DEVICE}"
         '; move it with .to("cpu")',
     ),
@@ -184,8 +184,8 @@ SHAPES: dict[str, Row] = {
     ),
     "cat": (
         lambda t: dt.cat([t.x, t.y]), ShapeError,
-        "cat: xs[1] is of shape (2, 4), needed the sizes of xs[0] (2, 3) in every dim "
-        "but 0",
+        "cat: tensors[1] is of shape (2, 4), needed the sizes of tensors[0] (2, 3) "
+        "in every dim but 0",
     ),
     "cat, of nothing": (
         lambda t: dt.cat([]), ArgumentError,

@@ -28,6 +28,7 @@ Axis: TypeAlias = int
 NewAxis: TypeAlias = int
 Axes: TypeAlias = int | Sequence[int] | None
 AxisOrAll: TypeAlias = int | None
+AxisSet: TypeAlias = int | Sequence[int]
 Shape: TypeAlias = Sequence[int]
 Ints: TypeAlias = Sequence[int]
 Index: TypeAlias = tuple[Any, ...]
@@ -89,6 +90,14 @@ def axis_list(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     if not isinstance(value, tuple | list):
         value = (value,)
     return tuple(axis(op, name, v, ndim) for v in value)
+
+
+def axis_set(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
+    """Dims that all differ, in the order given."""
+    found = axis_list(op, name, value, ndim)
+    if len(set(found)) != len(found):
+        raise RepeatedDimError(op, name, was=value, needed="each dim once")
+    return found
 
 
 def integer(op: str, name: str, value: Any, ndim: int) -> int:
@@ -174,6 +183,7 @@ def optional(normalise: Normalise) -> Normalise:
 
 _PLAIN: Final[dict[str, Normalise]] = {
     "Axis": axis, "NewAxis": new_axis, "AxisList": axis_list,
+    "AxisSet": axis_set,
     "int": integer, "Ints": integers, "Shape": integers, "bool": boolean,
     "str": string, "DType": dtype, "Static": anything, "Index": anything,
     "Kind": anything,

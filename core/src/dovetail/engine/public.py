@@ -3,7 +3,9 @@
 A list of names is text: `"maximum"` is a function of the package and a method of
 Tensor; `"torch.x"`, `"Tensor.x"` and `"F.x"` (nn.functional) are only that. A trailing
 underscore, as in `"abs_"` or `"Tensor.add_"`, asks for the in-place form, which is
-derived. Ops take such a list as `torch=`; functions that are no op by `@public(…)`.
+derived. An asterisk, as in `"Tensor.permute*"`, lets the method take what its second
+argument holds one by one. Ops take such a list as `torch=`; functions that are no op
+by `@public(…)`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.calls import public_callable
+from dovetail.engine.geometry import geometry_form
 from dovetail.engine.inplace import inplace
 from dovetail.engine.op import Op
 from dovetail.engine.out import write_out
@@ -34,7 +37,7 @@ _ORDINARY: Final = frozenset({
 })  # fmt: skip
 
 
-def public(names: str, *, out: bool = False) -> Callable[[F], F]:
+def public(names: str, *, out: bool = False, view: bool = False) -> Callable[[F], F]:
     """Offer the decorated function under torch's names.
 
     Its arguments may handle the call (`__torch_function__`); an error from below that
@@ -43,22 +46,24 @@ def public(names: str, *, out: bool = False) -> Callable[[F], F]:
     Args:
         names: as the module says; the first is the one that errors show.
         out: the function takes `out=`, a tensor (or a tuple of them) for its results.
+        view: the result is a view, which the in-place form makes the tensor itself.
     """
 
     def offer(function: F) -> F:
-        publish(guarded(function, _last(names.split(maxsplit=1)[0]), out), names)
+        first = _last(names.split(maxsplit=1)[0]).rstrip("*")
+        publish(guarded(function, first, out), names, view=view)
         return function
 
     return offer
 
 
-def publish(call: Any, names: str) -> None:
+def publish(call: Any, names: str, *, view: bool = False) -> None:
     """Put a callable, and what derives from it, under torch's names."""
     for entry in names.split():
         space, _, name = entry.rpartition(".")
         function = call
         if name.endswith("_") and not call.__name__.endswith("_"):
-            function = in_place_form(name, call)
+            function = _in_place(name, call, view)
         _put(space, name, function, function)
 
 
@@ -66,15 +71,24 @@ def publish_op(op: Op, names: str, out: bool) -> None:
     """Put an op under torch's names, each a callable that knows its own name."""
     for entry in names.split():
         space, _, name = entry.rpartition(".")
-        method = function = public_callable(op, name, False)
+        plain = name.removesuffix("*")
+        method = function = public_callable(op, plain, False)
         if name.endswith("_") and not op.name.endswith("_"):
-            method = function = in_place_form(name, method)
-        elif out and space != "Tensor":
-            function = public_callable(op, name, True)
+            method = function = _in_place(name, method, op.view)
+        elif out and not op.view and space != "Tensor":
+            function = public_callable(op, plain, True)
         _put(space, name, method, function)
 
 
+def _in_place(name: str, function: Any, view: bool) -> Any:
+    if view:
+        return guarded(geometry_form(name, function), name, False)
+    return in_place_form(name, function)
+
+
 def _put(space: str, name: str, method: Any, function: Any) -> None:
+    if name.endswith("*"):
+        name, method = name[:-1], opened(method)
     if space in ("", "Tensor"):
         setattr(Tensor, name, method)
     if space != "Tensor":
@@ -121,6 +135,21 @@ def guarded(function: Callable[..., Any], name: str, out: bool) -> Callable[...,
     call.__module__ = function.__module__
     call.__wrapped__ = Shown(function, out)  # type: ignore[attr-defined]
     return call
+
+
+def opened(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method whose argument is a sequence of which it may be given the items."""
+
+    def method(self: Any, *items: Any, **named: Any) -> Any:
+        if named or (len(items) == 1 and isinstance(items[0], tuple | list)):
+            return function(self, *items, **named)
+        return function(self, items)
+
+    method.__name__ = method.__qualname__ = function.__name__
+    method.__doc__ = function.__doc__
+    method.__module__ = function.__module__
+    method.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
+    return method
 
 
 def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,27 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import float64, int64, promote
+from dovetail.dtypes import float64, int64
 from dovetail.engine.elements import operand, stored
-from dovetail.engine.public import guarded
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DimError, ShapeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 from dovetail.frontend import ranges, views  # noqa: F401
 from dovetail.frontend.create import tensor
-from dovetail.frontend.export import torch_name
-from dovetail.frontend.views import one_axis, open_sizes, open_tensors
+from dovetail.frontend.views import one_axis, open_tensors
 from dovetail.ops import diagonal as diagonals
 from dovetail.ops import pad as margins
 from dovetail.ops import shape as ops
 from dovetail.ops import sums
 from dovetail.ops import view as v
 from dovetail.ops.index import index_select
-from dovetail.ops.primitive import cast
 from dovetail.ops.primitive import clone as copied
 
 
 def _tensors(name: str, tensors: Any) -> list[Tensor]:
-    """A non-empty list of tensors, of one dtype."""
+    """A non-empty list of tensors."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, Sequence):
         raise ArgumentTypeError(
             name, "tensors", was=f"a {type(tensors).__name__}",
@@ -43,82 +41,54 @@ def _tensors(name: str, tensors: Any) -> list[Tensor]:
             raise ArgumentTypeError(
                 name, f"tensors[{i}]", was=f"a {type(x).__name__}", needed="a Tensor"
             )
-    first = tensors[0]._kind
-    if all(x._kind is first for x in tensors):
-        return list(tensors)
-    dtype = first.dtype
-    for x in tensors[1:]:
-        dtype = promote(dtype, x._kind.dtype)
-    return [x if x._kind.dtype is dtype else cast(x, dtype) for x in tensors]
+    return list(tensors)
 
 
-@torch_name("cat", "concat", method=False)
+@public("torch.cat torch.concat torch.concatenate", out=True)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors one behind the other along an existing dim.
 
-    Examples:
-        >>> import dovetail as torch
-        >>> torch.cat([torch.zeros(1, 2), torch.ones(2, 2)], dim=0)
-        tensor([[0., 0.],
-                [1., 1.],
-                [1., 1.]])
+    >>> import dovetail as dt
+    >>> dt.cat([dt.zeros(1, 2), dt.ones(2, 2)], dim=0)
+    tensor([[0., 0.],
+            [1., 1.],
+            [1., 1.]])
     """
     given = _tensors("cat", tensors)
-    ndim = max(x.ndim for x in given)
-    if any(not x.ndim for x in given):
-        raise ShapeError(
-            "cat", "tensors", was="0-d: cannot be concatenated",
-            needed="at least one dim", remedy="use stack()",
-        )  # fmt: skip
-    if ndim > 1:  # torch lets empty one-dimensional tensors pass
-        kept = [x for x in given if tuple(x._a.shape) != (0,)]
-        given = kept or given
-    y: Tensor = ops.cat(given, one_axis("cat", dim, ndim))
+    if len({len(x._a.shape) for x in given}) > 1:
+        # torch lets empty one-dimensional tensors pass
+        given = [x for x in given if tuple(x._a.shape) != (0,)]
+    y: Tensor = ops.cat(given, dim)
     return y
 
 
-@torch_name("concatenate", method=False)
-def concatenate(
-    tensors: Sequence[Tensor], axis: int = 0, *, dim: int | None = None
-) -> Tensor:
-    """The tensors one behind the other along an existing dim."""
-    return cat(tensors, axis if dim is None else dim)
-
-
-@torch_name(method=False)
-def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors, all of one shape, side by side along a new dim."""
-    y: Tensor = ops.stack(_tensors("stack", tensors), dim)
-    return y
-
-
-@torch_name("vstack", "row_stack", method=False)
+@public("torch.vstack torch.row_stack", out=True)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Rows on top of one another: along dim 0, one-dimensional tensors being rows."""
     return cat([views.grown_2d(x) for x in _tensors("vstack", tensors)], 0)
 
 
-@torch_name(method=False)
+@public("torch.hstack", out=True)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Side by side: along dim 1, or 0 for one-dimensional tensors."""
     given = [views.grown_1d(x) for x in _tensors("hstack", tensors)]
     return cat(given, 0 if given[0].ndim == 1 else 1)
 
 
-@torch_name(method=False)
+@public("torch.dstack", out=True)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """One behind the other in depth: along dim 2."""
     return cat([views.grown_3d(x) for x in _tensors("dstack", tensors)], 2)
 
 
-@torch_name(method=False)
+@public("torch.column_stack", out=True)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Side by side along dim 1, one-dimensional tensors being columns."""
     given = _tensors("column_stack", tensors)
     return hstack([v.reshape(x, (-1, 1)) if x.ndim < 2 else x for x in given])
 
 
-@torch_name(method=False, out=False)
+@public("torch.block_diag")
 def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the tensors, as matrices, along its diagonal, else zeros."""
     given = [views.grown_2d(x) for x in _tensors("block_diag", open_tensors(tensors))]
@@ -135,69 +105,32 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return cat(rows, 0)
 
 
-def _repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
-    """This tensor laid side by side with itself, that often along each dim."""
-    y: Tensor = ops.repeat(self, open_sizes(repeats, named, "repeats"))
-    return y
-
-
-@torch_name(method=False, out=False)
+@public("torch.tile Tensor.tile*")
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """`input` repeated; counts for leading dims may be left out."""
-    return _repeat(input, (*(1,) * (input.ndim - len(dims)), *dims))
-
-
-def _tile(self: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """This tensor repeated; counts for leading dims may be left out."""
-    return tile(self, open_sizes(dims, named, "dims"))
-
-
-@torch_name(method=False, out=False)
-def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """The order along `dims` reversed; a copy."""
-    chosen = tuple(one_axis("flip", d, input.ndim) for d in dims)
-    if len(set(chosen)) != len(chosen):
-        raise DimError("flip", "dims", was=tuple(dims), needed="each dim once")
-    y: Tensor = ops.flip(input, chosen)
+    y: Tensor = ops.repeat(input, (*(1,) * (input.ndim - len(dims)), *dims))
     return y
 
 
-def _flip(self: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """The order along `dims` reversed; a copy."""
-    return flip(self, open_sizes(dims, named, "dims"))
-
-
-@torch_name(out=False)
+@public("fliplr")
 def fliplr(input: Tensor) -> Tensor:
     """Columns in the opposite order."""
     if input.ndim < 2:
         raise ShapeError("fliplr", "input", was=f"{input.ndim}-d", needed="two dims")
-    return flip(input, (1,))
+    y: Tensor = ops.flip(input, (1,))
+    return y
 
 
-@torch_name(out=False)
+@public("flipud")
 def flipud(input: Tensor) -> Tensor:
     """Rows in the opposite order."""
     if input.ndim < 1:
         raise ShapeError("flipud", "input", was="0-d", needed="one dim")
-    return flip(input, (0,))
-
-
-@torch_name(out=False)
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Moved by `shifts` along `dims`, or all elements in a row where none are named."""
-    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    if dims is None or dims == ():
-        if len(moves) != 1:
-            raise ArgumentError("roll", "shifts", was=moves, needed="one without dims")
-        flat: Tensor = ops.roll(v.reshape(input, (-1,)), moves, (0,))
-        return v.reshape(flat, tuple(input._a.shape))
-    where = (dims,) if isinstance(dims, int) else tuple(dims)
-    y: Tensor = ops.roll(input, moves, where)
+    y: Tensor = ops.flip(input, (0,))
     return y
 
 
-@torch_name(out=False)
+@public("rot90")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by `k` right angles from the first of two dims to the second."""
     if len(dims) != 2 or input.ndim < 2:
@@ -211,29 +144,17 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if a == b:
         raise ArgumentError("rot90", "dims", was=tuple(dims), needed="different dims")
     turns = k % 4
+    y: Tensor
     if turns == 2:
-        return flip(input, (a, b))
-    if not turns:
-        y: Tensor = copied(input)
-        return y
-    return views.transpose(flip(input, (b,) if turns == 1 else (a,)), a, b)
-
-
-@torch_name(writes=True)
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The matrices in the last two dims with zeros above a diagonal."""
-    y: Tensor = ops.tril(input, diagonal)
+        y = ops.flip(input, (a, b))
+    elif not turns:
+        y = copied(input)
+    else:
+        y = v.transpose(ops.flip(input, (b,) if turns == 1 else (a,)), a, b)
     return y
 
 
-@torch_name(writes=True)
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The matrices in the last two dims with zeros below a diagonal."""
-    y: Tensor = ops.triu(input, diagonal)
-    return y
-
-
-@torch_name(out=False)
+@public("repeat_interleave")
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *,
     output_size: int | None = None,
@@ -275,7 +196,7 @@ def _counts(repeats: Any) -> np.ndarray[Any, Any]:
     return repeats._kind.backend.copy_out(repeats._a)
 
 
-@torch_name(method=False, out=False)
+@public("torch.meshgrid")
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Each tensor along a dim of its own, expanded to the grid of all of them."""
     given = [views.grown_1d(x) for x in _tensors("meshgrid", open_tensors(tensors))]
@@ -299,16 +220,18 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return tuple(grids)
 
 
-@torch_name(method=False, out=False)
+@public("torch.cartesian_prod")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Every combination of one element from each tensor, as rows."""
     given = _tensors("cartesian_prod", tensors)
     if len(given) == 1:
         return given[0]
-    return stack([v.reshape(g, (-1,)) for g in meshgrid(*given, indexing="ij")], 1)
+    lines = [v.reshape(g, (-1,)) for g in meshgrid(*given, indexing="ij")]
+    y: Tensor = ops.stack(lines, 1)
+    return y
 
 
-@torch_name()
+@public("diag", out=True)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with `input` on a diagonal, or a copy of the diagonal of a matrix."""
     if input.ndim == 1:
@@ -320,24 +243,13 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     return y
 
 
-@torch_name(out=False)
+@public("diagflat")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements of `input` on a diagonal."""
     return diag(v.reshape(input, (-1,)), offset)
 
 
-@torch_name(out=False)
-def diag_embed(
-    input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1
-) -> Tensor:
-    """Matrices in two new dims with the last dim of `input` as a diagonal."""
-    first = one_axis("diag_embed", dim1, input.ndim + 1)
-    second = one_axis("diag_embed", dim2, input.ndim + 1)
-    y: Tensor = diagonals.diag_embed(input, offset, first, second)
-    return y
-
-
-@torch_name(out=False)
+@public("trace")
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix; integers are summed as int64."""
     if input.ndim != 2:
@@ -348,7 +260,7 @@ def trace(input: Tensor) -> Tensor:
     return y
 
 
-@torch_name(method=False, out=False)
+@public("F.pad")
 def pad(
     input: Tensor,
     pad: Sequence[int],
@@ -393,13 +305,10 @@ def _margin(value: Any) -> float:
     return margin
 
 
-@torch_name(method=False, out=False)
+@public("torch.constant_pad_nd")
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     """Margins of one value, the last dim's first."""
     return _constant_pad(input, pad, "constant", value)
 
 
 _constant_pad = pad
-Tensor.repeat = guarded(_repeat, "repeat", False)  # type: ignore[attr-defined]
-Tensor.tile = guarded(_tile, "tile", False)  # type: ignore[attr-defined]
-Tensor.flip = guarded(_flip, "flip", False)  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail.dtypes import INTEGRAL
-from dovetail.engine.public import guarded
+from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.engine.views import as_view
@@ -16,7 +16,6 @@ from dovetail.errors import (
     IndexOutOfRange,
     ShapeError,
 )  # fmt: skip
-from dovetail.frontend.export import torch_name
 from dovetail.frontend.views import one_axis, refuse_0d
 from dovetail.ops import view as v
 from dovetail.ops.shape import along
@@ -39,14 +38,14 @@ def part(x: Tensor, dim: int, entry: Any) -> Tensor:
     return as_view(v.basic_index.op, x, native, index)
 
 
-@torch_name(out=False)
+@public("select")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice at `index` along `dim`, which vanishes."""
     refuse_0d("select", input)
     return part(input, one_axis("select", dim, input.ndim), int(index))
 
 
-@torch_name(out=False)
+@public("narrow")
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """The `length` slices from `start` on along `dim`."""
     refuse_0d("narrow", input)
@@ -81,7 +80,7 @@ def _cut(x: Tensor, dim: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
     return tuple(found)
 
 
-@torch_name(out=False)
+@public("torch.split")
 def split(
     tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
@@ -105,14 +104,15 @@ def split(
     return _cut(tensor, dim, sections)
 
 
-def _split(
+@public("Tensor.split")
+def split_of(
     self: Tensor, split_size: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """Parts along `dim` of one size, the last maybe smaller, or of the sizes given."""
     return split(self, split_size, dim)
 
 
-@torch_name(out=False)
+@public("split_with_sizes")
 def split_with_sizes(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
@@ -120,7 +120,7 @@ def split_with_sizes(
     return split(input, split_sizes, dim)
 
 
-@torch_name(out=False)
+@public("chunk")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts along `dim`, of equal size but for the last."""
     refuse_0d("chunk", input)
@@ -133,14 +133,18 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, -(-total // chunks), dim)
 
 
-@torch_name(out=False)
+@public("tensor_split")
 def tensor_split(
-    input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
+    input: Tensor, sections: Any = None, dim: int = 0, *, indices: Any = None
 ) -> tuple[Tensor, ...]:
-    """Parts along `dim`: that many of nearly equal size, or cut before the indices."""
+    """Parts along `dim`: that many of nearly equal size, or cut before the indices.
+
+    Args:
+        sections: how many; the indices may stand here too, as a list or tensor.
+    """
     refuse_0d("tensor_split", input)
     dim = one_axis("tensor_split", dim, input.ndim)
-    total, at = int(input._a.shape[dim]), indices_or_sections
+    total, at = int(input._a.shape[dim]), one_of("tensor_split", sections, indices)
     if isinstance(at, Tensor):
         at = at.tolist()
     if isinstance(at, int):
@@ -153,16 +157,30 @@ def tensor_split(
     return tuple(part(input, dim, span) for span in spans)
 
 
+def one_of(name: str, sections: Any, indices: Any) -> Any:
+    """The one of the two that is given.
+
+    Raises:
+        ArgumentTypeError: none is, or both are.
+    """
+    if (sections is None) == (indices is None):
+        raise ArgumentTypeError(
+            name, "sections", was="missing" if sections is None else "given twice",
+            needed="either sections or indices",
+        )  # fmt: skip
+    return indices if sections is None else sections
+
+
 def _nth_split(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, ...]]:
     def split_there(
-        input: Tensor, indices_or_sections: int | Sequence[int]
+        input: Tensor, sections: Any = None, *, indices: Any = None
     ) -> tuple[Tensor, ...]:
         if input.ndim < least:
             raise ShapeError(
                 name, "input", was=f"{input.ndim}-d", needed=f"{least} dims"
             )
         at = 0 if input.ndim == 1 else dim
-        sections = indices_or_sections
+        sections = one_of(name, sections, indices)
         if isinstance(sections, int) and (
             not sections or input._a.shape[at] % sections
         ):
@@ -176,7 +194,7 @@ def _nth_split(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, .
 
     split_there.__name__ = name
     split_there.__doc__ = f"Parts along dim {dim}, as `tensor_split` cuts them."
-    return torch_name(name, out=False)(split_there)
+    return public(name)(split_there)
 
 
 hsplit = _nth_split("hsplit", 1, 1)
@@ -184,12 +202,9 @@ vsplit = _nth_split("vsplit", 2, 0)
 dsplit = _nth_split("dsplit", 3, 2)
 
 
-@torch_name(out=False)
+@public("unbind")
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, which vanishes."""
     refuse_0d("unbind", input)
     dim = one_axis("unbind", dim, input.ndim)
     return tuple(part(input, dim, i) for i in range(int(input._a.shape[dim])))
-
-
-Tensor.split = guarded(_split, "split", False)  # type: ignore[attr-defined]

@@ -6,11 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail.engine import modes
-from dovetail.engine.inplace import check_writable, follow_retained, touched
-from dovetail.engine.public import guarded
+from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
-from dovetail.engine.tape import View, change_geometry, storage_of
+from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Size, Tensor
 from dovetail.errors import (
     ArgumentError,
@@ -18,12 +16,9 @@ from dovetail.errors import (
     DimError,
     ShapeError,
 )  # fmt: skip
-from dovetail.frontend.export import torch_name
 from dovetail.ops import view as v
-from dovetail.ops.diagonal import diagonal as diagonal_view
 from dovetail.ops.primitive import conj
 from dovetail.ops.strided import as_strided as strided_view
-from dovetail.ops.strided import unfold as unfold_view
 
 
 def one_axis(name: str, value: int, ndim: int) -> int:
@@ -57,26 +52,14 @@ def open_sizes(
     return size
 
 
-@torch_name(out=False)
-def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+@public("swapaxes Tensor.swapaxes_", view=True)
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Two dims swapped."""
-    y: Tensor = v.transpose(input, dim0, dim1)
+    y: Tensor = v.transpose(input, axis0, axis1)
     return y
 
 
-@torch_name("swapaxes", out=False)
-def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Two dims swapped."""
-    return transpose(input, axis0, axis1)
-
-
-@torch_name("swapdims", out=False)
-def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dims swapped."""
-    return transpose(input, dim0, dim1)
-
-
-@torch_name(out=False)
+@public("t Tensor.t_", view=True)
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; fewer dims stay as they are."""
     if input.ndim > 2:
@@ -84,7 +67,7 @@ def t(input: Tensor) -> Tensor:
             "t", "input", was=f"of {input.ndim} dims", needed="at most two",
             remedy="use mT or permute",
         )  # fmt: skip
-    return transpose(input, 0, 1) if input.ndim == 2 else as_view_of(input)
+    return v.transpose(input, 0, 1) if input.ndim == 2 else as_view_of(input)
 
 
 def as_view_of(x: Tensor) -> Tensor:
@@ -93,23 +76,7 @@ def as_view_of(x: Tensor) -> Tensor:
     return y
 
 
-@torch_name(method=False, out=False)
-def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """The dims in another order."""
-    if len(dims) != input.ndim:
-        raise DimError(
-            "permute", "dims", was=tuple(dims), needed=f"{input.ndim} of them"
-        )
-    y: Tensor = v.permute(input, tuple(dims))
-    return y
-
-
-def _permute(self: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """The dims in another order."""
-    return permute(self, open_sizes(dims, named, "dims"))
-
-
-@torch_name("movedim", "moveaxis", out=False)
+@public("movedim moveaxis")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dims moved to other places; the rest keep their order."""
     ndim = input.ndim
@@ -125,28 +92,11 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     order = [d for d in range(ndim) if d not in pairs[0]]
     for to, d in sorted(zip(pairs[1], pairs[0], strict=True)):
         order.insert(to, d)
-    return permute(input, order[:ndim])
-
-
-@torch_name(out=False)
-def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Without dims of size 1: all of them, or those named."""
-    dims = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
-    chosen = tuple(one_axis("squeeze", d, input.ndim) for d in dims)
-    if len(set(chosen)) != len(chosen):
-        raise DimError("squeeze", "dim", was=dim, needed="each dim once")
-    y: Tensor = v.squeeze(input, chosen)
+    y: Tensor = v.permute(input, tuple(order[:ndim]))
     return y
 
 
-@torch_name(out=False)
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """A dim of size 1 inserted at `dim`."""
-    y: Tensor = v.unsqueeze(input, dim)
-    return y
-
-
-@torch_name(method=False, out=False)
+@public("torch.reshape Tensor.reshape*")
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """The same elements under another shape: a view where possible, else a copy.
 
@@ -159,7 +109,7 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     return v.reshape(input, tuple(shape))
 
 
-@torch_name(out=False)
+@public("flatten")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dims from `start_dim` to `end_dim` made one; itself if it is one dim."""
     ndim = input.ndim
@@ -178,7 +128,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return v.reshape(input, (*size[:first], middle, *size[last + 1 :]))
 
 
-@torch_name(out=False)
+@public("unflatten")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dim made several of the sizes given, one of which may be -1."""
     refuse_0d("unflatten", input)
@@ -192,26 +142,13 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return v.reshape(input, (*size[:dim], *inner, *size[dim + 1 :]))
 
 
-@torch_name(out=False)
+@public("ravel")
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dim, contiguous."""
     return v.reshape(v.contiguous(input), (-1,))
 
 
-@torch_name(out=False)
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A diagonal of the matrices in two dims, as the last dim."""
-    y: Tensor = diagonal_view(input, offset, dim1, dim2)
-    return y
-
-
-def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of `size` every `step` along a dim, their elements in a new last dim."""
-    y: Tensor = unfold_view(self, dimension, size, step)
-    return y
-
-
-@torch_name(out=False)
+@public("as_strided Tensor.as_strided_", view=True)
 def as_strided(
     input: Tensor, size: Sequence[int], stride: Sequence[int],
     storage_offset: int | None = None,
@@ -249,14 +186,7 @@ def _check_extent(
         )  # fmt: skip
 
 
-@torch_name(out=False)
-def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
-    """Dims of size 1 repeated to `shape`, without a copy."""
-    y: Tensor = v.expand(input, tuple(shape))
-    return y
-
-
-@torch_name(method=False, out=False)
+@public("torch.broadcast_shapes")
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The common shape of operands of these shapes."""
     given = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
@@ -266,7 +196,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     return Size(broadcast("broadcast_shapes", given, names))
 
 
-@torch_name(method=False, out=False)
+@public("torch.broadcast_tensors")
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
     given = open_tensors(tensors)
@@ -289,7 +219,7 @@ def _at_least(name: str, grow: Callable[[Tensor], Tensor]) -> None:
 
     atleast.__name__ = name
     atleast.__doc__ = f"Views with dims of size 1 added up to {name[-2]}."
-    torch_name(name, method=False, out=False)(atleast)
+    public(f"torch.{name}")(atleast)
 
 
 def grown_1d(x: Tensor) -> Tensor:
@@ -317,10 +247,11 @@ def _matrix_transposed(self: Tensor) -> Tensor:
         raise ShapeError(
             "mT", "tensor", was=f"{self.ndim}-d", needed="two dims or more"
         )
-    return transpose(self, -2, -1)
+    y: Tensor = v.transpose(self, -2, -1)
+    return y
 
 
-@torch_name(out=False)
+@public("adjoint")
 def adjoint(input: Tensor) -> Tensor:
     """The last two dims swapped and the elements conjugated."""
     if not input.ndim:
@@ -337,81 +268,32 @@ def _conjugate_transposed(self: Tensor) -> Tensor:
 
 def _reversed_dims(self: Tensor) -> Tensor:
     """The dims in the opposite order."""
-    return permute(self, range(self.ndim)[::-1])
-
-
-def _expand(self: Tensor, *size: Any, **named: Any) -> Tensor:
-    """Dims of size 1 repeated, without a copy; -1 keeps a size."""
-    y: Tensor = v.expand(self, open_sizes(size, named))
+    y: Tensor = v.permute(self, tuple(range(self.ndim)[::-1]))
     return y
 
 
-def _expand_as(self: Tensor, other: Tensor) -> Tensor:
+@public("Tensor.expand_as")
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor expanded to the shape of another."""
-    return _expand(self, tuple(other._a.shape))
+    y: Tensor = v.expand(self, tuple(other._a.shape))
+    return y
 
 
-def _reshape(self: Tensor, *shape: Any, **named: Any) -> Tensor:
-    """The same elements under another shape: a view where possible, else a copy.
-
-    Examples:
-        >>> import dovetail as torch
-        >>> torch.arange(6).reshape(2, -1)
-        tensor([[0, 1, 2],
-                [3, 4, 5]])
-    """
-    return v.reshape(self, open_sizes(shape, named, "shape"))
-
-
-def _reshape_as(self: Tensor, other: Tensor) -> Tensor:
+@public("Tensor.reshape_as")
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the shape of another."""
     return v.reshape(self, tuple(other._a.shape))
 
 
-def _view_as(self: Tensor, other: Tensor) -> Tensor:
+@public("Tensor.view_as")
+def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of another tensor."""
     y: Tensor = v.view(self, tuple(other._a.shape))
     return y
 
 
-def _offer_geometry(name: str, function: Callable[..., Tensor]) -> None:
-    """`x.name_(…)`: gives the tensor itself another geometry over its memory."""
-
-    def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        check_writable(f"{name}_", self, overlap=True)
-        y = function(self, *args, **kwargs)
-        if y is self:
-            return self
-        before = self._node
-        if type(before) is View:
-            self._node = y._node
-            self._node.become_leaf(None)  # until it is taken of what is there now
-        elif self.requires_grad and modes.grad_enabled():
-            self._node = y._node.edge()
-            follow_retained(before, self._node)
-        if type(before) is View:
-            self._a = y._a
-            touched(self)
-        else:
-            change_geometry(self, y._a)
-        return self
-
-    in_place.__name__ = in_place.__qualname__ = f"{name}_"
-    in_place.__doc__ = f"`{name}` of this tensor itself; returns it."
-    in_place.__wrapped__ = function  # type: ignore[attr-defined]
-    setattr(Tensor, f"{name}_", guarded(in_place, f"{name}_", False))
-
-
-for _name, _function in {
-    "permute": _permute, "expand": _expand, "expand_as": _expand_as,
-    "reshape": _reshape, "reshape_as": _reshape_as, "view_as": _view_as,
-    "unfold": _unfold,
-}.items():  # fmt: skip
-    setattr(Tensor, _name, guarded(_function, _name, False))  # type: ignore[arg-type]
 for _name, _function in {
     "T": _reversed_dims, "mT": _matrix_transposed, "H": _conjugate_transposed,
     "mH": adjoint,
 }.items():  # fmt: skip
     setattr(Tensor, _name, property(_function))
-for _geometry in (squeeze, unsqueeze, t, transpose, swapaxes, swapdims, as_strided):
-    _offer_geometry(_geometry.__name__, _geometry)

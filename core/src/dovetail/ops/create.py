@@ -26,8 +26,13 @@ def _of_kind(dtypes: Any, attrs: Any) -> Any:
 
 
 @op(
-    shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True, memory=True
-)  # fmt: skip
+    shape=_shaped,
+    result=_of_kind,
+    nondifferentiable=True,
+    exact=True,
+    memory=True,
+    oracle=lambda shape, value: np.full(shape, value),
+)
 def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     """A tensor of `shape` with every element `value`."""
     backend = kind.backend
@@ -37,8 +42,13 @@ def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
 
 
 @op(
-    shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True, memory=True
-)  # fmt: skip
+    shape=_shaped,
+    result=_of_kind,
+    nondifferentiable=True,
+    exact=True,
+    memory=True,
+    oracle=lambda shape: np.zeros(shape),
+)
 def empty(shape: Shape, kind: Kind) -> Tensor:
     """A tensor of `shape` with unspecified contents."""
     return wrap(kind.backend.empty(tuple(shape), kind.dtype, kind.index), kind)
@@ -56,22 +66,32 @@ def counted(n: int, x: Tensor) -> Tensor:
     return numbers
 
 
-@op(accepts=ANY, promote=None, nondifferentiable=True, exact=True)
-def zeros_like(x: Tensor) -> Tensor:
-    """Zeros of the shape, device and dtype of `x`."""
-    return zeros_of(x, tuple(x._a.shape))
+@op(
+    accepts=ANY,
+    promote=None,
+    nondifferentiable=True,
+    exact=True,
+    oracle=lambda x: np.zeros(x.shape),
+)
+def zeros_like(input: Tensor) -> Tensor:
+    """Zeros of the shape, device and dtype of `input`."""
+    return zeros_of(input, tuple(input._a.shape))
 
 
-@op(shape=lambda x, *, value: x, accepts=ANY, promote=None, exact=True)
-def filled(x: Tensor, value: Scalar) -> Tensor:
-    """Like `x` with every element `value`; the gradient to `x` is zero."""
-    made: Tensor = full(tuple(x._a.shape), value, x._kind)
+@op(
+    shape=lambda x, *, value: x,
+    accepts=ANY,
+    promote=None,
+    exact=True,
+    oracle=lambda x, value: np.full(x.shape, value),
+)
+def filled(input: Tensor, value: Scalar) -> Tensor:
+    """Like `input` with every element `value`; the gradient to `input` is zero."""
+    made: Tensor = full(tuple(input._a.shape), value, input._kind)
     return made
 
 
-@filled.vjp
-def _(ct: Tensor) -> Tensor:
-    return zeros_like(ct)
+filled.grad(input=lambda ct: zeros_like(ct))
 
 
 def _working(kind: Kind) -> Kind:
@@ -86,6 +106,9 @@ def _working(kind: Kind) -> Kind:
     result=_of_kind,
     nondifferentiable=True,
     exact=True,
+    oracle=lambda start, step, count: np.array(
+        [start + i * step for i in range(count)]
+    ),
 )
 def arange(start: Scalar, step: Scalar, count: int, kind: Kind) -> Tensor:
     """start, start + step, … of `count` elements."""
@@ -93,11 +116,6 @@ def arange(start: Scalar, step: Scalar, count: int, kind: Kind) -> Tensor:
     numbers = cast(iota(count, kind.with_dtype(int32)), wide.dtype)
     y: Tensor = cast(numbers * full((), step, wide) + full((), start, wide), kind.dtype)
     return y
-
-
-@arange.oracle
-def _(start: Any, step: Any, count: int) -> Any:
-    return np.array([start + i * step for i in range(count)])
 
 
 @arange.cases
@@ -116,6 +134,7 @@ def _(make: Any) -> Iterator[Case]:
     result=_of_kind,
     nondifferentiable=True,
     exact=True,
+    oracle=lambda start, end, count: np.linspace(start, end, count),
 )
 def linspace(start: Scalar, end: Scalar, count: int, kind: Kind) -> Tensor:
     """`count` evenly spaced numbers from `start` to `end`, both included.
@@ -135,11 +154,6 @@ def linspace(start: Scalar, end: Scalar, count: int, kind: Kind) -> Tensor:
     return y
 
 
-@linspace.oracle
-def _(start: Any, end: Any, count: int) -> Any:
-    return np.linspace(start, end, count)
-
-
 @linspace.cases
 def _(make: Any) -> Iterator[Case]:
     yield case(0, 4, 5)
@@ -156,41 +170,15 @@ def _(make: Any) -> Iterator[Case]:
     result=lambda d, a: a["kind"].dtype,
     exact=True,
     memory=True,
+    oracle=lambda x: x,
 )
-def transfer(x: Tensor, kind: Kind) -> Tensor:
-    """The values of `x` on another device; waits for them."""
-    native = x._kind.backend.copy_out(x._a)
+def transfer(input: Tensor, kind: Kind) -> Tensor:
+    """The values of `input` on another device; waits for them."""
+    native = input._kind.backend.copy_out(input._a)
     return wrap(kind.backend.copy_in(native, kind.index), kind)
 
 
-@transfer.vjp
-def _(ct: Tensor, x_kind: Kind) -> Tensor:
-    return transfer(ct, x_kind)
-
-
-@full.oracle
-def _(shape: Any, value: Any) -> Any:
-    return np.full(shape, value)
-
-
-@empty.oracle
-def _(shape: Any) -> Any:
-    return np.zeros(shape)
-
-
-@zeros_like.oracle
-def _(x: Any) -> Any:
-    return np.zeros(x.shape)
-
-
-@filled.oracle
-def _(x: Any, value: Any) -> Any:
-    return np.full(x.shape, value)
-
-
-@transfer.oracle
-def _(x: Any) -> Any:
-    return x
+transfer.grad(input=lambda ct, input_kind: transfer(ct, input_kind))
 
 
 @full.cases

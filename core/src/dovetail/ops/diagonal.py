@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import ANY
-from dovetail.engine.attributes import Axis, Index
+from dovetail.engine.attributes import Axis, Index, NewAxis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
@@ -23,8 +23,15 @@ Sizes = tuple[int, ...]
 Geometry = tuple[Sizes, Sizes, int]
 
 
-@op(accepts=ANY, promote=None, view=True, exact=True)
-def diagonal(x: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1) -> Tensor:
+@op(
+    accepts=ANY,
+    promote=None,
+    view=True,
+    exact=True,
+    torch="diagonal",
+    oracle=lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
+)
+def diagonal(input: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1) -> Tensor:
     """A diagonal of the matrices in two dims, as the last dim; above for offset > 0."""
 
 
@@ -49,16 +56,6 @@ def _(
     )
 
 
-@diagonal.vjp
-def _(ct: Tensor, x_shape: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
-    return diagonal_put(zeros_of(ct, x_shape), ct, offset, dim1, dim2)
-
-
-@diagonal.oracle
-def _(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    return np.diagonal(x, offset, dim1, dim2)
-
-
 @diagonal.cases
 def _(make: Any) -> Iterator[Case]:
     yield case(make(3, 4))
@@ -69,24 +66,25 @@ def _(make: Any) -> Iterator[Case]:
 
 @op(shape=lambda x, src, **_: x, accepts=ANY, exact=True)
 def diagonal_put(
-    x: Tensor, src: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1
+    input: Tensor, src: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1
 ) -> Tensor:
-    """`x` with `src` written over a diagonal."""
-    y = clone(x)
+    """`input` with `src` written over a diagonal."""
+    y = clone(input)
     write("diagonal_scatter", diagonal(y, offset, dim1, dim2), src)
     return y
 
 
-@diagonal_put.vjp
-def _(
-    ct: Tensor, src_shape: Sizes, offset: int, dim1: int, dim2: int, need: Any
-) -> tuple[Any, Any]:
-    gx = gsrc = None
-    if need[0]:
-        gx = diagonal_put(ct, zeros_of(ct, src_shape), offset, dim1, dim2)
-    if need[1]:
-        gsrc = diagonal(ct, offset, dim1, dim2)
-    return gx, gsrc
+diagonal.grad(
+    input=lambda ct, input_shape, offset, dim1, dim2: diagonal_put(
+        zeros_of(ct, input_shape), ct, offset, dim1, dim2
+    )
+)
+diagonal_put.grad(
+    input=lambda ct, src_shape, offset, dim1, dim2: diagonal_put(
+        ct, zeros_of(ct, src_shape), offset, dim1, dim2
+    ),
+    src=lambda ct, offset, dim1, dim2: diagonal(ct, offset, dim1, dim2),
+)
 
 
 @diagonal_put.oracle
@@ -105,17 +103,17 @@ def _(make: Any) -> Iterator[Case]:
 
 
 @op(shape=lambda x, src, *, index: x, accepts=ANY, exact=True)
-def basic_put(x: Tensor, src: Tensor, index: Index) -> Tensor:
-    """`x` with `src` written over the part that a basic index names."""
-    y = clone(x)
+def basic_put(input: Tensor, src: Tensor, index: Index) -> Tensor:
+    """`input` with `src` written over the part that a basic index names."""
+    y = clone(input)
     write("slice_scatter", basic_index(y, index), src)
     return y
 
 
-@basic_put.vjp
-def _(ct: Tensor, src_shape: Sizes, index: Any, need: Any) -> tuple[Any, Any]:
-    gx = basic_put(ct, zeros_of(ct, src_shape), index) if need[0] else None
-    return gx, basic_index(ct, index) if need[1] else None
+basic_put.grad(
+    input=lambda ct, src_shape, index: basic_put(ct, zeros_of(ct, src_shape), index),
+    src=lambda ct, index: basic_index(ct, index),
+)
 
 
 @basic_put.oracle
@@ -144,21 +142,21 @@ def _embedded(x: Sizes, *, offset: int, dim1: int, dim2: int) -> Sizes:
     return tuple(shape)
 
 
-@op(shape=_embedded, accepts=ANY, exact=True)
-def diag_embed(x: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    """Matrices in two new dims with the last dim of `x` as a diagonal, else zeros."""
-    shape = _embedded(tuple(x._a.shape), offset=offset, dim1=dim1, dim2=dim2)
-    y: Tensor = diagonal_put(zeros_of(x, shape), x, offset, dim1, dim2)
+@op(shape=_embedded, accepts=ANY, exact=True, torch="diag_embed", out=False)
+def diag_embed(
+    input: Tensor, offset: int = 0, dim1: NewAxis = -2, dim2: NewAxis = -1
+) -> Tensor:
+    """Matrices in two new dims, the last dim of `input` as a diagonal in zeros."""
+    shape = _embedded(tuple(input._a.shape), offset=offset, dim1=dim1, dim2=dim2)
+    y: Tensor = diagonal_put(zeros_of(input, shape), input, offset, dim1, dim2)
     return y
 
 
-@diag_embed.vjp
-def _(ct: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return diagonal(ct, offset, dim1, dim2)
+diag_embed.grad(input=lambda ct, offset, dim1, dim2: diagonal(ct, offset, dim1, dim2))
 
 
 @diag_embed.oracle
-def _(x: Array, offset: int, dim1: int, dim2: int) -> Array:
+def _(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     n = x.shape[-1] + abs(offset)
     y = np.zeros((*x.shape[:-1], n, n), x.dtype)
     for k in range(x.shape[-1]):
@@ -171,3 +169,4 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(3), 0, 0, 1)
     yield case(make(2, 3), 1, 0, 2)
     yield case(make(2, 3), -2, 1, 0)
+    yield case(make(2, 3))

@@ -45,14 +45,14 @@ def _padded(x: Sizes, *, padding: Sizes, **_: Any) -> Sizes:
 
 
 @op(shape=_padded, accepts=ANY, exact=True)
-def constant_pad(x: Tensor, padding: Ints, value: Scalar = 0) -> Tensor:
-    """`x` with margins of `value`: before and after each dim, from the first.
+def constant_pad(input: Tensor, padding: Ints, value: Scalar = 0) -> Tensor:
+    """`input` with margins of `value`: before and after each dim, from the first.
 
     Negative sizes cut elements off.
     """
-    y = full(_padded(tuple(x._a.shape), padding=tuple(padding)), value, x._kind)
-    inner, outer = _cuts(tuple(x._a.shape), tuple(padding))
-    write("pad", basic_index(y, outer), basic_index(x, inner))
+    y = full(_padded(tuple(input._a.shape), padding=tuple(padding)), value, input._kind)
+    inner, outer = _cuts(tuple(input._a.shape), tuple(padding))
+    write("pad", basic_index(y, outer), basic_index(input, inner))
     return y
 
 
@@ -73,9 +73,9 @@ def _cuts(shape: Sizes, padding: Sizes) -> tuple[tuple[slice, ...], tuple[slice,
     return tuple(inner), tuple(outer)
 
 
-@constant_pad.vjp
-def _(ct: Tensor, padding: Sizes) -> Tensor:
-    return constant_pad(ct, tuple(-n for n in padding), 0)
+constant_pad.grad(
+    input=lambda ct, padding: constant_pad(ct, tuple(-n for n in padding), 0)
+)
 
 
 @constant_pad.oracle
@@ -111,17 +111,17 @@ def _margined(x: Sizes, *, padding: Sizes, mode: str) -> Sizes:
 
 
 @op(shape=_margined, accepts=ANY, exact=True)
-def margin_pad(x: Tensor, padding: Ints, mode: str) -> Tensor:
-    """`x` with margins of its own elements, before and after each dim.
+def margin_pad(input: Tensor, padding: Ints, mode: str) -> Tensor:
+    """`input` with margins of its own elements, before and after each dim.
 
     `reflect` mirrors at the outermost element, `replicate` repeats it, `circular`
     continues with the other end of what is kept. Negative sizes cut elements off.
     """
-    y = clone(x)
-    for d, n in enumerate(x._a.shape):
+    y = clone(input)
+    for d, n in enumerate(input._a.shape):
         before, after = padding[2 * d], padding[2 * d + 1]
         if before or after:
-            y = index_select(y, _source(x, int(n), before, after, mode), d)
+            y = index_select(y, _source(input, int(n), before, after, mode), d)
     return y
 
 
@@ -141,15 +141,19 @@ def _source(like: Tensor, n: int, before: int, after: int, mode: str) -> Tensor:
     return source
 
 
-@margin_pad.vjp
-def _(ct: Tensor, x_shape: Sizes, padding: Sizes, mode: str) -> Tensor:
-    for d, n in enumerate(x_shape):
+def _margin_pad_gradient(
+    ct: Tensor, input_shape: Sizes, padding: Sizes, mode: str
+) -> Tensor:
+    for d, n in enumerate(input_shape):
         before, after = padding[2 * d], padding[2 * d + 1]
         if before or after:
             shape = (*ct._a.shape[:d], n, *ct._a.shape[d + 1 :])
             source = _source(ct, n, before, after, mode)
             ct = index_add(zeros_of(ct, shape), source, ct, d)
     return ct
+
+
+margin_pad.grad(input=_margin_pad_gradient)
 
 
 @margin_pad.oracle

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import ANY
-from dovetail.engine.attributes import Axis, AxisList, Ints, NewAxis
+from dovetail.engine.attributes import Axis, AxisList, AxisSet, Ints, NewAxis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
@@ -32,22 +32,27 @@ def _joined(xs: Sequence[Sizes], *, dim: int) -> Sizes:
             for d, (a, b) in enumerate(zip(shape, first, strict=True))
         ):
             raise ShapeError(
-                "cat", f"xs[{i}]", was=f"of shape {tuple(shape)}",
-                needed=f"the sizes of xs[0] {first} in every dim but {dim}",
+                "cat", f"tensors[{i}]", was=f"of shape {tuple(shape)}",
+                needed=f"the sizes of tensors[0] {first} in every dim but {dim}",
             )  # fmt: skip
     if not first:
-        raise ShapeError("cat", "xs[0]", was="0-d", needed="at least one dim",
+        raise ShapeError("cat", "tensors[0]", was="0-d", needed="at least one dim",
                          remedy="use stack()")  # fmt: skip
     return (*first[:dim], sum(shape[dim] for shape in xs), *first[dim + 1 :])
 
 
-@op(shape=_joined, accepts=ANY, exact=True)
-def cat(xs: list[Tensor], dim: Axis) -> Tensor:
+@op(
+    shape=_joined,
+    accepts=ANY,
+    exact=True,
+    oracle=lambda xs, dim=0: np.concatenate(xs, dim),
+)
+def cat(tensors: list[Tensor], dim: Axis = 0) -> Tensor:
     """The tensors one behind the other along an existing dim."""
-    shape = _joined([tuple(x._a.shape) for x in xs], dim=dim)
-    y = empty(shape, xs[0]._kind)
+    shape = _joined([tuple(x._a.shape) for x in tensors], dim=dim)
+    y = empty(shape, tensors[0]._kind)
     at = 0
-    for x in xs:
+    for x in tensors:
         end = at + x._a.shape[dim]
         write("cat", basic_index(y, along(dim, slice(at, end))), x)
         at = end
@@ -59,19 +64,16 @@ def along(dim: int, entry: Any) -> tuple[Any, ...]:
     return (*(slice(None),) * dim, entry)
 
 
-@cat.vjp
-def _(ct: Tensor, xs_shape: Sequence[Sizes], dim: int, need: Any) -> list[Any]:
+def _cut(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Tensor]:
     found, at = [], 0
-    for shape, wanted in zip(xs_shape, need[0], strict=True):
+    for shape in tensors_shape:
         end = at + shape[dim]
-        found.append(basic_index(ct, along(dim, slice(at, end))) if wanted else None)
+        found.append(basic_index(ct, along(dim, slice(at, end))))
         at = end
     return found
 
 
-@cat.oracle
-def _(xs: list[Array], dim: int) -> Array:
-    return np.concatenate(xs, dim)
+cat.grad(tensors=_cut)
 
 
 @cat.cases
@@ -87,30 +89,32 @@ def _stacked(xs: Sequence[Sizes], *, dim: int) -> Sizes:
     for i, shape in enumerate(xs):
         if tuple(shape) != first:
             raise ShapeError(
-                "stack", f"xs[{i}]", was=f"of shape {tuple(shape)}",
-                needed=f"{first}, as xs[0] has",
+                "stack", f"tensors[{i}]", was=f"of shape {tuple(shape)}",
+                needed=f"{first}, as tensors[0] has",
             )  # fmt: skip
     return (*first[:dim], len(xs), *first[dim:])
 
 
-@op(shape=_stacked, accepts=ANY, exact=True)
-def stack(xs: list[Tensor], dim: NewAxis) -> Tensor:
+@op(
+    shape=_stacked,
+    accepts=ANY,
+    exact=True,
+    torch="torch.stack",
+    oracle=lambda xs, dim=0: np.stack(xs, dim),
+)
+def stack(tensors: list[Tensor], dim: NewAxis = 0) -> Tensor:
     """The tensors, all of one shape, side by side along a new dim."""
-    shape = tuple(xs[0]._a.shape)
+    shape = tuple(tensors[0]._a.shape)
     thick = (*shape[:dim], 1, *shape[dim:])
-    y: Tensor = cat([reshape(x, thick) for x in xs], dim)
+    y: Tensor = cat([reshape(x, thick) for x in tensors], dim)
     return y
 
 
-@stack.vjp
-def _(ct: Tensor, dim: int, need: Any) -> list[Any]:
-    wanted = enumerate(need[0])
-    return [basic_index(ct, along(dim, i)) if n else None for i, n in wanted]
-
-
-@stack.oracle
-def _(xs: list[Array], dim: int) -> Array:
-    return np.stack(xs, dim)
+stack.grad(
+    tensors=lambda ct, tensors_shape, dim: [
+        basic_index(ct, along(dim, i)) for i in range(len(tensors_shape))
+    ]
+)
 
 
 @stack.cases
@@ -131,23 +135,25 @@ def _repeated(x: Sizes, *, repeats: Sizes) -> Sizes:
     return tuple(n * r for n, r in zip((*(1,) * missing, *x), repeats, strict=True))
 
 
-@op(shape=_repeated, accepts=ANY, exact=True)
-def repeat(x: Tensor, repeats: Ints) -> Tensor:
-    """`x` laid side by side with itself, `repeats` times along each dim."""
-    shape = tuple(x._a.shape)
+@op(shape=_repeated, accepts=ANY, exact=True, torch="Tensor.repeat*")
+def repeat(input: Tensor, repeats: Ints) -> Tensor:
+    """`input` laid side by side with itself, `repeats` times along each dim."""
+    shape = tuple(input._a.shape)
     whole = (*(1,) * (len(repeats) - len(shape)), *shape)
     pairs = [size for r, n in zip(repeats, whole, strict=True) for size in (r, n)]
     ones = [size for n in whole for size in (1, n)]
-    copied = clone(expand(reshape(x, tuple(ones)), tuple(pairs)))
+    copied = clone(expand(reshape(input, tuple(ones)), tuple(pairs)))
     return reshape(copied, _repeated(shape, repeats=tuple(repeats)))
 
 
-@repeat.vjp
-def _(ct: Tensor, x_shape: Sizes, repeats: Sizes) -> Tensor:
-    whole = (*(1,) * (len(repeats) - len(x_shape)), *x_shape)
+def _repeat_gradient(ct: Tensor, input_shape: Sizes, repeats: Sizes) -> Tensor:
+    whole = (*(1,) * (len(repeats) - len(input_shape)), *input_shape)
     pairs = tuple(size for r, n in zip(repeats, whole, strict=True) for size in (r, n))
     total = sums.sum(reshape(ct, pairs), tuple(range(0, len(pairs), 2)))
-    return reshape(total, x_shape)
+    return reshape(total, input_shape)
+
+
+repeat.grad(input=_repeat_gradient)
 
 
 @repeat.oracle
@@ -167,24 +173,24 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(2), (0,))
 
 
-@op(shape=lambda x, *, dims: x, accepts=ANY, exact=True)
-def flip(x: Tensor, dims: AxisList) -> Tensor:
-    """`x` with the order along `dims` reversed."""
-    y = clone(x)
-    for d in dims if x._a.shape else ():
-        n = int(x._a.shape[d])
-        y = index_select(y, sub(n - 1, counted(n, x)), d)
+@op(
+    shape=lambda x, *, dims: x,
+    accepts=ANY,
+    exact=True,
+    torch="torch.flip Tensor.flip*",
+    out=False,
+    oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x,
+)
+def flip(input: Tensor, dims: AxisSet) -> Tensor:
+    """`input` with the order along `dims` reversed."""
+    y = clone(input)
+    for d in dims if input._a.shape else ():  # type: ignore[union-attr]
+        n = int(input._a.shape[d])
+        y = index_select(y, sub(n - 1, counted(n, input)), d)
     return y
 
 
-@flip.vjp
-def _(ct: Tensor, dims: Sizes) -> Tensor:
-    return flip(ct, dims)
-
-
-@flip.oracle
-def _(x: Array, dims: Any) -> Array:
-    return np.flip(x, dims) if x.ndim else x
+flip.grad(input=lambda ct, dims: flip(ct, dims))
 
 
 @flip.cases
@@ -196,19 +202,27 @@ def _(make: Any) -> Iterator[Case]:
 
 
 def _rolled(x: Sizes, *, shifts: Sizes, dims: Sizes) -> Sizes:
-    if len(shifts) != len(dims):
+    if len(shifts) != (len(dims) or 1):
         raise ArgumentError(
-            "roll", "shifts", was=shifts, needed=f"one for each of {dims}"
-        )
+            "roll", "shifts", was=shifts,
+            needed=f"one for each of {dims}" if dims else "one without dims",
+        )  # fmt: skip
     return tuple(x)
 
 
-@op(shape=_rolled, accepts=ANY, exact=True)
-def roll(x: Tensor, shifts: Ints, dims: AxisList) -> Tensor:
-    """`x` moved by `shifts` along `dims`; what leaves one end enters the other."""
-    y = clone(x)
+@op(shape=_rolled, accepts=ANY, exact=True, torch="roll", out=False,
+    oracle=lambda x, shifts, dims=(): np.roll(x, shifts, dims or None))  # fmt: skip
+def roll(input: Tensor, shifts: Ints, dims: AxisList = ()) -> Tensor:
+    """`input` moved by `shifts` along `dims`; what leaves one end enters the other.
+
+    Without `dims`, all elements are moved in a row.
+    """
+    if not dims:
+        flat: Tensor = roll(reshape(input, (-1,)), shifts, (0,))
+        return reshape(flat, tuple(input._a.shape))
+    y = clone(input)
     for shift, d in zip(shifts, dims, strict=True):
-        n = int(x._a.shape[d])
+        n = int(input._a.shape[d])
         cut = -shift % n if n else 0
         if cut:
             tail = basic_index(y, along(d, slice(cut, n)))
@@ -216,14 +230,7 @@ def roll(x: Tensor, shifts: Ints, dims: AxisList) -> Tensor:
     return y
 
 
-@roll.vjp
-def _(ct: Tensor, shifts: Sizes, dims: Sizes) -> Tensor:
-    return roll(ct, tuple(-s for s in shifts), dims)
-
-
-@roll.oracle
-def _(x: Array, shifts: Any, dims: Any) -> Array:
-    return np.roll(x, shifts, dims)
+roll.grad(input=lambda ct, shifts, dims: roll(ct, tuple(-s for s in shifts), dims))
 
 
 @roll.cases
@@ -231,6 +238,7 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(5), (2,), (0,))
     yield case(make(2, 3), (1, -4), (0, 1))
     yield case(make(2, 3), (1, 1), (1, 1))
+    yield case(make(2, 3), (2,))
     yield case(make(0, 3), (1,), (0,))
 
 
@@ -251,29 +259,35 @@ def _below(x: Tensor, diagonal: int) -> Tensor:
     return mask
 
 
-@op(shape=lambda x, *, diagonal: _matrix("tril", x), accepts=ANY, exact=True)
-def tril(x: Tensor, diagonal: int = 0) -> Tensor:
+@op(
+    shape=lambda x, *, diagonal: _matrix("tril", x),
+    accepts=ANY,
+    exact=True,
+    torch="tril Tensor.tril_",
+)
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices in the last two dims with zeros above a diagonal."""
-    y: Tensor = where(_below(x, diagonal), x, zeros_of(x, ()))
+    y: Tensor = where(_below(input, diagonal), input, zeros_of(input, ()))
     return y
 
 
-@tril.vjp
-def _(ct: Tensor, diagonal: int) -> Tensor:
-    return tril(ct, diagonal)
+tril.grad(input=lambda ct, diagonal: tril(ct, diagonal))
 
 
-@op(shape=lambda x, *, diagonal: _matrix("triu", x), accepts=ANY, exact=True)
-def triu(x: Tensor, diagonal: int = 0) -> Tensor:
+@op(
+    shape=lambda x, *, diagonal: _matrix("triu", x),
+    accepts=ANY,
+    exact=True,
+    torch="triu Tensor.triu_",
+)
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices in the last two dims with zeros below a diagonal."""
-    above = bitwise_xor(_below(x, diagonal - 1), True)
-    y: Tensor = where(above, x, zeros_of(x, ()))
+    above = bitwise_xor(_below(input, diagonal - 1), True)
+    y: Tensor = where(above, input, zeros_of(input, ()))
     return y
 
 
-@triu.vjp
-def _(ct: Tensor, diagonal: int) -> Tensor:
-    return triu(ct, diagonal)
+triu.grad(input=lambda ct, diagonal: triu(ct, diagonal))
 
 
 @tril.oracle

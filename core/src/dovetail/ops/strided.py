@@ -26,11 +26,11 @@ Geometry = tuple[Sizes, Sizes, int]
 
 @op(layout_matters=True, accepts=ANY, promote=None, view=True, exact=True)
 def as_strided(
-    x: Tensor, size: Shape, stride: Ints, offset: int, layout: Ints
+    input: Tensor, size: Shape, stride: Ints, offset: int, layout: Ints
 ) -> Tensor:
-    """Elements of the memory of `x` by element strides, `offset` from its first.
+    """Elements of the memory of `input` by element strides, `offset` from its first.
 
-    `layout` holds the strides of `x`, from which the gradient finds its places.
+    `layout` holds the strides of `input`, from which the gradient finds its places.
     """
 
 
@@ -54,22 +54,29 @@ def _same_places(size: Sizes, a: Sizes, b: Sizes) -> bool:
     return 0 in size or all(n == 1 or s == t for n, s, t in pairs)
 
 
-@as_strided.vjp
-def _(
-    ct: Tensor, x_shape: Sizes, size: Sizes, stride: Sizes, offset: int, layout: Sizes
+def _as_strided_gradient(
+    ct: Tensor,
+    input_shape: Sizes,
+    size: Sizes,
+    stride: Sizes,
+    offset: int,
+    layout: Sizes,
 ) -> Tensor:
-    # Each element goes to the place it was read from; then we read where x lies.
-    # A place that x has several times shares its gradient among them, as in torch.
+    # Each element goes to the place it was read from; then we read where input lies.
+    # A place that input has several times shares its gradient among them, as in torch.
     low = min(0, offset)
-    length = 1 + max(_reach(x_shape, layout), offset + _reach(size, stride)) - low
-    own = _places(ct, x_shape, layout, -low)
+    length = 1 + max(_reach(input_shape, layout), offset + _reach(size, stride)) - low
+    own = _places(ct, input_shape, layout, -low)
     source = _places(ct, size, stride, offset - low)
     memory = index_add(zeros_of(ct, (length,)), source, reshape(ct, (-1,)), 0)
-    if _overlaps(x_shape, layout):
+    if _overlaps(input_shape, layout):
         ones = full(tuple(own._a.shape), 1, ct._kind)
         times = index_add(zeros_of(ct, (length,)), own, ones, 0)
         memory = div(memory, where(eq(times, 0), 1, times))
-    return reshape(index_select(memory, own, 0), x_shape)
+    return reshape(index_select(memory, own, 0), input_shape)
+
+
+as_strided.grad(input=_as_strided_gradient)
 
 
 def _places(like: Tensor, size: Sizes, stride: Sizes, start: int) -> Tensor:
@@ -115,53 +122,65 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(4), (0, 2), (1, 1), 0, (1,))
 
 
-@op(accepts=ANY, promote=None, view=True, exact=True)
-def unfold(x: Tensor, dim: Axis, size: int, step: int) -> Tensor:
-    """Windows of `size` every `step` along `dim`, their elements in a new last dim."""
+@op(accepts=ANY, promote=None, view=True, exact=True, torch="Tensor.unfold")
+def unfold(input: Tensor, dimension: Axis, size: int, step: int) -> Tensor:
+    """Windows of `size` every `step` along `dimension`, in a new last dim."""
 
 
 @unfold.geometry
 def _(
-    shape: Sizes, strides: Sizes | None, *, dim: int, size: int, step: int
+    shape: Sizes, strides: Sizes | None, *, dimension: int, size: int, step: int
 ) -> Geometry:
     steps = strides or (0,) * len(shape)
-    length = shape[dim] if shape else 1
+    length = shape[dimension] if shape else 1
     if not 0 <= size <= length or step < 1:
         raise ArgumentError(
             "unfold", "size and step", was=f"{size} and {step}",
-            needed=f"a size up to {length}, that of dim {dim}, and a positive step",
+            needed=f"a size up to {length}, that of dim {dimension}, a step above 0",
         )  # fmt: skip
     if not shape:
         return (size,), (1,), 0
     count = (length - size) // step + 1
     return (
-        (*shape[:dim], count, *shape[dim + 1 :], size),
-        (*steps[:dim], steps[dim] * step, *steps[dim + 1 :], steps[dim]),
+        (*shape[:dimension], count, *shape[dimension + 1 :], size),
+        (
+            *steps[:dimension],
+            steps[dimension] * step,
+            *steps[dimension + 1 :],
+            steps[dimension],
+        ),
         0,
     )
 
 
-@unfold.vjp
-def _(ct: Tensor, x_shape: Sizes, dim: int, size: int, step: int) -> Tensor:
-    if not x_shape:
+def _unfold_gradient(
+    ct: Tensor, input_shape: Sizes, dimension: int, size: int, step: int
+) -> Tensor:
+    if not input_shape:
         return reshape(ct, ()) if size else zeros_of(ct, ())
     last = ct.ndim - 1
-    order = (*range(dim + 1), last, *range(dim + 1, last))
-    count = int(ct._a.shape[dim])
-    flat = (*x_shape[:dim], count * size, *x_shape[dim + 1 :])
+    order = (*range(dimension + 1), last, *range(dimension + 1, last))
+    count = int(ct._a.shape[dimension])
+    flat = (*input_shape[:dimension], count * size, *input_shape[dimension + 1 :])
     source = reshape(permute(ct, order), flat)
     where_from = _places(ct, (count, size), (step, 1), 0)
-    return index_add(zeros_of(ct, x_shape), where_from, source, dim)
+    return index_add(zeros_of(ct, input_shape), where_from, source, dimension)
+
+
+unfold.grad(input=_unfold_gradient)
 
 
 @unfold.oracle
-def _(x: Array, dim: int, size: int, step: int) -> Array:
+def _(x: Array, dimension: int, size: int, step: int) -> Array:
     if not x.ndim:
         return x.reshape(1)[:size]
-    dim %= x.ndim
-    starts = range(0, x.shape[dim] - size + 1, step)
-    windows = [np.moveaxis(x.take(range(s, s + size), dim), dim, -1) for s in starts]
-    return np.stack(windows, dim)
+    dimension %= x.ndim
+    starts = range(0, x.shape[dimension] - size + 1, step)
+    windows = [
+        np.moveaxis(x.take(range(s, s + size), dimension), dimension, -1)
+        for s in starts
+    ]
+    return np.stack(windows, dimension)
 
 
 @unfold.cases

@@ -14,7 +14,7 @@ import numpy as np
 
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import ANY
-from dovetail.engine.attributes import Axis, AxisList, Index, NewAxis, Shape
+from dovetail.engine.attributes import Axis, AxisList, AxisSet, Index, NewAxis, Shape
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
@@ -29,42 +29,56 @@ Geometry = tuple[Sizes, Sizes, int]
 _VIEW: Any = {"accepts": ANY, "promote": None, "view": True, "exact": True}
 
 
-@op(**_VIEW)
-def expand(input: Tensor, shape: Shape) -> Tensor:
-    """`x` with dims of size 1 repeated to `shape`; -1 keeps a size; new dims lead."""
+def _expanded(x: Array, size: Sizes) -> Array:
+    missing = len(size) - x.ndim
+    sizes = [x.shape[d - missing] if n == -1 else n for d, n in enumerate(size)]
+    return np.broadcast_to(x, sizes)
+
+
+@op(torch="broadcast_to Tensor.expand*", oracle=_expanded, **_VIEW)
+def expand(input: Tensor, size: Shape) -> Tensor:
+    """Dims of size 1 repeated to `size`, without a copy; -1 keeps one; new dims lead.
+
+    >>> import dovetail as dt
+    >>> dt.tensor([[1], [2]]).expand(2, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
 
 
 @expand.geometry
-def _(size: Sizes, strides: Sizes | None, *, shape: Sizes) -> Geometry:
-    missing = len(shape) - len(size)
+def _(have: Sizes, strides: Sizes | None, *, size: Sizes) -> Geometry:
+    missing = len(size) - len(have)
     if missing < 0:
         raise ShapeError(
             "expand",
-            "shape",
-            was=shape,
-            needed=f"at least the {len(size)} dims of {size}",
+            "size",
+            was=size,
+            needed=f"at least the {len(have)} dims of {have}",
         )
-    steps = (0,) * len(size) if strides is None else strides
-    new_size, new_strides = list(shape), [0] * len(shape)
-    for d, (have, step) in enumerate(zip(size, steps, strict=True), missing):
-        want = shape[d]
-        if want in (-1, have):
-            new_size[d], new_strides[d] = have, step
-        elif have != 1:
+    steps = (0,) * len(have) if strides is None else strides
+    new_size, new_strides = list(size), [0] * len(size)
+    for d, (n, step) in enumerate(zip(have, steps, strict=True), missing):
+        want = size[d]
+        if want in (-1, n):
+            new_size[d], new_strides[d] = n, step
+        elif n != 1:
             raise ShapeError(
-                "expand", f"dim {d}", was=f"{have} in {size}",
-                needed=f"1, to be expanded to {want} in {shape}",
+                "expand", f"dim {d}", was=f"{n} in {have}",
+                needed=f"1, to be expanded to {want} in {size}",
             )  # fmt: skip
     if any(n < 0 for n in new_size):
-        raise ShapeError(
-            "expand", "shape", was=shape, needed="-1 only for existing dims"
-        )
+        raise ShapeError("expand", "size", was=size, needed="-1 only for existing dims")
     return tuple(new_size), tuple(new_strides), 0
 
 
-@op(**_VIEW)
-def permute(x: Tensor, dims: AxisList) -> Tensor:
-    """The dims of `x` in another order."""
+@op(
+    **_VIEW,
+    torch="torch.permute Tensor.permute*",
+    oracle=lambda x, dims: np.transpose(x, dims),
+)
+def permute(input: Tensor, dims: AxisList) -> Tensor:
+    """The dims of `input` in another order."""
 
 
 @permute.geometry
@@ -77,15 +91,21 @@ def _(size: Sizes, strides: Sizes | None, *, dims: Sizes) -> Geometry:
     return tuple(size[d] for d in dims), tuple(steps[d] for d in dims), 0
 
 
-@permute.vjp
-def _(ct: Tensor, dims: Sizes) -> Tensor:
+def _permute_gradient(ct: Tensor, dims: Sizes) -> Tensor:
     back = sorted(range(len(dims)), key=dims.__getitem__)
     return permute(ct, tuple(back))
 
 
-@op(**_VIEW)
-def transpose(x: Tensor, dim0: Axis, dim1: Axis) -> Tensor:
-    """`x` with two dims swapped."""
+permute.grad(input=_permute_gradient)
+
+
+@op(
+    **_VIEW,
+    torch="transpose swapdims Tensor.transpose_ Tensor.swapdims_",
+    oracle=lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1) if x.ndim else x,
+)
+def transpose(input: Tensor, dim0: Axis, dim1: Axis) -> Tensor:
+    """`input` with two dims swapped."""
 
 
 @transpose.geometry
@@ -98,14 +118,12 @@ def _(size: Sizes, strides: Sizes | None, *, dim0: int, dim1: int) -> Geometry:
     return tuple(size[d] for d in order), tuple(steps[d] for d in order), 0
 
 
-@transpose.vjp
-def _(ct: Tensor, dim0: int, dim1: int) -> Tensor:
-    return transpose(ct, dim0, dim1)
+transpose.grad(input=lambda ct, dim0, dim1: transpose(ct, dim0, dim1))
 
 
-@op(layout_matters=True, **_VIEW)
-def view(x: Tensor, shape: Shape) -> Tensor:
-    """The elements of `x` in the same order under another shape; never copies.
+@op(layout_matters=True, **_VIEW, oracle=lambda x, shape: x.reshape(shape))
+def view(input: Tensor, shape: Shape) -> Tensor:
+    """The elements of `input` in the same order under another shape; never copies.
 
     One size may be -1. Raises ShapeError where strides would need a copy.
     """
@@ -126,9 +144,7 @@ def _(size: Sizes, strides: Sizes | None, *, shape: Sizes) -> Geometry:
     return shape, found, 0
 
 
-@view.vjp
-def _(ct: Tensor, x_shape: Sizes) -> Tensor:
-    return reshape(ct, x_shape)
+view.grad(input=lambda ct, input_shape: reshape(ct, input_shape))
 
 
 def resolve_shape(name: str, size: Sizes, shape: Sizes) -> Sizes:
@@ -185,26 +201,30 @@ def view_strides(size: Sizes, strides: Sizes, shape: Sizes) -> Sizes | None:
     return tuple(reversed(found))
 
 
-@op(**_VIEW)
-def squeeze(x: Tensor, dims: AxisList) -> Tensor:
-    """`x` without those of `dims` that have size 1."""
+@op(torch="squeeze Tensor.squeeze_", **_VIEW)
+def squeeze(input: Tensor, dim: AxisSet | None = None) -> Tensor:
+    """`input` without dims of size 1: all of them, or those of `dim`."""
 
 
 @squeeze.geometry
-def _(size: Sizes, strides: Sizes | None, *, dims: Sizes) -> Geometry:
-    keep = [d for d in range(len(size)) if d not in dims or size[d] != 1]
+def _(size: Sizes, strides: Sizes | None, *, dim: Sizes | None) -> Geometry:
+    keep = [
+        d for d, n in enumerate(size) if n != 1 or (dim is not None and d not in dim)
+    ]
     steps = strides or (0,) * len(size)
     return tuple(size[d] for d in keep), tuple(steps[d] for d in keep), 0
 
 
-@squeeze.vjp
-def _(ct: Tensor, x_shape: Sizes) -> Tensor:
-    return reshape(ct, x_shape)
+squeeze.grad(input=lambda ct, input_shape: reshape(ct, input_shape))
 
 
-@op(**_VIEW)
-def unsqueeze(x: Tensor, dim: NewAxis) -> Tensor:
-    """`x` with a dim of size 1 inserted at `dim`."""
+@op(
+    **_VIEW,
+    torch="unsqueeze Tensor.unsqueeze_",
+    oracle=lambda x, dim: np.expand_dims(x, dim),
+)
+def unsqueeze(input: Tensor, dim: NewAxis) -> Tensor:
+    """`input` with a dim of size 1 inserted at `dim`."""
 
 
 @unsqueeze.geometry
@@ -214,14 +234,12 @@ def _(size: Sizes, strides: Sizes | None, *, dim: int) -> Geometry:
     return (*size[:dim], 1, *size[dim:]), (*steps[:dim], step, *steps[dim:]), 0
 
 
-@unsqueeze.vjp
-def _(ct: Tensor, x_shape: Sizes) -> Tensor:
-    return reshape(ct, x_shape)
+unsqueeze.grad(input=lambda ct, input_shape: reshape(ct, input_shape))
 
 
-@op(**_VIEW)
-def basic_index(x: Tensor, index: Index) -> Tensor:
-    """`x[index]` for an int, a slice with a positive step, or a tuple of these.
+@op(**_VIEW, oracle=lambda x, index: np.asarray(x[index]))
+def basic_index(input: Tensor, index: Index) -> Tensor:
+    """`input[index]` for an int, a slice with a positive step, or a tuple of these.
 
     One entry a dim, from the first; None inserts a dim of size 1, and `...` stands for
     the dims without an entry, which otherwise follow.
@@ -277,22 +295,16 @@ def checked_index(entry: int, size: int, dim: int) -> int:
     return entry % size
 
 
-@basic_index.vjp
-def _(ct: Tensor, x_shape: Sizes, index: Any) -> Tensor:
-    return place(ct, x_shape, index)
-
-
 @op(shape=lambda ct, *, shape, index: shape, accepts=ANY, promote=None, exact=True)
-def place(x: Tensor, shape: Shape, index: Index) -> Tensor:
-    """Zeros of `shape` with `x` written at a basic `index`."""
-    whole = zeros_of(x, shape)
-    inplace("place", lambda _: x, basic_index(whole, index))
+def place(input: Tensor, shape: Shape, index: Index) -> Tensor:
+    """Zeros of `shape` with `input` written at a basic `index`."""
+    whole = zeros_of(input, shape)
+    inplace("place", lambda _: input, basic_index(whole, index))
     return whole
 
 
-@place.vjp
-def _(ct: Tensor, index: Any) -> Tensor:
-    return basic_index(ct, index)
+basic_index.grad(input=lambda ct, input_shape, index: place(ct, input_shape, index))
+place.grad(input=lambda ct, index: basic_index(ct, index))
 
 
 # ---- reshape and its kin: a view where one exists, else a copy
@@ -332,42 +344,11 @@ def _reshaped(size: Sizes, strides: Sizes, shape: Sizes) -> tuple[Sizes, bool]:
 # ---- what they must equal
 
 
-@expand.oracle
-def _(x: Array, shape: Sizes) -> Array:
-    missing = len(shape) - x.ndim
-    sizes = [x.shape[d - missing] if n == -1 else n for d, n in enumerate(shape)]
-    return np.broadcast_to(x, sizes)
-
-
-@permute.oracle
-def _(x: Array, dims: Sizes) -> Array:
-    return np.transpose(x, dims)
-
-
-@transpose.oracle
-def _(x: Array, dim0: int, dim1: int) -> Array:
-    return np.swapaxes(x, dim0, dim1) if x.ndim else x
-
-
-@view.oracle
-def _(x: Array, shape: Sizes) -> Array:
-    return x.reshape(shape)
-
-
 @squeeze.oracle
-def _(x: Array, dims: Sizes) -> Array:
+def _(x: Array, dim: Any = None) -> Array:
+    dims = range(x.ndim) if dim is None else dim
     chosen = [d % x.ndim for d in dims] if x.ndim else []
     return x.reshape([n for d, n in enumerate(x.shape) if n != 1 or d not in chosen])
-
-
-@unsqueeze.oracle
-def _(x: Array, dim: int) -> Array:
-    return np.expand_dims(x, dim)
-
-
-@basic_index.oracle
-def _(x: Array, index: Any) -> Array:
-    return np.asarray(x[index])
 
 
 @place.oracle
@@ -411,6 +392,8 @@ def _(make: Any) -> Iterator[Case]:
 def _(make: Any) -> Iterator[Case]:
     yield case(make(1, 3, 1), (0, 1, -1))
     yield case(make(1, 3, 1), (2,))
+    yield case(make(1, 3, 1), ())
+    yield case(make(1, 3, 1))
     yield case(make(), (0,))
 
 

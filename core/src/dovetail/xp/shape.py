@@ -53,7 +53,7 @@ def _flip(xp: Any) -> Callable[..., Any]:
 
 def _roll(xp: Any) -> Callable[..., Any]:
     def roll(a: Any, shifts: Sizes, dims: Sizes) -> Any:
-        return xp.roll(a, shifts, dims)
+        return xp.roll(a, shifts, dims or None)
 
     return roll
 

@@ -36,11 +36,12 @@ def _unsqueeze(dim: int) -> View:
     return lambda a: a[index]
 
 
-def _squeeze(dims: Sizes) -> View:
+def _squeeze(dim: Sizes | None) -> View:
     def squeeze(a: Any) -> Any:
         shape = a.shape
         if not shape:
             return a[...]
+        dims = range(len(shape)) if dim is None else dim
         return a[
             (*[0 if d in dims and n == 1 else _ALL for d, n in enumerate(shape)], ...)
         ]
@@ -49,12 +50,12 @@ def _squeeze(dims: Sizes) -> View:
 
 
 def _expand(xp: Any) -> Callable[..., View]:
-    def bind(shape: Sizes) -> View:
+    def bind(size: Sizes) -> View:
         def expand(a: Any) -> Any:
             """A buffer with strides of 0, where that is all it takes; else refused."""
-            missing = len(shape) - a.ndim
+            missing = len(size) - a.ndim
             steps = [0] * missing
-            sizes = list(shape)
+            sizes = list(size)
             for d, (have, step) in enumerate(
                 zip(a.shape, a.strides, strict=True), missing
             ):
@@ -64,7 +65,7 @@ def _expand(xp: Any) -> Callable[..., View]:
                 elif have == 1:
                     steps.append(0)
                 else:
-                    raise ValueError(shape)
+                    raise ValueError(size)
             return xp.ndarray(sizes, a.dtype, a, 0, steps)
 
         return expand

@@ -81,9 +81,13 @@ def _lost_nan(y: Array, a: Array, **attrs: Any) -> Array:
 
 def _last_of_ties(run: Run, natives: list[Any], attrs: dict[str, Any]) -> Any:
     a, d = natives[0], attrs.get("dim")
-    d = d[0] if isinstance(d, tuple) else d
     y = run(*natives, **attrs)
-    if d is None or not a.ndim or not a.size or (inexact(a) and np.any(np.isnan(a))):
+    if (
+        isinstance(d, tuple)
+        or not a.ndim
+        or not a.size
+        or (inexact(a) and np.any(np.isnan(a)))
+    ):
         return y
     last = a.shape[d] - 1 - np.argmax(np.flip(a, d), d)
     y = np.asarray(y)

@@ -23,7 +23,7 @@ from dovetail.nn.functional import (  # noqa: F401
 
 # Signed by the frontend for the package, and here the same.
 _SHARED = """
-    gelu hardshrink logsigmoid pad prelu sigmoid softplus softshrink
+    gelu hardshrink logsigmoid prelu sigmoid softplus softshrink
     softsign tanh
 """
 for _name in _SHARED.split():
