@@ -38,7 +38,8 @@ FLOORS = (
         "utils",
     },
     {"compiler", "distributed", "profiler"},
-    {"train", "serve", "cli", "demos", "conformance", "testing", "scaffold"},
+    {"train", "serve", "cli", "demos", "conformance", "testing", "scaffold"}
+    | {"signatures"},
     {"dovetail"},  # the package's own __init__ and __main__
 )
 # The highest floor below the top is programs, which may be written as users write
@@ -126,7 +127,7 @@ class Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> None:
-        if ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}:
+        if ast.unparse(node.test).endswith("TYPE_CHECKING"):
             for child in node.orelse:
                 self.visit(child)
         else:

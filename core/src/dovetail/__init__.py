@@ -53,7 +53,7 @@ _LAZY: Final = frozenset({
 _FILES: Final = frozenset({"load", "save"})  # of dovetail.io
 
 
-def __getattr__(name: str) -> Any:
+def _first_used(name: str) -> Any:
     if name in _LAZY:
         return import_module(f"dovetail.{name}")
     if name in _FILES:
@@ -69,12 +69,22 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from dovetail import autograd as autograd
+    from dovetail import compiler as compiler
     from dovetail import data as data
+    from dovetail import device_api as device_api
     from dovetail import io as io
     from dovetail import nn as nn
     from dovetail import optim as optim
+    from dovetail import random as random
+    from dovetail import return_types as return_types
+    from dovetail import testing as testing
+    from dovetail import utils as utils
     from dovetail.io import load as load
     from dovetail.io import save as save
+    from dovetail.signatures.functions import *  # noqa: F403
+else:
+    __getattr__ = _first_used
 
 __all__ = [
     "Size", "Tensor", "can_cast", "device", "dtype", "enable_grad", "errors",

@@ -145,11 +145,18 @@ def opened(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(self, *items, **named)
         return function(self, items)
 
+    method.takes_items = True  # type: ignore[attr-defined]
     method.__name__ = method.__qualname__ = function.__name__
     method.__doc__ = function.__doc__
     method.__module__ = function.__module__
     method.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
     return method
+
+
+def methods(**functions: Callable[..., Any]) -> None:
+    """Give Tensor methods of its own, guarded as public functions are."""
+    for name, function in functions.items():
+        setattr(Tensor, name, guarded(function, name, False))
 
 
 def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

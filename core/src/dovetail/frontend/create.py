@@ -15,7 +15,7 @@ from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_of, kind_on
 from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.tensor import Tensor, extend, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError
 from dovetail.frontend.export import torch_name
 from dovetail.frontend.literals import host_array
@@ -166,7 +166,7 @@ def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     return memory.expose(self._a)
 
 
-Tensor.numpy = _numpy  # type: ignore[attr-defined]
+extend(numpy=_numpy)
 
 
 def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from dovetail.engine.out import write_out
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import public
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, extend
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
 from dovetail.frontend import activation  # noqa: F401
 from dovetail.frontend.export import NAMES, torch_name
@@ -194,8 +194,7 @@ def abs_int(n: int) -> int:
 @torch_name("positive", out=False)
 def positive(input: Tensor) -> Tensor:
     """`input` itself, which may not be bool."""
-    y: Tensor = +input  # type: ignore[operator]
-    return y
+    return +input
 
 
 @torch_name("clamp", "clip", writes=True)
@@ -277,7 +276,7 @@ def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return p.where(condition, self, other)
 
 
-Tensor.where = _where  # type: ignore[attr-defined]
+extend(where=_where)
 
 
 @torch_name("isclose", out=False)
@@ -372,8 +371,7 @@ def imag(input: Tensor) -> Tensor:
     return _copied(z.imag(input), "imag")
 
 
-Tensor.real = property(real)  # type: ignore[attr-defined]
-Tensor.imag = property(imag)  # type: ignore[attr-defined]
+extend(real=property(real), imag=property(imag))
 
 
 @torch_name("isreal", out=False)

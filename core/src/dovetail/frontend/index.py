@@ -10,7 +10,7 @@ from dovetail.engine.elements import scalar, stored
 from dovetail.engine.promotion import index_dtype, result_type
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, extend
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -360,7 +360,7 @@ def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return y
 
 
-Tensor.where = _where  # type: ignore[attr-defined]
+extend(where=_where)
 
 
 @torch_name(out=False)

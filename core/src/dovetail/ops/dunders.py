@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail.dtypes import bool_
 from dovetail.engine.inplace import inplace
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, extend
 from dovetail.errors import DTypeError
 from dovetail.ops import compare, elementwise, power, rounding
 from dovetail.ops import primitive as p
@@ -20,8 +20,9 @@ _NUMBERS = (bool, int, float, complex, Tensor)
 def _reflected(function: Function) -> Function:
     """The operator with its operands swapped: `2 - x`."""
 
-    def reflected(self: Tensor, other: Any) -> Any:
-        return function(other, self)
+    def reflected(self: Tensor, other: Any) -> Tensor:
+        result: Tensor = function(other, self)
+        return result
 
     return reflected
 
@@ -71,7 +72,7 @@ install("add", p.add, commutes=True)
 install("mul", p.mul, commutes=True)
 install("sub", p.sub, commutes=False)
 install("truediv", p.div, commutes=False)
-Tensor.__rdiv__ = _reflected(p.div)  # type: ignore[attr-defined]
+extend(__rdiv__=_reflected(p.div))
 install("floordiv", rounding.floor_divide, commutes=False)
 install("mod", rounding.remainder, commutes=False)
 install("pow", power.power, commutes=False)
@@ -92,4 +93,4 @@ install("abs", elementwise.abs)
 install("invert", compare.bitwise_not)
 install("pos", _positive)
 # Identity hash, for defining __eq__ takes it away.
-Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
+extend(__hash__=object.__hash__)

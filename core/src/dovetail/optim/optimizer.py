@@ -227,7 +227,7 @@ class Optimizer(OptimizerHooks):
         """One parameter's loaded state, on its device and in its dtype."""
         if not isinstance(state, Mapping):
             return state
-        fitted = {}
+        fitted: dict[str, Any] = {}
         for name, value in state.items():
             if name == self.counter:
                 fitted[name] = float(value)

@@ -7,9 +7,9 @@ from typing import Any
 
 from dovetail.engine import autograd
 from dovetail.engine.backward_pass import Hook
-from dovetail.engine.public import guarded
+from dovetail.engine.public import methods
 from dovetail.engine.tape import Node, Output, leaf_of
-from dovetail.engine.tensor import Tensor, alias, as_class
+from dovetail.engine.tensor import Tensor, alias, as_class, extend
 from dovetail.errors import ArgumentTypeError, AutogradError, InplaceError
 from dovetail.frontend.export import NAMES, torch_name
 
@@ -37,7 +37,7 @@ def _backward(
     autograd.backward([self], [gradient], retain_graph, create_graph, inputs)
 
 
-Tensor.backward = _backward  # type: ignore[attr-defined]
+extend(backward=_backward)
 
 
 @torch_name(out=False)
@@ -121,15 +121,15 @@ def _as_subclass(self: Tensor, cls: Any) -> Tensor:
     return view
 
 
-for _name, _function in {
-    "as_subclass": _as_subclass,
-    "detach_": _detach_, "requires_grad_": _requires_grad_,
-    "register_hook": _register_hook, "retain_grad": _retain_grad,
-    "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
-}.items():  # fmt: skip
-    setattr(Tensor, _name, guarded(_function, _name, False))  # type: ignore[arg-type]
+def _retains_grad(self: Tensor) -> bool:
+    """Whether a tensor that is no leaf keeps its gradient."""
+    return bool(self.__dict__.get("_retains"))
 
-Tensor.retains_grad = property(  # type: ignore[attr-defined]
-    lambda self: bool(self.__dict__.get("_retains"))
-)
+
+methods(
+    as_subclass=_as_subclass, detach_=_detach_, requires_grad_=_requires_grad_,
+    register_hook=_register_hook, retain_grad=_retain_grad,
+    register_post_accumulate_grad_hook=_register_post_accumulate_grad_hook,
+)  # fmt: skip
+extend(retains_grad=property(_retains_grad))
 __all__ = ["NAMES", "Any", "Node", "Output", "RemovableHandle"]

@@ -11,7 +11,7 @@ from dovetail.dtypes import DType
 from dovetail.engine.inplace import check_writable, fill, touched
 from dovetail.engine.public import guarded
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, extend
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
 from dovetail.frontend.create import (
     DeviceLike,
@@ -79,18 +79,18 @@ def get_device(self: Tensor) -> int:
 
 
 def _on(device_type: str) -> property:
-    return property(
-        lambda self: self._kind.backend.type == device_type,
-        doc=f"Whether the tensor is on a {device_type} device.",
-    )
+    def is_there(self: Tensor) -> bool:
+        return self._kind.backend.type == device_type
+
+    return property(is_there, doc=f"Whether the tensor is on a {device_type} device.")
 
 
-Tensor.is_cuda = _on("cuda")  # type: ignore[attr-defined]
-Tensor.is_xpu = _on("xpu")  # type: ignore[attr-defined]
-Tensor.nbytes = property(  # type: ignore[attr-defined]
-    lambda self: math.prod(self._a.shape) * self._kind.dtype.itemsize,
-    doc="Bytes that the elements take.",
-)
+def _nbytes(self: Tensor) -> int:
+    """Bytes that the elements take."""
+    return self.numel() * self._kind.dtype.itemsize
+
+
+extend(is_cuda=_on("cuda"), is_xpu=_on("xpu"), nbytes=property(_nbytes))
 
 
 def _mover(device_type: str) -> Any:
@@ -104,8 +104,7 @@ def _mover(device_type: str) -> Any:
     return move
 
 
-Tensor.cuda = _mover("cuda")  # type: ignore[attr-defined]
-Tensor.xpu = _mover("xpu")  # type: ignore[attr-defined]
+extend(cuda=_mover("cuda"), xpu=_mover("xpu"))
 
 
 # ---- new tensors like this one
@@ -145,7 +144,7 @@ def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) 
     return f"{prefix}.{names[self.dtype]}"
 
 
-Tensor.type = _type  # type: ignore[attr-defined]
+extend(type=_type)
 
 
 _CLASSES = {
@@ -166,8 +165,7 @@ def _caster(dtype: DType) -> Any:
     return cast
 
 
-Tensor.byte = _caster(dtypes.uint8)  # type: ignore[attr-defined]
-Tensor.char = _caster(dtypes.int8)  # type: ignore[attr-defined]
+extend(byte=_caster(dtypes.uint8), char=_caster(dtypes.int8))
 
 
 # ---- geometry and memory
@@ -284,10 +282,15 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     return values.astype(dtype)
 
 
-for _name, _protocol in {
-    "__contains__": _contains, "__format__": _format, "__array__": _array,
-    "__complex__": lambda self: complex(self.item()),
-    "__reversed__": lambda self: self.flip(0) if self.ndim else self,
-}.items():  # fmt: skip
-    setattr(Tensor, _name, _protocol)
-Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]
+def _complex(self: Tensor) -> complex:
+    return complex(self.item())
+
+
+def _reversed(self: Tensor) -> Tensor:
+    return self.flip(0) if self.ndim else self
+
+
+extend(
+    __contains__=_contains, __format__=_format, __array__=_array,
+    __complex__=_complex, __reversed__=_reversed, __array_priority__=1000,
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dovetail.dtypes import DType
 from dovetail.engine.tape import Leaf, storage_of
-from dovetail.engine.tensor import Parameter, Tensor, alias
+from dovetail.engine.tensor import Parameter, Tensor, alias, extend
 from dovetail.errors import AutogradError
 from dovetail.tensor_api.memory import Ground, Layout, Memory
 
@@ -101,6 +101,4 @@ def _restored(
     return _dressed(cls, ground.tensor(dtype, Layout(*place)), requires_grad)
 
 
-Tensor.__copy__ = _copy  # type: ignore[attr-defined]
-Tensor.__deepcopy__ = _deepcopy  # type: ignore[attr-defined]
-Tensor.__reduce_ex__ = _reduce  # type: ignore[assignment,method-assign]
+extend(__copy__=_copy, __deepcopy__=_deepcopy, __reduce_ex__=_reduce)

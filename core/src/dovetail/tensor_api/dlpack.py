@@ -11,7 +11,7 @@ from dovetail.device_api.contract import Backend
 from dovetail.device_api.dlpack import CPU, Capsule, request
 from dovetail.engine.kinds import kind_on
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.tensor import Tensor, extend, wrap
 from dovetail.errors import (
     ArgumentTypeError,
     DeviceError,
@@ -211,5 +211,5 @@ def _borrowed(
     return made
 
 
-Tensor.__dlpack__ = _dlpack  # type: ignore[attr-defined]
-Tensor.__dlpack_device__ = _dlpack_device  # type: ignore[attr-defined]
+extend(__dlpack__=_dlpack)
+extend(__dlpack_device__=_dlpack_device)

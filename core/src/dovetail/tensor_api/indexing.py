@@ -13,7 +13,7 @@ from dovetail.engine.elements import scalar
 from dovetail.engine.inplace import check_writable, fill, inplace, overwrite
 from dovetail.engine.scopes import anywhere, here, watched
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Parameter, Tensor, alias, overridden
+from dovetail.engine.tensor import Parameter, Tensor, alias, extend, overridden
 from dovetail.engine.views import as_view
 from dovetail.errors import (
     ArgumentError,
@@ -48,7 +48,7 @@ class Parsed(NamedTuple):
     mask: Tensor | None = None
 
 
-def getitem(x: Tensor, index: Any) -> Any:
+def getitem(x: Tensor, index: Any) -> Tensor:
     """`x[index]`.
 
     Integers, slices, `...` and None give a view, which shares memory. Tensors of
@@ -83,14 +83,16 @@ def getitem(x: Tensor, index: Any) -> Any:
                 native = slicer(x._a, index)
             except (TypeError, ValueError, IndexError):
                 return _indexed(x, index)
-            return as_view(_BASIC, x, native, index)
+            view: Tensor = as_view(_BASIC, x, native, index)
+            return view
     return _indexed(x, index)
 
 
-def _indexed(x: Tensor, index: Any) -> Any:
+def _indexed(x: Tensor, index: Any) -> Tensor:
     """`x[index]` for whatever users write."""
     if overridden((x,)):
-        return type(x).__torch_function__(getitem, (type(x),), (x, index))
+        found: Tensor = type(x).__torch_function__(getitem, (type(x),), (x, index))
+        return found
     if not (anywhere[0] and watched()):
         view = _plain_view(x, index)
         if view is not None:
@@ -417,5 +419,4 @@ def _without_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
     return [*entries[: at[0]], *[_WHOLE] * (ndim - used), *entries[at[0] + 1 :]]
 
 
-Tensor.__getitem__ = getitem  # type: ignore[method-assign]
-Tensor.__setitem__ = setitem  # type: ignore[method-assign]
+extend(__getitem__=getitem, __setitem__=setitem)

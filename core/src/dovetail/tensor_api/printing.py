@@ -11,7 +11,7 @@ import numpy as np
 from dovetail.dtypes import bool_, get_default_dtype, int64
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import Node
-from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.engine.tensor import Parameter, Tensor, extend
 
 Format = Callable[[Any], str]
 
@@ -204,4 +204,4 @@ def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     return describe(self)
 
 
-Tensor.__repr__ = _repr  # type: ignore[method-assign,assignment]
+extend(__repr__=_repr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from dovetail import dtypes
@@ -15,7 +16,7 @@ from dovetail.engine.kinds import kind_of
 from dovetail.engine.public import guarded
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.tensor import Tensor, extend, wrap
 from dovetail.errors import ArgumentTypeError, DimError, NotSupported, ShapeError
 from dovetail.frontend.create import _moved
 from dovetail.frontend.export import torch_name
@@ -53,8 +54,7 @@ def dim(self: Tensor) -> int:
     return self.ndim
 
 
-Tensor.size = size  # type: ignore[attr-defined]  # often called: without more ado
-Tensor.dim = Tensor.ndimension = dim  # type: ignore[attr-defined]
+extend(size=size, dim=dim, ndimension=dim)  # often called: without more ado
 
 
 @torch_name("numel", out=False)
@@ -63,7 +63,7 @@ def numel(input: Tensor) -> int:
     return math.prod(input._a.shape)
 
 
-Tensor.nelement = numel  # type: ignore[attr-defined]
+extend(nelement=numel)
 
 
 @_method
@@ -289,7 +289,7 @@ def _len(self: Tensor) -> int:
     return int(self._a.shape[0])
 
 
-def _iter(self: Tensor) -> Any:
+def _iter(self: Tensor) -> Iterator[Tensor]:
     if not self.ndim:
         raise ArgumentTypeError(
             "iteration", "tensor", was="0-d", needed="at least one dim"
@@ -314,12 +314,26 @@ def _bool(self: Tensor) -> bool:
     return bool(self.item())
 
 
-Tensor.__len__ = _len  # type: ignore[method-assign]
-Tensor.__iter__ = _iter  # type: ignore[method-assign]
-Tensor.__bool__ = _bool  # type: ignore[method-assign]
-Tensor.__float__ = lambda self: float(self.item())  # type: ignore[method-assign]
-Tensor.__int__ = lambda self: int(self.item())  # type: ignore[method-assign]
-Tensor.__index__ = _index  # type: ignore[attr-defined]
-Tensor.is_cpu = property(lambda self: self._kind.backend.type == "cpu")  # type: ignore[attr-defined]
-Tensor.is_meta = property(lambda self: self._kind.backend.rules_only)  # type: ignore[attr-defined]
-Tensor.itemsize = property(element_size)  # type: ignore[attr-defined]
+def _float(self: Tensor) -> float:
+    return float(self.item())
+
+
+def _int(self: Tensor) -> int:
+    return int(self.item())
+
+
+def _is_cpu(self: Tensor) -> bool:
+    """Whether the tensor is on the CPU."""
+    return self._kind.backend.type == "cpu"
+
+
+def _is_meta(self: Tensor) -> bool:
+    """Whether the tensor has a shape and a dtype, and no values."""
+    return self._kind.backend.rules_only
+
+
+extend(
+    __len__=_len, __iter__=_iter, __bool__=_bool, __float__=_float, __int__=_int,
+    __index__=_index, is_cpu=property(_is_cpu), is_meta=property(_is_meta),
+    itemsize=property(element_size),
+)  # fmt: skip

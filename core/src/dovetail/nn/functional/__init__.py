@@ -4,11 +4,10 @@ Those that are ops or stand in the package too are named where they are declared
 (`dovetail.engine.public`); the modules of this folder add what is only here.
 """
 
-from collections.abc import Callable as _Callable
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from dovetail import frontend as _frontend
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
-from dovetail.engine.tensor import Tensor as _Tensor
 from dovetail.nn.functional import (  # noqa: F401
     _activation,
     _attention,
@@ -31,6 +30,5 @@ for _name in _SHARED.split():
 
 globals().update(_NAMESPACES["F"])
 
-
-def __getattr__(name: str) -> _Callable[..., _Tensor]:
-    raise AttributeError(f"module 'dovetail.nn.functional' has no attribute {name!r}")
+if _TYPE_CHECKING:
+    from dovetail.signatures.nn_functional import *  # noqa: F403

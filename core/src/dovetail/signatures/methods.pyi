@@ -1,0 +1,1699 @@
+"""Tensor's methods and properties, but for those of its own class body.
+
+Written by `python -m dovetail.signatures`.
+"""
+
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, overload
+
+from numpy import ndarray
+
+from dovetail.device import device
+from dovetail.dtypes import DType
+from dovetail.engine.generator import Generator
+from dovetail.engine.tensor import Tensor
+from dovetail.tensor_api.autograd import RemovableHandle
+from dovetail.tensor_api.streams import Stream
+
+class Methods:
+    @property
+    def H(self) -> Tensor:
+        """A matrix transposed and conjugated."""
+    @property
+    def T(self) -> Tensor:
+        """The dims in the opposite order."""
+    def __abs__(self) -> Tensor:
+        """The magnitude; the smallest integer wraps to itself."""
+    def __add__(self, other: Tensor | complex) -> Tensor:
+        """input + other; integers wrap, the sum of bools is `or`."""
+    def __and__(self, other: Tensor | complex) -> Tensor:
+        """Bitwise and."""
+    def __array__(self, dtype: Any = None, copy: _bool | None = None) -> Any:
+        """For NumPy: the values, sharing memory where nothing has to change."""
+    def __bool__(self) -> _bool: ...
+    def __complex__(self) -> complex: ...
+    def __contains__(self, element: Any) -> _bool:
+        """Whether any element equals a number or a 0-d tensor."""
+    def __copy__(self) -> Tensor:
+        """A leaf over the same memory."""
+    def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor:
+        """A leaf with a copy of the values; tensors that share memory share the
+        copy's.
+        """
+    def __dlpack__(
+        self,
+        *,
+        stream: _int | None = None,
+        max_version: tuple[_int, _int] | None = None,
+        dl_device: tuple[_int, _int] | None = None,
+        copy: _bool | None = None,
+    ) -> Any:
+        """A DLPack capsule over the memory of this tensor, which it keeps alive."""
+    def __dlpack_device__(self) -> tuple[_int, _int]:
+        """DLPack's type and id of the device."""
+    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
+        ...
+    def __float__(self) -> _float: ...
+    def __floordiv__(self, other: Tensor | complex) -> Tensor:
+        """input / other rounded down, from the exact remainder; n / 0 is 0 for
+        integers.
+        """
+    def __format__(self, spec: str) -> str:
+        """A 0-d tensor by its number, others as they print."""
+    def __ge__(self, other: Tensor | complex) -> Tensor:
+        """Whether input >= other; NaN compares false."""
+    def __getitem__(self, index: Any) -> Tensor:
+        """`x[index]`."""
+    def __gt__(self, other: Tensor | complex) -> Tensor:
+        """Whether input > other; NaN compares false."""
+    def __index__(self) -> _int: ...
+    def __int__(self) -> _int: ...
+    def __invert__(self) -> Tensor:
+        """Bits inverted; `not` for bools."""
+    def __iter__(self) -> Iterator[Tensor]: ...
+    def __le__(self, other: Tensor | complex) -> Tensor:
+        """Whether input <= other; NaN compares false."""
+    def __len__(self) -> _int: ...
+    def __lshift__(self, other: Tensor | complex) -> Tensor:
+        """`input` shifted left; 0 where `other` is negative or not below the
+        width.
+        """
+    def __lt__(self, other: Tensor | complex) -> Tensor:
+        """Whether input < other; NaN compares false."""
+    def __matmul__(self, other: Tensor) -> Tensor:
+        """Matrix product of the last two dims; leading dims broadcast; vectors are
+        1-D.
+        """
+    def __mod__(self, other: Tensor | complex) -> Tensor:
+        """input modulo other, with the sign of `other`; integers modulo 0 are 0."""
+    def __mul__(self, other: Tensor | complex) -> Tensor:
+        """input * other; integers wrap, the product of bools is `and`."""
+    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
+        ...
+    def __neg__(self) -> Tensor:
+        """-input; integers wrap."""
+    def __or__(self, other: Tensor | complex) -> Tensor:
+        """Bitwise or."""
+    def __pos__(self) -> Tensor: ...
+    def __pow__(self, exponent: Any) -> Tensor:
+        """`base ** exponent`; one of them may be a number."""
+    def __radd__(self, other: Tensor | complex) -> Tensor:
+        """input + other; integers wrap, the sum of bools is `or`."""
+    def __rand__(self, other: Tensor | complex) -> Tensor:
+        """Bitwise and."""
+    def __rdiv__(self, other: Any) -> Tensor: ...
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle the memory and the place in it; loaded, the tensor is a leaf."""
+    def __repr__(self, *, tensor_contents: Any = None) -> str: ...
+    def __reversed__(self) -> Tensor: ...
+    def __rfloordiv__(self, other: Any) -> Tensor: ...
+    def __rlshift__(self, other: Any) -> Tensor: ...
+    def __rmatmul__(self, other: Any) -> Tensor: ...
+    def __rmod__(self, other: Any) -> Tensor: ...
+    def __rmul__(self, other: Tensor | complex) -> Tensor:
+        """input * other; integers wrap, the product of bools is `and`."""
+    def __ror__(self, other: Tensor | complex) -> Tensor:
+        """Bitwise or."""
+    def __rpow__(self, other: Any) -> Tensor: ...
+    def __rrshift__(self, other: Any) -> Tensor: ...
+    def __rshift__(self, other: Tensor | complex) -> Tensor:
+        """`input` shifted right by any count, its sign coming in (arithmetic)."""
+    def __rsub__(self, other: Any) -> Tensor: ...
+    def __rtruediv__(self, other: Any) -> Tensor: ...
+    def __rxor__(self, other: Tensor | complex) -> Tensor:
+        """Bitwise exclusive or."""
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """`x[index] = value`, in place."""
+    def __sub__(self, other: Tensor | complex) -> Tensor:
+        """input - other; integers wrap."""
+    def __truediv__(self, other: Tensor | complex) -> Tensor:
+        """input / other, at most 2.5 ulp; IEEE 754 at 0; integers have become
+        floats.
+        """
+    def __xor__(self, other: Tensor | complex) -> Tensor:
+        """Bitwise exclusive or."""
+    def abs(self) -> Tensor:
+        """The magnitude; the smallest integer wraps to itself."""
+    def abs_(self) -> Tensor:
+        """`abs` written into the tensor, which is returned."""
+    def absolute(self) -> Tensor:
+        """The magnitude; the smallest integer wraps to itself."""
+    def absolute_(self) -> Tensor:
+        """`absolute` written into the tensor, which is returned."""
+    def acos(self) -> Tensor:
+        """Arccosine in radians; NaN outside [-1, 1]."""
+    def acos_(self) -> Tensor:
+        """`acos` written into the tensor, which is returned."""
+    def acosh(self) -> Tensor:
+        """Inverse hyperbolic cosine; NaN below 1."""
+    def acosh_(self) -> Tensor:
+        """`acosh` written into the tensor, which is returned."""
+    def add(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """input + alpha * other; integers wrap, bools are or'ed."""
+    def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """`add` written into the tensor, which is returned."""
+    def addbmm(
+        self,
+        batch1: Tensor,
+        batch2: Tensor,
+        *,
+        beta: complex = 1,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """beta * input + alpha * the sum of the products of a batch."""
+    def addbmm_(
+        self,
+        batch1: Tensor,
+        batch2: Tensor,
+        *,
+        beta: complex = 1,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """`addbmm` written into the tensor, which is returned."""
+    def addcdiv(
+        self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
+    ) -> Tensor:
+        """input + value * tensor1 / tensor2."""
+    def addcdiv_(
+        self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
+    ) -> Tensor:
+        """`addcdiv` written into the tensor, which is returned."""
+    def addcmul(
+        self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
+    ) -> Tensor:
+        """input + value * tensor1 * tensor2."""
+    def addcmul_(
+        self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
+    ) -> Tensor:
+        """`addcmul` written into the tensor, which is returned."""
+    def addmm(
+        self,
+        mat1: Tensor,
+        mat2: Tensor,
+        *,
+        beta: complex = 1,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """beta * input + alpha * (mat1 @ mat2)."""
+    def addmm_(
+        self,
+        mat1: Tensor,
+        mat2: Tensor,
+        *,
+        beta: complex = 1,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """`addmm` written into the tensor, which is returned."""
+    def addmv(
+        self,
+        mat: Tensor,
+        vec: Tensor,
+        *,
+        beta: complex = 1,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """beta * input + alpha * (mat @ vec)."""
+    def addmv_(
+        self,
+        mat: Tensor,
+        vec: Tensor,
+        *,
+        beta: complex = 1,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """`addmv` written into the tensor, which is returned."""
+    def addr(
+        self,
+        vec1: Tensor,
+        vec2: Tensor,
+        *,
+        beta: complex = 1,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """beta * input + alpha * outer(vec1, vec2)."""
+    def addr_(
+        self,
+        vec1: Tensor,
+        vec2: Tensor,
+        *,
+        beta: complex = 1,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """`addr` written into the tensor, which is returned."""
+    def adjoint(self) -> Tensor:
+        """The last two dims swapped and the elements conjugated."""
+    def all(
+        self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False
+    ) -> Tensor:
+        """Whether none over `dim` is zero; true where there are none."""
+    def allclose(
+        self,
+        other: Tensor,
+        rtol: _float = 1e-05,
+        atol: _float = 1e-08,
+        equal_nan: _bool = False,
+    ) -> _bool:
+        """Whether all elements are close; see `isclose`."""
+    def amax(
+        self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = False
+    ) -> Tensor:
+        """The greatest over `dim`, not empty; NaN wins, and ties share the
+        gradient.
+        """
+    def amin(
+        self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = False
+    ) -> Tensor:
+        """The least over `dim`, not empty; NaN wins, and ties share the gradient."""
+    def aminmax(
+        self,
+        *,
+        dim: _int | None = None,
+        keepdim: _bool = False,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Any:
+        """The least and the greatest, `min` and `max`, of all or along `dim`."""
+    def angle(self) -> Tensor:
+        """The angle in the complex plane in radians; 0 or pi for real numbers."""
+    def any(
+        self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False
+    ) -> Tensor:
+        """Whether one over `dim` is not zero; false where there are none."""
+    def arccos(self) -> Tensor:
+        """Arccosine in radians; NaN outside [-1, 1]."""
+    def arccos_(self) -> Tensor:
+        """`arccos` written into the tensor, which is returned."""
+    def arccosh(self) -> Tensor:
+        """Inverse hyperbolic cosine; NaN below 1."""
+    def arccosh_(self) -> Tensor:
+        """`arccosh` written into the tensor, which is returned."""
+    def arcsin(self) -> Tensor:
+        """Arcsine in radians; NaN outside [-1, 1]."""
+    def arcsin_(self) -> Tensor:
+        """`arcsin` written into the tensor, which is returned."""
+    def arcsinh(self) -> Tensor:
+        """Inverse hyperbolic sine."""
+    def arcsinh_(self) -> Tensor:
+        """`arcsinh` written into the tensor, which is returned."""
+    def arctan(self) -> Tensor:
+        """Arctangent in radians."""
+    def arctan2(self, other: Tensor) -> Tensor:
+        """The angle of the point (other, input) in radians; IEEE 754 at zeros."""
+    def arctan2_(self, other: Tensor) -> Tensor:
+        """`arctan2` written into the tensor, which is returned."""
+    def arctan_(self) -> Tensor:
+        """`arctan` written into the tensor, which is returned."""
+    def arctanh(self) -> Tensor:
+        """Inverse hyperbolic tangent; infinite at ±1, NaN beyond."""
+    def arctanh_(self) -> Tensor:
+        """`arctanh` written into the tensor, which is returned."""
+    def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+        """Where along `dim` the greatest is; the first of several, the first NaN."""
+    def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+        """Where along `dim` the least is; the first of several, the first NaN."""
+    def argsort(
+        self, dim: _int = -1, descending: _bool = False, *, stable: _bool = False
+    ) -> Tensor:
+        """Where the elements are, in order along `dim`; NaN is the greatest."""
+    def argwhere(self) -> Tensor:
+        """Indices of the elements that are not zero, as rows."""
+    def as_strided(
+        self,
+        size: Sequence[_int],
+        stride: Sequence[_int],
+        storage_offset: _int | None = None,
+    ) -> Tensor:
+        """Elements of the memory by element strides; the offset counts from its
+        start.
+        """
+    def as_strided_(
+        self,
+        size: Sequence[_int],
+        stride: Sequence[_int],
+        storage_offset: _int | None = None,
+    ) -> Tensor:
+        """`as_strided` of this tensor itself; returns it."""
+    def as_subclass(self, cls: Any) -> Tensor:
+        """This tensor as an instance of a subclass of Tensor, over the same
+        memory.
+        """
+    def asin(self) -> Tensor:
+        """Arcsine in radians; NaN outside [-1, 1]."""
+    def asin_(self) -> Tensor:
+        """`asin` written into the tensor, which is returned."""
+    def asinh(self) -> Tensor:
+        """Inverse hyperbolic sine."""
+    def asinh_(self) -> Tensor:
+        """`asinh` written into the tensor, which is returned."""
+    def atan(self) -> Tensor:
+        """Arctangent in radians."""
+    def atan2(self, other: Tensor) -> Tensor:
+        """The angle of the point (other, input) in radians; IEEE 754 at zeros."""
+    def atan2_(self, other: Tensor) -> Tensor:
+        """`atan2` written into the tensor, which is returned."""
+    def atan_(self) -> Tensor:
+        """`atan` written into the tensor, which is returned."""
+    def atanh(self) -> Tensor:
+        """Inverse hyperbolic tangent; infinite at ±1, NaN beyond."""
+    def atanh_(self) -> Tensor:
+        """`atanh` written into the tensor, which is returned."""
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: _bool | None = None,
+        create_graph: _bool = False,
+        inputs: Sequence[Tensor] | None = None,
+    ) -> None:
+        """Add the gradients of this tensor to the `.grad` of its leaves."""
+    def baddbmm(
+        self,
+        batch1: Tensor,
+        batch2: Tensor,
+        *,
+        beta: complex = 1,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """beta * input + alpha * the products of a batch."""
+    def baddbmm_(
+        self,
+        batch1: Tensor,
+        batch2: Tensor,
+        *,
+        beta: complex = 1,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """`baddbmm` written into the tensor, which is returned."""
+    def bernoulli(
+        self,
+        p: _float | None = None,
+        *,
+        generator: Generator | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """1 with the probability in `input` (or with `p`, in its shape), else 0."""
+    def bernoulli_(
+        self, p: _float | Tensor = 0.5, *, generator: Generator | None = None
+    ) -> Tensor:
+        """Fill with 1 with probability `p`, a number or a tensor of them, else 0."""
+    def bfloat16(self) -> Tensor:
+        """This tensor as bfloat16; itself if it is."""
+    def bincount(
+        self,
+        weights: Tensor | None = None,
+        minlength: _int = 0,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """How often each of 0, 1, … occurs, or the sum of its weights."""
+    def bitwise_and(self, other: Tensor | complex) -> Tensor:
+        """Bitwise and."""
+    def bitwise_and_(self, other: Tensor | complex) -> Tensor:
+        """`bitwise_and` written into the tensor, which is returned."""
+    def bitwise_left_shift(self, other: Tensor | complex) -> Tensor:
+        """`input` shifted left; 0 where `other` is negative or not below the
+        width.
+        """
+    def bitwise_left_shift_(self, other: Tensor | complex) -> Tensor:
+        """`bitwise_left_shift` written into the tensor, which is returned."""
+    def bitwise_not(self) -> Tensor:
+        """Bits inverted; `not` for bools."""
+    def bitwise_not_(self) -> Tensor:
+        """`bitwise_not` written into the tensor, which is returned."""
+    def bitwise_or(self, other: Tensor | complex) -> Tensor:
+        """Bitwise or."""
+    def bitwise_or_(self, other: Tensor | complex) -> Tensor:
+        """`bitwise_or` written into the tensor, which is returned."""
+    def bitwise_right_shift(self, other: Tensor | complex) -> Tensor:
+        """`input` shifted right by any count, its sign coming in (arithmetic)."""
+    def bitwise_right_shift_(self, other: Tensor | complex) -> Tensor:
+        """`bitwise_right_shift` written into the tensor, which is returned."""
+    def bitwise_xor(self, other: Tensor | complex) -> Tensor:
+        """Bitwise exclusive or."""
+    def bitwise_xor_(self, other: Tensor | complex) -> Tensor:
+        """`bitwise_xor` written into the tensor, which is returned."""
+    def bmm(self, mat2: Tensor) -> Tensor:
+        """Products of a batch of matrices [b, n, k] and [b, k, m]."""
+    def bool(self) -> Tensor:
+        """This tensor as bool; itself if it is."""
+    def broadcast_to(self, size: Sequence[_int]) -> Tensor:
+        """Dims of size 1 repeated to `size`, without a copy; -1 keeps one; new
+        dims lead.
+        """
+    def byte(self) -> Tensor:
+        """This tensor as uint8; itself if it is."""
+    def cauchy_(
+        self,
+        median: _float = 0,
+        sigma: _float = 1,
+        *,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """Fill with floats of the Cauchy distribution: the tangent of a uniform
+        angle.
+        """
+    def cdouble(self) -> Tensor:
+        """This tensor as complex128; itself if it is."""
+    def ceil(self) -> Tensor:
+        """The least integer not below; -0 stays, as integers do."""
+    def ceil_(self) -> Tensor:
+        """`ceil` written into the tensor, which is returned."""
+    def celu_(self, alpha: _float = 1.0) -> Tensor:
+        """`celu` written into the tensor, which is returned."""
+    def cfloat(self) -> Tensor:
+        """This tensor as complex64; itself if it is."""
+    def char(self) -> Tensor:
+        """This tensor as int8; itself if it is."""
+    def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """At most `chunks` parts along `dim`, of equal size but for the last."""
+    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+        """`input` raised to `min`, then lowered to `max`: numbers, tensors or
+        None.
+        """
+    def clamp_(self, min: Any = None, max: Any = None) -> Tensor:
+        """`clamp` written into the tensor, which is returned."""
+    def clamp_max(self, max: Any) -> Tensor:
+        """`input` lowered to `max`."""
+    def clamp_max_(self, max: Any) -> Tensor:
+        """`clamp_max` written into the tensor, which is returned."""
+    def clamp_min(self, min: Any) -> Tensor:
+        """`input` raised to `min`."""
+    def clamp_min_(self, min: Any) -> Tensor:
+        """`clamp_min` written into the tensor, which is returned."""
+    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+        """`input` raised to `min`, then lowered to `max`: numbers, tensors or
+        None.
+        """
+    def clip_(self, min: Any = None, max: Any = None) -> Tensor:
+        """`clip` written into the tensor, which is returned."""
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """A copy in memory of its own."""
+    def conj(self) -> Tensor:
+        """The complex conjugate; a real tensor is its own."""
+    def conj_physical(self) -> Tensor:
+        """The complex conjugate, computed; real numbers are unchanged."""
+    def conj_physical_(self) -> Tensor:
+        """`conj_physical` written into the tensor, which is returned."""
+    def contiguous(self) -> Tensor:
+        """This tensor if it is contiguous, else a copy."""
+    def copy_(self, src: Tensor | complex, non_blocking: _bool = False) -> Tensor:
+        """Write the values of `src`, broadcast, cast and moved as needed."""
+    def copysign(self, other: Tensor | complex) -> Tensor:
+        """The magnitude of `input` with the sign of `other`, of -0 and NaN too."""
+    def copysign_(self, other: Tensor | complex) -> Tensor:
+        """`copysign` written into the tensor, which is returned."""
+    def corrcoef(self, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+        """The correlation of variables (rows), limited to -1 and 1."""
+    def cos(self) -> Tensor:
+        """Cosine of `input` in radians, at most 4 ulp."""
+    def cos_(self) -> Tensor:
+        """`cos` written into the tensor, which is returned."""
+    def cosh(self) -> Tensor:
+        """Hyperbolic cosine."""
+    def cosh_(self) -> Tensor:
+        """`cosh` written into the tensor, which is returned."""
+    def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
+        """How many over `dim` are not zero."""
+    def cov(
+        self,
+        *,
+        correction: _int = 1,
+        fweights: Tensor | None = None,
+        aweights: Tensor | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """The covariance of variables (rows) over observations (columns)."""
+    def cpu(self) -> Tensor:
+        """This tensor on the CPU."""
+    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
+        """The vector product along `dim`, where both have size 3."""
+    def cuda(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
+        """This tensor on a cuda device."""
+    def cummax(self, dim: _int) -> tuple[Tensor, Tensor]:
+        """The greatest so far along `dim`, and where it is; the last of several or
+        NaNs.
+        """
+    def cummin(self, dim: _int) -> tuple[Tensor, Tensor]:
+        """The least so far along `dim`, and where it is; the last of several or
+        NaNs.
+        """
+    def cumprod(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+        """Products of the elements so far; integers in int64."""
+    def cumprod_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+        """`cumprod` written into the tensor, which is returned."""
+    def cumsum(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+        """Sums of the elements so far; integers in int64."""
+    def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+        """`cumsum` written into the tensor, which is returned."""
+    def data_ptr(self) -> _int:
+        """The address of the first element, in bytes."""
+    def deg2rad(self) -> Tensor:
+        """Degrees as radians."""
+    def deg2rad_(self) -> Tensor:
+        """`deg2rad` written into the tensor, which is returned."""
+    def detach(self) -> Tensor:
+        """The same memory outside the graph; writes show in both."""
+    def detach_(self) -> Tensor:
+        """Take this tensor out of the graph, making it a leaf."""
+    def diag(
+        self, diagonal: _int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """A matrix with `input` on a diagonal, or a copy of the diagonal of a
+        matrix.
+        """
+    def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+        """Matrices in two new dims, the last dim of `input` as a diagonal in
+        zeros.
+        """
+    def diagflat(self, offset: _int = 0) -> Tensor:
+        """A matrix with all elements of `input` on a diagonal."""
+    def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+        """A diagonal of the matrices in two dims, as the last dim; above for
+        offset > 0.
+        """
+    def diagonal_scatter(
+        self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1
+    ) -> Tensor:
+        """`input` with `src` as a diagonal."""
+    def diff(
+        self,
+        n: _int = 1,
+        dim: _int = -1,
+        prepend: Tensor | None = None,
+        append: Tensor | None = None,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """Differences of neighbours along `dim`, taken `n` times."""
+    def digamma(self) -> Tensor:
+        """The derivative of lgamma (DLMF 5.5.2, 5.5.4, 5.11.2)."""
+    def digamma_(self) -> Tensor:
+        """`digamma` written into the tensor, which is returned."""
+    def dim(self) -> _int:
+        """The number of dims."""
+    def dist(
+        self,
+        other: Tensor,
+        p: Any = 2,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """The p-norm of the difference."""
+    def div(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+        """input / other: exact, towards zero (`"trunc"`) or down (`"floor"`)."""
+    def div_(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+        """`div` written into the tensor, which is returned."""
+    def divide(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+        """input / other: exact, towards zero (`"trunc"`) or down (`"floor"`)."""
+    def divide_(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+        """`divide` written into the tensor, which is returned."""
+    def dot(
+        self, tensor: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """The sum of the products of two vectors' elements."""
+    def double(self) -> Tensor:
+        """This tensor as float64; itself if it is."""
+    def dsplit(
+        self, sections: Any = None, *, indices: Any = None
+    ) -> tuple[Tensor, ...]:
+        """Parts along dim 2, as `tensor_split` cuts them."""
+    def element_size(self) -> _int:
+        """Bytes an element."""
+    def elu_(self, alpha: _float = 1.0) -> Tensor:
+        """`elu` written into the tensor, which is returned."""
+    def eq(self, other: Tensor | complex) -> Tensor:
+        """Whether input equals other; NaN compares false."""
+    def eq_(self, other: Tensor | complex) -> Tensor:
+        """`eq` written into the tensor, which is returned."""
+    def equal(self, other: Tensor) -> _bool:
+        """Whether two tensors have one shape and equal elements."""
+    def erf(self) -> Tensor:
+        """The error function, 2 / sqrt(pi) times the integral of exp(-t²) from 0
+        to x.
+        """
+    def erf_(self) -> Tensor:
+        """`erf` written into the tensor, which is returned."""
+    def erfc(self) -> Tensor:
+        """1 - erf(x), accurate where it is small."""
+    def erfc_(self) -> Tensor:
+        """`erfc` written into the tensor, which is returned."""
+    def erfinv(self) -> Tensor:
+        """The inverse of erf; infinite at ±1, NaN beyond."""
+    def erfinv_(self) -> Tensor:
+        """`erfinv` written into the tensor, which is returned."""
+    def exp(self) -> Tensor:
+        """e to the power of `input`, at most 3 ulp."""
+    def exp2(self) -> Tensor:
+        """2 to the power of input."""
+    def exp2_(self) -> Tensor:
+        """`exp2` written into the tensor, which is returned."""
+    def exp_(self) -> Tensor:
+        """`exp` written into the tensor, which is returned."""
+    @overload
+    def expand(self, size: Sequence[_int]) -> Tensor:
+        """Dims of size 1 repeated to `size`, without a copy; -1 keeps one; new
+        dims lead.
+        """
+    @overload
+    def expand(self, *size: _int) -> Tensor: ...
+    def expand_as(self, other: Tensor) -> Tensor:
+        """This tensor expanded to the shape of another."""
+    def expm1(self) -> Tensor:
+        """exp(input) - 1, accurate near 0 (Kahan; Higham 2002, section 1.14.1)."""
+    def expm1_(self) -> Tensor:
+        """`expm1` written into the tensor, which is returned."""
+    def exponential_(
+        self, lambd: _float = 1, *, generator: Generator | None = None
+    ) -> Tensor:
+        """Fill with exponential floats of rate `lambd`; never 0."""
+    def fill_(self, value: Any) -> Tensor:
+        """Set every element to a number or a 0-d tensor."""
+    def fill_diagonal_(self, fill_value: Any, wrap: _bool = False) -> Tensor:
+        """Set the main diagonal; with `wrap`, again below the square of a tall
+        matrix.
+        """
+    def fix(self) -> Tensor:
+        """The integer part, towards zero; -0 stays, as integers do."""
+    def fix_(self) -> Tensor:
+        """`fix` written into the tensor, which is returned."""
+    def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+        """The dims from `start_dim` to `end_dim` made one; itself if it is one
+        dim.
+        """
+    @overload
+    def flip(self, dims: _int | Sequence[_int]) -> Tensor:
+        """`input` with the order along `dims` reversed."""
+    @overload
+    def flip(self, *dims: _int) -> Tensor: ...
+    def fliplr(self) -> Tensor:
+        """Columns in the opposite order."""
+    def flipud(self) -> Tensor:
+        """Rows in the opposite order."""
+    def float(self) -> Tensor:
+        """This tensor as float32; itself if it is."""
+    def float_power(self, exponent: Any) -> Tensor:
+        """input to the power of exponent, computed in float64 or complex128."""
+    def float_power_(self, exponent: Any) -> Tensor:
+        """`float_power` written into the tensor, which is returned."""
+    def floor(self) -> Tensor:
+        """The greatest integer not above; -0 stays, as integers do."""
+    def floor_(self) -> Tensor:
+        """`floor` written into the tensor, which is returned."""
+    def floor_divide(self, other: Tensor | complex) -> Tensor:
+        """input / other rounded down, from the exact remainder; n / 0 is 0 for
+        integers.
+        """
+    def floor_divide_(self, other: Tensor | complex) -> Tensor:
+        """`floor_divide` written into the tensor, which is returned."""
+    def fmax(self, other: Tensor) -> Tensor:
+        """The greater of each pair; of a number and NaN, the number."""
+    def fmin(self, other: Tensor) -> Tensor:
+        """The less of each pair; of a number and NaN, the number."""
+    def fmod(self, other: Tensor | complex) -> Tensor:
+        """What truncated division leaves, with the sign of `input`; integers by 0
+        leave 0.
+        """
+    def fmod_(self, other: Tensor | complex) -> Tensor:
+        """`fmod` written into the tensor, which is returned."""
+    def frac(self) -> Tensor:
+        """What `trunc` takes away."""
+    def frac_(self) -> Tensor:
+        """`frac` written into the tensor, which is returned."""
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
+        """`input` at the indices along `dim`, in the shape of `index`."""
+    def gcd(self, other: Tensor) -> Tensor:
+        """The greatest common divisor, not negative, by Euclid's algorithm."""
+    def gcd_(self, other: Tensor) -> Tensor:
+        """`gcd` written into the tensor, which is returned."""
+    def ge(self, other: Tensor | complex) -> Tensor:
+        """Whether input >= other; NaN compares false."""
+    def ge_(self, other: Tensor | complex) -> Tensor:
+        """`ge` written into the tensor, which is returned."""
+    def gelu_(self, approximate: str = "none") -> Tensor:
+        """`gelu` written into the tensor, which is returned."""
+    def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
+        """Fill with the number of trials until one of probability `p` succeeds,
+        from 1.
+        """
+    def ger(
+        self, vec2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """The products of each element of one vector with each of another."""
+    def get_device(self) -> _int:
+        """The index of the device, -1 on the CPU."""
+    def greater(self, other: Tensor | complex) -> Tensor:
+        """Whether input > other; NaN compares false."""
+    def greater_(self, other: Tensor | complex) -> Tensor:
+        """`greater` written into the tensor, which is returned."""
+    def greater_equal(self, other: Tensor | complex) -> Tensor:
+        """Whether input >= other; NaN compares false."""
+    def greater_equal_(self, other: Tensor | complex) -> Tensor:
+        """`greater_equal` written into the tensor, which is returned."""
+    def gt(self, other: Tensor | complex) -> Tensor:
+        """Whether input > other; NaN compares false."""
+    def gt_(self, other: Tensor | complex) -> Tensor:
+        """`gt` written into the tensor, which is returned."""
+    def half(self) -> Tensor:
+        """This tensor as float16; itself if it is."""
+    def hardshrink(self, lambd: _float = 0.5) -> Tensor:
+        """`input`, and 0 where its magnitude is at most `lambd`."""
+    def hardsigmoid_(self) -> Tensor:
+        """`hardsigmoid` written into the tensor, which is returned."""
+    def hardswish_(self) -> Tensor:
+        """`hardswish` written into the tensor, which is returned."""
+    def hardtanh_(self, min_val: _float = -1.0, max_val: _float = 1.0) -> Tensor:
+        """`hardtanh` written into the tensor, which is returned."""
+    def heaviside(self, values: Tensor) -> Tensor:
+        """0 below zero and for NaN, 1 above, `values` at zero."""
+    def heaviside_(self, values: Tensor) -> Tensor:
+        """`heaviside` written into the tensor, which is returned."""
+    def histc(self, bins: _int = 100, min: complex = 0, max: complex = 0) -> Tensor:
+        """How many elements lie in each of `bins` equal parts of min to max."""
+    def hsplit(
+        self, sections: Any = None, *, indices: Any = None
+    ) -> tuple[Tensor, ...]:
+        """Parts along dim 1, as `tensor_split` cuts them."""
+    def hypot(self, other: Tensor) -> Tensor:
+        """sqrt(input² + other²) without overflow between."""
+    def hypot_(self, other: Tensor) -> Tensor:
+        """`hypot` written into the tensor, which is returned."""
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part of a complex tensor, in memory of its own."""
+    def index_add(
+        self, dim: _int, index: Tensor, source: Tensor, *, alpha: _float = 1
+    ) -> Tensor:
+        """`input` with `alpha` times the slices of `source` added at the indices."""
+    def index_add_(
+        self, dim: _int, index: Tensor, source: Tensor, *, alpha: _float = 1
+    ) -> Tensor:
+        """`index_add` written into the tensor, which is returned."""
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+        """`input` with the slices of `source` written at the indices."""
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+        """`index_copy` written into the tensor, which is returned."""
+    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+        """`input` with one value in the slices at the indices, which may be
+        negative.
+        """
+    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+        """`index_fill` written into the tensor, which is returned."""
+    def index_put(
+        self,
+        indices: Sequence[Tensor | None],
+        values: Tensor,
+        accumulate: _bool = False,
+    ) -> Tensor:
+        """`input` with `values` written, or added, at tuples of indices."""
+    def index_put_(
+        self,
+        indices: Sequence[Tensor | None],
+        values: Tensor,
+        accumulate: _bool = False,
+    ) -> Tensor:
+        """Write `values` into `input`, or add them, at tuples of indices."""
+    def index_select(self, dim: _int, index: Tensor) -> Tensor:
+        """The slices along `dim` that a one-dimensional index names."""
+    def inner(
+        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """Products over the last dims of both; with a 0-d tensor, multiplication."""
+    def int(self) -> Tensor:
+        """This tensor as int32; itself if it is."""
+    def is_complex(self) -> _bool:
+        """Whether the dtype is complex."""
+    def is_conj(self) -> _bool:
+        """False: conjugates and negations are computed at once."""
+    def is_contiguous(self) -> _bool:
+        """Whether the elements lie in row-major order."""
+    @property
+    def is_cpu(self) -> _bool:
+        """Whether the tensor is on the CPU."""
+    @property
+    def is_cuda(self) -> _bool:
+        """Whether the tensor is on a cuda device."""
+    def is_floating_point(self) -> _bool:
+        """Whether the dtype is a real floating point format."""
+    @property
+    def is_meta(self) -> _bool:
+        """Whether the tensor has a shape and a dtype, and no values."""
+    def is_neg(self) -> _bool:
+        """False: conjugates and negations are computed at once."""
+    def is_nonzero(self) -> _bool:
+        """Whether the one element is not zero; waits for it."""
+    def is_same_size(self, other: Tensor) -> _bool:
+        """Whether two tensors have one shape."""
+    def is_signed(self) -> _bool:
+        """Whether the dtype has negative values."""
+    @property
+    def is_xpu(self) -> _bool:
+        """Whether the tensor is on a xpu device."""
+    def isclose(
+        self,
+        other: Any,
+        rtol: _float = 1e-05,
+        atol: _float = 1e-08,
+        equal_nan: _bool = False,
+    ) -> Tensor:
+        """Whether |input - other| <= atol + rtol |other|, or both are equal."""
+    def isfinite(self) -> Tensor:
+        """Whether an element is neither infinite nor NaN."""
+    def isinf(self) -> Tensor:
+        """Whether an element, or a part of it, is infinite."""
+    def isnan(self) -> Tensor:
+        """Whether an element is NaN, which is never so for integers."""
+    def isneginf(self) -> Tensor:
+        """Whether an element is -inf."""
+    def isposinf(self) -> Tensor:
+        """Whether an element is +inf."""
+    def isreal(self) -> Tensor:
+        """Whether the imaginary part is 0."""
+    def item(self) -> Any:
+        """The value of a tensor with one element, as a Python number; waits for
+        it.
+        """
+    @property
+    def itemsize(self) -> _int:
+        """Bytes an element."""
+    def kron(
+        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """Each element of `input` times the whole of `other`, as blocks."""
+    def kthvalue(
+        self,
+        k: _int,
+        dim: _int = -1,
+        keepdim: _bool = False,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Any:
+        """The k-th least along `dim`, counted from 1."""
+    def lcm(self, other: Tensor) -> Tensor:
+        """The least common multiple, not negative; 0 if either is 0."""
+    def lcm_(self, other: Tensor) -> Tensor:
+        """`lcm` written into the tensor, which is returned."""
+    def ldexp(
+        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """input * 2 ** other; integers become floats."""
+    def ldexp_(
+        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """`ldexp` written into the tensor, which is returned."""
+    def le(self, other: Tensor | complex) -> Tensor:
+        """Whether input <= other; NaN compares false."""
+    def le_(self, other: Tensor | complex) -> Tensor:
+        """`le` written into the tensor, which is returned."""
+    def leaky_relu_(self, negative_slope: _float = 0.01) -> Tensor:
+        """`leaky_relu` written into the tensor, which is returned."""
+    def lerp(self, end: Tensor, weight: Tensor | complex) -> Tensor:
+        """input + weight * (end - input), which is exactly `end` where the weight
+        is 1.
+        """
+    def lerp_(self, end: Tensor, weight: Tensor | complex) -> Tensor:
+        """`lerp` written into the tensor, which is returned."""
+    def less(self, other: Tensor | complex) -> Tensor:
+        """Whether input < other; NaN compares false."""
+    def less_(self, other: Tensor | complex) -> Tensor:
+        """`less` written into the tensor, which is returned."""
+    def less_equal(self, other: Tensor | complex) -> Tensor:
+        """Whether input <= other; NaN compares false."""
+    def less_equal_(self, other: Tensor | complex) -> Tensor:
+        """`less_equal` written into the tensor, which is returned."""
+    def lgamma(self) -> Tensor:
+        """The logarithm of |gamma(x)|: recurrence, Stirling's series, reflection."""
+    def lgamma_(self) -> Tensor:
+        """`lgamma` written into the tensor, which is returned."""
+    def log(self) -> Tensor:
+        """Natural logarithm, at most 3 ulp; -inf at 0, NaN below."""
+    def log10(self) -> Tensor:
+        """The logarithm to base 10."""
+    def log10_(self) -> Tensor:
+        """`log10` written into the tensor, which is returned."""
+    def log1p(self) -> Tensor:
+        """log(1 + input), accurate near 0 (Kahan; Higham 2002, problem 1.5)."""
+    def log1p_(self) -> Tensor:
+        """`log1p` written into the tensor, which is returned."""
+    def log2(self) -> Tensor:
+        """The logarithm to base 2."""
+    def log2_(self) -> Tensor:
+        """`log2` written into the tensor, which is returned."""
+    def log_(self) -> Tensor:
+        """`log` written into the tensor, which is returned."""
+    def log_normal_(
+        self, mean: _float = 1, std: _float = 2, *, generator: Generator | None = None
+    ) -> Tensor:
+        """Fill with floats whose logarithms are normal."""
+    def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+        """The logarithm of softmax, without its rounding."""
+    def logaddexp(self, other: Tensor) -> Tensor:
+        """log(exp(input) + exp(other)) without overflow."""
+    def logaddexp2(self, other: Tensor) -> Tensor:
+        """log2(2^input + 2^other) without overflow."""
+    def logcumsumexp(self, dim: _int) -> Tensor:
+        """The logarithm of the cumulative sum of exponentials."""
+    def logical_and(self, other: Tensor) -> Tensor:
+        """Whether both are not zero."""
+    def logical_and_(self, other: Tensor) -> Tensor:
+        """`logical_and` written into the tensor, which is returned."""
+    def logical_not(self) -> Tensor:
+        """Whether an element is zero."""
+    def logical_not_(self) -> Tensor:
+        """`logical_not` written into the tensor, which is returned."""
+    def logical_or(self, other: Tensor) -> Tensor:
+        """Whether any of the two is not zero."""
+    def logical_or_(self, other: Tensor) -> Tensor:
+        """`logical_or` written into the tensor, which is returned."""
+    def logical_xor(self, other: Tensor) -> Tensor:
+        """Whether exactly one is not zero."""
+    def logical_xor_(self, other: Tensor) -> Tensor:
+        """`logical_xor` written into the tensor, which is returned."""
+    def logit(self, eps: _float | None = None) -> Tensor:
+        """log(x / (1 - x)), with `input` kept at least `eps` from 0 and 1."""
+    def logit_(self, eps: _float | None = None) -> Tensor:
+        """`logit` written into the tensor, which is returned."""
+    def logsigmoid_(self) -> Tensor:
+        """`logsigmoid` written into the tensor, which is returned."""
+    def logsumexp(
+        self, dim: _int | Sequence[_int] | None, keepdim: _bool = False
+    ) -> Tensor:
+        """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over
+        nothing.
+        """
+    def long(self) -> Tensor:
+        """This tensor as int64; itself if it is."""
+    def lt(self, other: Tensor | complex) -> Tensor:
+        """Whether input < other; NaN compares false."""
+    def lt_(self, other: Tensor | complex) -> Tensor:
+        """`lt` written into the tensor, which is returned."""
+    @property
+    def mH(self) -> Tensor:
+        """The last two dims swapped and the elements conjugated."""
+    @property
+    def mT(self) -> Tensor:
+        """The last two dims swapped."""
+    def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
+        """`input` with one value where the mask, broadcast, holds."""
+    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
+        """`masked_fill` written into the tensor, which is returned."""
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """`input` with the elements of `source`, in order, where the mask holds."""
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """`masked_scatter` written into the tensor, which is returned."""
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """The elements where the mask holds, both broadcast, in row-major order."""
+    def matmul(self, other: Tensor) -> Tensor:
+        """Matrix product of the last two dims; leading dims broadcast; vectors are
+        1-D.
+        """
+    def max(
+        self,
+        dim: Any = None,
+        keepdim: _bool = False,
+        *,
+        other: Tensor | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Any:
+        """The greatest of all, along `dim` with its indices, or of two tensors."""
+    def maximum(self, other: Tensor) -> Tensor:
+        """The greater of each pair; NaN if either is NaN."""
+    def mean(
+        self,
+        dim: _int | Sequence[_int] | None = None,
+        keepdim: _bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The sum over `dim` divided by the number of elements; NaN over nothing."""
+    def median(
+        self,
+        dim: _int | None = None,
+        keepdim: _bool = False,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Any:
+        """The lower of the middle elements, of all or along `dim`; NaN wins."""
+    def min(
+        self,
+        dim: Any = None,
+        keepdim: _bool = False,
+        *,
+        other: Tensor | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Any:
+        """The least of all, along `dim` with its indices, or of two tensors; as
+        `max`.
+        """
+    def minimum(self, other: Tensor) -> Tensor:
+        """The less of each pair; NaN if either is NaN."""
+    def mish_(self) -> Tensor:
+        """`mish` written into the tensor, which is returned."""
+    def mm(
+        self, mat2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """The product of two matrices."""
+    def mode(
+        self,
+        dim: _int = -1,
+        keepdim: _bool = False,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Any:
+        """The most frequent along `dim`, the least of several; the last of its
+        places.
+        """
+    def moveaxis(self, source: Any, destination: Any) -> Tensor:
+        """Dims moved to other places; the rest keep their order."""
+    def movedim(self, source: Any, destination: Any) -> Tensor:
+        """Dims moved to other places; the rest keep their order."""
+    def msort(self, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+        """The elements in order along the first dim."""
+    def mul(self, other: Tensor | complex) -> Tensor:
+        """input * other; integers wrap, the product of bools is `and`."""
+    def mul_(self, other: Tensor | complex) -> Tensor:
+        """`mul` written into the tensor, which is returned."""
+    def multinomial(
+        self,
+        num_samples: _int,
+        replacement: _bool = False,
+        *,
+        generator: Generator | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """Indices drawn with probability proportional to the weights in each row."""
+    def multiply(self, other: Tensor | complex) -> Tensor:
+        """input * other; integers wrap, the product of bools is `and`."""
+    def multiply_(self, other: Tensor | complex) -> Tensor:
+        """`multiply` written into the tensor, which is returned."""
+    def mv(
+        self, vec: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """The product of a matrix and a vector."""
+    def nan_to_num(
+        self,
+        nan: _float | None = None,
+        posinf: _float | None = None,
+        neginf: _float | None = None,
+    ) -> Tensor:
+        """NaN and infinities replaced: by 0 and the dtype's extremes unless given."""
+    def nan_to_num_(
+        self,
+        nan: _float | None = None,
+        posinf: _float | None = None,
+        neginf: _float | None = None,
+    ) -> Tensor:
+        """`nan_to_num` written into the tensor, which is returned."""
+    def nanmean(
+        self,
+        dim: _int | Sequence[_int] | None = None,
+        keepdim: _bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The mean over `dim` of what is not NaN."""
+    def nanmedian(
+        self,
+        dim: _int | None = None,
+        keepdim: _bool = False,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Any:
+        """The lower of the middle elements that are not NaN."""
+    def nanquantile(
+        self,
+        q: Any,
+        dim: _int | None = None,
+        keepdim: _bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """The values below which lie the fractions `q` of what is not NaN."""
+    def nansum(
+        self,
+        dim: _int | Sequence[_int] | None = None,
+        keepdim: _bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The sum over `dim` of what is not NaN."""
+    def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
+        """The `length` slices from `start` on along `dim`."""
+    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
+        """A copy of `length` slices from `start` on."""
+    @property
+    def nbytes(self) -> _int:
+        """Bytes that the elements take."""
+    def ndimension(self) -> _int:
+        """The number of dims."""
+    def ne(self, other: Tensor | complex) -> Tensor:
+        """Whether input differs from other; NaN differs from itself."""
+    def ne_(self, other: Tensor | complex) -> Tensor:
+        """`ne` written into the tensor, which is returned."""
+    def neg(self) -> Tensor:
+        """-input; integers wrap."""
+    def neg_(self) -> Tensor:
+        """`neg` written into the tensor, which is returned."""
+    def negative(self) -> Tensor:
+        """-input; integers wrap."""
+    def negative_(self) -> Tensor:
+        """`negative` written into the tensor, which is returned."""
+    def nelement(self) -> _int:
+        """The number of elements."""
+    def new_empty(
+        self,
+        *size: Any,
+        dtype: DType | None = None,
+        device: device | str | None = None,
+        requires_grad: _bool = False,
+        **kw: Any,
+    ) -> Tensor:
+        """`empty` with the dtype and device of this tensor."""
+    def new_empty_strided(
+        self,
+        *size: Any,
+        dtype: DType | None = None,
+        device: device | str | None = None,
+        requires_grad: _bool = False,
+        **kw: Any,
+    ) -> Tensor:
+        """`empty_strided` with the dtype and device of this tensor."""
+    def new_full(
+        self,
+        *size: Any,
+        dtype: DType | None = None,
+        device: device | str | None = None,
+        requires_grad: _bool = False,
+        **kw: Any,
+    ) -> Tensor:
+        """`full` with the dtype and device of this tensor."""
+    def new_ones(
+        self,
+        *size: Any,
+        dtype: DType | None = None,
+        device: device | str | None = None,
+        requires_grad: _bool = False,
+        **kw: Any,
+    ) -> Tensor:
+        """`ones` with the dtype and device of this tensor."""
+    def new_tensor(
+        self,
+        *size: Any,
+        dtype: DType | None = None,
+        device: device | str | None = None,
+        requires_grad: _bool = False,
+        **kw: Any,
+    ) -> Tensor:
+        """`tensor` with the dtype and device of this tensor."""
+    def new_zeros(
+        self,
+        *size: Any,
+        dtype: DType | None = None,
+        device: device | str | None = None,
+        requires_grad: _bool = False,
+        **kw: Any,
+    ) -> Tensor:
+        """`zeros` with the dtype and device of this tensor."""
+    def nextafter(self, other: Tensor) -> Tensor:
+        """The next representable value after `input` towards `other` (IEEE 754)."""
+    def nextafter_(self, other: Tensor) -> Tensor:
+        """`nextafter` written into the tensor, which is returned."""
+    def nonzero(self, *, out: Tensor | None = None, as_tuple: _bool = False) -> Any:
+        """Indices of the elements that are not zero: rows, or one tensor a dim."""
+    def norm(
+        self,
+        p: Any = "fro",
+        dim: Any = None,
+        keepdim: _bool = False,
+        dtype: DType | None = None,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """The p-norm of the elements over `dim`; `"fro"` is that of 2."""
+    def normal_(
+        self, mean: _float = 0, std: _float = 1, *, generator: Generator | None = None
+    ) -> Tensor:
+        """Fill with normal floats."""
+    def not_equal(self, other: Tensor | complex) -> Tensor:
+        """Whether input differs from other; NaN differs from itself."""
+    def not_equal_(self, other: Tensor | complex) -> Tensor:
+        """`not_equal` written into the tensor, which is returned."""
+    def numel(self) -> _int:
+        """The number of elements."""
+    def numpy(self, *, force: _bool = False) -> ndarray[Any, Any]:
+        """The values as a NumPy array that shares memory with a CPU tensor."""
+    def outer(
+        self, vec2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """The products of each element of one vector with each of another."""
+    @overload
+    def permute(self, dims: Sequence[_int]) -> Tensor:
+        """The dims of `input` in another order."""
+    @overload
+    def permute(self, *dims: _int) -> Tensor: ...
+    def positive(self) -> Tensor:
+        """`input` itself, which may not be bool."""
+    def pow(self, exponent: Any) -> Tensor:
+        """input to the power of exponent; integers wrap."""
+    def pow_(self, exponent: Any) -> Tensor:
+        """`pow` written into the tensor, which is returned."""
+    def prelu(self, weight: Tensor) -> Tensor:
+        """`input`, times `weight` below zero: one weight, or one a channel (dim
+        1).
+        """
+    def prod(
+        self,
+        dim: _int | Sequence[_int] | None = None,
+        keepdim: _bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The product over `dim`, by halving; integers multiply in int64. Empty
+        gives 1.
+        """
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+        """`input` with elements written, or added, by their row-major number."""
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+        """`put` written into the tensor, which is returned."""
+    def quantile(
+        self,
+        q: Any,
+        dim: _int | None = None,
+        keepdim: _bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """The values below which lie the fractions `q`; NaN wins."""
+    def rad2deg(self) -> Tensor:
+        """Radians as degrees."""
+    def rad2deg_(self) -> Tensor:
+        """`rad2deg` written into the tensor, which is returned."""
+    def random_(
+        self,
+        from_: _int | None = None,
+        to: _int | None = None,
+        *,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """Fill with integers in [from, to), or [0, from); without either, from 0
+        on, all that the dtype holds exactly.
+        """
+    def ravel(self) -> Tensor:
+        """All elements in one dim, contiguous."""
+    @property
+    def real(self) -> Tensor:
+        """The real part, in memory of its own; a real tensor is its own."""
+    def reciprocal(self) -> Tensor:
+        """1 / input."""
+    def reciprocal_(self) -> Tensor:
+        """`reciprocal` written into the tensor, which is returned."""
+    def record_stream(self, s: Stream) -> None:
+        """Tell that `s`, not the stream it was made on, uses the memory of this
+        tensor.
+        """
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call `hook(grad)` when this tensor's gradient is computed; it may
+        replace it.
+        """
+    def register_post_accumulate_grad_hook(
+        self, hook: Callable[[Tensor], None]
+    ) -> RemovableHandle:
+        """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
+    def relu(self) -> Tensor:
+        """The greater of `input` and 0; NaN stays."""
+    def relu6_(self) -> Tensor:
+        """`relu6` written into the tensor, which is returned."""
+    def relu_(self) -> Tensor:
+        """`relu` written into the tensor, which is returned."""
+    def remainder(self, other: Tensor | complex) -> Tensor:
+        """input modulo other, with the sign of `other`; integers modulo 0 are 0."""
+    def remainder_(self, other: Tensor | complex) -> Tensor:
+        """`remainder` written into the tensor, which is returned."""
+    @overload
+    def repeat(self, repeats: Sequence[_int]) -> Tensor:
+        """`input` laid side by side with itself, `repeats` times along each dim."""
+    @overload
+    def repeat(self, *repeats: _int) -> Tensor: ...
+    def repeat_interleave(
+        self,
+        repeats: Any = None,
+        dim: _int | None = None,
+        *,
+        output_size: _int | None = None,
+    ) -> Tensor:
+        """Each slice along `dim` repeated, as often as one int or a tensor says."""
+    def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
+        """Say whether gradients are wanted for this leaf; returns it."""
+    @overload
+    def reshape(self, shape: Sequence[_int]) -> Tensor:
+        """The same elements under another shape: a view where possible, else a
+        copy.
+        """
+    @overload
+    def reshape(self, *shape: _int) -> Tensor: ...
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """This tensor in the shape of another."""
+    def resize_(self, *size: Any) -> Tensor:
+        """Give this tensor another shape; elements that it gains are unspecified."""
+    def resize_as_(self, other: Tensor) -> Tensor:
+        """Give this tensor the shape of another."""
+    def resolve_conj(self) -> Tensor:
+        """`input` itself: conjugates and negations are computed at once."""
+    def resolve_neg(self) -> Tensor:
+        """`input` itself: conjugates and negations are computed at once."""
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf tensor in `.grad`."""
+    @property
+    def retains_grad(self) -> _bool:
+        """Whether a tensor that is no leaf keeps its gradient."""
+    def roll(self, shifts: Sequence[_int], dims: Sequence[_int] = ...) -> Tensor:
+        """`input` moved by `shifts` along `dims`; what leaves one end enters the
+        other.
+        """
+    def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
+        """Turned by `k` right angles from the first of two dims to the second."""
+    def round(self, *, decimals: _int = 0) -> Tensor:
+        """The nearest integer or multiple of 10 ** -decimals, halves to even."""
+    def round_(self, *, decimals: _int = 0) -> Tensor:
+        """`round` written into the tensor, which is returned."""
+    def rsqrt(self) -> Tensor:
+        """1 / sqrt(input)."""
+    def rsqrt_(self) -> Tensor:
+        """`rsqrt` written into the tensor, which is returned."""
+    def rsub(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """other - alpha * input."""
+    def scatter(
+        self,
+        dim: _int,
+        index: Tensor,
+        src: Any = None,
+        *,
+        value: Any = None,
+        reduce: str | None = None,
+    ) -> Tensor:
+        """`input` with a tensor or a number written to the indices along `dim`."""
+    def scatter_(
+        self,
+        dim: _int,
+        index: Tensor,
+        src: Any = None,
+        *,
+        value: Any = None,
+        reduce: str | None = None,
+    ) -> Tensor:
+        """`scatter` written into the tensor, which is returned."""
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """`input` with `src` added to the indices along `dim`."""
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """`scatter_add` written into the tensor, which is returned."""
+    def scatter_reduce(
+        self,
+        dim: _int,
+        index: Tensor,
+        src: Tensor,
+        reduce: str,
+        *,
+        include_self: _bool = True,
+    ) -> Tensor:
+        """`input` with `src` combined into it: sum, prod, mean, amax or amin."""
+    def scatter_reduce_(
+        self,
+        dim: _int,
+        index: Tensor,
+        src: Tensor,
+        reduce: str,
+        *,
+        include_self: _bool = True,
+    ) -> Tensor:
+        """`scatter_reduce` written into the tensor, which is returned."""
+    def select(self, dim: _int, index: _int) -> Tensor:
+        """The slice at `index` along `dim`, which vanishes."""
+    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
+        """`input` with `src` as the slice at `index` along `dim`."""
+    def selu_(self) -> Tensor:
+        """`selu` written into the tensor, which is returned."""
+    def sgn(self) -> Tensor:
+        """The sign; input / |input| for complex numbers, 0 at 0."""
+    def sgn_(self) -> Tensor:
+        """`sgn` written into the tensor, which is returned."""
+    def short(self) -> Tensor:
+        """This tensor as int16; itself if it is."""
+    def sigmoid(self) -> Tensor:
+        """1 / (1 + exp(-x)), without overflow."""
+    def sigmoid_(self) -> Tensor:
+        """`sigmoid` written into the tensor, which is returned."""
+    def sign(self) -> Tensor:
+        """-1, 0 or 1; 0 for NaN. Bools are unchanged."""
+    def sign_(self) -> Tensor:
+        """`sign` written into the tensor, which is returned."""
+    def signbit(self) -> Tensor:
+        """Whether the sign bit is set: of -0 and of negative NaN too."""
+    def silu_(self) -> Tensor:
+        """`silu` written into the tensor, which is returned."""
+    def sin(self) -> Tensor:
+        """Sine of `input` in radians, at most 4 ulp."""
+    def sin_(self) -> Tensor:
+        """`sin` written into the tensor, which is returned."""
+    def sinc(self) -> Tensor:
+        """sin(pi input) / (pi input), which is 1 at 0."""
+    def sinc_(self) -> Tensor:
+        """`sinc` written into the tensor, which is returned."""
+    def sinh(self) -> Tensor:
+        """Hyperbolic sine."""
+    def sinh_(self) -> Tensor:
+        """`sinh` written into the tensor, which is returned."""
+    def size(self, dim: _int | None = None) -> Any:
+        """The shape, or the size of one dim."""
+    def slice_scatter(
+        self,
+        src: Tensor,
+        dim: _int = 0,
+        start: _int | None = None,
+        end: _int | None = None,
+        step: _int = 1,
+    ) -> Tensor:
+        """`input` with `src` as the slices from `start` to `end` along `dim`."""
+    def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+        """Exponentials along `dim`, scaled to sum to one; `dtype` is cast to
+        first.
+        """
+    def softplus_(self, beta: _float = 1.0, threshold: _float = 20.0) -> Tensor:
+        """`softplus` written into the tensor, which is returned."""
+    def softshrink_(self, lambd: _float = 0.5) -> Tensor:
+        """`softshrink` written into the tensor, which is returned."""
+    def softsign_(self) -> Tensor:
+        """`softsign` written into the tensor, which is returned."""
+    def sort(
+        self, dim: _int = -1, descending: _bool = False, *, stable: _bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The elements in order along `dim`, and where they were; NaN is the
+        greatest.
+        """
+    def split(
+        self, split_size: _int | Sequence[_int], dim: _int = 0
+    ) -> tuple[Tensor, ...]:
+        """Parts along `dim` of one size, the last maybe smaller, or of the sizes
+        given.
+        """
+    def split_with_sizes(
+        self, split_sizes: Sequence[_int], dim: _int = 0
+    ) -> tuple[Tensor, ...]:
+        """Parts along `dim` of the sizes given."""
+    def sqrt(self) -> Tensor:
+        """Square root, at most 3 ulp; NaN below zero."""
+    def sqrt_(self) -> Tensor:
+        """`sqrt` written into the tensor, which is returned."""
+    def square(self) -> Tensor:
+        """input * input; integers wrap, bools count as int64."""
+    def square_(self) -> Tensor:
+        """`square` written into the tensor, which is returned."""
+    def squeeze(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
+        """`input` without dims of size 1: all of them, or those of `dim`."""
+    def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
+        """`squeeze` of this tensor itself; returns it."""
+    def std(
+        self,
+        dim: Any = None,
+        unbiased: _bool = True,
+        keepdim: _bool = False,
+        *,
+        correction: Any = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """The root of the variance; its gradient where that is 0 is 0."""
+    def storage_offset(self) -> _int:
+        """Where the first element lies in the storage, in elements."""
+    def stride(self, dim: _int | None = None) -> Any:
+        """Element strides, or that of one dim."""
+    def sub(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """input - alpha * other; integers wrap."""
+    def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """`sub` written into the tensor, which is returned."""
+    def subtract(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """input - alpha * other; integers wrap."""
+    def subtract_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """`subtract` written into the tensor, which is returned."""
+    def sum(
+        self,
+        dim: _int | Sequence[_int] | None = None,
+        keepdim: _bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The sum over `dim` in `dtype`; empty gives 0, 16-bit floats accumulate
+        wider.
+        """
+    def sum_to_size(self, *size: Any) -> Tensor:
+        """The sum over the dims that broadcasting would add or stretch from
+        `size`.
+        """
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
+        """Two dims swapped."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
+        """`swapaxes` of this tensor itself; returns it."""
+    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
+        """`input` with two dims swapped."""
+    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
+        """`swapdims` of this tensor itself; returns it."""
+    def t(self) -> Tensor:
+        """A matrix transposed; fewer dims stay as they are."""
+    def t_(self) -> Tensor:
+        """`t` of this tensor itself; returns it."""
+    def take(self, index: Tensor) -> Tensor:
+        """Elements by their row-major number, which may be negative."""
+    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
+        """`input` at indices along `dim`, negative ones too; the other dims
+        broadcast.
+        """
+    def tan(self) -> Tensor:
+        """Tangent of input in radians."""
+    def tan_(self) -> Tensor:
+        """`tan` written into the tensor, which is returned."""
+    def tanh(self) -> Tensor:
+        """Hyperbolic tangent."""
+    def tanh_(self) -> Tensor:
+        """`tanh` written into the tensor, which is returned."""
+    def tensor_split(
+        self, sections: Any = None, dim: _int = 0, *, indices: Any = None
+    ) -> tuple[Tensor, ...]:
+        """Parts along `dim`: that many of nearly equal size, or cut before the
+        indices.
+        """
+    def threshold_(self, threshold: _float, value: _float) -> Tensor:
+        """`threshold` written into the tensor, which is returned."""
+    @overload
+    def tile(self, dims: Sequence[_int]) -> Tensor:
+        """`input` repeated; counts for leading dims may be left out."""
+    @overload
+    def tile(self, *dims: _int) -> Tensor: ...
+    def to(
+        self, *args: Any, copy: _bool = False, non_blocking: _bool = False, **kw: Any
+    ) -> Tensor:
+        """This tensor in another dtype, on another device, or like another tensor."""
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers; waits for them."""
+    def topk(
+        self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True
+    ) -> tuple[Tensor, Tensor]:
+        """The `k` greatest (or least) along `dim`, and where they were."""
+    def trace(self) -> Tensor:
+        """The sum of the diagonal of a matrix; integers are summed as int64."""
+    def transpose(self, dim0: _int, dim1: _int) -> Tensor:
+        """`input` with two dims swapped."""
+    def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
+        """`transpose` of this tensor itself; returns it."""
+    def tril(self, diagonal: _int = 0) -> Tensor:
+        """The matrices in the last two dims with zeros above a diagonal."""
+    def tril_(self, diagonal: _int = 0) -> Tensor:
+        """`tril` written into the tensor, which is returned."""
+    def triu(self, diagonal: _int = 0) -> Tensor:
+        """The matrices in the last two dims with zeros below a diagonal."""
+    def triu_(self, diagonal: _int = 0) -> Tensor:
+        """`triu` written into the tensor, which is returned."""
+    def true_divide(self, other: Tensor | complex) -> Tensor:
+        """input / other, at most 2.5 ulp; IEEE 754 at 0; integers have become
+        floats.
+        """
+    def true_divide_(self, other: Tensor | complex) -> Tensor:
+        """`true_divide` written into the tensor, which is returned."""
+    def trunc(self) -> Tensor:
+        """The integer part, towards zero; -0 stays, as integers do."""
+    def trunc_(self) -> Tensor:
+        """`trunc` written into the tensor, which is returned."""
+    def type(self, dtype: DType | None = None, non_blocking: _bool = False) -> Any:
+        """The name of torch's class for the dtype, or this tensor in another one."""
+    def type_as(self, other: Tensor) -> Tensor:
+        """This tensor in the dtype and on the device of another."""
+    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
+        """The slices along `dim`, which vanishes."""
+    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
+        """One dim made several of the sizes given, one of which may be -1."""
+    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
+        """Windows of `size` every `step` along `dimension`, in a new last dim."""
+    def uniform_(
+        self, from_: _float = 0, to: _float = 1, *, generator: Generator | None = None
+    ) -> Tensor:
+        """Fill with floats uniform in [from, to)."""
+    def unique(
+        self,
+        sorted: _bool = True,
+        return_inverse: _bool = False,
+        return_counts: _bool = False,
+        dim: _int | None = None,
+    ) -> Any:
+        """The distinct elements, or slices along `dim`, in order."""
+    def unique_consecutive(
+        self,
+        return_inverse: _bool = False,
+        return_counts: _bool = False,
+        dim: _int | None = None,
+    ) -> Any:
+        """One element, or slice along `dim`, for each run of equal ones."""
+    def unsqueeze(self, dim: _int) -> Tensor:
+        """`input` with a dim of size 1 inserted at `dim`."""
+    def unsqueeze_(self, dim: _int) -> Tensor:
+        """`unsqueeze` of this tensor itself; returns it."""
+    def var(
+        self,
+        dim: Any = None,
+        unbiased: _bool = True,
+        keepdim: _bool = False,
+        *,
+        correction: Any = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """The sum of squared distances from the mean, over n - `correction`."""
+    def vdot(
+        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """`dot` with the conjugate of `input`."""
+    def view(self, *shape: Any, **named: Any) -> Tensor:
+        """The same elements under another shape or dtype; never copies."""
+    def view_as(self, other: Tensor) -> Tensor:
+        """A view in the shape of another tensor."""
+    def vsplit(
+        self, sections: Any = None, *, indices: Any = None
+    ) -> tuple[Tensor, ...]:
+        """Parts along dim 0, as `tensor_split` cuts them."""
+    def where(self, condition: Tensor, other: Any) -> Tensor:
+        """This tensor where the condition holds, else `other`."""
+    def xlogy(self, other: Tensor | complex) -> Tensor:
+        """input log(other), which is 0 where `input` is 0 and `other` is not NaN."""
+    def xlogy_(self, other: Tensor | complex) -> Tensor:
+        """`xlogy` written into the tensor, which is returned."""
+    def xpu(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
+        """This tensor on a xpu device."""
+    def zero_(self) -> Tensor:
+        """Set every element to zero."""

@@ -1,0 +1,715 @@
+"""nn.functional.
+
+Written by `python -m dovetail.signatures`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from dovetail.engine.tensor import Tensor
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows of 1 axes, to a size of the result."""
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows of 2 axes, to a size of the result."""
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows of 3 axes, to a size of the result."""
+
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Any:
+    """Maxima over windows of 1 axes; sizes as in `adaptive_avg_pool1d`."""
+
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Any:
+    """`adaptive_max_pool1d` and the places, in the flattened spatial axes."""
+
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Any:
+    """Maxima over windows of 2 axes; sizes as in `adaptive_avg_pool2d`."""
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Any:
+    """`adaptive_max_pool2d` and the places, in the flattened spatial axes."""
+
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Any:
+    """Maxima over windows of 3 axes; sizes as in `adaptive_avg_pool3d`."""
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Any:
+    """`adaptive_max_pool3d` and the places, in the flattened spatial axes."""
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout that keeps mean and variance after SELU (Klambauer et al. 2017)."""
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] = ...,
+    padding: int | Iterable[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window of [batch, channels, length]; see `avg_pool2d`."""
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window over 2 axes."""
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window over 3 axes."""
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Mean 0 and variance 1 for each channel (Ioffe & Szegedy 2015, algorithm
+    1).
+    """
+
+def bilinear(
+    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """`input1 @ weight[k] @ input2` for each of the k outputs, plus `bias`."""
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log probability of `target` where `input` is that of one."""
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """`binary_cross_entropy` of `sigmoid(input)`, exact where that would
+    round.
+    """
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """`elu` with a continuous derivative (Barron 2017, arXiv:1704.07483)."""
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Iterable[int] = 1,
+    padding: int | Iterable[int] | str = 0,
+    dilation: int | Iterable[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation over 1 spatial axes."""
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Iterable[int] = 1,
+    padding: int | Iterable[int] | str = 0,
+    dilation: int | Iterable[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation over 2 spatial axes."""
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Iterable[int] = 1,
+    padding: int | Iterable[int] | str = 0,
+    dilation: int | Iterable[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation over 3 spatial axes."""
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Iterable[int] = 1,
+    padding: int | Iterable[int] = 0,
+    output_padding: int | Iterable[int] = 0,
+    groups: int = 1,
+    dilation: int | Iterable[int] = 1,
+) -> Tensor:
+    """The adjoint of `conv1d` in its input."""
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Iterable[int] = 1,
+    padding: int | Iterable[int] = 0,
+    output_padding: int | Iterable[int] = 0,
+    groups: int = 1,
+    dilation: int | Iterable[int] = 1,
+) -> Tensor:
+    """The adjoint of `conv2d` in its input."""
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Iterable[int] = 1,
+    padding: int | Iterable[int] = 0,
+    output_padding: int | Iterable[int] = 0,
+    groups: int = 1,
+    dilation: int | Iterable[int] = 1,
+) -> Tensor:
+    """The adjoint of `conv3d` in its input."""
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
+
+def cosine_similarity(
+    x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08
+) -> Tensor:
+    """The cosine between vectors along `dim`, their norms taken as at least
+    `eps`.
+    """
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Minus the log probability that the logits `input` give to `target`."""
+
+def dropout(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero each element with probability `p`, and scale the others by `1 / (1
+    - p)`.
+    """
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels of `(N, C, L)` or `(C, L)`."""
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels of `(N, C, H, W)` or `(N, C, L)`."""
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """`dropout` of whole channels of `(N, C, D, H, W)`."""
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """`input`, and `alpha * (exp(input) - 1)` below zero (Clevert et al.
+    2015).
+    """
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` that `input` numbers."""
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels of [n, channels, ...]."""
+
+def fold(
+    input: Tensor,
+    output_size: int | Iterable[int],
+    kernel_size: int | Iterable[int],
+    dilation: int | Iterable[int] = 1,
+    padding: int | Iterable[int] = 0,
+    stride: int | Iterable[int] = 1,
+) -> Tensor:
+    """Columns added up to an image: the adjoint of `unfold`."""
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-06,
+    reduction: str = "mean",
+) -> Tensor:
+    """(log var + (input - target)² / var) / 2, with a variance of at least
+    `eps`.
+    """
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """`input` times the normal distribution function."""
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along `dim`, times the sigmoid of the second
+    (arXiv:1612.08083).
+    """
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Mean 0 and variance 1 over groups of channels (Wu & He 2018,
+    arXiv:1803.08494).
+    """
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """`input`, and 0 where its magnitude is at most `lambd`."""
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """`relu6(input + 3) / 6`."""
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input * hardsigmoid(input)` (Howard et al. 2019, arXiv:1905.02244)."""
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """`input` clipped to `min_val` … `max_val`."""
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`input` where the target is 1, max(0, margin - input) where it is -1."""
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Half the squared difference up to a positive `delta`, then linear (Huber
+    1964).
+    """
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Mean 0 and variance 1 over each channel of each sample (Ulyanov et al.
+    2016).
+    """
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The divergence of `target` from the log probabilities `input`."""
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Absolute differences; shapes, weights and reductions as in `mse_loss`."""
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Mean 0 and variance 1 over the last dims (Ba et al. 2016,
+    arXiv:1607.06450).
+    """
+
+def leaky_relu(
+    input: Tensor, negative_slope: float = 0.01, inplace: bool = False
+) -> Tensor:
+    """`input`, times `negative_slope` below zero (Maas et al. 2013)."""
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias` over the last dim."""
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Each element over (k + alpha mean(x²))^beta of `size` channels around
+    it.
+    """
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """The logarithm of `softmax`, without its rounding."""
+
+def logsigmoid(x: Tensor) -> Tensor:
+    """log(sigmoid(x)), without overflow."""
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, -target (input1 - input2) + margin)."""
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window over 1 axes."""
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`max_pool1d` and the places, in the flattened spatial axes."""
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window over 2 axes."""
+
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`max_pool2d` and the places, in the flattened spatial axes."""
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window over 3 axes."""
+
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`max_pool3d` and the places, in the flattened spatial axes."""
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input * tanh(softplus(input))` (Misra 2019, arXiv:1908.08681)."""
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Squared differences; with `weight`, each times its weight."""
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over other classes of max(0, margin - x[target] + x[other])^p."""
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the last dim of the cross entropies of each label by
+    itself.
+    """
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the entries of the log probabilities `input` at the classes
+    `target`.
+    """
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12
+) -> Tensor:
+    """`input` divided by its `p` norm along `dim`, at least by `eps`."""
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """1 in the place of each class, else 0, in a new last dim."""
+
+def pad(
+    input: Tensor,
+    pad: Sequence[int],
+    mode: str = "constant",
+    value: float | None = None,
+) -> Tensor:
+    """Margins before and after each dim, the last dim's first, as
+    torch.nn.functional.
+    """
+
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False
+) -> Tensor:
+    """The `p` norm of x1 - x2 + eps over the last dim."""
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-08,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """rate - target log(rate), of a Poisson variable; `full` adds Stirling's
+    term.
+    """
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """`input`, times `weight` below zero: one weight, or one a channel (dim
+    1).
+    """
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """The larger of `input` and zero."""
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input` clipped to 0 … 6."""
+
+def relu_(input: Tensor) -> Tensor:
+    """`relu` written into the tensor, which is returned."""
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """Root mean square 1 over the last dims (Zhang & Sennrich 2019,
+    arXiv:1910.07467).
+    """
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(scale query keyᵀ + mask) value (Vaswani et al. 2017)."""
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu`, scaled so that signals keep their variance (Klambauer et al.
+    2017).
+    """
+
+def sigmoid(x: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """1 / (1 + exp(-x)), without overflow."""
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input * sigmoid(input)` (Hendrycks & Gimpel 2016; Elfwing et al. 2017)."""
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Half the squared difference over `beta` up to there, then linear."""
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(-target input))."""
+
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """Exponentials along `dim`, scaled to sum to one."""
+
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """`softmax` of the negated input."""
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * input)) / beta."""
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """`input` moved towards zero by `lambd`, and 0 within it."""
+
+def softsign(x: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+
+def tanh(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """Hyperbolic tangent."""
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """`input - tanh(input)`."""
+
+def threshold(
+    input: Tensor, threshold: float, value: float, inplace: bool = False
+) -> Tensor:
+    """`input` where it is above `threshold`, else `value`."""
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-06,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the `p`
+    norm.
+    """
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` with another distance (the Euclidean, unless
+    given).
+    """
+
+def unfold(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    dilation: int | Iterable[int] = 1,
+    padding: int | Iterable[int] = 0,
+    stride: int | Iterable[int] = 1,
+) -> Tensor:
+    """Each window of [batch, channels, height, width] as a column."""
