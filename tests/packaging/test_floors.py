@@ -25,6 +25,7 @@ FLOORS = (
     {"engine"},
     {"ops"},
     {"frontend", "tensor_api", "array_api"},
+    {"compiler"},
     {
         "nn",
         "optim",
@@ -37,7 +38,7 @@ FLOORS = (
         "return_types",
         "utils",
     },
-    {"compiler", "distributed", "profiler"},
+    {"distributed", "profiler"},
     {"train", "serve", "cli", "demos", "conformance", "testing", "scaffold"}
     | {"signatures"},
     {"dovetail"},  # the package's own __init__ and __main__
@@ -68,6 +69,7 @@ CPU_MAY_IMPORT = {
 
 # Imports that wait until they are needed, because of what they bring along.
 DEFERRED = {
+    ("dovetail.nn.optimized", "dovetail.compiler"),  # few programs compile
     ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms
 }
 

@@ -50,14 +50,14 @@ _LAZY: Final = frozenset({
     "autograd", "compiler", "data", "device_api", "io", "nn", "optim", "random",
     "return_types", "testing", "utils",
 })  # fmt: skip
-_FILES: Final = frozenset({"load", "save"})  # of dovetail.io
+_FROM: Final = {"compile": "compiler", "load": "io", "save": "io"}
 
 
 def _first_used(name: str) -> Any:
     if name in _LAZY:
         return import_module(f"dovetail.{name}")
-    if name in _FILES:
-        return getattr(import_module("dovetail.io"), name)
+    if name in _FROM:
+        return getattr(import_module(f"dovetail.{_FROM[name]}"), name)
     raise AttributeError(
         f"module 'dovetail' has no attribute {name!r}; "
         "if torch has it, it is not there yet"
@@ -65,7 +65,7 @@ def _first_used(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | _LAZY | _FILES)
+    return sorted(set(globals()) | _LAZY | set(_FROM))
 
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from dovetail import return_types as return_types
     from dovetail import testing as testing
     from dovetail import utils as utils
+    from dovetail.compiler import compile as compile
     from dovetail.io import load as load
     from dovetail.io import save as save
     from dovetail.signatures.functions import *  # noqa: F403

@@ -1,10 +1,19 @@
 """Programs as data: what functions do, recorded, replayed and lowered.
 
-`record(function, *args)` keeps what a function does and gives a `Recording`, which does
-it again with other values. `op.lower(specs, attrs)` gives the graph of one op in
-primitives.
+`compile` is `dovetail.compile`: it follows a function from call to call, and
+`explain(f)(*args)` tells what it makes of one. `record(function, *args)` keeps what a
+function does and gives a `Recording`, which does it again with other values.
+`op.lower(specs, attrs)` gives the graph of one op in primitives.
 """
 
+from dovetail.compiler.compiled import (
+    compile,
+    disable,
+    explain,
+    is_compiling,
+    reset,
+)
+from dovetail.compiler.program import Report
 from dovetail.compiler.recorder import record
 from dovetail.compiler.recording import Recording
 from dovetail.engine.graph import Call, Graph, Number, Placed, Slot, Spec
@@ -12,6 +21,7 @@ from dovetail.engine.interpret import interpret
 from dovetail.engine.lower import lower
 
 __all__ = [
-    "Call", "Graph", "Number", "Placed", "Recording", "Slot", "Spec", "interpret",
-    "lower", "record",
+    "Call", "Graph", "Number", "Placed", "Recording", "Report",
+    "Slot", "Spec", "compile", "disable", "explain", "interpret", "is_compiling",
+    "lower", "record", "reset",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from dovetail.compiler.arguments import Arguments, pattern
@@ -43,6 +44,7 @@ class ProgramRecorder(Recorder):
         self.leaves: dict[int, tuple[Leaf, Slot]] = {}
         self.found: dict[int, Found] = {}
         self.draws: list[tuple[int, int]] = []
+        self.writes: dict[int, int] = {}  # to each memory, by its root
         self.live: dict[int, tuple[float, Callable[[], float]]] = {}
         self.graded: set[int] = set()  # tensors whose `.grad` was set or added to
         self.recording = Recording(
@@ -75,6 +77,11 @@ class ProgramRecorder(Recorder):
 
     def slot(self, x: Tensor) -> Slot:
         """What a tensor is called; one that nobody made was there before."""
+        slot = self._slot(x)
+        version = self.writes.get(id(_root(x)), 0)
+        return replace(slot, version=version) if version else slot
+
+    def _slot(self, x: Tensor) -> Slot:
         leaf = leaf_of(x._node)
         if leaf is not None and id(leaf) in self.leaves:
             return self.leaves[id(leaf)][1]
@@ -120,7 +127,10 @@ class ProgramRecorder(Recorder):
         flat = [v for x in inputs for v in (x if isinstance(x, list) else (x,))]
         names = [v for x in given for v in (x if _is_list(x) else (x,))]
         own = {k: self._attribute(op, k, v) for k, v in attrs.items()}
-        writes = tuple(self.slot(x) for x in targets(op, inputs))
+        written = targets(op, inputs)
+        for root in {id(_root(x)) for x in written}:
+            self.writes[root] = self.writes.get(root, 0) + 1
+        writes = tuple(map(self.slot, written))
         made = tuple(self.names.new(y) for y in outs)
         shown = plain_attrs(own)
         self.step(
@@ -192,7 +202,8 @@ class ProgramRecorder(Recorder):
 
     def _tape(self, x: Tensor, y: Tensor, *, over: bool) -> None:
         target, value = self.slot(x), self.named(y)
-        if grad_enabled() and type(value) is Slot:
+        on_tape = x._node is not None or y._node is not None
+        if on_tape and grad_enabled() and type(value) is Slot:
             self.step(Rebind(target, value, y._node is None, over, True))
 
     def _draw(
@@ -234,6 +245,11 @@ _EVENTS: Any = {
     "backward": ProgramRecorder._backward,
     "backward end": ProgramRecorder._backward_end,
 }  # fmt: skip
+
+
+def _root(x: Tensor) -> Any:
+    """The memory that a tensor looks into."""
+    return x._a if x._storage is None else x._storage.root
 
 
 def _is_list(x: Any) -> bool:

@@ -55,6 +55,7 @@ class Module(ModuleHooks, ModuleConvert, ModuleState):
 
     dump_patches: bool = False
     forward: Callable[..., Any]
+    compile: Callable[..., None]  # see `optimized.py`
 
     def __call__(self: _Callable[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
         if used and self._has_hooks():

@@ -82,6 +82,10 @@ class ModuleBase:
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles take along: all but a compiled call."""
+        return {k: v for k, v in self.__dict__.items() if k != "_compiled_call"}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore from a pickle; tables that an older one lacks are empty."""
         self.__dict__.update(state)

@@ -84,13 +84,18 @@ class ModuleHooks(ModuleBase):
     def _has_hooks(self) -> bool:
         """Whether a call has anything to do besides `forward`."""
         return bool(
-            self._forward_hooks
+            "_compiled_call" in self.__dict__
+            or self._forward_hooks
             or self._forward_pre_hooks
             or self._backward_hooks
             or self._backward_pre_hooks
         )
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        compiled = self.__dict__.get("_compiled_call", self._call_plain)
+        return compiled(*args, **kwargs)
+
+    def _call_plain(self, *args: Any, **kwargs: Any) -> Any:
         """`forward` with every hook around it."""
         called: set[int] = set()
         try:
