@@ -37,7 +37,9 @@ _ORDINARY: Final = frozenset({
 })  # fmt: skip
 
 
-def public(names: str, *, out: bool = False, view: bool = False) -> Callable[[F], F]:
+def public(
+    names: str, *, out: bool = False, view: bool = False, asks: bool = True
+) -> Callable[[F], F]:
     """Offer the decorated function under torch's names.
 
     Its arguments may handle the call (`__torch_function__`); an error from below that
@@ -47,11 +49,12 @@ def public(names: str, *, out: bool = False, view: bool = False) -> Callable[[F]
         names: as the module says; the first is the one that errors show.
         out: the function takes `out=`, a tensor (or a tuple of them) for its results.
         view: the result is a view, which the in-place form makes the tensor itself.
+        asks: the arguments may handle the call; not where any object will do.
     """
 
     def offer(function: F) -> F:
         first = _last(names.split(maxsplit=1)[0]).rstrip("*")
-        publish(guarded(function, first, out), names, view=view)
+        publish(guarded(function, first, out, asks), names, view=view)
         return function
 
     return offer
@@ -99,7 +102,9 @@ def _last(entry: str) -> str:
     return entry.rpartition(".")[2]
 
 
-def guarded(function: Callable[..., Any], name: str, out: bool) -> Callable[..., Any]:
+def guarded(
+    function: Callable[..., Any], name: str, out: bool, asks: bool = True
+) -> Callable[..., Any]:
     """`function` as its callers see it: overridable, with errors that are ours."""
     if isinstance(function, type):  # who asks `isinstance`, or catches it, needs it
         return function
@@ -108,13 +113,13 @@ def guarded(function: Callable[..., Any], name: str, out: bool) -> Callable[...,
         for value in args:
             if type(value) not in _ORDINARY:
                 classes = overridden((*args, *kwargs.values()))
-                if classes:
+                if classes and asks:
                     return ask(call, name, classes, args, kwargs)
                 break
         target = None
         if kwargs:
             classes = overridden(kwargs.values())
-            if classes:
+            if classes and asks:
                 return ask(call, name, classes, args, kwargs)
             target = kwargs.pop("out", None) if out else None
             if "axis" in kwargs or "keepdims" in kwargs:

@@ -13,11 +13,11 @@ from dovetail.device_api import HostMemory, registry
 from dovetail.dtypes import DType, as_dtype
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_of, kind_on
+from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor, extend, wrap
+from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError
-from dovetail.frontend.export import torch_name
 from dovetail.frontend.literals import host_array
 from dovetail.ops import create as ops
 from dovetail.ops.primitive import cast
@@ -44,7 +44,7 @@ def _finish(t: Tensor, requires_grad: bool) -> Tensor:
     return t
 
 
-@torch_name(method=False, out=False)
+@public("torch.tensor", asks=False)
 def tensor(
     data: Any, *, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False, pin_memory: bool = False,
@@ -89,7 +89,7 @@ def _moved(x: Tensor, kind: Kind) -> Tensor:
     return x if x._kind is kind else cast(x, kind.dtype)
 
 
-@torch_name(method=False, out=False)
+@public("torch.as_tensor", asks=False)
 def as_tensor(
     data: Any, dtype: DType | None = None, device: DeviceLike = None
 ) -> Tensor:
@@ -104,11 +104,40 @@ def as_tensor(
     return tensor(data, dtype=dtype, device=device)
 
 
-NAMES_ASARRAY = torch_name("asarray", method=False, out=False)(as_tensor)
+@public("torch.asarray", asks=False)
+def asarray(
+    obj: Any, *, dtype: DType | None = None, device: DeviceLike = None,
+    copy: bool | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`obj` as a tensor, sharing memory where it can.
+
+    Args:
+        copy: True for memory of its own; False to refuse where memory cannot be shared.
+
+    Raises:
+        ArgumentError: `copy` is False, and sharing is impossible.
+    """
+    made = as_tensor(obj, dtype, device)
+    if copy:
+        made = made.detach().clone()
+    elif copy is False and not _shares(made, obj):
+        raise ArgumentError(
+            "asarray", "copy", was=False, needed="True or None: dtype, device or the "
+            "kind of data need a copy",
+        )  # fmt: skip
+    return _finish(made, requires_grad)
 
 
-@torch_name(method=False, out=False)
-def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
+def _shares(made: Tensor, data: Any) -> bool:
+    """Whether a tensor that was made of data lies in its memory."""
+    if isinstance(data, Tensor):
+        return storage_of(made) is storage_of(data)
+    is_array = isinstance(data, np.ndarray) and made._kind.backend.type == "cpu"
+    return is_array and np.shares_memory(made.detach().numpy(), data)
+
+
+@public("torch.from_numpy", asks=False)
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """A CPU tensor over the memory of a NumPy array: writes show in both.
 
     Examples:
@@ -120,26 +149,27 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
         >>> array
         array([3., 6.], dtype=float32)
     """
-    if not isinstance(array, np.ndarray):
+    if not isinstance(ndarray, np.ndarray):
         raise ArgumentTypeError(
-            "from_numpy", "array", was=f"a {type(array).__name__}",
+            "from_numpy", "ndarray", was=f"a {type(ndarray).__name__}",
             needed="a numpy.ndarray", remedy="use dovetail.tensor for other data",
         )  # fmt: skip
-    if any(s < 0 for s in array.strides):
+    if any(s < 0 for s in ndarray.strides):
         raise ArgumentError(
-            "from_numpy", "strides", was=f"negative: {array.strides}",
+            "from_numpy", "strides", was=f"negative: {ndarray.strides}",
             needed="positive strides", remedy="pass array.copy()",
         )  # fmt: skip
-    dtype = dtypes.from_numpy(array.dtype)
+    dtype = dtypes.from_numpy(ndarray.dtype)
     cpu = registry.load("cpu")
     memory = cpu.capability(HostMemory)
     assert memory is not None
-    made = wrap(memory.adopt(array), kind_on(cpu, 0, dtype))
+    made = wrap(memory.adopt(ndarray), kind_on(cpu, 0, dtype))
     storage_of(made)  # the caller sees this memory
     return made
 
 
-def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
+@public("Tensor.numpy")
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """The values as a NumPy array that shares memory with a CPU tensor.
 
     Examples:
@@ -164,9 +194,6 @@ def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
         tell("read", self, "numpy")
     storage_of(self)  # the caller sees this memory from now on
     return memory.expose(self._a)
-
-
-extend(numpy=_numpy)
 
 
 def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -194,7 +221,7 @@ def _filled(shape: tuple[int, ...], value: int, kind: Kind) -> Tensor:
     return wrap(native, kind)
 
 
-@torch_name(method=False)
+@public("torch.zeros", out=True)
 def zeros(
     *size: Any, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
@@ -212,7 +239,7 @@ def zeros(
     return _finish(_filled(sizes(size), 0, kind_for(device, dtype)), requires_grad)
 
 
-@torch_name(method=False)
+@public("torch.ones", out=True)
 def ones(
     *size: Any, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
@@ -221,7 +248,7 @@ def ones(
     return _finish(_filled(sizes(size), 1, kind_for(device, dtype)), requires_grad)
 
 
-@torch_name(method=False)
+@public("torch.empty", out=True)
 def empty(
     *size: Any, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
@@ -230,7 +257,7 @@ def empty(
     return _finish(ops.empty(sizes(size), kind_for(device, dtype)), requires_grad)
 
 
-@torch_name(method=False)
+@public("torch.full", out=True)
 def full(
     size: Any, fill_value: Any, *, dtype: DType | None = None,
     device: DeviceLike = None, requires_grad: bool = False,
@@ -247,7 +274,7 @@ def _like(x: Tensor, dtype: DType | None, device: DeviceLike) -> Kind:
     return kind.with_dtype(dtype or kind.dtype)
 
 
-@torch_name(method=False)
+@public("torch.zeros_like", out=True)
 def zeros_like(
     input: Tensor, *, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
@@ -258,7 +285,7 @@ def zeros_like(
     )
 
 
-@torch_name(method=False)
+@public("torch.ones_like", out=True)
 def ones_like(
     input: Tensor, *, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
@@ -269,7 +296,7 @@ def ones_like(
     )
 
 
-@torch_name(method=False)
+@public("torch.empty_like", out=True)
 def empty_like(
     input: Tensor, *, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
@@ -280,7 +307,7 @@ def empty_like(
     )
 
 
-@torch_name(method=False)
+@public("torch.full_like", out=True)
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: DType | None = None,
     device: DeviceLike = None, requires_grad: bool = False,
@@ -290,7 +317,7 @@ def full_like(
     return _finish(ops.full(tuple(input.shape), fill_value, kind), requires_grad)
 
 
-@torch_name(method=False, out=False)
+@public("torch.empty_strided")
 def empty_strided(
     size: Any, stride: Any, *, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
@@ -315,7 +342,7 @@ def _float_kind(ends: tuple[Any, ...], dtype: DType | None, device: DeviceLike) 
     return kind_for(device, dtype or default)
 
 
-@torch_name(method=False, out=False)
+@public("torch.scalar_tensor")
 def scalar_tensor(
     s: Any, *, dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
@@ -325,7 +352,7 @@ def scalar_tensor(
     return _finish(ops.full((), s, kind), requires_grad)
 
 
-@torch_name(method=False, out=False)
+@public("torch.frombuffer")
 def frombuffer(
     buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
     requires_grad: bool = False,

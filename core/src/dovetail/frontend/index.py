@@ -10,7 +10,7 @@ from dovetail.engine.elements import scalar, stored
 from dovetail.engine.promotion import index_dtype, result_type
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
-from dovetail.engine.tensor import Tensor, extend
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -18,7 +18,6 @@ from dovetail.errors import (
     NotSupported,
     ShapeError,
 )
-from dovetail.frontend.export import torch_name
 from dovetail.frontend.split import part
 from dovetail.frontend.views import one_axis
 from dovetail.ops import advanced, diagonal, masked, primitive
@@ -58,7 +57,7 @@ def _like(y: Tensor, x: Tensor) -> Tensor:
     return y if x.ndim else v.reshape(y, ())
 
 
-@torch_name()
+@public("gather", out=True)
 def gather(
     input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False
 ) -> Tensor:
@@ -71,7 +70,7 @@ def gather(
     return y if index.ndim else v.reshape(y, ())
 
 
-@torch_name(writes=True)
+@public("scatter Tensor.scatter_", out=True)
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
     reduce: str | None = None,
@@ -99,7 +98,7 @@ def scatter(
     return _like(ops.scatter(_line(input), places, _line(src), dim), input)
 
 
-@torch_name(writes=True)
+@public("scatter_add Tensor.scatter_add_", out=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """`input` with `src` added to the indices along `dim`."""
     _same_dtype("scatter_add", "src", input, src)
@@ -107,7 +106,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return _like(ops.scatter_add(_line(input), _line(index), _line(src), dim), input)
 
 
-@torch_name(writes=True)
+@public("scatter_reduce Tensor.scatter_reduce_", out=True)
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *,
     include_self: bool = True,
@@ -121,7 +120,7 @@ def scatter_reduce(
     )
 
 
-@torch_name()
+@public("index_select", out=True)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices along `dim` that a one-dimensional index names."""
     y: Tensor = ops.index_select(input, index if index.ndim else _line(index), dim)
@@ -137,7 +136,7 @@ def _slices(x: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any, ..
     return _line(x), index, _line(source), dim
 
 
-@torch_name(writes=True)
+@public("index_add Tensor.index_add_", out=True)
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
 ) -> Tensor:
@@ -148,14 +147,14 @@ def index_add(
     return _like(ops.index_add(*_slices(input, dim, index, source)), input)
 
 
-@torch_name(writes=True)
+@public("index_copy Tensor.index_copy_", out=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """`input` with the slices of `source` written at the indices."""
     _same_dtype("index_copy", "source", input, source)
     return _like(ops.index_copy(*_slices(input, dim, index, source)), input)
 
 
-@torch_name(writes=True)
+@public("index_fill Tensor.index_fill_", out=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """`input` with one value in the slices at the indices, which may be negative."""
     dim = one_axis("index_fill", dim, input.ndim)
@@ -175,7 +174,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return _like(primitive.where(mask, _as_like("index_fill", x, value), x), input)
 
 
-def _index_put(
+@public("index_put")
+def index_put(
     input: Tensor,
     indices: Sequence[Tensor | None],
     values: Tensor,
@@ -188,10 +188,7 @@ def _index_put(
     return y
 
 
-torch_name("index_put", out=False)(_index_put)
-
-
-@torch_name("index_put_", out=False)
+@public("index_put_")
 def index_put_(
     input: Tensor,
     indices: Sequence[Tensor | None],
@@ -203,7 +200,7 @@ def index_put_(
     return write_places(input, values, masks_as_indices(input, indices), accumulate)
 
 
-@torch_name(writes=True, out=False)
+@public("masked_fill Tensor.masked_fill_")
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`input` with one value where the mask, broadcast, holds."""
     given = isinstance(value, Tensor) and value.dtype.is_complex
@@ -226,7 +223,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return y
 
 
-@torch_name()
+@public("masked_select", out=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask holds, both broadcast, in row-major order."""
     shape = broadcast(
@@ -242,7 +239,7 @@ def _wide(x: Tensor, shape: Sequence[int]) -> Tensor:
     return x if tuple(x._a.shape) == tuple(shape) else v.expand(x, tuple(shape))
 
 
-@torch_name(writes=True, out=False)
+@public("masked_scatter Tensor.masked_scatter_")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """`input` with the elements of `source`, in order, where the mask holds."""
     _same_dtype("masked_scatter", "source", input, source)
@@ -252,14 +249,14 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return y
 
 
-@torch_name()
+@public("take", out=True)
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Elements by their row-major number, which may be negative."""
     y: Tensor = advanced.index_get(v.reshape(input, (-1,)), [index])
     return y
 
 
-@torch_name(writes=True, out=False)
+@public("put Tensor.put_")
 def put(
     input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False
 ) -> Tensor:
@@ -274,7 +271,7 @@ def put(
     return v.reshape(y, tuple(input._a.shape))
 
 
-@torch_name()
+@public("take_along_dim", out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`input` at indices along `dim`, negative ones too; the other dims broadcast."""
     if indices.dtype not in INTEGRAL:
@@ -307,7 +304,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return y
 
 
-@torch_name(out=False)
+@public("nonzero")
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not zero: rows, or one tensor a dim."""
     dtype = index_dtype(input._kind)
@@ -318,14 +315,14 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return tuple(rows[:, d] for d in range(max(input.ndim, 1)))
 
 
-@torch_name(out=False)
+@public("argwhere")
 def argwhere(input: Tensor) -> Tensor:
     """Indices of the elements that are not zero, as rows."""
     y: Tensor = nonzero(input)
     return y
 
 
-@torch_name(method=False)
+@public("torch.where", out=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`; alone, where it does.
 
@@ -354,23 +351,21 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return primitive.where(condition, input, other)
 
 
-def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+@public("Tensor.where")
+def where_of(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """This tensor where the condition holds, else `other`."""
     y: Tensor = where(condition, self, other)
     return y
 
 
-extend(where=_where)
-
-
-@torch_name(out=False)
+@public("select_scatter")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """`input` with `src` as the slice at `index` along `dim`."""
     dim = one_axis("select_scatter", dim, input.ndim)
     return _embedded("select_scatter", input, src, dim, int(index))
 
 
-@torch_name(out=False)
+@public("slice_scatter")
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None,
     end: int | None = None, step: int = 1,
@@ -391,7 +386,7 @@ def _embedded(name: str, x: Tensor, src: Tensor, dim: int, entry: Any) -> Tensor
     return y
 
 
-@torch_name(out=False)
+@public("diagonal_scatter")
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:

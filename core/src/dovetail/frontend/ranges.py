@@ -10,6 +10,7 @@ import numpy as np
 from dovetail import dtypes
 from dovetail.dtypes import DType
 from dovetail.engine.kinds import Kind
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.frontend.create import (
@@ -20,13 +21,12 @@ from dovetail.frontend.create import (
     sizes,
     tensor,
 )  # fmt: skip
-from dovetail.frontend.export import torch_name
 from dovetail.ops import create as ops
 from dovetail.ops.diagonal import diagonal_put
 from dovetail.ops.primitive import cast, float_pow
 
 
-@torch_name(method=False)
+@public("torch.arange", out=True)
 def arange(
     start: Any, end: Any = None, step: Any = 1, *, dtype: DType | None = None,
     device: DeviceLike = None, requires_grad: bool = False,
@@ -74,7 +74,7 @@ def _ends(name: str, ends: tuple[Any, ...], steps: Any, kind: Kind) -> tuple[Any
     return start, end, steps.__index__()
 
 
-@torch_name(method=False)
+@public("torch.linspace", out=True)
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: DType | None = None,
     device: DeviceLike = None, requires_grad: bool = False,
@@ -86,7 +86,7 @@ def linspace(
     return _finish(made, requires_grad)
 
 
-@torch_name(method=False)
+@public("torch.logspace", out=True)
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: DType | None = None,
     device: DeviceLike = None, requires_grad: bool = False,
@@ -103,7 +103,7 @@ def logspace(
     return _finish(y if wide is kind else cast(y, kind.dtype), requires_grad)
 
 
-@torch_name(method=False)
+@public("torch.eye", out=True)
 def eye(
     n: int, m: int | None = None, *, dtype: DType | None = None,
     device: DeviceLike = None, requires_grad: bool = False,
@@ -122,19 +122,23 @@ def _triangle(lower: bool, row: int, col: int, offset: int) -> np.ndarray[Any, A
     return np.stack(np.nonzero(inside if lower else ~inside))
 
 
-@torch_name(method=False, out=False)
+@public("torch.tril_indices")
 def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: DType = dtypes.int64,
-    device: DeviceLike = None,
+    row: int, col: int, offset: int = 0, *, dtype: DType | None = None,
+    device: DeviceLike = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Rows and columns of the elements on and below a diagonal, [2, count]."""
-    return tensor(_triangle(True, row, col, offset), dtype=dtype, device=device)
+    places = _triangle(True, row, col, offset)
+    made = tensor(places, dtype=dtype or dtypes.int64, device=device)
+    return _finish(made, requires_grad)
 
 
-@torch_name(method=False, out=False)
+@public("torch.triu_indices")
 def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: DType = dtypes.int64,
-    device: DeviceLike = None,
+    row: int, col: int, offset: int = 0, *, dtype: DType | None = None,
+    device: DeviceLike = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Rows and columns of the elements on and above a diagonal, [2, count]."""
-    return tensor(_triangle(False, row, col, offset), dtype=dtype, device=device)
+    places = _triangle(False, row, col, offset)
+    made = tensor(places, dtype=dtype or dtypes.int64, device=device)
+    return _finish(made, requires_grad)

@@ -303,9 +303,14 @@ def as_tensor(
     """`data` as a tensor, sharing memory where dtype and device allow it."""
 
 def asarray(
-    data: Any, dtype: DType | None = None, device: device | str | None = None
+    obj: Any,
+    *,
+    dtype: DType | None = None,
+    device: device | str | None = None,
+    copy: _bool | None = None,
+    requires_grad: _bool = False,
 ) -> Tensor:
-    """`data` as a tensor, sharing memory where dtype and device allow it."""
+    """`obj` as a tensor, sharing memory where it can."""
 
 def asin(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """Arcsine in radians; NaN outside [-1, 1]."""
@@ -1123,7 +1128,7 @@ def from_dlpack(
 ) -> Tensor:
     """A tensor over the memory of another library's, or of a DLPack capsule."""
 
-def from_numpy(array: ndarray[Any, Any]) -> Tensor:
+def from_numpy(ndarray: ndarray[Any, Any]) -> Tensor:
     """A CPU tensor over the memory of a NumPy array: writes show in both."""
 
 def frombuffer(
@@ -1305,11 +1310,6 @@ def index_add(
 ) -> Tensor:
     """`input` with `alpha` times the slices of `source` added at the indices."""
 
-def index_add_(
-    input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _float = 1
-) -> Tensor:
-    """`index_add` written into the tensor, which is returned."""
-
 def index_copy(
     input: Tensor,
     dim: _int,
@@ -1319,9 +1319,6 @@ def index_copy(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """`input` with the slices of `source` written at the indices."""
-
-def index_copy_(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor:
-    """`index_copy` written into the tensor, which is returned."""
 
 def index_fill(
     input: Tensor,
@@ -1334,9 +1331,6 @@ def index_fill(
     """`input` with one value in the slices at the indices, which may be
     negative.
     """
-
-def index_fill_(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor:
-    """`index_fill` written into the tensor, which is returned."""
 
 def index_put(
     input: Tensor,
@@ -1686,14 +1680,8 @@ def manual_seed(seed: _int) -> _Generator:
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`input` with one value where the mask, broadcast, holds."""
 
-def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """`masked_fill` written into the tensor, which is returned."""
-
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """`input` with the elements of `source`, in order, where the mask holds."""
-
-def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """`masked_scatter` written into the tensor, which is returned."""
 
 def masked_select(
     input: Tensor, mask: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -2080,11 +2068,6 @@ def put(
 ) -> Tensor:
     """`input` with elements written, or added, by their row-major number."""
 
-def put_(
-    input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False
-) -> Tensor:
-    """`put` written into the tensor, which is returned."""
-
 def quantile(
     input: Tensor,
     q: Any,
@@ -2309,17 +2292,6 @@ def scatter(
 ) -> Tensor:
     """`input` with a tensor or a number written to the indices along `dim`."""
 
-def scatter_(
-    input: Tensor,
-    dim: _int,
-    index: Tensor,
-    src: Any = None,
-    *,
-    value: Any = None,
-    reduce: str | None = None,
-) -> Tensor:
-    """`scatter` written into the tensor, which is returned."""
-
 def scatter_add(
     input: Tensor,
     dim: _int,
@@ -2329,9 +2301,6 @@ def scatter_add(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """`input` with `src` added to the indices along `dim`."""
-
-def scatter_add_(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-    """`scatter_add` written into the tensor, which is returned."""
 
 def scatter_reduce(
     input: Tensor,
@@ -2344,17 +2313,6 @@ def scatter_reduce(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """`input` with `src` combined into it: sum, prod, mean, amax or amin."""
-
-def scatter_reduce_(
-    input: Tensor,
-    dim: _int,
-    index: Tensor,
-    src: Tensor,
-    reduce: str,
-    *,
-    include_self: _bool = True,
-) -> Tensor:
-    """`scatter_reduce` written into the tensor, which is returned."""
 
 def searchsorted(
     sorted_sequence: Tensor,
@@ -2695,8 +2653,9 @@ def tril_indices(
     col: _int,
     offset: _int = 0,
     *,
-    dtype: DType = ...,
+    dtype: DType | None = None,
     device: device | str | None = None,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """Rows and columns of the elements on and below a diagonal, [2, count]."""
 
@@ -2710,8 +2669,9 @@ def triu_indices(
     col: _int,
     offset: _int = 0,
     *,
-    dtype: DType = ...,
+    dtype: DType | None = None,
     device: device | str | None = None,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """Rows and columns of the elements on and above a diagonal, [2, count]."""
 

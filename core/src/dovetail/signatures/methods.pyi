@@ -730,7 +730,14 @@ class Methods:
         """What `trunc` takes away."""
     def frac_(self) -> Tensor:
         """`frac` written into the tensor, which is returned."""
-    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
+    def gather(
+        self,
+        dim: _int,
+        index: Tensor,
+        *,
+        sparse_grad: _bool = False,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`input` at the indices along `dim`, in the shape of `index`."""
     def gcd(self, other: Tensor) -> Tensor:
         """The greatest common divisor, not negative, by Euclid's algorithm."""
@@ -792,22 +799,62 @@ class Methods:
     def imag(self) -> Tensor:
         """The imaginary part of a complex tensor, in memory of its own."""
     def index_add(
-        self, dim: _int, index: Tensor, source: Tensor, *, alpha: _float = 1
+        self,
+        dim: _int,
+        index: Tensor,
+        source: Tensor,
+        *,
+        alpha: _float = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`input` with `alpha` times the slices of `source` added at the indices."""
     def index_add_(
-        self, dim: _int, index: Tensor, source: Tensor, *, alpha: _float = 1
+        self,
+        dim: _int,
+        index: Tensor,
+        source: Tensor,
+        *,
+        alpha: _float = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`index_add` written into the tensor, which is returned."""
-    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy(
+        self,
+        dim: _int,
+        index: Tensor,
+        source: Tensor,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`input` with the slices of `source` written at the indices."""
-    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy_(
+        self,
+        dim: _int,
+        index: Tensor,
+        source: Tensor,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`index_copy` written into the tensor, which is returned."""
-    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+    def index_fill(
+        self,
+        dim: _int,
+        index: Tensor,
+        value: Any,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`input` with one value in the slices at the indices, which may be
         negative.
         """
-    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+    def index_fill_(
+        self,
+        dim: _int,
+        index: Tensor,
+        value: Any,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`index_fill` written into the tensor, which is returned."""
     def index_put(
         self,
@@ -823,7 +870,13 @@ class Methods:
         accumulate: _bool = False,
     ) -> Tensor:
         """Write `values` into `input`, or add them, at tuples of indices."""
-    def index_select(self, dim: _int, index: Tensor) -> Tensor:
+    def index_select(
+        self,
+        dim: _int,
+        index: Tensor,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """The slices along `dim` that a one-dimensional index names."""
     def inner(
         self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -1011,7 +1064,9 @@ class Methods:
         """`input` with the elements of `source`, in order, where the mask holds."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
         """`masked_scatter` written into the tensor, which is returned."""
-    def masked_select(self, mask: Tensor) -> Tensor:
+    def masked_select(
+        self, mask: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """The elements where the mask holds, both broadcast, in row-major order."""
     def matmul(self, other: Tensor) -> Tensor:
         """Matrix product of the last two dims; leading dims broadcast; vectors are
@@ -1402,6 +1457,7 @@ class Methods:
         *,
         value: Any = None,
         reduce: str | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`input` with a tensor or a number written to the indices along `dim`."""
     def scatter_(
@@ -1412,11 +1468,26 @@ class Methods:
         *,
         value: Any = None,
         reduce: str | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`scatter` written into the tensor, which is returned."""
-    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add(
+        self,
+        dim: _int,
+        index: Tensor,
+        src: Tensor,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`input` with `src` added to the indices along `dim`."""
-    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add_(
+        self,
+        dim: _int,
+        index: Tensor,
+        src: Tensor,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`scatter_add` written into the tensor, which is returned."""
     def scatter_reduce(
         self,
@@ -1426,6 +1497,7 @@ class Methods:
         reduce: str,
         *,
         include_self: _bool = True,
+        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`input` with `src` combined into it: sum, prod, mean, amax or amin."""
     def scatter_reduce_(
@@ -1436,6 +1508,7 @@ class Methods:
         reduce: str,
         *,
         include_self: _bool = True,
+        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`scatter_reduce` written into the tensor, which is returned."""
     def select(self, dim: _int, index: _int) -> Tensor:
@@ -1571,9 +1644,17 @@ class Methods:
         """A matrix transposed; fewer dims stay as they are."""
     def t_(self) -> Tensor:
         """`t` of this tensor itself; returns it."""
-    def take(self, index: Tensor) -> Tensor:
+    def take(
+        self, index: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """Elements by their row-major number, which may be negative."""
-    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
+    def take_along_dim(
+        self,
+        indices: Tensor,
+        dim: _int | None = None,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`input` at indices along `dim`, negative ones too; the other dims
         broadcast.
         """

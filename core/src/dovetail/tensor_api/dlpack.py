@@ -10,6 +10,7 @@ from dovetail.device_api import DLPack, registry
 from dovetail.device_api.contract import Backend
 from dovetail.device_api.dlpack import CPU, Capsule, request
 from dovetail.engine.kinds import kind_on
+from dovetail.engine.public import public
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend, wrap
 from dovetail.errors import (
@@ -20,7 +21,6 @@ from dovetail.errors import (
     NotSupported,
 )
 from dovetail.frontend.create import DeviceLike
-from dovetail.frontend.export import torch_name
 from dovetail.ops.primitive import clone
 
 Numbers = tuple[int, int]
@@ -111,7 +111,7 @@ def _dlpack_device(self: Tensor) -> Numbers:
     return _able(self, "__dlpack_device__").dlpack_device(self._a)
 
 
-@torch_name("from_dlpack", method=False, out=False)
+@public("torch.from_dlpack", asks=False)
 def from_dlpack(
     ext_tensor: Any, *, device: DeviceLike = None, copy: bool | None = None
 ) -> Tensor:
