@@ -54,7 +54,11 @@ class Embedding(Module):
                 raise NotSupported("Embedding", name, was=value, needed="its default")
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        self.padding_idx = row_number("Embedding", padding_idx, num_embeddings)
+        self.padding_idx = (
+            None
+            if padding_idx is None
+            else row_number("Embedding", padding_idx, num_embeddings)
+        )
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq

@@ -11,6 +11,7 @@ import numpy as np
 
 from dovetail.dtypes import DType, bfloat16, float16, float32, float64
 from dovetail.engine.cases import Case, Sampler, case
+from dovetail.engine.exact import exact
 from dovetail.ops import philox
 from dovetail.ops import random as r
 
@@ -89,7 +90,8 @@ def _normal(element: int, seed: int, kind: DType) -> float:
 @r.exponential.oracle
 def _(shape: Sizes, rate: float, seed: int, offset: int, kind: DType) -> Array:
     u = _positive(math.prod(shape), seed, offset, kind).astype(np.float64)
-    return (-np.log(u) / rate).reshape(shape)
+    y: Array = -exact("log")(u) / rate
+    return y.reshape(shape)
 
 
 @r.random_mask.oracle

@@ -30,6 +30,13 @@ def _share(x: Any, dims: Dims) -> Any:
     return x.dtype.type(1 / max(count, 1))
 
 
+def _as_cut(xp: Any, v: Any, x: Any, parts: tuple[Any, ...]) -> Any:
+    """`v` in the shape of `x` where that is cut, for which broadcasting takes time."""
+    if v is None or len(parts) == 1:
+        return v
+    return xp.broadcast_to(v, x.shape)
+
+
 def _normalise(xp: Any) -> Callable[..., Any]:
     add, multiply, subtract = xp.add.reduce, xp.multiply, xp.subtract
 
@@ -38,9 +45,9 @@ def _normalise(xp: Any) -> Callable[..., Any]:
         y = xp.empty(x.shape, x.dtype)
         mean = add(x, axis=dims, keepdims=True) * share
         var, rstd = xp.empty(mean.shape, x.dtype), xp.empty(mean.shape, x.dtype)
-        w = None if weight is None else xp.broadcast_to(weight, x.shape)
-        b = None if bias is None else xp.broadcast_to(bias, x.shape)
-        for at in slabs(x, dims):
+        parts = slabs(x, dims)
+        w, b = (_as_cut(xp, v, x, parts) for v in (weight, bias))
+        for at in parts:
             part, scale, spread = y[at], rstd[at], var[at]
             subtract(x[at], mean[at], out=part)
             add(xp.square(part), axis=dims, keepdims=True, out=spread)
@@ -64,9 +71,10 @@ def _normalise_backward(xp: Any) -> Callable[..., Any]:
         ct: Any, x: Any, weight: Any, mean: Any, rstd: Any, dims: Dims
     ) -> Any:
         share = _share(x, dims)
-        w = None if weight is None else xp.broadcast_to(weight, x.shape)
+        parts = slabs(x, dims)
+        w = _as_cut(xp, weight, x, parts)
         gx = xp.empty(x.shape, x.dtype)
-        for at in slabs(x, dims):
+        for at in parts:
             z, scale = gx[at], rstd[at]
             g = ct[at] if w is None else ct[at] * w[at]
             xp.subtract(x[at], mean[at], out=z)
@@ -89,8 +97,9 @@ def _normalise_weight_backward(xp: Any) -> Callable[..., Any]:
         wide = (1,) * (x.ndim - len(shape)) + tuple(shape)
         dims = tuple(d for d, n in enumerate(wide) if n == 1)
         total = xp.zeros(wide, x.dtype)
-        mean, rstd = xp.broadcast_to(mean, x.shape), xp.broadcast_to(rstd, x.shape)
-        for at in slabs(x, ()):
+        parts = slabs(x, ())
+        mean, rstd = (_as_cut(xp, v, x, parts) for v in (mean, rstd))
+        for at in parts:
             z = x[at] - mean[at]
             z *= rstd[at]
             z *= ct[at]

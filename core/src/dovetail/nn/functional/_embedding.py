@@ -37,23 +37,22 @@ def embedding(
 
     Returns: `input.shape + [width]`.
     """
-    options = {
-        "max_norm": max_norm is not None,
-        "scale_grad_by_freq": scale_grad_by_freq,
-        "sparse": sparse,
-    }
-    for name, asked in options.items():
-        if asked:
-            raise NotSupported("embedding", name, was="given", needed="its default")
-    row = row_number("embedding", padding_idx, weight.shape[0])
-    y: Tensor = ops.embedding(weight, input, -1 if row is None else row)
+    if max_norm is not None or scale_grad_by_freq or sparse:
+        _refuse_options(max_norm is not None, scale_grad_by_freq)
+    row = -1
+    if padding_idx is not None:
+        row = row_number("embedding", padding_idx, weight.shape[0])
+    y: Tensor = ops.embedding(weight, input, row)
     return y
 
 
-def row_number(op: str, index: int | None, rows: int) -> int | None:
-    """The number of a padding row that may count from the end."""
-    if index is None:
-        return None
+def _refuse_options(has_norm: bool, scales: bool) -> None:
+    name = "max_norm" if has_norm else "scale_grad_by_freq" if scales else "sparse"
+    raise NotSupported("embedding", name, was="given", needed="its default")
+
+
+def row_number(op: str, index: int, rows: int) -> int:
+    """The number of a padding row, which may count from the end."""
     if not -rows <= index < rows:
         raise IndexOutOfRange(
             op, "padding_idx", was=index, needed=f"-{rows} to {rows - 1}"
