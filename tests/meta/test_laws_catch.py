@@ -91,7 +91,7 @@ PLANTS: Final[list[Plant]] = [
     ("aliasing", "clone", lambda x: x, "clone"),
     ("layout", "exp", _strides_ignored, "exp"),
     ("gradient", "tanh_backward", lambda g, y: g * (1 - y), "tanh"),
-    ("backward", "sigmoid_grad", lambda g, y: g * y * (1 - y) * 1.001, "sigmoid"),
+    ("backward", "sigmoid_backward", lambda g, y: g * y * (1 - y) * 1.001, "sigmoid"),
     ("adjoint", "relu_backward", lambda g, y: g * np.abs(g) * (y > 0), "relu"),
     ("kinks", "relu_backward", lambda g, y: g * (y >= 0), "relu"),
     ("exactness", "sum", _biased, "sum"),

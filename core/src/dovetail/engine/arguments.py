@@ -32,17 +32,28 @@ class Shown:
     Attributes:
         function: has the parameters, annotations and defaults.
         out: `out=` comes after them.
+        inplace: `inplace=` comes after them.
     """
 
-    __slots__ = ("function", "out")
+    __slots__ = ("function", "inplace", "out")
 
-    def __init__(self, function: Callable[..., Any], out: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], out: bool = False, inplace: bool = False
+    ) -> None:
         self.function = function
         self.out = out
+        self.inplace = inplace
 
     @property
     def __signature__(self) -> inspect.Signature:
         signature = inspect.signature(self.function)
+        if self.inplace:
+            last = inspect.Parameter(
+                "inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False,
+                annotation="bool",
+            )  # fmt: skip
+            parameters = [*signature.parameters.values(), last]
+            signature = signature.replace(parameters=parameters)
         if not self.out or "out" in signature.parameters:
             return signature
         last = inspect.Parameter(

@@ -34,8 +34,9 @@ class Declared(Protocol[R_co]):
     @overload
     def vjp(self, **uses: str | tuple[str, ...]) -> Callable[[F], F]: ...
     def grad(
-        self, *, backward: bool | str = False, oracle: Any = None, **rules: Any
-    ) -> None: ...
+        self, *, backward: bool | dict[str, Any] = False, oracle: Any = None,
+        **rules: Any,
+    ) -> None: ...  # fmt: skip
     def oracle(self, function: F) -> F: ...
     def cases(self, function: F) -> F: ...
     def kinks(self, function: F) -> F: ...
@@ -193,28 +194,29 @@ def _geometry_hook(made: Op) -> Callable[[F], F]:
 def _grad_hook(made: Op) -> Callable[..., None]:
     """A gradient for each argument; the names of its parameters say what is kept.
 
-    `backward` makes the one rule an op of its own, `oracle` being that op's.
+    `backward` makes the one rule an op of its own, `oracle` being that op's; a dict
+    gives it options of `op`.
     """
 
     def hook(
-        *, backward: bool | str = False, oracle: Callable[..., Any] | None = None,
-        **rules: Callable[..., Any],
+        *, backward: bool | dict[str, Any] = False,
+        oracle: Callable[..., Any] | None = None, **rules: Callable[..., Any],
     ) -> None:  # fmt: skip
         made.set_rules(rules)
         if backward:
-            name = backward if isinstance(backward, str) else f"{made.name}_backward"
+            options = {"oracle": oracle, **(backward if backward is not True else {})}
             ((argument, rule),) = rules.items()
             taken = [parameter for parameter, _, _ in parameters_of(rule)]
-            function = _as_op(made, name, argument, taken, rule)
-            function.op.oracle = oracle
+            function = _as_op(made, argument, taken, rule, options)
             made.set_rules({argument: function}, {argument: taken})
 
     return hook
 
 
 def _as_op(
-    forward: Op, name: str, argument: str, taken: list[str], rule: Callable[..., Any]
-) -> Declared[Any]:
+    forward: Op, argument: str, taken: list[str], rule: Callable[..., Any],
+    options: dict[str, Any],
+) -> Declared[Any]:  # fmt: skip
     """A gradient rule as an op of its own, for which backends may have a kernel.
 
     Its parameters are the rule's: the cotangent, what the rule keeps, attributes. Its
@@ -234,7 +236,7 @@ def _as_op(
 
     # Operands that mean nothing to one another may be drawn as for any such op.
     plain = forward.is_elementwise and not any(n in forward.names[1:] for n in taken)
-    body.__name__ = name
+    body.__name__ = f"{forward.name}_backward"
     body.__module__ = forward.module
     body.__doc__ = f"`ct` taken through `{forward.name}` to its `{argument}`."
     return op(
@@ -245,6 +247,7 @@ def _as_op(
         domain=forward.domain,
         cases=None if plain else lambda make: backward_cases(forward, taken, make),
         params=params,
+        **options,
     )(body)
 
 

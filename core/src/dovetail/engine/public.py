@@ -4,8 +4,8 @@ A list of names is text: `"maximum"` is a function of the package and a method o
 Tensor; `"torch.x"`, `"Tensor.x"` and `"F.x"` (nn.functional) are only that. A trailing
 underscore, as in `"abs_"` or `"Tensor.add_"`, asks for the in-place form, which is
 derived. An asterisk, as in `"Tensor.permute*"`, lets the method take what its second
-argument holds one by one. Ops take such a list as `torch=`; functions that are no op
-by `@public(…)`.
+argument holds one by one; `"F.relu(inplace)"` has `inplace=` as its last parameter. Ops
+take such a list as `torch=`; functions that are no op by `@public(…)`.
 """
 
 from __future__ import annotations
@@ -73,12 +73,15 @@ def publish(call: Any, names: str, *, view: bool = False) -> None:
 def publish_op(op: Op, names: str, out: bool) -> None:
     """Put an op under torch's names, each a callable that knows its own name."""
     for entry in names.split():
-        space, _, name = entry.rpartition(".")
+        path, _, option = entry.partition("(")
+        space, _, name = path.rpartition(".")
         plain = name.removesuffix("*")
         method = function = public_callable(op, plain, False)
-        if name.endswith("_") and not op.name.endswith("_"):
+        if option:
+            function = _overwriting(name, op, method)
+        elif name.endswith("_") and not op.name.endswith("_"):
             method = function = _in_place(name, method, op.view)
-        elif out and not op.view and space != "Tensor":
+        elif out and not op.view and space not in ("Tensor", "F"):
             function = public_callable(op, plain, True)
         _put(space, name, method, function)
 
@@ -187,3 +190,23 @@ def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     written.__module__ = function.__module__
     written.__wrapped__ = Shown(function)  # type: ignore[attr-defined]
     return written
+
+
+def _overwriting(name: str, op: Op, call: Any) -> Callable[..., Any]:
+    """`name(input, …, inplace=False)`: an op that may write over its input."""
+    count, written = len(op.names), in_place_form(f"{name}_", call)
+
+    def function(input: Any, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+        if type(input) is not Tensor:
+            classes = overridden((input, *args, *kwargs.values()))
+            if classes:
+                given = {**kwargs, "inplace": inplace} if inplace else kwargs
+                return ask(function, name, classes, (input, *args), given)
+        if len(args) == count:
+            *args, inplace = args  # type: ignore[assignment]
+        return (written if inplace else call)(input, *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__, function.__module__ = call.__doc__, call.__module__
+    function.__wrapped__ = Shown(op.body, inplace=True)  # type: ignore[attr-defined]
+    return function

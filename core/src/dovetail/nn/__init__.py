@@ -2,13 +2,24 @@
 
 from . import functional, init, optimized, parameter, utils  # noqa: F401
 from .activation import (
+    CELU,
+    ELU,
     GELU,
     GLU,
+    SELU,
     Hardshrink,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
     LogSigmoid,
     LogSoftmax,
+    Mish,
     PReLU,
+    ReLU,
+    ReLU6,
     Sigmoid,
+    SiLU,
     Softmax,
     Softmin,
     Softplus,
@@ -16,6 +27,7 @@ from .activation import (
     Softsign,
     Tanh,
     Tanhshrink,
+    Threshold,
 )
 from .attention import MultiheadAttention
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
@@ -50,20 +62,6 @@ from .pooling import (
     MaxPool1d,
     MaxPool2d,
     MaxPool3d,
-)
-from .rectifier import (
-    CELU,
-    ELU,
-    SELU,
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    LeakyReLU,
-    Mish,
-    ReLU,
-    ReLU6,
-    SiLU,
-    Threshold,
 )
 from .sparse import Embedding
 

@@ -1,83 +1,179 @@
-"""Activations that leave their input alone; `nn.functional` has the mathematics."""
+"""Activations; `nn.functional` has the mathematics."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.errors import ArgumentError
 
 from . import functional as F
+from .layer import FunctionLayer, layer
 from .module import Module
 
 
-class Sigmoid(Module):
+@layer(F.sigmoid)
+class Sigmoid(FunctionLayer):
     """`1 / (1 + exp(-x))`."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.sigmoid(input)
 
-
-class Tanh(Module):
+@layer(F.tanh)
+class Tanh(FunctionLayer):
     """The hyperbolic tangent."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanh(input)
 
-
-class LogSigmoid(Module):
+@layer(F.logsigmoid)
+class LogSigmoid(FunctionLayer):
     """The logarithm of the sigmoid, without its rounding."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)
 
-
-class Softsign(Module):
+@layer(F.softsign)
+class Softsign(FunctionLayer):
     """`x / (1 + |x|)`."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)
 
-
-class Tanhshrink(Module):
+@layer(F.tanhshrink)
+class Tanhshrink(FunctionLayer):
     """`x - tanh(x)`."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)
+
+@layer(F.relu)
+class ReLU(FunctionLayer):
+    """The larger of the input and zero."""
+
+    inplace: bool = False
 
 
-class GELU(Module):
+@layer(F.silu)
+class SiLU(FunctionLayer):
+    """`x * sigmoid(x)`, also called swish (Elfwing et al. 2017, arXiv:1702.03118)."""
+
+    inplace: bool = False
+
+
+@layer(F.mish)
+class Mish(FunctionLayer):
+    """`x * tanh(softplus(x))` (Misra 2019, arXiv:1908.08681)."""
+
+    inplace: bool = False
+
+
+@layer(F.selu)
+class SELU(FunctionLayer):
+    """`ELU`, scaled so that signals keep their variance (arXiv:1706.02515)."""
+
+    inplace: bool = False
+
+
+@layer(F.hardsigmoid)
+class Hardsigmoid(FunctionLayer):
+    """`relu6(x + 3) / 6`."""
+
+    inplace: bool = False
+
+
+@layer(F.hardswish)
+class Hardswish(FunctionLayer):
+    """`x * hardsigmoid(x)` (Howard et al. 2019, arXiv:1905.02244)."""
+
+    inplace: bool = False
+
+
+@layer(F.elu)
+class ELU(FunctionLayer):
+    """`x`, and `alpha * (exp(x) - 1)` below zero (arXiv:1511.07289)."""
+
+    alpha: float = 1.0
+    inplace: bool = False
+
+
+@layer(F.celu)
+class CELU(FunctionLayer):
+    """`ELU` with a continuous derivative (Barron 2017, arXiv:1704.07483)."""
+
+    alpha: float = 1.0
+    inplace: bool = False
+
+
+@layer(F.leaky_relu)
+class LeakyReLU(FunctionLayer):
+    """`x`, times `negative_slope` below zero."""
+
+    negative_slope: float = 0.01
+    inplace: bool = False
+
+
+@layer(F.threshold)
+class Threshold(FunctionLayer):
+    """`x` where it is above `threshold`, else `value`."""
+
+    threshold: float
+    value: float
+    inplace: bool = False
+
+
+@layer(F.gelu)
+class GELU(FunctionLayer):
     """`x` times the normal distribution function of `x` (arXiv:1606.08415).
 
     Args:
         approximate: "none", or "tanh" for the paper's approximation.
     """
 
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input, approximate=self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
+    approximate: str = "none"
 
 
-class Softplus(Module):
+@layer(F.softplus)
+class Softplus(FunctionLayer):
     """`log(1 + exp(beta * x)) / beta`, and `x` where `beta * x` is over `threshold`."""
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
+    beta: float = 1.0
+    threshold: float = 20.0
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
 
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
+@layer(F.hardshrink, named=False)
+class Hardshrink(FunctionLayer):
+    """`x`, and zero where `|x|` is at most `lambd`."""
+
+    lambd: float = 0.5
+
+
+@layer(F.softshrink, named=False)
+class Softshrink(FunctionLayer):
+    """`x` moved towards zero by `lambd`, as far as zero."""
+
+    lambd: float = 0.5
+
+
+@layer(F.softmax)
+class Softmax(FunctionLayer):
+    """Exponentials along `dim`, scaled to sum to one."""
+
+    dim: int | None = None
+
+
+@layer(F.softmin)
+class Softmin(FunctionLayer):
+    """`Softmax` of the negated input."""
+
+    dim: int | None = None
+
+
+@layer(F.log_softmax)
+class LogSoftmax(FunctionLayer):
+    """The logarithm of `Softmax`, without its rounding."""
+
+    dim: int | None = None
+
+
+@layer(F.glu)
+class GLU(FunctionLayer):
+    """Half of `x` along `dim`, times the sigmoid of the other (arXiv:1612.08083)."""
+
+    dim: int = -1
 
 
 class PReLU(Module):
@@ -115,72 +211,50 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class _Shrink(Module):
-    """An activation that is zero around zero."""
+class Hardtanh(Module):
+    """`x` clipped to `min_val` … `max_val`.
 
-    def __init__(self, lambd: float = 0.5) -> None:
+    Args:
+        min_value, max_value: torch's old names of the first two.
+    """
+
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
-        self.lambd = lambd
+        if min_value is not None or max_value is not None:
+            warnings.warn(
+                "Hardtanh: min_value and max_value are deprecated; give min_val and "
+                "max_val instead",
+                FutureWarning,
+                stacklevel=2,
+            )
+        self.min_val = min_val if min_value is None else min_value
+        self.max_val = max_val if max_value is None else max_value
+        self.inplace = inplace
+        if not self.min_val < self.max_val:
+            raise ArgumentError(
+                "Hardtanh", "max_val", was=self.max_val, needed=f"> {self.min_val}"
+            )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
-        return str(self.lambd)
+        end = ", inplace=True" if self.inplace else ""
+        return f"min_val={self.min_val}, max_val={self.max_val}{end}"
 
 
-class Hardshrink(_Shrink):
-    """`x`, and zero where `|x|` is at most `lambd`."""
+class ReLU6(Hardtanh):
+    """`x` clipped to 0 … 6."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)
-
-
-class Softshrink(_Shrink):
-    """`x` moved towards zero by `lambd`, as far as zero."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)
-
-
-class _AlongDim(Module):
-    """An activation along one axis."""
-
-    dim: int | None
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
 
     def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
-class Softmax(_AlongDim):
-    """Exponentials along `dim`, scaled to sum to one."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim)
-
-
-class Softmin(_AlongDim):
-    """`Softmax` of the negated input."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim)
-
-
-class LogSoftmax(_AlongDim):
-    """The logarithm of `Softmax`, without its rounding."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim)
-
-
-class GLU(_AlongDim):
-    """Half of `x` along `dim`, times the sigmoid of the other (arXiv:1612.08083)."""
-
-    dim: int
-
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__(dim)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)
+        return "inplace=True" if self.inplace else ""

@@ -297,7 +297,7 @@ sinh.grad(input=lambda ct, input: ct * cosh(conj(input)))
 cosh.grad(input=lambda ct, input: ct * sinh(conj(input)))
 
 
-@op(**_FLOATS, torch="tanh tanh_", oracle=exact("tanh"))
+@op(**_FLOATS, torch="tanh tanh_ F.tanh", oracle=exact("tanh"))
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent."""
     if input.dtype.is_complex:

@@ -38,10 +38,10 @@ def install(table: KernelTable, xp: Any, chunk: int | None = None) -> None:
     for dtype in _WIDE:
         zero = xp.zeros((), dtype.numpy)
         table.add("relu", _relu(xp, zero), dtypes=[dtype], **_PLAIN)
-        table.add("relu_backward", _relu_grad(xp, zero), dtypes=[dtype], **_PLAIN)
+        table.add("relu_backward", _relu_backward(xp, zero), dtypes=[dtype], **_PLAIN)
     table.add("relu", lambda a: xp.maximum(a, 0), dtypes=REAL - _WIDE, **_PLAIN)
     table.add("tanh_backward", _tanh_backward(xp), dtypes=_WIDE, **_PLAIN)
-    table.add("sigmoid_grad", _sigmoid_grad, dtypes=_WIDE, **_PLAIN)
+    table.add("sigmoid_backward", _sigmoid_backward, dtypes=_WIDE, **_PLAIN)
     table.add("leaky_relu", _leaky_relu(xp), dtypes=_WIDE, **_PLAIN)
     table.add("hardtanh", _hardtanh, dtypes=_WIDE, **_PLAIN)
     table.add("clip", _clip(xp), dtypes=REAL, **_PLAIN)
@@ -49,10 +49,10 @@ def install(table: KernelTable, xp: Any, chunk: int | None = None) -> None:
     table.add("logsigmoid", _logsigmoid(xp), dtypes=_WIDE, **_PLAIN)
     table.add("sigmoid", _sigmoid(xp), dtypes=_WIDE, **_PLAIN)
     table.add("silu", _chunked(xp, _silu(xp), chunk), dtypes=_WIDE, checks=True)
-    table.add("silu_grad", _chunked(xp, _silu_grad(xp), chunk), dtypes=_WIDE)
+    table.add("silu_backward", _chunked(xp, _silu_backward(xp), chunk), dtypes=_WIDE)
     narrow = {float32, *HALF}
     table.add("erf", _chunked(xp, _erf(xp), chunk), dtypes=narrow, checks=True)
-    for name, makers in {"gelu": _GELU, "gelu_grad": _GELU_GRAD}.items():
+    for name, makers in {"gelu": _GELU, "gelu_backward": _GELU_BACKWARD}.items():
         kernel = _by_kind(xp, makers, chunk)
         table.add(name, kernel, dtypes=narrow, binds=True, checks=name == "gelu")
 
@@ -96,7 +96,7 @@ def _relu(xp: Any, zero: Any) -> Any:
     return relu
 
 
-def _relu_grad(xp: Any, zero: Any) -> Any:
+def _relu_backward(xp: Any, zero: Any) -> Any:
     bits = {4: "int32", 8: "int64"}[zero.dtype.itemsize]
     less_equal, where = xp.less_equal, xp.where
 
@@ -120,7 +120,7 @@ def _tanh_backward(xp: Any) -> Any:
     return tanh_backward
 
 
-def _sigmoid_grad(g: Any, y: Any) -> Any:
+def _sigmoid_backward(g: Any, y: Any) -> Any:
     t = 1 - y
     t *= y
     return t * g
@@ -153,10 +153,10 @@ def _silu(xp: Any) -> Any:
     return silu
 
 
-def _silu_grad(xp: Any) -> Any:
+def _silu_backward(xp: Any) -> Any:
     sigmoid = _sigmoid(xp)
 
-    def silu_grad(out: Any, g: Any, x: Any) -> None:
+    def silu_backward(out: Any, g: Any, x: Any) -> None:
         """g s (1 + x (1 - s))."""
         s = sigmoid(x)
         xp.subtract(1, s, out=out)
@@ -165,7 +165,7 @@ def _silu_grad(xp: Any) -> Any:
         xp.multiply(out, s, out=out)
         xp.multiply(out, g, out=out)
 
-    return silu_grad
+    return silu_backward
 
 
 def _leaky_relu(xp: Any) -> Any:
@@ -248,10 +248,10 @@ def _gelu(xp: Any) -> Any:
     return gelu
 
 
-def _gelu_grad(xp: Any) -> Any:
+def _gelu_backward(xp: Any) -> Any:
     erf = _erf(xp)
 
-    def gelu_grad(out: Any, g: Any, x: Any) -> None:
+    def gelu_backward(out: Any, g: Any, x: Any) -> None:
         """g (cdf + x density)."""
         density = xp.multiply(x, x, out=xp.empty_like(out))
         xp.multiply(density, -0.5, out=density)
@@ -265,7 +265,7 @@ def _gelu_grad(xp: Any) -> Any:
         xp.add(out, density, out=out)
         xp.multiply(out, g, out=out)
 
-    return gelu_grad
+    return gelu_backward
 
 
 def _inner_tanh(xp: Any, out: Any, x: Any) -> None:
@@ -289,7 +289,7 @@ def _gelu_tanh(xp: Any) -> Any:
 
 
 def _gelu_tanh_backward(xp: Any) -> Any:
-    def gelu_grad(out: Any, g: Any, x: Any) -> None:
+    def gelu_backward(out: Any, g: Any, x: Any) -> None:
         """g (1 + t + x (1 - t²) slope) / 2."""
         t = xp.empty_like(out)
         _inner_tanh(xp, t, x)
@@ -305,8 +305,8 @@ def _gelu_tanh_backward(xp: Any) -> Any:
         xp.multiply(out, 0.5, out=out)
         xp.multiply(out, g, out=out)
 
-    return gelu_grad
+    return gelu_backward
 
 
 _GELU: Final = {"none": _gelu, "tanh": _gelu_tanh}
-_GELU_GRAD: Final = {"none": _gelu_grad, "tanh": _gelu_tanh_backward}
+_GELU_BACKWARD: Final = {"none": _gelu_backward, "tanh": _gelu_tanh_backward}

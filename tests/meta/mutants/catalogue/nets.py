@@ -166,7 +166,7 @@ NETS: Final[list[Mutant]] = [
                natives[0] - np.exp(natives[1]) * np.sum(
                    natives[0] * np.exp(natives[1]), attrs["dim"], keepdims=True)
            ).astype(natives[0].dtype)),
-    kernel("nets/gelu-grad", "gelu_grad", "the density is left out",
+    kernel("nets/gelu-grad", "gelu_backward", "the density is left out",
            lambda run, natives, attrs: np.asarray(
                natives[0] * (natives[1] > 0)).astype(natives[0].dtype)),
     kernel("nets/adam-bias", "adam_step_", "moments are not corrected for their start",

@@ -6,7 +6,6 @@ Those that are ops or stand in the package too are named where they are declared
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from dovetail import frontend as _frontend
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
 from dovetail.nn.functional import (  # noqa: F401
     _activation,
@@ -19,14 +18,6 @@ from dovetail.nn.functional import (  # noqa: F401
     _margin_loss,
     _norm,
 )
-
-# Signed by the frontend for the package, and here the same.
-_SHARED = """
-    gelu hardshrink logsigmoid prelu sigmoid softplus softshrink
-    softsign tanh
-"""
-for _name in _SHARED.split():
-    _NAMESPACES["F"].setdefault(_name, getattr(_frontend, _name))
 
 globals().update(_NAMESPACES["F"])
 

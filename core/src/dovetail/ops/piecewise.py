@@ -1,0 +1,185 @@
+"""Activations that are linear by pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dovetail.dtypes import FLOAT, REAL
+from dovetail.engine.attributes import NonNegative, Scalar
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
+from dovetail.ops.arithmetic import bitwise_and, lt, maximum
+from dovetail.ops.compare import le
+from dovetail.ops.elementwise import abs, clamp
+from dovetail.ops.formats import where
+
+Array = np.ndarray[Any, Any]
+
+
+def corners(*calls: dict[str, Any]) -> Any:
+    """Cases of an activation: it as it is, and with the attributes of each call."""
+
+    def cases(make: Any) -> Any:
+        yield case(make(2, 3), **calls[0])
+        yield case(make(), **calls[-1])
+        yield case(make(0, 2), **calls[0])
+        for call in calls:
+            yield case(make.distinct(4, 3) + make.dtype.numpy.type(0.125), **call)
+
+    return cases
+
+
+# ---- nothing, or a slope, below zero
+
+
+@op(accepts=REAL, exact=True, out=False, torch="relu relu_ F.relu(inplace) F.relu_",
+    oracle=lambda x: np.where(x <= 0, 0, x).astype(x.dtype))  # fmt: skip
+def relu(input: Tensor) -> Tensor:
+    """The greater of `input` and 0; NaN stays.
+
+    >>> import dovetail as dt
+    >>> dt.relu(dt.tensor([-1.0, 0.5]))
+    tensor([0.0000, 0.5000])
+    """
+    return maximum(input, 0)
+
+
+relu.grad(
+    input=lambda ct, y: where(le(y, 0), 0, ct),
+    backward=True,
+    oracle=lambda ct, y: np.where(y <= 0, 0, ct),
+)
+
+
+@op(accepts=FLOAT, out=False, torch="F.leaky_relu(inplace) F.leaky_relu_",
+    oracle=lambda x, negative_slope=0.01: np.where(x > 0, x, x * negative_slope),
+    cases=corners({}, {"negative_slope": 0.25}))  # fmt: skip
+def leaky_relu(input: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+    """`input`, times `negative_slope` below zero (Maas et al. 2013)."""
+    return where(lt(0, input), input, input * negative_slope)
+
+
+leaky_relu.grad(
+    input=lambda ct, input, negative_slope: where(lt(0, input), ct, ct * negative_slope)
+)
+
+
+@op(accepts=FLOAT, oracle=lambda x, weight: np.where(x > 0, x, x * weight))
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """`input`, times `weight` below zero; both broadcast (He et al. 2015)."""
+    return where(lt(0, input), input, input * weight)
+
+
+prelu.grad(
+    input=lambda ct, input, weight: where(lt(0, input), ct, ct * weight),
+    weight=lambda ct, input: where(lt(0, input), 0, ct * input),
+)
+
+
+# ---- between bounds
+
+
+@op(accepts=REAL, out=False, torch="F.hardtanh_",
+    oracle=lambda x, low=-1.0, high=1.0: np.clip(x, low, high))  # fmt: skip
+def hardtanh(input: Tensor, min_val: Scalar = -1.0, max_val: Scalar = 1.0) -> Tensor:
+    """`input` between bounds; the gradient at a bound is 0, unlike that of clamp."""
+    return clamp(input, min_val, max_val)
+
+
+@hardtanh.vjp
+def _(ct: Tensor, input: Tensor, min_val: Any, max_val: Any) -> Tensor:
+    return where(bitwise_and(lt(min_val, input), lt(input, max_val)), ct, 0)
+
+
+@hardtanh.cases
+def _(make: Any) -> Any:
+    yield case(make(2, 3), 1, 2)
+    yield case(make(), 0.5 if make.dtype.is_inexact else 0, 1)
+
+
+@op(accepts=REAL, out=False, torch="F.relu6(inplace)",
+    oracle=lambda x: np.clip(x, 0, 6))  # fmt: skip
+def relu6(input: Tensor) -> Tensor:
+    """`input` between 0 and 6 (Krizhevsky 2010)."""
+    return hardtanh(input, 0, 6)
+
+
+@op(accepts=FLOAT, out=False, torch="F.hardsigmoid(inplace)",
+    oracle=lambda x: np.clip(x + 3, 0, 6) / 6)  # fmt: skip
+def hardsigmoid(input: Tensor) -> Tensor:
+    """input / 6 + 1 / 2 between 0 and 1 (Howard et al. 2019)."""
+    return clamp(input + 3, 0, 6) * (1 / 6)
+
+
+@hardsigmoid.vjp
+def _(ct: Tensor, input: Tensor) -> Tensor:
+    return where(bitwise_and(lt(-3, input), lt(input, 3)), ct * (1 / 6), 0)
+
+
+@op(accepts=FLOAT, out=False, torch="F.hardswish(inplace)",
+    oracle=lambda x: x * np.clip(x + 3, 0, 6) / 6)  # fmt: skip
+def hardswish(input: Tensor) -> Tensor:
+    """input * hardsigmoid(input) (Howard et al. 2019, arXiv:1905.02244)."""
+    return input * clamp(input + 3, 0, 6) * (1 / 6)
+
+
+@hardswish.vjp
+def _(ct: Tensor, input: Tensor) -> Tensor:
+    middle = where(le(input, -3), 0, ct * (input * (1 / 3) + 0.5))
+    return where(lt(input, 3), middle, ct)
+
+
+# ---- thresholds
+
+
+@op(accepts=REAL, out=False,
+    torch="torch.threshold torch.threshold_ F.threshold(inplace) "
+    "F.threshold_")  # fmt: skip
+def threshold(input: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+    """`input` above the threshold, else `value`."""
+    return where(le(input, threshold), value, input)
+
+
+threshold.grad(input=lambda ct, input, threshold: where(le(input, threshold), 0, ct))
+
+
+@threshold.oracle
+def _(x: Array, threshold: Any, value: Any) -> Array:
+    # Both numbers are of the dtype of `x`: a negative one wraps, if that is unsigned.
+    least = np.asarray(threshold).astype(x.dtype)
+    return np.where(x <= least, np.asarray(value).astype(x.dtype), x)
+
+
+@threshold.cases
+def _(make: Any) -> Any:
+    yield case(make(2, 3), 1, 2)
+    yield case(make(), -1, 0)
+
+
+def _softshrink(x: Array, lambd: Any = 0.5) -> Array:
+    return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, 0 * x))
+
+
+@op(accepts=FLOAT, out=False, torch="F.softshrink", oracle=_softshrink,
+    cases=corners({}, {"lambd": 1.0}))  # fmt: skip
+def softshrink(input: Tensor, lambd: NonNegative = 0.5) -> Tensor:
+    """`input` moved towards zero by `lambd`, and 0 within it."""
+    below = where(lt(input, -lambd), input + lambd, input * 0)
+    return where(lt(lambd, input), input - lambd, below)
+
+
+softshrink.grad(input=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))
+
+
+@op(accepts=FLOAT, exact=True, torch="hardshrink F.hardshrink",
+    oracle=lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x),
+    cases=corners({}, {"lambd": 1.0}))  # fmt: skip
+def hardshrink(input: Tensor, lambd: Scalar = 0.5) -> Tensor:
+    """`input`, and 0 where its magnitude is at most `lambd`."""
+    return where(le(abs(input), lambd), 0, input)
+
+
+hardshrink.grad(input=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))
