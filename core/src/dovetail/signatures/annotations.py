@@ -9,7 +9,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, ForwardRef, Union, get_args, get_origin
+from typing import Any, ForwardRef, Literal, Union, get_args, get_origin
 
 from dovetail.engine.arguments import Shown
 from dovetail.engine.tensor import Tensor
@@ -68,6 +68,9 @@ class Imports:
         origin = get_origin(value)
         if origin is None:
             return self.name(value)
+        if origin is Literal:
+            self.lines.add("from typing import Literal")
+            return f"Literal[{', '.join(map(repr, get_args(value)))}]"
         parts = [self._shown(v, scope) for v in get_args(value)]
         if origin in (Union, types.UnionType):
             return " | ".join(dict.fromkeys(" | ".join(parts).split(" | ")))

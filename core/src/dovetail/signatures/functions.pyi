@@ -512,7 +512,7 @@ def ceil_(input: Tensor) -> Tensor:
     """`ceil` written into the tensor, which is returned."""
 
 def celu(input: Tensor, alpha: _float = 1.0) -> Tensor:
-    """`input`, and alpha * expm1(input / alpha) below zero."""
+    """`input`, and alpha * expm1(input / alpha) below zero (Barron 2017)."""
 
 def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
     """`celu` written into the tensor, which is returned."""
@@ -921,12 +921,6 @@ def einsum(*args: Any) -> Tensor:
     numbers.
     """
 
-def elu(input: Tensor, alpha: _float = 1.0) -> Tensor:
-    """`input`, and alpha * expm1(input) below zero."""
-
-def elu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
-    """`elu` written into the tensor, which is returned."""
-
 def embedding(
     weight: Tensor,
     indices: Tensor,
@@ -1191,12 +1185,6 @@ def ge(
 ) -> Tensor:
     """Whether input >= other; NaN compares false."""
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """`input` times the normal distribution function."""
-
-def gelu_(input: Tensor, approximate: str = "none") -> Tensor:
-    """`gelu` written into the tensor, which is returned."""
-
 def ger(
     input: Tensor, vec2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -1245,26 +1233,13 @@ def gt(
 
 half: DType
 
-def hardshrink(input: Tensor, lambd: _float = 0.5) -> Tensor:
+def hardshrink(
+    input: Tensor,
+    lambd: _complex = 0.5,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
     """`input`, and 0 where its magnitude is at most `lambd`."""
-
-def hardsigmoid(x: Tensor) -> Tensor:
-    """x / 6 + 1 / 2 between 0 and 1 (Howard et al. 2019)."""
-
-def hardsigmoid_(x: Tensor) -> Tensor:
-    """`hardsigmoid` written into the tensor, which is returned."""
-
-def hardswish(x: Tensor) -> Tensor:
-    """x * hardsigmoid(x) (Howard et al. 2019)."""
-
-def hardswish_(x: Tensor) -> Tensor:
-    """`hardswish` written into the tensor, which is returned."""
-
-def hardtanh(input: Tensor, min_val: _float = -1.0, max_val: _float = 1.0) -> Tensor:
-    """`input` between two bounds."""
-
-def hardtanh_(input: Tensor, min_val: _float = -1.0, max_val: _float = 1.0) -> Tensor:
-    """`hardtanh` written into the tensor, which is returned."""
 
 def heaviside(
     input: Tensor, values: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -1504,12 +1479,6 @@ def le(
 ) -> Tensor:
     """Whether input <= other; NaN compares false."""
 
-def leaky_relu(input: Tensor, negative_slope: _float = 0.01) -> Tensor:
-    """`input`, times `negative_slope` below zero."""
-
-def leaky_relu_(input: Tensor, negative_slope: _float = 0.01) -> Tensor:
-    """`leaky_relu` written into the tensor, which is returned."""
-
 def lerp(
     input: Tensor,
     end: Tensor,
@@ -1625,20 +1594,14 @@ def logical_xor(
 
 def logit(
     input: Tensor,
-    eps: _float | None = None,
+    eps: _complex | None = None,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """log(x / (1 - x)), with `input` kept at least `eps` from 0 and 1."""
+    """log(input / (1 - input)), with `input` kept at least `eps` from 0 and 1."""
 
-def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
+def logit_(input: Tensor, eps: _complex | None = None) -> Tensor:
     """`logit` written into the tensor, which is returned."""
-
-def logsigmoid(x: Tensor) -> Tensor:
-    """log(sigmoid(x)), without overflow."""
-
-def logsigmoid_(x: Tensor) -> Tensor:
-    """`logsigmoid` written into the tensor, which is returned."""
 
 def logspace(
     start: Any,
@@ -1788,12 +1751,6 @@ def minimum(
     input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
     """The less of each pair; NaN if either is NaN."""
-
-def mish(x: Tensor) -> Tensor:
-    """x * tanh(softplus(x)) (Misra 2019)."""
-
-def mish_(x: Tensor) -> Tensor:
-    """`mish` written into the tensor, which is returned."""
 
 def mm(
     input: Tensor, mat2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -2192,12 +2149,6 @@ def reciprocal_(input: Tensor) -> Tensor:
 def relu(input: Tensor) -> Tensor:
     """The greater of `input` and 0; NaN stays."""
 
-def relu6(input: Tensor) -> Tensor:
-    """`input` between 0 and 6."""
-
-def relu6_(input: Tensor) -> Tensor:
-    """`relu6` written into the tensor, which is returned."""
-
 def relu_(input: Tensor) -> Tensor:
     """`relu` written into the tensor, which is returned."""
 
@@ -2338,7 +2289,9 @@ def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor
     """`input` with `src` as the slice at `index` along `dim`."""
 
 def selu(input: Tensor) -> Tensor:
-    """ELU scaled so that activations normalise themselves."""
+    """ELU scaled so that activations normalise themselves (Klambauer et al.
+    2017).
+    """
 
 def selu_(input: Tensor) -> Tensor:
     """`selu` written into the tensor, which is returned."""
@@ -2354,10 +2307,10 @@ def sgn(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Ten
 
 short: DType
 
-def sigmoid(x: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
-    """1 / (1 + exp(-x)), without overflow."""
+def sigmoid(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """1 / (1 + exp(-input)), without overflow."""
 
-def sigmoid_(x: Tensor) -> Tensor:
+def sigmoid_(input: Tensor) -> Tensor:
     """`sigmoid` written into the tensor, which is returned."""
 
 def sign(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
@@ -2365,12 +2318,6 @@ def sign(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Te
 
 def signbit(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """Whether the sign bit is set: of -0 and of negative NaN too."""
-
-def silu(x: Tensor) -> Tensor:
-    """x * sigmoid(x) (Hendrycks & Gimpel 2016; Elfwing et al. 2017)."""
-
-def silu_(x: Tensor) -> Tensor:
-    """`silu` written into the tensor, which is returned."""
 
 def sin(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """Sine of `input` in radians, at most 4 ulp."""
@@ -2410,24 +2357,6 @@ def softmax(
     """Exponentials along `dim`, scaled to sum to one; `dtype` is cast to
     first.
     """
-
-def softplus(input: Tensor, beta: _float = 1.0, threshold: _float = 20.0) -> Tensor:
-    """log(1 + exp(beta * input)) / beta."""
-
-def softplus_(input: Tensor, beta: _float = 1.0, threshold: _float = 20.0) -> Tensor:
-    """`softplus` written into the tensor, which is returned."""
-
-def softshrink(input: Tensor, lambd: _float = 0.5) -> Tensor:
-    """`input` moved towards zero by `lambd`, and 0 within it."""
-
-def softshrink_(input: Tensor, lambd: _float = 0.5) -> Tensor:
-    """`softshrink` written into the tensor, which is returned."""
-
-def softsign(x: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
-
-def softsign_(x: Tensor) -> Tensor:
-    """`softsign` written into the tensor, which is returned."""
 
 def sort(
     input: Tensor,
@@ -2607,10 +2536,10 @@ def tensordot(
     `b`.
     """
 
-def threshold(input: Tensor, threshold: _float, value: _float) -> Tensor:
+def threshold(input: Tensor, threshold: _complex, value: _complex) -> Tensor:
     """`input` above the threshold, else `value`."""
 
-def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
+def threshold_(input: Tensor, threshold: _complex, value: _complex) -> Tensor:
     """`threshold` written into the tensor, which is returned."""
 
 def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:

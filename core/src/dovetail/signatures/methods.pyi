@@ -469,8 +469,6 @@ class Methods:
         """The least integer not below; -0 stays, as integers do."""
     def ceil_(self) -> Tensor:
         """`ceil` written into the tensor, which is returned."""
-    def celu_(self, alpha: _float = 1.0) -> Tensor:
-        """`celu` written into the tensor, which is returned."""
     def cfloat(self) -> Tensor:
         """This tensor as complex64; itself if it is."""
     def char(self) -> Tensor:
@@ -630,8 +628,6 @@ class Methods:
         """Parts along dim 2, as `tensor_split` cuts them."""
     def element_size(self) -> _int:
         """Bytes an element."""
-    def elu_(self, alpha: _float = 1.0) -> Tensor:
-        """`elu` written into the tensor, which is returned."""
     def eq(self, other: Tensor | complex) -> Tensor:
         """Whether input equals other; NaN compares false."""
     def eq_(self, other: Tensor | complex) -> Tensor:
@@ -747,8 +743,6 @@ class Methods:
         """Whether input >= other; NaN compares false."""
     def ge_(self, other: Tensor | complex) -> Tensor:
         """`ge` written into the tensor, which is returned."""
-    def gelu_(self, approximate: str = "none") -> Tensor:
-        """`gelu` written into the tensor, which is returned."""
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
         """Fill with the number of trials until one of probability `p` succeeds,
         from 1.
@@ -773,14 +767,8 @@ class Methods:
         """`gt` written into the tensor, which is returned."""
     def half(self) -> Tensor:
         """This tensor as float16; itself if it is."""
-    def hardshrink(self, lambd: _float = 0.5) -> Tensor:
+    def hardshrink(self, lambd: complex = 0.5) -> Tensor:
         """`input`, and 0 where its magnitude is at most `lambd`."""
-    def hardsigmoid_(self) -> Tensor:
-        """`hardsigmoid` written into the tensor, which is returned."""
-    def hardswish_(self) -> Tensor:
-        """`hardswish` written into the tensor, which is returned."""
-    def hardtanh_(self, min_val: _float = -1.0, max_val: _float = 1.0) -> Tensor:
-        """`hardtanh` written into the tensor, which is returned."""
     def heaviside(self, values: Tensor) -> Tensor:
         """0 below zero and for NaN, 1 above, `values` at zero."""
     def heaviside_(self, values: Tensor) -> Tensor:
@@ -968,8 +956,6 @@ class Methods:
         """Whether input <= other; NaN compares false."""
     def le_(self, other: Tensor | complex) -> Tensor:
         """`le` written into the tensor, which is returned."""
-    def leaky_relu_(self, negative_slope: _float = 0.01) -> Tensor:
-        """`leaky_relu` written into the tensor, which is returned."""
     def lerp(self, end: Tensor, weight: Tensor | complex) -> Tensor:
         """input + weight * (end - input), which is exactly `end` where the weight
         is 1.
@@ -1032,12 +1018,10 @@ class Methods:
         """Whether exactly one is not zero."""
     def logical_xor_(self, other: Tensor) -> Tensor:
         """`logical_xor` written into the tensor, which is returned."""
-    def logit(self, eps: _float | None = None) -> Tensor:
-        """log(x / (1 - x)), with `input` kept at least `eps` from 0 and 1."""
-    def logit_(self, eps: _float | None = None) -> Tensor:
+    def logit(self, eps: complex | None = None) -> Tensor:
+        """log(input / (1 - input)), with `input` kept at least `eps` from 0 and 1."""
+    def logit_(self, eps: complex | None = None) -> Tensor:
         """`logit` written into the tensor, which is returned."""
-    def logsigmoid_(self) -> Tensor:
-        """`logsigmoid` written into the tensor, which is returned."""
     def logsumexp(
         self, dim: _int | Sequence[_int] | None, keepdim: _bool = False
     ) -> Tensor:
@@ -1112,8 +1096,6 @@ class Methods:
         """
     def minimum(self, other: Tensor) -> Tensor:
         """The less of each pair; NaN if either is NaN."""
-    def mish_(self) -> Tensor:
-        """`mish` written into the tensor, which is returned."""
     def mm(
         self, mat2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
     ) -> Tensor:
@@ -1388,8 +1370,6 @@ class Methods:
         """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
     def relu(self) -> Tensor:
         """The greater of `input` and 0; NaN stays."""
-    def relu6_(self) -> Tensor:
-        """`relu6` written into the tensor, which is returned."""
     def relu_(self) -> Tensor:
         """`relu` written into the tensor, which is returned."""
     def remainder(self, other: Tensor | complex) -> Tensor:
@@ -1515,8 +1495,6 @@ class Methods:
         """The slice at `index` along `dim`, which vanishes."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """`input` with `src` as the slice at `index` along `dim`."""
-    def selu_(self) -> Tensor:
-        """`selu` written into the tensor, which is returned."""
     def sgn(self) -> Tensor:
         """The sign; input / |input| for complex numbers, 0 at 0."""
     def sgn_(self) -> Tensor:
@@ -1524,7 +1502,7 @@ class Methods:
     def short(self) -> Tensor:
         """This tensor as int16; itself if it is."""
     def sigmoid(self) -> Tensor:
-        """1 / (1 + exp(-x)), without overflow."""
+        """1 / (1 + exp(-input)), without overflow."""
     def sigmoid_(self) -> Tensor:
         """`sigmoid` written into the tensor, which is returned."""
     def sign(self) -> Tensor:
@@ -1533,8 +1511,6 @@ class Methods:
         """`sign` written into the tensor, which is returned."""
     def signbit(self) -> Tensor:
         """Whether the sign bit is set: of -0 and of negative NaN too."""
-    def silu_(self) -> Tensor:
-        """`silu` written into the tensor, which is returned."""
     def sin(self) -> Tensor:
         """Sine of `input` in radians, at most 4 ulp."""
     def sin_(self) -> Tensor:
@@ -1562,12 +1538,6 @@ class Methods:
         """Exponentials along `dim`, scaled to sum to one; `dtype` is cast to
         first.
         """
-    def softplus_(self, beta: _float = 1.0, threshold: _float = 20.0) -> Tensor:
-        """`softplus` written into the tensor, which is returned."""
-    def softshrink_(self, lambd: _float = 0.5) -> Tensor:
-        """`softshrink` written into the tensor, which is returned."""
-    def softsign_(self) -> Tensor:
-        """`softsign` written into the tensor, which is returned."""
     def sort(
         self, dim: _int = -1, descending: _bool = False, *, stable: _bool = False
     ) -> tuple[Tensor, Tensor]:
@@ -1672,8 +1642,6 @@ class Methods:
         """Parts along `dim`: that many of nearly equal size, or cut before the
         indices.
         """
-    def threshold_(self, threshold: _float, value: _float) -> Tensor:
-        """`threshold` written into the tensor, which is returned."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
         """`input` repeated; counts for leading dims may be left out."""

@@ -4,7 +4,7 @@ Written by `python -m dovetail.signatures`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from dovetail.engine.tensor import Tensor
 
@@ -127,7 +127,10 @@ def binary_cross_entropy_with_logits(
     """
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """`elu` with a continuous derivative (Barron 2017, arXiv:1704.07483)."""
+    """`input`, and alpha * expm1(input / alpha) below zero (Barron 2017)."""
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu` written into the tensor, which is returned."""
 
 def conv1d(
     input: Tensor,
@@ -250,10 +253,11 @@ def dropout3d(
 ) -> Tensor:
     """`dropout` of whole channels of `(N, C, D, H, W)`."""
 
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """`input`, and `alpha * (exp(input) - 1)` below zero (Clevert et al.
-    2015).
-    """
+def elu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
+    """`input`, and alpha * expm1(input) below zero (Clevert et al. 2015)."""
+
+def elu_(input: Tensor, alpha: complex = 1.0) -> Tensor:
+    """`elu` written into the tensor, which is returned."""
 
 def embedding(
     input: Tensor,
@@ -293,8 +297,10 @@ def gaussian_nll_loss(
     `eps`.
     """
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """`input` times the normal distribution function."""
+def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
+    """`input` times the normal distribution function (Hendrycks & Gimpel
+    2016).
+    """
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim`, times the sigmoid of the second
@@ -312,19 +318,22 @@ def group_norm(
     arXiv:1803.08494).
     """
 
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
     """`input`, and 0 where its magnitude is at most `lambd`."""
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """`relu6(input + 3) / 6`."""
+    """input / 6 + 1 / 2 between 0 and 1 (Howard et al. 2019)."""
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`input * hardsigmoid(input)` (Howard et al. 2019, arXiv:1905.02244)."""
+    """input * hardsigmoid(input) (Howard et al. 2019, arXiv:1905.02244)."""
 
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
     """`input` clipped to `min_val` … `max_val`."""
+
+def hardtanh_(input: Tensor, min_val: complex = -1.0, max_val: complex = 1.0) -> Tensor:
+    """`hardtanh` written into the tensor, which is returned."""
 
 def hinge_embedding_loss(
     input: Tensor,
@@ -393,9 +402,12 @@ def layer_norm(
     """
 
 def leaky_relu(
-    input: Tensor, negative_slope: float = 0.01, inplace: bool = False
+    input: Tensor, negative_slope: complex = 0.01, inplace: bool = False
 ) -> Tensor:
     """`input`, times `negative_slope` below zero (Maas et al. 2013)."""
+
+def leaky_relu_(input: Tensor, negative_slope: complex = 0.01) -> Tensor:
+    """`leaky_relu` written into the tensor, which is returned."""
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias` over the last dim."""
@@ -412,8 +424,8 @@ def log_softmax(
 ) -> Tensor:
     """The logarithm of `softmax`, without its rounding."""
 
-def logsigmoid(x: Tensor) -> Tensor:
-    """log(sigmoid(x)), without overflow."""
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(input)), without overflow."""
 
 def margin_ranking_loss(
     input1: Tensor,
@@ -493,7 +505,7 @@ def max_pool3d_with_indices(
     """`max_pool3d` and the places, in the flattened spatial axes."""
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`input * tanh(softplus(input))` (Misra 2019, arXiv:1908.08681)."""
+    """input * tanh(softplus(input)) (Misra 2019, arXiv:1908.08681)."""
 
 def mse_loss(
     input: Tensor,
@@ -585,10 +597,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """The larger of `input` and zero."""
+    """The greater of `input` and 0; NaN stays."""
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """`input` clipped to 0 … 6."""
+    """`input` between 0 and 6 (Krizhevsky 2010)."""
 
 def relu_(input: Tensor) -> Tensor:
     """`relu` written into the tensor, which is returned."""
@@ -616,15 +628,18 @@ def scaled_dot_product_attention(
     """softmax(scale query keyᵀ + mask) value (Vaswani et al. 2017)."""
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`elu`, scaled so that signals keep their variance (Klambauer et al.
+    """ELU scaled so that activations normalise themselves (Klambauer et al.
     2017).
     """
 
-def sigmoid(x: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
-    """1 / (1 + exp(-x)), without overflow."""
+def selu_(input: Tensor) -> Tensor:
+    """`selu` written into the tensor, which is returned."""
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-input)), without overflow."""
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`input * sigmoid(input)` (Hendrycks & Gimpel 2016; Elfwing et al. 2017)."""
+    """input * sigmoid(input) (Hendrycks & Gimpel 2016; Elfwing et al. 2017)."""
 
 def smooth_l1_loss(
     input: Tensor,
@@ -655,25 +670,30 @@ def softmin(
 ) -> Tensor:
     """`softmax` of the negated input."""
 
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """log(1 + exp(beta * input)) / beta."""
+def softplus(input: Tensor, beta: complex = 1.0, threshold: complex = 20.0) -> Tensor:
+    """log(1 + exp(beta input)) / beta, and `input` where that is above
+    `threshold`.
+    """
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` moved towards zero by `lambd`, and 0 within it."""
 
-def softsign(x: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+def softsign(input: Tensor) -> Tensor:
+    """input / (1 + |input|)."""
 
-def tanh(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent."""
 
 def tanhshrink(input: Tensor) -> Tensor:
     """`input - tanh(input)`."""
 
 def threshold(
-    input: Tensor, threshold: float, value: float, inplace: bool = False
+    input: Tensor, threshold: complex, value: complex, inplace: bool = False
 ) -> Tensor:
-    """`input` where it is above `threshold`, else `value`."""
+    """`input` above the threshold, else `value`."""
+
+def threshold_(input: Tensor, threshold: complex, value: complex) -> Tensor:
+    """`threshold` written into the tensor, which is returned."""
 
 def triplet_margin_loss(
     anchor: Tensor,
