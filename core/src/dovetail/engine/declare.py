@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar, cast, overload
+from types import MethodType
+from typing import Any, Final, Protocol, TypeVar, cast, overload
 
 from dovetail.device_api.kernels import KNOWN_OPS
 from dovetail.dtypes import ANY, INEXACT, DType
@@ -161,56 +162,61 @@ def _complete(made: Op, call: Any, body: Callable[..., R_co]) -> Declared[R_co]:
     call.__doc__ = body.__doc__
     call.__module__ = body.__module__
     call.__wrapped__ = body
-    call.vjp = _vjp_hook(made)
-    call.grad = _grad_hook(made)
-    for name in ("oracle", "cases", "kinks"):
-        setattr(call, name, _setter(made, name))
-    call.check = _setter(made, "check")
-    call.rule = _setter(made, "shape")
-    call.geometry = _geometry_hook(made)
+    for name, hook in _HOOKS.items():
+        setattr(call, name, MethodType(hook, made))
     return cast(Declared[R_co], call)
 
 
-def _setter(made: Op, name: str) -> Callable[[F], F]:
-    def hook(function: F) -> F:
-        setattr(made, name, function)
+def _sets(field: str) -> Callable[[Op, F], F]:
+    """A hook that keeps the decorated function."""
+
+    def hook(made: Op, function: F) -> F:
+        setattr(made, field, function)
         return function
 
     return hook
 
 
-def _geometry_hook(made: Op) -> Callable[[F], F]:
+def _geometry(made: Op, function: F) -> F:
     """A view's geometry; the shape rule follows from it."""
-
-    def hook(function: F) -> F:
-        made.geometry = function
-        if isinstance(made.shape, sig.Signature):
-            made.shape = lambda size, /, **attrs: function(size, None, **attrs)[0]
-        return function
-
-    return hook
+    made.geometry = function
+    if isinstance(made.shape, sig.Signature):
+        made.shape = lambda size, /, **attrs: function(size, None, **attrs)[0]
+    return function
 
 
-def _grad_hook(made: Op) -> Callable[..., None]:
+def _grad(
+    made: Op, /, *, backward: bool | dict[str, Any] = False,
+    oracle: Callable[..., Any] | None = None, **rules: Callable[..., Any],
+) -> None:  # fmt: skip
     """A gradient for each argument; the names of its parameters say what is kept.
 
     `backward` makes the one rule an op of its own, `oracle` being that op's; a dict
     gives it options of `op`.
     """
+    made.set_rules(rules)
+    if backward:
+        options = {"oracle": oracle, **(backward if backward is not True else {})}
+        ((argument, rule),) = rules.items()
+        taken = [parameter for parameter, _, _ in parameters_of(rule)]
+        function = _as_op(made, argument, taken, rule, options)
+        made.set_rules({argument: function}, {argument: taken})
 
-    def hook(
-        *, backward: bool | dict[str, Any] = False,
-        oracle: Callable[..., Any] | None = None, **rules: Callable[..., Any],
-    ) -> None:  # fmt: skip
-        made.set_rules(rules)
-        if backward:
-            options = {"oracle": oracle, **(backward if backward is not True else {})}
-            ((argument, rule),) = rules.items()
-            taken = [parameter for parameter, _, _ in parameters_of(rule)]
-            function = _as_op(made, argument, taken, rule, options)
-            made.set_rules({argument: function}, {argument: taken})
 
-    return hook
+def _vjp(made: Op, rule: Any = None, /, **uses: str | tuple[str, ...]) -> Any:
+    """One gradient rule for all arguments, or what of it which gradient keeps."""
+    if rule is None:
+        made.uses = {k: (v,) if isinstance(v, str) else v for k, v in uses.items()}
+        return MethodType(_vjp, made)
+    made.set_vjp(rule)
+    return rule
+
+
+# Bound to each op, one object a hook: closures would be four, for the collector too.
+_HOOKS: Final[dict[str, Callable[..., Any]]] = {
+    "vjp": _vjp, "grad": _grad, "geometry": _geometry, "rule": _sets("shape"),
+    **{name: _sets(name) for name in ("oracle", "cases", "kinks", "check")},
+}  # fmt: skip
 
 
 def _as_op(
@@ -249,17 +255,6 @@ def _as_op(
         params=params,
         **options,
     )(body)
-
-
-def _vjp_hook(made: Op) -> Callable[..., Any]:
-    def hook(rule: Any = None, /, **uses: str | tuple[str, ...]) -> Any:
-        if rule is None:
-            made.uses = {k: (v,) if isinstance(v, str) else v for k, v in uses.items()}
-            return hook
-        made.set_vjp(rule)
-        return rule
-
-    return hook
 
 
 __all__ = ["Declared", "op"]
