@@ -12,9 +12,10 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.frontend.conv import each_axis, publish_named, with_batch
 from dovetail.ops import pool as ops
-from dovetail.ops.columns import adaptive_max_pool as _adaptive_max
 from dovetail.ops.columns import col2im, im2col
-from dovetail.ops.pool_mean import adaptive_avg_pool, avg_pool
+from dovetail.ops.pool_adaptive import adaptive_avg_pool
+from dovetail.ops.pool_adaptive import adaptive_max_pool as _adaptive_max
+from dovetail.ops.pool_mean import avg_pool
 from dovetail.ops.primitive import cast
 
 Size = int | Iterable[int]

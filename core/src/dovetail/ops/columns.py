@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import NUMERIC, REAL, int32
+from dovetail.dtypes import NUMERIC
 from dovetail.engine.attributes import Ints
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
@@ -17,13 +16,8 @@ from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.create import zeros_of
-from dovetail.ops.index import gather
-from dovetail.ops.pool_mean import adaptive_shape
-from dovetail.ops.primitive import eq, idiv, lt, maximum, take_along, where
-from dovetail.ops.view import basic_index, contiguous, expand, reshape
+from dovetail.ops.view import basic_index, reshape
 from dovetail.ops.windows import (
-    counted,
-    first_of_largest,
     gathered_back,
     window_views,
     windows,
@@ -126,64 +120,6 @@ col2im.grad(
 )
 
 
-# ---- adaptive maxima
-
-
-@op(
-    shape=adaptive_shape, accepts=REAL, result=int32, exact=True,
-    nondifferentiable=True, largest=1 << 12,
-)  # fmt: skip
-def adaptive_max_positions(x: Tensor, output_size: Ints) -> Tensor:
-    """Where, in the flattened spatial axes, each adaptive window has its maximum.
-
-    The first among equals, the last among NaNs.
-    """
-    size = tuple(x._a.shape[2:])
-    axes = []
-    for axis, (s, out) in enumerate(zip(size, output_size, strict=True)):
-        number = counted(x, out, len(size) - 1 - axis)
-        start = idiv(number * s, out)
-        last = idiv((number + 1) * s + (out - 1), out) - 1
-        axes.append((start, last, -(-s // out) + (s % out > 1)))
-    best, found = None, None
-    for at in itertools.product(*(range(longest) for *_, longest in axes)):
-        places = [
-            0 - maximum(0 - (start + k), 0 - last)
-            for (start, last, _), k in zip(axes, at, strict=True)
-        ]
-        part, flat = _picked(x, places, size)
-        if best is None or found is None:
-            best, found = part, flat
-            continue
-        found = where(lt(best, part), flat, found)
-        if x._kind.dtype.is_floating_point:
-            found = where(eq(part, part), found, flat)
-        best = maximum(best, part)
-    assert found is not None
-    return contiguous(expand(found, (*x._a.shape[:2], *output_size)))
-
-
-def _picked(x: Tensor, places: list[Tensor], size: Sizes) -> tuple[Tensor, Tensor]:
-    """Elements at the product of places along each axis, and their flat positions."""
-    flat: Any = 0
-    for axis, (at, s) in enumerate(zip(places, size, strict=True), 2):
-        flat = flat * s + at
-        shape = list(x._a.shape)
-        shape[axis] = at._a.shape[0]
-        x = take_along(x, contiguous(expand(at, tuple(shape))), axis)
-    return x, flat
-
-
-def adaptive_max_pool(x: Tensor, output_size: Ints) -> tuple[Tensor, Tensor]:
-    """The largest element of each adaptive window, and its flat position."""
-    found = adaptive_max_positions(x, output_size)
-    shape = tuple(found._a.shape)
-    lead = shape[:2]
-    source = reshape(x, (*lead, math.prod(x._a.shape[2:])))
-    index = reshape(found, (*lead, math.prod(shape[2:])))
-    return reshape(gather(source, index, 2), shape), found
-
-
 # ---- proof
 
 
@@ -208,20 +144,6 @@ def _(dy: Any, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any)
     return dx[:, 1:].reshape(dy.shape[0], channels, *size)
 
 
-@adaptive_max_positions.oracle
-def _(x: Any, output_size: Any) -> Any:
-    numbers = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:])
-    found = np.empty((*x.shape[:2], *output_size), np.int32)
-    for at in np.ndindex(*output_size):
-        region: Any = tuple(
-            slice(math.floor(i * s / o), math.ceil((i + 1) * s / o))
-            for i, s, o in zip(at, x.shape[2:], output_size, strict=True)
-        )
-        patch = x[(..., *region)].reshape(*x.shape[:2], -1)
-        found[(..., *at)] = numbers[region].reshape(-1)[first_of_largest(patch)]
-    return found
-
-
 # x, kernel, dilation, padding, stride
 _CALLS: Any = (
     ((2, 3, 4, 5), (2, 3), (1, 1), (0, 0), (1, 1)),
@@ -242,12 +164,3 @@ def _(make: Any) -> Iterator[Any]:
         places = math.prod(places_of(x[2:], kernel, stride, padding, dilation))
         columns = make(x[0], x[1] * math.prod(kernel), places)
         yield case(columns, x[2:], kernel, dilation, padding, stride)
-
-
-@adaptive_max_positions.cases
-def _(make: Any) -> Iterator[Any]:
-    for x, out in (
-        ((2, 3, 4, 6), (2, 3)), ((1, 2, 7, 5), (3, 4)), ((1, 2, 3, 4), (5, 4)),
-        ((2, 2, 7), (2,)), ((1, 1, 2, 3, 4), (1, 2, 3)),
-    ):  # fmt: skip
-        yield case(make.distinct(*x), out)

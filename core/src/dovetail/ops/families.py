@@ -27,6 +27,7 @@ from dovetail.ops import (  # noqa: F401
     pad,
     philox,
     pool,
+    pool_adaptive,
     pool_mean,
     primitive,
     random,

@@ -12,13 +12,10 @@ from dovetail.dtypes import FLOAT, int64
 from dovetail.engine.attributes import Ints
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
-from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.ops import sums
-from dovetail.ops.create import zeros_of
-from dovetail.ops.primitive import add, cast, clone, div, idiv, maximum
-from dovetail.ops.view import basic_index, contiguous, expand, reshape
+from dovetail.ops.primitive import cast, div, idiv, maximum
+from dovetail.ops.view import contiguous
 from dovetail.ops.windows import (
     POOLS,
     counted,
@@ -149,104 +146,6 @@ def _back_again(
 avg_pool_backward.grad(dy=_back_again)
 
 
-# ---- adaptive
-
-
-def spans(size: int, out: int) -> list[tuple[int, int]]:
-    """Start and stop of each of the `out` windows that cover an axis."""
-    return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
-
-
-def adaptive_shape(x: Sizes, *, output_size: Sizes) -> Sizes:
-    """The shape of a pooling to `output_size`."""
-    name, n = "adaptive pooling", len(output_size)
-    if len(x) != n + 2 or any(s < 0 for s in output_size):
-        raise ShapeError(
-            name, "input", was=f"of shape {x} for an output of {output_size}",
-            needed="(batch, channels, *spatial) and a size for each spatial axis",
-        )  # fmt: skip
-    if 0 in x[1:]:
-        raise ShapeError(name, "input", was=x, needed="no empty dim but the batch")
-    return (*x[:2], *output_size)
-
-
-@op(averages=True, shape=adaptive_shape, accepts=FLOAT)
-def adaptive_avg_pool(input: Tensor, output_size: Ints) -> Tensor:
-    """Means over windows that divide each axis as evenly as whole numbers can."""
-    size = tuple(input._a.shape[2:])
-    x = input
-    for axis, out in enumerate(output_size, 2):
-        x = _axis_means(x, axis, out)
-    return clone(x) if tuple(output_size) == size else contiguous(x)
-
-
-def _axis_means(x: Tensor, axis: int, out: int) -> Tensor:
-    shape = tuple(x._a.shape)
-    size = shape[axis]
-    if out == size:
-        return x
-    if out and size % out == 0:
-        split = reshape(x, (*shape[:axis], out, size // out, *shape[axis + 1 :]))
-        mean: Tensor = sums.sum(split, (axis + 1,)) / (size // out)
-        return mean
-    y = zeros_of(x, (*shape[:axis], out, *shape[axis + 1 :]))
-    before = (_ALL,) * axis
-    for i, (start, stop) in enumerate(spans(size, out)):
-        part = sums.sum(basic_index(x, (*before, slice(start, stop))), (axis,))
-        part = part / (stop - start)
-        inplace("write", lambda _, part=part: part, basic_index(y, (*before, i)))
-    return y
-
-
-def _adaptive_grad_shape(dy: Sizes, *, size: Sizes) -> Sizes:
-    if len(dy) != len(size) + 2:
-        raise ShapeError(
-            "adaptive_avg_pool_backward", "dy", was=dy, needed=f"as {size}"
-        )
-    if 0 in (*dy[1:2], *size):
-        raise ShapeError(
-            "adaptive_avg_pool_backward",
-            "dy",
-            was=dy,
-            needed="no empty dim but the batch",
-        )
-    return (*dy[:2], *size)
-
-
-@op(averages=True, shape=_adaptive_grad_shape, accepts=FLOAT, largest=1 << 12)
-def adaptive_avg_pool_backward(dy: Tensor, size: Ints) -> Tensor:
-    """`dy`, divided by the size of its window, added to all of the window."""
-    same = tuple(dy._a.shape[2:]) == tuple(size)
-    for axis, whole in enumerate(size, 2):
-        dy = _axis_shares(dy, axis, whole)
-    return clone(dy) if same else contiguous(dy)
-
-
-def _axis_shares(dy: Tensor, axis: int, size: int) -> Tensor:
-    shape = tuple(dy._a.shape)
-    out = shape[axis]
-    if out == size:
-        return dy
-    if out and size % out == 0:
-        share = reshape(dy / (size // out), (*shape[: axis + 1], 1, *shape[axis + 1 :]))
-        wide = (*shape[: axis + 1], size // out, *shape[axis + 1 :])
-        return reshape(expand(share, wide), (*shape[:axis], size, *shape[axis + 1 :]))
-    whole = zeros_of(dy, (*shape[:axis], size, *shape[axis + 1 :]))
-    before = (_ALL,) * axis
-    for i, (start, stop) in enumerate(spans(size, out)):
-        share = basic_index(dy, (*before, slice(i, i + 1))) / (stop - start)
-        inplace("add_", add, basic_index(whole, (*before, slice(start, stop))), share)
-    return whole
-
-
-adaptive_avg_pool.grad(
-    input=lambda ct, input_shape: adaptive_avg_pool_backward(ct, input_shape[2:])
-)
-adaptive_avg_pool_backward.grad(
-    dy=lambda ct, dy_shape: adaptive_avg_pool(ct, dy_shape[2:])
-)
-
-
 # ---- proof
 
 
@@ -314,48 +213,3 @@ def _(make: Any) -> Iterator[Any]:
     for x, kernel, stride, padding, ceil_mode, *how in _mean_calls():
         places = places_of(x[2:], kernel, stride, padding, _ones(kernel), ceil_mode)
         yield case(make(*x[:2], *places), x[2:], kernel, stride, padding, *how)
-
-
-@adaptive_avg_pool.oracle
-def _(x: Any, output_size: Any) -> Any:
-    y = np.empty((*x.shape[:2], *output_size))
-    for at in np.ndindex(*output_size):
-        region: Any = tuple(
-            slice(math.floor(i * s / o), math.ceil((i + 1) * s / o))
-            for i, s, o in zip(at, x.shape[2:], output_size, strict=True)
-        )
-        y[(..., *at)] = x[(..., *region)].mean(axis=tuple(range(2, x.ndim)))
-    return y
-
-
-@adaptive_avg_pool_backward.oracle
-def _(dy: Any, size: Any) -> Any:
-    dx = np.zeros((*dy.shape[:2], *size))
-    for at in np.ndindex(*dy.shape[2:]):
-        region: Any = tuple(
-            slice(math.floor(i * s / o), math.ceil((i + 1) * s / o))
-            for i, s, o in zip(at, size, dy.shape[2:], strict=True)
-        )
-        target = dx[(..., *region)]
-        count = math.prod(target.shape[2:])
-        target += (dy[(..., *at)] / count).reshape(*dy.shape[:2], *_ones(size))
-    return dx
-
-
-_ADAPTIVE: Any = (
-    ((2, 3, 4, 6), (1, 1)), ((2, 2, 6, 4), (3, 2)), ((1, 2, 7, 5), (3, 4)),
-    ((1, 2, 3, 4), (5, 4)), ((2, 2, 7), (2,)), ((1, 1, 2, 3, 4), (1, 2, 3)),
-    ((0, 2, 4, 4), (2, 2)),
-)  # fmt: skip
-
-
-@adaptive_avg_pool.cases
-def _(make: Any) -> Iterator[Any]:
-    for x, output_size in _ADAPTIVE:
-        yield case(make(*x), output_size)
-
-
-@adaptive_avg_pool_backward.cases
-def _(make: Any) -> Iterator[Any]:
-    for x, output_size in _ADAPTIVE:
-        yield case(make(*x[:2], *output_size), x[2:])
