@@ -38,7 +38,7 @@ SOLUTION = Path(acme.__file__).parent
 
 def rendered(device: str = "acme", **options: Any) -> dict[str, str]:
     """The files of a package, by path."""
-    return package.render(package.Plan(names=names_of(device), **options))
+    return package.render(package.Skeleton(names=names_of(device), **options))
 
 
 def sources(dense: bool = False) -> dict[str, str]:
@@ -64,7 +64,7 @@ def backend(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Backend]:
     """A new backend, imported from its folder and registered."""
-    plan = package.Plan(names=names_of("acme"), dense=request.param)
+    plan = package.Skeleton(names=names_of("acme"), dense=request.param)
     written = package.write(plan, tmp_path)
     monkeypatch.syspath_prepend(written.folder / "src")
     made: Backend = importlib.import_module("dovetail_acme").dovetail_backend()()
@@ -143,7 +143,7 @@ def test_every_function_says_what_it_does(dense: bool) -> None:
 @pytest.mark.parametrize("device", ["x", "acme", "a_device_with_a_name_that_is_l32"])
 def test_code_is_formatted(dense: bool, device: str, tmp_path: Path) -> None:
     """ruff has nothing to change, nor to say, about a package of any name."""
-    plan = package.Plan(names=names_of(device), dense=dense)
+    plan = package.Skeleton(names=names_of(device), dense=dense)
     folder = package.write(plan, tmp_path).folder
     rules = "B,C4,E,F,I,N,PL,PT,RUF,SIM,UP,W"
     for command in (["format", "--check"], ["check", "--select", rules]):
@@ -230,7 +230,7 @@ def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
     """A folder of that name is left as it was."""
     (tmp_path / "dovetail-acme").mkdir()
     with pytest.raises(ArgumentError, match="which exists"):
-        package.write(package.Plan(names=names_of("acme")), tmp_path)
+        package.write(package.Skeleton(names=names_of("acme")), tmp_path)
     assert list((tmp_path / "dovetail-acme").iterdir()) == []
 
 
@@ -247,7 +247,7 @@ def test_nothing_is_left_half_written(
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(ArgumentError, match="no space left"):
-        package.write(package.Plan(names=names_of("acme")), tmp_path)
+        package.write(package.Skeleton(names=names_of("acme")), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -255,7 +255,7 @@ def test_jinja_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     """Without jinja2 the command says how to get it, and writes nothing."""
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(NotSupported, match=r"pip install 'dovetail\[conformance\]'"):
-        package.write(package.Plan(names=names_of("acme")), tmp_path)
+        package.write(package.Skeleton(names=names_of("acme")), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dovetail.scaffold.names import Names, names_of
-from dovetail.scaffold.package import LICENSES, Plan, Written, write
+from dovetail.scaffold.package import LICENSES, Skeleton, Written, write
 
 
 @click.command("new-backend")
@@ -53,7 +53,7 @@ def new_backend(
       dovetail new-backend acme --dense --author "Ada Lovelace <ada@example.com>"
     """
     names = names_of(name)
-    plan = Plan(names=names, dense=dense, author=author, license=license)
+    plan = Skeleton(names=names, dense=dense, author=author, license=license)
     written = write(plan, directory)
     if as_json:
         click.echo(json.dumps(_facts(names, written), indent=2))

@@ -59,7 +59,7 @@ def judge(
     """
     started = time.perf_counter()
     law, op, dtype = resolve(check)
-    run = _Run(subject, check, law, op, dtype)
+    run = _Evidence(subject, check, law, op, dtype)
     examples = _examples(law, subject, op, dtype, budget)
     try:
         # Oracles and judges may overflow; kernels have an error state of their own.
@@ -97,7 +97,7 @@ def _examples(
 
 
 @dataclass(slots=True)
-class _Run:
+class _Evidence:
     """What is known of a check while its examples run."""
 
     subject: Subject

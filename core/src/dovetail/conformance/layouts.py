@@ -25,7 +25,7 @@ Ints = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Span:
     """Where an array lies: elements of the root, strides and offset in elements."""
 
     size: int
@@ -43,7 +43,7 @@ class Layout:
         writable: whether no two elements share memory.
     """
 
-    place: Callable[[Ints], Place | None]
+    place: Callable[[Ints], Span | None]
     project: Callable[[Array], Array]
     writable: bool = True
 
@@ -52,59 +52,59 @@ def _same(a: Array) -> Array:
     return a
 
 
-def _contiguous(shape: Ints) -> Place:
-    return Place(math.prod(shape), contiguous_strides(shape))
+def _contiguous(shape: Ints) -> Span:
+    return Span(math.prod(shape), contiguous_strides(shape))
 
 
-def _transposed(shape: Ints) -> Place | None:
+def _transposed(shape: Ints) -> Span | None:
     """Dims in reverse order in memory."""
     if len(shape) < 2:
         return None
     strides = contiguous_strides(shape[::-1])[::-1]
-    return Place(math.prod(shape), strides)
+    return Span(math.prod(shape), strides)
 
 
-def _strided(shape: Ints) -> Place | None:
+def _strided(shape: Ints) -> Span | None:
     """Every second element of a memory twice as wide in every dim, from its middle."""
     if not shape:
         return None
     wide = tuple(2 * n + 1 for n in shape)
     steps = contiguous_strides(wide)
-    return Place(math.prod(wide), tuple(2 * s for s in steps), sum(steps))
+    return Span(math.prod(wide), tuple(2 * s for s in steps), sum(steps))
 
 
-def _offset(shape: Ints) -> Place:
+def _offset(shape: Ints) -> Span:
     """Contiguous, but not from the start of its memory."""
-    return Place(math.prod(shape) + 4, contiguous_strides(shape), 3)
+    return Span(math.prod(shape) + 4, contiguous_strides(shape), 3)
 
 
-def _reversed(shape: Ints) -> Place | None:
+def _reversed(shape: Ints) -> Span | None:
     """The last dim backwards: a negative stride."""
     if not shape or not math.prod(shape):
         return None
     strides = contiguous_strides(shape)
     backwards = (*strides[:-1], -strides[-1])
-    return Place(math.prod(shape), backwards, (shape[-1] - 1) * strides[-1])
+    return Span(math.prod(shape), backwards, (shape[-1] - 1) * strides[-1])
 
 
-def _broadcast(shape: Ints) -> Place | None:
+def _broadcast(shape: Ints) -> Span | None:
     """The first dim repeats one row: a stride of 0."""
     if not shape or not math.prod(shape):
         return None
-    return Place(math.prod(shape[1:]), (0, *contiguous_strides(shape[1:])))
+    return Span(math.prod(shape[1:]), (0, *contiguous_strides(shape[1:])))
 
 
 def _repeat_first(a: Array) -> Array:
     return np.broadcast_to(a[:1], a.shape).copy() if a.ndim and a.size else a
 
 
-def _overlapping(shape: Ints) -> Place | None:
+def _overlapping(shape: Ints) -> Span | None:
     """Windows over one row: elements of the last two dims share memory."""
     if len(shape) < 2 or not math.prod(shape):
         return None
     row = shape[-2] + shape[-1] - 1
     lead = contiguous_strides((*shape[:-2], row))[:-1]
-    return Place(math.prod(shape[:-2]) * row, (*lead, 1, 1))
+    return Span(math.prod(shape[:-2]) * row, (*lead, 1, 1))
 
 
 def _windows(a: Array) -> Array:
@@ -162,7 +162,7 @@ def laid_out(backend: Backend, index: int, a: Array, dtype: DType, name: str) ->
 
 
 def _shared(
-    backend: Backend, index: int, a: Array, root: Any, place: Place, name: str
+    backend: Backend, index: int, a: Array, root: Any, place: Span, name: str
 ) -> Any:
     """Fill the memory that several elements share, once, then look at it."""
     if name == "broadcast":

@@ -29,7 +29,7 @@ _AUTHOR: Final = re.compile(rf"(?P<name>[^<>]*[^<>\s])\s*({_ADDRESS})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Skeleton:
     """What the package is to be.
 
     Attributes:
@@ -61,7 +61,7 @@ class Written:
     kernels: tuple[str, ...]
 
 
-def write(plan: Plan, directory: Path) -> Written:
+def write(plan: Skeleton, directory: Path) -> Written:
     """Make the package's folder in `directory`.
 
     Raises:
@@ -100,7 +100,7 @@ def _write_all(files: Mapping[str, str], folder: Path) -> None:
         raise
 
 
-def _to_write(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _to_write(plan: Skeleton) -> tuple[tuple[str, ...], tuple[str, ...]]:
     methods = tuple(f.name for f in functions.methods(dense=plan.dense))
     kernels = tuple(f.name for f in functions.kernels(dense=plan.dense))
     return tuple(m for m in methods if m not in _DONE), kernels
@@ -110,7 +110,7 @@ def _to_write(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
 _DONE: Final = ("devices", "kernels")
 
 
-def render(plan: Plan) -> dict[str, str]:
+def render(plan: Skeleton) -> dict[str, str]:
     """The text of every file, by its path in the package's folder."""
     engine = _engine()
     known = _known(plan)
@@ -145,7 +145,7 @@ def _engine() -> Environment:
     return engine
 
 
-def _known(plan: Plan) -> dict[str, Any]:
+def _known(plan: Skeleton) -> dict[str, Any]:
     """What the templates may name."""
     name, email = _person(plan)
     return {
@@ -177,7 +177,7 @@ def _sets() -> list[dict[str, str]]:
     return found
 
 
-def _person(plan: Plan) -> tuple[str, str | None]:
+def _person(plan: Skeleton) -> tuple[str, str | None]:
     if not plan.author:
         return f"The authors of {plan.names.distribution}", None
     found = _AUTHOR.fullmatch(plan.author.strip())

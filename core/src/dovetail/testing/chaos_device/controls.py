@@ -9,7 +9,7 @@ from dovetail.device_api import registry
 from dovetail.errors import DovetailError
 from dovetail.testing.chaos_device.backend import ChaosBackend
 from dovetail.testing.chaos_device.settings import (
-    Plan,
+    Behaviour,
     Settings,
     enter,
     leave,
@@ -26,7 +26,7 @@ def chaos(
     reorder: bool = True,
     out_of_memory: float | Sequence[int] = 0.0,
     device_loss: float | Sequence[int] = 0.0,
-) -> Iterator[Plan]:
+) -> Iterator[Behaviour]:
     """Say what every `chaos:` device does wrong; its end waits for their work.
 
     Args:
@@ -44,7 +44,7 @@ def chaos(
     Raises:
         DovetailError: at the end, what went wrong in work that nobody waited for.
     """
-    plan = Plan(
+    plan = Behaviour(
         Settings(
             seed, poison, guard, reorder, points("out_of_memory", out_of_memory),
             points("device_loss", device_loss),

@@ -42,7 +42,7 @@ class Host:
         return tick <= self.settled or tick <= self._known.get(number, 0)
 
 
-class Place:
+class Progress:
     """How far a stream is, and what it knows of others."""
 
     def __init__(self, host: Host) -> None:

@@ -81,7 +81,7 @@ def _value(name: str, text: str) -> Any:
     raise ArgumentError(VARIABLE, "name", was=repr(name), needed=f"one of {names}")
 
 
-class Plan:
+class Behaviour:
     """Settings with the state of carrying them out.
 
     Attributes:
@@ -123,22 +123,22 @@ def _hit(when: float | frozenset[int], number: int, chance: random.Random) -> bo
     return when > 0 and chance.random() < when
 
 
-_current: Final[list[Plan]] = []
+_current: Final[list[Behaviour]] = []
 
 
-def current() -> Plan:
+def current() -> Behaviour:
     """The plan in force: the innermost `chaos(...)`, else that of the environment."""
     if not _current:
-        _current.append(Plan(parse(os.environ.get(VARIABLE, ""))))
+        _current.append(Behaviour(parse(os.environ.get(VARIABLE, ""))))
     return _current[-1]
 
 
-def enter(plan: Plan) -> None:
+def enter(plan: Behaviour) -> None:
     """Put a plan in force until `leave`."""
     current()
     _current.append(plan)
 
 
-def leave(plan: Plan) -> None:
+def leave(plan: Behaviour) -> None:
     """Return to the plan before `plan`."""
     _current.remove(plan)

@@ -10,7 +10,7 @@ from typing import Final
 
 from dovetail.errors import DeviceLost, DovetailError, KernelError
 from dovetail.testing.chaos_device.memory import Cell, Meter
-from dovetail.testing.chaos_device.order import Host, Known, Place
+from dovetail.testing.chaos_device.order import Host, Known, Progress
 from dovetail.testing.chaos_device.settings import current
 
 _DEPTH: Final = 24  # jobs put off at most
@@ -115,7 +115,7 @@ class Stream:
     def __init__(self, device: Device, priority: int = 0) -> None:
         self.device = device
         self.priority = priority
-        self.place = Place(device.host)
+        self.place = Progress(device.host)
         self.barriers: list[Job] = []
 
     def pending(self) -> list[Job]:

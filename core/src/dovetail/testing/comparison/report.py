@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dovetail.errors import DovetailError
-from dovetail.testing.comparison.places import Place
+from dovetail.testing.comparison.call_sites import CallSite
 from dovetail.testing.comparison.values import Difference
 
 _SHOWN_OPS = 5
@@ -33,7 +33,7 @@ class Divergence:
     kind: str
     op: str
     call: int
-    place: Place
+    place: CallSite
     message: str
     inputs: tuple[str, ...] = ()
     difference: Difference | None = None

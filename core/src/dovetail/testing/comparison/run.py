@@ -13,11 +13,11 @@ import numpy as np
 from dovetail.engine import scopes
 from dovetail.engine.op import Op
 from dovetail.errors import ArgumentError
+from dovetail.testing.comparison.call_sites import CallSite, CallSites
 from dovetail.testing.comparison.inputs import Where, results_of
 from dovetail.testing.comparison.judge import Asked, Judge
 from dovetail.testing.comparison.noise import Noise
 from dovetail.testing.comparison.outcome import Leaves, drift, leaves, parting
-from dovetail.testing.comparison.places import Place, Places
 from dovetail.testing.comparison.report import Divergence, Lockstep, LockstepError
 from dovetail.testing.comparison.shadow import Shadow, Step
 from dovetail.testing.comparison.streams import one_stream
@@ -83,7 +83,7 @@ def _asked(rtol: float | None, atol: float | None) -> Asked | None:
 
 
 @dataclass(slots=True)
-class _Run:
+class _Ending:
     """How one run of the step ended."""
 
     result: Leaves = field(default_factory=dict)
@@ -94,7 +94,7 @@ class _Run:
 class _Trace:
     """The interposer that notes the order of ops."""
 
-    places: Places = field(default_factory=Places)
+    places: CallSites = field(default_factory=CallSites)
     steps: list[Step] = field(default_factory=list)
 
     def __call__(
@@ -136,17 +136,17 @@ class _Comparison:
             report.drift = drift(mine.result, theirs.result)
             return self._outcome(mine.result, theirs.result)
 
-    def _run(self, device: str, watching: Any) -> _Run:
+    def _run(self, device: str, watching: Any) -> _Ending:
         names = (self.judge.report.device, self.judge.report.reference)
         with one_stream(self.seed, names), scopes.interpose(watching):
             try:
                 result = self.fn(device)
             except Exception as error:
-                return _Run(error=error)
-        return _Run(leaves(result))
+                return _Ending(error=error)
+        return _Ending(leaves(result))
 
     def _one_raised(
-        self, mine: _Run, theirs: _Run, a: list[Step], b: list[Step]
+        self, mine: _Ending, theirs: _Ending, a: list[Step], b: list[Step]
     ) -> Divergence:
         """The step failed on one device, or differently on both, outside of any op."""
         report = self.judge.report
@@ -156,7 +156,7 @@ class _Comparison:
             for name, run in ((report.device, mine), (report.reference, theirs))
         ]
         steps = a if mine.error is not None else b
-        last = steps[-1] if steps else Step("the step", (), Place(), 0)
+        last = steps[-1] if steps else Step("the step", (), CallSite(), 0)
         message = f"after this call, {', '.join(told)}"
         if parted is not None:
             message += f"; before that, {parted.op}: {parted.message}"
@@ -190,7 +190,7 @@ class _Comparison:
         if found is None:
             return None
         path, message, values = found
-        return Divergence("result", path, 0, Place(), message, difference=values)
+        return Divergence("result", path, 0, CallSite(), message, difference=values)
 
 
 def _counted(steps: list[Step]) -> list[Step]:

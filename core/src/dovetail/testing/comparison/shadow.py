@@ -15,6 +15,7 @@ from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError
 from dovetail.testing.comparison import reproduction
+from dovetail.testing.comparison.call_sites import CallSite, CallSites
 from dovetail.testing.comparison.inputs import (
     Inputs,
     Where,
@@ -23,7 +24,6 @@ from dovetail.testing.comparison.inputs import (
     results_of,
 )
 from dovetail.testing.comparison.judge import Judge
-from dovetail.testing.comparison.places import Place, Places
 from dovetail.testing.comparison.report import Divergence, Lockstep
 from dovetail.testing.comparison.values import Difference
 
@@ -39,7 +39,7 @@ class Step:
 
     op: str
     shapes: tuple[tuple[int, ...], ...]
-    place: Place
+    place: CallSite
     call: int
 
 
@@ -48,7 +48,7 @@ class Shadow:
     """The interposer that compares each op call of a device with the reference."""
 
     judge: Judge
-    places: Places = field(default_factory=Places)
+    places: CallSites = field(default_factory=CallSites)
     steps: list[Step] = field(default_factory=list)
     calls: int = 0
     first: Divergence | None = None
@@ -76,12 +76,12 @@ class Shadow:
                 self._compare(taken, made, place)
         return made
 
-    def _noted(self, op: Op, place: Place, made: Any) -> None:
+    def _noted(self, op: Op, place: CallSite, made: Any) -> None:
         self.places.note(op.name, place, made)
         shapes = tuple(tuple(y._a.shape) for y in results_of(made))
         self.steps.append(Step(op.name, shapes, place, self.calls))
 
-    def _refused(self, taken: Inputs, place: Place, error: Exception) -> None:
+    def _refused(self, taken: Inputs, place: CallSite, error: Exception) -> None:
         """A call that only the device refuses is a divergence."""
         try:
             taken.on(self.judge.reference).run()
@@ -92,7 +92,7 @@ class Shadow:
             f"{self.judge.report.device} raised {type(error).__name__}: {error}",
         )  # fmt: skip
 
-    def _compare(self, taken: Inputs, made: Any, place: Place) -> None:
+    def _compare(self, taken: Inputs, made: Any, place: CallSite) -> None:
         report = self.judge.report
         got = [host_of(y) for y in results_of(made)]
         got += [host_of(taken.values[n].source) for n in taken.written()]
@@ -113,7 +113,7 @@ class Shadow:
         self._weigh(taken, got, want, place)
 
     def _weigh(
-        self, taken: Inputs, got: list[Array], want: list[Array], place: Place
+        self, taken: Inputs, got: list[Array], want: list[Array], place: CallSite
     ) -> None:
         """Judge the results of both devices."""
         report = self.judge.report
@@ -149,7 +149,7 @@ class Shadow:
         return ""
 
     def _diverge(
-        self, kind: str, taken: Inputs, place: Place, message: str,
+        self, kind: str, taken: Inputs, place: CallSite, message: str,
         found: Difference | None = None,
         results: tuple[list[Array], list[Array]] | None = None,
     ) -> None:  # fmt: skip

@@ -21,7 +21,7 @@ _BACKWARD: Final = (autograd.__file__, backward_pass.__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CallSite:
     """Where an op was called.
 
     Attributes:
@@ -49,14 +49,14 @@ class Place:
         return found
 
 
-class Places:
+class CallSites:
     """Tells where the running op call is, and remembers where nodes were made."""
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
-        self._made: list[tuple[str, Place]] = []
+        self._made: list[tuple[str, CallSite]] = []
 
-    def here(self) -> Place:
+    def here(self) -> CallSite:
         """The place of the op call that is running."""
         phase, line, node = "", "", backward_pass.differentiated.get()
         modules: list[Any] = []
@@ -71,10 +71,10 @@ class Places:
                 not modules or modules[-1] is not holder
             ):
                 modules.append(holder)
-        place = Place(phase or "forward", line, _path(modules[::-1]))
+        place = CallSite(phase or "forward", line, _path(modules[::-1]))
         return place if node is None else self._behind(place, node)
 
-    def _behind(self, place: Place, node: Node) -> Place:
+    def _behind(self, place: CallSite, node: Node) -> CallSite:
         """The place of a gradient, with that of the op it belongs to.
 
         An op whose body is recorded makes several nodes, the last of which is known.
@@ -86,7 +86,7 @@ class Places:
         module = place.module or origin.module
         return replace(place, gradient_of=name, origin=origin.line, module=module)
 
-    def note(self, op: str, place: Place, results: Any) -> None:
+    def note(self, op: str, place: CallSite, results: Any) -> None:
         """Remember that a call at `place` made the nodes of `results`."""
         for y in results if isinstance(results, tuple | list) else (results,):
             node = y._node if isinstance(y, Tensor) else None
