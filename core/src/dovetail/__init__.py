@@ -19,9 +19,9 @@ try:
         finfo,
         get_default_dtype,
         iinfo,
+        promote_types,
         set_default_dtype,
     )
-    from dovetail.dtypes import promote as promote_types
     from dovetail.engine.host import (
         fallbacks,
         get_fallback_policy,

@@ -227,8 +227,14 @@ def _promote_ints(a: DType, b: DType) -> DType:
     )  # fmt: skip
 
 
-def can_cast(source: DType, target: DType) -> bool:
+def promote_types(type1: DType, type2: DType) -> DType:
+    """The smallest dtype that holds both, by torch's lattice."""
+    return promote(as_dtype(type1, "promote_types"), as_dtype(type2, "promote_types"))
+
+
+def can_cast(from_: DType, to: DType) -> bool:
     """Whether torch casts implicitly: never to a lower category."""
+    source, target = as_dtype(from_, "can_cast"), as_dtype(to, "can_cast")
     if source.category != target.category:
         return source.category < target.category
     return True

@@ -68,7 +68,7 @@ def targets() -> list[Target]:
         *(_target("method", n, getattr(tensor, n)) for n in _names(tensor)),
         *(
             _target("layer", f"torch.nn.{n}", getattr(dt.nn, n)) for n in _names(dt.nn)
-            if isinstance(getattr(dt.nn, n), type) and n != "Module"
+            if isinstance(getattr(dt.nn, n), type) and n not in ("Module", "Parameter")
         ),
         *(
             _target("optimizer", f"torch.optim.{n}", getattr(dt.optim, n))

@@ -46,6 +46,8 @@ class NumpyArrays(Backend):
     def view(self, a: Array, shape: Ints, strides: Ints, offset: int) -> Array:
         if offset:
             a = _shifted(a, offset)
+        if len(shape) > DIMS:
+            raise _too_many_dims(shape)
         steps = tuple(s * a.itemsize for s in strides)
         return as_strided(a, shape, steps, subok=False)
 
@@ -86,11 +88,15 @@ class NumpyArrays(Backend):
             self._quiet.renewed()(function, *args)
 
 
+def _too_many_dims(shape: Ints) -> ShapeError:
+    return ShapeError(
+        "tensor", "shape", was=f"of {len(shape)} dims", needed=f"at most {DIMS}"
+    )
+
+
 def _no_room(device: str, shape: Ints, dtype: DType) -> ShapeError | OutOfMemory:
     if len(shape) > DIMS:
-        return ShapeError(
-            "empty", "shape", was=f"of {len(shape)} dims", needed=f"at most {DIMS}"
-        )
+        return _too_many_dims(shape)
     size = math.prod(shape) * dtype.itemsize
     return OutOfMemory(
         device, "memory", was=f"not enough for {size:,} bytes, of shape {shape}",

@@ -76,11 +76,13 @@ def explained(
             name, "call", was=f"wrong: {complaint}", needed=_shown(name, signature)
         )
     for key, value in bound.arguments.items():
-        annotation = str(signature.parameters[key].annotation)
-        if not conforms(annotation, value):
-            return ArgumentTypeError(
-                name, key, was=_described(value), needed=f"a {annotation}"
-            )
+        parameter = signature.parameters[key]
+        annotation = str(parameter.annotation)
+        for one in value if parameter.kind is parameter.VAR_POSITIONAL else (value,):
+            if not conforms(annotation, one):
+                return ArgumentTypeError(
+                    name, key, was=_described(one), needed=f"a {annotation}"
+                )
     return _beyond(name, bound.arguments, error)
 
 
@@ -161,6 +163,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | complex | np.generic)
 
 
+def _is_real(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.ndim == 0 and not value.dtype.is_complex
+    return isinstance(value, int | float | np.integer | np.floating)
+
+
 def _all(check: Check) -> Check:
     return lambda value: isinstance(value, list | tuple) and all(map(check, value))
 
@@ -170,11 +178,12 @@ def _is_tensor(value: Any) -> bool:
 
 
 _CHECKS: Final[dict[str, Check]] = {
-    "Tensor": _is_tensor, "int": _is_integer, "float": _is_number,
+    "Tensor": _is_tensor, "int": _is_integer, "float": _is_real,
     "complex": _is_number, "Scalar": _is_number, "bool": lambda v: isinstance(v, bool),
     "str": lambda v: isinstance(v, str), "None": lambda v: v is None,
     "DType": lambda v: isinstance(v, DType), "Sequence[int]": _all(_is_integer),
     "tuple[int, ...]": _all(_is_integer), "Sequence[Tensor]": _all(_is_tensor),
+    "tuple[float, float]": _all(_is_real), "Sequence[float]": _all(_is_real),
     "list[Tensor]": _all(_is_tensor), "Axis": _is_integer,
     "Operand": lambda v: _is_tensor(v) or _is_number(v),
 }  # fmt: skip

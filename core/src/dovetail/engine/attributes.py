@@ -12,6 +12,8 @@ from ast import literal_eval
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import numpy as np
+
 from dovetail.dtypes import DType, as_dtype
 from dovetail.errors import (
     ArgumentError,
@@ -82,7 +84,8 @@ def axes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
 def axis_or_all(op: str, name: str, value: Any, ndim: int) -> int | tuple[int, ...]:
     """One dim, or all of them as a tuple for None."""
     whole = tuple(range(ndim))
-    return whole if value is None or value == whole else axis(op, name, value, ndim)
+    every = value is None or (isinstance(value, tuple) and value == whole)
+    return whole if every else axis(op, name, value, ndim)
 
 
 def axis_list(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
@@ -117,6 +120,8 @@ def integers(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
 
 
 def boolean(op: str, name: str, value: Any, ndim: int) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentTypeError(op, name, was=repr(value), needed="True or False")
     return bool(value)
 
 

@@ -10,6 +10,7 @@ take such a list as `torch=`; functions that are no op by `@public(…)`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -165,6 +166,24 @@ def methods(**functions: Callable[..., Any]) -> None:
     """Give Tensor methods of its own, guarded as public functions are."""
     for name, function in functions.items():
         setattr(Tensor, name, guarded(function, name, False))
+
+
+def constructor(init: Callable[..., None], name: str) -> Callable[..., None]:
+    """`__init__` of a class that users make, with errors that are ours."""
+
+    @functools.wraps(init)
+    def make(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+        except DovetailError:
+            raise
+        except Exception as error:
+            ours = explained(name, init, (self, *args), kwargs, error)
+            if ours is None:
+                raise
+            raise ours from error
+
+    return make
 
 
 def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

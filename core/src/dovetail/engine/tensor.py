@@ -22,7 +22,7 @@ from dovetail.engine.tape import (
     leaf_of,
     storage_of,
 )
-from dovetail.errors import AutogradError, DTypeError
+from dovetail.errors import ArgumentTypeError, AutogradError, DTypeError
 
 if TYPE_CHECKING:  # the floors above install them
     from dovetail.signatures.methods import Methods as _Methods
@@ -253,6 +253,10 @@ class Parameter(Tensor):
         made = object.__new__(cls)
         if data is None:
             raise AutogradError("Parameter", "data", was="missing", needed="a tensor")
+        if not isinstance(data, Tensor):
+            raise ArgumentTypeError(
+                "Parameter", "data", was=f"a {type(data).__name__}", needed="a Tensor"
+            )
         made._a = data._a
         made._kind = data._kind
         made._storage = storage_of(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dovetail.device import device as Device
 from dovetail.device_api import HostMemory, registry
 from dovetail.dtypes import DType, as_dtype
 from dovetail.engine import modes
+from dovetail.engine.attributes import integers
 from dovetail.engine.kinds import Kind, kind_of, kind_on
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, tell, watched
@@ -223,7 +225,7 @@ def _filled(shape: tuple[int, ...], value: int, kind: Kind) -> Tensor:
 
 @public("torch.zeros", out=True)
 def zeros(
-    *size: Any, dtype: DType | None = None, device: DeviceLike = None,
+    *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Zeros of a shape given as ints or one sequence.
@@ -241,7 +243,7 @@ def zeros(
 
 @public("torch.ones", out=True)
 def ones(
-    *size: Any, dtype: DType | None = None, device: DeviceLike = None,
+    *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Ones of a shape given as ints or one sequence."""
@@ -250,7 +252,7 @@ def ones(
 
 @public("torch.empty", out=True)
 def empty(
-    *size: Any, dtype: DType | None = None, device: DeviceLike = None,
+    *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor with unspecified contents."""
@@ -323,7 +325,7 @@ def empty_strided(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Unspecified contents under given element strides."""
-    shape, steps = sizes((size,)), tuple(int(s) for s in stride)
+    shape, steps = sizes((size,)), integers("empty_strided", "stride", stride, 0)
     if len(shape) != len(steps) or any(s < 0 for s in steps):
         raise ArgumentError(
             "empty_strided", "stride", was=steps, needed=f"one for each size of {shape}"

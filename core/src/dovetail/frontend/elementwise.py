@@ -126,6 +126,10 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
             name, "alpha", was=alpha, needed="no float: For integral input tensors, "
             "argument alpha must not be a floating point number",
         )  # fmt: skip
+    if not isinstance(alpha, int | float | complex | Tensor):
+        raise ArgumentTypeError(
+            name, "alpha", was=f"a {type(alpha).__name__}", needed="a number"
+        )
     return other * alpha
 
 
@@ -158,6 +162,11 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 
 def _double(x: Any) -> Any:
     if not isinstance(x, Tensor):
+        if not isinstance(x, int | float | complex):
+            raise ArgumentTypeError(
+                "float_power", "exponent", was=f"a {type(x).__name__}",
+                needed="a Tensor or a number",
+            )  # fmt: skip
         return complex(x) if isinstance(x, complex) else float(x)
     return p.cast(x, complex128 if x.dtype.is_complex else float64)
 

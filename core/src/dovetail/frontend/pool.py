@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from dovetail.engine.attributes import integer
 from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import NAMESPACES, public
@@ -154,14 +155,17 @@ def _offer_avg_pool(n: int) -> None:
 
 def _target(name: str, x: Tensor, size: Any, n: int) -> tuple[int, ...]:
     """A size of the result; None keeps that of the input."""
-    asked = tuple(size) if isinstance(size, Iterable) else (size,) * n
+    asked = tuple(size) if isinstance(size, list | tuple) else (size,) * n
     if len(asked) != n or x.ndim not in (n + 1, n + 2):
         raise ShapeError(
             name, "output_size", was=f"{asked} for an input {tuple(x.shape)}",
             needed=f"one number or {n}, and {n + 1} or {n + 2} dimensions",
         )  # fmt: skip
     have = tuple(x.shape)[-n:]
-    return tuple(h if a is None else int(a) for a, h in zip(asked, have, strict=True))
+    return tuple(
+        h if a is None else integer(name, "output_size", a, n)
+        for a, h in zip(asked, have, strict=True)
+    )
 
 
 def _offer_adaptive(n: int) -> None:

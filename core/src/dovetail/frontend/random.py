@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail import dtypes
@@ -135,7 +135,8 @@ def normal_of(
 
 @public("torch.rand", out=True)
 def rand(
-    *size: Any, generator: Generator | None = None, dtype: DType | None = None,
+    *size: int | Sequence[int], generator: Generator | None = None,
+    dtype: DType | None = None,
     layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
@@ -157,7 +158,8 @@ def rand(
 
 @public("torch.randn", out=True)
 def randn(
-    *size: Any, generator: Generator | None = None, dtype: DType | None = None,
+    *size: int | Sequence[int], generator: Generator | None = None,
+    dtype: DType | None = None,
     layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import float64, int64
+from dovetail.engine.attributes import integers
 from dovetail.engine.elements import operand, stored
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -188,7 +189,7 @@ def repeat_interleave(
 
 def _counts(repeats: Any) -> np.ndarray[Any, Any]:
     if not isinstance(repeats, Tensor):
-        return np.asarray(repeats)
+        return np.asarray(integers("repeat_interleave", "repeats", repeats, 0))
     if repeats.dtype.is_inexact:
         raise ArgumentTypeError(
             "repeat_interleave", "repeats", was=repeats.dtype.name, needed="integers"

@@ -8,7 +8,7 @@ from dovetail import dtypes
 from dovetail.dtypes import DType, float64
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import DTypeError, NotSupported, ShapeError
+from dovetail.errors import ArgumentTypeError, DTypeError, NotSupported, ShapeError
 from dovetail.ops import reduce as r
 from dovetail.ops import statistics as s
 from dovetail.ops import sums
@@ -101,6 +101,10 @@ def vector_norm(
 ) -> Tensor:  # fmt: skip
     """sum(|x|^ord)^(1/ord) over `dim`; inf and -inf are the extremes, 0 counts."""
     x = x if dtype is None else cast(x, dtype)
+    if not isinstance(ord, int | float):
+        raise ArgumentTypeError(
+            "norm", "p", was=repr(ord), needed="a real number, 'fro' or None"
+        )
     return s.vector_norm(x, float(ord), dim, keepdim)
 
 

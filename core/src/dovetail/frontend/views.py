@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail.engine.attributes import integer
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tape import storage_of
@@ -24,12 +25,17 @@ from dovetail.ops.strided import as_strided as strided_view
 def one_axis(name: str, value: int, ndim: int) -> int:
     """A dim counted from the front; a 0-d tensor counts as one of one dim."""
     limit = max(ndim, 1)
+    value = integer(name, "dim", value, ndim)
     if not -limit <= value < limit:
         raise DimError(
             name, "dim", was=value,
             needed=f"between {-limit} and {limit - 1}: Dimension out of range",
         )  # fmt: skip
     return value % limit
+
+
+def _several(dims: Any) -> Sequence[Any]:
+    return dims if isinstance(dims, list | tuple) else (dims,)
 
 
 def refuse_0d(name: str, x: Tensor) -> None:
@@ -81,8 +87,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dims moved to other places; the rest keep their order."""
     ndim = input.ndim
     pairs = [
-        [one_axis("movedim", d, ndim) for d in ((x,) if isinstance(x, int) else x)]
-        for x in (source, destination)
+        [one_axis("movedim", d, ndim) for d in _several(dims)]
+        for dims in (source, destination)
     ]
     if len(pairs[0]) != len(pairs[1]) or any(len(set(p)) != len(p) for p in pairs):
         raise DimError(

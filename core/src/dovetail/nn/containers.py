@@ -245,6 +245,11 @@ class ModuleDict(Module):
 
     def update(self, modules: Any) -> None:
         """Add or replace modules from a mapping or pairs of names and modules."""
+        if not hasattr(modules, "__iter__"):
+            raise ArgumentTypeError(
+                "ModuleDict.update", "modules", was=f"a {type(modules).__name__}",
+                needed="a mapping or pairs",
+            )  # fmt: skip
         named_items = isinstance(modules, Mapping | ModuleDict)
         for pair in modules.items() if named_items else modules:
             if not isinstance(pair, tuple | list) or len(pair) != 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from dovetail.engine.public import constructor
 from dovetail.errors import NotSupported
 
 from .hooks import used
@@ -56,6 +57,12 @@ class Module(ModuleHooks, ModuleConvert, ModuleState):
     dump_patches: bool = False
     forward: Callable[..., Any]
     compile: Callable[..., None]  # see `optimized.py`
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in cls.__dict__ and cls.__module__.startswith("dovetail."):
+            made = constructor(cls.__dict__["__init__"], cls.__name__)
+            setattr(cls, "__init__", made)  # noqa: B010  # mypy knows it as a method
 
     def __call__(self: _Callable[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
         if used and self._has_hooks():

@@ -188,6 +188,11 @@ class ParameterDict(Module):
 
     def update(self, parameters: Any) -> None:
         """Add or replace values from a mapping, or pairs of names and values."""
+        if not hasattr(parameters, "__iter__"):
+            raise ArgumentTypeError(
+                "ParameterDict.update", "parameters",
+                was=f"a {type(parameters).__name__}", needed="a mapping or pairs",
+            )  # fmt: skip
         is_mapping = isinstance(parameters, Mapping | ParameterDict)
         for pair in parameters.items() if is_mapping else parameters:
             if not isinstance(pair, tuple | list) or len(pair) != 2:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from dovetail.engine.public import constructor
 from dovetail.nn.hooks import RemovableHandle, add_hook
 
 HOOK_TABLES = (
@@ -31,6 +32,9 @@ class OptimizerHooks:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "__init__" in cls.__dict__ and cls.__module__.startswith("dovetail."):
+            made = constructor(cls.__dict__["__init__"], cls.__name__)
+            setattr(cls, "__init__", made)  # noqa: B010
         if "step" in cls.__dict__:
             setattr(cls, "step", _with_hooks(cls.__dict__["step"]))  # noqa: B010
 

@@ -933,7 +933,7 @@ def embedding(
     """
 
 def empty(
-    *size: Any,
+    *size: _int | Sequence[_int],
     dtype: DType | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
@@ -1951,7 +1951,7 @@ def numel(input: Tensor) -> _int:
     """The number of elements."""
 
 def ones(
-    *size: Any,
+    *size: _int | Sequence[_int],
     dtype: DType | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
@@ -2043,7 +2043,7 @@ def rad2deg_(input: Tensor) -> Tensor:
     """`rad2deg` written into the tensor, which is returned."""
 
 def rand(
-    *size: Any,
+    *size: _int | Sequence[_int],
     generator: _Generator | None = None,
     dtype: DType | None = None,
     layout: Any = None,
@@ -2096,7 +2096,7 @@ def randint_like(
     """`randint` in the shape, dtype and device of `input`."""
 
 def randn(
-    *size: Any,
+    *size: _int | Sequence[_int],
     generator: _Generator | None = None,
     dtype: DType | None = None,
     layout: Any = None,
@@ -2717,7 +2717,7 @@ def xlogy_(input: Tensor | _complex, other: Tensor | _complex) -> Tensor:
     """`xlogy` written into the tensor, which is returned."""
 
 def zeros(
-    *size: Any,
+    *size: _int | Sequence[_int],
     dtype: DType | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,

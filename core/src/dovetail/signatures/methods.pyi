@@ -56,7 +56,7 @@ class Methods:
         """DLPack's type and id of the device."""
     def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
         ...
-    def __float__(self) -> _float: ...
+    def __float__(self) -> Any: ...
     def __floordiv__(self, other: Tensor | complex) -> Tensor:
         """input / other rounded down, from the exact remainder; n / 0 is 0 for
         integers.
@@ -70,7 +70,7 @@ class Methods:
     def __gt__(self, other: Tensor | complex) -> Tensor:
         """Whether input > other; NaN compares false."""
     def __index__(self) -> _int: ...
-    def __int__(self) -> _int: ...
+    def __int__(self) -> Any: ...
     def __invert__(self) -> Tensor:
         """Bits inverted; `not` for bools."""
     def __iter__(self) -> Iterator[Tensor]: ...
@@ -1400,7 +1400,7 @@ class Methods:
     def reshape(self, *shape: _int) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """This tensor in the shape of another."""
-    def resize_(self, *size: Any) -> Tensor:
+    def resize_(self, *size: _int | Sequence[_int]) -> Tensor:
         """Give this tensor another shape; elements that it gains are unspecified."""
     def resize_as_(self, other: Tensor) -> Tensor:
         """Give this tensor the shape of another."""
@@ -1598,7 +1598,7 @@ class Methods:
         """The sum over `dim` in `dtype`; empty gives 0, 16-bit floats accumulate
         wider.
         """
-    def sum_to_size(self, *size: Any) -> Tensor:
+    def sum_to_size(self, *size: _int | Sequence[_int]) -> Tensor:
         """The sum over the dims that broadcasting would add or stretch from
         `size`.
         """
@@ -1728,7 +1728,7 @@ class Methods:
         self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
     ) -> Tensor:
         """`dot` with the conjugate of `input`."""
-    def view(self, *shape: Any, **named: Any) -> Tensor:
+    def view(self, *shape: _int | Sequence[_int] | DType, **named: Any) -> Tensor:
         """The same elements under another shape or dtype; never copies."""
     def view_as(self, other: Tensor) -> Tensor:
         """A view in the shape of another tensor."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail import dtypes
@@ -172,7 +173,7 @@ extend(byte=_caster(dtypes.uint8), char=_caster(dtypes.int8))
 
 
 @_method
-def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     """The sum over the dims that broadcasting would add or stretch from `size`."""
     shape = sizes(size)
     if shape and shape == tuple(self._a.shape):
@@ -214,7 +215,7 @@ def _numbers(x: Tensor) -> Tensor:
 
 
 @_method
-def resize_(self: Tensor, *size: Any) -> Tensor:
+def resize_(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     """Give this tensor another shape; elements that it gains are unspecified."""
     check_writable("resize_", self)
     if self.requires_grad or self._is_view():

@@ -130,7 +130,7 @@ def _plain_view(x: Tensor, index: Any) -> Tensor | None:
         return None
     try:
         native = slicer(x._a, index if dots else (*index, ...))
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, OverflowError):
         return None
     return as_view(_BASIC, x, native, index)
 
@@ -280,6 +280,11 @@ def copied(x: Tensor, source: Tensor) -> Tensor:
 
 def masks_as_indices(x: Tensor, indices: Sequence[Any]) -> list[Tensor | None]:
     """Tensors of indices for `index_put`, masks being turned into them."""
+    if not isinstance(indices, list | tuple):
+        raise ArgumentTypeError(
+            "index_put", "indices", was=f"a {type(indices).__name__}",
+            needed="a tuple of tensors of indices",
+        )  # fmt: skip
     parsed = parse(x, tuple(_WHOLE if i is None else i for i in indices))
     if parsed.mask is not None:
         return list(mask_indices(parsed.mask))
@@ -367,7 +372,7 @@ def _entry(entry: Any, x: Tensor) -> Any:
         return found if found.numel() else cast(found, int64)
     if isinstance(entry, Tensor):
         return _tensor_entry(entry, x)
-    if hasattr(entry, "__index__"):
+    if hasattr(entry, "__index__") and not isinstance(entry, type):
         return entry.__index__()
     raise ArgumentTypeError(
         "indexing", "index", was=repr(entry),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dovetail import dtypes
@@ -17,7 +17,13 @@ from dovetail.engine.public import guarded
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend, wrap
-from dovetail.errors import ArgumentTypeError, DimError, NotSupported, ShapeError
+from dovetail.errors import (
+    ArgumentTypeError,
+    DimError,
+    NotSupported,
+    NumberOutOfRange,
+    ShapeError,
+)
 from dovetail.frontend.create import _moved
 from dovetail.frontend.export import torch_name
 from dovetail.frontend.views import open_sizes
@@ -246,7 +252,7 @@ def zero_(self: Tensor) -> Tensor:
 
 
 @_method
-def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
+def view(self: Tensor, *shape: int | Sequence[int] | DType, **named: Any) -> Tensor:
     """The same elements under another shape or dtype; never copies."""
     if "dtype" in named and not shape:
         return _reinterpreted(self, named["dtype"])
@@ -297,6 +303,22 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
     return iter([self[i] for i in range(self._a.shape[0])])
 
 
+def _converter(number: type) -> Any:
+    """`int(x)` and `float(x)` for a tensor of one element."""
+
+    def convert(self: Tensor) -> Any:
+        value = self.item()
+        try:
+            return number(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise NumberOutOfRange(
+                number.__name__, "tensor", was=value,
+                needed=f"a number that {number.__name__} holds",
+            ) from error  # fmt: skip
+
+    return convert
+
+
 def _index(self: Tensor) -> int:
     if self.dtype.is_inexact:
         raise ArgumentTypeError(
@@ -314,14 +336,6 @@ def _bool(self: Tensor) -> bool:
     return bool(self.item())
 
 
-def _float(self: Tensor) -> float:
-    return float(self.item())
-
-
-def _int(self: Tensor) -> int:
-    return int(self.item())
-
-
 def _is_cpu(self: Tensor) -> bool:
     """Whether the tensor is on the CPU."""
     return self._kind.backend.type == "cpu"
@@ -333,7 +347,8 @@ def _is_meta(self: Tensor) -> bool:
 
 
 extend(
-    __len__=_len, __iter__=_iter, __bool__=_bool, __float__=_float, __int__=_int,
+    __len__=_len, __iter__=_iter, __bool__=_bool, __float__=_converter(float),
+    __int__=_converter(int),
     __index__=_index, is_cpu=property(_is_cpu), is_meta=property(_is_meta),
     itemsize=property(element_size),
 )  # fmt: skip
