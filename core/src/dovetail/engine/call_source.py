@@ -31,18 +31,22 @@ _COUNTED: Final = ("Axis", "NewAxis", "Axes", "AxisList")  # from the front, by 
 _UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape"} - {*_COUNTED})
 
 
-def source_of(op: Op) -> str:
-    """The source of a function that calls an op."""
-    return "\n".join(_Source(op).lines()) + "\n"
+def source_of(op: Op, others: bool = True) -> str:
+    """The source of a function that calls an op.
+
+    `others` lets it take arguments by names that are no parameters', such as `out`.
+    """
+    return "\n".join(_Source(op, others).lines()) + "\n"
 
 
 class _Source:
     """Writes the function, a part after the other."""
 
-    def __init__(self, op: Op) -> None:
+    def __init__(self, op: Op, others: bool) -> None:
         self.op = op
+        self.others = "_others" if others else "{}"
         self.values = "(" + "".join(f"{p.name}, " for p in op.params) + ")"
-        self.miss = f"return _miss(_op, {self.values}, _others, None)"
+        self.miss = f"return _miss(_op, {self.values}, {self.others}, None)"
         self.key: list[str] = []
         self.natives: list[str] = []  # what the kernel gets
         self.inputs: list[str] = []  # what the tape gets
@@ -51,7 +55,8 @@ class _Source:
     def lines(self) -> Iterator[str]:
         op = self.op
         taken = "".join(f"{p.name}=_required, " for p in op.params)
-        yield f"def {op.name}({taken}**_others):"
+        named = "**_others" if self.others == "_others" else ""
+        yield f"def {op.name}({taken}{named}):"
         lead = op.tensors[op.lead_at] if op.tensors else None
         body = [self.miss]
         if lead is None or lead.role != "optional":
@@ -60,7 +65,9 @@ class _Source:
         yield from (f"    {line}" for line in body)
 
     def _ordinary(self) -> Iterator[str]:
-        yield "if _others or (_anywhere[0] and _here() is not None):"
+        watched = "_anywhere[0] and _here() is not None"
+        named = self.others == "_others"
+        yield f"if _others or ({watched}):" if named else f"if {watched}:"
         yield f"    {self.miss}"
 
     # ---- arguments: their natives, and their part of the key
@@ -209,7 +216,7 @@ class _Source:
         yield f"_key = {key}"
         yield "_entry = _calls.get(_key)"
         yield "if _entry is None:"
-        yield f"    return _miss(_op, {self.values}, _others, _key)"
+        yield f"    return _miss(_op, {self.values}, {self.others}, _key)"
         yield "_kernel, _kind, _array, _runner, _ready = _entry"
         yield "if _kernel is None:"
         yield f"    return _ready.run({self.values})"
@@ -240,7 +247,7 @@ class _Source:
         if op.view:
             yield f"return _as_view(_op, {op.tensors[0].name}, _r, _ready.attrs)"
             return
-        yield "_t = _new(_Tensor)"
+        yield "_t = _fresh()"
         yield "_t._a = _r"
         yield "_t._kind = _kind"
         yield "_t._node = _t._storage = None"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.dtypes import bool_
+from dovetail.engine.calls import operator_of
 from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor, extend
 from dovetail.errors import DTypeError
@@ -40,6 +41,8 @@ def install(
     name: str, function: Function, *, commutes: bool | None = None, writes: bool = True
 ) -> None:
     """Make `function` the operator `__name__`; with its reflection unless None."""
+    op = getattr(function, "op", None)
+    function = function if op is None else operator_of(op)
     setattr(Tensor, f"__{name}__", function)
     if commutes is not None:
         swapped = function if commutes else _reflected(function)
