@@ -47,10 +47,16 @@ globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: Final = frozenset({
-    "autograd", "compiler", "data", "device_api", "io", "nn", "optim", "random",
+    "amp", "autograd", "compiler", "data", "device_api", "io", "nn", "optim", "random",
     "return_types", "testing", "utils",
 })  # fmt: skip
-_FROM: Final = {"compile": "compiler", "load": "io", "save": "io"}
+_FROM: Final = {
+    "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
+    "get_autocast_dtype": "amp", "is_autocast_cache_enabled": "amp",
+    "is_autocast_enabled": "amp", "load": "io", "save": "io",
+    "set_autocast_cache_enabled": "amp", "set_autocast_dtype": "amp",
+    "set_autocast_enabled": "amp",
+}  # fmt: skip
 
 
 def _first_used(name: str) -> Any:
@@ -69,6 +75,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from dovetail import amp as amp
     from dovetail import autograd as autograd
     from dovetail import compiler as compiler
     from dovetail import data as data
@@ -80,6 +87,14 @@ if TYPE_CHECKING:
     from dovetail import return_types as return_types
     from dovetail import testing as testing
     from dovetail import utils as utils
+    from dovetail.amp import autocast as autocast
+    from dovetail.amp import clear_autocast_cache as clear_autocast_cache
+    from dovetail.amp import get_autocast_dtype as get_autocast_dtype
+    from dovetail.amp import is_autocast_cache_enabled as is_autocast_cache_enabled
+    from dovetail.amp import is_autocast_enabled as is_autocast_enabled
+    from dovetail.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
+    from dovetail.amp import set_autocast_dtype as set_autocast_dtype
+    from dovetail.amp import set_autocast_enabled as set_autocast_enabled
     from dovetail.compiler import compile as compile
     from dovetail.io import load as load
     from dovetail.io import save as save

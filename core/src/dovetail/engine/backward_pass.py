@@ -18,6 +18,7 @@ from itertools import repeat
 from typing import Any, Final
 
 from dovetail.engine import modes
+from dovetail.engine.autocast import casting, without_casting
 from dovetail.engine.op import vocabulary
 from dovetail.engine.pullback import pullback
 from dovetail.engine.scopes import anywhere, tell, watched
@@ -105,6 +106,9 @@ class Pass:
 
     def run(self, gradients: Iterable[Tensor]) -> None:
         """Send the gradients of the roots, and run what becomes ready."""
+        if anywhere[0] and casting() is not None:
+            with without_casting():  # gradients have the dtypes of what was computed
+                return self.run(gradients)
         token = modes._grad.set(self.create)
         try:
             for edge, gradient in zip(self.roots, gradients, strict=True):

@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail.dtypes import HALF, float32
 from dovetail.engine import host, modes
+from dovetail.engine.autocast import without_casting
 from dovetail.engine.checks import look
 from dovetail.engine.kernel_call import shapes_of
 from dovetail.engine.kinds import Kind
@@ -40,7 +41,7 @@ def by_body(
 ) -> tuple[Tensor, ...]:
     """The op by its definition, unrecorded; 16-bit floats compute in float32."""
     if anywhere[0]:
-        with within_body():
+        with within_body(), without_casting():
             return run_body(op, inputs, attrs, kind)
     return run_body(op, inputs, attrs, kind)
 
@@ -120,6 +121,9 @@ def by_recorded_body(
         op.checked_shapes(shapes_of(inputs), attrs)
     host.count_passed_over(op)
     look(op, inputs, attrs)
+    if anywhere[0]:
+        with without_casting():
+            return _as_tuple(op.body(*inputs, **attrs))
     return _as_tuple(op.body(*inputs, **attrs))
 
 

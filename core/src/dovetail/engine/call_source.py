@@ -31,19 +31,21 @@ _COUNTED: Final = ("Axis", "NewAxis", "Axes", "AxisList")  # from the front, by 
 _UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape"} - {*_COUNTED})
 
 
-def source_of(op: Op, others: bool = True) -> str:
+def source_of(op: Op, others: bool = True, casts: bool = True) -> str:
     """The source of a function that calls an op.
 
-    `others` lets it take arguments by names that are no parameters', such as `out`.
+    `others` lets it take arguments by names that are no parameters', such as `out`;
+    `casts` lets it ask for autocast.
     """
-    return "\n".join(_Source(op, others).lines()) + "\n"
+    return "\n".join(_Source(op, others, casts).lines()) + "\n"
 
 
 class _Source:
     """Writes the function, a part after the other."""
 
-    def __init__(self, op: Op, others: bool) -> None:
+    def __init__(self, op: Op, others: bool, casts: bool) -> None:
         self.op = op
+        self.casts = casts
         self.others = "_others" if others else "{}"
         self.values = "(" + "".join(f"{p.name}, " for p in op.params) + ")"
         self.miss = f"return _miss(_op, {self.values}, {self.others}, None)"
@@ -65,7 +67,10 @@ class _Source:
         yield from (f"    {line}" for line in body)
 
     def _ordinary(self) -> Iterator[str]:
-        watched = "_anywhere[0] and _here() is not None"
+        here = "_here() is not None"
+        if self.op.autocast is not None and self.casts:
+            here = f"({here} or _casting() is not None)"
+        watched = f"_anywhere[0] and {here}"
         named = self.others == "_others"
         yield f"if _others or ({watched}):" if named else f"if {watched}:"
         yield f"    {self.miss}"

@@ -15,6 +15,7 @@ from typing import Any, Final
 from dovetail.dtypes import DType
 from dovetail.engine.arguments import Shown
 from dovetail.engine.attributes import frozen
+from dovetail.engine.autocast import casting
 from dovetail.engine.call_source import source_of
 from dovetail.engine.dispatch import failed, miss, miss_public, several
 from dovetail.engine.kinds import Kind
@@ -28,7 +29,8 @@ from dovetail.engine.views import as_view
 # What the written code refers to, beside the op and what it remembers.
 _NAMES: Final[dict[str, Any]] = {
     "_Tensor": Tensor, "_Parameter": Parameter, "_wrap": wrap,
-    "_anywhere": anywhere, "_here": here, "_grad_enabled": grad_enabled,
+    "_anywhere": anywhere, "_here": here, "_casting": casting,
+    "_grad_enabled": grad_enabled,
     "_failed": failed, "_several": several, "_as_view": as_view, "_frozen": frozen,
     "_record": record, "_record_unary": record_unary, "_record_binary": record_binary,
     "_required": None, "_unserved": UNSERVED, "_Kind": Kind, "_DType": DType,
@@ -39,6 +41,7 @@ _NAMES: Final[dict[str, Any]] = {
 
 def callable_of(op: Op) -> Any:
     """What bodies and gradients call; numbers may stand for any operand."""
+    op.uncast = None if op.autocast is None else _without_casts(op)
     return _unwritten(op, op.name, miss)
 
 
@@ -46,8 +49,6 @@ def public_callable(op: Op, name: str, out: bool) -> Any:
     """What users call by a name; refuses in our words, and where torch does."""
     function = _unwritten(op, name, miss)
     function.__globals__["_miss"] = partial(miss_public, function, out)
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = op.body.__doc__
     function.__wrapped__ = Shown(op.body, out)
     function.op = op
     return function
@@ -58,13 +59,23 @@ def operator_of(op: Op) -> Any:
     return _unwritten(op, op.name, miss, others=False)
 
 
-def _unwritten(op: Op, name: str, miss: Any, others: bool = True) -> Any:
+def _without_casts(op: Op) -> Any:
+    """What autocast calls on the inputs that it made ready."""
+    return _unwritten(op, op.name, partial(miss, cast=False), others=False, casts=False)
+
+
+def _unwritten(
+    op: Op, name: str, miss: Any, others: bool = True, casts: bool = True
+) -> Any:
     names = _NAMES | {
         "_op": op, "_calls": op.calls, "_miss": miss, "_write": _write,
-        "_takes_others": others,
+        "_variant": (others, casts),
     }  # fmt: skip
     names["_function"] = function = FunctionType(_first.__code__, names, name)
+    function.__qualname__ = name
     function.__module__ = op.module
+    function.__doc__ = op.body.__doc__
+    function.__wrapped__ = op.body  # type: ignore[attr-defined]
     function.unwritten = _first.__code__  # type: ignore[attr-defined]
     op.callables.append(function)
     return function
@@ -81,7 +92,7 @@ def _write(function: Any) -> None:
     names = function.__globals__
     op: Op = names["_op"]
     names["_fresh"] = _fresh_tensor()
-    source = source_of(op, names["_takes_others"])
+    source = source_of(op, *names["_variant"])
     place = f"<call of {op.name}>"
     made: dict[str, Any] = {}
     exec(compile(source, place, "exec"), names | {"__builtins__": {}}, made)

@@ -75,6 +75,7 @@ def op(
     name: str | None = None,
     torch: str = "",
     out: bool = True,
+    autocast: str | None = None,
     oracle: Callable[..., Any] | None = None,
     cases: Callable[..., Any] | None = None,
     kinks: Callable[..., Any] | None = None,
@@ -122,6 +123,8 @@ def op(
             nothing smaller is there to be lowered to.
         torch: the public names, as `dovetail.engine.public` reads them.
         out: torch's function takes `out=`.
+        autocast: the precision it has under autocast, `"lower"`, `"float32"` or
+            `"widest"`; None for that of its inputs.
         oracle, cases, kinks: as the hooks of these names, where one expression says
             it: the result by NumPy; calls to try; points without a derivative.
         params: the parameters, where the body does not say them.
@@ -135,6 +138,7 @@ def op(
         "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
         "undefined_on": undefined_on, "largest": largest,
         "layout_matters": layout_matters, "memory": memory, "params": params,
+        "autocast": autocast,
     }  # fmt: skip
 
     def declare(body: Callable[..., R_co]) -> Declared[R_co]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from dovetail.engine import host, modes, scopes
 from dovetail.engine.arguments import explained
 from dovetail.engine.attributes import frozen
+from dovetail.engine.autocast import casts_for
 from dovetail.engine.bodies import by_body, by_recorded_body, by_rules, requires_grad
 from dovetail.engine.kernel_call import is_reentry, native_call, shapes_of
 from dovetail.engine.kinds import Kind
@@ -22,7 +23,7 @@ from dovetail.engine.overrides import ask
 from dovetail.engine.plans import plan_for
 from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.record import record
-from dovetail.engine.scopes import anywhere
+from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Parameter, Tensor, overridden, wrap
 from dovetail.engine.views import take_view
@@ -75,8 +76,9 @@ class Ready:
 
 
 def miss(
-    op: Op, values: Values, others: dict[str, Any], key: Any, function: Any = None
-) -> Any:
+    op: Op, values: Values, others: dict[str, Any], key: Any, function: Any = None,
+    cast: bool = True,
+) -> Any:  # fmt: skip
     """A call that the fast path does not serve.
 
     Args:
@@ -84,7 +86,12 @@ def miss(
         others: arguments by names that are no parameters': NumPy's, `out`.
         key: what the fast path looked for, None where there is more to be asked.
         function: what was called, if not the op's own function.
+        cast: whether autocast is to be asked.
     """
+    if cast and not others and anywhere[0] and here() is None:
+        casts = casts_for(op, values)
+        if casts is not None and op.uncast is not None:
+            return op.uncast(*casts.applied(op, values))
     out = None
     if others:
         values, out = _named(op, values, others)
@@ -104,7 +111,7 @@ def miss(
         return _learned(op, values, key)
     if scope.interposers:
         return _interposed(op, scope.interposers, values)
-    return op.visible(_run(op, values))
+    return op.visible(_run(op, values, cast))
 
 
 def miss_public(
@@ -116,6 +123,10 @@ def miss_public(
         function: what they called.
         out: whether it takes `out=`.
     """
+    if not others and anywhere[0] and here() is None:
+        casts = casts_for(op, values)
+        if casts is not None and op.uncast is not None:
+            return op.uncast(*casts.applied(op, values))
     try:
         if "out" in others and not out:
             raise ArgumentTypeError(
@@ -294,8 +305,11 @@ def _kind_part(value: Any) -> Any:
 # ---- running
 
 
-def _run(op: Op, values: Sequence[Any]) -> tuple[Any, ...]:
-    """All results; promotes and validates first. `values` are all the arguments."""
+def _run(op: Op, values: Values, cast: bool = True) -> tuple[Any, ...]:
+    """All results; casts, promotes and validates first. `values` are all arguments."""
+    casts = casts_for(op, values) if cast else None
+    if casts is not None:
+        values = casts.applied(op, values)
     ready = prepare(op, values[: len(op.tensors)])
     lead = lead_of(op, ready)
     attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))

@@ -177,6 +177,9 @@ class Op:
         self.domain: tuple[float, float] = options.pop("domain")
         self.function: Callable[..., Any] = body
         self.takes_out = True
+        # What autocast does to it: see `dovetail.engine.autocast`.
+        self.autocast: str | None = options.pop("autocast", None)
+        self.uncast: Callable[..., Any] | None = None
         self.callables: list[Any] = []
         self.calls: dict[Any, Any] = {}
         self.plans: dict[Any, Plan] = {}

@@ -29,6 +29,12 @@ anywhere: Final = [0]
 _counting: Final = threading.Lock()
 
 
+def counted(more: int) -> None:
+    """Count scopes that opened, or closed, somewhere."""
+    with _counting:
+        anywhere[0] += more
+
+
 class Recorder:
     """Told of every op that runs in its scope, and of events that are no ops.
 
@@ -77,14 +83,12 @@ class _Entry(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         self.is_open = True
-        with _counting:
-            anywhere[0] += 1
+        counted(1)
         _scope.set(_scope_of((self, *_open_entries())))
 
     def __exit__(self, *_: object) -> None:
         self.is_open = False
-        with _counting:
-            anywhere[0] -= 1
+        counted(-1)
         _scope.set(_scope_of(_open_entries()))
 
 

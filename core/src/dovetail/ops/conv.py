@@ -196,7 +196,7 @@ def _grouped(x: Tensor, groups: int) -> Tensor:
     return reshape(x, (groups, shape[0] // groups, places))
 
 
-@op(sums=True, shape=_convolution_shape, accepts=NUMERIC)
+@op(autocast="lower", sums=True, shape=_convolution_shape, accepts=NUMERIC)
 def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,
@@ -214,7 +214,7 @@ def convolution(
     return y if bias is None else y + reshape(bias, (-1, *(1 for _ in size)))
 
 
-@op(sums=True, shape=_transpose_shape, accepts=NUMERIC)
+@op(autocast="lower", sums=True, shape=_transpose_shape, accepts=NUMERIC)
 def convolution_transpose(
     input: Tensor, weight: Tensor, size: Ints, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,

@@ -143,7 +143,7 @@ def _chosen(target: Tensor, classes: int, ignore_index: int) -> Tensor:
     return found
 
 
-@op(shape=_nll_shape, accepts=FLOAT, indices=("target",))
+@op(autocast="float32", shape=_nll_shape, accepts=FLOAT, indices=("target",))
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None,
     ignore_index: int = -100, reduction: str = "mean",
@@ -214,6 +214,7 @@ nll_loss.grad(
 
 
 @op(
+    autocast="float32",
     cancels=True,
     shape=_cross_shape,
     accepts=FLOAT,

@@ -149,7 +149,7 @@ def _shape(shapes: Sequence[Sizes], *, equation: str) -> Sizes:
     return tuple(parsed.sizes[label] for label in parsed.output)
 
 
-@op(sums=True, shape=_shape, accepts=NUMERIC)
+@op(autocast="lower", sums=True, shape=_shape, accepts=NUMERIC)
 def einsum(operands: list[Tensor], equation: str) -> Tensor:
     """Products of elements whose labels agree, summed over labels not in the output."""
     parsed = parse(equation, [tuple(x._a.shape) for x in operands])

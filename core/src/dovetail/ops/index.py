@@ -386,7 +386,13 @@ def _(ct: Tensor, index: Any, dim: int, need: Any) -> tuple[Tensor, None, Any]:
     return ct, None, index_select(ct, index, dim) if need[2] else None
 
 
-@op(shape=_written_slices("index_copy"), accepts=ANY, indices=("index",), exact=True)
+@op(
+    autocast="widest",
+    shape=_written_slices("index_copy"),
+    accepts=ANY,
+    indices=("index",),
+    exact=True,
+)
 def index_copy(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
     """`x` with the slices that `index` names along `dim` taken from `src`."""
     where_to = along(index, tuple(src._a.shape), dim)

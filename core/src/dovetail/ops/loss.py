@@ -22,7 +22,7 @@ from dovetail.ops.transcendental import log1p
 Array = np.ndarray[Any, Any]
 
 
-@op(sums=True, accepts=NUMERIC,
+@op(autocast="float32", sums=True, accepts=NUMERIC,
     oracle=lambda input, target: (input - target) * (input - target))  # fmt: skip
 def squared_error(input: Tensor, target: Tensor) -> Tensor:
     """(input - target)²."""
@@ -36,7 +36,7 @@ squared_error.grad(
 )
 
 
-@op(accepts=FLOAT)
+@op(autocast="float32", accepts=FLOAT)
 def smooth_l1_loss(input: Tensor, target: Tensor, beta: NonNegative = 1.0) -> Tensor:
     """d² / (2 beta) up to d = |input - target| = beta, from there d - beta / 2.
 
@@ -80,7 +80,7 @@ def _surprise(m: Any, input: Any, target: Any) -> Any:
     return -(target * hit + (1 - target) * miss)
 
 
-@op(accepts=FLOAT, domain=(0.05, 0.95), oracle=exact(_surprise))
+@op(autocast="float32", accepts=FLOAT, domain=(0.05, 0.95), oracle=exact(_surprise))
 def binary_cross_entropy(input: Tensor, target: Tensor) -> Tensor:
     """-(t log p + (1 - t) log(1 - p)), with logarithms of at least -100."""
     return (target - 1) * _log_missed(input) - target * _log_hit(input)
@@ -118,7 +118,7 @@ def _surprise_of_logits(m: Any, input: Any, target: Any, pos_weight: Any = 1) ->
     return weight * target * hit + (1 - target) * miss
 
 
-@op(cancels=True, accepts=FLOAT, oracle=exact(_surprise_of_logits))
+@op(autocast="float32", cancels=True, accepts=FLOAT, oracle=exact(_surprise_of_logits))
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, pos_weight: Tensor | None = None
 ) -> Tensor:
@@ -172,7 +172,7 @@ def _divergence(m: Any, input: Any, target: Any, log_target: bool = False) -> An
     return target * m.log(np.where(target == 0, 1, target)) - target * input
 
 
-@op(accepts=FLOAT, domain=(0.1, 2.0), oracle=exact(_divergence))
+@op(autocast="float32", accepts=FLOAT, domain=(0.1, 2.0), oracle=exact(_divergence))
 def kl_div(input: Tensor, target: Tensor, log_target: bool = False) -> Tensor:
     """t (log t - input), input being log probabilities, and with `log_target` t too."""
     if log_target:

@@ -59,8 +59,8 @@ def _summed_products(input: Array, other: Array) -> Any:
     return y if other.ndim > 1 else y[..., 0]
 
 
-@op(sums=True, shape=_product_shape, accepts=NUMERIC, promote="equal", torch="matmul",
-    oracle=_summed_products)  # fmt: skip
+@op(autocast="lower", sums=True, shape=_product_shape, accepts=NUMERIC,
+    promote="equal", torch="matmul", oracle=_summed_products)  # fmt: skip
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product of the last two dims; leading dims broadcast; vectors are 1-D.
 
@@ -174,8 +174,8 @@ def _linear_shape(x: Sizes, w: Sizes, b: Sizes | None) -> Sizes:
     return shape
 
 
-@op(sums=True, shape=_linear_shape, accepts=NUMERIC, promote="equal", torch="F.linear",
-    out=False)  # fmt: skip
+@op(autocast="lower", sums=True, shape=_linear_shape, accepts=NUMERIC,
+    promote="equal", torch="F.linear", out=False)  # fmt: skip
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias` over the last dim.
 

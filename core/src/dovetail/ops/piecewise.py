@@ -67,7 +67,11 @@ leaky_relu.grad(
 )
 
 
-@op(accepts=FLOAT, oracle=lambda x, weight: np.where(x > 0, x, x * weight))
+@op(
+    autocast="lower",
+    accepts=FLOAT,
+    oracle=lambda x, weight: np.where(x > 0, x, x * weight),
+)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`input`, times `weight` below zero; both broadcast (He et al. 2015)."""
     return where(lt(0, input), input, input * weight)

@@ -64,8 +64,8 @@ from dovetail.ops.formats import (
 # ---- products
 
 
-@op(sums=True, shape="(b,n,k),(b,k,m)->(b,n,m)", accepts=NUMERIC, promote="equal",
-    primitive=FLOAT | COMPLEX, torch="bmm",
+@op(autocast="lower", sums=True, shape="(b,n,k),(b,k,m)->(b,n,m)", accepts=NUMERIC,
+    promote="equal", primitive=FLOAT | COMPLEX, torch="bmm",
     oracle=lambda input, mat2: np.einsum("bnk,bkm->bnm", input, mat2))  # fmt: skip
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of a batch of matrices [b, n, k] and [b, k, m].

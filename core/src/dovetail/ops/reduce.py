@@ -170,7 +170,7 @@ def _cases_product(make: Any) -> Iterator[Case]:
     yield case(x, 1)
 
 
-@op(
+@op(autocast="float32",
     torch="prod", cases=_cases_product,
     oracle=lambda x, dim=None, keepdim=False, dtype=None: np.prod(
         x, axis=axis_of(dim), keepdims=keepdim

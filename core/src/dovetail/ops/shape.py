@@ -42,6 +42,7 @@ def _joined(xs: Sequence[Sizes], *, dim: int) -> Sizes:
 
 
 @op(
+    autocast="widest",
     shape=_joined,
     accepts=ANY,
     exact=True,
@@ -96,6 +97,7 @@ def _stacked(xs: Sequence[Sizes], *, dim: int) -> Sizes:
 
 
 @op(
+    autocast="widest",
     shape=_stacked,
     accepts=ANY,
     exact=True,

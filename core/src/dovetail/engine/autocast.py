@@ -1,0 +1,176 @@
+"""Autocast: matrix products in a lower precision, sums of many terms in float32.
+
+An op's declaration says its class: `lower`, `float32`, `widest` (the widest dtype among
+the inputs), or nothing, by which it takes what it is given. The lists are torch's for
+the CPU. Only floating point tensors of the scope's device are cast, and float64 never.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any, Final
+
+from dovetail import dtypes
+from dovetail.dtypes import DType
+from dovetail.engine.kinds import Kind
+from dovetail.engine.modes import grad_enabled
+from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.scopes import counted
+from dovetail.engine.tape import Leaf
+from dovetail.engine.tensor import Parameter, Tensor
+
+CLASSES: Final = ("lower", "float32", "widest")
+Values = tuple[Any, ...]
+
+_PLAIN: Final = (Tensor, Parameter)
+_REMEMBERED: Final = 1024
+
+
+class Casting:
+    """What an autocast scope does to calls, for one device type.
+
+    Attributes:
+        dtype: the lower precision.
+        plans: by op and the kinds of its inputs, (position, kind) of what is cast;
+            emptied when full.
+        casts: the casts of leaves that require gradients, by identity; None where
+            they are not to be kept. Emptied when the outermost scope ends.
+    """
+
+    __slots__ = ("casts", "device_type", "dtype", "plans", "users")
+
+    def __init__(
+        self, device_type: str, dtype: DType, casts: dict[Any, Any] | None
+    ) -> None:
+        self.device_type = device_type
+        self.dtype = dtype
+        self.casts = casts
+        self.plans: dict[Any, tuple[tuple[int, Kind], ...]] = {}
+        self.users = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its scope goes on."""
+        return self.users > 0
+
+    def use(self, more: int) -> None:
+        """Count one user more, or less: scopes that opened it and are not over."""
+        was = self.is_open
+        self.users += more
+        counted(self.is_open - was)
+
+    def applied(self, op: Op, values: Values) -> Values:
+        """The arguments of a call, cast as the op's class says."""
+        count = len(op.tensors)
+        kinds = tuple([_kinds_of(x) for x in values[:count]])
+        plan = self.plans.get((op, kinds))
+        if plan is None:
+            if len(self.plans) >= _REMEMBERED:
+                self.plans.clear()
+            plan = self.plans[op, kinds] = self._plan(op, kinds)
+        if not plan:
+            return values
+        changed = list(values)
+        for at, kind in plan:
+            changed[at] = self._cast(changed[at], kind)
+        return tuple(changed)
+
+    def _plan(self, op: Op, kinds: tuple[Any, ...]) -> tuple[tuple[int, Kind], ...]:
+        takes = [p.name not in op.indices | op.masks for p in op.tensors]
+        found = [
+            (i, k) for i, kind in enumerate(kinds) if takes[i]
+            for k in (kind if type(kind) is tuple else (kind,)) if self._eligible(k)
+        ]  # fmt: skip
+        dtype = self._target(op, [k.dtype for _, k in found])
+        targets = {i: k.with_dtype(dtype) for i, k in found if k.dtype is not dtype}
+        return tuple(targets.items())
+
+    def _eligible(self, kind: Kind | None) -> bool:
+        return (
+            kind is not None
+            and kind.backend.type == self.device_type
+            and kind.dtype.is_floating_point
+            and kind.dtype is not dtypes.float64
+        )
+
+    def _target(self, op: Op, found: list[DType]) -> DType:
+        if op.autocast == "lower":
+            return self.dtype
+        wide = op.autocast == "float32" or dtypes.float32 in found
+        return dtypes.float32 if wide else self.dtype
+
+    def _cast(self, x: Any, kind: Kind) -> Any:
+        if type(x) is list or type(x) is tuple:
+            return [self._cast(v, kind) for v in x]
+        if type(x) not in _PLAIN or not self._eligible(x._kind) or x._kind is kind:
+            return x
+        if self.casts is None or type(x._node) is not Leaf:
+            return _cast(x, kind.dtype)
+        key = (id(x), kind, grad_enabled())
+        known = self.casts.get(key)
+        if known is not None and known[1] is x._a and known[2] == x._version:
+            return known[3]
+        made = _cast(x, kind.dtype)
+        self.casts[key] = (x, x._a, x._version, made)
+        return made
+
+
+def _kinds_of(value: Any) -> Any:
+    cls = type(value)
+    if cls is Tensor or cls is Parameter:
+        return value._kind
+    if cls is list or cls is tuple:
+        return tuple([_kinds_of(v) for v in value])
+    return None
+
+
+def _cast(x: Tensor, dtype: DType) -> Tensor:
+    made: Tensor = vocabulary["cast"].function(x, dtype)
+    return made
+
+
+# By device type, what is done in this context; None where nothing is.
+_casting: Final[ContextVar[dict[str, Casting] | None]] = ContextVar(
+    "casting", default=None
+)
+casting: Final = _casting.get
+
+
+def casts_for(op: Op, values: Values) -> Casting | None:
+    """What this context does to a call of an op on these arguments."""
+    here = casting()
+    if here is None or op.autocast is None:
+        return None
+    for x in values[: len(op.tensors)]:
+        first = x[0] if type(x) in (list, tuple) and x else x
+        if type(first) in _PLAIN:
+            found = here.get(first._kind.backend.type)
+            return found if found is not None and found.is_open else None
+    return None
+
+
+def set_casting(
+    device_type: str, wanted: Casting | None, before: Casting | None
+) -> None:
+    """Let this context do `wanted` where it did `before`.
+
+    Where it does something else by now, that stays: scopes may end in another order,
+    and in another context, than they began in. One that ended is deaf everywhere.
+    """
+    here = casting() or {}
+    if here.get(device_type) is before:
+        rest = {k: v for k, v in here.items() if k != device_type}
+        now = rest if wanted is None else rest | {device_type: wanted}
+        _casting.set(now or None)
+
+
+class without_casting:  # noqa: N801  read as a statement
+    """Within it, the calls of this context are as they are written."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _casting.set(None)
+
+    def __exit__(self, *_: object) -> None:
+        _casting.reset(self._token)
