@@ -8,7 +8,7 @@ from typing import Any
 from dovetail.engine.attributes import integer
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError, ShapeError
+from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops import conv as ops
 from dovetail.ops.primitive import add
 from dovetail.ops.view import basic_index, place, reshape, squeeze, unsqueeze
@@ -48,15 +48,6 @@ def with_batch(op: str, x: Tensor, n: int, call: Callable[[Tensor], Any]) -> Any
     return squeeze(found, (0,))
 
 
-def _same_dtype(op: str, x: Tensor, w: Tensor, b: Tensor | None) -> None:
-    for name, t in (("weight", w), ("bias", b)):
-        if t is not None and t.dtype is not x.dtype:
-            raise DTypeError(
-                op, name, was=t.dtype.name, needed=f"{x.dtype.name}, as the input has",
-                remedy="cast one of them with .to(dtype)",
-            )  # fmt: skip
-
-
 def _check_kernel(op: str, w: Tensor, n: int) -> None:
     if w.ndim != n + 2:
         raise ShapeError(
@@ -83,7 +74,6 @@ def _conv(
     padding: Size | str, dilation: Size, groups: int,
 ) -> Tensor:  # fmt: skip
     _check_kernel(op, w, n)
-    _same_dtype(op, x, w, b)
     steps = each_axis(op, "stride", stride, n)
     spread = each_axis(op, "dilation", dilation, n)
     if isinstance(padding, str):
@@ -124,7 +114,6 @@ def _conv_transpose(
     padding: Size, output_padding: Size, groups: int, dilation: Size,
 ) -> Tensor:  # fmt: skip
     _check_kernel(op, w, n)
-    _same_dtype(op, x, w, b)
     steps = each_axis(op, "stride", stride, n)
     pads = each_axis(op, "padding", padding, n)
     spread = each_axis(op, "dilation", dilation, n)

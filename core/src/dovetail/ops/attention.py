@@ -37,13 +37,8 @@ def _shape(q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -> Any:
     return y, weights
 
 
-@op(
-    autocast="lower",
-    cancels=True,
-    shape=_shape,
-    accepts=FLOAT,
-    outputs=("y", "weights"),
-)
+@op(autocast="lower", cancels=True, shape=_shape, accepts=FLOAT, promote="equal",
+    outputs=("y", "weights"))  # fmt: skip
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: Scalar
 ) -> tuple[Tensor, Tensor]:

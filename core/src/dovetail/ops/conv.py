@@ -196,7 +196,8 @@ def _grouped(x: Tensor, groups: int) -> Tensor:
     return reshape(x, (groups, shape[0] // groups, places))
 
 
-@op(autocast="lower", sums=True, shape=_convolution_shape, accepts=NUMERIC)
+@op(autocast="lower", sums=True, shape=_convolution_shape, accepts=NUMERIC,
+    promote="equal")  # fmt: skip
 def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,
@@ -214,7 +215,8 @@ def convolution(
     return y if bias is None else y + reshape(bias, (-1, *(1 for _ in size)))
 
 
-@op(autocast="lower", sums=True, shape=_transpose_shape, accepts=NUMERIC)
+@op(autocast="lower", sums=True, shape=_transpose_shape, accepts=NUMERIC,
+    promote="equal")  # fmt: skip
 def convolution_transpose(
     input: Tensor, weight: Tensor, size: Ints, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,
@@ -238,7 +240,7 @@ def convolution_transpose(
     return contiguous(_swapped(basic_index(whole, (_ALL, _ALL, *inner))))
 
 
-@op(sums=True, shape=_weight_shape, accepts=NUMERIC)
+@op(sums=True, shape=_weight_shape, accepts=NUMERIC, promote="equal")
 def convolution_weight(
     input: Tensor, dy: Tensor, kernel: Ints, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,

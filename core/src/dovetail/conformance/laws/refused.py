@@ -16,7 +16,7 @@ from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import How
 from dovetail.device_api.capabilities import Pool
-from dovetail.dtypes import DType, bool_, complex64, float32, int32
+from dovetail.dtypes import DType, bool_, complex64, float16, float32, int32
 from dovetail.engine.attributes import NORMALISERS
 from dovetail.engine.op import REQUIRED, Op
 from dovetail.engine.signature import Signature
@@ -121,6 +121,7 @@ def _breakages(
         _missing,
         _unknown,
         _dtype,
+        _two_dtypes,
         _dims,
         _indices,
         _devices,
@@ -167,6 +168,23 @@ def _dtype(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
         [cast(p.name, v) for p, v in zip(op.params, args, strict=False)],
         {k: cast(k, v) for k, v in kwargs.items()},
     )  # fmt: skip
+
+
+def _two_dtypes(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
+    """The last input in another dtype, where all must have one."""
+    op, dtype = judged(trial)
+    tensors = [i for i, v in enumerate(args) if isinstance(v, Tensor)]
+    others = [
+        d for d in (float32, float16, int32)
+        if d is not dtype and d in op.accepts and trial.subject.claims(d)
+    ]  # fmt: skip
+    if op.promote != "equal" or len(tensors) < 2 or not others:
+        return
+    at = tensors[-1]
+    a = trial.subject.values(args[at])
+    a = (a if others[0].is_complex else a.real).astype(others[0].numpy)
+    broken = [*args[:at], trial.subject.tensor(a), *args[at + 1 :]]
+    yield f"{op.tensors[at].name} of {others[0].name}", DTypeError, broken, kwargs
 
 
 def _dims(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
