@@ -26,6 +26,8 @@ from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tensor import Parameter, Tensor, wrap
 from dovetail.engine.views import as_view
 
+# What the file of a written callable is called, before the name of its op.
+WRITTEN: Final = "<call of "
 # What the written code refers to, beside the op and what it remembers.
 _NAMES: Final[dict[str, Any]] = {
     "_Tensor": Tensor, "_Parameter": Parameter, "_wrap": wrap,
@@ -93,7 +95,7 @@ def _write(function: Any) -> None:
     op: Op = names["_op"]
     names["_fresh"] = _fresh_tensor()
     source = source_of(op, *names["_variant"])
-    place = f"<call of {op.name}>"
+    place = f"{WRITTEN}{op.name}>"
     made: dict[str, Any] = {}
     exec(compile(source, place, "exec"), names | {"__builtins__": {}}, made)
     (written,) = made.values()
@@ -111,4 +113,4 @@ def _fresh_tensor() -> Any:
     return Tensor if plain else partial(object.__new__, Tensor)
 
 
-__all__ = ["callable_of", "operator_of", "public_callable"]
+__all__ = ["WRITTEN", "callable_of", "operator_of", "public_callable"]

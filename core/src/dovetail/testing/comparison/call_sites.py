@@ -11,12 +11,14 @@ from types import FrameType
 from typing import Any, Final
 
 from dovetail.engine import autograd, backward_pass
+from dovetail.engine.calls import WRITTEN
 from dovetail.engine.tape import Node, Output
 from dovetail.engine.tensor import Tensor
 from dovetail.nn.module_base import ModuleBase
 from dovetail.optim.optimizer import Optimizer
 
-_PACKAGE: Final = str(Path(autograd.__file__).parents[1])
+# Where core's own code is: its files, and the callables that it writes for ops.
+_OWN: Final = (str(Path(autograd.__file__).parents[1]), WRITTEN)
 _BACKWARD: Final = (autograd.__file__, backward_pass.__file__)
 
 
@@ -61,7 +63,7 @@ class CallSites:
         phase, line, node = "", "", backward_pass.differentiated.get()
         modules: list[Any] = []
         for frame in _frames():
-            own = frame.f_code.co_filename.startswith(_PACKAGE)
+            own = frame.f_code.co_filename.startswith(_OWN)
             if not phase:
                 phase = _phase(frame, at_user=bool(line))
             if not own and not line:
