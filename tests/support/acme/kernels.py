@@ -184,10 +184,10 @@ def float_pow(input: Array, other: Array) -> Array:
     return fresh(np.power(input.values, other.values))
 
 
-def bmm(a: Array, b: Array) -> Array:
+def bmm(input: Array, mat2: Array) -> Array:
     """Products of a batch of matrices [b, n, k] and [b, k, m]. Accumulates in at least
     float32, without reduced-precision inputs; k = 0 gives 0."""
-    return fresh(a.values @ b.values)
+    return fresh(input.values @ mat2.values)
 
 
 def sum(
