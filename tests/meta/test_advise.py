@@ -33,14 +33,14 @@ def test_models_are_recorded_forward_backward_and_step() -> None:
     steps = uses_of()
     assert set(steps) == {work.name for work in WORKLOADS}
     for found in steps.values():
-        assert found["adam_step_"].calls > 1
+        assert found["adam_steps_"].calls > 1
     assert steps["convolutional network"]["convolution_weight"].calls == 2
     assert steps["language model"]["embedding"].elements > 0
 
 
 def test_hot_ops_are_those_that_do_the_work() -> None:
     """Matrix products and optimizer steps are hot; filling a buffer is not."""
-    assert {"matmul", "convolution", "adam_step_", "attention"} <= set(hot())
+    assert {"matmul", "convolution", "adam_steps_", "attention"} <= set(hot())
     assert not {"full", "sum_to", "assign_"} & set(hot())
     assert not any(vocabulary[name].view for name in hot())
 
@@ -97,7 +97,7 @@ def test_times_are_of_bodies_only() -> None:
     assert set(found) == {work.name for work in WORKLOADS}
     for spent in found.values():
         assert all(0 <= share <= 1 for share in spent.values())
-        assert "adam_step_" in spent
+        assert "adam_steps_" in spent
         assert "bmm" not in spent
     assert found["MLP"]["random_words"] > 0
 

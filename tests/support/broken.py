@@ -47,9 +47,11 @@ def lost_nan(kernel: Function, *args: Any, **attrs: Any) -> Any:
 
 def half_step(kernel: Function, p: Any, *args: Any, **attrs: Any) -> Any:
     """An optimizer that goes half the way."""
-    before = p.copy()
+    arrays = p if isinstance(p, list) else [p]
+    before = [a.copy() for a in arrays]
     kernel(p, *args, **attrs)
-    p[...] = (before + p) / 2
+    for a, old in zip(arrays, before, strict=True):
+        a[...] = (old + a) / 2
 
 
 def writes_input(kernel: Function, x: Any, *args: Any, **attrs: Any) -> Any:
@@ -61,11 +63,12 @@ def writes_input(kernel: Function, x: Any, *args: Any, **attrs: Any) -> Any:
 
 def last_kept(kernel: Function, x: Any, *args: Any, **attrs: Any) -> Any:
     """A write that leaves the last element as it was."""
-    flat = x.reshape(-1) if x.flags.c_contiguous else None
-    before = None if flat is None or not flat.size else flat[-1]
+    arrays = x if isinstance(x, list) else [x]
+    flat = [a.reshape(-1) for a in arrays if a.flags.c_contiguous and a.size]
+    before = [a[-1] for a in flat]
     kernel(x, *args, **attrs)
-    if flat is not None and before is not None:
-        flat[-1] = before
+    for a, old in zip(flat, before, strict=True):
+        a[-1] = old
 
 
 def off_by_one(kernel: Function, *args: Any, **attrs: Any) -> Any:

@@ -312,8 +312,9 @@ def sin_reading_behind(a: Any) -> Any:
     return np.sin(np.concatenate([a[1:], beyond(a)]))
 
 
-def fill_behind(p: Any, grad: Any, buffer: Any, *, first: Any, **_: Any) -> None:
-    p -= buffer  # whether or not it holds something yet
+def fill_behind(ps: Any, grads: Any, buffers: Any, *, first: Any, **_: Any) -> None:
+    for p, buffer in zip(ps, buffers, strict=True):
+        p[...] -= buffer  # whether or not it holds something yet
 
 
 class Broken(CpuBackend):
@@ -331,7 +332,7 @@ class Broken(CpuBackend):
             "sqrt": lambda a: np.sqrt(a, dtype=np.float64),
             "tanh": lambda a: np.tanh(a)[:-1],
             "floor": self.failing,
-            "sgd_step_": fill_behind,
+            "sgd_steps_": fill_behind,
         }
         for op, function in wrong.items():
             table.add(op, function, dtypes=[dt.float32], rank=9)
@@ -580,7 +581,7 @@ class Composing(CpuBackend):
 
         class Table(KernelTable):
             def add(self, op: str, *args: Any, **options: Any) -> None:
-                if op not in ("sgd_step_", "adam_step_"):
+                if op.removesuffix("s_") not in ("sgd_step", "adam_step"):
                     super().add(op, *args, **options)
 
         self.table = Table(self.type)

@@ -271,8 +271,8 @@ FAULTS = [
     (gated, "square", "fails", "raised", "forward", ""),
     (gated, "softmax", "writes_input", "input", "forward", "Sequential/1.Softmax"),
     (perceptron, "relu_backward", "no_gate", "value", "backward", "Sequential/1.ReLU"),
-    (perceptron, "adam_step_", "half_step", "value", "optimizer", ""),
-    (convolutional, "sgd_step_", "half_step", "value", "optimizer", ""),
+    (perceptron, "adam_steps_", "half_step", "value", "optimizer", ""),
+    (convolutional, "sgd_steps_", "half_step", "value", "optimizer", ""),
     (convolutional, "convolution", "scaled", "value", "forward", "Sequential/0.Conv2d"),
 ]
 
@@ -298,10 +298,10 @@ def test_a_write_in_place_is_compared() -> None:
         optim.SGD([leaf], 0.1, 0.9).step()
         return leaf
 
-    with broken("sgd_step_", "last_kept") as device:
+    with broken("sgd_steps_", "last_kept") as device:
         found = first(step, device)
     assert found.difference is not None
-    assert found.difference.what == "p as written"
+    assert found.difference.what == "params[0] as written"
     assert (found.difference.index, found.difference.got) == ((4,), "1.0")
 
 
@@ -483,7 +483,7 @@ def test_a_divergence_raises_with_its_report() -> None:
 SAVED = [
     (gated, "softmax", "scaled"), (gated, "square", "fails"),
     (gated, "softmax", "writes_input"), (gated, "argmax", "off_by_one"),
-    (perceptron, "adam_step_", "half_step"), (half, "gelu", "scaled"),
+    (perceptron, "adam_steps_", "half_step"), (half, "gelu", "scaled"),
     (in_place, "cat", "scaled"), (perceptron, "random_dropout", "scaled"),
 ]  # fmt: skip
 

@@ -91,7 +91,7 @@ class Subject:
         found = list(result) if isinstance(result, tuple | list) else [result]
         if op.mutates:
             bound = dict(zip(op.names, op.bind(args, kwargs), strict=True))
-            found = [bound[n] for n in op.mutates if bound[n] is not None] + found
+            found = written(op, bound) + found
         return [y for y in found if y is not None]
 
     def run(self, op: Op, example: Example, dtype: DType) -> list[Tensor]:
@@ -101,6 +101,12 @@ class Subject:
     def values(self, y: Tensor) -> Array:
         """The values of a tensor, in NumPy."""
         return y._kind.backend.copy_out(y._a)
+
+
+def written(op: Op, bound: dict[str, Any]) -> list[Tensor]:
+    """The tensors that a call wrote, those of lists one by one."""
+    lists = [bound[n] if isinstance(bound[n], list) else [bound[n]] for n in op.mutates]
+    return [x for part in lists for x in part if x is not None]
 
 
 def needs_kind(op: Op, case: Case) -> bool:

@@ -26,6 +26,7 @@ Function = Callable[..., Any]
 WRITES: Final[dict[str, Ints]] = {
     "scatter_set_": (0,), "scatter_add_": (0,), "assign_": (0,), "index_put_": (0,),
     "sgd_step_": (0, 2), "adam_step_": (0, 2, 3, 4),
+    "sgd_steps_": (0, 2), "adam_steps_": (0, 2, 3, 4),
 }  # fmt: skip
 VIEWS: Final = frozenset({
     "as_strided", "basic_index", "diagonal", "expand", "permute", "squeeze",
@@ -133,21 +134,26 @@ class Adapted:
         """Run it, the written arguments last to be read, and write them back."""
         backend = self.backend
         where = [i for i in self.writes if i < len(arrays) and arrays[i] is not None]
-        written = {id(arrays[i].buffer) for i in where}
+        written = {id(a.buffer) for i in where for a in _listed(arrays[i])}
 
         def read(a: DenseArray) -> Dense:
             return (backend.snapshot if id(a.buffer) in written else backend.read)(a)
 
         dense = [None if i in where else _each(read, a) for i, a in enumerate(arrays)]
         for i in where:
-            dense[i] = backend.read(arrays[i])
+            dense[i] = _each(backend.read, arrays[i])
         result = function(*dense, **scalars)
         if result is None:
             result = [dense[i] for i in where]
         elif not isinstance(result, tuple | list):
             result = (result,)
         for i, new in zip(where, result, strict=True):
-            backend.write(arrays[i], new)
+            for a, values in zip(_listed(arrays[i]), _listed(new), strict=True):
+                backend.write(a, values)
+
+
+def _listed(a: Any) -> Any:
+    return a if isinstance(a, list | tuple) else (a,)
 
 
 def _each(function: Function, a: Any) -> Any:

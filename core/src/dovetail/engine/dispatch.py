@@ -389,12 +389,18 @@ def _check_mutated(op: Op, inputs: Inputs) -> None:
     if not modes.grad_enabled():
         return
     for param, x in zip(op.tensors, inputs, strict=True):
-        if param.name in op.mutates and x is not None and x.requires_grad:
+        if param.name in op.mutates and _any_requires_grad(x):
             raise InplaceError(
                 op.name, param.name, was="a tensor that requires gradients",
                 needed="one that does not, since it is written",
                 remedy="call it under dovetail.no_grad()",
             )  # fmt: skip
+
+
+def _any_requires_grad(x: Any) -> bool:
+    return any(
+        t is not None and t.requires_grad for t in (x if type(x) is list else (x,))
+    )
 
 
 def _bump(op: Op, inputs: Inputs) -> None:

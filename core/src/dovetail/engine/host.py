@@ -80,8 +80,8 @@ def fallback(
     with within_body(), modes.no_grad():
         result = vocabulary[op.name].function(*local, **attrs)
     results = result if isinstance(result, tuple) else (result,)
-    for target, source in zip(inputs, local, strict=True):
-        if isinstance(target, Tensor) and op.mutates:
+    if op.mutates:
+        for target, source in zip(inputs, local, strict=True):
             _write_back(target, source)
     return tuple(map(_to_device, results, kinds))
 
@@ -124,6 +124,10 @@ def _to_device(y: Tensor, kind: Kind) -> Tensor:
     return wrap(native, kind)
 
 
-def _write_back(target: Tensor, source: Tensor) -> None:
-    kind = target._kind
-    kind.backend.copy(target._a, _to_device(source, kind)._a)
+def _write_back(target: Any, source: Any) -> None:
+    if isinstance(target, list):
+        for one, other in zip(target, source, strict=True):
+            _write_back(one, other)
+    elif target is not None:
+        kind = target._kind
+        kind.backend.copy(target._a, _to_device(source, kind)._a)

@@ -20,7 +20,7 @@ def native_call(
 ) -> tuple[Tensor, ...] | None:
     """The results of a plan's kernel; None where it cannot serve."""
     assert plan.native is not None
-    kind = plan.kinds[0] if plan.kinds else inputs[0]._kind
+    kind = plan.kinds[0] if plan.kinds else _first(inputs)._kind
     natives = [native_of(x) for x in inputs]
     scalars = {name: attrs[name] for name in op.scalars} if op.scalars else _NO_ATTRS
     if not plan.looks:
@@ -41,6 +41,11 @@ def native_call(
     if len(plan.kinds) == 1:
         return (_wrapped(result, kind),)
     return tuple(map(_wrapped, result, plan.kinds)) if plan.kinds else ()
+
+
+def _first(inputs: Inputs) -> Tensor:
+    found: Tensor = inputs[0][0] if type(inputs[0]) is list else inputs[0]
+    return found
 
 
 _NO_ATTRS: Final[dict[str, Any]] = {}

@@ -1,12 +1,14 @@
-"""One step of an optimizer for one parameter, written in place.
+"""One step of an optimizer, written in place: for one parameter, and for many.
 
-Each op is a fusion: its body is the textbook sequence of in-place steps, in the order
-in which PyTorch rounds them, and a backend may do it in one pass over memory.
+Each op for one parameter is a fusion: its body is the textbook sequence of in-place
+steps, in the order in which PyTorch rounds them, and a backend may do it in one pass
+over memory. The ops for many are what optimizers call: all parameters are checked
+before one is written, and a device may do them all at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,6 +92,66 @@ def adam_step_(
     _write_all("adam_step_", written, (w, m, v, top))
 
 
+_Shapes = tuple[Any, ...]
+
+
+def _same_lists(name: str, names: tuple[str, ...], lists: _Shapes) -> tuple[()]:
+    """Raise where lists differ in length, or tensors at one place in shape."""
+    count = len(lists[0])
+    for what, shapes in zip(names, lists, strict=True):
+        if len(shapes) not in (count, 0) or (not shapes and what in _NEEDED):
+            raise ShapeError(
+                name, what, was=f"{len(shapes)} tensors", needed=f"one for each of "
+                f"{count} parameters",
+            )  # fmt: skip
+        for i, shape in enumerate(shapes):
+            if shape != lists[0][i]:
+                raise ShapeError(
+                    name, f"{what}[{i}]", was=f"of shape {shape}",
+                    needed=f"{lists[0][i]}, the shape of the parameter",
+                )  # fmt: skip
+    return ()
+
+
+_NEEDED: Any = frozenset({"grads", "exp_avgs", "exp_avg_sqs"})
+_SGDS: Any = ("params", "grads", "momentum_buffers")
+_ADAMS: Any = ("params", "grads", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs")
+
+
+@op(undefined_on=("extreme",), cancels=True, name="sgd_steps_",
+    shape=lambda *lists, **_: _same_lists("sgd_steps_", _SGDS, lists),
+    accepts=FLOAT, promote=None, mutates=("params", "momentum_buffers"), outputs=(),
+    exact=True, nondifferentiable=True)  # fmt: skip
+def sgd_steps_(
+    params: Sequence[Tensor], grads: Sequence[Tensor],
+    momentum_buffers: Sequence[Tensor], lr: float, momentum: float, dampening: float,
+    weight_decay: float, nesterov: bool, maximize: bool, first: bool,
+) -> None:  # fmt: skip
+    """`sgd_step_` of each parameter; no buffers where there is no momentum."""
+    how = (lr, momentum, dampening, weight_decay, nesterov, maximize, first)
+    buffers: Sequence[Any] = momentum_buffers or [None] * len(params)
+    for p, grad, buffer in zip(params, grads, buffers, strict=True):
+        sgd_step_(p, grad, buffer, *how)
+
+
+@op(undefined_on=("extreme",), cancels=True, name="adam_steps_",
+    shape=lambda *lists, **_: _same_lists("adam_steps_", _ADAMS, lists),
+    accepts=FLOAT, promote=None, outputs=(), exact=True, nondifferentiable=True,
+    mutates=("params", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs"))  # fmt: skip
+def adam_steps_(
+    params: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor], max_exp_avg_sqs: Sequence[Tensor], lr: float,
+    beta1: float, beta2: float, eps: float, weight_decay: float, step: float,
+    decoupled: bool, maximize: bool,
+) -> None:  # fmt: skip
+    """`adam_step_` of each parameter; no `max_exp_avg_sqs` without AMSGrad."""
+    how = (lr, beta1, beta2, eps, weight_decay, step, decoupled, maximize)
+    tops: Sequence[Any] = max_exp_avg_sqs or [None] * len(params)
+    lists = (params, grads, exp_avgs, exp_avg_sqs, tops)
+    for p, grad, m, v, top in zip(*lists, strict=True):
+        adam_step_(p, grad, m, v, top, *how)
+
+
 def _write_all(
     name: str, targets: tuple[Tensor | None, ...], values: tuple[Any, ...]
 ) -> None:
@@ -159,3 +221,41 @@ def _(make: Any) -> Iterator[Any]:
         yield case(p, g, m, v, None, *rates, 0.0, 1.0, False, False)
         yield case(p, g, m, v, top, *rates, 0.1, 3.0, True, True)
         yield case(p, g, m, v, None, *rates, 0.1, 100.0, False, False)
+
+
+@sgd_steps_.oracle
+def _(params: Any, grads: Any, buffers: Any, *how: Any) -> Any:
+    each = [
+        sgd_step_.op.oracle(p, g, b, *how)  # type: ignore[misc]
+        for p, g, b in zip(params, grads, buffers or [None] * len(params), strict=True)
+    ]
+    return [y for written in zip(*each, strict=True) for y in written]
+
+
+@adam_steps_.oracle
+def _(params: Any, grads: Any, ms: Any, vs: Any, tops: Any, *how: Any) -> Any:
+    lists = (params, grads, ms, vs, tops or [None] * len(params))
+    each = [
+        adam_step_.op.oracle(*one, *how)  # type: ignore[misc]
+        for one in zip(*lists, strict=True)
+    ]
+    return [y for written in zip(*each, strict=True) for y in written]
+
+
+@sgd_steps_.cases
+def _(make: Any) -> Iterator[Any]:
+    shapes = ((3, 4), (2,))
+    p, g, b = ([make(*s) for s in shapes] for _ in range(3))
+    yield case(p, g, [], 0.1, 0.0, 0.0, 0.5, False, True, False)
+    yield case(p, g, b, 0.1, 0.9, 0.25, 0.01, False, False, False)
+    yield case(p, g, b, 0.1, 0.9, 0.0, 0.01, True, False, True)
+
+
+@adam_steps_.cases
+def _(make: Any) -> Iterator[Any]:
+    shapes = ((3, 4), (2,))
+    p, g, m = ([make(*s) for s in shapes] for _ in range(3))
+    v, top = ([make(*s, low=0.5, high=3) for s in shapes] for _ in range(2))
+    rates = (0.01, 0.9, 0.99, 1e-6)
+    yield case(p, g, m, v, [], *rates, 0.0, 1.0, False, False)
+    yield case(p, g, m, v, top, *rates, 0.1, 3.0, True, True)

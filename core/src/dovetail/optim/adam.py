@@ -10,7 +10,7 @@ from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
 from dovetail.engine.scopes import live, perform
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.optim import adam_step_
+from dovetail.ops.optim import adam_steps_
 
 from .optimizer import Optimizer, Params
 from .options import (
@@ -102,19 +102,29 @@ class Adam(Optimizer):
             "decoupled": group["decoupled_weight_decay"],
             "maximize": group["maximize"],
         }
+        together: dict[Any, list[tuple[Tensor, dict[str, Any]]]] = {}
         for param in group["params"]:
-            grad = param.grad
-            if grad is None:
-                continue
-            state = self.state.get(param) or self._start(param, amsgrad)
-            step = live(partial(_next_step, state))
-            adam_step_(
-                param, grad, state["exp_avg"], state["exp_avg_sq"],
-                state["max_exp_avg_sq"] if amsgrad else None,
-                step=step, **options,
-            )  # fmt: skip
-            perform(partial(_count_step, state))  # only now: a failed step is none
-            self.state[param] = state
+            if param.grad is not None:
+                state = self.state.get(param) or self._start(param, amsgrad)
+                like = (param._kind, float(state["step"]), amsgrad)
+                together.setdefault(like, []).append((param, state))
+        for members in together.values():
+            self._step_together(members, amsgrad, options)
+
+    def _step_together(
+        self, members: list[tuple[Tensor, dict[str, Any]]], amsgrad: bool,
+        options: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """Step parameters of one kind that have made as many steps, or none of them."""
+        states = [state for _, state in members]
+        adam_steps_(
+            [p for p, _ in members], [p.grad for p, _ in members],
+            [s["exp_avg"] for s in states], [s["exp_avg_sq"] for s in states],
+            [s["max_exp_avg_sq"] for s in states] if amsgrad else [],
+            step=live(partial(_next_step, states[0])), **options,
+        )  # fmt: skip
+        perform(partial(_count_steps, states))  # only now: a failed step is none
+        self.state.update(members)
 
     def _start(self, param: Tensor, amsgrad: bool) -> dict[str, Any]:
         """The state before the first step: no steps, and means of zero."""
@@ -132,8 +142,9 @@ def _next_step(state: dict[str, Any]) -> float:
     return float(state["step"]) + 1.0
 
 
-def _count_step(state: dict[str, Any]) -> None:
-    state["step"] = _next_step(state)
+def _count_steps(states: list[dict[str, Any]]) -> None:
+    for state in states:
+        state["step"] = _next_step(state)
 
 
 class AdamW(Adam):

@@ -7,8 +7,9 @@ from typing import Any
 
 from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
-from dovetail.ops.optim import sgd_step_
+from dovetail.ops.optim import sgd_steps_
 
 from .optimizer import Optimizer, Params
 from .options import check_lr, check_not_negative, check_way, loss_of, option
@@ -101,16 +102,20 @@ class SGD(Optimizer):
             "nesterov": group["nesterov"],
             "maximize": group["maximize"],
         }
+        together: dict[Any, list[tuple[Tensor, Tensor | None]]] = {}
         for param in group["params"]:
-            grad = param.grad
-            if grad is None:
-                continue
-            buffer, first = None, False
-            if momentum != 0:
-                buffer = self.state[param].get("momentum_buffer")
-                first = buffer is None
+            if param.grad is not None:
+                buffer = self.state[param].get("momentum_buffer") if momentum else None
+                first = bool(momentum) and buffer is None
                 if first:
                     buffer = ft.empty_like(param)
-            sgd_step_(param, grad, buffer, first=first, **options)
+                together.setdefault((param._kind, first), []).append((param, buffer))
+        for (_, first), members in together.items():
+            buffers = [b for _, b in members if b is not None]
+            sgd_steps_(
+                [p for p, _ in members], [p.grad for p, _ in members], buffers,
+                first=first, **options,
+            )  # fmt: skip
             if first:  # only now: until its first step it holds nothing
-                self.state[param]["momentum_buffer"] = buffer
+                for param, buffer in members:
+                    self.state[param]["momentum_buffer"] = buffer

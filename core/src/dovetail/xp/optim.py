@@ -19,8 +19,25 @@ BLOCK: Final = 1 << 16  # elements: what a step touches of them fits the second 
 
 def install(table: KernelTable, xp: Any) -> None:
     """Add optimizer steps to a table."""
-    table.add("sgd_step_", _sgd_step(xp), dtypes=FLOAT, binds=True)
-    table.add("adam_step_", _adam_step(xp), dtypes=FLOAT, binds=True)
+    for name, step in {"sgd": _sgd_step(xp), "adam": _adam_step(xp)}.items():
+        table.add(f"{name}_step_", step, dtypes=FLOAT, binds=True)
+        table.add(f"{name}_steps_", _of_many(step), dtypes=FLOAT, binds=True)
+
+
+def _of_many(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of a step for lists of arrays, the last of which may be empty."""
+
+    def bind(**how: bool) -> Callable[..., None]:
+        one = step(**how)
+
+        def kernel(*lists: Any, **numbers: float) -> None:
+            *full, last = lists
+            for arrays in zip(*full, last or [None] * len(full[0]), strict=True):
+                one(*arrays, **numbers)
+
+        return kernel
+
+    return bind
 
 
 def _blocks(arrays: list[Any]) -> Iterator[list[Any]]:

@@ -10,7 +10,7 @@ from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws.agreement import agree, arrays, judged, named
 from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.reference import reference
-from dovetail.conformance.subject import Subject
+from dovetail.conformance.subject import Subject, written
 from dovetail.conformance.verdicts import How
 from dovetail.dtypes import DType, int32, int64
 from dovetail.engine.bodies import by_body
@@ -70,8 +70,7 @@ def run_body(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Tensor
     found = by_body(op, inputs, attrs, kind)
     visible = list(found[: len(found) - op.residuals])
     bound = dict(zip(op.names, values, strict=True))
-    written = [bound[name] for name in op.mutates if bound[name] is not None]
-    return [*written, *visible]
+    return [*written(op, bound), *visible]
 
 
 def _has_a_rule(subject: Subject, op: Op, dtype: DType) -> bool:

@@ -65,7 +65,14 @@ def is_exact(op: Op, dtype: DType) -> bool:
 
 
 _COMPUTING: Final = frozenset(
-    {"sgd_step_", "adam_step_", "scatter_add_", "index_put_"}
+    {
+        "sgd_step_",
+        "adam_step_",
+        "sgd_steps_",
+        "adam_steps_",
+        "scatter_add_",
+        "index_put_",
+    }
 )  # exact in that bodies need no wider 16-bit arithmetic
 
 
