@@ -207,11 +207,20 @@ def _place(error: BaseException) -> str:
     return f" ({path}:{frames[-1].lineno})"
 
 
-# Where torch refuses and dovetail need not, by what torch says.
+# Where torch refuses and dovetail answers rightly, by what torch says, and why.
 WIDER: Final[tuple[tuple[str, str], ...]] = (
     (r"not implemented for|not supported for|NotImplemented", "a dtype has no kernel"),
-    (r"must be Tensor, not (int|float|bool|complex)", "numbers stand for tensors"),
-)
+    (r"must be (Tensor|float|Number), not (int|float|bool|complex|Tensor|numpy)",
+     "numbers and 0-d tensors stand for one another"),
+    (r"must be int, not (Tensor|numpy)|got \((dim|\w+)=Tensor",
+     "what has __index__ is an integer"),
+    (r"different dtypes|same d(ata)?type|[Tt]ype promoting|but got dtype|mixed dtype"
+     r"|Promotion for uint|have dtype of long|of type LongTensor|Expected a long",
+     "operands are promoted as everywhere"),
+    (r"does not support bool|result type \w+ can't be cast",
+     "one dtype is computed as others are"),
+    (r"memory_format", "there is one layout, and nothing to ask for"),
+)  # fmt: skip
 
 
 def wider(error: BaseException) -> bool:

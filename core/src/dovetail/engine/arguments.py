@@ -116,6 +116,31 @@ def _first(arguments: dict[str, Any], fits: Check) -> str | None:
     return None
 
 
+def flags_of(function: Callable[..., Any]) -> list[tuple[int, str]]:
+    """The parameters annotated `bool`, by place and name.
+
+    Anything has a truth value: no call fails for what was meant for another one.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    named = inspect.Parameter.KEYWORD_ONLY
+    return [
+        (1 << 30 if p.kind is named else at, p.name)
+        for at, p in enumerate(parameters)
+        if str(p.annotation) == "bool"
+    ]
+
+
+def check_flag(name: str, flag: str, value: Any) -> None:
+    """Raise for what is no bool, of Python's or NumPy's."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentTypeError(
+            name, flag, was=_described(value), needed="True or False"
+        )
+
+
 def respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Keywords with NumPy's names replaced where the function has torch's."""
     names = inspect.signature(function).parameters

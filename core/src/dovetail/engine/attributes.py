@@ -104,6 +104,8 @@ def axis_set(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
 
 
 def integer(op: str, name: str, value: Any, ndim: int) -> int:
+    if isinstance(value, bool):
+        raise ArgumentTypeError(op, name, was=value, needed="an integer")
     try:
         return operator.index(value)
     except TypeError:

@@ -16,7 +16,13 @@ from typing import Any, Final, TypeVar
 
 from dovetail.device import device
 from dovetail.dtypes import DType
-from dovetail.engine.arguments import Shown, explained, respelled
+from dovetail.engine.arguments import (
+    Shown,
+    check_flag,
+    explained,
+    flags_of,
+    respelled,
+)
 from dovetail.engine.calls import public_callable
 from dovetail.engine.geometry import geometry_form
 from dovetail.engine.inplace import inplace
@@ -24,7 +30,7 @@ from dovetail.engine.op import Op
 from dovetail.engine.out import write_out
 from dovetail.engine.overrides import ask
 from dovetail.engine.tensor import Parameter, Size, Tensor, overridden
-from dovetail.errors import DovetailError
+from dovetail.errors import ArgumentTypeError, DovetailError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -112,6 +118,7 @@ def guarded(
     """`function` as its callers see it: overridable, with errors that are ours."""
     if isinstance(function, type):  # who asks `isinstance`, or catches it, needs it
         return function
+    flags: list[tuple[int, str]] | None = None  # found when it is first called
 
     def call(*args: Any, **kwargs: Any) -> Any:
         for value in args:
@@ -128,6 +135,13 @@ def guarded(
             target = kwargs.pop("out", None) if out else None
             if "axis" in kwargs or "keepdims" in kwargs:
                 kwargs = respelled(function, kwargs)
+        nonlocal flags
+        if flags is None:
+            flags = flags_of(function)
+        for at, flag in flags:
+            value = args[at] if at < len(args) else kwargs.get(flag, True)
+            if value is not True and value is not False:
+                check_flag(name, flag, value)
         try:
             result = function(*args, **kwargs)
         except DovetailError:
@@ -152,6 +166,11 @@ def opened(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *items: Any, **named: Any) -> Any:
         if named or (len(items) == 1 and isinstance(items[0], tuple | list)):
             return function(self, *items, **named)
+        if not items:
+            raise ArgumentTypeError(
+                function.__name__, "call", was="without sizes or dims",
+                needed="integers, or one sequence of them",
+            )  # fmt: skip
         return function(self, items)
 
     method.takes_items = True  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail.dtypes import INTEGRAL
+from dovetail.engine.attributes import integers
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tensor import Parameter, Tensor
@@ -95,7 +96,7 @@ def split(
             )
         starts = range(0, total, size) if total else range(1)
         return _cut(tensor, dim, [min(size, total - at) for at in starts])
-    sections = [int(n) for n in size]
+    sections = list(integers("split", "sections", size, 0))
     if sum(sections) != total or any(n < 0 for n in sections):
         raise ArgumentError(
             "split", "sections", was=sections,
@@ -117,6 +118,10 @@ def split_with_sizes(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """Parts along `dim` of the sizes given."""
+    if isinstance(split_sizes, int):
+        raise ArgumentTypeError(
+            "split_with_sizes", "split_sizes", was=split_sizes, needed="several sizes"
+        )
     return split(input, split_sizes, dim)
 
 
@@ -147,7 +152,9 @@ def tensor_split(
     total, at = int(input._a.shape[dim]), one_of("tensor_split", sections, indices)
     if isinstance(at, Tensor):
         at = at.tolist()
-    if isinstance(at, int):
+    if not isinstance(at, int):
+        at = integers("tensor_split", "indices", at, 0)
+    else:
         if at <= 0:
             raise ArgumentError("tensor_split", "sections", was=at, needed="at least 1")
         size, larger = divmod(total, at)

@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from dovetail.engine.modes import enable_grad
 from dovetail.engine.scopes import live
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, NotSupported
+from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
 
 
 def check_not_negative(op: str, **options: Any) -> None:
@@ -72,7 +74,13 @@ def check_way(
 
 def number(value: Any) -> float:
     """An option that may be a tensor, as a float; waits for the device then."""
-    return float(value.item()) if isinstance(value, Tensor) else float(value)
+    if isinstance(value, Tensor):
+        return float(value.item())
+    if not isinstance(value, int | float | np.number):
+        raise ArgumentTypeError(
+            "optimizer", "option", was=repr(value), needed="a real number"
+        )
+    return float(value)
 
 
 def option(group: dict[str, Any], name: str) -> float:
