@@ -37,7 +37,7 @@ class Declared(Protocol[R_co]):
     def grad(
         self, *, backward: bool | dict[str, Any] = False, oracle: Any = None,
         **rules: Any,
-    ) -> None: ...  # fmt: skip
+    ) -> Any: ...  # fmt: skip
     def oracle(self, function: F) -> F: ...
     def cases(self, function: F) -> F: ...
     def kinks(self, function: F) -> F: ...
@@ -192,19 +192,21 @@ def _geometry(made: Op, function: F) -> F:
 def _grad(
     made: Op, /, *, backward: bool | dict[str, Any] = False,
     oracle: Callable[..., Any] | None = None, **rules: Callable[..., Any],
-) -> None:  # fmt: skip
+) -> Any:  # fmt: skip
     """A gradient for each argument; the names of its parameters say what is kept.
 
     `backward` makes the one rule an op of its own, `oracle` being that op's; a dict
-    gives it options of `op`.
+    gives it options of `op`. The hook returns that op's function.
     """
     made.set_rules(rules)
+    function = None
     if backward:
         options = {"oracle": oracle, **(backward if backward is not True else {})}
         ((argument, rule),) = rules.items()
         taken = [parameter for parameter, _, _ in parameters_of(rule)]
         function = _as_op(made, argument, taken, rule, options)
         made.set_rules({argument: function}, {argument: taken})
+    return function
 
 
 def _vjp(made: Op, rule: Any = None, /, **uses: str | tuple[str, ...]) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.frontend import (  # noqa: F401
+    activation,
+    complex,
     conv,
     create,
     distance,
@@ -15,6 +17,7 @@ from dovetail.frontend import (  # noqa: F401
     norm,
     order,
     pool,
+    predicates,
     quantile,
     random,
     random_fill,

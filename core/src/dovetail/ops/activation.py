@@ -16,9 +16,9 @@ from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import bitwise_and, exp, log, lt, maximum
 from dovetail.ops.compare import ge, le
 from dovetail.ops.elementwise import abs, clamp, minimum, neg, square
+from dovetail.ops.error_function import erfc
 from dovetail.ops.formats import conj, where
 from dovetail.ops.piecewise import corners
-from dovetail.ops.special import erfc
 from dovetail.ops.transcendental import expm1, log1p, tanh
 
 Array = np.ndarray[Any, Any]

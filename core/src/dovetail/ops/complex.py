@@ -1,7 +1,5 @@
 """Complex numbers: parts, angles, and the way from and to pairs of reals."""
 
-# An op is callable with anything; its declaration says what it returns.
-
 from __future__ import annotations
 
 from typing import Any
@@ -11,12 +9,14 @@ import numpy as np
 from dovetail.dtypes import ANY, COMPLEX, FLOAT, ORDERED, int32
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
+from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
+from dovetail.ops.arithmetic import cos, eq, lt, sin
 from dovetail.ops.compare import isnan
 from dovetail.ops.create import zeros_like
 from dovetail.ops.elementwise import abs, neg
-from dovetail.ops.primitive import cast, clone, cos, eq, iota, lt, sin, where
+from dovetail.ops.formats import cast, clone, iota, where
 from dovetail.ops.transcendental import atan2
 from dovetail.ops.view import basic_index, unsqueeze
 
@@ -27,123 +27,95 @@ def _real(dtypes: Any, attrs: Any) -> Any:
     return dtypes[0].real
 
 
-@op(accepts=ANY, exact=True)
-def conj_physical(x: Tensor) -> Tensor:
+# ---- parts
+
+
+@op(accepts=ANY, exact=True, torch="conj_physical conj_physical_", oracle=np.conj)
+def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate, computed; real numbers are unchanged."""
-    if not x.dtype.is_complex:
-        return clone(x)
-    return cast(cast(x, x.dtype.real), x.dtype) - cast(imag(x), x.dtype) * 1j
+    if not input.dtype.is_complex:
+        return clone(input)
+    real = cast(cast(input, input.dtype.real), input.dtype)
+    return real - cast(imag(input), input.dtype) * 1j
 
 
-@conj_physical.vjp
-def _(ct: Tensor) -> Tensor:
-    return conj_physical(ct)
+conj_physical.grad(input=lambda ct: conj_physical(ct))
 
 
-@conj_physical.oracle
-def _(x: Array) -> Array:
-    return np.conj(x)
-
-
-@op(accepts=COMPLEX, result=_real)
-def real(x: Tensor) -> Tensor:
+@op(accepts=COMPLEX, result=_real, oracle=lambda x: x.real)
+def real(input: Tensor) -> Tensor:
     """The real part, in memory of its own."""
-    return cast(x, x.dtype.real)
+    return cast(input, input.dtype.real)
 
 
-@real.vjp
-def _(ct: Tensor, x_dtype: Any) -> Tensor:
-    return cast(ct, x_dtype)
+real.grad(input=lambda ct, input_dtype: cast(ct, input_dtype))
 
 
-@real.oracle
-def _(x: Array) -> Array:
-    return x.real
-
-
-@op(accepts=COMPLEX, result=_real)
-def imag(x: Tensor) -> Tensor:
+@op(accepts=COMPLEX, result=_real, oracle=lambda x: x.imag)
+def imag(input: Tensor) -> Tensor:
     """The imaginary part, in memory of its own."""
-    return cast(x * -1j, x.dtype.real)
+    return cast(input * -1j, input.dtype.real)
 
 
-@imag.vjp
-def _(ct: Tensor, x_dtype: Any) -> Tensor:
-    return cast(ct, x_dtype) * 1j
+imag.grad(input=lambda ct, input_dtype: cast(ct, input_dtype) * 1j)
 
 
-@imag.oracle
-def _(x: Array) -> Array:
-    return x.imag
-
-
-@op(accepts=FLOAT, result=lambda d, a: d[0].complex)
+@op(accepts=FLOAT, result=lambda d, a: d[0].complex,
+    oracle=lambda real, imag: real + 1j * imag)  # fmt: skip
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag * i."""
     wide = real.dtype.complex
     return cast(real, wide) + cast(imag, wide) * 1j
 
 
-@complex.vjp
-def _(ct: Tensor) -> tuple[Tensor, Tensor]:
-    return real(ct), imag(ct)
+complex.grad(real=lambda ct: real(ct), imag=lambda ct: imag(ct))
 
 
-@complex.oracle
-def _(real: Array, imag: Array) -> Array:
-    return real + 1j * imag
+# ---- modulus and angle
 
 
-def polar(size: Tensor, angle: Tensor) -> Tensor:
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of that modulus and angle in radians."""
-    return complex(size * cos(angle), size * sin(angle))
+    return complex(abs * cos(angle), abs * sin(angle))
 
 
-@op(accepts=ANY - ORDERED | FLOAT, promote="float", result=_real)
-def angle(x: Tensor) -> Tensor:
+def _angle(m: Any, x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return m.atan2(x.imag, x.real)
+    # Unlike NumPy's, the angle of -0.0 is that of 0.0.
+    return np.where(np.isnan(x), x, np.where(x < 0, m.pi, 0))
+
+
+@op(accepts=ANY - ORDERED | FLOAT, promote="float", result=_real, torch="angle",
+    oracle=exact(_angle))  # fmt: skip
+def angle(input: Tensor) -> Tensor:
     """The angle in the complex plane in radians; 0 or pi for real numbers."""
-    if x.dtype.is_complex:
-        return atan2(imag(x), real(x))
-    return where(lt(x, 0), np.pi, where(isnan(x), x, 0))
+    if input.dtype.is_complex:
+        return atan2(imag(input), real(input))
+    return where(lt(input, 0), np.pi, where(isnan(input), input, 0))
 
 
 @angle.vjp
-def _(ct: Tensor, x: Tensor) -> Tensor:
-    if not x.dtype.is_complex:
+def _(ct: Tensor, input: Tensor) -> Tensor:
+    if not input.dtype.is_complex:
         zeros: Tensor = zeros_like(ct)
         return zeros
-    a, b, size = real(x), imag(x), abs(x)
+    a, b, size = real(input), imag(input), abs(input)
     scaled = where(eq(size, 0), 0, ct / where(eq(size, 0), 1, size * size))
     return complex(neg(b) * scaled, a * scaled)
 
 
-@angle.oracle
-def _(x: Array) -> Array:
-    # Unlike NumPy's, the angle of -0.0 is that of 0.0.
-    return np.angle(x) if x.dtype.kind == "c" else np.angle(x + 0.0)
+# ---- pairs of reals
 
 
-def _paired(shape: Any) -> Any:
-    return (*shape, 2)
-
-
-@op(shape=_paired, accepts=COMPLEX, result=_real)
-def real_pairs(x: Tensor) -> Tensor:
+@op(shape=lambda shape: (*shape, 2), accepts=COMPLEX, result=_real,
+    oracle=lambda x: np.stack((x.real, x.imag), -1))  # fmt: skip
+def real_pairs(input: Tensor) -> Tensor:
     """Real and imaginary parts along a new last dim, in memory of their own."""
-    parts = (real(x), imag(x))
-    second = cast(_counted(x), x.dtype.real)
-    first = 1 - second
-    return unsqueeze(parts[0], -1) * first + unsqueeze(parts[1], -1) * second
-
-
-def _counted(x: Tensor) -> Tensor:
-    """0 and 1, as integers."""
-    return iota(2, x._kind.with_dtype(int32))
-
-
-@real_pairs.vjp
-def _(ct: Tensor) -> Tensor:
-    return from_pairs(ct)
+    zero_and_one = iota(2, input._kind.with_dtype(int32))
+    second = cast(zero_and_one, input.dtype.real)
+    parts = unsqueeze(real(input), -1), unsqueeze(imag(input), -1)
+    return parts[0] * (1 - second) + parts[1] * second
 
 
 def _unpaired(shape: Any) -> Any:
@@ -155,26 +127,16 @@ def _unpaired(shape: Any) -> Any:
     return tuple(shape[:-1])
 
 
-@op(sums=True, shape=_unpaired, accepts=FLOAT, result=lambda d, a: d[0].complex)
-def from_pairs(x: Tensor) -> Tensor:
+@op(sums=True, shape=_unpaired, accepts=FLOAT, result=lambda d, a: d[0].complex,
+    oracle=lambda x: x[..., 0] + 1j * x[..., 1])  # fmt: skip
+def from_pairs(input: Tensor) -> Tensor:
     """Complex numbers from pairs along the last dim, in memory of their own."""
-    last = tuple(slice(None) for _ in x._a.shape[:-1])
-    return complex(basic_index(x, (*last, 0)), basic_index(x, (*last, 1)))
+    last = tuple(slice(None) for _ in input._a.shape[:-1])
+    return complex(basic_index(input, (*last, 0)), basic_index(input, (*last, 1)))
 
 
-@from_pairs.vjp
-def _(ct: Tensor) -> Tensor:
-    return real_pairs(ct)
-
-
-@real_pairs.oracle
-def _(x: Array) -> Array:
-    return np.stack((x.real, x.imag), -1)
-
-
-@from_pairs.oracle
-def _(x: Array) -> Array:
-    return x[..., 0] + 1j * x[..., 1]
+real_pairs.grad(input=lambda ct: from_pairs(ct))
+from_pairs.grad(input=lambda ct: real_pairs(ct))
 
 
 @real_pairs.cases

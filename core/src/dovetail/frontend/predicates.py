@@ -1,0 +1,113 @@
+"""torch's names for selection, and for comparison of whole tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.dtypes import get_default_dtype
+from dovetail.engine.attributes import Operand
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.public import NAMESPACES, public
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError
+from dovetail.ops import compare as c
+from dovetail.ops import sums
+from dovetail.ops.arithmetic import eq
+from dovetail.ops.complex import imag
+from dovetail.ops.elementwise import abs
+from dovetail.ops.formats import cast
+from dovetail.ops.formats import where as select
+
+
+@public("torch.where", out=True)
+def where(
+    condition: Tensor, input: Operand | None = None, other: Operand | None = None
+) -> Any:
+    """`input` where the condition holds, else `other`; alone, where it is not zero.
+
+    >>> import dovetail as dt
+    >>> dt.where(dt.tensor([True, False]), dt.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 0.])
+    """
+    if input is None and other is None:
+        return NAMESPACES["torch"]["nonzero"](condition, as_tuple=True)
+    return select(condition, input, other)
+
+
+@public("Tensor.where")
+def _where(input: Tensor, condition: Tensor, other: Operand) -> Tensor:
+    """This tensor where the condition holds, else `other`."""
+    return select(condition, input, other)
+
+
+@public("isclose")
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8,
+    equal_nan: bool = False,
+) -> Tensor:  # fmt: skip
+    """Whether |input - other| <= atol + rtol |other|, or both are equal."""
+    if rtol < 0 or atol < 0:
+        raise ArgumentError(
+            "isclose", "rtol and atol", was=(rtol, atol), needed="no negative one"
+        )
+    same = eq(input, other)
+    if equal_nan:
+        same = same | (c.isnan(input) & c.isnan(other))
+    input, other = _as_floats(input), _as_floats(other)
+    near = c.le(abs(input - other), atol + rtol * abs(other))
+    return same | (near & c.isfinite(input) & c.isfinite(other))
+
+
+def _as_floats(x: Tensor) -> Tensor:
+    """Differences of integers would wrap."""
+    return x if x.dtype.is_inexact else cast(x, get_default_dtype())
+
+
+def holds(condition: Tensor) -> bool:
+    """Whether a condition holds everywhere; waits for it."""
+    count = index_dtype(condition._kind)
+    failures = sums.sum(c.logical_not(condition), dtype=count)
+    return not failures.item()
+
+
+@public("allclose")
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8,
+    equal_nan: bool = False,
+) -> bool:  # fmt: skip
+    """Whether all elements are close; see `isclose`."""
+    return holds(isclose(input, other, rtol, atol, equal_nan))
+
+
+@public("equal")
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and equal elements."""
+    if tuple(input._a.shape) != tuple(other._a.shape):
+        return False
+    return holds(eq(input, other))
+
+
+@public("isreal")
+def isreal(input: Tensor) -> Tensor:
+    """Whether the imaginary part is 0."""
+    if input.dtype.is_complex:
+        return eq(imag(input), 0)
+    return c.constant(input, True)
+
+
+@public("is_complex")
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return input.dtype.is_complex
+
+
+@public("is_floating_point")
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a float."""
+    return input.dtype.is_floating_point
+
+
+@public("is_nonzero")
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element is not zero; waits for it."""
+    return bool(input)

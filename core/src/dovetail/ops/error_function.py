@@ -1,0 +1,208 @@
+"""The error function, its complement and its inverse.
+
+The bodies are polynomials by piece, evaluated everywhere and selected; one set of
+coefficients serves both precisions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.dtypes import FLOAT, float64
+from dovetail.engine.declare import op
+from dovetail.engine.exact import BY_MPMATH, each
+from dovetail.engine.tensor import Tensor
+from dovetail.ops.arithmetic import (
+    eq,
+    exp,
+    log,
+    lt,
+    maximum,
+    sqrt,
+)
+from dovetail.ops.elementwise import abs, minimum, neg, square
+from dovetail.ops.formats import where
+from dovetail.ops.rounding import copysign
+from dovetail.ops.transcendental import polynomial
+
+Array = np.ndarray[Any, Any]
+_FLOATS: Any = {"accepts": FLOAT, "promote": "float"}
+_TWO_OVER_ROOT_PI: Final = 2 / math.sqrt(math.pi)
+
+# s_erf.c of fdlibm (Sun Microsystems 1993): erf on [0, 0.84375] as x + x P/Q(x²),
+# on [0.84375, 1.25] as c + P/Q(x - 1), then exp(-x² - 0.5625 + P/Q(1/x²)) / x.
+_ERX: Final = 8.45062911510467529297e-01
+_PP: Final = (
+    1.28379167095512558561e-01, -3.25042107247001499370e-01,
+    -2.84817495755985104766e-02, -5.77027029648944159157e-03,
+    -2.37630166566501626084e-05,
+)  # fmt: skip
+_QQ: Final = (
+    1.0, 3.97917223959155352819e-01, 6.50222499887672944485e-02,
+    5.08130628187576562776e-03, 1.32494738004321644526e-04,
+    -3.96022827877536812320e-06,
+)  # fmt: skip
+_PA: Final = (
+    -2.36211856075265944077e-03, 4.14856118683748331666e-01,
+    -3.72207876035701323847e-01, 3.18346619901161753674e-01,
+    -1.10894694282396677476e-01, 3.54783043256182359371e-02,
+    -2.16637559486879084300e-03,
+)  # fmt: skip
+_QA: Final = (
+    1.0, 1.06420880400844228286e-01, 5.40397917702171048937e-01,
+    7.18286544141962662868e-02, 1.26171219808761642112e-01,
+    1.36370839120290507362e-02, 1.19844998467991074170e-02,
+)  # fmt: skip
+_RA: Final = (
+    -9.86494403484714822705e-03, -6.93858572707181764372e-01,
+    -1.05586262253232909814e01, -6.23753324503260060396e01,
+    -1.62396669462573470355e02, -1.84605092906711035994e02,
+    -8.12874355063065934246e01, -9.81432934416914548592e00,
+)  # fmt: skip
+_SA: Final = (
+    1.0, 1.96512716674392571292e01, 1.37657754143519042600e02,
+    4.34565877475229228821e02, 6.45387271733267880336e02,
+    4.29008140027567833386e02, 1.08635005541779435134e02,
+    6.57024977031928170135e00, -6.04244152148580987438e-02,
+)  # fmt: skip
+_RB: Final = (
+    -9.86494292470009928597e-03, -7.99283237680523006574e-01,
+    -1.77579549177547519889e01, -1.60636384855821916062e02,
+    -6.37566443368389627722e02, -1.02509513161107724954e03,
+    -4.83519191608651397019e02,
+)  # fmt: skip
+_SB: Final = (
+    1.0, 3.03380607434824582924e01, 3.25792512996573918826e02,
+    1.53672958608443695994e03, 3.19985821950859553908e03,
+    2.55305040643316442583e03, 4.74528541206955367215e02,
+    -2.24409524465858183362e01,
+)  # fmt: skip
+
+
+def _erf_small(x: Tensor) -> Tensor:
+    """erf(x) / x - 1 for |x| below 0.84375."""
+    z = square(x)
+    return polynomial(z, _PP) / polynomial(z, _QQ)
+
+
+def _erf_middle(size: Tensor) -> Tensor:
+    """erf(size) - _ERX for sizes from 0.84375 to 1.25."""
+    s = size - 1
+    return polynomial(s, _PA) / polynomial(s, _QA)
+
+
+def _erfc_tail(size: Tensor) -> Tensor:
+    """erfc(size) for sizes from 1.25 to 28."""
+    s = 1 / square(size)
+    near = lt(size, 1 / 0.35)
+    ratio = where(
+        near,
+        polynomial(s, _RA) / polynomial(s, _SA),
+        polynomial(s, _RB) / polynomial(s, _SB),
+    )
+    # exp(-size²) from a part of few bits, whose square is exact, and the rest.
+    wide = size * (2.0**27 + 1 if size.dtype is float64 else 2.0**12 + 1)
+    head = wide - (wide - size)
+    rest = (head - size) * (head + size)
+    return exp(neg(square(head)) - 0.5625) * exp(rest + ratio) / size
+
+
+@op(**_FLOATS, torch="erf erf_", oracle=each(math.erf))
+def erf(input: Tensor) -> Tensor:
+    """The error function, 2 / sqrt(pi) times the integral of exp(-t²) up to it."""
+    size = minimum(abs(input), 6)
+    small = input + input * _erf_small(minimum(size, 0.84375))
+    middle = _ERX + _erf_middle(maximum(minimum(size, 1.25), 0.84375))
+    tail = 1 - _erfc_tail(maximum(size, 1.25))
+    large = copysign(where(lt(size, 1.25), middle, tail), input)
+    return where(lt(size, 0.84375), small, large)
+
+
+erf.grad(input=lambda ct, input: ct * (exp(neg(square(input))) * _TWO_OVER_ROOT_PI))
+
+
+@op(**_FLOATS, torch="erfc erfc_", oracle=each(math.erfc))
+def erfc(input: Tensor) -> Tensor:
+    """1 - erf(input), accurate where it is small."""
+    size = minimum(abs(input), 28)
+    bounded = copysign(minimum(size, 0.84375), input)
+    y = bounded * _erf_small(bounded)
+    small = where(lt(input, 0.25), 1 - (bounded + y), 0.5 - (bounded - 0.5 + y))
+    middle = _erf_middle(maximum(minimum(size, 1.25), 0.84375))
+    middle = where(lt(input, 0), 1 + (_ERX + middle), (1 - _ERX) - middle)
+    tail = _erfc_tail(maximum(size, 1.25))
+    tail = where(lt(input, 0), 2 - tail, tail)
+    large = where(lt(size, 1.25), middle, tail)
+    return where(lt(size, 0.84375), small, where(eq(input, input), large, input))
+
+
+erfc.grad(input=lambda ct, input: ct * (exp(neg(square(input))) * -_TWO_OVER_ROOT_PI))
+
+
+def _inverse_erf(v: float) -> float:
+    import mpmath  # type: ignore[import-untyped]
+
+    inside = -1 <= v <= 1
+    return float(mpmath.erfinv(mpmath.mpf(float(v)))) if inside else math.nan
+
+
+# ---- erfinv: the quantile of the normal distribution, PPND16 of Wichura (1988), AS 241
+
+_A: Final = (
+    3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+    1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+    3.3430575583588128105e4, 2.5090809287301226727e3,
+)  # fmt: skip
+_B: Final = (
+    1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
+    2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4,
+    5.2264952788528545610e3,
+)  # fmt: skip
+_C: Final = (
+    1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+    3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+    2.27238449892691845833e-2, 7.74545014278341407640e-4,
+)  # fmt: skip
+_D: Final = (
+    1.0, 2.05319162663775882187e0, 1.67638483018380384940e0,
+    6.89767334985100004550e-1, 1.48103976427480074590e-1, 1.51986665636164571966e-2,
+    5.47593808499534494600e-4, 1.05075007164441684324e-9,
+)  # fmt: skip
+_E: Final = (
+    6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+    2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+    2.71155556874348757815e-5, 2.01033439929228813265e-7,
+)  # fmt: skip
+_F: Final = (
+    1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
+    1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5,
+    1.42151175831644588870e-7, 2.04426310338993978564e-15,
+)  # fmt: skip
+
+
+@op(largest=BY_MPMATH, **_FLOATS, domain=(-0.9, 0.9), torch="erfinv Tensor.erfinv_",
+    oracle=each(_inverse_erf))  # fmt: skip
+def erfinv(input: Tensor) -> Tensor:
+    """The inverse of erf; infinite at ±1, NaN beyond."""
+    size = abs(input)
+    q = minimum(size, 0.85) * 0.5
+    s = 0.180625 - square(q)
+    middle = q * polynomial(s, _A) / polynomial(s, _B)
+    r = sqrt(neg(log((1 - size) * 0.5)))
+    near, far = minimum(r, 5) - 1.6, minimum(maximum(r, 5), 30) - 5
+    tail = where(
+        lt(r, 5),
+        polynomial(near, _C) / polynomial(near, _D),
+        polynomial(far, _E) / polynomial(far, _F),
+    )
+    y = where(lt(size, 0.85), middle, tail) * math.sqrt(0.5)
+    y = where(eq(size, 1), float("inf"), where(lt(1, size), float("nan"), y))
+    return copysign(y, input)
+
+
+erfinv.grad(
+    input=lambda ct, input: ct * (exp(square(erfinv(input))) * (1 / _TWO_OVER_ROOT_PI))
+)
