@@ -8,7 +8,7 @@ from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from numpy import ndarray
 
@@ -54,16 +54,13 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor
     """Maxima over windows of one axis, and their places."""
 
 def add(
-    input: Any,
-    other: Any,
+    input: Tensor | _complex,
+    other: Tensor | _complex,
     *,
-    alpha: Any = 1,
+    alpha: _complex = 1,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """input + alpha * other; integers wrap, bools are or'ed."""
-
-def add_(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """`add` written into the tensor, which is returned."""
+    """input + alpha * other; integers wrap, the sum of bools is `or`."""
 
 def addbmm(
     input: Tensor,
@@ -196,7 +193,7 @@ def aminmax(
 ) -> Any:
     """The least and the greatest, `min` and `max`, of all or along `dim`."""
 
-def angle(input: Tensor, *, out: Tensor | None = None) -> Any:
+def angle(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """The angle in the complex plane in radians; 0 or pi for real numbers."""
 
 def any(
@@ -529,8 +526,8 @@ def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
 
 def clamp(
     input: Tensor,
-    min: Any = None,
-    max: Any = None,
+    min: Tensor | _complex | None = None,
+    max: Tensor | _complex | None = None,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
@@ -538,29 +535,51 @@ def clamp(
     None.
     """
 
-def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp_(
+    input: Tensor,
+    min: Tensor | _complex | None = None,
+    max: Tensor | _complex | None = None,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
     """`clamp` written into the tensor, which is returned."""
 
 def clamp_max(
-    input: Tensor, max: Any, *, out: Tensor | tuple[Tensor, ...] | None = None
+    input: Tensor,
+    max: Tensor | _complex,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """`input` lowered to `max`."""
 
-def clamp_max_(input: Tensor, max: Any) -> Tensor:
+def clamp_max_(
+    input: Tensor,
+    max: Tensor | _complex,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
     """`clamp_max` written into the tensor, which is returned."""
 
 def clamp_min(
-    input: Tensor, min: Any, *, out: Tensor | tuple[Tensor, ...] | None = None
+    input: Tensor,
+    min: Tensor | _complex,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """`input` raised to `min`."""
 
-def clamp_min_(input: Tensor, min: Any) -> Tensor:
+def clamp_min_(
+    input: Tensor,
+    min: Tensor | _complex,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
     """`clamp_min` written into the tensor, which is returned."""
 
 def clip(
     input: Tensor,
-    min: Any = None,
-    max: Any = None,
+    min: Tensor | _complex | None = None,
+    max: Tensor | _complex | None = None,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
@@ -568,7 +587,13 @@ def clip(
     None.
     """
 
-def clip_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clip_(
+    input: Tensor,
+    min: Tensor | _complex | None = None,
+    max: Tensor | _complex | None = None,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
     """`clip` written into the tensor, which is returned."""
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -606,10 +631,12 @@ def concatenate(
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is its own."""
 
-def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Any:
+def conj_physical(
+    input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor:
     """The complex conjugate, computed; real numbers are unchanged."""
 
-def conj_physical_(x: Tensor) -> Tensor:
+def conj_physical_(input: Tensor) -> Tensor:
     """`conj_physical` written into the tensor, which is returned."""
 
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _float = 0) -> Tensor:
@@ -850,11 +877,8 @@ def diff(
 ) -> Tensor:
     """Differences of neighbours along `dim`, taken `n` times."""
 
-def digamma(input: Tensor, *, out: Tensor | None = None) -> Any:
+def digamma(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """The derivative of lgamma (DLMF 5.5.2, 5.5.4, 5.11.2)."""
-
-def digamma_(x: Tensor) -> Tensor:
-    """`digamma` written into the tensor, which is returned."""
 
 def dist(
     input: Tensor,
@@ -866,28 +890,22 @@ def dist(
     """The p-norm of the difference."""
 
 def div(
-    input: Any,
-    other: Any,
+    input: Tensor | _complex,
+    other: Tensor | _complex,
     *,
-    rounding_mode: str | None = None,
+    rounding_mode: Literal["trunc", "floor"] | None = None,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """input / other: exact, towards zero (`"trunc"`) or down (`"floor"`)."""
-
-def div_(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """`div` written into the tensor, which is returned."""
 
 def divide(
-    input: Any,
-    other: Any,
+    input: Tensor | _complex,
+    other: Tensor | _complex,
     *,
-    rounding_mode: str | None = None,
+    rounding_mode: Literal["trunc", "floor"] | None = None,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """input / other: exact, towards zero (`"trunc"`) or down (`"floor"`)."""
-
-def divide_(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """`divide` written into the tensor, which is returned."""
 
 def dot(
     input: Tensor, tensor: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -972,25 +990,22 @@ def eq(
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have one shape and equal elements."""
 
-def erf(input: Tensor, *, out: Tensor | None = None) -> Any:
-    """The error function, 2 / sqrt(pi) times the integral of exp(-t²) from 0
-    to x.
+def erf(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """The error function, 2 / sqrt(pi) times the integral of exp(-t²) up to
+    it.
     """
 
-def erf_(x: Tensor) -> Tensor:
+def erf_(input: Tensor) -> Tensor:
     """`erf` written into the tensor, which is returned."""
 
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Any:
-    """1 - erf(x), accurate where it is small."""
+def erfc(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """1 - erf(input), accurate where it is small."""
 
-def erfc_(x: Tensor) -> Tensor:
+def erfc_(input: Tensor) -> Tensor:
     """`erfc` written into the tensor, which is returned."""
 
-def erfinv(input: Tensor, *, out: Tensor | None = None) -> Any:
+def erfinv(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """The inverse of erf; infinite at ±1, NaN beyond."""
-
-def erfinv_(x: Tensor) -> Tensor:
-    """`erfinv` written into the tensor, which is returned."""
 
 def exp(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """e to the power of `input`, at most 3 ulp."""
@@ -1068,12 +1083,12 @@ float32: DType
 float64: DType
 
 def float_power(
-    input: Any, exponent: Any, *, out: Tensor | tuple[Tensor, ...] | None = None
+    input: Tensor | _complex,
+    exponent: Tensor | _complex,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """input to the power of exponent, computed in float64 or complex128."""
-
-def float_power_(input: Any, exponent: Any) -> Tensor:
-    """`float_power` written into the tensor, which is returned."""
+    """`input` to the power of `exponent`, computed in float64 or complex128."""
 
 def floor(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """The greatest integer not above; -0 stays, as integers do."""
@@ -1387,8 +1402,8 @@ def is_tensor(obj: Any) -> _bool:
     """Whether an object is a Tensor."""
 
 def isclose(
-    input: Any,
-    other: Any,
+    input: Tensor,
+    other: Tensor,
     rtol: _float = 1e-05,
     atol: _float = 1e-08,
     equal_nan: _bool = False,
@@ -1506,11 +1521,10 @@ def less_equal(
 ) -> Tensor:
     """Whether input <= other; NaN compares false."""
 
-def lgamma(input: Tensor, *, out: Tensor | None = None) -> Any:
-    """The logarithm of |gamma(x)|: recurrence, Stirling's series, reflection."""
-
-def lgamma_(x: Tensor) -> Tensor:
-    """`lgamma` written into the tensor, which is returned."""
+def lgamma(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """The logarithm of |gamma(input)|: recurrence, Stirling's series,
+    reflection.
+    """
 
 def linspace(
     start: Any,
@@ -1996,12 +2010,12 @@ def positive(input: Tensor) -> Tensor:
     """`input` itself, which may not be bool."""
 
 def pow(
-    input: Any, exponent: Any, *, out: Tensor | tuple[Tensor, ...] | None = None
+    input: Tensor | _complex,
+    exponent: Tensor | _complex,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """input to the power of exponent; integers wrap."""
-
-def pow_(input: Any, exponent: Any) -> Tensor:
-    """`pow` written into the tensor, which is returned."""
+    """`input` to the power of `exponent`; integers wrap."""
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`input`, times `weight` below zero: one weight, or one a channel (dim
@@ -2203,7 +2217,9 @@ def round(
 ) -> Tensor:
     """The nearest integer or multiple of 10 ** -decimals, halves to even."""
 
-def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
+def round_(
+    input: Tensor, *, decimals: _int = 0, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor:
     """`round` written into the tensor, which is returned."""
 
 def row_stack(
@@ -2219,7 +2235,7 @@ def rsqrt(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> T
 def rsqrt_(input: Tensor) -> Tensor:
     """`rsqrt` written into the tensor, which is returned."""
 
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def rsub(input: Tensor, other: Tensor | _complex, *, alpha: _complex = 1) -> Tensor:
     """other - alpha * input."""
 
 def scalar_tensor(
@@ -2431,28 +2447,22 @@ def stream(stream: _Stream) -> _Stream:
     """The stream itself: `with stream(s):` reads as in torch."""
 
 def sub(
-    input: Any,
-    other: Any,
+    input: Tensor | _complex,
+    other: Tensor | _complex,
     *,
-    alpha: Any = 1,
+    alpha: _complex = 1,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """input - alpha * other; integers wrap."""
-
-def sub_(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """`sub` written into the tensor, which is returned."""
 
 def subtract(
-    input: Any,
-    other: Any,
+    input: Tensor | _complex,
+    other: Tensor | _complex,
     *,
-    alpha: Any = 1,
+    alpha: _complex = 1,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """input - alpha * other; integers wrap."""
-
-def subtract_(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """`subtract` written into the tensor, which is returned."""
 
 def sum(
     input: Tensor,
@@ -2698,12 +2708,14 @@ def vstack(
 
 def where(
     condition: Tensor,
-    input: Any = None,
-    other: Any = None,
+    input: Tensor | _complex | None = None,
+    other: Tensor | _complex | None = None,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Any:
-    """`input` where the condition holds, else `other`; alone, where it does."""
+    """`input` where the condition holds, else `other`; alone, where it is not
+    zero.
+    """
 
 def xlogy(
     input: Tensor | _complex,

@@ -7,7 +7,7 @@ from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from numpy import ndarray
 
@@ -151,9 +151,21 @@ class Methods:
         """Inverse hyperbolic cosine; NaN below 1."""
     def acosh_(self) -> Tensor:
         """`acosh` written into the tensor, which is returned."""
-    def add(self, other: Any, *, alpha: Any = 1) -> Tensor:
-        """input + alpha * other; integers wrap, bools are or'ed."""
-    def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def add(
+        self,
+        other: Tensor | complex,
+        *,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """input + alpha * other; integers wrap, the sum of bools is `or`."""
+    def add_(
+        self,
+        other: Tensor | complex,
+        *,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`add` written into the tensor, which is returned."""
     def addbmm(
         self,
@@ -475,25 +487,57 @@ class Methods:
         """This tensor as int8; itself if it is."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` parts along `dim`, of equal size but for the last."""
-    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+    def clamp(
+        self,
+        min: Tensor | complex | None = None,
+        max: Tensor | complex | None = None,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`input` raised to `min`, then lowered to `max`: numbers, tensors or
         None.
         """
-    def clamp_(self, min: Any = None, max: Any = None) -> Tensor:
+    def clamp_(
+        self,
+        min: Tensor | complex | None = None,
+        max: Tensor | complex | None = None,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`clamp` written into the tensor, which is returned."""
-    def clamp_max(self, max: Any) -> Tensor:
+    def clamp_max(
+        self, max: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """`input` lowered to `max`."""
-    def clamp_max_(self, max: Any) -> Tensor:
+    def clamp_max_(
+        self, max: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """`clamp_max` written into the tensor, which is returned."""
-    def clamp_min(self, min: Any) -> Tensor:
+    def clamp_min(
+        self, min: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """`input` raised to `min`."""
-    def clamp_min_(self, min: Any) -> Tensor:
+    def clamp_min_(
+        self, min: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """`clamp_min` written into the tensor, which is returned."""
-    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+    def clip(
+        self,
+        min: Tensor | complex | None = None,
+        max: Tensor | complex | None = None,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`input` raised to `min`, then lowered to `max`: numbers, tensors or
         None.
         """
-    def clip_(self, min: Any = None, max: Any = None) -> Tensor:
+    def clip_(
+        self,
+        min: Tensor | complex | None = None,
+        max: Tensor | complex | None = None,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`clip` written into the tensor, which is returned."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy in memory of its own."""
@@ -608,13 +652,37 @@ class Methods:
         out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """The p-norm of the difference."""
-    def div(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    def div(
+        self,
+        other: Tensor | complex,
+        *,
+        rounding_mode: Literal["trunc", "floor"] | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """input / other: exact, towards zero (`"trunc"`) or down (`"floor"`)."""
-    def div_(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    def div_(
+        self,
+        other: Tensor | complex,
+        *,
+        rounding_mode: Literal["trunc", "floor"] | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`div` written into the tensor, which is returned."""
-    def divide(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    def divide(
+        self,
+        other: Tensor | complex,
+        *,
+        rounding_mode: Literal["trunc", "floor"] | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """input / other: exact, towards zero (`"trunc"`) or down (`"floor"`)."""
-    def divide_(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    def divide_(
+        self,
+        other: Tensor | complex,
+        *,
+        rounding_mode: Literal["trunc", "floor"] | None = None,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`divide` written into the tensor, which is returned."""
     def dot(
         self, tensor: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -635,13 +703,13 @@ class Methods:
     def equal(self, other: Tensor) -> _bool:
         """Whether two tensors have one shape and equal elements."""
     def erf(self) -> Tensor:
-        """The error function, 2 / sqrt(pi) times the integral of exp(-t²) from 0
-        to x.
+        """The error function, 2 / sqrt(pi) times the integral of exp(-t²) up to
+        it.
         """
     def erf_(self) -> Tensor:
         """`erf` written into the tensor, which is returned."""
     def erfc(self) -> Tensor:
-        """1 - erf(x), accurate where it is small."""
+        """1 - erf(input), accurate where it is small."""
     def erfc_(self) -> Tensor:
         """`erfc` written into the tensor, which is returned."""
     def erfinv(self) -> Tensor:
@@ -698,9 +766,19 @@ class Methods:
         """Rows in the opposite order."""
     def float(self) -> Tensor:
         """This tensor as float32; itself if it is."""
-    def float_power(self, exponent: Any) -> Tensor:
-        """input to the power of exponent, computed in float64 or complex128."""
-    def float_power_(self, exponent: Any) -> Tensor:
+    def float_power(
+        self,
+        exponent: Tensor | complex,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """`input` to the power of `exponent`, computed in float64 or complex128."""
+    def float_power_(
+        self,
+        exponent: Tensor | complex,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`float_power` written into the tensor, which is returned."""
     def floor(self) -> Tensor:
         """The greatest integer not above; -0 stays, as integers do."""
@@ -902,7 +980,7 @@ class Methods:
         """Whether the tensor is on a xpu device."""
     def isclose(
         self,
-        other: Any,
+        other: Tensor,
         rtol: _float = 1e-05,
         atol: _float = 1e-08,
         equal_nan: _bool = False,
@@ -971,7 +1049,9 @@ class Methods:
     def less_equal_(self, other: Tensor | complex) -> Tensor:
         """`less_equal` written into the tensor, which is returned."""
     def lgamma(self) -> Tensor:
-        """The logarithm of |gamma(x)|: recurrence, Stirling's series, reflection."""
+        """The logarithm of |gamma(input)|: recurrence, Stirling's series,
+        reflection.
+        """
     def lgamma_(self) -> Tensor:
         """`lgamma` written into the tensor, which is returned."""
     def log(self) -> Tensor:
@@ -994,7 +1074,13 @@ class Methods:
         self, mean: _float = 1, std: _float = 2, *, generator: Generator | None = None
     ) -> Tensor:
         """Fill with floats whose logarithms are normal."""
-    def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+    def log_softmax(
+        self,
+        dim: _int,
+        dtype: DType | None = None,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """The logarithm of softmax, without its rounding."""
     def logaddexp(self, other: Tensor) -> Tensor:
         """log(exp(input) + exp(other)) without overflow."""
@@ -1301,9 +1387,19 @@ class Methods:
     def permute(self, *dims: _int) -> Tensor: ...
     def positive(self) -> Tensor:
         """`input` itself, which may not be bool."""
-    def pow(self, exponent: Any) -> Tensor:
-        """input to the power of exponent; integers wrap."""
-    def pow_(self, exponent: Any) -> Tensor:
+    def pow(
+        self,
+        exponent: Tensor | complex,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """`input` to the power of `exponent`; integers wrap."""
+    def pow_(
+        self,
+        exponent: Tensor | complex,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`pow` written into the tensor, which is returned."""
     def prelu(self, weight: Tensor) -> Tensor:
         """`input`, times `weight` below zero: one weight, or one a channel (dim
@@ -1419,16 +1515,18 @@ class Methods:
         """
     def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
         """Turned by `k` right angles from the first of two dims to the second."""
-    def round(self, *, decimals: _int = 0) -> Tensor:
+    def round(
+        self, *, decimals: _int = 0, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """The nearest integer or multiple of 10 ** -decimals, halves to even."""
-    def round_(self, *, decimals: _int = 0) -> Tensor:
+    def round_(
+        self, *, decimals: _int = 0, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """`round` written into the tensor, which is returned."""
     def rsqrt(self) -> Tensor:
         """1 / sqrt(input)."""
     def rsqrt_(self) -> Tensor:
         """`rsqrt` written into the tensor, which is returned."""
-    def rsub(self, other: Any, *, alpha: Any = 1) -> Tensor:
-        """other - alpha * input."""
     def scatter(
         self,
         dim: _int,
@@ -1534,7 +1632,13 @@ class Methods:
         step: _int = 1,
     ) -> Tensor:
         """`input` with `src` as the slices from `start` to `end` along `dim`."""
-    def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+    def softmax(
+        self,
+        dim: _int,
+        dtype: DType | None = None,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """Exponentials along `dim`, scaled to sum to one; `dtype` is cast to
         first.
         """
@@ -1580,13 +1684,37 @@ class Methods:
         """Where the first element lies in the storage, in elements."""
     def stride(self, dim: _int | None = None) -> Any:
         """Element strides, or that of one dim."""
-    def sub(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def sub(
+        self,
+        other: Tensor | complex,
+        *,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """input - alpha * other; integers wrap."""
-    def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def sub_(
+        self,
+        other: Tensor | complex,
+        *,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`sub` written into the tensor, which is returned."""
-    def subtract(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def subtract(
+        self,
+        other: Tensor | complex,
+        *,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """input - alpha * other; integers wrap."""
-    def subtract_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def subtract_(
+        self,
+        other: Tensor | complex,
+        *,
+        alpha: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """`subtract` written into the tensor, which is returned."""
     def sum(
         self,
@@ -1736,7 +1864,7 @@ class Methods:
         self, sections: Any = None, *, indices: Any = None
     ) -> tuple[Tensor, ...]:
         """Parts along dim 0, as `tensor_split` cuts them."""
-    def where(self, condition: Tensor, other: Any) -> Tensor:
+    def where(self, condition: Tensor, other: Tensor | complex) -> Tensor:
         """This tensor where the condition holds, else `other`."""
     def xlogy(self, other: Tensor | complex) -> Tensor:
         """input log(other), which is 0 where `input` is 0 and `other` is not NaN."""
