@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Sequence
 
@@ -132,7 +133,7 @@ def _seed(t: Tensor, edge: Edge, gradient: Tensor | None) -> Tensor:
         )  # fmt: skip
     if gradient is None:
         shape = tuple(t._a.shape)
-        if shape and any(size != 1 for size in shape):
+        if shape and math.prod(shape) != 1:
             raise AutogradError(
                 "backward", "gradient", was=f"missing for a tensor of shape {shape}",
                 needed="grad can be implicitly created only for scalar outputs",

@@ -68,6 +68,11 @@ class Pass:
         captured: what arrived at the places asked for with `capture`.
     """
 
+    __slots__ = (
+        "arrived", "captured", "counts", "create", "needed", "reached", "ready",
+        "retain", "roots",
+    )  # fmt: skip
+
     def __init__(self, create: bool, retain: bool | None, roots: list[Edge]) -> None:
         self.create = create
         self.retain = create if retain is None else retain
@@ -77,7 +82,7 @@ class Pass:
         self.ready: list[tuple[int, Node]] = []
         self.captured: dict[Any, Tensor | None] = {}
         self.needed: set[Any] | None = None
-        self.reached: set[Any] = set()
+        self.reached: set[Any] | None = None
 
     def capture(self, places: Iterable[Edge]) -> None:
         """Run for what arrives at these places, and no further than they take."""
@@ -145,11 +150,13 @@ class Pass:
             for edge, g in zip(node.edges, results, strict=False):
                 if edge is None:
                     continue
-                if type(edge) is not Node or edge in arrived or g is None:
+                if type(edge) is Output or edge in arrived or g is None:
                     self._send(edge, g)
                 elif counts[edge] > 1:
                     counts[edge] -= 1
                     arrived[edge] = g
+                elif type(edge) is Leaf:
+                    self._gather(edge, g)
                 elif after is None and not ready:
                     after, ct = edge, g
                 else:
@@ -188,7 +195,7 @@ class Pass:
             return
         left = self.counts[edge] - 1
         self.counts[edge] = left
-        if self.needed is not None and edge not in self.reached:
+        if self.reached is not None and edge not in self.reached:
             return
         known = self.arrived.get(edge)
         if known is not None:
@@ -206,7 +213,7 @@ class Pass:
     def _send_output(self, edge: Output, ct: Tensor | None) -> None:
         node = edge.node
         left = self.counts[node] = self.counts[node] - 1
-        if self.needed is not None and node not in self.reached:
+        if self.reached is not None and node not in self.reached:
             return
         if ct is not None:
             slots = self.arrived.get(node)

@@ -44,7 +44,7 @@ def as_kept(y: Tensor, shape: Any, dims: Sizes, keepdim: bool) -> Tensor:
 
 def spread(ct: Tensor, shape: Any, dims: Sizes, keepdim: bool) -> Tensor:
     """A reduced tensor repeated to the shape before the reduction."""
-    if not keepdim:
+    if not keepdim and len(ct._a.shape):
         leading = [d for place, d in enumerate(dims) if d == place]
         for d in dims[len(leading) :]:  # the leading ones come back by expanding
             ct = unsqueeze(ct, d - len(leading))
@@ -54,7 +54,7 @@ def spread(ct: Tensor, shape: Any, dims: Sizes, keepdim: bool) -> Tensor:
 
 def as_dtype_of(ct: Tensor, dtype: DType) -> Tensor:
     """A cotangent in the dtype of what it is of."""
-    found: Tensor = ct if ct.dtype is dtype else cast(ct, dtype)
+    found: Tensor = ct if ct._kind.dtype is dtype else cast(ct, dtype)
     return found
 
 
