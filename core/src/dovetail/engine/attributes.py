@@ -215,6 +215,8 @@ def frozen(value: Any) -> Any:
     """
     cls = type(value)
     if cls is tuple or cls is list:
+        if _INTS.issuperset(map(type, value)):  # sizes and dims: most of them
+            return (cls, int, *value)
         parts = tuple(map(frozen, value))
         absent = [v for v, part in zip(value, parts, strict=True) if part is None]
         return None if any(v is not None for v in absent) else (cls, parts)
@@ -225,4 +227,5 @@ def frozen(value: Any) -> Any:
     return (cls, value) if cls in _HASHED else None
 
 
+_INTS: Final = frozenset({int})
 _HASHED: Final = frozenset({int, bool, complex, str, DType, type(Ellipsis)})

@@ -111,17 +111,16 @@ def _seeds(
     tensors: Sequence[Tensor], gradients: Sequence[Tensor | None] | None
 ) -> tuple[list[Edge], list[Tensor]]:
     """Where a pass starts, and with what: the gradients given, else ones."""
-    given = gradients if gradients is not None else [None] * len(tensors)
-    if len(given) != len(tensors):
+    if gradients is not None and len(gradients) != len(tensors):
         raise ArgumentError(
-            "backward", "gradients", was=f"{len(given)} of them",
+            "backward", "gradients", was=f"{len(gradients)} of them",
             needed=f"one for each of {len(tensors)} tensors",
         )  # fmt: skip
     edges, seeds = [], []
-    for t, g in zip(tensors, given, strict=True):
+    for i, t in enumerate(tensors):
         edge = flowing(edge_of(t._node))
         edges.append(edge)
-        seeds.append(_seed(t, edge, g))
+        seeds.append(_seed(t, edge, None if gradients is None else gradients[i]))
     return edges, seeds
 
 
