@@ -14,6 +14,7 @@ from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops import norm as ops
+from dovetail.ops import rms_norm as rms
 from dovetail.ops.elementwise import lerp
 from dovetail.ops.view import reshape
 
@@ -57,7 +58,7 @@ def rms_norm(
     """
     dims = _last_dims("rms_norm", input, normalized_shape, weight)
     epsilon = finfo(input.dtype).eps if eps is None else eps
-    y: Tensor = ops.rms_norm(input, weight, dims, epsilon)[0]
+    y: Tensor = rms.rms_norm(input, weight, dims, epsilon)[0]
     return y
 
 

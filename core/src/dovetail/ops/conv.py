@@ -21,7 +21,7 @@ from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.conv_shapes import convolution_shape, transpose_shape, weight_shape
 from dovetail.ops.create import zeros_of
 from dovetail.ops.primitive import add, bmm, conj
 from dovetail.ops.sums import sum_to
@@ -36,121 +36,6 @@ from dovetail.xp.windows import places_of
 
 Sizes = Sequence[int]
 _ALL = slice(None)
-
-
-# ---- geometry
-
-
-def _check_steps(
-    name: str, n: int, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> None:
-    """Each attribute has one number an axis, and one that makes sense."""
-    for what, values, least in (
-        ("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
-    ):  # fmt: skip
-        if len(values) != n:
-            raise ArgumentError(name, what, was=values, needed=f"{n} numbers")
-        if any(v < least for v in values):
-            raise ArgumentError(name, what, was=values, needed=f"{least} or more")
-    if groups < 1:
-        raise ArgumentError(name, "groups", was=groups, needed="1 or more")
-
-
-def _check_dims(name: str, x: Sizes, w: Sizes) -> int:
-    n = len(w) - 2
-    if n < 1 or len(x) != n + 2:
-        raise ShapeError(
-            name, "input", was=f"{len(x)}-dimensional, {x}, for a weight {w}",
-            needed="(batch, channels, *spatial) and (out, in / groups, *kernel)",
-        )  # fmt: skip
-    return n
-
-
-def _check_bias(name: str, b: Sizes | None, channels: int) -> None:
-    if b is not None and b != (channels,):
-        raise ShapeError(
-            name,
-            "bias",
-            was=f"of shape {b}",
-            needed=f"({channels},), one a channel out",
-        )
-
-
-def _convolution_shape(
-    x: Sizes, w: Sizes, b: Sizes | None, *, stride: Sizes, padding: Sizes,
-    dilation: Sizes, groups: int,
-) -> Sizes:  # fmt: skip
-    name = "convolution"
-    n = _check_dims(name, x, w)
-    _check_steps(name, n, stride, padding, dilation, groups)
-    if x[1] != w[1] * groups:
-        raise ShapeError(
-            name, "channels", was=f"{x[1]} in the input {x}",
-            needed=f"{w[1] * groups}, for weight {w} in {groups} groups",
-        )  # fmt: skip
-    if w[0] % groups or not w[0]:
-        raise ShapeError(
-            name, "weight", was=f"with {w[0]} channels out",
-            needed=f"a positive multiple of groups={groups}",
-        )  # fmt: skip
-    _check_bias(name, b, w[0])
-    size = places_of(x[2:], w[2:], stride, padding, dilation)
-    if any(s < 1 for s in size) or 0 in (*x[2:], *w[2:]):
-        raise ShapeError(
-            name, "kernel", was=f"{w[2:]} with dilation {dilation}",
-            needed=f"no more than the padded input: {x[2:]} with padding {padding}",
-        )  # fmt: skip
-    return (x[0], w[0], *size)
-
-
-def _transpose_shape(
-    x: Sizes, w: Sizes, *, size: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, groups: int,
-) -> Sizes:  # fmt: skip
-    name = "convolution_transpose"
-    n = _check_dims(name, x, w)
-    _check_steps(name, n, stride, padding, dilation, groups)
-    if x[1] != w[0] or w[0] % groups or not w[0]:
-        raise ShapeError(
-            name, "channels", was=f"{x[1]} in the input {x}",
-            needed=f"{w[0]}, as in the weight {w}, a positive multiple of {groups=}",
-        )  # fmt: skip
-    if any(s < 1 for s in size):
-        raise ShapeError(
-            name, "output size", was=size, needed="at least 1 along every axis"
-        )
-    if places_of(size, w[2:], stride, padding, dilation) != x[2:]:
-        raise ShapeError(
-            name, "output size", was=size,
-            needed=f"one that a kernel {w[2:]} with stride {stride}, padding {padding} "
-            f"and dilation {dilation} takes to {x[2:]}",
-        )  # fmt: skip
-    return (x[0], w[1] * groups, *size)
-
-
-def _weight_shape(
-    x: Sizes, dy: Sizes, *, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, groups: int,
-) -> Sizes:  # fmt: skip
-    name = "convolution_weight"
-    n = _check_dims(name, x, dy)
-    _check_steps(name, n, stride, padding, dilation, groups)
-    size = places_of(x[2:], kernel, stride, padding, dilation)
-    if 0 in (dy[1], *x[2:], *size):
-        raise ShapeError(
-            name, "x", was=f"of shape {x}",
-            needed=f"sizes of at least 1 on every axis, and in dy {dy} channels",
-        )  # fmt: skip
-    if size != dy[2:] or x[0] != dy[0] or x[1] % groups or dy[1] % groups:
-        raise ShapeError(
-            name, "dy", was=f"of shape {dy}",
-            needed=f"batch {x[0]} and places {size} for the input {x}, with channels "
-            f"in {groups} groups",
-        )  # fmt: skip
-    return (dy[1], x[1] // groups, *kernel)
-
-
-# ---- bodies
 
 
 def offsets(kernel: Sizes) -> Iterator[Sizes]:
@@ -196,7 +81,7 @@ def _grouped(x: Tensor, groups: int) -> Tensor:
     return reshape(x, (groups, shape[0] // groups, places))
 
 
-@op(autocast="lower", sums=True, shape=_convolution_shape, accepts=NUMERIC,
+@op(autocast="lower", sums=True, shape=convolution_shape, accepts=NUMERIC,
     promote="equal")  # fmt: skip
 def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints,
@@ -215,7 +100,7 @@ def convolution(
     return y if bias is None else y + reshape(bias, (-1, *(1 for _ in size)))
 
 
-@op(autocast="lower", sums=True, shape=_transpose_shape, accepts=NUMERIC,
+@op(autocast="lower", sums=True, shape=transpose_shape, accepts=NUMERIC,
     promote="equal")  # fmt: skip
 def convolution_transpose(
     input: Tensor, weight: Tensor, size: Ints, stride: Ints, padding: Ints,
@@ -240,7 +125,7 @@ def convolution_transpose(
     return contiguous(_swapped(basic_index(whole, (_ALL, _ALL, *inner))))
 
 
-@op(sums=True, shape=_weight_shape, accepts=NUMERIC, promote="equal")
+@op(sums=True, shape=weight_shape, accepts=NUMERIC, promote="equal")
 def convolution_weight(
     input: Tensor, dy: Tensor, kernel: Ints, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,

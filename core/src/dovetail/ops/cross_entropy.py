@@ -1,216 +1,44 @@
-"""Losses over classes: the negative log likelihood, of log probabilities or logits."""
+"""Cross entropy: the negative log likelihood of logits."""
 
 # Ops are functions known by their declaration: what they return is Any to mypy.
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, int32
+from dovetail.dtypes import FLOAT
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import IndexOutOfRange, ShapeError
-from dovetail.ops.compare import bitwise_or, ne
-from dovetail.ops.create import full
-from dovetail.ops.elementwise import neg
-from dovetail.ops.extremes import amax
-from dovetail.ops.primitive import (
-    bitwise_and,
-    bitwise_xor,
-    eq,
-    exp,
-    iota,
-    lt,
-    take_along,
-    where,
+from dovetail.ops.nll_loss import (
+    class_dim,
+    labelled,
+    labels_check,
+    nll_backward_truth,
+    nll_loss_backward,
+    nll_truth,
+    picked_loss,
+    samples_shape,
+    through_weight,
 )  # fmt: skip
+from dovetail.ops.primitive import exp
 from dovetail.ops.softmax import log_softmax, log_softmax_backward, sum_along
-from dovetail.ops.sums import sum
-from dovetail.ops.view import reshape, squeeze, unsqueeze
 
 Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
-
-
-def class_dim(ndim: int) -> int:
-    """Where the classes are: [classes], or [n, classes, ...]."""
-    return 0 if ndim == 1 else 1
-
-
-def _samples(name: str, x: Sizes, target: Sizes, weight: Sizes | None) -> Sizes:
-    """The shape of one loss a sample; raises where shapes do not fit."""
-    if not x:
-        raise ShapeError(
-            name, "input", was="0-d", needed="[classes] or [n, classes, ...]"
-        )
-    dim = class_dim(len(x))
-    want = (*x[:dim], *x[dim + 1 :])
-    if tuple(target) != want:
-        raise ShapeError(
-            name, "target", was=f"of shape {tuple(target)} with input {tuple(x)}",
-            needed=f"{want}, one class a sample: expected input batch_size to match "
-            "target batch_size",
-        )  # fmt: skip
-    if weight is not None and tuple(weight) != (x[dim],):
-        raise ShapeError(
-            name, "weight", was=f"of shape {tuple(weight)}",
-            needed=f"{(x[dim],)}: weight tensor should be defined for all classes",
-        )  # fmt: skip
-    return want
-
-
-def _nll_shape(x: Any, target: Any, weight: Any, *, reduction: str, **_: Any) -> Any:
-    samples = _samples("nll_loss", x, target, weight)
-    return samples if reduction == "none" else ()
 
 
 def _cross_shape(x: Any, target: Any, weight: Any, *, reduction: str, **_: Any) -> Any:
-    samples = _samples("cross_entropy", x, target, weight)
+    samples = samples_shape("cross_entropy", x, target, weight)
     return samples if reduction == "none" else (), x
 
 
-def _dense_shape(ct: Any, target: Any, weight: Any, *, classes: int, **_: Any) -> Any:
-    dim = class_dim(len(target) + 1)
-    dense = (*target[:dim], classes, *target[dim:])
-    _samples("nll_loss_backward", dense, target, weight)
-    return dense
-
-
 def _logits_shape(ct: Any, target: Any, logp: Any, weight: Any, **_: Any) -> Any:
-    _samples("cross_entropy_backward", logp, target, weight)
+    samples_shape("cross_entropy_backward", logp, target, weight)
     return logp
-
-
-def refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
-    """The error for a class that is none."""
-    return IndexOutOfRange(
-        name, "target", was=f"{label}: Target {label} is out of bounds",
-        needed=f"classes from 0 to {classes - 1}, or ignore_index",
-    )  # fmt: skip
-
-
-def _labels_check(name: str, x: Tensor, target: Tensor, ignore_index: int) -> Checked:
-    """What the check of an op gives for classes out of range."""
-    if not math.prod(target._a.shape):
-        return None
-    classes = x._a.shape[class_dim(x.ndim)]
-    _, safe = _valid(target, ignore_index)
-    outside = bitwise_or(lt(safe, 0), bitwise_xor(lt(safe, classes), True))
-
-    def error() -> IndexOutOfRange:
-        found = safe._kind.backend.copy_out(safe._a).reshape(-1)
-        bad = int(found[(found < 0) | (found >= classes)][0])
-        return refuse_label(name, bad, classes)
-
-    return amax(outside), error
-
-
-def _valid(target: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
-    """Which samples count, and their classes with 0 for the others."""
-    valid = ne(target, ignore_index)
-    return valid, where(valid, target, 0)
-
-
-def _sample_weights(
-    target: Tensor, weight: Any, ignore_index: int, like: Tensor
-) -> Tensor:
-    """The weight of each sample: that of its class, 0 where it does not count."""
-    valid, safe = _valid(target, ignore_index)
-    shape = tuple(target._a.shape)
-    if weight is None:
-        ones = full(shape, 1, like._kind)
-    else:
-        ones = reshape(take_along(weight, reshape(safe, (-1,)), 0), shape)
-    found: Tensor = where(valid, ones, 0)
-    return found
-
-
-def _chosen(target: Tensor, classes: int, ignore_index: int) -> Tensor:
-    """True at the class of each sample that counts: one-hot, as bools."""
-    dim = class_dim(target.ndim + 1)
-    numbers = reshape(
-        iota(classes, target._kind.with_dtype(int32)),
-        (classes, *(1,) * (target.ndim - dim)),
-    )
-    wide = unsqueeze(target, dim)
-    found: Tensor = bitwise_and(eq(wide, numbers), ne(wide, ignore_index))
-    return found
-
-
-@op(autocast="float32", shape=_nll_shape, accepts=FLOAT, indices=("target",))
-def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None,
-    ignore_index: int = -100, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """Minus the log probability of the class `target`, times that class's weight.
-
-    The mean divides by the sum of the weights used; without samples it is NaN.
-    """
-    return _nll(input, target, weight, ignore_index, reduction)
-
-
-def _nll(
-    x: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str
-) -> Tensor:
-    dim = class_dim(x.ndim)
-    _, safe = _valid(target, ignore_index)
-    weights = _sample_weights(target, weight, ignore_index, x)
-    picked = squeeze(take_along(x, unsqueeze(safe, dim), dim), (dim,))
-    losses = where(ne(target, ignore_index), neg(picked * weights), 0)
-    if reduction == "none":
-        return losses
-    total = sum(losses, None)
-    return total if reduction == "sum" else total / sum(weights, None)
-
-
-def _through_weight(
-    ct: Tensor, input: Tensor, target: Tensor, weight: Tensor, y: Tensor,
-    ignore_index: int, reduction: str,
-) -> Tensor:  # fmt: skip
-    """The cotangent of the class weights, by which the mean is divided too."""
-    dim = class_dim(input.ndim)
-    chosen = _chosen(target, input._a.shape[dim], ignore_index)
-    dims = tuple(d for d in range(input.ndim) if d != dim)
-    if reduction == "mean":
-        total = sum(_sample_weights(target, weight, ignore_index, input), None)
-        picked = where(chosen, (neg(input) - y) * ct / total, 0)
-    else:
-        scale = unsqueeze(ct, dim) if reduction == "none" else ct
-        picked = where(chosen, neg(input) * scale, 0)
-    return sum(picked, dims) if dims else picked
-
-
-@op(shape=_dense_shape, accepts=FLOAT, indices=("target",))
-def nll_loss_backward(
-    ct: Tensor, target: Tensor, weight: Tensor | None, classes: int,
-    ignore_index: int, reduction: str,
-) -> Tensor:  # fmt: skip
-    """The gradient of nll_loss: minus the sample's weight at its class, else 0."""
-    weights = _sample_weights(target, weight, ignore_index, ct)
-    scale = where(eq(weights, 0), 0, neg(ct) * weights)  # not 0 * inf
-    if reduction == "mean":
-        total = sum(weights, None)
-        scale = scale / where(eq(total, 0), 1, total)
-    chosen = _chosen(target, classes, ignore_index)
-    dim = class_dim(target.ndim + 1)
-    return where(chosen, unsqueeze(scale, dim), 0)
-
-
-nll_loss.grad(
-    input=lambda ct, input_shape, target, weight, ignore_index, reduction: (
-        nll_loss_backward(
-            ct, target, weight, input_shape[class_dim(len(input_shape))],
-            ignore_index, reduction,
-        )
-    ),
-    weight=_through_weight,
-)  # fmt: skip
 
 
 @op(
@@ -223,21 +51,16 @@ nll_loss.grad(
 )
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None,
-    ignore_index: int = -100, reduction: str = "mean",
+    ignore_index: int = -100, reduction: Literal["none", "mean", "sum"] = "mean",
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """nll_loss of log_softmax of the logits `input`, and these log probabilities."""
     logp = log_softmax(input, class_dim(input.ndim))
-    return _nll(logp, target, weight, ignore_index, reduction), logp
-
-
-@nll_loss.check
-def _(x: Tensor, target: Tensor, *_: Any, ignore_index: int, **__: Any) -> Checked:
-    return _labels_check("nll_loss", x, target, ignore_index)
+    return picked_loss(logp, target, weight, ignore_index, reduction), logp
 
 
 @cross_entropy.check
 def _(x: Tensor, target: Tensor, *_: Any, ignore_index: int, **__: Any) -> Checked:
-    return _labels_check("cross_entropy", x, target, ignore_index)
+    return labels_check("cross_entropy", x, target, ignore_index)
 
 
 def _through_logits(
@@ -260,7 +83,7 @@ cross_entropy.grad(
     weight=lambda ct, target, weight, y, logp, ignore_index, reduction: (
         None
         if ct[0] is None
-        else _through_weight(ct[0], logp, target, weight, y, ignore_index, reduction)
+        else through_weight(ct[0], logp, target, weight, y, ignore_index, reduction)
     ),
 )
 
@@ -286,44 +109,6 @@ def cross_entropy_backward(
 # ---- the truth, and samples
 
 
-def _one_hot(x: Array, target: Array, weight: Array | None, ignore: int) -> Array:
-    """The weight of each sample at its class, zero elsewhere, in the shape of `x`."""
-    dim = class_dim(x.ndim)
-    found = np.zeros(x.shape)
-    for place in np.ndindex(target.shape):
-        label = int(target[place])
-        if label != ignore:
-            found[(*place[:dim], label, *place[dim:])] = (
-                1 if weight is None else weight[label]
-            )
-    return found
-
-
-@nll_loss.oracle
-def _nll_truth(
-    x: Array, target: Array, weight: Array | None = None,
-    ignore_index: int = -100, reduction: str = "mean",
-) -> Any:  # fmt: skip
-    hot = _one_hot(x, target, weight, ignore_index)
-    losses = -np.sum(np.where(hot == 0, 0, hot * x), axis=class_dim(x.ndim))
-    if reduction == "none":
-        return losses
-    return losses.sum() / (hot.sum() if reduction == "mean" else 1)
-
-
-@nll_loss_backward.oracle
-def _nll_backward(
-    ct: Array, target: Array, weight: Array | None, classes: int, ignore_index: int,
-    reduction: str,
-) -> Any:  # fmt: skip
-    dim = class_dim(target.ndim + 1)
-    shape = (*target.shape[:dim], classes, *target.shape[dim:])
-    hot = _one_hot(np.zeros(shape), target, weight, ignore_index)
-    ct = np.expand_dims(ct, dim) if reduction == "none" else ct
-    share = -hot * ct / (hot.sum() if reduction == "mean" else 1)
-    return np.where(hot == 0, 0, share)  # not 0 * NaN for the other classes
-
-
 @cross_entropy.oracle
 def _cross(
     x: Array, target: Array, weight: Array | None = None,
@@ -331,7 +116,7 @@ def _cross(
 ) -> Any:  # fmt: skip
     dim = class_dim(x.ndim)
     logp = log_softmax.op.oracle(x, dim)  # type: ignore[misc]
-    return _nll_truth(logp, target, weight, ignore_index, reduction), logp
+    return nll_truth(logp, target, weight, ignore_index, reduction), logp
 
 
 @cross_entropy_backward.oracle
@@ -340,28 +125,11 @@ def _(
     reduction: str,
 ) -> Any:  # fmt: skip
     dim = class_dim(logp.ndim)
-    g = _nll_backward(ct, target, weight, logp.shape[dim], ignore_index, reduction)
+    g = nll_backward_truth(ct, target, weight, logp.shape[dim], ignore_index, reduction)
     return g - exact("exp")(logp) * g.sum(axis=dim, keepdims=True)
 
 
-@nll_loss.cases
-@cross_entropy.cases
-def _(make: Any) -> Any:
-    yield case(make(4, 3), make.ints(4, high=3))
-    for reduction in ("none", "sum", "mean"):
-        ignore = {"ignore_index": 1, "reduction": reduction}
-        weight = make(3, low=0.5, high=2)
-        yield case(make(5, 3), np.array([0, 2, 2, 1, 0]), weight, **ignore)
-        yield case(make(2, 3, 4), make.ints(2, 4, high=3), **ignore)
-    yield case(make(3), make.ints(high=3), reduction="sum")
-    yield case(make(2, 3, 2, 2), make.ints(2, 2, 2, high=3), make(3, low=0.5, high=2))
-
-
-@nll_loss_backward.cases
-def _(make: Any) -> Any:
-    yield case(make(), make.ints(4, high=3), None, 3, -100, "mean")
-    yield case(make(2, 3), make.ints(2, 3, high=4), make(4, low=0.5), 4, 1, "none")
-    yield case(make(), make.ints(high=3), None, 3, -100, "sum")
+cross_entropy.cases(labelled)
 
 
 @cross_entropy_backward.cases

@@ -30,12 +30,12 @@ Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 
 
-def _statistics_dtype(dtypes: Any, attrs: Any) -> Any:
+def statistics_dtype(dtypes: Any, attrs: Any) -> Any:
     """16-bit floats have their statistics in float32."""
     return float32 if dtypes[0] in HALF else dtypes[0]
 
 
-def _kept(shape: Sizes, dims: Sequence[int]) -> Sizes:
+def kept_shape(shape: Sizes, dims: Sequence[int]) -> Sizes:
     return tuple(1 if d in dims else s for d, s in enumerate(shape))
 
 
@@ -43,16 +43,16 @@ def _normalised_shape(
     x: Sizes, weight: Any, bias: Any, *, dims: Sizes, eps: float
 ) -> tuple[Sizes, Sizes, Sizes, Sizes]:
     for name, shape in (("weight", weight), ("bias", bias)):
-        if shape is not None and not _fits(tuple(shape), x):
+        if shape is not None and not fits(tuple(shape), x):
             raise ShapeError(
                 "normalise", name, was=f"of shape {tuple(shape)}",
                 needed=f"one that broadcasts to the input's {x}",
             )  # fmt: skip
-    kept = _kept(x, dims)
+    kept = kept_shape(x, dims)
     return x, kept, kept, kept
 
 
-def _fits(shape: Sizes, x: Sizes) -> bool:
+def fits(shape: Sizes, x: Sizes) -> bool:
     tail = x[len(x) - len(shape) :]
     return len(shape) <= len(x) and all(
         s in (1, n) for s, n in zip(shape, tail, strict=True)
@@ -62,7 +62,7 @@ def _fits(shape: Sizes, x: Sizes) -> bool:
 @op(
     cancels=True, shape=_normalised_shape, accepts=FLOAT,
     outputs=("y", "mean", "var", "rstd"),
-    result=("same", _statistics_dtype, _statistics_dtype, _statistics_dtype),
+    result=("same", statistics_dtype, statistics_dtype, statistics_dtype),
 )  # fmt: skip
 def normalise(
     x: Tensor, weight: Tensor | None, bias: Tensor | None, dims: AxisList, eps: Scalar
@@ -74,7 +74,7 @@ def normalise(
     size 1.
     """
     shape = tuple(x._a.shape)
-    kept = _kept(shape, dims)
+    kept = kept_shape(shape, dims)
     share = 1 / max(math.prod(shape[d] for d in dims), 1)
     mean = reshape(sum(x, dims), kept) * share if dims else x
     centred = x - mean
@@ -93,7 +93,7 @@ def _through_input(
     ct_y, *others = ct
     g = None
     if ct_y is not None:
-        g = normalise_backward(_narrow(ct_y, x), x, weight, mean, rstd, dims)
+        g = normalise_backward(narrowed(ct_y, x), x, weight, mean, rstd, dims)
     if all(c is None for c in others):
         return g
     more = _through_statistics(x, mean, rstd, others, dims)
@@ -105,7 +105,7 @@ def _through_scale(
 ) -> Any:
     if ct[0] is None:
         return None
-    return normalise_weight_backward(_narrow(ct[0], x), x, mean, rstd, weight_shape)
+    return normalise_weight_backward(narrowed(ct[0], x), x, mean, rstd, weight_shape)
 
 
 normalise.grad(
@@ -148,7 +148,7 @@ def normalise_backward(
     Ioffe & Szegedy 2015, section 3; Ba et al. 2016.
     """
     shape = tuple(x._a.shape)
-    kept = _kept(shape, dims)
+    kept = kept_shape(shape, dims)
     share = 1 / max(math.prod(shape[d] for d in dims), 1)
     g = ct if weight is None else ct * weight
     z = (x - mean) * rstd
@@ -183,72 +183,20 @@ def normalise_by(
     return x * scale + (shift if bias is None else shift + bias)
 
 
-def _rms_shape(x: Sizes, weight: Any, *, dims: Sizes, eps: float) -> Any:
-    if weight is not None and not _fits(tuple(weight), x):
-        raise ShapeError(
-            "rms_norm", "weight", was=f"of shape {tuple(weight)}",
-            needed=f"one that broadcasts to the input's {x}",
-        )  # fmt: skip
-    return x, _kept(x, dims)
-
-
-@op(
-    cancels=True, shape=_rms_shape, accepts=FLOAT, outputs=("y", "rrms"),
-    result=("same", _statistics_dtype),
-)  # fmt: skip
-def rms_norm(
-    x: Tensor, weight: Tensor | None, dims: AxisList, eps: Scalar
-) -> tuple[Tensor, Tensor]:
-    """x / sqrt(mean(x²) + eps) over `dims`, times `weight` (Zhang & Sennrich 2019).
-
-    Beside it the reciprocal root mean square, with `dims` of size 1.
-    """
-    shape = tuple(x._a.shape)
-    share = 1 / max(math.prod(shape[d] for d in dims), 1)
-    square = x * x
-    if dims:
-        square = reshape(sum(square, dims), _kept(shape, dims)) * share
-    rrms = 1 / sqrt(square + eps)
-    y = x * rrms
-    return (y if weight is None else y * weight), rrms
-
-
-def _through_root(ct: Any, x: Tensor, weight: Any, rrms: Tensor, dims: Sizes) -> Tensor:
-    ct_y, inner = ct
-    share = 1 / max(math.prod(x._a.shape[d] for d in dims), 1)
-    gx = None
-    if ct_y is not None:
-        g = ct_y if weight is None else ct_y * weight
-        gx = g * rrms
-        along = sum_to(g * x, tuple(rrms._a.shape))
-        inner = along if inner is None else inner + along
-    # d rrms / dx = -rrms³ x / n
-    more = neg(inner * rrms * rrms * share) * (x * rrms)
-    return _narrow(more if gx is None else gx + more, x)
-
-
-rms_norm.grad(
-    x=_through_root,
-    weight=lambda ct, x, weight_shape, rrms: (
-        None if ct[0] is None else sum_to(ct[0] * _narrow(x * rrms, x), weight_shape)
-    ),
-)
-
-
-def _narrow(y: Tensor, x: Tensor) -> Tensor:
+def narrowed(y: Tensor, x: Tensor) -> Tensor:
     return y if y.dtype is x.dtype else cast(y, x.dtype)
 
 
 # ---- the truth, and samples
 
 
-def _axes(x: Array, dims: Any) -> tuple[int, ...]:
+def axes_of(x: Array, dims: Any) -> tuple[int, ...]:
     return dims if isinstance(dims, tuple) else (dims,)
 
 
 @normalise.oracle
 def _(x: Array, weight: Any, bias: Any, dims: Any, eps: float) -> Any:
-    axes = _axes(x, dims)
+    axes = axes_of(x, dims)
     mean = np.mean(x, axis=axes, keepdims=True)
     var = np.var(x, axis=axes, keepdims=True)
     if not x.size:  # nothing is as far from its mean as 0
@@ -269,7 +217,7 @@ def _(make: Any) -> Any:
 
 @normalise_backward.oracle
 def _(ct: Array, x: Array, weight: Any, mean: Array, rstd: Array, dims: Any) -> Array:
-    axes = _axes(x, dims)
+    axes = axes_of(x, dims)
     g = ct * (1 if weight is None else weight)
     z = (x - mean) * rstd
     along = np.mean(g * z, axis=axes, keepdims=True)
@@ -312,16 +260,3 @@ def _(make: Any) -> Any:
     yield case(make(2, 3), make(3), make(3, low=0.2, high=3), None, None, 1e-3)
     mean, var, weight, bias = (make(3, 1, low=0.2, high=3) for _ in range(4))
     yield case(make(2, 3, 4), mean, var, weight, bias, 1e-3)
-
-
-@rms_norm.oracle
-def _(x: Array, weight: Any, dims: Any, eps: float) -> Any:
-    square = np.mean(x * x, axis=_axes(x, dims), keepdims=True)
-    rrms = 1 / np.sqrt((square if x.size else np.zeros_like(square)) + eps)
-    return x * rrms * (1 if weight is None else weight), rrms
-
-
-@rms_norm.cases
-def _(make: Any) -> Any:
-    yield case(make(4, 5), None, (1,), 1e-3)
-    yield case(make(2, 3, 4), make(3, 4), (1, 2), 1e-2)

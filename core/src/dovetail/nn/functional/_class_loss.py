@@ -12,6 +12,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.nn.functional._loss import reduction_of
 from dovetail.ops import cross_entropy as ops
+from dovetail.ops import nll_loss as nll
 from dovetail.ops.compare import ne
 from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import cast, where
@@ -48,7 +49,7 @@ def nll_loss(
     """
     reduction = reduction_of("nll_loss", reduction, size_average, reduce)
     _check_labels("nll_loss", input, target)
-    y: Tensor = ops.nll_loss(input, target, weight, ignore_index, reduction)
+    y: Tensor = nll.nll_loss(input, target, weight, ignore_index, reduction)
     return y
 
 
@@ -118,7 +119,7 @@ def _soft_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, eps: float
 ) -> Tensor:
     """With probabilities as the target; the mean is over samples."""
-    dim = ops.class_dim(input.ndim)
+    dim = nll.class_dim(input.ndim)
     count = input.shape[dim]
     _refuse_nan("cross_entropy", target)
     if eps:
@@ -135,7 +136,7 @@ def _soft_cross_entropy(
 
 def _log_probabilities(input: Tensor, weight: Tensor | None) -> Tensor:
     """Log probabilities times their class's weight."""
-    dim = ops.class_dim(input.ndim)
+    dim = nll.class_dim(input.ndim)
     logp: Tensor = log_softmax(input, dim)
     if weight is None:
         return logp
@@ -147,9 +148,9 @@ def _smoothed(
     reduction: str, eps: float,
 ) -> Tensor:  # fmt: skip
     """Part of the target spread evenly over the classes."""
-    dim = ops.class_dim(input.ndim)
+    dim = nll.class_dim(input.ndim)
     logp = log_softmax(input, dim)
-    hard = ops.nll_loss(logp, target, weight, ignore_index, reduction)
+    hard = nll.nll_loss(logp, target, weight, ignore_index, reduction)
     counted = ne(target, ignore_index)
     spread = where(counted, -sum(_log_probabilities(input, weight), dim), 0)
     if reduction != "none":
