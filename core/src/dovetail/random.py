@@ -13,7 +13,7 @@ from typing import Any
 
 from dovetail.device import device
 from dovetail.engine.generator import HOST, Generator, existing_generators, generator_of
-from dovetail.frontend.random import (
+from dovetail.frontend.generators import (
     get_rng_state,
     initial_seed,
     manual_seed,

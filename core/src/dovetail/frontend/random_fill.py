@@ -19,12 +19,10 @@ from dovetail.frontend.random import (
     deviation,
     drawn,
     floats,
-    integers_of,
-    limits,
     normal_of,
-    random_range,
     uniform_of,
-)  # fmt: skip
+)
+from dovetail.frontend.random_integers import integers_of, limits, random_range
 from dovetail.frontend.random_mask import mask_of, probability, trials
 from dovetail.ops import random as ops
 from dovetail.ops.primitive import cast, cos, exp, floor, maximum, sin

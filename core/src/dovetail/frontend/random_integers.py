@@ -1,0 +1,143 @@
+"""Random integers and permutations: torch's signatures over `ops/random.py`."""
+
+# Ops are known by their declarations; what they return is typed where it matters.
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail import dtypes
+from dovetail.dtypes import DType
+from dovetail.engine.generator import Generator, draw
+from dovetail.engine.kinds import Kind
+from dovetail.engine.promotion import index_dtype
+from dovetail.engine.public import public
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, ArgumentTypeError
+from dovetail.frontend.create import DeviceLike, _finish, _like, kind_for, sizes
+from dovetail.ops import random as ops
+from dovetail.ops.primitive import cast
+from dovetail.xp import random_law as law
+
+Sizes = tuple[int, ...]
+
+
+def integers_of(
+    name: str, shape: Sizes, kind: Kind, generator: Any, low: int, high: int
+) -> Tensor:
+    """Integers in [low, high), in an integer or float dtype."""
+    whole = kind
+    if kind.dtype not in dtypes.INTEGRAL:
+        narrow = -(2**31) <= low < high <= 2**31
+        whole = kind.with_dtype(dtypes.int32 if narrow else index_dtype(kind))
+
+    def make(seed: int, place: int) -> Tensor:
+        y: Tensor = ops.random_integers(shape, low, high, seed, place, whole)
+        return y if whole is kind else cast(y, kind.dtype)
+
+    each = law.integer_words(low, high)
+    made: Tensor = draw(name, kind, generator, math.prod(shape) * each, each, make)
+    return made
+
+
+def limits(dtype: DType) -> tuple[int, int]:
+    """The least integer of a dtype and the one after the greatest.
+
+    Of a float dtype, the integers that it holds exactly.
+    """
+    if dtype.is_floating_point:
+        digits = law.UNIT_BITS[dtype]
+        return -(2**digits), 2**digits + 1
+    if dtype is dtypes.bool_:
+        return 0, 2
+    info = dtypes.iinfo(dtype)
+    return info.min, info.max + 1
+
+
+def random_range(name: str, low: Any, high: Any, dtype: DType) -> tuple[int, int]:
+    """A range of integers that `dtype` holds and that is not empty."""
+    for argument, value in (("low", low), ("high", high)):
+        if not isinstance(value, int) and getattr(value, "__index__", None) is None:
+            raise ArgumentTypeError(
+                name, argument, was=repr(value), needed="an integer"
+            )
+    low, high = int(low), int(high)
+    if low >= high:
+        raise ArgumentError(name, "low", was=low, needed=f"less than high, {high}")
+    least, end = limits(dtype)
+    if not dtype.is_floating_point and not least <= low < high <= end:
+        raise ArgumentError(
+            name, "range", was=f"[{low}, {high})", needed=f"within {dtype.name}'s "
+            f"[{least}, {end})", remedy="choose a wider dtype",
+        )  # fmt: skip
+    return low, high
+
+
+@public("torch.randint", out=True)
+def randint(
+    low: Any = 0, high: Any = None, size: Any = None, *,
+    generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
+    device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Integers in [low, high), or [0, low) with a size in second place.
+
+    Each is as likely as the others (Lemire 2019, arXiv:1805.10941).
+    """
+    if size is None:
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    kind = _index_kind(device, dtype)
+    low, high = random_range("randint", low, high, kind.dtype)
+    y = integers_of("randint", sizes((size,)), kind, generator, low, high)
+    return _finish(y, requires_grad)
+
+
+def _index_kind(device: DeviceLike, dtype: DType | None) -> Kind:
+    """The kind of integers made on a device: int64 where it has it."""
+    if dtype is not None:
+        return kind_for(device, dtype)
+    kind = kind_for(device, dtypes.int32)
+    return kind.with_dtype(index_dtype(kind))
+
+
+@public("torch.randint_like")
+def randint_like(
+    input: Tensor, low: Any, high: Any = None, *, generator: Generator | None = None,
+    dtype: DType | None = None, layout: Any = None, device: DeviceLike = None,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """`randint` in the shape, dtype and device of `input`."""
+    if high is None:
+        low, high = 0, low
+    kind = _like(input, dtype, device)
+    low, high = random_range("randint_like", low, high, kind.dtype)
+    y = integers_of("randint_like", tuple(input.shape), kind, generator, low, high)
+    return _finish(y, requires_grad)
+
+
+@public("torch.randperm", out=True)
+def randperm(
+    n: Any, *, generator: Generator | None = None, dtype: DType | None = None,
+    layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """0 … n-1 in random order."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise ArgumentError(
+            "randperm", "n", was=repr(n), needed="an integer, 0 or more"
+        )
+    kind = _index_kind(device, dtype)
+    if n > limits(kind.dtype)[1]:
+        raise ArgumentError(
+            "randperm", "n", was=n, needed=f"at most {limits(kind.dtype)[1]}, as "
+            f"{kind.dtype.name} holds", remedy="choose a wider dtype",
+        )  # fmt: skip
+    whole = kind if kind.dtype in dtypes.INTEGRAL else kind.with_dtype(dtypes.int32)
+
+    def make(seed: int, place: int) -> Tensor:
+        y: Tensor = ops.random_permutation(n, seed, place, whole)
+        return y if whole is kind else cast(y, kind.dtype)
+
+    return _finish(draw("randperm", kind, generator, 2 * n, 2, make), requires_grad)
