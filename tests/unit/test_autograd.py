@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import dovetail as dt
 from dovetail.engine import autograd
 from dovetail.errors import AutogradError, DTypeError, InplaceError
+from dovetail.nn import functional as F
 
 
 def leaf(*values: float) -> dt.Tensor:
@@ -403,3 +405,23 @@ def test_parts_of_complex_numbers_are_not_written(name: str) -> None:
             write()
     assert part.tolist() == before
     assert part.clone().mul_(2) is not None
+
+
+@pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16])
+@pytest.mark.parametrize(
+    "norm",
+    [
+        lambda x: F.layer_norm(x, (4,)),
+        lambda x: F.layer_norm(x, (4,), weight=x[0, 0]),
+        lambda x: F.rms_norm(x, (4,)),
+        lambda x: F.group_norm(x, 3),
+        lambda x: F.batch_norm(x, None, None, training=True),
+    ],
+)
+def test_gradients_of_norms_have_their_inputs_dtype(norm: Any, dtype: Any) -> None:
+    """Statistics in float32 widen nothing on the way back."""
+    x = dt.randn(2, 3, 4).to(dtype).requires_grad_() * 1
+    seen = []
+    x.register_hook(lambda g: seen.append(g.dtype))
+    norm(x).float().square().sum().backward()
+    assert set(seen) == {dtype}

@@ -93,7 +93,8 @@ def _through_input(
     ct_y, *others = ct
     g = None
     if ct_y is not None:
-        g = normalise_backward(narrowed(ct_y, x), x, weight, mean, rstd, dims)
+        ct_y = narrowed(ct_y, x)
+        g = narrowed(normalise_backward(ct_y, x, weight, mean, rstd, dims), x)
     if all(c is None for c in others):
         return g
     more = _through_statistics(x, mean, rstd, others, dims)
@@ -105,7 +106,8 @@ def _through_scale(
 ) -> Any:
     if ct[0] is None:
         return None
-    return normalise_weight_backward(narrowed(ct[0], x), x, mean, rstd, weight_shape)
+    ct_y = narrowed(ct[0], x)
+    return narrowed(normalise_weight_backward(ct_y, x, mean, rstd, weight_shape), x)
 
 
 normalise.grad(
