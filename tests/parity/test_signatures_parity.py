@@ -22,6 +22,9 @@ from dovetail.engine.public import NAMESPACES
 DIFFERENT: dict[str, str] = {
     "torch.get_rng_state": "takes a device, for which torch has torch.cuda's function",
     "torch.set_rng_state": "as get_rng_state",
+    "Tensor.expand": "torch's `implicit` serves its own vmap",
+    "Tensor.requires_grad_": "torch's stub says mode, torch itself requires_grad",
+    "Tensor.to": "takes a dtype, a device or a tensor in the first place",
 }
 # Names that dovetail has in a place where torch has none, and why.
 OWN: dict[str, str] = {
@@ -31,6 +34,13 @@ OWN: dict[str, str] = {
     "torch.set_fallback_policy": "as fallbacks",
     "torch.errors": "the tree of exceptions",
     "torch.dtypes": "the module of formats",
+    "torch.devices": "lists every device of every plug-in",
+    "torch.is_available": "of any device; torch has one for each kind of device",
+    "torch.synchronize": "as is_available",
+    "torch.stream": "as is_available",
+    "torch.current_stream": "as is_available",
+    "torch.default_stream": "as is_available",
+    "torch.set_stream": "as is_available",
 }
 # Of torch's keywords, those that say where and how memory is laid out or by which
 # library to compute, or that torch itself has deprecated; they may be missing.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+from typing import Final as _Final
 
 # What an import makes stays, and looking through it for garbage is a fifth of its time.
-_collects: Final = gc.isenabled()
+_collects: _Final = gc.isenabled()
 gc.disable()
 try:
     from dovetail import dtypes as _dtypes
@@ -41,16 +42,16 @@ finally:
     if _collects:
         gc.enable()
 
-__version__: Final = "0.1.0"
+__version__: _Final = "0.1.0"
 
 globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 
 # Sub-packages load when they are first used, so that import stays light.
-_LAZY: Final = frozenset({
+_LAZY: _Final = frozenset({
     "amp", "autograd", "compiler", "data", "device_api", "io", "nn", "optim", "random",
     "return_types", "testing", "utils",
 })  # fmt: skip
-_FROM: Final = {
+_FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
     "get_autocast_dtype": "amp", "is_autocast_cache_enabled": "amp",
     "is_autocast_enabled": "amp", "load": "io", "save": "io",
@@ -61,9 +62,9 @@ _FROM: Final = {
 
 def _first_used(name: str) -> Any:
     if name in _LAZY:
-        return import_module(f"dovetail.{name}")
+        return _import_module(f"dovetail.{name}")
     if name in _FROM:
-        return getattr(import_module(f"dovetail.{_FROM[name]}"), name)
+        return getattr(_import_module(f"dovetail.{_FROM[name]}"), name)
     raise AttributeError(
         f"module 'dovetail' has no attribute {name!r}; "
         "if torch has it, it is not there yet"

@@ -187,13 +187,13 @@ def get_default_dtype() -> DType:
     return _default.get()
 
 
-def set_default_dtype(dtype: DType) -> None:
-    """Make `dtype` the dtype of Python floats, in this context."""
-    if not getattr(dtype, "is_floating_point", False):
+def set_default_dtype(d: DType) -> None:
+    """Make `d` the dtype of Python floats, in this context."""
+    if not getattr(d, "is_floating_point", False):
         raise DTypeError(
-            "set_default_dtype", "dtype", was=dtype, needed="a floating point dtype"
+            "set_default_dtype", "d", was=d, needed="a floating point dtype"
         )
-    _default.set(dtype)
+    _default.set(d)
 
 
 @cache

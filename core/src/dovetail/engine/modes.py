@@ -176,15 +176,15 @@ def default_device() -> device | str:
     return chosen
 
 
-def set_default_device(wanted: device | str | None) -> None:
-    """Make tensors on `wanted` where no device is named; None undoes it.
+def set_default_device(device: device | str | None) -> None:
+    """Make tensors on `device` where no device is named; None undoes it.
 
     Raises:
         DeviceError: no such device is available.
     """
-    if wanted is not None:
-        registry.resolve(wanted)
-    _default_device.set(wanted)
+    if device is not None:
+        registry.resolve(device)
+    _default_device.set(device)
 
 
 _Token = contextvars.Token[device | str | None]

@@ -164,7 +164,7 @@ def opened(function: Callable[..., Any]) -> Callable[..., Any]:
     """A method whose argument is a sequence of which it may be given the items."""
 
     def method(self: Any, *items: Any, **named: Any) -> Any:
-        if named or (len(items) == 1 and isinstance(items[0], tuple | list)):
+        if named or (len(items) == 1 and not hasattr(items[0], "__index__")):
             return function(self, *items, **named)
         if not items:
             raise ArgumentTypeError(

@@ -109,7 +109,7 @@ def as_tensor(
 @public("torch.asarray", asks=False)
 def asarray(
     obj: Any, *, dtype: DType | None = None, device: DeviceLike = None,
-    copy: bool | None = None, requires_grad: bool = False,
+    copy: bool | None = None, requires_grad: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """`obj` as a tensor, sharing memory where it can.
 
@@ -127,7 +127,7 @@ def asarray(
             "asarray", "copy", was=False, needed="True or None: dtype, device or the "
             "kind of data need a copy",
         )  # fmt: skip
-    return _finish(made, requires_grad)
+    return _finish(made, bool(requires_grad))
 
 
 def _shares(made: Tensor, data: Any) -> bool:

@@ -13,7 +13,6 @@ from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Size, Tensor
 from dovetail.errors import (
     ArgumentError,
-    ArgumentTypeError,
     DimError,
     ShapeError,
 )  # fmt: skip
@@ -41,21 +40,6 @@ def _several(dims: Any) -> Sequence[Any]:
 def refuse_0d(name: str, x: Tensor) -> None:
     if not x.ndim:
         raise DimError(name, "input", was="0-d", needed="at least one dim")
-
-
-def open_sizes(
-    size: tuple[Any, ...], named: dict[str, Any] | None = None, name: str = "size"
-) -> tuple[int, ...]:
-    """Sizes given as separate ints or as one sequence, which may have a name."""
-    if named:
-        if size or set(named) != {name}:
-            raise ArgumentTypeError(
-                "call", sorted(named)[0], was="unknown or given twice", needed=name
-            )
-        size = (named[name],)
-    if len(size) == 1 and isinstance(size[0], tuple | list):
-        return tuple(size[0])
-    return size
 
 
 @public("swapaxes Tensor.swapaxes_", view=True)

@@ -305,7 +305,7 @@ def asarray(
     dtype: DType | None = None,
     device: device | str | None = None,
     copy: _bool | None = None,
-    requires_grad: _bool = False,
+    requires_grad: _bool | None = None,
 ) -> Tensor:
     """`obj` as a tensor, sharing memory where it can."""
 

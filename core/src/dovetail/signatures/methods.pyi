@@ -549,8 +549,8 @@ class Methods:
         """`conj_physical` written into the tensor, which is returned."""
     def contiguous(self) -> Tensor:
         """This tensor if it is contiguous, else a copy."""
-    def copy_(self, src: Tensor | complex, non_blocking: _bool = False) -> Tensor:
-        """Write the values of `src`, broadcast, cast and moved as needed."""
+    def copy_(self, other: Tensor | complex, non_blocking: _bool = False) -> Tensor:
+        """Write the values of `other`, broadcast, cast and moved as needed."""
     def copysign(self, other: Tensor | complex) -> Tensor:
         """The magnitude of `input` with the sign of `other`, of -0 and NaN too."""
     def copysign_(self, other: Tensor | complex) -> Tensor:
@@ -1273,7 +1273,14 @@ class Methods:
         """The sum over `dim` of what is not NaN."""
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """The `length` slices from `start` on along `dim`."""
-    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
+    def narrow_copy(
+        self,
+        dim: _int,
+        start: _int,
+        length: _int,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
         """A copy of `length` slices from `start` on."""
     @property
     def nbytes(self) -> _int:
@@ -1300,25 +1307,25 @@ class Methods:
         dtype: DType | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
-        **kw: Any,
-    ) -> Tensor:
-        """`empty` with the dtype and device of this tensor."""
+    ) -> Tensor: ...
     def new_empty_strided(
         self,
-        *size: Any,
+        size: Any,
+        stride: Any,
+        *,
         dtype: DType | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
-        **kw: Any,
     ) -> Tensor:
         """`empty_strided` with the dtype and device of this tensor."""
     def new_full(
         self,
-        *size: Any,
+        size: Any,
+        fill_value: Any,
+        *,
         dtype: DType | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
-        **kw: Any,
     ) -> Tensor:
         """`full` with the dtype and device of this tensor."""
     def new_ones(
@@ -1327,16 +1334,15 @@ class Methods:
         dtype: DType | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
-        **kw: Any,
-    ) -> Tensor:
-        """`ones` with the dtype and device of this tensor."""
+    ) -> Tensor: ...
     def new_tensor(
         self,
-        *size: Any,
+        data: Any,
+        *,
         dtype: DType | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
-        **kw: Any,
+        pin_memory: _bool = False,
     ) -> Tensor:
         """`tensor` with the dtype and device of this tensor."""
     def new_zeros(
@@ -1345,9 +1351,7 @@ class Methods:
         dtype: DType | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
-        **kw: Any,
-    ) -> Tensor:
-        """`zeros` with the dtype and device of this tensor."""
+    ) -> Tensor: ...
     def nextafter(self, other: Tensor) -> Tensor:
         """The next representable value after `input` towards `other` (IEEE 754)."""
     def nextafter_(self, other: Tensor) -> Tensor:
@@ -1498,7 +1502,7 @@ class Methods:
         """This tensor in the shape of another."""
     def resize_(self, *size: _int | Sequence[_int]) -> Tensor:
         """Give this tensor another shape; elements that it gains are unspecified."""
-    def resize_as_(self, other: Tensor) -> Tensor:
+    def resize_as_(self, the_template: Tensor) -> Tensor:
         """Give this tensor the shape of another."""
     def resolve_conj(self) -> Tensor:
         """`input` itself: conjugates and negations are computed at once."""
@@ -1856,8 +1860,13 @@ class Methods:
         self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
     ) -> Tensor:
         """`dot` with the conjugate of `input`."""
-    def view(self, *shape: _int | Sequence[_int] | DType, **named: Any) -> Tensor:
+    @overload
+    def view(
+        self, size: _int | Sequence[_int] | DType = ..., *, dtype: DType | None = None
+    ) -> Tensor:
         """The same elements under another shape or dtype; never copies."""
+    @overload
+    def view(self, *size: _int) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
         """A view in the shape of another tensor."""
     def vsplit(

@@ -7,11 +7,10 @@ from typing import Any
 
 from dovetail.engine import autograd
 from dovetail.engine.backward_pass import Hook
-from dovetail.engine.public import methods
+from dovetail.engine.public import methods, public
 from dovetail.engine.tape import Node, Output, leaf_of
 from dovetail.engine.tensor import Tensor, alias, as_class, extend
 from dovetail.errors import ArgumentTypeError, AutogradError, InplaceError
-from dovetail.frontend.export import NAMES, torch_name
 
 
 def _backward(
@@ -40,7 +39,7 @@ def _backward(
 extend(backward=_backward)
 
 
-@torch_name(out=False)
+@public("detach")
 def detach(input: Tensor) -> Tensor:
     """The same memory outside the graph; writes show in both."""
     return alias(input)
@@ -132,4 +131,4 @@ methods(
     register_post_accumulate_grad_hook=_register_post_accumulate_grad_hook,
 )  # fmt: skip
 extend(retains_grad=property(_retains_grad))
-__all__ = ["NAMES", "Any", "Node", "Output", "RemovableHandle"]
+__all__ = ["Any", "Node", "Output", "RemovableHandle"]

@@ -10,7 +10,7 @@ from dovetail import dtypes
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
 from dovetail.engine.inplace import check_writable, fill, touched
-from dovetail.engine.public import guarded
+from dovetail.engine.public import public
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
@@ -24,7 +24,6 @@ from dovetail.frontend.create import (
     tensor,
     zeros,
 )  # fmt: skip
-from dovetail.frontend.export import torch_name
 from dovetail.frontend.split import narrow
 from dovetail.ops import view as v
 from dovetail.ops.diagonal import diagonal
@@ -33,47 +32,40 @@ from dovetail.ops.primitive import clone as clone_of
 from dovetail.ops.sums import sum_to
 from dovetail.tensor_api.properties import numel, to
 
-
-def _method(function: Any) -> Any:
-    """Install a function as a method of Tensor only."""
-    setattr(Tensor, function.__name__, guarded(function, function.__name__, False))
-    return function
-
-
 # ---- predicates
 
 
-@torch_name(out=False)
+@public("is_floating_point")
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a real floating point format."""
     return input.dtype.is_floating_point
 
 
-@torch_name(out=False)
+@public("is_complex")
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex."""
     return input.dtype.is_complex
 
 
-@torch_name(out=False)
+@public("is_signed")
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative values."""
     return input.dtype.is_signed
 
 
-@torch_name(out=False)
+@public("is_same_size")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape."""
     return tuple(input._a.shape) == tuple(other._a.shape)
 
 
-@torch_name("is_tensor", method=False, out=False)
+@public("torch.is_tensor", asks=False)
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a Tensor."""
     return isinstance(obj, Tensor)
 
 
-@_method
+@public("Tensor.get_device")
 def get_device(self: Tensor) -> int:
     """The index of the device, -1 on the CPU."""
     return -1 if self._kind.backend.type == "cpu" else self._kind.index
@@ -98,7 +90,7 @@ def _mover(device_type: str) -> Any:
     def move(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
         where = device_type if device is None else device
         where = f"{device_type}:{where}" if isinstance(where, int) else where
-        return to(self, where)  # type: ignore[no-any-return]
+        return to(self, where)
 
     move.__name__ = device_type
     move.__doc__ = f"This tensor on a {device_type} device."
@@ -112,27 +104,58 @@ extend(cuda=_mover("cuda"), xpu=_mover("xpu"))
 
 
 def _offer_new(name: str, make: Any) -> None:
+    @public(f"Tensor.new_{name}")
     def new(
         self: Tensor, *size: Any, dtype: DType | None = None, device: DeviceLike = None,
-        requires_grad: bool = False, **kw: Any,
+        requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
-        made: Tensor = edge(
+        made: Tensor = make(
             *size, dtype=dtype or self.dtype, device=device or self.device,
-            requires_grad=requires_grad, **kw,
+            requires_grad=requires_grad,
         )  # fmt: skip
         return made
 
-    edge = guarded(make, f"new_{name}", False)
-    new.__name__ = new.__qualname__ = f"new_{name}"
     new.__doc__ = f"`{name}` with the dtype and device of this tensor."
-    setattr(Tensor, f"new_{name}", new)
 
 
-for _name, _make in {
-    "zeros": zeros, "ones": ones, "empty": empty, "full": full, "tensor": tensor,
-    "empty_strided": empty_strided,
-}.items():  # fmt: skip
+for _name, _make in {"zeros": zeros, "ones": ones, "empty": empty}.items():
     _offer_new(_name, _make)
+
+
+@public("Tensor.new_full")
+def new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = None,
+    device: DeviceLike = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`full` with the dtype and device of this tensor."""
+    return full(
+        size, fill_value, dtype=dtype or self.dtype, device=device or self.device,
+        requires_grad=requires_grad,
+    )  # fmt: skip
+
+
+@public("Tensor.new_tensor")
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: DType | None = None, device: DeviceLike = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """`tensor` with the dtype and device of this tensor."""
+    return tensor(
+        data, dtype=dtype or self.dtype, device=device or self.device,
+        requires_grad=requires_grad,
+    )  # fmt: skip
+
+
+@public("Tensor.new_empty_strided")
+def new_empty_strided(
+    self: Tensor, size: Any, stride: Any, *, dtype: DType | None = None,
+    device: DeviceLike = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`empty_strided` with the dtype and device of this tensor."""
+    return empty_strided(
+        size, stride, dtype=dtype or self.dtype, device=device or self.device,
+        requires_grad=requires_grad,
+    )  # fmt: skip
 
 
 def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) -> Any:
@@ -172,7 +195,7 @@ extend(byte=_caster(dtypes.uint8), char=_caster(dtypes.int8))
 # ---- geometry and memory
 
 
-@_method
+@public("Tensor.sum_to_size")
 def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     """The sum over the dims that broadcasting would add or stretch from `size`."""
     shape = sizes(size)
@@ -183,14 +206,14 @@ def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     return y
 
 
-@torch_name()
+@public("narrow_copy", out=True)
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """A copy of `length` slices from `start` on."""
     y: Tensor = clone_of(narrow(input, dim, start, length))
     return y
 
 
-@_method
+@public("Tensor.fill_diagonal_")
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Set the main diagonal; with `wrap`, again below the square of a tall matrix."""
     if self.ndim < 2 or (self.ndim > 2 and len(set(self._a.shape)) > 1):
@@ -214,7 +237,7 @@ def _numbers(x: Tensor) -> Tensor:
     return made
 
 
-@_method
+@public("Tensor.resize_")
 def resize_(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     """Give this tensor another shape; elements that it gains are unspecified."""
     check_writable("resize_", self)
@@ -240,10 +263,10 @@ def resize_(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     return self
 
 
-@_method
-def resize_as_(self: Tensor, other: Tensor) -> Tensor:
+@public("Tensor.resize_as_")
+def resize_as_(self: Tensor, the_template: Tensor) -> Tensor:
     """Give this tensor the shape of another."""
-    return resize_(self, tuple(other.shape))  # type: ignore[no-any-return]
+    return resize_(self, tuple(the_template.shape))
 
 
 # ---- Python's and NumPy's protocols

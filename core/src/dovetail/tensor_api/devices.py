@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from dovetail.device import device as Device
 from dovetail.device_api import registry
 from dovetail.engine import modes
+from dovetail.engine.public import NAMESPACES, public
 from dovetail.errors import DeviceError, OutOfMemory
-from dovetail.frontend.export import torch_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 DeviceLike = Device | str | None
@@ -47,14 +47,14 @@ def named(kind: str, index: int) -> Device:
     return Device(kind, None if kind == "cpu" else index)
 
 
-@torch_name(method=False, out=False)
+@public("torch.get_default_device")
 def get_default_device() -> Device:
     """Where tensors are made that name no device."""
     backend, index = registry.resolve(modes.default_device())
     return named(backend.type, index)
 
 
-@torch_name(method=False, out=False)
+@public("torch.synchronize")
 def synchronize(device: DeviceLike = None) -> None:
     """Wait for all work on a device (the default one), and raise its errors."""
     wanted = modes.default_device() if device is None else device
@@ -62,7 +62,7 @@ def synchronize(device: DeviceLike = None) -> None:
     backend.synchronize(index)
 
 
-@torch_name(method=False, out=False)
+@public("torch.is_available")
 def is_available(device: Device | str) -> bool:
     """Whether tensors can be made on `device`; tries to load its backend."""
     try:
@@ -72,10 +72,10 @@ def is_available(device: Device | str) -> bool:
     return True
 
 
-@torch_name(method=False, out=False)
+@public("torch.devices")
 def devices() -> list[Device]:
     """Every device whose backend loads; `dovetail devices` tells why others do not."""
     return [named(kind, index) for kind, index in registry.available()]
 
 
-torch_name("OutOfMemoryError", method=False, out=False)(OutOfMemory)
+NAMESPACES["torch"]["OutOfMemoryError"] = OutOfMemory

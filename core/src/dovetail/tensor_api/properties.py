@@ -13,7 +13,7 @@ from dovetail.dtypes import DType
 from dovetail.engine.attributes import axis
 from dovetail.engine.inplace import fill, inplace, overwrite
 from dovetail.engine.kinds import kind_of
-from dovetail.engine.public import guarded
+from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend, wrap
@@ -25,17 +25,9 @@ from dovetail.errors import (
     ShapeError,
 )
 from dovetail.frontend.create import _moved
-from dovetail.frontend.export import torch_name
-from dovetail.frontend.views import open_sizes
 from dovetail.ops import view as v
 from dovetail.ops.primitive import clone as clone_of
 from dovetail.tensor_api.indexing import copied
-
-
-def _method(function: Any) -> Any:
-    """Install a function as a method of Tensor only."""
-    setattr(Tensor, function.__name__, guarded(function, function.__name__, False))
-    return function
 
 
 def size(self: Tensor, dim: int | None = None) -> Any:
@@ -63,7 +55,7 @@ def dim(self: Tensor) -> int:
 extend(size=size, dim=dim, ndimension=dim)  # often called: without more ado
 
 
-@torch_name("numel", out=False)
+@public("numel")
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return math.prod(input._a.shape)
@@ -72,32 +64,32 @@ def numel(input: Tensor) -> int:
 extend(nelement=numel)
 
 
-@_method
+@public("Tensor.stride")
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Element strides, or that of one dim."""
     strides, _ = self._kind.backend.geometry(self._a, self._a)
     return strides if dim is None else _of_dim("stride", self, strides, dim)
 
 
-@_method
+@public("Tensor.storage_offset")
 def storage_offset(self: Tensor) -> int:
     """Where the first element lies in the storage, in elements."""
     return self._kind.backend.geometry(self._a, storage_of(self).root)[1]
 
 
-@_method
+@public("Tensor.is_contiguous")
 def is_contiguous(self: Tensor) -> bool:
     """Whether the elements lie in row-major order."""
     return v.is_contiguous(self)
 
 
-@_method
+@public("Tensor.contiguous")
 def contiguous(self: Tensor) -> Tensor:
     """This tensor if it is contiguous, else a copy."""
     return v.contiguous(self)
 
 
-@_method
+@public("Tensor.data_ptr")
 def data_ptr(self: Tensor) -> int:
     """The address of the first element, in bytes."""
     memory = self._kind.backend.capability(HostMemory)
@@ -109,13 +101,13 @@ def data_ptr(self: Tensor) -> int:
     return memory.address(self._a)
 
 
-@_method
+@public("Tensor.element_size")
 def element_size(self: Tensor) -> int:
     """Bytes an element."""
     return self._kind.dtype.itemsize
 
 
-@_method
+@public("Tensor.item")
 def item(self: Tensor) -> Any:
     """The value of a tensor with one element, as a Python number; waits for it."""
     if numel(self) != 1:
@@ -128,7 +120,7 @@ def item(self: Tensor) -> Any:
     return self._kind.backend.copy_out(self._a).reshape(-1)[0].item()
 
 
-@_method
+@public("Tensor.tolist")
 def tolist(self: Tensor) -> Any:
     """The values as nested lists of Python numbers; waits for them."""
     if anywhere[0]:
@@ -136,13 +128,13 @@ def tolist(self: Tensor) -> Any:
     return self._kind.backend.copy_out(self._a).tolist()
 
 
-@torch_name("clone", out=False)
+@public("clone")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy in memory of its own."""
     return clone_of(input)
 
 
-@_method
+@public("Tensor.to")
 def to(
     self: Tensor, *args: Any, copy: bool = False, non_blocking: bool = False, **kw: Any
 ) -> Tensor:
@@ -182,14 +174,14 @@ def to(
     return clone_of(moved) if copy and moved is self else moved
 
 
-@_method
+@public("Tensor.cpu")
 def cpu(self: Tensor) -> Tensor:
     """This tensor on the CPU."""
     moved: Tensor = to(self, "cpu")
     return moved
 
 
-@_method
+@public("Tensor.type_as")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the dtype and on the device of another."""
     moved: Tensor = to(self, other)
@@ -212,26 +204,24 @@ for _name, _dtype in {
     setattr(Tensor, _name, _caster(_dtype))
 
 
-@_method
-def copy_(self: Tensor, src: Tensor | complex, non_blocking: bool = False) -> Tensor:
-    """Write the values of `src`, broadcast, cast and moved as needed."""
-    if isinstance(src, int | float | complex):
-        return fill(self, src, "copy_")
-    if (
-        src._kind.backend is not self._kind.backend
-        or src._kind.index != self._kind.index
-    ):
-        src = _moved(src, self._kind.with_dtype(src._kind.dtype))
-    return overwrite("copy_", self, copied(self, src))
+@public("Tensor.copy_")
+def copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
+    """Write the values of `other`, broadcast, cast and moved as needed."""
+    if isinstance(other, int | float | complex):
+        return fill(self, other, "copy_")
+    mine, theirs = self._kind, other._kind
+    if theirs.backend is not mine.backend or theirs.index != mine.index:
+        other = _moved(other, mine.with_dtype(theirs.dtype))
+    return overwrite("copy_", self, copied(self, other))
 
 
-@torch_name("fill", method=False)
+@public("torch.fill", out=True)
 def filled(input: Tensor, value: Any) -> Tensor:
     """A copy with every element `value`."""
     return fill(clone_of(input), value.item() if isinstance(value, Tensor) else value)
 
 
-@_method
+@public("Tensor.fill_")
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to a number or a 0-d tensor."""
     if not isinstance(value, Tensor):
@@ -245,20 +235,28 @@ def _on_device_of(x: Tensor, other: Tensor) -> Tensor:
     return _moved(other, x._kind.with_dtype(other.dtype))
 
 
-@_method
+@public("Tensor.zero_")
 def zero_(self: Tensor) -> Tensor:
     """Set every element to zero."""
     return fill(self, 0)
 
 
-@_method
-def view(self: Tensor, *shape: int | Sequence[int] | DType, **named: Any) -> Tensor:
-    """The same elements under another shape or dtype; never copies."""
-    if "dtype" in named and not shape:
-        return _reinterpreted(self, named["dtype"])
-    if len(shape) == 1 and isinstance(shape[0], DType):
-        return _reinterpreted(self, shape[0])
-    y: Tensor = v.view(self, open_sizes(shape, named))
+@public("Tensor.view*")
+def view(
+    self: Tensor, size: int | Sequence[int] | DType = (), *, dtype: DType | None = None
+) -> Tensor:
+    """The same elements under another shape or dtype; never copies.
+
+    Args:
+        size: the shape, one size of which may be -1; a dtype may stand here too.
+
+    Raises:
+        ShapeError: the strides do not allow it without a copy.
+    """
+    asked = size if isinstance(size, DType) else dtype
+    if asked is not None:
+        return _reinterpreted(self, asked)
+    y: Tensor = v.view(self, size)
     return y
 
 

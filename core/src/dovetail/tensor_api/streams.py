@@ -10,9 +10,9 @@ from dovetail.device import device as Device
 from dovetail.device_api import Backend, CallersContext, Streams, registry
 from dovetail.device_api.capabilities import chosen_streams
 from dovetail.engine import modes
+from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, KernelError, NotSupported
-from dovetail.frontend.export import torch_name
 from dovetail.tensor_api.devices import named
 
 DeviceLike = Device | str | None
@@ -243,27 +243,27 @@ def _existing(backend: Backend, index: int, choose: Callable[[Streams], Any]) ->
     return made
 
 
-@torch_name(method=False, out=False)
+@public("torch.current_stream")
 def current_stream(device: DeviceLike = None) -> Stream:
     """The stream that this context's work on a device (the default one) goes to."""
     backend, index = _resolved(device)
     return _existing(backend, index, lambda s: s.current_stream(index))
 
 
-@torch_name(method=False, out=False)
+@public("torch.default_stream")
 def default_stream(device: DeviceLike = None) -> Stream:
     """The stream that work on a device goes to where none is chosen."""
     backend, index = _resolved(device)
     return _existing(backend, index, lambda s: s.default_stream(index))
 
 
-@torch_name(method=False, out=False)
+@public("torch.stream")
 def stream(stream: Stream) -> Stream:
     """The stream itself: `with stream(s):` reads as in torch."""
     return stream
 
 
-@torch_name(method=False, out=False)
+@public("torch.set_stream")
 def set_stream(stream: Stream) -> None:
     """Send the work of this context to `stream` from now on."""
     if stream._streams is not None:
@@ -274,7 +274,7 @@ def set_stream(stream: Stream) -> None:
         chosen_streams.set(chosen)
 
 
-@torch_name(top=False)
+@public("Tensor.record_stream")
 def record_stream(self: Tensor, s: Stream) -> None:
     """Tell that `s`, not the stream it was made on, uses the memory of this tensor."""
     kind = self._kind
@@ -286,5 +286,5 @@ def record_stream(self: Tensor, s: Stream) -> None:
         s._streams.keep(self._a, s.handle)
 
 
-torch_name("Stream", method=False, out=False)(Stream)
-torch_name("Event", method=False, out=False)(Event)
+NAMESPACES["torch"]["Stream"] = Stream
+NAMESPACES["torch"]["Event"] = Event
