@@ -33,7 +33,7 @@ def test_models_are_recorded_forward_backward_and_step() -> None:
     steps = uses_of()
     assert set(steps) == {work.name for work in WORKLOADS}
     for found in steps.values():
-        assert found["adam_steps_"].calls > 1
+        assert found["adam_steps_"].calls == 1
     assert steps["convolutional network"]["convolution_weight"].calls == 2
     assert steps["language model"]["embedding"].elements > 0
 

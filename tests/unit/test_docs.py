@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
     "adding-an-op.md", "writing-a-backend.md", "tour.md", "lockstep.md",
-    "testing-with-chaos.md",
+    "testing-with-chaos.md", "capture.md",
 )  # fmt: skip
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 

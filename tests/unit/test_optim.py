@@ -345,3 +345,19 @@ def test_schedules_refuse() -> None:
     schedule = StepLR(sgd(), 1)
     with pytest.warns(UserWarning, match=r"before optimizer.step\(\)"):
         schedule.step()
+
+
+@pytest.mark.parametrize("make", [dt.optim.SGD, dt.optim.AdamW])
+def test_a_refused_step_steps_nothing(make: Any) -> None:
+    """One parameter that does not fit its gradient leaves all others as they were."""
+    good, bad = (dt.ones(2, requires_grad=True) for _ in range(2))
+    optimizer = make([good, bad], lr=0.5)
+    good.grad, bad.grad = dt.ones(2), dt.ones(2)
+    optimizer.step()
+    before = good.tolist()
+    bad.data = dt.ones(3)
+    with pytest.raises(RuntimeError, match=r"\[1\] is of shape"):
+        optimizer.step()
+    assert good.tolist() == before
+    good_state = optimizer.state[good]
+    assert good_state.get("step", 1.0) == 1.0

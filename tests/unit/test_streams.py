@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dovetail as dt
@@ -19,6 +20,7 @@ from dovetail.errors import (
     StreamError,
 )
 from dovetail.testing import chaos
+from dovetail.xp.scratch import scratch
 
 DEVICE = "chaos:cpu"
 
@@ -353,3 +355,15 @@ def test_shared_numbers_order_streams_without_the_host(
         y = x * 0.8125
         assert y.tolist() == [0.8125] * 3
     assert waits == []
+
+
+def test_working_memory_is_not_shared_between_streams() -> None:
+    """Kernels keep working memory from call to call only where work has one order."""
+    kept = [scratch(np, "test", 4, "float32") for _ in range(2)]
+    assert np.shares_memory(*kept)
+    with dt.Stream(DEVICE):
+        first = scratch(np, "test", 4, "float32")
+    with dt.Stream(DEVICE):
+        second = scratch(np, "test", 4, "float32")
+    assert not np.shares_memory(first, second)
+    assert not np.shares_memory(first, kept[0])

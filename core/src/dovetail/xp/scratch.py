@@ -1,9 +1,16 @@
-"""Working memory of kernels: of each thread's own, and kept from call to call."""
+"""Working memory of kernels: of each thread's own, and kept from call to call.
+
+It serves one queue of work, which does one kernel after the other. Where the caller
+chose a stream, another stream of the same thread may still be using it: there every
+call gets memory of its own.
+"""
 
 from __future__ import annotations
 
 import threading
 from typing import Any
+
+from dovetail.device_api.capabilities import chosen_streams
 
 _threads = threading.local()
 
@@ -14,6 +21,9 @@ def scratch(xp: Any, role: str, count: int, dtype: Any) -> Any:
     The same memory comes back for the same role, so that a kernel takes each role once
     and gives none of it away.
     """
+    chosen = chosen_streams.get()
+    if chosen and any(s is not d.default_stream(i) for (d, i), s in chosen.items()):
+        return xp.empty(count, dtype)
     key = f"{xp.__name__} {role} {dtype}"
     found = _threads.__dict__.get(key)
     if found is None or found.size < count:
