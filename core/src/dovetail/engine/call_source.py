@@ -31,20 +31,24 @@ _COUNTED: Final = ("Axis", "NewAxis", "Axes", "AxisList")  # from the front, by 
 _UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape"} - {*_COUNTED})
 
 
-def source_of(op: Op, others: bool = True, casts: bool = True) -> str:
+def source_of(
+    op: Op, others: bool = True, casts: bool = True, over: bool = False
+) -> str:
     """The source of a function that calls an op.
 
     `others` lets it take arguments by names that are no parameters', such as `out`;
-    `casts` lets it ask for autocast.
+    `casts` lets it ask for autocast; `over` makes it write the result over the first
+    operand.
     """
-    return "\n".join(_Source(op, others, casts).lines()) + "\n"
+    return "\n".join(_Source(op, others, casts, over).lines()) + "\n"
 
 
 class _Source:
     """Writes the function, a part after the other."""
 
-    def __init__(self, op: Op, others: bool, casts: bool) -> None:
+    def __init__(self, op: Op, others: bool, casts: bool, over: bool) -> None:
         self.op = op
+        self.over = over
         self.casts = casts
         self.others = "_others" if others else "{}"
         self.values = "(" + "".join(f"{p.name}, " for p in op.params) + ")"
@@ -223,12 +227,17 @@ class _Source:
         yield "if _entry is None:"
         yield f"    return _miss(_op, {self.values}, {self.others}, _key)"
         yield "_kernel, _kind, _array, _runner, _ready = _entry"
+        if self.over:
+            return
         yield "if _kernel is None:"
         yield f"    return _ready.run({self.values})"
 
     def _call(self) -> Iterator[str]:
         op = self.op
         on_tape = " or ".join(self.nodes) or "False"
+        if self.over:
+            yield from self._written(on_tape)
+            return
         if op.by_body and self.nodes and not op.view:
             yield f"if ({on_tape}) and _grad_enabled():"
             yield f"    return _ready.run({self.values})"
@@ -260,6 +269,27 @@ class _Source:
             yield f"if {on_tape}:"
             yield f"    {self._record()}"
         yield "return _t"
+
+    def _written(self, on_tape: str) -> Iterator[str]:
+        """The kernel writes over the first operand, if nothing speaks against it.
+
+        Memory that is all its own, and no tape: a view, or an expanded tensor, has
+        not the array that its storage was made for.
+        """
+        target = self.op.tensors[0].name
+        yield "_into, _memory = _ready.plan.into, " + f"{target}._storage"
+        yield f"if _into is None or (({on_tape}) and _grad_enabled()):"
+        yield f"    {self.miss}"
+        yield "if _memory is None:"
+        yield f"    _memory = {target}._storage = _Storage(_a0)"
+        yield "elif _memory.root is not _a0 or _memory.readonly is not None:"
+        yield f"    {self.miss}"
+        yield "try:"
+        yield f"    _runner()(_into, {', '.join(self.natives)}, out=_a0)"
+        yield "except _Exception:"
+        yield f"    {self.miss}"
+        yield "_memory.version += 1"
+        yield f"return {target}"
 
     def _record(self) -> str:
         op = self.op

@@ -20,9 +20,10 @@ from dovetail.engine.call_source import source_of
 from dovetail.engine.dispatch import failed, miss, miss_public, several
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
-from dovetail.engine.op import UNSERVED, Op
+from dovetail.engine.op import REQUIRED, UNSERVED, Op
 from dovetail.engine.record import record, record_binary, record_unary
 from dovetail.engine.scopes import anywhere, here
+from dovetail.engine.tape import Storage
 from dovetail.engine.tensor import Parameter, Tensor, wrap
 from dovetail.engine.views import as_view
 
@@ -35,7 +36,8 @@ _NAMES: Final[dict[str, Any]] = {
     "_grad_enabled": grad_enabled,
     "_failed": failed, "_several": several, "_as_view": as_view, "_frozen": frozen,
     "_record": record, "_record_unary": record_unary, "_record_binary": record_binary,
-    "_required": None, "_unserved": UNSERVED, "_Kind": Kind, "_DType": DType,
+    "_required": None, "_unserved": UNSERVED, "_Storage": Storage, "_Kind": Kind,
+    "_DType": DType,
     "_type": type, "_len": len, "_int": int, "_bool": bool, "_str": str,
     "_list": list, "_tuple": tuple, "_Exception": Exception,
 }  # fmt: skip
@@ -52,7 +54,6 @@ def public_callable(op: Op, name: str, out: bool) -> Any:
     function = _unwritten(op, name, miss)
     function.__globals__["_miss"] = partial(miss_public, function, out)
     function.__wrapped__ = Shown(op.body, out)
-    function.op = op
     return function
 
 
@@ -61,23 +62,59 @@ def operator_of(op: Op) -> Any:
     return _unwritten(op, op.name, miss, others=False)
 
 
+def before(op: Op, name: str, slow: Any) -> Any:
+    """`slow`, which is an op and more, with the fast path of that op before it."""
+
+    def given(
+        op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
+    ) -> Any:  # fmt: skip
+        if key is not None:
+            return miss(op, values, others, key)
+        return slow(*[v for v in values if v is not REQUIRED], **others)
+
+    function = _unwritten(op, name, given)
+    function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__
+    del function.op
+    return function
+
+
+def over(op: Op, name: str, slow: Any) -> Any:
+    """`slow`, an op's in-place form, with a fast path where the kernel can write.
+
+    Only for elementwise ops of two operands or one.
+    """
+    if not op.is_elementwise or op.rest or op.view or len(op.tensors) > 2:
+        return slow
+
+    def given(
+        op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
+    ) -> Any:  # fmt: skip
+        return slow(*[v for v in values if v is not REQUIRED], **others)
+
+    function = _unwritten(op, name, given, over=True)
+    function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__
+    return function
+
+
 def _without_casts(op: Op) -> Any:
     """What autocast calls on the inputs that it made ready."""
     return _unwritten(op, op.name, partial(miss, cast=False), others=False, casts=False)
 
 
 def _unwritten(
-    op: Op, name: str, miss: Any, others: bool = True, casts: bool = True
-) -> Any:
+    op: Op, name: str, miss: Any, others: bool = True, casts: bool = True,
+    over: bool = False,
+) -> Any:  # fmt: skip
     names = _NAMES | {
         "_op": op, "_calls": op.calls, "_miss": miss, "_write": _write,
-        "_variant": (others, casts),
+        "_variant": (others, casts, over),
     }  # fmt: skip
     names["_function"] = function = FunctionType(_first.__code__, names, name)
     function.__qualname__ = name
     function.__module__ = op.module
     function.__doc__ = op.body.__doc__
     function.__wrapped__ = op.body  # type: ignore[attr-defined]
+    function.op = op  # type: ignore[attr-defined]
     function.unwritten = _first.__code__  # type: ignore[attr-defined]
     op.callables.append(function)
     return function
@@ -113,4 +150,4 @@ def _fresh_tensor() -> Any:
     return Tensor if plain else partial(object.__new__, Tensor)
 
 
-__all__ = ["WRITTEN", "callable_of", "operator_of", "public_callable"]
+__all__ = ["WRITTEN", "before", "callable_of", "operator_of", "over", "public_callable"]

@@ -18,7 +18,7 @@ from dovetail.engine.bodies import by_body, by_recorded_body, by_rules, requires
 from dovetail.engine.kernel_call import is_reentry, native_call, shapes_of
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import DATA, REQUIRED, Op, Plan
-from dovetail.engine.out import write_out
+from dovetail.engine.out import write_out, written_by_kernel
 from dovetail.engine.overrides import ask
 from dovetail.engine.plans import plan_for
 from dovetail.engine.promotion import lead_of, prepare
@@ -105,7 +105,8 @@ def miss(
             kwargs["out"] = out
         return ask(function or op.function, op.name, classes, args, kwargs)
     if out is not None:
-        return write_out(op.name, out, miss(op, values, {}, None))
+        done = not anywhere[0] and _into(op, values, out)
+        return out if done else write_out(op.name, out, miss(op, values, {}, None))
     scope = scopes.current() if anywhere[0] else None
     if scope is None:
         return _learned(op, values, key)
@@ -204,6 +205,20 @@ def _interposed(op: Op, chain: Sequence[Any], values: Values) -> Any:
     )
     attrs = dict(zip(op.names[count:], values[count:], strict=True))
     return proceed(tuple(values[:count]), attrs)
+
+
+def _into(op: Op, values: Values, out: Any) -> bool:
+    """Whether the kernel could write its result into `out`."""
+    inputs = values[: len(op.tensors)]
+    if len(op.outputs) > 1 or not any(isinstance(x, Tensor) for x in inputs):
+        return False
+    ready = prepare(op, inputs)
+    lead = lead_of(op, ready)
+    if lead is None:
+        return False
+    attrs = op.normalise(values, len(lead._a.shape))
+    plan = plan_for(op, ready, attrs, lead._kind)
+    return written_by_kernel(op, plan, ready, attrs, out)
 
 
 # ---- learning: what the next call of this kind finds

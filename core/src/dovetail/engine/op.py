@@ -82,9 +82,11 @@ class Plan:
         kinds: of the results.
         looks: the kernel looks itself for values that the op refuses, if it does.
         owner: the plug-in that the kernel comes from; several where one is chosen.
+        into: the kernel that takes `out=`, an array like its first operand; None
+            where there is none, or where the result has another kind.
     """
 
-    __slots__ = ("kinds", "looks", "native", "owner")
+    __slots__ = ("into", "kinds", "looks", "native", "owner")
 
     def __init__(
         self, native: Callable[..., Any] | None, kinds: tuple[Kind, ...], looks: bool,
@@ -94,6 +96,7 @@ class Plan:
         self.kinds = kinds
         self.looks = looks
         self.owner = owner
+        self.into: Callable[..., Any] | None = None
 
 
 class Op:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.engine.inplace import check_writable, commit, fitting
-from dovetail.errors import ArgumentError, ArgumentTypeError
+from dovetail.engine.inplace import check_writable, commit, fitting, touched
+from dovetail.engine.kernel_call import call, native_of, shapes_of
+from dovetail.engine.modes import grad_enabled
+from dovetail.engine.op import Op, Plan
+from dovetail.engine.plans import is_contiguous
+from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError
 
 
 def write_out(name: str, out: Any, result: Any) -> Any:
@@ -23,9 +28,59 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         )
     fit = []
     for target, source in zip(targets, sources, strict=True):
+        if not isinstance(target, Tensor):
+            raise ArgumentTypeError(
+                name, "out", was=f"a {type(target).__name__}", needed="a Tensor"
+            )
         check_writable(f"{name}(out=)", target)
+        if grad_enabled() and (source.requires_grad or target.requires_grad):
+            raise AutogradError(
+                name, "out", was="given, while an argument requires gradients: out= "
+                "does not support automatic differentiation", needed="no out=",
+                remedy="call it under no_grad(), or on detach()",
+            )  # fmt: skip
         fit.append(fitting(f"{name}(out=)", target, source))
     written = list(map(commit, targets, fit))
     if not several:
         return written[0]
     return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+
+
+def written_by_kernel(
+    op: Op, plan: Plan, inputs: tuple[Any, ...], attrs: dict[str, Any], out: Any
+) -> bool:
+    """Let the kernel write into `out`, where it can and nothing speaks against it."""
+    if plan.into is None or type(out) not in (Tensor, Parameter):
+        return False
+    kind = plan.kinds[0]
+    if out._kind is not kind or not _is_plain(out):
+        return False
+    if any(not _is_apart(x, out) for x in inputs):
+        return False
+    (shape,) = op.checked_shapes(shapes_of(inputs), attrs)
+    if tuple(out._a.shape) != shape or not is_contiguous(kind, out._a):
+        return False
+    scalars = {name: attrs[name] for name in op.scalars}
+    natives = [native_of(x) for x in inputs]
+    call(kind, plan.into, natives, {**scalars, "out": out._a})
+    touched(out)
+    return True
+
+
+def _is_plain(out: Tensor) -> bool:
+    """Whether memory is the tensor's own, and the tape does not ask for it."""
+    memory = out._storage
+    if memory is not None and (memory.root is not out._a or memory.readonly):
+        return False
+    return out._node is None or not grad_enabled()
+
+
+def _is_apart(x: Any, out: Tensor) -> bool:
+    """Whether an input is on no tape, and shares no memory but all of it."""
+    if x is None:
+        return True
+    if not isinstance(x, Tensor) or (x._node is not None and grad_enabled()):
+        return False
+    if x._a is out._a or x._storage is None or out._storage is None:
+        return True
+    return x._storage.root is not out._storage.root

@@ -56,12 +56,16 @@ def _new_plan(
     results = op.result_dtypes(dtypes or [kind.dtype], attrs)
     kernels = _asked(kind.backend.table.select(op.name, kind.dtype))
     looks = op.check is None or all(k.checks_indices for k in kernels)
-    return Plan(
+    plan = Plan(
         _serving(op, kernels, kinds, attrs, kind),
         tuple(kind.with_dtype(_held(d, kind, attrs)) for d in results),
         looks,
         " or ".join(dict.fromkeys(k.owner for k in kernels)),
     )
+    alone = len(kernels) == 1 and kernels[0].supports_out and kernels[0].broadcasts
+    if alone and kernels[0].when is None and plan.looks and plan.kinds == (kind,):
+        plan.into = plan.native
+    return plan
 
 
 def _asked(kernels: list[Kernel]) -> list[Kernel]:

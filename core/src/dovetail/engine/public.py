@@ -23,7 +23,7 @@ from dovetail.engine.arguments import (
     flags_of,
     respelled,
 )
-from dovetail.engine.calls import public_callable
+from dovetail.engine.calls import before, over, public_callable
 from dovetail.engine.geometry import geometry_form
 from dovetail.engine.inplace import inplace
 from dovetail.engine.op import Op
@@ -45,7 +45,12 @@ _ORDINARY: Final = frozenset({
 
 
 def public(
-    names: str, *, out: bool = False, view: bool = False, asks: bool = True
+    names: str,
+    *,
+    out: bool = False,
+    view: bool = False,
+    asks: bool = True,
+    plain: Any = None,
 ) -> Callable[[F], F]:
     """Offer the decorated function under torch's names.
 
@@ -57,23 +62,31 @@ def public(
         out: the function takes `out=`, a tensor (or a tuple of them) for its results.
         view: the result is a view, which the in-place form makes the tensor itself.
         asks: the arguments may handle the call; not where any object will do.
+        plain: the op that a call without keywords of the function's own is.
     """
 
     def offer(function: F) -> F:
         first = _last(names.split(maxsplit=1)[0]).rstrip("*")
-        publish(guarded(function, first, out, asks), names, view=view)
+        call = guarded(function, first, out, asks)
+        publish(call, names, view=view, plain=None if plain is None else plain.op)
         return function
 
     return offer
 
 
-def publish(call: Any, names: str, *, view: bool = False) -> None:
-    """Put a callable, and what derives from it, under torch's names."""
+def publish(
+    call: Any, names: str, *, view: bool = False, plain: Op | None = None
+) -> None:
+    """Put a callable, and what derives from it, under torch's names.
+
+    `plain` is the op that a call without further keywords is.
+    """
     for entry in names.split():
         space, _, name = entry.rpartition(".")
-        function = call
+        function = call if plain is None else before(plain, name, call)
         if name.endswith("_") and not call.__name__.endswith("_"):
             function = _in_place(name, call, view)
+            function = function if plain is None else over(plain, name, function)
         _put(space, name, function, function)
 
 
@@ -227,7 +240,8 @@ def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     written.__doc__ = f"`{name[:-1]}` written into the tensor, which is returned."
     written.__module__ = function.__module__
     written.__wrapped__ = Shown(function)  # type: ignore[attr-defined]
-    return written
+    op = getattr(function, "op", None)
+    return written if op is None else over(op, name, written)
 
 
 def _overwriting(name: str, op: Op, call: Any) -> Callable[..., Any]:

@@ -21,7 +21,7 @@ from dovetail.ops.transcendental import exp2
 # ---- sums, quotients, powers
 
 
-@public("add Tensor.add_", out=True)
+@public("add Tensor.add_", out=True, plain=a.add)
 def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """input + alpha * other; integers wrap, the sum of bools is `or`.
 
@@ -32,7 +32,7 @@ def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     return a.add(input, _scaled("add", input, other, alpha))
 
 
-@public("sub subtract Tensor.sub_ Tensor.subtract_", out=True)
+@public("sub subtract Tensor.sub_ Tensor.subtract_", out=True, plain=a.sub)
 def sub(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """input - alpha * other; integers wrap."""
     return a.sub(input, _scaled("sub", input, other, alpha))

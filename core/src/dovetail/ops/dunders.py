@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.dtypes import bool_
-from dovetail.engine.calls import operator_of
+from dovetail.engine.calls import operator_of, over
 from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor, extend
 from dovetail.errors import DTypeError
@@ -34,7 +34,9 @@ def _in_place(name: str, function: Function) -> Function:
     def written(self: Tensor, other: Any) -> Any:
         return inplace(name, function, self, other)
 
-    return written
+    written.__wrapped__ = function  # type: ignore[attr-defined]
+    op = getattr(function, "op", None)
+    return written if op is None else over(op, name, written)
 
 
 def install(
