@@ -11,6 +11,7 @@ from dovetail.engine.tensor import Parameter, Tensor
 
 from . import functional as F
 from . import init
+from .layer import FunctionLayer, layer
 from .module import Module
 
 
@@ -150,37 +151,21 @@ class Bilinear(Module):
         )
 
 
-class Flatten(Module):
+@layer(Tensor.flatten)
+class Flatten(FunctionLayer):
     """Joins the axes `start_dim` … `end_dim` into one.
 
     Shape:
         [n, *rest] -> [n, prod(rest)] with the defaults
     """
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = input.flatten(self.start_dim, self.end_dim)
-        return result
-
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+    start_dim: int = 1
+    end_dim: int = -1
 
 
-class Unflatten(Module):
+@layer(Tensor.unflatten)
+class Unflatten(FunctionLayer):
     """Splits the axis `dim` into axes of the given lengths, one of which may be -1."""
 
-    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
-        super().__init__()
-        self.dim = dim
-        self.unflattened_size = unflattened_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = input.unflatten(self.dim, self.unflattened_size)
-        return result
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+    dim: int
+    unflattened_size: Sequence[int]

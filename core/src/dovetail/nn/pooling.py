@@ -8,6 +8,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.frontend.conv import Size, each_axis
 
 from . import functional as F
+from .layer import FunctionLayer, layer
 from .module import Module
 
 
@@ -171,48 +172,42 @@ class AvgPool3d(_AvgPoolNd):
         )  # fmt: skip
 
 
-class _AdaptivePoolNd(Module):
-    """Pooling whose windows are chosen to give `output_size`.
+@layer(F.adaptive_avg_pool1d)
+class AdaptiveAvgPool1d(FunctionLayer):
+    """Means over windows, [n, c, l] to [n, c, *output_size]; None keeps one."""
+
+    output_size: Any
+
+
+@layer(F.adaptive_avg_pool2d)
+class AdaptiveAvgPool2d(FunctionLayer):
+    """Means over windows, [n, c, h, w] to [n, c, *output_size]; None keeps one."""
+
+    output_size: Any
+
+
+@layer(F.adaptive_avg_pool3d)
+class AdaptiveAvgPool3d(FunctionLayer):
+    """Means over windows, [n, c, d, h, w] to [n, c, *output_size]; None keeps one."""
+
+    output_size: Any
+
+
+class _AdaptiveMaxPoolNd(Module):
+    """Adaptive pooling by the largest element.
 
     Args:
         output_size: lengths of the result; None keeps an axis as it is.
+        return_indices: whether the elements' positions are returned too.
     """
 
-    def __init__(self, output_size: Any) -> None:
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size = output_size
+        self.return_indices = return_indices
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
-
-
-class AdaptiveAvgPool1d(_AdaptivePoolNd):
-    """Means, [n, c, l] to [n, c, output_size]."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)
-
-
-class AdaptiveAvgPool2d(_AdaptivePoolNd):
-    """Means, [n, c, h, w] to [n, c, *output_size]."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
-
-
-class AdaptiveAvgPool3d(_AdaptivePoolNd):
-    """Means, [n, c, d, h, w] to [n, c, *output_size]."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(input, self.output_size)
-
-
-class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
-    """Adaptive pooling by the largest element."""
-
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__(output_size)
-        self.return_indices = return_indices
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
