@@ -94,6 +94,10 @@ class NumberOutOfRange(ArgumentError, OverflowError):
     """A number does not fit the dtype that it is to have."""
 
 
+class DivisionByZero(ArgumentError, ZeroDivisionError):
+    """Integers are divided by 0."""
+
+
 class ArgumentTypeError(DovetailError, TypeError):
     """An argument has the wrong Python type."""
 

@@ -16,6 +16,7 @@ from dovetail.ops import gamma as g
 from dovetail.ops import rounding as r
 from dovetail.ops.formats import cast
 from dovetail.ops.power import power
+from dovetail.ops.quotient import refuse_zero
 from dovetail.ops.transcendental import exp2
 
 # ---- sums, quotients, powers
@@ -73,6 +74,7 @@ def div(
     """
     if rounding_mode is None:
         return a.div(input, other)
+    refuse_zero("div", input, other)
     if rounding_mode == "trunc":
         return r.trunc_divide(input, other)
     if rounding_mode == "floor":

@@ -13,6 +13,7 @@ from dovetail.errors import DTypeError
 from dovetail.ops import compare, elementwise, power, rounding
 from dovetail.ops import primitive as p
 from dovetail.ops.matmul import matmul
+from dovetail.ops.quotient import refusing
 
 Function = Callable[..., Any]
 _NUMBERS = (bool, int, float, complex, Tensor)
@@ -78,8 +79,11 @@ install("mul", p.mul, commutes=True)
 install("sub", p.sub, commutes=False)
 install("truediv", p.div, commutes=False)
 extend(__rdiv__=_reflected(p.div))
-install("floordiv", rounding.floor_divide, commutes=False)
-install("mod", rounding.remainder, commutes=False)
+for _name, _quotient in {
+    "floordiv": rounding.floor_divide, "mod": rounding.remainder,
+}.items():  # fmt: skip
+    _operator = operator_of(_quotient.op)
+    install(_name, refusing(_quotient.op.name, _operator), commutes=False)
 install("pow", power.power, commutes=False)
 install("matmul", matmul, commutes=False, writes=False)
 install("and", p.bitwise_and, commutes=True)

@@ -101,7 +101,7 @@ def trunc_divide(input: Operand, other: Operand) -> Tensor:
     return idiv(input, other)
 
 
-@op(accepts=REAL, domain=(0.3, 9.0), torch="floor_divide Tensor.floor_divide_")
+@op(accepts=REAL, domain=(0.3, 9.0))
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """input / other rounded down, from the exact remainder; n / 0 is 0 for integers."""
     if not input.dtype.is_floating_point:
@@ -132,7 +132,7 @@ for _op in (trunc_divide, floor_divide):
 # ---- remainders
 
 
-@op(accepts=REAL, domain=(0.3, 9.0), torch="remainder Tensor.remainder_")
+@op(accepts=REAL, domain=(0.3, 9.0))
 def remainder(input: Operand, other: Operand) -> Tensor:
     """input modulo other, with the sign of `other`; integers modulo 0 are 0."""
     rest = fmod(input, other)
@@ -142,7 +142,7 @@ def remainder(input: Operand, other: Operand) -> Tensor:
     return where(crossed, rest + other, rest)
 
 
-@op(accepts=REAL, domain=(0.3, 9.0), torch="fmod Tensor.fmod_")
+@op(accepts=REAL, domain=(0.3, 9.0))
 def fmod(input: Tensor, other: Operand) -> Tensor:
     """What truncated division leaves, with the sign of `input`; integers by 0 leave 0.
 

@@ -1102,9 +1102,7 @@ def floor_divide(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """input / other rounded down, from the exact remainder; n / 0 is 0 for
-    integers.
-    """
+    """input / other rounded down. Raises: DivisionByZero for integers by 0."""
 
 def fmax(
     input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -1122,9 +1120,7 @@ def fmod(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """What truncated division leaves, with the sign of `input`; integers by 0
-    leave 0.
-    """
+    """What truncated division leaves, with the sign of `input`."""
 
 def frac(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """What `trunc` takes away."""
@@ -2172,7 +2168,7 @@ def remainder(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """input modulo other, with the sign of `other`; integers modulo 0 are 0."""
+    """input modulo other, with the sign of `other`."""
 
 def repeat_interleave(
     input: Any,

@@ -57,10 +57,7 @@ class Methods:
     def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
         ...
     def __float__(self) -> Any: ...
-    def __floordiv__(self, other: Tensor | complex) -> Tensor:
-        """input / other rounded down, from the exact remainder; n / 0 is 0 for
-        integers.
-        """
+    def __floordiv__(self, other: Any) -> Any: ...
     def __format__(self, spec: str) -> str:
         """A 0-d tensor by its number, others as they print."""
     def __ge__(self, other: Tensor | complex) -> Tensor:
@@ -87,8 +84,7 @@ class Methods:
         """Matrix product of the last two dims; leading dims broadcast; vectors are
         1-D.
         """
-    def __mod__(self, other: Tensor | complex) -> Tensor:
-        """input modulo other, with the sign of `other`; integers modulo 0 are 0."""
+    def __mod__(self, other: Any) -> Any: ...
     def __mul__(self, other: Tensor | complex) -> Tensor:
         """input * other; integers wrap, the product of bools is `and`."""
     def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
@@ -784,21 +780,25 @@ class Methods:
         """The greatest integer not above; -0 stays, as integers do."""
     def floor_(self) -> Tensor:
         """`floor` written into the tensor, which is returned."""
-    def floor_divide(self, other: Tensor | complex) -> Tensor:
-        """input / other rounded down, from the exact remainder; n / 0 is 0 for
-        integers.
-        """
-    def floor_divide_(self, other: Tensor | complex) -> Tensor:
+    def floor_divide(
+        self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """input / other rounded down. Raises: DivisionByZero for integers by 0."""
+    def floor_divide_(
+        self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """`floor_divide` written into the tensor, which is returned."""
     def fmax(self, other: Tensor) -> Tensor:
         """The greater of each pair; of a number and NaN, the number."""
     def fmin(self, other: Tensor) -> Tensor:
         """The less of each pair; of a number and NaN, the number."""
-    def fmod(self, other: Tensor | complex) -> Tensor:
-        """What truncated division leaves, with the sign of `input`; integers by 0
-        leave 0.
-        """
-    def fmod_(self, other: Tensor | complex) -> Tensor:
+    def fmod(
+        self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """What truncated division leaves, with the sign of `input`."""
+    def fmod_(
+        self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """`fmod` written into the tensor, which is returned."""
     def frac(self) -> Tensor:
         """What `trunc` takes away."""
@@ -1472,9 +1472,13 @@ class Methods:
         """The greater of `input` and 0; NaN stays."""
     def relu_(self) -> Tensor:
         """`relu` written into the tensor, which is returned."""
-    def remainder(self, other: Tensor | complex) -> Tensor:
-        """input modulo other, with the sign of `other`; integers modulo 0 are 0."""
-    def remainder_(self, other: Tensor | complex) -> Tensor:
+    def remainder(
+        self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """input modulo other, with the sign of `other`."""
+    def remainder_(
+        self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
         """`remainder` written into the tensor, which is returned."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:

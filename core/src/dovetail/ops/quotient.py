@@ -1,0 +1,86 @@
+"""Quotients and remainders under torch's names: integers by 0 are refused.
+
+The ops give 0 there, so that no kernel has to trap and gradients, bodies and captured
+programs need not look. As in PyTorch, calls on the host's memory are refused, where
+looking costs no waiting; an accelerator gives what the ops give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail.device_api import HostMemory
+from dovetail.engine.attributes import Operand
+from dovetail.engine.public import public
+from dovetail.engine.scopes import anywhere, watched
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import DivisionByZero
+from dovetail.ops import rounding
+
+
+def refuse_zero(name: str, input: Any, other: Any) -> None:
+    """Raise where an integer would be divided by 0."""
+    if isinstance(other, Tensor):
+        if _has_zero(other) and _is_whole(input):
+            raise _by_zero(name, "a tensor with a 0 in it")
+    elif type(other) in (int, bool) and not other and _is_whole(input):
+        raise _by_zero(name, repr(other))
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether `x` holds integers or bools, one at least."""
+    if isinstance(x, Tensor):
+        return not x.dtype.is_inexact and 0 not in x._a.shape
+    return isinstance(x, int)
+
+
+def _has_zero(x: Tensor) -> bool:
+    if x.dtype.is_inexact or (anywhere[0] and watched()):
+        return False
+    memory = x._kind.backend.capability(HostMemory)
+    return memory is not None and not memory.expose(x._a).all()
+
+
+def _by_zero(name: str, was: str) -> DivisionByZero:
+    return DivisionByZero(
+        name, "other", was=was, needed="no 0 where integers are divided",
+        remedy="divide floats, or use where(other != 0, …)",
+    )  # fmt: skip
+
+
+def refusing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of two operands, which refuses to divide integers by 0."""
+
+    def divide(input: Any, other: Any) -> Any:
+        refuse_zero(name, input, other)
+        return function(input, other)
+
+    return divide
+
+
+@public("floor_divide Tensor.floor_divide_", out=True)
+def floor_divide(input: Operand, other: Operand) -> Tensor:
+    """input / other rounded down. Raises: DivisionByZero for integers by 0."""
+    refuse_zero("floor_divide", input, other)
+    return rounding.floor_divide(input, other)
+
+
+@public("remainder Tensor.remainder_", out=True)
+def remainder(input: Operand, other: Operand) -> Tensor:
+    """input modulo other, with the sign of `other`.
+
+    Raises: DivisionByZero for integers by 0.
+    """
+    refuse_zero("remainder", input, other)
+    return rounding.remainder(input, other)
+
+
+@public("fmod Tensor.fmod_", out=True)
+def fmod(input: Tensor, other: Operand) -> Tensor:
+    """What truncated division leaves, with the sign of `input`.
+
+    Raises: DivisionByZero for integers by 0.
+    """
+    refuse_zero("fmod", input, other)
+    return rounding.fmod(input, other)
