@@ -43,7 +43,7 @@ def test_no_number(annotation: str, value: Any) -> None:
     """What is no real number is a TypeError that names the argument."""
     check = normaliser_of(annotation)
     assert check is not None
-    with pytest.raises(ArgumentTypeError, match="op: p is .*needed a real number"):
+    with pytest.raises(ArgumentTypeError, match=r"op: p is .*needed a real number"):
         check("op", "p", value, 0)
 
 
