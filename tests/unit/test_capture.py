@@ -11,10 +11,15 @@ from tests.support.training import WORKLOADS, batches, training
 
 import dovetail as dt
 from dovetail.compiler import Recording, record
+from dovetail.conformance.example import Example
+from dovetail.conformance.subject import Subject
+from dovetail.engine.cases import Case, cases_of
 from dovetail.engine.naming import Names
+from dovetail.engine.op import DATA, Op, declared
 from dovetail.errors import CaptureError
 
 STEPS = 20
+ORDINARY = frozenset({dt.float32, dt.int32})
 
 
 def same(a: Any, b: Any) -> None:
@@ -234,6 +239,46 @@ def test_a_recorder_without_dataflow_is_caught(
     monkeypatch.setattr(Names, "__contains__", lambda self, x: False)
     with pytest.raises((AssertionError, CaptureError)):
         test_a_program_is_replayed(program)
+
+
+def turned(value: Any) -> Any:
+    """The same values in another order: as many, in the same range."""
+    if isinstance(value, np.ndarray):
+        return np.array(np.flip(value))
+    if isinstance(value, list):
+        return [turned(v) for v in value]
+    return value
+
+
+# Draws have no cases, and are recorded in `PROGRAMS`.
+WITH_CASES = [op for op in declared() if op.draws is None]
+
+
+@pytest.mark.parametrize("op", WITH_CASES, ids=lambda op: op.name)
+def test_every_op_is_replayed(op: Op) -> None:
+    """A call of any op, recorded at some values and replayed at others, is the call."""
+    cpu, dtype = Subject("cpu"), min(op.accepts & ORDINARY or op.accepts, key=str)
+    case = next(iter(cases_of(op, dtype)))
+    other = Case(
+        tuple(map(turned, case.args)), {k: turned(v) for k, v in case.kwargs.items()}
+    )
+
+    def call(*args: Any, **kwargs: Any) -> list[dt.Tensor]:
+        return cpu.call(op, args, kwargs)
+
+    def arguments(given: Case) -> tuple[list[Any], dict[str, Any]]:
+        return cpu.arguments(op, Example(given), dtype)
+
+    args, kwargs = arguments(case)
+    recording = record(call, *args, **kwargs)
+    assert op.name in [c.op.name for c in recording.calls]
+    (args, kwargs), (theirs, by_name) = arguments(other), arguments(other)
+    try:
+        found = recording(*args, **kwargs)
+    except CaptureError:
+        assert op.shape is DATA
+        return
+    same(found, call(*theirs, **by_name))
 
 
 def test_a_result_on_the_tape() -> None:
