@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -369,6 +370,24 @@ def test_a_shape_that_depends_on_values_is_a_guard() -> None:
     assert recording(dt.tensor([4.0, 5.0, -1.0])).item() == 9
     with pytest.raises(CaptureError, match="as recorded"):
         recording(dt.tensor([-4.0, 5.0, -1.0]))
+
+
+def test_recording_keeps_no_memory() -> None:
+    """What a program drops is gone while it is recorded, and is not confused later."""
+    gone: list[bool] = []
+
+    def function(x: dt.Tensor) -> dt.Tensor:
+        for _ in range(20):
+            y = x * 2
+            ref = weakref.ref(y._a)
+            x = y + 1
+            del y
+            gone.append(ref() is None)
+        return x
+
+    recording = record(function, dt.ones(64))
+    assert all(gone)
+    same(recording(dt.zeros(64)), function(dt.zeros(64)))
 
 
 def test_nothing_is_recorded_outside() -> None:

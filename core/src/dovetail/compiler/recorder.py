@@ -26,7 +26,7 @@ from dovetail.compiler.steps import (
 from dovetail.engine.generator import Generator
 from dovetail.engine.graph import Call, Number, Slot
 from dovetail.engine.modes import grad_enabled, is_grad_enabled
-from dovetail.engine.naming import Names, plain_attrs, targets
+from dovetail.engine.naming import ByIdentity, Names, plain_attrs, targets
 from dovetail.engine.op import Op
 from dovetail.engine.scopes import Recorder
 from dovetail.engine.scopes import record as recorded
@@ -44,7 +44,7 @@ class ProgramRecorder(Recorder):
         self.leaves: dict[int, tuple[Leaf, Slot]] = {}
         self.found: dict[int, Found] = {}
         self.draws: list[tuple[int, int]] = []
-        self.writes: dict[int, int] = {}  # to each memory, by its root
+        self.writes: ByIdentity[int] = ByIdentity()  # to each memory, by its root
         self.live: dict[int, tuple[float, Callable[[], float]]] = {}
         self.graded: set[int] = set()  # tensors whose `.grad` was set or added to
         self.recording = Recording(
@@ -78,7 +78,7 @@ class ProgramRecorder(Recorder):
     def slot(self, x: Tensor) -> Slot:
         """What a tensor is called; one that nobody made was there before."""
         slot = self._slot(x)
-        version = self.writes.get(id(_root(x)), 0)
+        version = self.writes.get(_root(x))
         return replace(slot, version=version) if version else slot
 
     def _slot(self, x: Tensor) -> Slot:
@@ -128,8 +128,8 @@ class ProgramRecorder(Recorder):
         names = [v for x in given for v in (x if _is_list(x) else (x,))]
         own = {k: self._attribute(op, k, v) for k, v in attrs.items()}
         written = targets(op, inputs)
-        for root in {id(_root(x)) for x in written}:
-            self.writes[root] = self.writes.get(root, 0) + 1
+        for root in {id(r): r for r in map(_root, written)}.values():
+            self.writes[root] = (self.writes.get(root) or 0) + 1
         writes = tuple(map(self.slot, written))
         made = tuple(self.names.new(y) for y in outs)
         shown = plain_attrs(own)

@@ -1,14 +1,16 @@
 """Values of a program that runs: told apart by their native arrays, not by tensors.
 
 Backward makes new tensors over what nodes kept, `detach` and `.data` over what is
-there; all of them name the same array, which is kept alive so that none takes its
-place.
+there; all of them name the same array. A name goes when its array does, so that none
+that takes its place is confused with it, and recording keeps no memory.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
-from typing import Any
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.engine.graph import Call, Number, Placed, Slot, Spec, is_slot
@@ -16,21 +18,52 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.op import Op, vocabulary
 from dovetail.engine.tensor import Tensor
 
+V = TypeVar("V")
+
+
+class ByIdentity(Generic[V]):
+    """Values by the identity of objects, each as long as its object is there.
+
+    Objects that allow no weak references are kept.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[int, V] = {}
+        self._held: dict[int, Any] = {}
+
+    def __setitem__(self, thing: Any, value: V) -> None:
+        key = id(thing)
+        if key not in self._held:
+            try:
+                self._held[key] = weakref.ref(thing, partial(self._drop, key))
+            except TypeError:
+                self._held[key] = thing
+        self._values[key] = value
+
+    def _drop(self, key: int, _: Any) -> None:
+        self._values.pop(key, None)
+        self._held.pop(key, None)
+
+    def get(self, thing: Any) -> V | None:
+        """The value of an object, None if it has none."""
+        return self._values.get(id(thing))
+
 
 class Names:
     """Slots of native arrays."""
 
     def __init__(self) -> None:
-        self._slots: dict[int, Slot] = {}
-        self._numbers: dict[int, Number] = {}
-        self._alive: list[Any] = []
+        self._slots: ByIdentity[Slot] = ByIdentity()
+        self._numbers: ByIdentity[Number] = ByIdentity()
         self._count = 0
 
     def __contains__(self, x: Tensor) -> bool:
-        return id(x._a) in self._slots
+        return self._slots.get(x._a) is not None
 
     def __getitem__(self, x: Tensor) -> Slot:
-        return self._slots[id(x._a)]
+        found = self._slots.get(x._a)
+        assert found is not None
+        return found
 
     def new(self, x: Tensor) -> Slot:
         """The next slot, for the array of `x`."""
@@ -43,18 +76,16 @@ class Names:
 
     def bind(self, x: Tensor, slot: Slot) -> Slot:
         """Let the array of `x` go by a slot."""
-        self._alive.append(x._a)
-        self._slots[id(x._a)] = slot
+        self._slots[x._a] = slot
         return slot
 
     def note_number(self, native: Any, number: Number) -> None:
         """Remember which Python number a 0-d array stands for."""
-        self._alive.append(native)
-        self._numbers[id(native)] = number
+        self._numbers[native] = number
 
     def number(self, x: Tensor) -> Number | None:
         """The Python number that `x` was made of for a call, None if it was not."""
-        known = self._numbers.get(id(x._a))
+        known = self._numbers.get(x._a)
         if known is None and not len(x._a.shape):
             for cache in x._kind.scalars.values():
                 for value, native in cache.items():
