@@ -6,11 +6,15 @@ import itertools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, MutableMapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Final
 
 # Holds something from the first hook on: a call of a module looks here alone while
 # there is none, which saves a third of its time.
 used: Final[list[bool]] = []
+
+# The modules that are being called, from the outermost in, while calls are watched.
+running: Final[ContextVar[tuple[Any, ...]]] = ContextVar("running", default=())
 
 _next_id = itertools.count().__next__
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from dovetail.engine.public import constructor
+from dovetail.engine.scopes import anywhere, watched
 from dovetail.errors import NotSupported
 
-from .hooks import used
+from .hooks import running, used
 from .module_convert import ModuleConvert
 from .module_hooks import ModuleHooks
 from .module_state import ModuleState
@@ -65,6 +66,9 @@ class Module(ModuleHooks, ModuleConvert, ModuleState):
             setattr(cls, "__init__", made)  # noqa: B010  # mypy knows it as a method
 
     def __call__(self: _Callable[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
+        if anywhere[0] and watched():
+            seen: R_co = _call_watched(self, args, kwargs)
+            return seen
         if used and self._has_hooks():
             output: R_co = self._call_with_hooks(args, kwargs)
             return output
@@ -85,6 +89,17 @@ class Module(ModuleHooks, ModuleConvert, ModuleState):
             for name, module in self._modules.items()
         ]
         return _bracketed(self._get_name(), extra_lines, children)
+
+
+def _call_watched(module: Any, args: Any, kwargs: Any) -> Any:
+    """A call that `running` tells those of who watch the calls of ops."""
+    token = running.set((*running.get(), module))
+    try:
+        if used and module._has_hooks():
+            return module._call_with_hooks(args, kwargs)
+        return module.forward(*args, **kwargs)
+    finally:
+        running.reset(token)
 
 
 def _forward(self: Module, *args: Any, **kwargs: Any) -> Any:

@@ -6,19 +6,21 @@ import sys
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from inspect import unwrap
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Final
 
 from dovetail.engine import autograd, backward_pass
 from dovetail.engine.calls import WRITTEN
 from dovetail.engine.tape import Node, Output
 from dovetail.engine.tensor import Tensor
-from dovetail.nn.module_base import ModuleBase
+from dovetail.nn.hooks import running
 from dovetail.optim.optimizer import Optimizer
 
 # Where core's own code is: its files, and the callables that it writes for ops.
 _OWN: Final = (str(Path(autograd.__file__).parents[1]), WRITTEN)
+_STEPS: Final = ("step", "zero_grad")
 _BACKWARD: Final = (autograd.__file__, backward_pass.__file__)
 
 
@@ -61,19 +63,13 @@ class CallSites:
     def here(self) -> CallSite:
         """The place of the op call that is running."""
         phase, line, node = "", "", backward_pass.differentiated.get()
-        modules: list[Any] = []
         for frame in _frames():
             own = frame.f_code.co_filename.startswith(_OWN)
             if not phase:
                 phase = _phase(frame, at_user=bool(line))
             if not own and not line:
                 line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-            holder = _self_of(frame)
-            if isinstance(holder, ModuleBase) and (
-                not modules or modules[-1] is not holder
-            ):
-                modules.append(holder)
-        place = CallSite(phase or "forward", line, _path(modules[::-1]))
+        place = CallSite(phase or "forward", line, _path(running.get()))
         return place if node is None else self._behind(place, node)
 
     def _behind(self, place: CallSite, node: Node) -> CallSite:
@@ -114,16 +110,18 @@ def _phase(frame: FrameType, at_user: bool) -> str:
     code = frame.f_code
     if code.co_filename in _BACKWARD:
         return "backward"
-    stepping = code.co_name in ("step", "zero_grad") and not at_user
-    return "optimizer" if stepping and isinstance(_self_of(frame), Optimizer) else ""
+    stepping = code.co_name in _STEPS and not at_user
+    return "optimizer" if stepping and code in _codes_of(Optimizer) else ""
 
 
-def _self_of(frame: FrameType) -> Any:
-    names = frame.f_code.co_varnames
-    return frame.f_locals.get("self") if names[:1] == ("self",) else None
+def _codes_of(cls: type) -> set[CodeType]:
+    """The code of an optimizer's steps, and of those of its subclasses."""
+    methods = [cls.__dict__[name] for name in _STEPS if name in cls.__dict__]
+    found = {unwrap(method).__code__ for method in methods}
+    return found.union(*map(_codes_of, cls.__subclasses__()))
 
 
-def _path(modules: list[Any]) -> str:
+def _path(modules: tuple[Any, ...]) -> str:
     """Modules from the outermost in, as `Net/body.Sequential/0.Linear`."""
     parts: list[str] = []
     outer: Any = None
