@@ -102,6 +102,7 @@ BY_HAND: Final[dict[str, tuple[Written, list[Any]]]] = {
     ),
     "diagonal_put": (lambda lib, x, v: x.diagonal_scatter(v), [X, COLUMN]),
     "basic_put": (lambda lib, x, v: x.slice_scatter(v, 0, 1), [X, X[:2]]),
+    "scaled_elu": (lambda lib, x: lib.nn.functional.selu(x - 0.5), [X]),
     "float_fmod": (lambda lib, x, y: lib.fmod(x, y), [X, Y]),
     "float_pow": (lambda lib, x, y: lib.pow(x, y), [X, Y]),
     "col2im": (
