@@ -225,7 +225,7 @@ def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
         if type(self) is not Tensor or kwargs or (args and type(args[0]) is not Tensor):
             classes = overridden((self, *args, *kwargs.values()))
             if classes:
-                return ask(written, name, classes, (self, *args), kwargs)
+                return ask(offered, name, classes, (self, *args), kwargs)
         try:
             return inplace(name, function, self, *args, **kwargs)
         except DovetailError:
@@ -241,7 +241,8 @@ def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     written.__module__ = function.__module__
     written.__wrapped__ = Shown(function)  # type: ignore[attr-defined]
     op = getattr(function, "op", None)
-    return written if op is None else over(op, name, written)
+    offered = written if op is None else over(op, name, written)
+    return offered
 
 
 def _overwriting(name: str, op: Op, call: Any) -> Callable[..., Any]:
