@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -207,7 +210,51 @@ def looked_up(x: dt.Tensor) -> Any:
     return x[i] + x.gather(0, i) + x.index_select(0, i), x[x > 1e9]
 
 
+def seeded(x: dt.Tensor) -> Any:
+    dt.manual_seed(4)
+    y = x + dt.rand(3)
+    dt.manual_seed(5)
+    return y, dt.rand(3)
+
+
+def into_buffers(x: dt.Tensor) -> Any:
+    y = dt.empty(3)
+    dt.add(x, 1, out=y)
+    dt.mul(y, x, out=y)
+    y[x > 0] = 7.0
+    return y.masked_fill_(y < 0, 2.0)
+
+
+def autocast(x: dt.Tensor) -> Any:
+    with dt.autocast("cpu", dtype=dt.bfloat16):
+        return (x.unsqueeze(0) @ x.unsqueeze(1)).float(), x.softmax(0)
+
+
+def a_new_layer(x: dt.Tensor) -> Any:
+    layer = dt.nn.Linear(3, 2)
+    layer(x).sum().backward()
+    return layer.weight.grad, layer.weight.detach()
+
+
+def swapped_data(x: dt.Tensor) -> Any:
+    p = leaf([1.0, 1.0, 1.0])
+    p.data = x * 2
+    p.data.add_(1)
+    (p * p).sum().backward()
+    return p.grad, p.detach()
+
+
+def no_leaf_any_more(x: dt.Tensor) -> Any:
+    p = (x * 2).requires_grad_()
+    y = p * 3
+    p.requires_grad_(False)
+    z = p * 5
+    y.sum().backward()
+    return z.requires_grad, z
+
+
 PROGRAMS: list[P] = [
+    seeded, into_buffers, autocast, a_new_layer, swapped_data, no_leaf_any_more,
     backward_reads, casts, writes, writes_an_argument, detached, second_order,
     through_views, saved_then_written, kept_gradient, hooks, draws, from_the_host,
     several, without_gradients, numbers, looked_up,
@@ -362,6 +409,26 @@ def test_a_value_that_python_read_is_a_guard() -> None:
     assert recording(dt.ones(2) * 3).tolist() == [4, 4]
     with pytest.raises(CaptureError, match="which Python read"):
         recording(-dt.ones(2))
+
+
+def saved_and_loaded(x: dt.Tensor) -> dt.Tensor:
+    file = io.BytesIO()
+    dt.save(x, file)
+    file.seek(0)
+    loaded: dt.Tensor = dt.load(file)
+    return loaded
+
+
+COPIES = [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), saved_and_loaded]
+
+
+@pytest.mark.parametrize("copy_of", COPIES)
+def test_a_copy_outside_of_ops_is_a_guard(copy_of: Any) -> None:
+    """What Python copies is read by it: another value is refused, not taken for one."""
+    recording = record(lambda x: copy_of(x) + 1, dt.ones(2))
+    assert recording(dt.ones(2)).tolist() == [2, 2]
+    with pytest.raises(CaptureError, match="which Python read by"):
+        recording(dt.zeros(2))
 
 
 def test_a_shape_that_depends_on_values_is_a_guard() -> None:

@@ -18,6 +18,7 @@ from dovetail.compiler.steps import (
     ReadValue,
     Rebind,
     Run,
+    Seed,
     SetData,
     SetGrad,
     SetRequiresGrad,
@@ -212,6 +213,9 @@ class ProgramRecorder(Recorder):
         self.step(Draw(len(self.draws), generator, words, align))
         self.draws.append((seed, start))
 
+    def _seeded(self, generator: Generator, seed: int, offset: int) -> None:
+        self.step(Seed(generator, seed, offset))
+
     def _live(self, value: float, read: Callable[[], float]) -> None:
         self.live[id(value)] = (value, read)
 
@@ -239,7 +243,8 @@ _EVENTS: Any = {
     "accumulate": ProgramRecorder._accumulated,
     "requires_grad": ProgramRecorder._requires_grad, "data": ProgramRecorder._data,
     "rebind": ProgramRecorder._rebound, "overwrite": ProgramRecorder._overwritten,
-    "live": ProgramRecorder._live, "draw": ProgramRecorder._draw,
+    "seed": ProgramRecorder._seeded, "live": ProgramRecorder._live,
+    "draw": ProgramRecorder._draw,
     "perform": ProgramRecorder._perform,
     "made": ProgramRecorder._made, "read": ProgramRecorder._read,
     "backward": ProgramRecorder._backward,

@@ -287,6 +287,30 @@ class Draw(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Seed(Step):
+    """A generator goes to a place in a stream."""
+
+    generator: Generator
+    seed: int
+    offset: int
+
+    def do(self, replay: Replay) -> None:
+        self.generator._set(self.seed, self.offset)
+
+    def slots(self) -> Iterator[Slot]:
+        return iter(())
+
+    def likeness(self) -> Any:
+        return Seed, id(self.generator)
+
+    def varying(self) -> tuple[Any, ...]:
+        return self.seed, self.offset
+
+    def __str__(self) -> str:
+        return f"seed {self.generator.device} with {self.seed}, at {self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
 class Perform(Step):
     """A change of Python's state, such as a count of steps."""
 

@@ -130,6 +130,8 @@ class Generator:
     def _set(self, seed: int, offset: int) -> None:
         with self._lock:
             self._seed, self._offset = seed, offset
+        if anywhere[0]:
+            tell("seed", self, seed, offset)
 
     def __repr__(self) -> str:
         return f"<Generator on {self.device}, seed {self._seed}, offset {self._offset}>"

@@ -13,6 +13,7 @@ import numpy as np
 from dovetail import dtypes
 from dovetail.device_api import HostMemory
 from dovetail.dtypes import DType
+from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.tensor_api.memory import Ground, Layout, ground
@@ -167,6 +168,8 @@ def _record(x: Tensor, number: int, layout: Layout, memory: Json) -> Json:
 
 def host_values(x: Tensor) -> Array:
     """The values of a tensor in row-major order, without a copy where possible."""
+    if anywhere[0]:
+        tell("read", x, "save")
     backend = x._kind.backend
     memory = backend.capability(HostMemory)
     if memory is None:

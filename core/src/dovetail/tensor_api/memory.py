@@ -18,6 +18,7 @@ from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
 from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.placement import place
+from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import Storage, storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import DTypeError
@@ -82,6 +83,8 @@ class Memory:
     @classmethod
     def behind(cls, x: Tensor) -> Memory:
         """The memory of a tensor, alive as long as somebody keeps this object."""
+        if anywhere[0]:
+            tell("read", x, "a copy of its memory")
         root, kind = storage_of(x).root, x._kind
         found = _known.get(id(root))
         if found is None or found.root is not root:
