@@ -21,10 +21,11 @@ from dovetail.engine.dispatch import failed, miss, miss_public, several
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import REQUIRED, UNSERVED, Op
+from dovetail.engine.overrides import ask
 from dovetail.engine.record import record, record_binary, record_unary
 from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import Storage
-from dovetail.engine.tensor import Parameter, Tensor, wrap
+from dovetail.engine.tensor import Parameter, Tensor, overridden, wrap
 from dovetail.engine.views import as_view
 
 # What the file of a written callable is called, before the name of its op.
@@ -70,7 +71,11 @@ def before(op: Op, name: str, slow: Any) -> Any:
     ) -> Any:  # fmt: skip
         if key is not None:
             return miss(op, values, others, key)
-        return slow(*[v for v in values if v is not REQUIRED], **others)
+        args = tuple([v for v in values if v is not REQUIRED])
+        classes = overridden((*args, *others.values()))
+        if classes:
+            return ask(function, name, classes, args, others)
+        return slow(*args, **others)
 
     function = _unwritten(op, name, given)
     function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__
