@@ -178,15 +178,15 @@ _VALUED: Any = {
 def _by(order: Any) -> Any:
     """The oracle of values and indices, from that of the indices."""
 
-    def oracle(x: Array, *args: Any) -> tuple[Array, Array]:
-        index, dim = order(x, *args)
+    def oracle(x: Array, *args: Any, **kwargs: Any) -> tuple[Array, Array]:
+        index, dim = order(x, *args, **kwargs)
         return (np.take_along_axis(x, index, dim) if x.ndim else x), index
 
     return oracle
 
 
 @op(shape="(n@dim)->(n@dim),(n@dim)", torch="sort", cases=_cases_sort, **_VALUED,
-    oracle=_by(lambda x, dim=-1, *how: (_order(x, dim, *how), dim)))  # fmt: skip
+    oracle=_by(lambda x, dim=-1, *a, **k: (_order(x, dim, *a, **k), dim)))  # fmt: skip
 def sort(
     input: Tensor, dim: Axis = -1, descending: bool = False, *, stable: bool = False
 ) -> tuple[Tensor, Tensor]:
