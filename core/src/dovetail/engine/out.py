@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from dovetail.engine.inplace import check_writable, commit, fitting, touched
 from dovetail.engine.kernel_call import call, native_of, shapes_of
@@ -10,7 +10,23 @@ from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import Op, Plan
 from dovetail.engine.plans import is_contiguous
 from dovetail.engine.tensor import Parameter, Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DTypeError,
+)
+
+# As in torch, these fill no tensor of another dtype; elementwise ops and sums do.
+_SAME_DTYPE: Final = frozenset({
+    "aminmax", "gather", "complex", "polar", "topk", "sort", "max", "min", "kthvalue",
+    "mode", "median", "nanmedian", "cummax", "cummin", "index_select", "take",
+    "take_along_dim", "masked_select", "matmul", "mm", "bmm", "mv", "addmm", "addmv",
+    "baddbmm", "addbmm", "tril", "triu", "diag", "where", "scatter", "scatter_add",
+    "scatter_reduce", "index_add", "index_copy", "index_fill", "amax", "amin",
+    "argmax", "argmin", "logcumsumexp", "renorm", "histc", "bucketize", "searchsorted",
+    "clamp", "clip", "cross", "softmax", "log_softmax", "msort", "argsort", "nonzero",
+})  # fmt: skip
 
 
 def write_out(name: str, out: Any, result: Any) -> Any:
@@ -38,6 +54,11 @@ def write_out(name: str, out: Any, result: Any) -> Any:
                 name, "out", was="given, while an argument requires gradients: out= "
                 "does not support automatic differentiation", needed="no out=",
                 remedy="call it under no_grad(), or on detach()",
+            )  # fmt: skip
+        if name in _SAME_DTYPE and target.dtype is not source.dtype:
+            raise DTypeError(
+                name, "out", was=target.dtype.name,
+                needed=f"{source.dtype.name}, the dtype of the result",
             )  # fmt: skip
         fit.append(fitting(f"{name}(out=)", target, source))
     written = list(map(commit, targets, fit))

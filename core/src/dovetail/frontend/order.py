@@ -184,7 +184,7 @@ def trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Tensor:
     """The integral along `dim` by the trapezoidal rule."""
-    return sums.sum(_strips(y, x, dx, dim), dim)
+    return sums.sum(_strips(y, x, dx, dim), dim_of("trapezoid", dim, y))
 
 
 @public("torch.cumulative_trapezoid")
@@ -192,4 +192,4 @@ def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Tensor:
     """The integral so far along `dim` by the trapezoidal rule."""
-    return scan.cumsum(_strips(y, x, dx, dim), dim)
+    return scan.cumsum(_strips(y, x, dx, dim), dim_of("trapezoid", dim, y))

@@ -163,6 +163,8 @@ def _quantile(
         )
     filled(name, x, None)
     dim = None if dim is None else dim_of(name, dim, x)
+    if isinstance(q, int | float) and not 0 <= q <= 1:
+        raise ArgumentError(name, "q", was=q, needed="a fraction from 0 to 1")
     q = q if isinstance(q, Tensor) else full((), q, x._kind)
     if q.dtype is not x.dtype or not x.dtype.is_floating_point:
         raise DTypeError(

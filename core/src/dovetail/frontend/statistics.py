@@ -6,9 +6,16 @@ from typing import Any
 
 from dovetail import dtypes
 from dovetail.dtypes import DType, float64
+from dovetail.engine.checks import at_hand
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentTypeError, DTypeError, NotSupported, ShapeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    NotSupported,
+    ShapeError,
+)
 from dovetail.ops import reduce as r
 from dovetail.ops import statistics as s
 from dovetail.ops import sums
@@ -162,6 +169,12 @@ def _weights(x: Tensor, counts: Tensor | None, scales: Tensor | None) -> Tensor 
         raise DTypeError(
             "cov", "fweights", was=counts.dtype.name, needed="an integer dtype"
         )
+    for name, w in (("fweights", counts), ("aweights", scales)):
+        values = None if w is None else at_hand(w)
+        if values is not None and (values < 0).any():
+            raise ArgumentError("cov", name, was="negative", needed="0 or more")
+        if values is not None and values.size and not values.any():
+            raise ArgumentError("cov", name, was="all 0", needed="one above 0")
     given = [cast(w, x.dtype.real) for w in (counts, scales) if w is not None]
     if not given:
         return None

@@ -86,10 +86,19 @@ prelu.grad(
 # ---- between bounds
 
 
+def _real(number: complex) -> float:
+    return number.real
+
+
 @op(accepts=REAL, out=False, torch="F.hardtanh_",
     oracle=lambda x, low=-1.0, high=1.0: np.clip(x, low, high))  # fmt: skip
 def hardtanh(input: Tensor, min_val: Scalar = -1.0, max_val: Scalar = 1.0) -> Tensor:
-    """`input` between bounds; the gradient at a bound is 0, unlike that of clamp."""
+    """`input` between bounds; the gradient at a bound is 0, unlike that of clamp.
+
+    Bounds of integers are cut to integers.
+    """
+    if not input.dtype.is_inexact:
+        min_val, max_val = int(_real(min_val)), int(_real(max_val))
     return clamp(input, min_val, max_val)
 
 
@@ -143,7 +152,9 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
     torch="torch.threshold torch.threshold_ F.threshold(inplace) "
     "F.threshold_")  # fmt: skip
 def threshold(input: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
-    """`input` above the threshold, else `value`."""
+    """`input` above the threshold, else `value`; of integers an integer."""
+    if not input.dtype.is_inexact:
+        threshold, value = int(_real(threshold)), int(_real(value))
     return where(le(input, threshold), value, input)
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.device_api import HostMemory
 from dovetail.engine.attributes import Operand
+from dovetail.engine.checks import at_hand
 from dovetail.engine.public import public
-from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DivisionByZero
 from dovetail.ops import rounding
@@ -36,10 +35,8 @@ def _is_whole(x: Any) -> bool:
 
 
 def _has_zero(x: Tensor) -> bool:
-    if x.dtype.is_inexact or (anywhere[0] and watched()):
-        return False
-    memory = x._kind.backend.capability(HostMemory)
-    return memory is not None and not memory.expose(x._a).all()
+    values = None if x.dtype.is_inexact else at_hand(x)
+    return values is not None and not values.all()
 
 
 def _by_zero(name: str, was: str) -> DivisionByZero:

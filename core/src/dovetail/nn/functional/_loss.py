@@ -8,6 +8,7 @@ import math
 import warnings
 from typing import Any, Final
 
+from dovetail.engine.checks import at_hand
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
@@ -151,6 +152,17 @@ def huber_loss(
     return _weighted("huber_loss", losses, weight, reduction)
 
 
+def _require_fractions(op: str, **tensors: Tensor) -> None:
+    """Raise for values outside [0, 1], where they are at hand."""
+    for name, x in tensors.items():
+        values = at_hand(x)
+        if values is not None and not ((values >= 0) & (values <= 1)).all():
+            raise ArgumentError(
+                op, name, was="outside: all elements should be between 0 and 1",
+                needed="values from 0 to 1", remedy="use sigmoid() or clamp()",
+            )  # fmt: skip
+
+
 @public("F.binary_cross_entropy")
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None,
@@ -165,6 +177,7 @@ def binary_cross_entropy(
         weight: factors for each element.
     """
     _require_size("binary_cross_entropy", input, target)
+    _require_fractions("binary_cross_entropy", input=input, target=target)
     losses = ops.binary_cross_entropy(input, target)
     losses = losses if weight is None else losses * weight
     return reduced("binary_cross_entropy", losses, reduction, size_average, reduce)
