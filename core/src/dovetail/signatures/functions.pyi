@@ -2543,7 +2543,7 @@ def tensordot(
     """
 
 def threshold(input: Tensor, threshold: _complex, value: _complex) -> Tensor:
-    """`input` above the threshold, else `value`."""
+    """`input` above the threshold, else `value`; of integers an integer."""
 
 def threshold_(input: Tensor, threshold: _complex, value: _complex) -> Tensor:
     """`threshold` written into the tensor, which is returned."""

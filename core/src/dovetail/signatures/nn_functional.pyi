@@ -690,7 +690,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 def threshold(
     input: Tensor, threshold: complex, value: complex, inplace: bool = False
 ) -> Tensor:
-    """`input` above the threshold, else `value`."""
+    """`input` above the threshold, else `value`; of integers an integer."""
 
 def threshold_(input: Tensor, threshold: complex, value: complex) -> Tensor:
     """`threshold` written into the tensor, which is returned."""

@@ -31,7 +31,7 @@ from dovetail.engine.arguments import Shown
 from dovetail.engine.cases import cases_of
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import DovetailError, DTypeError, ShapeError
+from dovetail.errors import DivisionByZero, DovetailError, DTypeError, ShapeError
 from dovetail.frontend.export import NAMES
 
 Array = np.ndarray[Any, Any]
@@ -82,8 +82,26 @@ def _takes(op: Op, dtype: DType) -> bool:
 
 def _calls(subject: Subject, op: Op, dtype: DType, budget: Budget) -> Iterator[Example]:
     """The calls that torch's form takes."""
-    tried = some(2, 1)(subject, op, dtype, budget)
-    return (example for example in tried if _taken(op, dtype, example))
+    for example in some(2, 1)(subject, op, dtype, budget):
+        if _taken(op, dtype, example) and not _divides_by_zero(
+            subject, op, dtype, example
+        ):
+            yield example
+
+
+def _divides_by_zero(subject: Subject, op: Op, dtype: DType, example: Example) -> bool:
+    """Whether torch's form refuses the values, which the op itself takes."""
+    if dtype is not int32:
+        return False
+    _, function = _functional(op) or ("", op.function)
+    args, kwargs = subject.arguments(op, example, dtype)
+    try:
+        function(*args, **kwargs)
+    except DivisionByZero:
+        return True
+    except Exception:
+        return False  # for the law to judge
+    return False
 
 
 def _taken(op: Op, dtype: DType, example: Example) -> bool:
