@@ -31,7 +31,8 @@ from dovetail.engine.naming import ByIdentity, Names, plain_attrs, targets
 from dovetail.engine.op import Op
 from dovetail.engine.scopes import Recorder
 from dovetail.engine.scopes import record as recorded
-from dovetail.engine.tape import Leaf, leaf_of
+from dovetail.engine.tape import Leaf
+from dovetail.engine.tape_of_views import leaf_of
 from dovetail.engine.tensor import Tensor
 
 

@@ -16,7 +16,7 @@ from dovetail.engine.inplace import keep_before, rebind
 from dovetail.engine.kinds import Kind, scalar_native
 from dovetail.engine.modes import set_grad_enabled
 from dovetail.engine.op import Op
-from dovetail.engine.tape import View
+from dovetail.engine.tape_of_views import View
 from dovetail.engine.tensor import Tensor, alias, wrap
 from dovetail.errors import CaptureError
 

@@ -6,11 +6,13 @@ import math
 import weakref
 from collections.abc import Callable, Sequence
 
-from dovetail.engine.backward_pass import Hook, Pass, place_of
+from dovetail.engine.arrival import Hook
+from dovetail.engine.backward_pass import Pass, place_of
 from dovetail.engine.inplace import overlaps_itself
 from dovetail.engine.op import vocabulary
 from dovetail.engine.scopes import anywhere, tell, watched
-from dovetail.engine.tape import Edge, Leaf, Node, Output, edge_of, flowing, storage_of
+from dovetail.engine.tape import Edge, Leaf, Node, Output, storage_of
+from dovetail.engine.tape_of_views import edge_of, flowing
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, AutogradError, ShapeError
 

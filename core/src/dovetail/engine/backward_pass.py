@@ -11,21 +11,19 @@ their gradients, and nodes that ran have given up what they kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from itertools import repeat
 from typing import Any, Final
 
 from dovetail.engine import modes
+from dovetail.engine.arrival import accumulate, add, hooked, hooked_outputs
 from dovetail.engine.autocast import casting, without_casting
-from dovetail.engine.op import vocabulary
 from dovetail.engine.pullback import pullback
-from dovetail.engine.scopes import anywhere, tell, watched
-from dovetail.engine.tape import Edge, Leaf, Node, Output, storage_of, target_of
+from dovetail.engine.scopes import anywhere, watched
+from dovetail.engine.tape import Edge, Leaf, Node, Output, target_of
 from dovetail.engine.tensor import Tensor
-
-Hook = Callable[[Tensor], "Tensor | None"]
 
 
 def place_of(edge: Edge) -> Any:
@@ -204,7 +202,7 @@ class Pass:
             return
         known = self.arrived.get(edge)
         if known is not None:
-            ct = known if ct is None else _add(known, ct)
+            ct = known if ct is None else add(known, ct)
         if left:
             if ct is not None:
                 self.arrived[edge] = ct
@@ -225,7 +223,7 @@ class Pass:
             if slots is None:
                 slots = self.arrived[node] = [None] * len(node.outputs or ())
             known = slots[edge.index]
-            slots[edge.index] = ct if known is None else _add(known, ct)
+            slots[edge.index] = ct if known is None else add(known, ct)
         if not left:
             heappush(self.ready, (-node.seq, node))
 
@@ -235,11 +233,11 @@ class Pass:
         if ct is None:
             return
         if leaf.hooks:
-            ct = _hooked(leaf.hooks, ct)
+            ct = hooked(leaf.hooks, ct)
         if leaf in self.captured:
             self.captured[leaf] = ct
         if self.needed is None or leaf in self.needed:
-            _accumulate(leaf, ct, self.create)
+            accumulate(leaf, ct, self.create)
 
     def _looked_at(self, node: Node, ct: Any) -> Any:
         """The node's cotangents after its hooks, as its rule takes them.
@@ -252,7 +250,7 @@ class Pass:
             self._take(node, ct)
         extra = node.extra
         if extra is not None and ct is not None:
-            ct = _hooked_all(extra, ct)
+            ct = hooked_outputs(extra, ct)
         if not goes_on:
             self._take(node, ct)
         elif extra is not None and extra.outputs is not None and ct is not None:
@@ -285,88 +283,6 @@ def _visible(node: Node, slots: list[Tensor | None]) -> Any:
     visible = len(slots) - node.op.residuals
     cts = tuple([slots[i] for i in range(visible) if outputs[i][1].dtype.category >= 2])
     return cts[0] if len(cts) == 1 else cts
-
-
-def _add(a: Tensor, b: Tensor) -> Tensor:
-    total: Tensor = vocabulary["add"].function(a, b)
-    return total
-
-
-# ---- hooks
-
-
-def _hooked_all(extra: Any, ct: Any) -> Any:
-    """A node's cotangents after the hooks of its outputs."""
-    if extra.outputs is None:
-        return _hooked_output(extra, 0, ct)
-    return [
-        None if g is None else _hooked_output(extra, i, g) for i, g in enumerate(ct)
-    ]
-
-
-def _hooked_output(extra: Any, index: int, ct: Tensor) -> Tensor:
-    hooks = extra.hooks.get(index)
-    if hooks:
-        ct = _hooked(hooks, ct)
-    retained = extra.retained.get(index) if extra.retained else None
-    tensor = None if retained is None else retained()
-    if tensor is not None:
-        before = tensor.grad
-        keep = vocabulary["clone"].function
-        tensor.grad = keep(ct) if before is None else _add(before, ct)
-    return ct
-
-
-def _hooked(hooks: Iterable[Hook], ct: Tensor) -> Tensor:
-    """A cotangent after hooks, which may have kept it: leaves copy it."""
-    for hook in list(hooks):
-        storage_of(ct)
-        changed = hook(ct)
-        if changed is not None:
-            ct = changed
-    storage_of(ct)
-    return ct
-
-
-# ---- leaves
-
-
-def _accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
-    """Add a gradient to a leaf's, in the leaf's own dtype, and call what waits for it.
-
-    What is in `.grad` is added to in place, as whoever put it there expects, unless
-    the pass is recorded.
-    """
-    if gradient._kind is not leaf.kind:
-        gradient = vocabulary["cast"].function(gradient, leaf.kind.dtype)
-    if leaf.active:
-        with leaf.lock:
-            before = leaf.grad
-            if before is None:
-                leaf.grad = _owned(gradient, create)
-            elif create:
-                leaf.grad = _add(before, gradient)
-            else:
-                before.add_(gradient)
-        if anywhere[0]:
-            tell("accumulate", leaf, gradient)
-    if leaf.after:
-        tensor = leaf.tensor()
-        if tensor is not None:
-            for hook in list(leaf.after):
-                hook(tensor)
-
-
-def _owned(gradient: Tensor, create: bool) -> Tensor:
-    """A gradient that nobody else writes: views and shared memory are copied.
-
-    What a leaf takes over gets its storage here, so that the next leaf copies it.
-    """
-    if gradient._storage is None and (create or gradient._node is None):
-        storage_of(gradient)
-        return gradient
-    copied: Tensor = vocabulary["clone"].function(gradient)
-    return copied
 
 
 # ---- which node is being differentiated, for those who watch calls

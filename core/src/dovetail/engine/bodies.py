@@ -13,7 +13,7 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.op import DATA, Op, Plan, vocabulary
 from dovetail.engine.plans import plan_for
 from dovetail.engine.scopes import anywhere, within_body
-from dovetail.engine.tape import View
+from dovetail.engine.tape_of_views import View
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import NotSupported
 

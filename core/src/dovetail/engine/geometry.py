@@ -8,7 +8,7 @@ from typing import Any
 from dovetail.engine import modes
 from dovetail.engine.arguments import Shown
 from dovetail.engine.inplace import check_writable, follow_retained, touched
-from dovetail.engine.tape import View, change_geometry
+from dovetail.engine.tape_of_views import View, change_geometry
 from dovetail.engine.tensor import Tensor
 
 

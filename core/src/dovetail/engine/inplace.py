@@ -17,20 +17,22 @@ from dovetail.engine.elements import stored
 from dovetail.engine.op import Op, vocabulary
 from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import (
-    NOWHERE,
     Leaf,
     Node,
     Output,
+    index_of,
+    move_retained,
+    next_seq,
+    storage_of,
+    target_of,
+)
+from dovetail.engine.tape_of_views import (
+    NOWHERE,
     View,
     edge_of,
     entries,
-    index_of,
     leaf_of,
-    move_retained,
-    next_seq,
     replay,
-    storage_of,
-    target_of,
 )
 from dovetail.engine.tensor import Tensor, overridden, wrap
 from dovetail.errors import DTypeError, InplaceError, ShapeError

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import Op
-from dovetail.engine.tape import Node, Output, Storage, View, next_seq, save
+from dovetail.engine.tape import Node, Output, Storage, next_seq, save
+from dovetail.engine.tape_of_views import View
 from dovetail.engine.tensor import Tensor
 
 _new: Final = Node.__new__

@@ -12,16 +12,8 @@ from dovetail.dtypes import DType
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind
 from dovetail.engine.scopes import anywhere, tell
-from dovetail.engine.tape import (
-    Leaf,
-    Node,
-    Output,
-    Storage,
-    View,
-    edge_of,
-    leaf_of,
-    storage_of,
-)
+from dovetail.engine.tape import Leaf, Node, Output, Storage, storage_of
+from dovetail.engine.tape_of_views import View, edge_of, leaf_of
 from dovetail.errors import ArgumentTypeError, AutogradError, DTypeError
 
 if TYPE_CHECKING:  # the floors above install them

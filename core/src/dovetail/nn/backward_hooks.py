@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from dovetail.engine.modes import is_grad_enabled
-from dovetail.engine.tape import Node, Output, edge_of
+from dovetail.engine.tape import Node, Output
+from dovetail.engine.tape_of_views import edge_of
 from dovetail.engine.tensor import Tensor, alias
 from dovetail.errors import ArgumentError
 

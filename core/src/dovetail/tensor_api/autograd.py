@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail.engine import autograd
-from dovetail.engine.backward_pass import Hook
+from dovetail.engine.arrival import Hook
 from dovetail.engine.public import methods, public
-from dovetail.engine.tape import Node, Output, leaf_of
+from dovetail.engine.tape import Node, Output
+from dovetail.engine.tape_of_views import leaf_of
 from dovetail.engine.tensor import Tensor, alias, as_class, extend
 from dovetail.errors import ArgumentTypeError, AutogradError, InplaceError
 

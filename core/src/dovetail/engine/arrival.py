@@ -1,0 +1,90 @@
+"""Where gradients arrive: added up, shown to hooks, gathered in leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from dovetail.engine.op import vocabulary
+from dovetail.engine.scopes import anywhere, tell
+from dovetail.engine.tape import Leaf, storage_of
+from dovetail.engine.tensor import Tensor
+
+Hook = Callable[[Tensor], "Tensor | None"]
+
+
+def add(a: Tensor, b: Tensor) -> Tensor:
+    """The sum of two gradients."""
+    total: Tensor = vocabulary["add"].function(a, b)
+    return total
+
+
+def hooked_outputs(extra: Any, ct: Any) -> Any:
+    """A node's cotangents after the hooks of its outputs."""
+    if extra.outputs is None:
+        return _hooked_output(extra, 0, ct)
+    return [
+        None if g is None else _hooked_output(extra, i, g) for i, g in enumerate(ct)
+    ]
+
+
+def _hooked_output(extra: Any, index: int, ct: Tensor) -> Tensor:
+    hooks = extra.hooks.get(index)
+    if hooks:
+        ct = hooked(hooks, ct)
+    retained = extra.retained.get(index) if extra.retained else None
+    tensor = None if retained is None else retained()
+    if tensor is not None:
+        before = tensor.grad
+        keep = vocabulary["clone"].function
+        tensor.grad = keep(ct) if before is None else add(before, ct)
+    return ct
+
+
+def hooked(hooks: Iterable[Hook], ct: Tensor) -> Tensor:
+    """A cotangent after hooks, which may have kept it: leaves copy it."""
+    for hook in list(hooks):
+        storage_of(ct)
+        changed = hook(ct)
+        if changed is not None:
+            ct = changed
+    storage_of(ct)
+    return ct
+
+
+def accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
+    """Add a gradient to a leaf's, in the leaf's own dtype, and call what waits for it.
+
+    What is in `.grad` is added to in place, as whoever put it there expects, unless
+    the pass is recorded.
+    """
+    if gradient._kind is not leaf.kind:
+        gradient = vocabulary["cast"].function(gradient, leaf.kind.dtype)
+    if leaf.active:
+        with leaf.lock:
+            before = leaf.grad
+            if before is None:
+                leaf.grad = _owned(gradient, create)
+            elif create:
+                leaf.grad = add(before, gradient)
+            else:
+                before.add_(gradient)
+        if anywhere[0]:
+            tell("accumulate", leaf, gradient)
+    if leaf.after:
+        tensor = leaf.tensor()
+        if tensor is not None:
+            for hook in list(leaf.after):
+                hook(tensor)
+
+
+def _owned(gradient: Tensor, create: bool) -> Tensor:
+    """A gradient that nobody else writes: views and shared memory are copied.
+
+    What a leaf takes over gets its storage here, so that the next leaf copies it.
+    """
+    if gradient._storage is None and (create or gradient._node is None):
+        storage_of(gradient)
+        return gradient
+    copied: Tensor = vocabulary["clone"].function(gradient)
+    return copied
