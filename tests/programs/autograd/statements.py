@@ -17,6 +17,8 @@ Not drawn, since torch's behaviour there is an accident that nobody would want:
 - Writes through views with hooks: torch drops the hooks, dovetail calls them with the
   gradient of the old values, as both do for tensors that are no views.
 - Hooks on views that were taken under no_grad: torch 2.13 dies of a segmentation fault.
+- `requires_grad_()` of what was an operand before: torch's gradients, recorded, then
+  depend on it, dovetail's take it for the constant that it was.
 - `t_()` and its like under no_grad: torch forgets that the gradient has another shape.
 - `retain_grad()` of, and writes through, a view of a written base: torch takes it for
   a leaf unless somebody has looked at `grad_fn`, so programs look.
@@ -231,11 +233,10 @@ def leafness(d: Draw) -> str:
     x, r = d.one(lambda t: t.is_leaf and t.requires_grad and not t._is_view()), d.random
     if not d.is_alone(x):
         return f"{x}.grad = None"
-    any_leaf = d.one(lambda t: t.is_leaf)
-    if not d.is_alone(any_leaf):
-        any_leaf = x
+    new = d.fresh()
     return r.choice([
-        f"{any_leaf}.requires_grad_()", f"{x}.requires_grad_(False)",
+        f"{new} = {x}.detach().clone(); {new}.requires_grad_()",
+        f"{x}.requires_grad_(False)",
         f"{x}.requires_grad_()", f"{x}.grad = None", f"{d.fresh('b')} = {x}.grad",
         f"{x}.grad = L.ones_like({x})", f"{x}.grad = {x}.detach() * 2",
     ])  # fmt: skip
@@ -248,7 +249,7 @@ def hook(d: Draw) -> str:
     if choice < 0.5:
         h, factor = d.fresh("h"), r.choice(["None", "2.0", "-1.0", "None"])
         x = d.one(
-            lambda t: t.requires_grad and not (t._is_view() and not t.grad_fn)
+            lambda t: t.requires_grad and not (t._is_view() and t.is_leaf)
             and _memory(t) not in d.of_gradients()
         )  # fmt: skip
         return f"{h} = {x}.register_hook(hook('{h}', {factor}))"
