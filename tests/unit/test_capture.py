@@ -423,11 +423,28 @@ COPIES = [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), saved_and_load
 
 
 @pytest.mark.parametrize("copy_of", COPIES)
-def test_a_copy_outside_of_ops_is_a_guard(copy_of: Any) -> None:
-    """What Python copies is read by it: another value is refused, not taken for one."""
+def test_a_copy_outside_of_ops_is_refused(copy_of: Any) -> None:
+    """What Python copies, pickles or loads is not taken for a constant."""
     recording = record(lambda x: copy_of(x) + 1, dt.ones(2))
-    assert recording(dt.ones(2)).tolist() == [2, 2]
-    with pytest.raises(CaptureError, match="which Python read by"):
+    with pytest.raises(CaptureError, match="from elsewhere"):
+        recording(dt.ones(2))
+
+
+OUTSIDE: dict[str, P] = {
+    "from_numpy": lambda x: dt.from_numpy(np.zeros(2, np.float32)) + x,
+    "from_dlpack": lambda x: dt.from_dlpack(np.zeros(2, np.float32)) + x,
+    "empty_strided": lambda x: dt.empty_strided((2,), (2,)).copy_(x),
+    "resize_": lambda x: dt.zeros(4).resize_(2).copy_(x),
+    "another dtype": lambda x: x.view(dt.int32) + 1,
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_memory_from_elsewhere_is_refused(name: str) -> None:
+    """Memory that no op made is not replayed as if it were a constant."""
+    recording = record(OUTSIDE[name], dt.ones(2))
+    assert "memory from elsewhere" in str(recording)
+    with pytest.raises(CaptureError, match=name):
         recording(dt.zeros(2))
 
 

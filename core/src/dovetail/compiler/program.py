@@ -17,7 +17,7 @@ from dovetail.compiler.arguments import leaves as tensors_in
 from dovetail.compiler.arguments import looks, sharing
 from dovetail.compiler.recorder import ProgramRecorder
 from dovetail.compiler.recording import replace_slots
-from dovetail.compiler.steps import ReadValue, Run, Step
+from dovetail.compiler.steps import Outside, ReadValue, Run, Step
 from dovetail.engine.graph import Slot
 from dovetail.engine.modes import is_grad_enabled
 from dovetail.engine.op import DATA
@@ -217,6 +217,8 @@ class Follower(ProgramRecorder):
         why = None
         if isinstance(step, ReadValue):
             why = f"Python read {step.source!r} by {step.how}"
+        elif isinstance(step, Outside):
+            why = str(step)
         elif isinstance(step, Run) and step.op.shape is DATA:
             why = f"the shape of {step.op.name} depends on values"
         if why is not None:

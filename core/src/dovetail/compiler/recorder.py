@@ -13,6 +13,7 @@ from dovetail.compiler.steps import (
     Drawn,
     Made,
     Note,
+    Outside,
     Perform,
     Read,
     ReadValue,
@@ -232,6 +233,9 @@ class ProgramRecorder(Recorder):
         values = kind.backend.copy_out(x._a).tobytes()
         self.step(ReadValue(self.slot(x), how, kind, values))
 
+    def _outside(self, what: str) -> None:
+        self.step(Outside(what))
+
     def _backward(self, run: Any) -> None:
         self.step(Note("backward"))
 
@@ -248,7 +252,7 @@ _EVENTS: Any = {
     "draw": ProgramRecorder._draw,
     "perform": ProgramRecorder._perform,
     "made": ProgramRecorder._made, "read": ProgramRecorder._read,
-    "backward": ProgramRecorder._backward,
+    "backward": ProgramRecorder._backward, "outside": ProgramRecorder._outside,
     "backward end": ProgramRecorder._backward_end,
 }  # fmt: skip
 

@@ -385,6 +385,29 @@ class ReadValue(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Outside(Step):
+    """Memory that came from elsewhere, such as a NumPy array of Python's."""
+
+    what: str
+
+    def do(self, replay: Replay) -> None:
+        raise CaptureError(
+            replay.name, "memory", was=f"from elsewhere: {self.what}",
+            needed="tensors that are given, or made by ops",
+            remedy="do it outside of the function, or use dovetail.compile",
+        )  # fmt: skip
+
+    def slots(self) -> Iterator[Slot]:
+        return iter(())
+
+    def likeness(self) -> Any:
+        return Outside, self.what
+
+    def __str__(self) -> str:
+        return f"memory from elsewhere: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
 class Note(Step):
     """A landmark that asks for nothing: where a backward pass begins and ends."""
 

@@ -183,6 +183,12 @@ def perform(change: Callable[[], None]) -> None:
         tell("perform", change)
 
 
+def outside(what: str) -> None:
+    """Tell recorders of memory that comes from elsewhere: it cannot be replayed."""
+    if anywhere[0]:
+        tell("outside", what)
+
+
 @contextmanager
 def _with_only(wanted: Callable[[Any], bool]) -> Iterator[None]:
     """Hide the scopes of this context whose hooks are not wanted."""

@@ -16,7 +16,7 @@ from dovetail.engine import modes
 from dovetail.engine.attributes import integers
 from dovetail.engine.kinds import Kind, kind_of, kind_on
 from dovetail.engine.public import public
-from dovetail.engine.scopes import anywhere, tell, watched
+from dovetail.engine.scopes import anywhere, outside, tell, watched
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError
@@ -165,6 +165,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     cpu = registry.load("cpu")
     memory = cpu.capability(HostMemory)
     assert memory is not None
+    outside("from_numpy")
     made = wrap(memory.adopt(ndarray), kind_on(cpu, 0, dtype))
     storage_of(made)  # the caller sees this memory
     return made
@@ -332,6 +333,7 @@ def empty_strided(
         )
     kind = kind_for(device, dtype)
     reach = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    outside("empty_strided")
     flat = kind.backend.empty((1 + max(reach, 0),), kind.dtype, kind.index)
     return _finish(wrap(kind.backend.view(flat, shape, steps, 0), kind), requires_grad)
 

@@ -11,6 +11,7 @@ from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
 from dovetail.engine.inplace import check_writable, fill, touched
 from dovetail.engine.public import public
+from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
@@ -246,6 +247,7 @@ def resize_(self: Tensor, *size: int | Sequence[int]) -> Tensor:
             "resize_", "tensor", was="a view or one that requires grad",
             needed="a tensor that owns its memory, outside the graph",
         )  # fmt: skip
+    outside("resize_")
     shape, kind = sizes(size), self._kind
     backend, old = kind.backend, v.contiguous(self.detach())
     kept = min(math.prod(shape), numel(old))

@@ -11,6 +11,7 @@ from dovetail.device_api.contract import Backend
 from dovetail.device_api.dlpack import CPU, Capsule, request
 from dovetail.engine.kinds import kind_on
 from dovetail.engine.public import public
+from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend, wrap
 from dovetail.errors import (
@@ -134,6 +135,7 @@ def from_dlpack(
         source = request(source, dl_device=(CPU, 0))
         memory = backend.capability(DLPack)
     assert memory is not None
+    outside("from_dlpack")
     made = _borrowed(memory, backend, index, source, copy)
     moved: Tensor = made if device is None else made.to(device)
     if moved is made:

@@ -18,7 +18,7 @@ from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
 from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.placement import place
-from dovetail.engine.scopes import anywhere, tell
+from dovetail.engine.scopes import anywhere, outside, tell
 from dovetail.engine.tape import Storage, storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import DTypeError
@@ -146,6 +146,7 @@ class Ground:
 
     def tensor(self, dtype: DType, layout: Layout) -> Tensor:
         """A tensor that looks into this memory."""
+        outside("a copy or a loaded tensor")
         kind = kind_on(self.backend, self.index, dtype)
         flat, low = self.flat, self.low
         if dtype is not self.dtype:

@@ -14,7 +14,7 @@ from dovetail.engine.attributes import axis
 from dovetail.engine.inplace import fill, inplace, overwrite
 from dovetail.engine.kinds import kind_of
 from dovetail.engine.public import public
-from dovetail.engine.scopes import anywhere, tell
+from dovetail.engine.scopes import anywhere, outside, tell
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend, wrap
 from dovetail.errors import (
@@ -282,6 +282,7 @@ def _reinterpreted(x: Tensor, dtype: DType) -> Tensor:
             "view", "tensor", was=f"of shape {tuple(x.shape)}, strides {x.stride()}",
             needed=f"a last dim whose bytes are whole {dtype.name} elements: {error}",
         ) from error  # fmt: skip
+    outside("view as another dtype")
     made = wrap(memory.adopt(native), kind.with_dtype(dtype))
     made._storage = storage_of(x)
     return made
