@@ -132,14 +132,12 @@ def differing(space: str) -> list[str]:
     return found
 
 
-@pytest.mark.xfail(strict=False, reason="names are being moved to the declarations")
 @pytest.mark.parametrize("space", SPACES)
 def test_signatures(space: str) -> None:
     """No public function or method has other parameters or defaults than torch's."""
     assert differing(space) == []
 
 
-@pytest.mark.xfail(strict=False, reason="names are being moved to the declarations")
 @pytest.mark.parametrize("space", SPACES)
 def test_no_name_is_where_torch_has_none(space: str) -> None:
     """A name is public where torch has it, or in the list with its reason."""
@@ -182,7 +180,6 @@ def _of_class(cls: type) -> Signature:
     )
 
 
-@pytest.mark.xfail(strict=False, reason="names are being moved to the declarations")
 def test_every_public_function_asks_the_arguments() -> None:
     """A class with `__torch_function__` handles every function that torch lets it."""
     taken: list[Any] = []

@@ -37,7 +37,7 @@ try:
         set_grad_enabled,
     )  # fmt: skip
     from dovetail.engine.tensor import Size, Tensor
-    from dovetail.frontend.export import NAMES as _NAMES
+    from dovetail.frontend import NAMES as _NAMES
 finally:
     if _collects:
         gc.enable()

@@ -62,7 +62,6 @@ def op(
     mutates: Sequence[str] = (),
     draws: Any = None,
     exact: bool = False,
-    alias: str | None = None,
     domain: tuple[float, float] = (-3.0, 3.0),
     ulp: float | None = None,
     sums: bool = False,
@@ -103,7 +102,6 @@ def op(
         mutates: tensor parameters that are written.
         draws: how many random words a call uses, a function of its results' sizes.
         exact: the op moves bits; 16-bit floats need no wider arithmetic.
-        alias: another name that torch has for it.
         domain: the range that generated inputs are drawn from.
         ulp: how far a result may be from the truth, in units in the last place,
             beside what its conditioning allows; None for the default.
@@ -134,7 +132,7 @@ def op(
         "indices": indices, "masks": masks, "outputs": tuple(outputs),
         "residuals": residuals, "nondifferentiable": nondifferentiable,
         "primitive": primitive, "view": view, "mutates": tuple(mutates),
-        "draws": draws, "exact": exact, "alias": alias, "domain": domain, "name": name,
+        "draws": draws, "exact": exact, "domain": domain, "name": name,
         "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
         "undefined_on": undefined_on, "largest": largest,
         "layout_matters": layout_matters, "memory": memory, "params": params,

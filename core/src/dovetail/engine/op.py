@@ -143,7 +143,8 @@ class Op:
         self.mutates: tuple[str, ...] = options.pop("mutates")
         self.draws: Any = options.pop("draws")
         self.exact: bool = options.pop("exact")
-        self.alias: str | None = options.pop("alias")
+        # The names by which torch offers it as a function.
+        self.public: tuple[str, ...] = ()
         self.ulp: float | None = options.pop("ulp", None)
         self.sums: bool = options.pop("sums", False)
         self.averages: bool = options.pop("averages", False)

@@ -96,6 +96,8 @@ def publish_op(op: Op, names: str, out: bool) -> None:
         path, _, option = entry.partition("(")
         space, _, name = path.rpartition(".")
         plain = name.removesuffix("*")
+        if space in ("", "torch"):
+            op.public += (plain,)
         method = function = public_callable(op, plain, False)
         if option:
             function = _overwriting(name, op, method)

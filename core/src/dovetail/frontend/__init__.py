@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from dovetail.engine.public import NAMESPACES
 from dovetail.frontend import (  # noqa: F401
     activation,
     complex,
@@ -29,7 +30,6 @@ from dovetail.frontend import (  # noqa: F401
     shape,
     statistics,
 )
-from dovetail.frontend.export import NAMES
 from dovetail.ops import families  # noqa: F401
 from dovetail.tensor_api import (  # noqa: F401
     autograd,
@@ -44,6 +44,7 @@ from dovetail.tensor_api import (  # noqa: F401
     streams,
 )
 
+NAMES: Final = NAMESPACES["torch"]
 globals().update(NAMES)
 
 

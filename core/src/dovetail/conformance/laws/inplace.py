@@ -30,10 +30,11 @@ from dovetail.dtypes import (
 from dovetail.engine.arguments import Shown
 from dovetail.engine.cases import cases_of
 from dovetail.engine.op import Op
+from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DivisionByZero, DovetailError, DTypeError, ShapeError
-from dovetail.frontend.export import NAMES
 
+NAMES: Final = NAMESPACES["torch"]
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
 # One of each category: what is written is moved, not computed.
@@ -42,8 +43,8 @@ _ASKED: Final = 2  # of an op's own cases
 
 
 def _names(op: Op) -> list[str]:
-    """The names that torch has for an op: its own and its aliases."""
-    return [op.name, *filter(None, (op.alias or "").split())]
+    """The names that torch has for an op: those it declares, and its own."""
+    return [*op.public, op.name]
 
 
 def _functional(op: Op) -> tuple[str, Function] | None:
