@@ -56,7 +56,7 @@ class NumpyArrays(Backend):
         offset = 0
         if a is not root:
             offset = (a.ctypes.data - root.ctypes.data) // size
-        return tuple(s // size for s in a.strides), offset
+        return tuple([s // size for s in a.strides]), offset
 
     def fill(self, a: Array, value: complex) -> None:
         self._apart(np.ndarray.fill, a, value)

@@ -8,6 +8,7 @@ methods hold.
 from __future__ import annotations
 
 import linecache
+from contextlib import suppress
 from functools import partial
 from types import FunctionType
 from typing import Any, Final
@@ -27,6 +28,7 @@ from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import Storage
 from dovetail.engine.tensor import Parameter, Tensor, overridden, wrap
 from dovetail.engine.views import as_view
+from dovetail.errors import DovetailError
 
 # What the file of a written callable is called, before the name of its op.
 WRITTEN: Final = "<call of "
@@ -70,14 +72,20 @@ def before(op: Op, name: str, slow: Any) -> Any:
         op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
     ) -> Any:  # fmt: skip
         if key is not None:
-            return miss(op, values, others, key)
-        args = tuple([v for v in values if v is not REQUIRED])
-        classes = overridden((*args, *others.values()))
+            with suppress(DovetailError):  # what the op refuses may be served, or said
+                return miss(op, values, others, key)
+        count = next(
+            (i for i, v in enumerate(values) if v is op.params[i].default), len(values)
+        )
+        rest = zip(op.params[count:], values[count:], strict=True)
+        named = {p.name: v for p, v in rest if v is not p.default} | others
+        classes = overridden((*values[:count], *named.values()))
         if classes:
-            return ask(function, name, classes, args, others)
-        return slow(*args, **others)
+            return ask(function, name, classes, values[:count], named)
+        return slow(*values[:count], **named)
 
     function = _unwritten(op, name, given)
+    function.__globals__["_failed"] = lambda op, values, error: slow(*values)
     function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__
     del function.op
     return function

@@ -11,6 +11,7 @@ take such a list as `torch=`; functions that are no op by `@public(…)`.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -123,6 +124,14 @@ def _put(space: str, name: str, method: Any, function: Any) -> None:
         NAMESPACES.setdefault(space or "torch", {})[name] = function
 
 
+def _overridden(values: tuple[Any, ...]) -> list[type]:
+    """`overridden`, which looks into no sequence of what is ordinary."""
+    return overridden([
+        v for v in values if type(v) not in _ORDINARY
+        and not (type(v) in (tuple, list) and _ORDINARY.issuperset(map(type, v)))
+    ])  # fmt: skip
+
+
 def _last(entry: str) -> str:
     return entry.rpartition(".")[2]
 
@@ -134,29 +143,16 @@ def guarded(
     if isinstance(function, type):  # who asks `isinstance`, or catches it, needs it
         return function
     flags: list[tuple[int, str]] | None = None  # found when it is first called
+    simple = -1  # up to so many arguments none of them is a flag
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        for value in args:
-            if type(value) not in _ORDINARY:
-                classes = overridden((*args, *kwargs.values()))
-                if classes and asks:
-                    return ask(call, name, classes, args, kwargs)
-                break
         target = None
-        if kwargs:
-            classes = overridden(kwargs.values())
+        if not _ORDINARY.issuperset(map(type, args)) or kwargs:
+            classes = _overridden((*args, *kwargs.values()))
             if classes and asks:
                 return ask(call, name, classes, args, kwargs)
-            target = kwargs.pop("out", None) if out else None
-            if "axis" in kwargs or "keepdims" in kwargs:
-                kwargs = respelled(function, kwargs)
-        nonlocal flags
-        if flags is None:
-            flags = flags_of(function)
-        for at, flag in flags:
-            value = args[at] if at < len(args) else kwargs.get(flag, True)
-            if value is not True and value is not False:
-                check_flag(name, flag, value)
+        if kwargs or len(args) > simple:
+            target, kwargs = checked(args, kwargs)
         try:
             result = function(*args, **kwargs)
         except DovetailError:
@@ -167,6 +163,21 @@ def guarded(
                 raise
             raise ours from error
         return result if target is None else write_out(name, target, result)
+
+    def checked(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """`out`, and the keywords without it in torch's names; flags are checked."""
+        nonlocal flags, simple
+        target = kwargs.pop("out", None) if out else None
+        if "axis" in kwargs or "keepdims" in kwargs:
+            kwargs = respelled(function, kwargs)
+        if flags is None:
+            flags = flags_of(function)
+            simple = min([at for at, _ in flags], default=sys.maxsize)
+        for at, flag in flags:
+            value = args[at] if at < len(args) else kwargs.get(flag, True)
+            if value is not True and value is not False:
+                check_flag(name, flag, value)
+        return target, kwargs
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__

@@ -45,7 +45,7 @@ def _tensors(name: str, tensors: Any) -> list[Tensor]:
     return list(tensors)
 
 
-@public("torch.cat torch.concat torch.concatenate", out=True)
+@public("torch.cat torch.concat torch.concatenate", out=True, plain=ops.cat)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors one behind the other along an existing dim.
 

@@ -86,7 +86,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     return y
 
 
-@public("torch.reshape Tensor.reshape*")
+@public("torch.reshape Tensor.reshape*", plain=v.view)
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """The same elements under another shape: a view where possible, else a copy.
 

@@ -7,7 +7,7 @@ as NumPy does; otherwise kernels look at the least and the greatest first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, DType
@@ -43,6 +43,9 @@ def install(table: KernelTable, xp: Any, *, refuses: bool) -> None:
     table.add("masked_fill", _masked_fill(xp), dtypes=ANY, broadcasts=True)
 
 
+_UNSIGNED: Final = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
+
+
 class Bounds:
     """Refuses indices that are out of range."""
 
@@ -52,7 +55,13 @@ class Bounds:
 
     def check(self, op: str, index: Any, size: int, dim: int) -> None:
         """Indices must lie from 0 to `size` - 1."""
-        if index.size and (index.min() < 0 or index.max() >= size):
+        if not index.size:
+            return
+        if index.dtype.kind == "i":  # as unsigned numbers the negative ones are great
+            index_as_read = index.view(_UNSIGNED[index.dtype.itemsize])
+        else:
+            index_as_read = index
+        if index_as_read.max() >= size:
             raise self.error(op, index, size, dim, 0)
 
     def check_low(self, op: str, index: Any, size: int, dim: int) -> None:

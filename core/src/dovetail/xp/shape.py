@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dovetail.device_api.kernels import KernelTable
@@ -14,19 +15,17 @@ Sizes = tuple[int, ...]
 def install(table: KernelTable, xp: Any) -> None:
     """Add copies under another shape, and counted numbers, to a table."""
     for name, kernel in {
-        "cat": _cat, "stack": _stack, "repeat": _repeat, "flip": _flip, "roll": _roll,
+        "stack": _stack, "repeat": _repeat, "flip": _flip, "roll": _roll,
         "tril": _tril, "triu": _triu, "constant_pad": _constant_pad,
     }.items():  # fmt: skip
         table.add(name, kernel(xp), dtypes=ANY)
+    table.add("cat", _cat(xp), dtypes=ANY, binds=True, checks=True)
     table.add("arange", _arange(xp), dtypes=ANY)
     table.add("linspace", _linspace(xp), dtypes=ANY - COMPLEX)
 
 
 def _cat(xp: Any) -> Callable[..., Any]:
-    def cat(xs: Any, dim: int) -> Any:
-        return xp.concatenate(xs, dim)
-
-    return cat
+    return lambda dim: partial(xp.concatenate, axis=dim)
 
 
 def _stack(xp: Any) -> Callable[..., Any]:
