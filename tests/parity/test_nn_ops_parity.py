@@ -224,6 +224,25 @@ def test_losses(case: int) -> None:
             agree(torch, getattr(ft, name), getattr(F, name), args(), given, name)
 
 
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "huber_loss"])
+def test_weighted_losses(name: str) -> None:
+    """A weight an element; the mean is over their sum, but for `huber_loss`."""
+    for reduction in ("none", "mean", "sum"):
+        weight = leaf(3, 4, low=0.5, high=2)
+        given = {"reduction": reduction, "weight": weight}
+        args = [leaf(3, 4), leaf(3, 4)]
+        agree(torch, getattr(ft, name), getattr(F, name), args, given, name)
+
+
+def test_refused_arguments_of_losses() -> None:
+    """What is no loss of classes, and no distance, is refused in our words."""
+    with pytest.raises(dt.errors.DovetailError, match="cross_entropy: "):
+        ft.cross_entropy(dt.tensor(1.0), dt.tensor(1.0))
+    x = dt.ones(2, 3)
+    with pytest.raises(TypeError, match="distance_function is 'x'"):
+        ft.triplet_margin_with_distance_loss(x, x, x, distance_function="x")
+
+
 CLASSES: list[tuple[Any, dict[str, Any]]] = [
     (lambda: [leaf(4, 5), labels(4)], {}),
     (lambda: [leaf(5), fixed(3)], {}),

@@ -38,6 +38,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # By where torch has them: the package itself, nn.functional, and so on.
 NAMESPACES: Final[dict[str, dict[str, Any]]] = {"torch": {}, "F": {}}
 
+_ABSENT: Final = object()
 # Types of arguments that cannot handle a call themselves.
 _ORDINARY: Final = frozenset({
     Tensor, Parameter, int, float, complex, bool, type(None), str, DType, device, Size,
@@ -234,17 +235,22 @@ def constructor(init: Callable[..., None], name: str) -> Callable[..., None]:
 def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """`x.name(…)`: the functional form written into `x`."""
 
-    def written(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(self) is not Tensor or kwargs or (args and type(args[0]) is not Tensor):
-            classes = overridden((self, *args, *kwargs.values()))
+    def written(input: Any = _ABSENT, *args: Any, **kwargs: Any) -> Any:
+        given = () if input is _ABSENT else (input, *args)
+        if (
+            type(input) is not Tensor
+            or kwargs
+            or (args and type(args[0]) is not Tensor)
+        ):
+            classes = overridden((*given, *kwargs.values()))
             if classes:
-                return ask(offered, name, classes, (self, *args), kwargs)
+                return ask(offered, name, classes, given, kwargs)
         try:
-            return inplace(name, function, self, *args, **kwargs)
+            return inplace(name, function, *given, **kwargs)
         except DovetailError:
             raise
         except Exception as error:
-            ours = explained(name, function, (self, *args), kwargs, error)
+            ours = explained(name, function, given, kwargs, error)
             if ours is None:
                 raise
             raise ours from error

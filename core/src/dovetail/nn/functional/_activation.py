@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail import frontend as ft
+from dovetail.engine.attributes import axis
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
@@ -46,7 +47,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     Raises:
         ShapeError: the axis has an odd length.
     """
-    size = input.shape[dim]
+    dim = axis("glu", "dim", dim, input.ndim)
+    size = input.shape[dim] if input.ndim else 1
     if size % 2:
         raise ShapeError(
             "glu", "input", was=f"of length {size} along dim {dim}",

@@ -86,7 +86,8 @@ def cross_entropy(
         raise ArgumentError(
             "cross_entropy", "label_smoothing", was=label_smoothing, needed="0.0 to 1.0"
         )
-    if target._kind.dtype.is_floating_point and target._a.shape == input._a.shape:
+    soft = target._kind.dtype.is_floating_point and input.ndim
+    if soft and target._a.shape == input._a.shape:
         _refuse_ignored(ignore_index)
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     _check_labels("cross_entropy", input, target)

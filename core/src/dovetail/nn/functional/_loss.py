@@ -23,8 +23,9 @@ REDUCTIONS: Final = ("none", "mean", "sum")
 
 
 def reduction_of(
-    op: str, reduction: str, size_average: bool | None, reduce: bool | None
-) -> str:
+    op: str, reduction: str, size_average: bool | None = None,
+    reduce: bool | None = None,
+) -> str:  # fmt: skip
     """The reduction asked for, by its name or by torch's two old flags."""
     if size_average is not None or reduce is not None:
         if reduce is False:
@@ -143,13 +144,24 @@ def huber_loss(
 ) -> Tensor:  # fmt: skip
     """Half the squared difference up to a positive `delta`, then linear (Huber 1964).
 
-    Shapes, weights and reductions as in `mse_loss`.
+    Shapes and reductions as in `mse_loss`.
+
+    Args:
+        weight: factors in the shape of `input`; a mean is over the elements' number.
     """
     if delta <= 0:
         raise ArgumentError("huber_loss", "delta", was=delta, needed="greater than 0")
     _warn_of_broadcast("huber_loss", input, target)
     losses = ops.smooth_l1_loss(input, target, delta) * delta
-    return _weighted("huber_loss", losses, weight, reduction)
+    if weight is not None:
+        if weight._a.shape != input._a.shape:
+            raise ArgumentError(
+                "huber_loss", "weight", was=f"of shape {tuple(weight.shape)}",
+                needed=f"{tuple(input.shape)}: Weights and input must have the same "
+                "size",
+            )  # fmt: skip
+        losses = losses * weight
+    return reduced("huber_loss", losses, reduction)
 
 
 def _require_fractions(op: str, **tensors: Tensor) -> None:

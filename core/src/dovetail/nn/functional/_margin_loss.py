@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 from dovetail.nn.functional._loss import reduced
 from dovetail.ops import create
 from dovetail.ops.activation import logsigmoid
@@ -101,9 +101,18 @@ def triplet_margin_with_distance_loss(
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """`triplet_margin_loss` with another distance (the Euclidean, unless given)."""
-    distance = distance_function or (lambda a, b: _distance(a, b, 2.0, 1e-6))
+    distance = _euclidean if distance_function is None else distance_function
+    if not callable(distance):
+        raise ArgumentTypeError(
+            "triplet_margin_with_distance_loss", "distance_function",
+            was=repr(distance), needed="a function of two tensors",
+        )  # fmt: skip
     losses = _of_triplets(distance, anchor, positive, negative, margin, swap)
     return reduced("triplet_margin_with_distance_loss", losses, reduction)
+
+
+def _euclidean(a: Tensor, b: Tensor) -> Tensor:
+    return _distance(a, b, 2.0, 1e-6)
 
 
 def _of_triplets(
