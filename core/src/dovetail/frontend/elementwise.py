@@ -11,7 +11,7 @@ from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
 from dovetail.ops import arithmetic as a
-from dovetail.ops import elementwise as e
+from dovetail.ops import bounds
 from dovetail.ops import gamma as g
 from dovetail.ops import rounding as r
 from dovetail.ops.formats import cast
@@ -188,8 +188,8 @@ def _bounded(x: Tensor, low: Any, high: Any) -> Tensor:
     if type(low) in allowed and type(high) in allowed and x.dtype is not bool_:
         if not x.dtype.is_inexact:
             low, high = _within(x.dtype, low), _within(x.dtype, high)
-        return e.clip(x, low, high)
-    return e.clamp(x, low, high)
+        return bounds.clip(x, low, high)
+    return bounds.clamp(x, low, high)
 
 
 def _within(dtype: DType, bound: int | None) -> int | None:

@@ -14,9 +14,9 @@ from dovetail.frontend.reduce import VALUED, dim_of, filled
 from dovetail.ops import extremes, sums
 from dovetail.ops import order as o
 from dovetail.ops import reduce as r
+from dovetail.ops.bounds import clamp
 from dovetail.ops.compare import bitwise_not, isnan, ne
 from dovetail.ops.create import full
-from dovetail.ops.elementwise import clamp
 from dovetail.ops.primitive import (
     cast,
     eq,

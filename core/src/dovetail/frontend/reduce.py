@@ -11,7 +11,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError, EmptyDimError
 from dovetail.ops import extremes as x
 from dovetail.ops import order as o
-from dovetail.ops.elementwise import minimum
+from dovetail.ops.bounds import minimum
 from dovetail.ops.primitive import maximum
 
 VALUED = ("values", "indices")

@@ -19,8 +19,8 @@ from dovetail.errors import (
 from dovetail.ops import reduce as r
 from dovetail.ops import statistics as s
 from dovetail.ops import sums
+from dovetail.ops.bounds import clamp
 from dovetail.ops.create import zeros_of
-from dovetail.ops.elementwise import clamp
 from dovetail.ops.matmul import matmul
 from dovetail.ops.primitive import (
     cast,

@@ -14,8 +14,9 @@ from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import bitwise_and, exp, log, lt, maximum
+from dovetail.ops.bounds import clamp, minimum
 from dovetail.ops.compare import ge, le
-from dovetail.ops.elementwise import abs, clamp, minimum, neg, square
+from dovetail.ops.elementwise import abs, neg, square
 from dovetail.ops.error_function import erfc
 from dovetail.ops.formats import conj, where
 from dovetail.ops.piecewise import corners

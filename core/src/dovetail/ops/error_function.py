@@ -23,7 +23,8 @@ from dovetail.ops.arithmetic import (
     maximum,
     sqrt,
 )
-from dovetail.ops.elementwise import abs, minimum, neg, square
+from dovetail.ops.bounds import minimum
+from dovetail.ops.elementwise import abs, neg, square
 from dovetail.ops.formats import where
 from dovetail.ops.rounding import copysign
 from dovetail.ops.transcendental import polynomial

@@ -21,8 +21,9 @@ from dovetail.ops.arithmetic import (
     maximum,
     sin,
 )
+from dovetail.ops.bounds import minimum
 from dovetail.ops.create import zeros_like
-from dovetail.ops.elementwise import abs, minimum, neg, square
+from dovetail.ops.elementwise import abs, neg, square
 from dovetail.ops.formats import where
 from dovetail.ops.rounding import copysign
 from dovetail.ops.transcendental import polynomial

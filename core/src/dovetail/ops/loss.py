@@ -15,7 +15,8 @@ from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.activation import sigmoid
-from dovetail.ops.elementwise import abs, clamp, neg, sign
+from dovetail.ops.bounds import clamp
+from dovetail.ops.elementwise import abs, neg, sign
 from dovetail.ops.primitive import cast, conj, eq, exp, log, lt, maximum, where
 from dovetail.ops.transcendental import log1p
 

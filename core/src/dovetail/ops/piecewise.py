@@ -12,8 +12,9 @@ from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import bitwise_and, lt, maximum
+from dovetail.ops.bounds import clamp
 from dovetail.ops.compare import le
-from dovetail.ops.elementwise import abs, clamp
+from dovetail.ops.elementwise import abs
 from dovetail.ops.formats import where
 
 Array = np.ndarray[Any, Any]

@@ -16,8 +16,8 @@ from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor, alias
+from dovetail.ops.bounds import minimum
 from dovetail.ops.compare import bitwise_or, isfinite, isnan
-from dovetail.ops.elementwise import minimum
 from dovetail.ops.extremes import places
 from dovetail.ops.index import taken_along, ungathered
 from dovetail.ops.primitive import (
