@@ -70,6 +70,7 @@ def op(
     undefined_on: Sequence[str] = (),
     largest: int | None = None,
     layout_matters: bool = False,
+    unspecified: bool = False,
     memory: bool = False,
     name: str | None = None,
     torch: str = "",
@@ -117,6 +118,7 @@ def op(
             floats, or bits: more would leave the format, lose more digits than are
             allowed, as sums in turn do, or keep the oracle busy for minutes.
         layout_matters: strides are part of what the op looks at.
+        unspecified: nothing is said of the values of the result.
         memory: the body calls the backend's memory functions, which every device has:
             nothing smaller is there to be lowered to.
         torch: the public names, as `dovetail.engine.public` reads them.
@@ -135,7 +137,8 @@ def op(
         "draws": draws, "exact": exact, "domain": domain, "name": name,
         "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
         "undefined_on": undefined_on, "largest": largest,
-        "layout_matters": layout_matters, "memory": memory, "params": params,
+        "layout_matters": layout_matters, "unspecified": unspecified,
+        "memory": memory, "params": params,
         "autocast": autocast,
     }  # fmt: skip
 

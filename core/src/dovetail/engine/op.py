@@ -152,6 +152,7 @@ class Op:
         self.largest: int | None = options.pop("largest", None)
         self.cancels: bool = options.pop("cancels", False)
         self.layout_matters: bool = options.pop("layout_matters", False)
+        self.unspecified: bool = options.pop("unspecified", False)
         self.memory: bool = options.pop("memory", False)
         shape = options.pop("shape")
         self.shape: Any = sig.parse(shape) if isinstance(shape, str) else shape

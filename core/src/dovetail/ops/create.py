@@ -47,6 +47,7 @@ def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     nondifferentiable=True,
     exact=True,
     memory=True,
+    unspecified=True,
     oracle=lambda shape: np.zeros(shape),
 )
 def empty(shape: Shape, kind: Kind) -> Tensor:

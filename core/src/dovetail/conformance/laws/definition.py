@@ -22,13 +22,8 @@ from dovetail.errors import FallbackError
 
 def _has_a_body_to_obey(subject: Subject, op: Op, dtype: DType) -> bool:
     native = subject.how(op, dtype) is How.NATIVE
-    defined = op.oracle is not None and not _unspecified(op)
+    defined = op.oracle is not None and not op.unspecified
     return native and dtype not in op.primitive and not op.view and defined
-
-
-def _unspecified(op: Op) -> bool:
-    """Whether the op says nothing of the values of its result."""
-    return op.name == "empty"
 
 
 def _finite(example: Example) -> bool:

@@ -14,7 +14,7 @@ from dovetail.engine.op import Op, vocabulary
 
 def declares(subject: Subject, op: Op, dtype: DType) -> bool:
     """Whether all kernels that may run promise the same bits."""
-    if op.name == "empty":
+    if op.unspecified:
         return False
     table = subject.backend.table
     if subject.how(op, dtype) is How.NATIVE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from dovetail.testing.comparison.report import Divergence, Lockstep
 from dovetail.testing.comparison.values import Difference
 
 Array = np.ndarray[Any, Any]
-
-# Their values mean nothing until they are written.
-_UNSPECIFIED: Final = frozenset({"empty"})
 
 
 @dataclass(slots=True)
@@ -71,7 +68,7 @@ class Shadow:
                 self._refused(taken, place, error)
             raise
         self._noted(op, place, made)
-        if op.name not in _UNSPECIFIED:
+        if not op.unspecified:
             with np.errstate(all="ignore"):  # values may be anything
                 self._compare(taken, made, place)
         return made
