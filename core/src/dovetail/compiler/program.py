@@ -15,9 +15,10 @@ from typing import Any
 
 from dovetail.compiler.arguments import leaves as tensors_in
 from dovetail.compiler.arguments import looks, sharing
+from dovetail.compiler.effects import Outside, ReadValue
 from dovetail.compiler.recorder import ProgramRecorder
 from dovetail.compiler.recording import replace_slots
-from dovetail.compiler.steps import Outside, ReadValue, Run, Step
+from dovetail.compiler.steps import Run, Step
 from dovetail.engine.graph import Slot
 from dovetail.engine.modes import is_grad_enabled
 from dovetail.engine.op import DATA

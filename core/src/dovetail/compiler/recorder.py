@@ -6,25 +6,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from dovetail.compiler.arguments import Arguments, pattern
-from dovetail.compiler.recording import Found, Recording
-from dovetail.compiler.steps import (
+from dovetail.compiler.arguments import Arguments
+from dovetail.compiler.effects import (
     Draw,
-    Drawn,
     Made,
     Note,
     Outside,
     Perform,
-    Read,
     ReadValue,
     Rebind,
-    Run,
     Seed,
     SetData,
     SetGrad,
     SetRequiresGrad,
-    Step,
 )
+from dovetail.compiler.recording import Found, Recording
+from dovetail.compiler.steps import Drawn, Read, Run, Step
 from dovetail.engine.generator import Generator
 from dovetail.engine.graph import Call, Number, Slot
 from dovetail.engine.modes import grad_enabled, is_grad_enabled
@@ -296,4 +293,4 @@ def record(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Recording
     return recorder.finish(result)
 
 
-__all__ = ["ProgramRecorder", "pattern", "record"]
+__all__ = ["ProgramRecorder", "record"]

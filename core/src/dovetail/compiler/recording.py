@@ -8,7 +8,7 @@ ran (parameters, buffers, state) is found again where it was, not copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -147,4 +147,4 @@ def replace_slots(value: Any, use: Callable[[Slot], Any]) -> Any:
     return value
 
 
-__all__ = ["Found", "Recording", "Sequence", "replace_slots"]
+__all__ = ["Found", "Recording", "replace_slots"]
