@@ -185,7 +185,10 @@ _FORWARD: Final = re.compile(r"\.forward\(\) (got|takes|missing)")
 def _leaks(error: BaseException, call: Call) -> bool:
     if isinstance(error, DovetailError):
         return False
-    if isinstance(error, TypeError) and _FORWARD.search(str(error)):
+    # Python's own of a signature, which names the public function that was called.
+    own_name = rf"{re.escape(call.name.rsplit('.', 1)[-1])}\(\) (got|takes|missing)"
+    signature = _FORWARD.search(str(error)) or re.match(own_name, str(error))
+    if isinstance(error, TypeError) and signature:
         return False
     own = [
         f

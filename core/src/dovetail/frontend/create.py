@@ -201,6 +201,10 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
 
 def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape given as one sequence or as separate ints."""
+    if not size:
+        raise ArgumentTypeError(
+            "size", "size", was="missing", needed="integers, or one sequence of them"
+        )
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
     try:

@@ -10,6 +10,7 @@ from dovetail.dtypes import FLOAT, REAL
 from dovetail.engine.attributes import NonNegative, Scalar
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
+from dovetail.engine.elements import stored
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import bitwise_and, lt, maximum
 from dovetail.ops.bounds import clamp
@@ -87,10 +88,6 @@ prelu.grad(
 # ---- between bounds
 
 
-def _real(number: complex) -> float:
-    return number.real
-
-
 @op(accepts=REAL, out=False, torch="F.hardtanh_",
     oracle=lambda x, low=-1.0, high=1.0: np.clip(x, low, high))  # fmt: skip
 def hardtanh(input: Tensor, min_val: Scalar = -1.0, max_val: Scalar = 1.0) -> Tensor:
@@ -99,7 +96,8 @@ def hardtanh(input: Tensor, min_val: Scalar = -1.0, max_val: Scalar = 1.0) -> Te
     Bounds of integers are cut to integers.
     """
     if not input.dtype.is_inexact:
-        min_val, max_val = int(_real(min_val)), int(_real(max_val))
+        min_val = stored("hardtanh", input.dtype, min_val, "min_val")
+        max_val = stored("hardtanh", input.dtype, max_val, "max_val")
     return clamp(input, min_val, max_val)
 
 
@@ -155,7 +153,8 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
 def threshold(input: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
     """`input` above the threshold, else `value`; of integers an integer."""
     if not input.dtype.is_inexact:
-        threshold, value = int(_real(threshold)), int(_real(value))
+        threshold = stored("threshold", input.dtype, threshold, "threshold")
+        value = stored("threshold", input.dtype, value)
     return where(le(input, threshold), value, input)
 
 

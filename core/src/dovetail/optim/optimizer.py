@@ -42,6 +42,11 @@ class Optimizer(OptimizerHooks):
                 type(self).__name__, "params", was="a single tensor",
                 needed="an iterable of tensors or dicts", remedy="pass [tensor]",
             )  # fmt: skip
+        if not hasattr(params, "__iter__"):
+            raise ArgumentTypeError(
+                type(self).__name__, "params", was=f"a {type(params).__name__}",
+                needed="an iterable of tensors or dicts",
+            )  # fmt: skip
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups: list[Any] = list(params)

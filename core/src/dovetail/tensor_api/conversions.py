@@ -14,7 +14,12 @@ from dovetail.engine.public import public
 from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend
-from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    NotSupported,
+)
 from dovetail.frontend.create import (
     DeviceLike,
     empty,
@@ -164,6 +169,13 @@ def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) 
     if dtype is not None:
         return to(self, dtype)
     names = {v: k for k, v in _CLASSES.items()}
+    if self.dtype not in names:
+        raise DTypeError(
+            "type",
+            "tensor",
+            was=self.dtype.name,
+            needed="a dtype with a class of torch's: give the dtype to change to",
+        )
     place = self._kind.backend.type
     prefix = "torch" if place == "cpu" else f"torch.{place}"
     return f"{prefix}.{names[self.dtype]}"

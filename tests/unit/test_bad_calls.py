@@ -1,0 +1,81 @@
+"""Random bad calls: refused in our words, as often as asked, and changing nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.programs.bad_calls.calls import Call
+from tests.programs.bad_calls.judge import Judge
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def made(count: int, seed: int, *options: str) -> dict[str, Any]:
+    """The figures of the generator."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.programs.bad_calls", "--json", *options,
+         "--count", str(count), "--seed", str(seed)],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
+def test_bad_calls() -> None:
+    """Of a few thousand calls, at most a thousandth ends in a foreign error."""
+    found = made(3000, 0, "--alone")
+    shown = "\n".join(f"{f['what']}: {f['call']}" for f in found["findings"])
+    assert found["leak"] <= 3, shown
+    assert (found["altered"], found["changing"], found["crash"]) == (0, 0, 0), shown
+
+
+@pytest.mark.slow
+def test_many_bad_calls() -> None:
+    """Of 40,000 calls, fewer than 50 end in a foreign error; no tensor changes."""
+    found = made(40_000, 1)
+    assert found["count"] == 40_000
+    assert found["leak"] < 50
+    assert (found["altered"], found["changing"], found["crash"]) == (0, 0, 0)
+
+
+PLANTED = {
+    "leak": "raise_error()",
+    "changing": "raise_another()",
+}
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_what_is_wrong_is_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors that are not ours, and refusals that differ, are findings."""
+    import dovetail
+
+    errors = iter([KeyError, ValueError, KeyError, ValueError])
+
+    def raise_error() -> None:
+        raise KeyError("x")
+
+    def raise_another() -> None:
+        raise next(errors)("x")
+
+    monkeypatch.setattr(dovetail, "raise_error", raise_error, raising=False)
+    monkeypatch.setattr(dovetail, "raise_another", raise_another, raising=False)
+    call = Call("function", "planted", f"torch.{PLANTED[what]}", ())
+    assert what in [f.what for f in Judge(None, 5.0).findings(call)]
+
+
+def test_a_tensor_that_changes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that is refused after it wrote is a finding."""
+    import dovetail
+
+    def half_done(x: Any) -> None:
+        x.zero_()
+        raise dovetail.errors.ArgumentError("half_done", "x", was=1, needed=2)
+
+    monkeypatch.setattr(dovetail, "half_done", half_done, raising=False)
+    call = Call("function", "planted", "torch.half_done(a0)", ("torch.ones(2)",))
+    assert [f.what for f in Judge(None, 5.0).findings(call)] == ["altered"]
