@@ -1,7 +1,8 @@
 """Eager calls on small tensors, and training steps, beside torch on the CPU.
 
 The bars are ratios to torch's time, measured interleaved in one process. A second
-table compares the same calls with themselves while another thread records.
+table compares the same calls with themselves while another thread records, a third
+calls under autocast with plain ones that do the same.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -162,6 +164,41 @@ def measure() -> tuple[list[Comparison], float]:
     return rows, apart
 
 
+def autocast_calls() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
+    """Calls under autocast, and the same written out with casts where it makes some."""
+    functional, low = dt.nn.functional, dt.bfloat16
+    x = dt.tensor(np.linspace(-1, 1, 32, dtype=np.float32)).reshape(4, 8)
+    y, labels = x * 2, dt.tensor([3, 0, 7, 1])
+    w = dt.nn.Parameter(dt.ones(8, 8))
+    xl, wl = x.to(low), w.to(low)
+    return {
+        "x + y": (lambda: x + y, lambda: x + y),
+        "x @ w, cast": (lambda: x @ w, lambda: x.to(low) @ wl),
+        "F.linear(x, w), cast": (
+            lambda: functional.linear(x, w), lambda: functional.linear(x.to(low), wl)
+        ),
+        "F.linear of bfloat16": (
+            lambda: functional.linear(xl, wl), lambda: functional.linear(xl, wl)
+        ),
+        "F.cross_entropy": (
+            lambda: functional.cross_entropy(x, labels),
+            lambda: functional.cross_entropy(x, labels),
+        ),
+    }  # fmt: skip
+
+
+AUTOCAST = 1.5
+
+
+def measure_autocast() -> list[Comparison]:
+    """Calls under autocast beside plain ones that do the same."""
+    scope = partial(dt.autocast, "cpu")
+    return [
+        compare(name, under, plain, AUTOCAST, within=scope)
+        for name, (under, plain) in autocast_calls().items()
+    ]
+
+
 def measure_beside_a_recorder() -> list[Comparison]:
     """The same calls while another thread records, beside themselves without it."""
     mine = small_calls(dt)
@@ -177,11 +214,12 @@ def measure_beside_a_recorder() -> list[Comparison]:
 def main(argv: list[str]) -> int:
     """Print the tables, or JSON with `--json`; exit status 1 if a bar is not met."""
     rows, apart = measure()
-    beside = measure_beside_a_recorder()
+    beside, autocast = measure_beside_a_recorder(), measure_autocast()
     if "--json" in argv:
         found = {
             "rows": [r.as_dict() for r in rows], "loss_difference": apart,
             "while_another_thread_records": [r.as_dict() for r in beside],
+            "autocast": [r.as_dict() for r in autocast],
         }  # fmt: skip
         print(json.dumps(found))
     else:
@@ -189,11 +227,13 @@ def main(argv: list[str]) -> int:
         print(f"training losses differ by at most {apart:.1e} over 20 steps")
         print("\nwhile another thread records, beside the same without it")
         print(table(beside, theirs="without"))
+        print("\nunder autocast, beside plain calls that do the same")
+        print(table(autocast, theirs="plain"))
         print(
             f"\ntorch {torch.__version__}, {torch.get_num_threads()} threads; "
             f"NumPy {np.__version__}"
         )
-    return 0 if all(r.met for r in rows + beside) else 1
+    return 0 if all(r.met for r in rows + beside + autocast) else 1
 
 
 if __name__ == "__main__":
