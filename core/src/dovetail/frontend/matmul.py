@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail import dtypes
-from dovetail.engine.attributes import Scalar
+from dovetail.engine.attributes import Scalar, integers
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
@@ -190,7 +190,12 @@ def einsum(*args: Any) -> Tensor:
 
 @public("torch.tensordot", out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Products summed over pairs of dims: the last `dims` of `a`, the first of `b`."""
+    """Products summed over pairs of dims.
+
+    Args:
+        dims: how many, the last of `a` and the first of `b`; or two lists, of the dims
+            of `a` and of those of `b`.
+    """
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, int):
@@ -198,11 +203,14 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             raise ArgumentError(
                 "tensordot", "dims", was=dims, needed=f"0 to {min(a.ndim, b.ndim)}"
             )
-        left = list(range(a.ndim - dims, a.ndim))
-        right = list(range(dims))
-    else:
-        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
-    return _contracted(a, b, _wrapped(left, a.ndim), _wrapped(right, b.ndim))
+        left, right = range(a.ndim - dims, a.ndim), range(dims)
+        return _contracted(a, b, list(left), list(right))
+    if not isinstance(dims, list | tuple) or len(dims) != 2:
+        raise ArgumentTypeError(
+            "tensordot", "dims", was=repr(dims), needed="a number, or two lists of dims"
+        )
+    of_a, of_b = (list(integers("tensordot", "dims", d, 0)) for d in dims)
+    return _contracted(a, b, _wrapped(of_a, a.ndim), _wrapped(of_b, b.ndim))
 
 
 def _wrapped(dims: Sequence[int], ndim: int) -> list[int]:

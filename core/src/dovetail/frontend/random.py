@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail.dtypes import DType
+from dovetail.engine.attributes import NORMALISERS
 from dovetail.engine.generator import Generator, draw
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
@@ -141,10 +142,9 @@ def randn_like(
     return _finish(y, requires_grad)
 
 
-def deviation(name: str, std: float) -> float:
-    if not std >= 0:
-        raise ArgumentError(name, "std", was=std, needed="0 or more")
-    return std
+def deviation(name: str, std: Any) -> float:
+    """`std` if it is a number of 0 or more."""
+    return float(NORMALISERS["NonNegative"](name, "std", std, 0))
 
 
 @public("torch.normal", out=True)

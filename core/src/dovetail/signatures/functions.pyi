@@ -2538,9 +2538,7 @@ def tensordot(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """Products summed over pairs of dims: the last `dims` of `a`, the first of
-    `b`.
-    """
+    """Products summed over pairs of dims."""
 
 def threshold(input: Tensor, threshold: _complex, value: _complex) -> Tensor:
     """`input` above the threshold, else `value`; of integers an integer."""
