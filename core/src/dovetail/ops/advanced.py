@@ -68,16 +68,21 @@ def _got(x: Sizes, indices: Sequence[Sizes | None]) -> Sizes:
     return (*rest[:at], *shape, *rest[at:])
 
 
-@op(shape=_got, exact=True, **_ADVANCED)
-def index_get(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    """`x` at tuples of indices, one tensor or None (the whole dim) for each dim.
+@op(
+    shape=_got,
+    exact=True,
+    **_ADVANCED,
+    oracle=lambda x, indices: np.array(x[_key(indices)]),
+)
+def index_get(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """`input` at tuples of indices, one tensor or None (the whole dim) for each dim.
 
     Negative indices count from the end. The dims of the indices, broadcast, stand
     where the indexed dims were if those are neighbours, else first.
     """
-    shape, dims, at = _layout(tuple(x._a.shape), _shapes(indices))
-    rows, rest = _rows(x, dims)
-    found = taken(rows, _numbers(x, indices, shape, dims), 0)
+    shape, dims, at = _layout(tuple(input._a.shape), _shapes(indices))
+    rows, rest = _rows(input, dims)
+    found = taken(rows, _numbers(input, indices, shape, dims), 0)
     return _placed(reshape(found, (*shape, *rest)), len(shape), at)
 
 
@@ -127,11 +132,6 @@ def _placed(y: Tensor, count: int, at: int) -> Tensor:
     return clone(permute(y, order))
 
 
-@index_get.vjp
-def _(ct: Tensor, indices: Any, x_shape: Sizes) -> tuple[Any, Any]:
-    return index_put(zeros_of(ct, x_shape), ct, indices, True), [None] * len(indices)
-
-
 def _put_shape(x: Sizes, value: Sizes, indices: Any, *, accumulate: bool) -> Sizes:
     wanted = _got(x, indices)
     missing = len(wanted) - len(value)
@@ -147,13 +147,16 @@ def _put_shape(x: Sizes, value: Sizes, indices: Any, *, accumulate: bool) -> Siz
 
 @op(shape=_put_shape, largest=1 << 12, **_ADVANCED)
 def index_put(
-    x: Tensor, value: Tensor, indices: Sequence[Tensor | None], accumulate: bool = False
+    input: Tensor,
+    value: Tensor,
+    indices: Sequence[Tensor | None],
+    accumulate: bool = False,
 ) -> Tensor:
-    """`x` with `value`, broadcast, written or added at tuples of indices.
+    """`input` with `value`, broadcast, written or added at tuples of indices.
 
     Where a tuple repeats, any one of its values stays, unless they accumulate.
     """
-    return _put(x, value, indices, accumulate)
+    return _put(input, value, indices, accumulate)
 
 
 def _put(
@@ -183,21 +186,17 @@ def _put(
     return y if front == back == tuple(range(len(size))) else clone(permute(y, back))
 
 
-@index_put.vjp
-def _(
-    ct: Tensor,
-    indices: Any,
-    x_dtype: Any,
-    value_shape: Sizes,
-    accumulate: bool,
-    need: Any,
-) -> tuple[Any, Any, Any]:
-    gx = gvalue = None
-    if need[0]:
-        gx = ct if accumulate else index_put(ct, zeros_of(ct, ()), indices, False)
-    if need[1]:
-        gvalue = sum_to(index_get(ct, indices), value_shape)
-    return gx, gvalue, [None] * len(indices)
+index_get.grad(
+    input=lambda ct, indices, input_shape: index_put(
+        zeros_of(ct, input_shape), ct, indices, True
+    )
+)
+index_put.grad(
+    input=lambda ct, indices, accumulate: (
+        ct if accumulate else index_put(ct, zeros_of(ct, ()), indices, False)
+    ),
+    value=lambda ct, indices, value_shape: sum_to(index_get(ct, indices), value_shape),
+)
 
 
 def _put_in_place(
@@ -207,13 +206,16 @@ def _put_in_place(
     return ()
 
 
-@op(sums=True, shape=_put_in_place, mutates=("x",), outputs=(),
+@op(sums=True, shape=_put_in_place, mutates=("input",), outputs=(),
     nondifferentiable=True, exact=True, **_ADVANCED)  # fmt: skip
 def index_put_(
-    x: Tensor, value: Tensor, indices: Sequence[Tensor | None], accumulate: bool = False
+    input: Tensor,
+    value: Tensor,
+    indices: Sequence[Tensor | None],
+    accumulate: bool = False,
 ) -> None:
-    """Write `value`, broadcast, into `x` at tuples of indices, or add it there."""
-    assign_(x, _put(x, value, indices, accumulate))
+    """Write `value`, broadcast, into `input` at tuples of indices, or add it there."""
+    assign_(input, _put(input, value, indices, accumulate))
 
 
 @index_get.check
@@ -242,11 +244,6 @@ def _(x: Tensor, *rest: Any, **_: Any) -> Checked:
 
 def _key(indices: Sequence[Array | None]) -> tuple[Any, ...]:
     return tuple(slice(None) if i is None else i for i in indices)
-
-
-@index_get.oracle
-def _(x: Array, indices: Sequence[Array | None]) -> Array:
-    return np.array(x[_key(indices)])
 
 
 @index_put.oracle

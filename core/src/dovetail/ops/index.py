@@ -110,23 +110,13 @@ def _gathered(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
 
 
 @op(shape=_gathered, accepts=ANY, indices=("index",), exact=True)
-def gather(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
-    """`x[..., index[..., i, ...], ...]` along `dim`, in the shape of `index`."""
+def gather(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
+    """`input[..., index[..., i, ...], ...]` along `dim`, in the shape of `index`."""
     shape = tuple(index._a.shape)
     if 0 in shape:
-        return zeros_of(x, shape)
-    y: Tensor = take_along(narrowed(x, shape, dim), index, dim)
+        return zeros_of(input, shape)
+    y: Tensor = take_along(narrowed(input, shape, dim), index, dim)
     return y
-
-
-@gather.vjp
-def _(ct: Tensor, index: Tensor, x_shape: Sizes, dim: int) -> tuple[Tensor, None]:
-    return scatter_add(zeros_of(ct, x_shape), index, ct, dim), None
-
-
-@take_along.vjp
-def _(ct: Tensor, index: Tensor, x_shape: Sizes, dim: int) -> tuple[Tensor, None]:
-    return scatter_add(zeros_of(ct, x_shape), index, ct, dim), None
 
 
 def taken_along(x: Tensor, index: Tensor, dim: int) -> Tensor:
@@ -190,24 +180,20 @@ def _written(name: str) -> Any:
 
 
 @op(shape=_written("scatter"), accepts=ANY, indices=("index",), exact=True)
-def scatter(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
-    """`x` with `src` written to the places `index` along `dim`.
+def scatter(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
+    """`input` with `src` written to the places `index` along `dim`.
 
     Where an index repeats, any one of its values stays.
     """
-    return written(scatter_set_, x, index, src, dim)
+    return written(scatter_set_, input, index, src, dim)
 
 
-@scatter.vjp
-def _(
-    ct: Tensor, index: Tensor, src_shape: Sizes, dim: int, need: Any
-) -> tuple[Any, None, Any]:
-    gx = gsrc = None
-    if need[0]:
-        gx = scatter(ct, index, zeros_of(ct, tuple(index._a.shape)), dim)
-    if need[2]:
-        gsrc = widened(gather(ct, index, dim), src_shape)
-    return gx, None, gsrc
+scatter.grad(
+    input=lambda ct, index, dim: scatter(
+        ct, index, zeros_of(ct, tuple(index._a.shape)), dim
+    ),
+    src=lambda ct, index, src_shape, dim: widened(gather(ct, index, dim), src_shape),
+)
 
 
 def written(primitive: Any, x: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
@@ -241,16 +227,21 @@ def widened(x: Tensor, shape: Sizes) -> Tensor:
     sums=True, shape=_written("scatter_add"), accepts=ANY, indices=("index",),
     largest=1 << 12,
 )  # fmt: skip
-def scatter_add(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
-    """`x` with `src` added to the places `index` along `dim`; duplicates accumulate."""
-    return added(x, index, src, dim)
+def scatter_add(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
+    """`input` with `src` added to the places `index` along `dim`."""
+    return added(input, index, src, dim)
 
 
-@scatter_add.vjp(index="src")
-def _(
-    ct: Tensor, index: Any, src_shape: Sizes, dim: int, need: Any
-) -> tuple[Any, None, Any]:
-    return ct, None, widened(gather(ct, index, dim), src_shape) if need[2] else None
+def _collected(ct: Tensor, index: Tensor, input_shape: Sizes, dim: int) -> Tensor:
+    return scatter_add(zeros_of(ct, input_shape), index, ct, dim)
+
+
+gather.grad(input=_collected)
+take_along.grad(x=lambda ct, index, x_shape, dim: _collected(ct, index, x_shape, dim))
+scatter_add.grad(
+    input=lambda ct: ct,
+    src=lambda ct, index, src_shape, dim: widened(gather(ct, index, dim), src_shape),
+)
 
 
 @scatter.oracle
@@ -313,9 +304,9 @@ def _flat_index(name: str, index: Sizes) -> None:
 
 
 @op(shape=_selected, accepts=ANY, indices=("index",), exact=True)
-def index_select(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
-    """The slices of `x` that a one-dimensional `index` names along `dim`."""
-    return taken(x, index, dim)
+def index_select(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
+    """The slices of `input` that a one-dimensional `index` names along `dim`."""
+    return taken(input, index, dim)
 
 
 def taken(x: Tensor, index: Tensor, dim: int) -> Tensor:
@@ -333,13 +324,6 @@ def along(index: Tensor, shape: Sizes, dim: int) -> Tensor:
         line, tuple(n if d == dim else s for d, s in enumerate(shape))
     )
     return spread
-
-
-@index_select.vjp
-def _(ct: Tensor, index: Tensor, x_shape: Sizes, dim: int) -> tuple[Tensor, None]:
-    if not x_shape:
-        return ct, None
-    return index_add(zeros_of(ct, x_shape), index, ct, dim), None
 
 
 @index_select.oracle
@@ -376,14 +360,14 @@ def _written_slices(name: str) -> Any:
     sums=True, shape=_written_slices("index_add"), accepts=ANY, indices=("index",),
     largest=1 << 12,
 )  # fmt: skip
-def index_add(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
-    """`x` with the slices of `src` added to those that `index` names along `dim`."""
-    return added(x, along(index, tuple(src._a.shape), dim), src, dim)
+def index_add(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
+    """`input` with the slices of `src` added to those that `index` names."""
+    return added(input, along(index, tuple(src._a.shape), dim), src, dim)
 
 
-@index_add.vjp(index="src")
-def _(ct: Tensor, index: Any, dim: int, need: Any) -> tuple[Tensor, None, Any]:
-    return ct, None, index_select(ct, index, dim) if need[2] else None
+index_add.grad(
+    input=lambda ct: ct, src=lambda ct, index, dim: index_select(ct, index, dim)
+)
 
 
 @op(
@@ -393,18 +377,23 @@ def _(ct: Tensor, index: Any, dim: int, need: Any) -> tuple[Tensor, None, Any]:
     indices=("index",),
     exact=True,
 )
-def index_copy(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
-    """`x` with the slices that `index` names along `dim` taken from `src`."""
+def index_copy(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
+    """`input` with the slices that `index` names along `dim` taken from `src`."""
     where_to = along(index, tuple(src._a.shape), dim)
-    return written(scatter_set_, x, where_to, src, dim)
+    return written(scatter_set_, input, where_to, src, dim)
 
 
-@index_copy.vjp
-def _(
-    ct: Tensor, index: Tensor, src_shape: Sizes, dim: int, need: Any
-) -> tuple[Any, None, Any]:
-    gx = index_copy(ct, index, zeros_of(ct, src_shape), dim) if need[0] else None
-    return gx, None, index_select(ct, index, dim) if need[2] else None
+def _unselected(ct: Tensor, index: Tensor, input_shape: Sizes, dim: int) -> Tensor:
+    return index_add(zeros_of(ct, input_shape), index, ct, dim) if input_shape else ct
+
+
+index_select.grad(input=_unselected)
+index_copy.grad(
+    input=lambda ct, index, src_shape, dim: index_copy(
+        ct, index, zeros_of(ct, src_shape), dim
+    ),
+    src=lambda ct, index, dim: index_select(ct, index, dim),
+)
 
 
 @index_add.oracle
@@ -454,15 +443,15 @@ def embedding(weight: Tensor, index: Tensor, padding: int = -1) -> Tensor:
     return reshape(rows, (*index._a.shape, weight._a.shape[1]))
 
 
-@embedding.vjp
-def _(
-    ct: Tensor, index: Tensor, weight_shape: Sizes, padding: int
-) -> tuple[Tensor, None]:
+def _of_rows(ct: Tensor, index: Tensor, weight_shape: Sizes, padding: int) -> Tensor:
     flat = reshape(index, (-1,))
     rows = reshape(ct, (flat._a.shape[0], weight_shape[1]))
     if padding >= 0:
         rows = where(eq(reshape(flat, (-1, 1)), padding), 0, rows)
-    return index_add(zeros_of(ct, weight_shape), flat, rows, 0), None
+    return index_add(zeros_of(ct, weight_shape), flat, rows, 0)
+
+
+embedding.grad(weight=_of_rows)
 
 
 @embedding.oracle

@@ -53,10 +53,10 @@ def running_count(mask: Tensor) -> Tensor:
 
 @op(shape=DATA, accepts=ANY, promote=None, nondifferentiable=True, exact=True,
     result=lambda _, attrs: attrs["dtype"])  # fmt: skip
-def nonzero(x: Tensor, dtype: DType) -> Tensor:
+def nonzero(input: Tensor, dtype: DType) -> Tensor:
     """Indices of the elements that are not zero, [count, ndim], in row-major order."""
-    size = tuple(x._a.shape)
-    rest = cast(_nonzero_numbers(reshape(x, (-1,))), dtype)
+    size = tuple(input._a.shape)
+    rest = cast(_nonzero_numbers(reshape(input, (-1,))), dtype)
     rows = zeros_of(rest, (int(rest._a.shape[0]), len(size)))
     for d in range(len(size) - 1, -1, -1):
         quotient = idiv(rest, max(size[d], 1))
@@ -103,21 +103,19 @@ def mask_indices(mask: Tensor) -> list[Tensor]:
     return [rows[:, d] for d in range(mask.ndim)]
 
 
-@op(accepts=ANY, masks=("mask",), exact=True)
-def masked_fill(x: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    """`x` with `value` where the mask, broadcast, holds."""
-    y: Tensor = where(mask, full((), value, x._kind), x)
+@op(
+    accepts=ANY,
+    masks=("mask",),
+    exact=True,
+    oracle=lambda x, mask, value: np.where(mask, np.asarray(value).astype(x.dtype), x),
+)
+def masked_fill(input: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    """`input` with `value` where the mask, broadcast, holds."""
+    y: Tensor = where(mask, full((), value, input._kind), input)
     return y
 
 
-@masked_fill.vjp
-def _(ct: Tensor, mask: Tensor) -> tuple[Tensor, None]:
-    return masked_fill(ct, mask, 0), None
-
-
-@masked_fill.oracle
-def _(x: Array, mask: Array, value: Any) -> Array:
-    return np.where(mask, np.asarray(value).astype(x.dtype), x)
+masked_fill.grad(input=lambda ct, mask: masked_fill(ct, mask, 0))
 
 
 @masked_fill.cases
@@ -128,12 +126,20 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(), make.bools(), True)
 
 
-@op(shape=DATA, accepts=ANY, masks=("mask",), exact=True)
-def masked_select(x: Tensor, mask: Tensor) -> Tensor:
-    """The elements of `x` where a mask of its shape holds, in row-major order."""
-    _same_shape("masked_select", x, mask)
+@op(
+    shape=DATA,
+    accepts=ANY,
+    masks=("mask",),
+    exact=True,
+    oracle=lambda x, mask: np.array(
+        [v for v, m in zip(x.flat, mask.flat, strict=True) if m], x.dtype
+    ),
+)
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements of `input` where a mask of its shape holds, in row-major order."""
+    _same_shape("masked_select", input, mask)
     numbers = _nonzero_numbers(reshape(mask, (-1,)))
-    y: Tensor = index_select(reshape(x, (-1,)), numbers, 0)
+    y: Tensor = index_select(reshape(input, (-1,)), numbers, 0)
     return y
 
 
@@ -143,16 +149,6 @@ def _same_shape(name: str, x: Tensor, mask: Tensor) -> None:
             name, "mask", was=f"of shape {tuple(mask._a.shape)}",
             needed=f"{tuple(x._a.shape)}, that of x",
         )  # fmt: skip
-
-
-@masked_select.vjp
-def _(ct: Tensor, mask: Tensor, x_shape: Sizes) -> tuple[Tensor, None]:
-    return masked_scatter(zeros_of(ct, x_shape), mask, ct), None
-
-
-@masked_select.oracle
-def _(x: Array, mask: Array) -> Array:
-    return np.array([v for v, m in zip(x.flat, mask.flat, strict=True) if m], x.dtype)
 
 
 @masked_select.cases
@@ -169,15 +165,15 @@ def _scattered_shape(x: Any, mask: Any, source: Any) -> Any:
 
 
 @op(shape=_scattered_shape, accepts=ANY, masks=("mask",), exact=True)
-def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """`x` with the elements of `source`, in order, where a mask of its shape holds."""
-    _same_shape("masked_scatter", x, mask)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """`input` with the elements of `source`, in order, where a mask holds."""
+    _same_shape("masked_scatter", input, mask)
     flat = reshape(mask, (-1,))
     if 0 in source._a.shape or 0 in mask._a.shape:
-        return clone(x)
+        return clone(input)
     place = where(flat, sub(running_count(flat), 1), 0)
     taken = take_along(reshape(source, (-1,)), place, 0)
-    y: Tensor = where(mask, reshape(taken, tuple(x._a.shape)), x)
+    y: Tensor = where(mask, reshape(taken, tuple(input._a.shape)), input)
     return y
 
 
@@ -210,15 +206,21 @@ def too_few(count: int, have: int) -> ShapeError:
     )  # fmt: skip
 
 
-@masked_scatter.vjp
-def _(
-    ct: Tensor, mask: Tensor, source_shape: Sizes, need: Any
-) -> tuple[Any, None, Any]:
-    gx = masked_fill(ct, mask, 0) if need[0] else None
-    if not need[2]:
-        return gx, None, None
+masked_select.grad(
+    input=lambda ct, mask, input_shape: masked_scatter(
+        zeros_of(ct, input_shape), mask, ct
+    )
+)
+
+
+def _source_gradient(ct: Tensor, mask: Tensor, source_shape: Sizes) -> Tensor:
     flat = widened(masked_select(ct, mask), (int(np.prod(source_shape)),))
-    return gx, None, reshape(flat, source_shape)
+    return reshape(flat, source_shape)
+
+
+masked_scatter.grad(
+    input=lambda ct, mask: masked_fill(ct, mask, 0), source=_source_gradient
+)
 
 
 @masked_scatter.oracle

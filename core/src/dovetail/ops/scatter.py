@@ -68,30 +68,30 @@ def _reduced(
 
 @op(shape=_reduced, accepts=ORDERED, indices=("index",), largest=1 << 12)
 def scatter_reduce(
-    x: Tensor,
+    input: Tensor,
     index: Tensor,
     src: Tensor,
     dim: Axis,
     reduce: str,
     include_self: bool = True,
 ) -> Tensor:
-    """`x` with `src` combined into the places `index` along `dim`.
+    """`input` with `src` combined into the places `index` along `dim`.
 
-    Without `include_self`, the values of `x` at those places are left out. Integer
+    Without `include_self`, the values of `input` at those places are left out. Integer
     means are floored.
     """
     if 0 in index._a.shape:
-        return clone(x)
-    if x.dtype is bool_:
+        return clone(input)
+    if input.dtype is bool_:
         if reduce == "mean":
             raise ArgumentError(
                 "scatter_reduce", "x", was="bool", needed="numbers to average"
             )
-        counts = cast(x, int32), index, cast(src, int32)
+        counts = cast(input, int32), index, cast(src, int32)
         return cast(scatter_reduce(*counts, dim, reduce, include_self), bool_)
-    start = x
+    start = input
     if not include_self:
-        start = written(scatter_set_, x, index, _neutral(x, index, reduce), dim)
+        start = written(scatter_set_, input, index, _neutral(input, index, reduce), dim)
     if reduce in ("sum", "mean"):
         total = added(start, index, src, dim)
         return total if reduce == "sum" else _mean(total, index, dim, include_self)
@@ -193,8 +193,8 @@ def _(x: Tensor, index: Tensor, src: Tensor, *, dim: int, **_: Any) -> Checked:
 
 @scatter_reduce.vjp
 def _(
-    ct: Tensor, x: Tensor, index: Tensor, src: Tensor, y: Tensor, dim: int, reduce: str,
-    include_self: bool, need: Any,
+    ct: Tensor, input: Tensor, index: Tensor, src: Tensor, y: Tensor, dim: int,
+    reduce: str, include_self: bool, need: Any,
 ) -> tuple[Any, None, Any]:  # fmt: skip
     if 0 in index._a.shape:
         return ct, None, zeros_like(src)
@@ -205,7 +205,7 @@ def _(
     )
     if reduce == "mean":
         ct = div(ct, _count(ct, index, dim, include_self))
-    gx, gsrc = rule(ct, x, index, part, y, dim, include_self)
+    gx, gsrc = rule(ct, input, index, part, y, dim, include_self)
     if not include_self:
         gx = scatter(gx, index, zeros_of(ct, shape), dim)
     return gx if need[0] else None, None, widened(gsrc, tuple(src._a.shape))

@@ -127,8 +127,14 @@ def _(make: Any) -> Iterator[Case]:
         yield case(row, np.asarray([np.nan, 0.5], row.dtype), True)
 
 
-@op(shape=lambda elements, test_elements: elements, accepts=ORDERED, result=bool_,
-    nondifferentiable=True, exact=True)  # fmt: skip
+@op(
+    shape=lambda elements, test_elements: elements,
+    accepts=ORDERED,
+    result=bool_,
+    nondifferentiable=True,
+    exact=True,
+    oracle=lambda elements, test_elements: np.isin(elements, test_elements),
+)
 def isin(elements: Tensor, test_elements: Tensor) -> Tensor:
     """Whether each element equals one of the others."""
     pool = reshape(test_elements, (-1,))
@@ -140,11 +146,6 @@ def isin(elements: Tensor, test_elements: Tensor) -> Tensor:
     near = take_along(row, where(lt(last, place), last, place), 0)
     found: Tensor = eq(reshape(near, tuple(elements._a.shape)), elements)
     return found
-
-
-@isin.oracle
-def _(elements: Array, test_elements: Array) -> Array:
-    return np.isin(elements, test_elements)
 
 
 @isin.cases
@@ -159,19 +160,19 @@ def _(make: Any) -> Iterator[Case]:
 
 @op(shape=DATA, accepts=ORDERED, result=("same", int64, int64), exact=True,
     outputs=("values", "inverse", "counts"), nondifferentiable=True)  # fmt: skip
-def unique(x: Tensor, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+def unique(input: Tensor, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct rows of a matrix, each row's place in them, and their counts.
 
     Sorted by the columns from the first, or one for each run of equal rows if
     `consecutive`; NaN differs from NaN. Waits for the number of distinct rows.
     """
-    (n, m), whole = x._a.shape, x._kind.with_dtype(int32)
-    wanted = x._kind.with_dtype(index_dtype(x._kind))
+    (n, m), whole = input._a.shape, input._kind.with_dtype(int32)
+    wanted = input._kind.with_dtype(index_dtype(input._kind))
     if not n:
         none = full((0,), 0, wanted)
-        return cast(x, x.dtype), none, cast(none, wanted.dtype)
-    order = iota(n, whole) if consecutive else _row_order(x, iota(n, whole))
-    rows = take_along(x, _repeated(order, m), 0)
+        return cast(input, input.dtype), none, cast(none, wanted.dtype)
+    order = iota(n, whole) if consecutive else _row_order(input, iota(n, whole))
+    rows = take_along(input, _repeated(order, m), 0)
     before, after = (
         basic_index(rows, (slice(0, n - 1),)),
         basic_index(rows, (slice(1, n),)),

@@ -82,9 +82,9 @@ def _cumsum(ct: Any, dim: int) -> Any:
     return f("cumsum")(ct, dim)
 
 
-def _gather(ct: Any, index: Any, x_shape: Any, dim: int) -> Any:
+def _gather(ct: Any, index: Any, input_shape: Any, dim: int) -> Any:
     """Of equal indices one gradient is kept."""
-    zero = dt.zeros(x_shape, dtype=ct.dtype, device=ct.device)
+    zero = dt.zeros(input_shape, dtype=ct.dtype, device=ct.device)
     return f("scatter")(zero, index, ct, dim), None
 
 
@@ -117,8 +117,8 @@ def _neg(ct: Any) -> Any:
     return ct
 
 
-def _index_select(ct: Any, index: Any, x_shape: Any, dim: int) -> Any:
-    zero = dt.zeros(x_shape, dtype=ct.dtype, device=ct.device)
+def _index_select(ct: Any, index: Any, input_shape: Any, dim: int) -> Any:
+    zero = dt.zeros(input_shape, dtype=ct.dtype, device=ct.device)
     return f("index_copy")(zero, index, ct, dim), None
 
 
