@@ -26,7 +26,7 @@ def complaints() -> dict[str, list[int]]:
     """The lines of each program in which mypy, as users run it, finds a mistake."""
     mypy = [sys.executable, "-m", "mypy"]
     done = subprocess.run(
-        [*mypy, "--strict", "--config-file=", "--no-color-output",
+        [*mypy, "--strict", "--config-file=", "--no-incremental", "--no-color-output",
          "--explicit-package-bases", "--follow-imports=silent",
          "right.py", "wrong.py"],
         cwd=PROGRAMS, check=False, capture_output=True, text=True,

@@ -59,6 +59,7 @@ _ROLES: Final = {
 }  # fmt: skip
 
 
+_NO_NAMES: Final[frozenset[str]] = frozenset()  # one for all ops
 # The gradient of one argument, and where its parameters come from.
 ArgumentRule = tuple[Callable[..., Any], tuple[tuple[str, Any], ...]]
 # What a check gives: a 0-d bool that is true where values are refused (None where
@@ -132,8 +133,8 @@ class Op:
         self.accepts: frozenset[DType] = options.pop("accepts")
         self.result: Any = options.pop("result")
         self.promote: str | None = options.pop("promote")
-        self.indices: frozenset[str] = frozenset(options.pop("indices"))
-        self.masks: frozenset[str] = frozenset(options.pop("masks"))
+        self.indices: frozenset[str] = frozenset(options.pop("indices")) or _NO_NAMES
+        self.masks: frozenset[str] = frozenset(options.pop("masks")) or _NO_NAMES
         self.outputs: tuple[str, ...] = options.pop("outputs")
         self.residuals: int = options.pop("residuals")
         self.nondifferentiable: bool = options.pop("nondifferentiable")
