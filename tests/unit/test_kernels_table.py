@@ -245,7 +245,7 @@ def test_a_plugin_serves_each_table_once(table: KernelTable) -> None:
 
 def test_a_plugin_that_ties(table: KernelTable) -> None:
     """Registering a plug-in that ties with another's kernels raises, and undoes it."""
-    with pytest.raises(KernelError, match="and acme:fast for float32, float64"):
+    with pytest.raises(KernelError, match="and acme:fast for float32"):
         registry.register_plugin(plugin(8, rank=0), "acme:fast")
     assert value(dt.exp(on_reference(2))) == pytest.approx(np.e)
     assert value(dt.exp(dt.ones(2))) == pytest.approx(np.e)
