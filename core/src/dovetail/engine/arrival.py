@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dovetail.engine.op import vocabulary
+from dovetail.engine.basics import basics
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import Leaf, storage_of
 from dovetail.engine.tensor import Tensor
@@ -15,7 +15,7 @@ Hook = Callable[[Tensor], "Tensor | None"]
 
 def add(a: Tensor, b: Tensor) -> Tensor:
     """The sum of two gradients."""
-    total: Tensor = vocabulary["add"].function(a, b)
+    total: Tensor = basics.add(a, b)
     return total
 
 
@@ -36,7 +36,7 @@ def _hooked_output(extra: Any, index: int, ct: Tensor) -> Tensor:
     tensor = None if retained is None else retained()
     if tensor is not None:
         before = tensor.grad
-        keep = vocabulary["clone"].function
+        keep = basics.clone
         tensor.grad = keep(ct) if before is None else add(before, ct)
     return ct
 
@@ -59,7 +59,7 @@ def accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
     the pass is recorded.
     """
     if gradient._kind is not leaf.kind:
-        gradient = vocabulary["cast"].function(gradient, leaf.kind.dtype)
+        gradient = basics.cast(gradient, leaf.kind.dtype)
     if leaf.active:
         with leaf.lock:
             before = leaf.grad
@@ -86,5 +86,5 @@ def _owned(gradient: Tensor, create: bool) -> Tensor:
     if gradient._storage is None and (create or gradient._node is None):
         storage_of(gradient)
         return gradient
-    copied: Tensor = vocabulary["clone"].function(gradient)
+    copied: Tensor = basics.clone(gradient)
     return copied

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from dovetail import dtypes
 from dovetail.dtypes import DType
+from dovetail.engine.basics import basics
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
-from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.op import Op
 from dovetail.engine.scopes import counted
 from dovetail.engine.tape import Leaf
 from dovetail.engine.tensor import Parameter, Tensor
@@ -125,7 +126,7 @@ def _kinds_of(value: Any) -> Any:
 
 
 def _cast(x: Tensor, dtype: DType) -> Tensor:
-    made: Tensor = vocabulary["cast"].function(x, dtype)
+    made: Tensor = basics.cast(x, dtype)
     return made
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from dovetail.engine.arrival import Hook
 from dovetail.engine.backward_pass import Pass, place_of
+from dovetail.engine.basics import basics
 from dovetail.engine.inplace import overlaps_itself
-from dovetail.engine.op import vocabulary
 from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import Edge, Leaf, Node, Output, storage_of
 from dovetail.engine.tape_of_views import edge_of, flowing
@@ -91,7 +91,7 @@ def _writable(gradient: Tensor | None) -> Tensor | None:
     """A gradient that can be written in place: an expanded one is copied."""
     if gradient is None or gradient._storage is None or not overlaps_itself(gradient):
         return gradient
-    copied: Tensor = vocabulary["clone"].function(gradient)
+    copied: Tensor = basics.clone(gradient)
     return copied
 
 
@@ -154,7 +154,7 @@ def ones_like(t: Tensor) -> Tensor:
     """A fresh tensor of ones of the same shape and kind."""
     kind = t._kind
     if anywhere[0] and watched():
-        ones: Tensor = vocabulary["full"].function(tuple(t._a.shape), 1, kind)
+        ones: Tensor = basics.full(tuple(t._a.shape), 1, kind)
         return ones
     native = kind.backend.empty(tuple(t._a.shape), kind.dtype, kind.index)
     kind.backend.fill(native, 1)

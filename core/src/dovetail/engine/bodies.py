@@ -7,10 +7,11 @@ from typing import Any
 from dovetail.dtypes import HALF, float32
 from dovetail.engine import host, modes
 from dovetail.engine.autocast import without_casting
+from dovetail.engine.basics import basics
 from dovetail.engine.checks import look
 from dovetail.engine.kernel_call import shapes_of
 from dovetail.engine.kinds import Kind
-from dovetail.engine.op import DATA, Op, Plan, vocabulary
+from dovetail.engine.op import DATA, Op, Plan
 from dovetail.engine.plans import plan_for
 from dovetail.engine.scopes import anywhere, within_body
 from dovetail.engine.tape_of_views import View
@@ -90,7 +91,7 @@ def _widened(x: Any) -> Any:
         return [_widened(v) for v in x]
     if x is None or x._kind.dtype not in HALF:
         return x
-    return vocabulary["cast"].function(x, float32)
+    return basics.cast(x, float32)
 
 
 def _narrowed(
@@ -98,7 +99,7 @@ def _narrowed(
 ) -> tuple[Tensor, ...]:
     results = result if isinstance(result, tuple) else (result,)
     kinds = plan_for(op, inputs, attrs, kind).kinds
-    cast = vocabulary["cast"].function
+    cast = basics.cast
     return tuple(
         y if y._kind is k else cast(y, k.dtype)
         for y, k in zip(results, kinds, strict=True)

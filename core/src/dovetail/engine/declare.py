@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, TypeVar, cast, overload
 from dovetail.device_api.kernels import KNOWN_OPS
 from dovetail.dtypes import ANY, INEXACT, DType
 from dovetail.engine import signature as sig
+from dovetail.engine.basics import basics
 from dovetail.engine.calls import callable_of
 from dovetail.engine.cases import backward_cases
 from dovetail.engine.op import REQUIRED, SAME, Op, Param, parameters_of, vocabulary
@@ -162,6 +163,7 @@ def op(
 
 def _complete(made: Op, call: Any, body: Callable[..., R_co]) -> Declared[R_co]:
     made.function = call
+    basics.bind(made.name, call)
     call.op = made
     call.__name__ = call.__qualname__ = made.name
     call.__doc__ = body.__doc__

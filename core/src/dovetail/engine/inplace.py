@@ -13,8 +13,9 @@ from typing import Any, Final
 from dovetail.dtypes import can_cast
 from dovetail.engine import modes
 from dovetail.engine.attributes import Static
+from dovetail.engine.basics import basics
 from dovetail.engine.elements import stored
-from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.op import Op
 from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import (
     Leaf,
@@ -78,7 +79,7 @@ def _copied(x: Tensor, kept: Any) -> Any:
         return kept
     native, kind, _, _, slot = kept
     if anywhere[0] and watched():
-        copied = vocabulary["clone"].function(wrap(native, kind))
+        copied = basics.clone(wrap(native, kind))
         return (copied._a, kind, None, 0, slot)
     backend = kind.backend
     fresh = backend.empty(tuple(native.shape), kind.dtype, kind.index)
@@ -128,7 +129,7 @@ def fitting(name: str, x: Tensor, y: Tensor) -> Tensor:
                 needed=f"one that can be cast to {kind.dtype.name}",
                 remedy="use the out-of-place form, or cast the operand",
             )  # fmt: skip
-        y = vocabulary["cast"].function(y, kind.dtype)
+        y = basics.cast(y, kind.dtype)
     return y
 
 
@@ -136,7 +137,7 @@ def commit(x: Tensor, y: Tensor) -> Tensor:
     """Move the bits of `y` into `x` and rebind it on the tape."""
     if anywhere[0] and watched():
         with modes.no_grad():
-            vocabulary["assign_"].function(x, y)
+            basics.assign_(x, y)
     else:
         if x._storage is None and y._storage is None:
             x._a = y._a  # nobody else sees either memory
@@ -202,7 +203,7 @@ _BY_STRIDES: Final = frozenset({"view", "as_strided"})
 def _laid_out(ct: Tensor, layout: tuple[int, ...]) -> Tensor:
     """A copy of `ct` with the strides of the base, so that views are taken alike."""
     order = tuple(sorted(range(len(layout)), key=lambda d: -layout[d]))
-    clone, permute = vocabulary["clone"].function, vocabulary["permute"].function
+    clone, permute = basics.clone, basics.permute
     if order == tuple(range(len(layout))):
         return clone(ct)  # type: ignore[no-any-return]
     back = tuple(sorted(range(len(layout)), key=order.__getitem__))
@@ -219,7 +220,7 @@ def _rebase_vjp(
     if need[0]:
         outside = _laid_out(ct, layout)
         region = replay(steps, outside)
-        inplace("zero_", vocabulary["zeros_like"].function, region)
+        inplace("zero_", basics.zeros_like, region)
     if need[1]:
         inside = replay(steps, ct)
     return outside, inside
@@ -261,11 +262,11 @@ def _copied_over(x: Tensor, src: Tensor) -> Any:
 
 
 def _copied_over_vjp(ct: Tensor) -> tuple[Tensor, Tensor]:
-    return vocabulary["zeros_like"].function(ct), ct
+    return basics.zeros_like(ct), ct
 
 
 def _overwritten_vjp(ct: Tensor) -> Any:
-    return vocabulary["zeros_like"].function(ct)
+    return basics.zeros_like(ct)
 
 
 _tape_entry("copy", _copied_over, _copied_over_vjp)
@@ -331,7 +332,7 @@ def fill(x: Tensor, value: Any, name: str = "fill_", overlap: bool = True) -> Te
     element = stored(name, kind.dtype, value)
     if anywhere[0] and watched():
         with modes.no_grad():
-            return write("fill_", x, vocabulary["filled"].function(x, element))
+            return write("fill_", x, basics.filled(x, element))
     kind.backend.fill(x._a, element)
     touched(x)
     rebind(x, None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail.device import device as Device
+from dovetail.engine.basics import basics
 from dovetail.engine.dispatch import results_of
 from dovetail.engine.graph import Graph, Number, Placed, Slot
 from dovetail.engine.kinds import Kind, kind_of, scalar_native
@@ -70,7 +71,7 @@ def _fitting(graph: Graph, slot: Slot, x: Tensor, is_written: bool) -> Tensor:
         )  # fmt: skip
     if own.strides == spec.strides or is_written:
         return x
-    copied: Tensor = vocabulary["clone"].function(x)
+    copied: Tensor = basics.clone(x)
     return copied
 
 
@@ -80,7 +81,7 @@ def _laid_out(op: str, slot: Slot, y: Tensor) -> Tensor:
         return y
     if spec_of(y).strides is None:
         return y
-    copied: Tensor = vocabulary["clone"].function(y)
+    copied: Tensor = basics.clone(y)
     return copied
 
 

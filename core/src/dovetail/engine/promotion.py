@@ -9,8 +9,9 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail.dtypes import DType, dtype_of_scalar, get_default_dtype, promote
+from dovetail.engine.basics import basics
 from dovetail.engine.kinds import Kind, kind_on
-from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentTypeError, DeviceError, DTypeError
 
@@ -168,7 +169,7 @@ def _placed(op: Op, name: str, x: Any, kind: Kind) -> Any:
 
 def to_kind(x: Tensor, kind: Kind) -> Tensor:
     """A copy on another device, recorded."""
-    moved: Tensor = vocabulary["transfer"].function(x, kind)
+    moved: Tensor = basics.transfer(x, kind)
     return moved
 
 
@@ -207,7 +208,7 @@ def _cast_input(
         )
     if op.promote is None or value._kind.dtype is target:
         return value
-    return vocabulary["cast"].function(value, target)
+    return basics.cast(value, target)
 
 
 def _mask(op: Op, name: str, value: Any) -> Any:
@@ -228,7 +229,7 @@ def _index(op: Op, name: str, value: Any) -> Any:
     wanted = index_dtype(value._kind)
     if value._kind.dtype is wanted or value._kind.dtype is dtypes.int32:
         return value
-    return vocabulary["cast"].function(value, wanted)
+    return basics.cast(value, wanted)
 
 
 def index_dtype(kind: Kind) -> DType:

@@ -25,7 +25,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail.engine import cotangents
-from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.basics import basics
+from dovetail.engine.op import Op
 from dovetail.engine.tape import Node, storage_of
 from dovetail.engine.tensor import Tensor
 
@@ -67,7 +68,7 @@ def _written(op: Op) -> Pull:
     names: dict[str, Any] = {
         "Tensor": Tensor, "new": Tensor.__new__, "again": cotangents.edge_again,
         "freed": cotangents.freed, "stale": cotangents.stale, "shared": storage_of,
-        "argument": cotangents.argument, "sum_to": vocabulary["sum_to"].function,
+        "argument": cotangents.argument, "sum_to": basics.sum_to,
     }  # fmt: skip
     for i, entry in enumerate(op.rules):
         lines.append(f"    g{i} = None\n")
@@ -128,7 +129,7 @@ def _general(node: Node, ct: Any, create: bool) -> Sequence[Any]:
     for i, (edge, result) in enumerate(zip(edges, results, strict=False)):
         g = None if edge is None else result
         if g is not None and shapes is not None and g._a.shape != shapes[i]:
-            g = vocabulary["sum_to"].function(g, tuple(shapes[i]))
+            g = basics.sum_to(g, tuple(shapes[i]))
         if g is not None and id(g) in seen:
             storage_of(g)  # others have it too: a leaf must copy it
         seen.add(id(g))
