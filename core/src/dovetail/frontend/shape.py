@@ -55,12 +55,23 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             [1., 1.],
             [1., 1.]])
     """
-    given = _tensors("cat", tensors)
-    if len({len(x._a.shape) for x in given}) > 1:
+    if not _alike(tensors):
         # torch lets empty one-dimensional tensors pass
-        given = [x for x in given if tuple(x._a.shape) != (0,)]
-    y: Tensor = ops.cat(given, dim)
+        given = _tensors("cat", tensors)
+        tensors = [x for x in given if tuple(x._a.shape) != (0,)] or given
+    y: Tensor = ops.cat(tensors, dim)
     return y
+
+
+def _alike(tensors: Any) -> bool:
+    """Whether these are tensors of as many dims each."""
+    if type(tensors) not in (list, tuple) or not tensors:
+        return False
+    first = tensors[0]
+    if not isinstance(first, Tensor):
+        return False
+    ndim = len(first._a.shape)
+    return all(isinstance(x, Tensor) and len(x._a.shape) == ndim for x in tensors)
 
 
 @public("torch.vstack torch.row_stack", out=True)
