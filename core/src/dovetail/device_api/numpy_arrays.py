@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from dovetail.device_api.contract import Backend, Ints, Runner
 from dovetail.dtypes import ANY, DType
-from dovetail.errors import KernelError, OutOfMemory, ShapeError
+from dovetail.errors import ArgumentError, KernelError, OutOfMemory, ShapeError
 
 Array = np.ndarray[Any, Any]
 
@@ -49,7 +49,12 @@ class NumpyArrays(Backend):
         if len(shape) > DIMS:
             raise _too_many_dims(shape)
         steps = tuple(s * a.itemsize for s in strides)
-        return as_strided(a, shape, steps, subok=False)
+        try:
+            return as_strided(a, shape, steps, subok=False)
+        except (OverflowError, ValueError) as error:
+            raise ArgumentError(
+                "view", "shape", was=shape, needed="sizes that a memory can have"
+            ) from error
 
     def geometry(self, a: Array, root: Array) -> tuple[Ints, int]:
         size = a.itemsize
