@@ -15,7 +15,6 @@ from dovetail.frontend import (  # noqa: F401
     generators,
     index,
     matmul,
-    nn,
     norm,
     order,
     pool,
@@ -28,6 +27,7 @@ from dovetail.frontend import (  # noqa: F401
     ranges,
     reduce,
     shape,
+    softmax_dtype,
     statistics,
 )
 from dovetail.ops import families  # noqa: F401

@@ -1,4 +1,4 @@
-"""torch's names for softmax."""
+"""Softmax in a dtype that is cast to first."""
 
 from __future__ import annotations
 
