@@ -150,8 +150,10 @@ def arithmetic() -> Any:
     return LongDouble() if wide else ByMpmath()
 
 
-def exact(function: str | Function, integers: Function | None = None) -> Function:
+class exact:  # noqa: N801  a declaration reads it as a function
     """An oracle that evaluates `function` more exactly than any format has it.
+
+    One object, and not a closure, which would be four to the garbage collector.
 
     Args:
         function: takes the arithmetic and the arguments, or names a function of it.
@@ -159,19 +161,25 @@ def exact(function: str | Function, integers: Function | None = None) -> Functio
             one by one; without it they are numbers like others.
     """
 
-    def oracle(*args: Any, **attrs: Any) -> Any:
+    __slots__ = ("function", "integers")
+
+    def __init__(
+        self, function: str | Function, integers: Function | None = None
+    ) -> None:
+        self.function = function
+        self.integers = integers
+
+    def __call__(self, *args: Any, **attrs: Any) -> Any:
         arrays = [a for a in args if isinstance(a, np.ndarray)]
-        if integers is not None and all(a.dtype.kind in "iub" for a in arrays):
-            return whole(integers, *args, **attrs)
-        m = arithmetic()
+        if self.integers is not None and all(a.dtype.kind in "iub" for a in arrays):
+            return whole(self.integers, *args, **attrs)
+        m, function = arithmetic(), self.function
         is_complex = any(a.dtype.kind == "c" for a in arrays)
         wide = [m.widened(a) for a in args]
         with np.errstate(all="ignore"):
             if isinstance(function, str):
                 return m.rounded(getattr(m, function)(*wide), is_complex)
             return m.rounded(function(m, *wide, **attrs), is_complex)
-
-    return oracle
 
 
 def each(function: Any) -> Any:

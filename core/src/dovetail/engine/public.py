@@ -266,17 +266,19 @@ def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
 
 def _overwriting(name: str, op: Op, call: Any) -> Callable[..., Any]:
     """`name(input, …, inplace=False)`: an op that may write over its input."""
-    count, written = len(op.names), in_place_form(f"{name}_", call)
 
-    def function(input: Any, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
+        overwrite = kwargs.pop("inplace", False) if kwargs else False
         if type(input) is not Tensor:
             classes = overridden((input, *args, *kwargs.values()))
             if classes:
-                given = {**kwargs, "inplace": inplace} if inplace else kwargs
+                given = {**kwargs, "inplace": True} if overwrite else kwargs
                 return ask(function, name, classes, (input, *args), given)
-        if len(args) == count:
-            *args, inplace = args  # type: ignore[assignment]
-        return (written if inplace else call)(input, *args, **kwargs)
+        if len(args) == len(op.names):
+            *args, overwrite = args  # type: ignore[assignment]
+        if overwrite:
+            return inplace(f"{name}_", call, input, *args, **kwargs)
+        return call(input, *args, **kwargs)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__, function.__module__ = call.__doc__, call.__module__
