@@ -175,6 +175,10 @@ def repeat_interleave(
 
     Reads `repeats` where it is a tensor; alone, it repeats its own indices.
     """
+    if repeats is None and input.ndim != 1:
+        raise ShapeError(
+            "repeat_interleave", "input", was=f"{input.ndim}-d", needed="1-d counts"
+        )
     if repeats is None:
         numbers = np.repeat(np.arange(input.numel()), _counts(input))
         return tensor(numbers, dtype=input.dtype, device=input.device)

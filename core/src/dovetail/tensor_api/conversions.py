@@ -10,7 +10,7 @@ from dovetail import dtypes
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
 from dovetail.engine.inplace import check_writable, fill, touched
-from dovetail.engine.public import public
+from dovetail.engine.public import guarded, public
 from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend
@@ -181,7 +181,7 @@ def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) 
     return f"{prefix}.{names[self.dtype]}"
 
 
-extend(type=_type)
+extend(type=guarded(_type, "type", False))
 
 
 _CLASSES = {
