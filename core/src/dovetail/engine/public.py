@@ -245,6 +245,8 @@ def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
             classes = overridden((*given, *kwargs.values()))
             if classes:
                 return ask(offered, name, classes, given, kwargs)
+        if "out" in kwargs:  # what it writes is the tensor itself
+            raise ArgumentTypeError(name, "out", was="given", needed="no out=")
         try:
             return inplace(name, function, *given, **kwargs)
         except DovetailError:
