@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dovetail as dt
+from dovetail.conformance.reference import reference
 from dovetail.engine.attributes import frozen
 from dovetail.engine.op import vocabulary
 
@@ -100,3 +101,13 @@ NESTED = st.recursive(PLAIN, lambda v: st.lists(v, max_size=2).map(tuple), max_l
 def test_equal_keys_mean_the_same(a: Any, b: Any) -> None:
     """`frozen` tells apart whatever `repr` does, and nothing else."""
     assert (frozen(a) == frozen(b)) is (repr(a) == repr(b))
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_a_reshape_copies_whatever_was_reshaped_before(device: str) -> None:
+    """After a reshape that is a view, one that cannot be one is served by a copy."""
+    if device == "reference":
+        reference()
+    x = dt.arange(24, dtype=dt.float32).to(device).reshape(4, 6)
+    assert x.reshape(-1)._base is not None
+    assert x.t().reshape(-1).tolist() == x.t().clone().flatten().tolist()

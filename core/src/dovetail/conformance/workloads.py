@@ -183,7 +183,7 @@ def hot() -> tuple[str, ...]:
     """The ops that a model spends its step in: forward, backward, optimizer.
 
     They touch a hundredth of its elements or more. A kernel of its own would not help
-    an op whose body is one kernel anyway.
+    an op whose body is one kernel anyway, beside casts.
     """
     found = set()
     for steps in uses_of().values():
@@ -193,6 +193,6 @@ def hot() -> tuple[str, ...]:
         sorted(
             op.name
             for op in map(vocabulary.__getitem__, found)
-            if op.primitive or len(uses(op)) > 1
+            if op.primitive or len(uses(op) - {"cast"}) > 1
         )
     )

@@ -230,7 +230,7 @@ class _Source:
         if self.over:
             return
         yield "if _kernel is None:"
-        yield f"    return _ready.run({self.values})"
+        yield f"    return _general(_ready, {self.values})"
 
     def _call(self) -> Iterator[str]:
         op = self.op
@@ -240,7 +240,7 @@ class _Source:
             return
         if op.by_body and self.nodes and not op.view:
             yield f"if ({on_tape}) and _grad_enabled():"
-            yield f"    return _ready.run({self.values})"
+            yield f"    return _general(_ready, {self.values})"
         given = ", ".join(self.natives)
         yield "try:"
         called = f"_kernel({given})" if op.view else f"_runner()(_kernel, {given})"
@@ -249,14 +249,14 @@ class _Source:
         yield f"    return _failed(_op, {self.values}, _error)"
         if len(op.outputs) > 1:
             yield "if _r is _unserved:"
-            yield f"    return _ready.run({self.values})"
+            yield f"    return _general(_ready, {self.values})"
             inputs = "(" + "".join(f"{x}, " for x in self._recorded()) + ")"
             rest = f"{inputs}, {self._attrs()}, {on_tape}"
             yield f"return _several(_op, _ready, _r, {rest})"
             return
         yield "if _type(_r) is not _array:"
         yield "    if _r is _unserved:"
-        yield f"        return _ready.run({self.values})"
+        yield f"        return _general(_ready, {self.values})"
         yield "    _r = _kind.lift(_r)"
         if op.view:
             yield f"return _as_view(_op, {op.tensors[0].name}, _r, _ready.attrs)"

@@ -18,7 +18,7 @@ from dovetail.engine.arguments import Shown
 from dovetail.engine.attributes import frozen
 from dovetail.engine.autocast import casting
 from dovetail.engine.call_source import source_of
-from dovetail.engine.dispatch import failed, miss, miss_public, several
+from dovetail.engine.dispatch import Ready, failed, miss, miss_public, several
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import REQUIRED, UNSERVED, Op
@@ -37,7 +37,8 @@ _NAMES: Final[dict[str, Any]] = {
     "_Tensor": Tensor, "_Parameter": Parameter, "_wrap": wrap,
     "_anywhere": anywhere, "_here": here, "_casting": casting,
     "_grad_enabled": grad_enabled,
-    "_failed": failed, "_several": several, "_as_view": as_view, "_frozen": frozen,
+    "_failed": failed, "_general": Ready.run, "_several": several,
+    "_as_view": as_view, "_frozen": frozen,
     "_record": record, "_record_unary": record_unary, "_record_binary": record_binary,
     "_required": None, "_unserved": UNSERVED, "_Storage": Storage, "_Kind": Kind,
     "_DType": DType,
@@ -84,8 +85,15 @@ def before(op: Op, name: str, slow: Any) -> Any:
             return ask(function, name, classes, values[:count], named)
         return slow(*values[:count], **named)
 
+    def general(ready: Ready, values: tuple[Any, ...]) -> Any:
+        try:
+            return ready.run(values)
+        except DovetailError:
+            return slow(*values)
+
     function = _unwritten(op, name, given)
     function.__globals__["_failed"] = lambda op, values, error: slow(*values)
+    function.__globals__["_general"] = general
     function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__
     del function.op
     return function
