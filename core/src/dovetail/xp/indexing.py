@@ -21,12 +21,15 @@ def install(table: KernelTable, xp: Any, *, refuses: bool) -> None:
     bounds = Bounds(xp, refuses)
     sums = NUMERIC - HALF
     for name, kernel in {
-        "gather": _gather, "index_select": _index_select, "embedding": _embedding,
-        "scatter": _scatter, "index_copy": _index_copy, "index_get": _index_get,
-        "nonzero": _nonzero, "masked_select": _masked_select,
-        "masked_scatter": _masked_scatter,
+        "gather": _gather, "index_select": _index_select, "scatter": _scatter,
+        "index_copy": _index_copy, "index_get": _index_get, "nonzero": _nonzero,
+        "masked_select": _masked_select, "masked_scatter": _masked_scatter,
     }.items():  # fmt: skip
         table.add(name, kernel(xp, bounds), dtypes=ANY, checks_indices=True)
+    table.add(
+        "embedding", _embedding(xp, bounds), dtypes=ANY, checks=True,
+        checks_indices=True,
+    )  # fmt: skip
     for name, kernel in {
         "scatter_add": _scatter_add, "index_add": _index_add,
         "scatter_reduce": _scatter_reduce,
@@ -47,7 +50,11 @@ _UNSIGNED: Final = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
 
 
 class Bounds:
-    """Refuses indices that are out of range."""
+    """Refuses indices that are out of range.
+
+    The least index is read at its place: that takes a fifth of a reduction's time
+    where there are few.
+    """
 
     def __init__(self, xp: Any, refuses: bool) -> None:
         self.xp = xp
@@ -68,7 +75,7 @@ class Bounds:
         """The same, where the library itself refuses what is too great."""
         if not self.refuses:
             self.check(op, index, size, dim)
-        elif index.size and index.min() < 0:
+        elif index.size and index.item(index.argmin()) < 0:
             raise self.error(op, index, size, dim, 0)
 
     def check_signed(self, op: str, index: Any, size: int, dim: int) -> None:
@@ -128,8 +135,12 @@ def _index_select(xp: Any, bounds: Bounds) -> Callable[..., Any]:
 
 def _embedding(xp: Any, bounds: Bounds) -> Callable[..., Any]:
     def embedding(a: Any, index: Any, padding: int) -> Any:
-        bounds.check("embedding", index, a.shape[0], 0)
-        return a.take(index, 0)
+        rows, _ = a.shape
+        bounds.check_low("embedding", index, rows, 0)
+        try:
+            return a.take(index, 0)
+        except IndexError as error:
+            raise bounds.error("embedding", index, rows, 0, 0) from error
 
     return embedding
 
