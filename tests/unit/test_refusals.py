@@ -111,3 +111,39 @@ def test_a_reshape_copies_whatever_was_reshaped_before(device: str) -> None:
     x = dt.arange(24, dtype=dt.float32).to(device).reshape(4, 6)
     assert x.reshape(-1)._base is not None
     assert x.t().reshape(-1).tolist() == x.t().clone().flatten().tolist()
+
+
+def test_padding_counts_from_the_end_by_position_too() -> None:
+    """What follows the arguments of an op before a function is the function's own."""
+    weight = dt.ones(3, 2, requires_grad=True)
+    for placed, named in (((-1,), {}), ((), {"padding_idx": -1})):
+        weight.grad = None
+        rows = dt.nn.functional.embedding(dt.tensor([1, 2]), weight, *placed, **named)
+        rows.sum().backward()
+        assert weight.grad.tolist() == [[0, 0], [1, 1], [0, 0]]
+
+
+def test_an_ops_own_names_are_no_names_of_the_function_before_it() -> None:
+    """`F.embedding` has `input`, and does not take what its op calls it."""
+    index, weight = dt.tensor([1]), dt.ones(3, 2)
+    expected = dt.nn.functional.embedding(index, weight).tolist()
+    assert dt.nn.functional.embedding(input=index, weight=weight).tolist() == expected
+    with pytest.raises(TypeError, match="missing a required argument: 'input'"):
+        dt.nn.functional.embedding(index=index, weight=weight)
+
+
+def test_a_handler_gets_a_call_as_it_was_given() -> None:
+    """Arguments beyond those of the op reach `__torch_function__` where they stood."""
+
+    class Handler(dt.Tensor):
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return func, args[1:], kwargs
+
+    index, weight = dt.tensor([1]).as_subclass(Handler), dt.ones(3, 2)
+    embedding = dt.nn.functional.embedding
+    assert embedding(index, weight, 1) == (embedding, (weight, 1), {})
+    found = embedding(index, weight=weight)
+    assert found == (embedding, (), {"weight": weight})

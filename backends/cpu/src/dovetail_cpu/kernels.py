@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -43,4 +45,8 @@ def install(table: KernelTable) -> None:
     matmul.install(table, np)
     nn.install(table, np)
     table.add("native_slice", operator.getitem, dtypes=ANY)
-    table.add("view", lambda a, shape: a.reshape(shape, copy=False), dtypes=ANY)
+    table.add("view", _view, dtypes=ANY, binds=True)
+
+
+def _view(shape: tuple[int, ...]) -> Callable[[Any], Any]:
+    return lambda a: a.reshape(shape, copy=False)

@@ -32,22 +32,27 @@ _UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape"} - {*_COUNTED})
 
 
 def source_of(
-    op: Op, others: bool = True, casts: bool = True, over: bool = False
-) -> str:
+    op: Op, others: bool = True, casts: bool = True, over: bool = False,
+    takes: tuple[str, ...] = (),
+) -> str:  # fmt: skip
     """The source of a function that calls an op.
 
     `others` lets it take arguments by names that are no parameters', such as `out`;
     `casts` lets it ask for autocast; `over` makes it write the result over the first
-    operand.
+    operand; `takes` are the parameters that it takes, by position alone, what is given
+    beside them being handed over.
     """
-    return "\n".join(_Source(op, others, casts, over).lines()) + "\n"
+    return "\n".join(_Source(op, others, casts, over, takes).lines()) + "\n"
 
 
 class _Source:
     """Writes the function, a part after the other."""
 
-    def __init__(self, op: Op, others: bool, casts: bool, over: bool) -> None:
+    def __init__(
+        self, op: Op, others: bool, casts: bool, over: bool, takes: tuple[str, ...]
+    ) -> None:
         self.op = op
+        self.takes = takes
         self.over = over
         self.casts = casts
         self.others = "_others" if others else "{}"
@@ -60,15 +65,27 @@ class _Source:
 
     def lines(self) -> Iterator[str]:
         op = self.op
-        taken = "".join(f"{p.name}=_required, " for p in op.params)
+        taken = "".join(f"{n}=_required, " for n in self.takes or op.names)
+        taken += "/, *_more, " if self.takes else ""
         named = "**_others" if self.others == "_others" else ""
         yield f"def {op.name}({taken}{named}):"
+        yield from (f"    {line}" for line in self._left_out())
         lead = op.tensors[op.lead_at] if op.tensors else None
         body = [self.miss]
         if lead is None or lead.role != "optional":
             body = [*self._ordinary(), *self._arguments(lead), *self._entry()]
             body += self._call()
         yield from (f"    {line}" for line in body)
+
+    def _left_out(self) -> Iterator[str]:
+        """Parameters that the function does not take; what else it is given."""
+        if not self.takes:
+            return
+        yield "if _more:"
+        yield f"    return _handed_over({', '.join(self.takes)}, *_more, **_others)"
+        for name in self.op.names:
+            if name not in self.takes:
+                yield f"{name} = _defaults[{name!r}]"
 
     def _ordinary(self) -> Iterator[str]:
         here = "_here() is not None"

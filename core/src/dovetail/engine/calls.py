@@ -66,8 +66,20 @@ def operator_of(op: Op) -> Any:
     return _unwritten(op, op.name, miss, others=False)
 
 
-def before(op: Op, name: str, slow: Any) -> Any:
-    """`slow`, which is an op and more, with the fast path of that op before it."""
+def before(op: Op, name: str, slow: Any, takes: tuple[str, ...] = ()) -> Any:
+    """`slow`, which is an op and more, with the fast path of that op before it.
+
+    `takes` are the parameters of the op that a plain call gives, in its order; the
+    others have their defaults. All of them, unless given.
+    """
+    places = [op.names.index(n) for n in takes or op.names]
+    params = [op.params[i] for i in places]
+
+    def handed_over(*args: Any, **named: Any) -> Any:
+        classes = overridden((*args, *named.values()))
+        if classes:
+            return ask(function, name, classes, args, named)
+        return slow(*args, **named)
 
     def given(
         op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
@@ -75,25 +87,27 @@ def before(op: Op, name: str, slow: Any) -> Any:
         if key is not None:
             with suppress(DovetailError):  # what the op refuses may be served, or said
                 return miss(op, values, others, key)
+        args = [values[i] for i in places]
         count = next(
-            (i for i, v in enumerate(values) if v is op.params[i].default), len(values)
+            (i for i, v in enumerate(args) if v is params[i].default), len(args)
         )
-        rest = zip(op.params[count:], values[count:], strict=True)
+        rest = zip(params[count:], args[count:], strict=True)
         named = {p.name: v for p, v in rest if v is not p.default} | others
-        classes = overridden((*values[:count], *named.values()))
-        if classes:
-            return ask(function, name, classes, values[:count], named)
-        return slow(*values[:count], **named)
+        return handed_over(*args[:count], **named)
+
+    def failed(op: Op, values: tuple[Any, ...], error: Any = None) -> Any:
+        return slow(*[values[i] for i in places])
 
     def general(ready: Ready, values: tuple[Any, ...]) -> Any:
         try:
             return ready.run(values)
         except DovetailError:
-            return slow(*values)
+            return failed(op, values)
 
-    function = _unwritten(op, name, given)
-    function.__globals__["_failed"] = lambda op, values, error: slow(*values)
-    function.__globals__["_general"] = general
+    function = _unwritten(op, name, given, takes=takes)
+    function.__globals__.update(
+        _failed=failed, _general=general, _handed_over=handed_over
+    )
     function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__
     del function.op
     return function
@@ -124,11 +138,11 @@ def _without_casts(op: Op) -> Any:
 
 def _unwritten(
     op: Op, name: str, miss: Any, others: bool = True, casts: bool = True,
-    over: bool = False,
+    over: bool = False, takes: tuple[str, ...] = (),
 ) -> Any:  # fmt: skip
     names = _NAMES | {
         "_op": op, "_calls": op.calls, "_miss": miss, "_write": _write,
-        "_variant": (others, casts, over),
+        "_variant": (others, casts, over, takes),
     }  # fmt: skip
     names["_function"] = function = FunctionType(_first.__code__, names, name)
     function.__qualname__ = name
@@ -152,13 +166,15 @@ def _write(function: Any) -> None:
     names = function.__globals__
     op: Op = names["_op"]
     names["_fresh"] = _fresh_tensor()
+    names["_defaults"] = op.defaults
     source = source_of(op, *names["_variant"])
     place = f"{WRITTEN}{op.name}>"
     made: dict[str, Any] = {}
     exec(compile(source, place, "exec"), names | {"__builtins__": {}}, made)
     (written,) = made.values()
     linecache.cache[place] = (len(source), None, source.splitlines(True), place)
-    function.__defaults__ = tuple(p.default for p in op.params)
+    *_, takes = names["_variant"]
+    function.__defaults__ = tuple(op.defaults[n] for n in takes or op.names)
     function.__code__ = written.__code__
 
 

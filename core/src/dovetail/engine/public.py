@@ -53,6 +53,7 @@ def public(
     view: bool = False,
     asks: bool = True,
     plain: Any = None,
+    takes: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
     """Offer the decorated function under torch's names.
 
@@ -65,27 +66,31 @@ def public(
         view: the result is a view, which the in-place form makes the tensor itself.
         asks: the arguments may handle the call; not where any object will do.
         plain: the op that a call without keywords of the function's own is.
+        takes: the op's parameters that such a call gives, if they are not all of them
+            or come in another order; more arguments than these are the function's own.
     """
 
     def offer(function: F) -> F:
         first = _last(names.split(maxsplit=1)[0]).rstrip("*")
         call = guarded(function, first, out, asks)
-        publish(call, names, view=view, plain=None if plain is None else plain.op)
+        op = None if plain is None else plain.op
+        publish(call, names, view=view, plain=op, takes=takes)
         return function
 
     return offer
 
 
 def publish(
-    call: Any, names: str, *, view: bool = False, plain: Op | None = None
-) -> None:
+    call: Any, names: str, *, view: bool = False, plain: Op | None = None,
+    takes: tuple[str, ...] = (),
+) -> None:  # fmt: skip
     """Put a callable, and what derives from it, under torch's names.
 
-    `plain` is the op that a call without further keywords is.
+    `plain` is the op that a call without further arguments than `takes` is.
     """
     for entry in names.split():
         space, _, name = entry.rpartition(".")
-        function = call if plain is None else before(plain, name, call)
+        function = call if plain is None else before(plain, name, call, takes)
         if name.endswith("_") and not call.__name__.endswith("_"):
             function = _in_place(name, call, view)
             function = function if plain is None else over(plain, name, function)

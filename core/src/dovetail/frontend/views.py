@@ -52,12 +52,13 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 @public("t Tensor.t_", view=True)
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; fewer dims stay as they are."""
-    if input.ndim > 2:
+    ndim = len(input._a.shape)
+    if ndim > 2:
         raise ShapeError(
-            "t", "input", was=f"of {input.ndim} dims", needed="at most two",
+            "t", "input", was=f"of {ndim} dims", needed="at most two",
             remedy="use mT or permute",
         )  # fmt: skip
-    return v.transpose(input, 0, 1) if input.ndim == 2 else as_view_of(input)
+    return v.transpose(input, 0, 1) if ndim == 2 else as_view_of(input)
 
 
 def as_view_of(x: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from dovetail.ops.primitive import cast, eq
 from dovetail.ops.view import unsqueeze
 
 
-@public("F.embedding")
+@public("F.embedding", plain=ops.embedding, takes=("index", "weight"))
 def embedding(
     input: Tensor,
     weight: Tensor,
