@@ -15,8 +15,8 @@ which no parameter's does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from dovetail.engine.op import Op, Param
@@ -31,33 +31,58 @@ _COUNTED: Final = ("Axis", "NewAxis", "Axes", "AxisList")  # from the front, by 
 _UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape"} - {*_COUNTED})
 
 
-def source_of(
-    op: Op, others: bool = True, casts: bool = True, over: bool = False,
-    takes: tuple[str, ...] = (),
-) -> str:  # fmt: skip
-    """The source of a function that calls an op.
+# What of its own a callable remembers: what calls need, itself, its op.
+CELLS: Final = ("_calls", "_function", "_op")
 
-    `others` lets it take arguments by names that are no parameters', such as `out`;
-    `casts` lets it ask for autocast; `over` makes it write the result over the first
-    operand; `takes` are the parameters that it takes, by position alone, what is given
-    beside them being handed over.
+
+class Form(NamedTuple):
+    """What a callable of an op is for.
+
+    Attributes:
+        miss: how it calls what serves a call out of the ordinary.
+        failed: how it calls what serves one that the kernel refused.
+        general: how it calls what serves one without a kernel.
+        others: it takes arguments by names that are no parameters', such as `out`.
+        casts: it asks for autocast.
+        over: it writes the result over the first operand.
+        takes: the parameters that it takes, by position alone, what is given beside
+            them being handed over; none where it takes all of them.
     """
-    return "\n".join(_Source(op, others, casts, over, takes).lines()) + "\n"
+
+    miss: str = "_miss("
+    failed: str = "_failed("
+    general: str = "_general("
+    others: bool = True
+    casts: bool = True
+    over: bool = False
+    takes: tuple[str, ...] = ()
+
+
+def source_of(op: Op, form: Form) -> str:
+    """The source of a function that calls an op."""
+    return enclosed(op.name, _Source(op, form).lines())
+
+
+def enclosed(name: str, lines: Iterable[str]) -> str:
+    """The source of a function within one that has what it remembers."""
+    cells = ", ".join(CELLS)
+    last = f"    {cells}  # never reached: all have the same cells"
+    body = (f"    {line}" for line in (*lines, last, f"return {name}"))
+    return "\n".join([f"def enclosing({cells}):", *body]) + "\n"
 
 
 class _Source:
     """Writes the function, a part after the other."""
 
-    def __init__(
-        self, op: Op, others: bool, casts: bool, over: bool, takes: tuple[str, ...]
-    ) -> None:
+    def __init__(self, op: Op, form: Form) -> None:
         self.op = op
-        self.takes = takes
-        self.over = over
-        self.casts = casts
-        self.others = "_others" if others else "{}"
+        self.form = form
+        self.takes = form.takes
+        self.over = form.over
+        self.casts = form.casts
+        self.others = "_others" if form.others else "{}"
         self.values = "(" + "".join(f"{p.name}, " for p in op.params) + ")"
-        self.miss = f"return _miss(_op, {self.values}, {self.others}, None)"
+        self.miss = f"return {form.miss}_op, {self.values}, {self.others}, None)"
         self.key: list[str] = []
         self.natives: list[str] = []  # what the kernel gets
         self.inputs: list[str] = []  # what the tape gets
@@ -81,11 +106,12 @@ class _Source:
         """Parameters that the function does not take; what else it is given."""
         if not self.takes:
             return
+        given = f"_function, {', '.join(self.takes)}, *_more, **_others"
         yield "if _more:"
-        yield f"    return _handed_over({', '.join(self.takes)}, *_more, **_others)"
+        yield f"    return _handed_over({given})"
         for name in self.op.names:
             if name not in self.takes:
-                yield f"{name} = _defaults[{name!r}]"
+                yield f"{name} = _op.defaults[{name!r}]"
 
     def _ordinary(self) -> Iterator[str]:
         here = "_here() is not None"
@@ -242,12 +268,12 @@ class _Source:
         yield f"_key = {key}"
         yield "_entry = _calls.get(_key)"
         yield "if _entry is None:"
-        yield f"    return _miss(_op, {self.values}, {self.others}, _key)"
+        yield f"    return {self.form.miss}_op, {self.values}, {self.others}, _key)"
         yield "_kernel, _kind, _array, _runner, _ready = _entry"
         if self.over:
             return
         yield "if _kernel is None:"
-        yield f"    return _general(_ready, {self.values})"
+        yield f"    return {self.form.general}_ready, {self.values})"
 
     def _call(self) -> Iterator[str]:
         op = self.op
@@ -257,23 +283,23 @@ class _Source:
             return
         if op.by_body and self.nodes and not op.view:
             yield f"if ({on_tape}) and _grad_enabled():"
-            yield f"    return _general(_ready, {self.values})"
+            yield f"    return {self.form.general}_ready, {self.values})"
         given = ", ".join(self.natives)
         yield "try:"
         called = f"_kernel({given})" if op.view else f"_runner()(_kernel, {given})"
         yield f"    _r = {called}"
         yield "except _Exception as _error:"
-        yield f"    return _failed(_op, {self.values}, _error)"
+        yield f"    return {self.form.failed}_op, {self.values}, _error)"
         if len(op.outputs) > 1:
             yield "if _r is _unserved:"
-            yield f"    return _general(_ready, {self.values})"
+            yield f"    return {self.form.general}_ready, {self.values})"
             inputs = "(" + "".join(f"{x}, " for x in self._recorded()) + ")"
             rest = f"{inputs}, {self._attrs()}, {on_tape}"
             yield f"return _several(_op, _ready, _r, {rest})"
             return
         yield "if _type(_r) is not _array:"
         yield "    if _r is _unserved:"
-        yield f"        return _general(_ready, {self.values})"
+        yield f"        return {self.form.general}_ready, {self.values})"
         yield "    _r = _kind.lift(_r)"
         if op.view:
             yield f"return _as_view(_op, {op.tensors[0].name}, _r, _ready.attrs)"

@@ -1,8 +1,9 @@
 """The callables of ops: functions whose code is written when they are first called.
 
-Writing all of them at import would cost some 50 ms. Until its first call a callable is
-`_first`, whose code is then replaced; so it stays the same object, which namespaces and
-methods hold.
+Writing all of them at import would cost some 50 ms. Until its first call a callable has
+code that writes its own, which then replaces it; so it stays the same object, which
+namespaces and methods hold. All share their globals, and what is their own is in cells,
+since hundreds of dicts would cost each process milliseconds, most of them at its end.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from __future__ import annotations
 import linecache
 from contextlib import suppress
 from functools import partial
-from types import FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, Final
 
 from dovetail.dtypes import DType
 from dovetail.engine.arguments import Shown
 from dovetail.engine.attributes import frozen
 from dovetail.engine.autocast import casting
-from dovetail.engine.call_source import source_of
+from dovetail.engine.call_source import Form, enclosed, source_of
 from dovetail.engine.dispatch import Ready, failed, miss, miss_public, several
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
@@ -32,38 +33,25 @@ from dovetail.errors import DovetailError
 
 # What the file of a written callable is called, before the name of its op.
 WRITTEN: Final = "<call of "
-# What the written code refers to, beside the op and what it remembers.
-_NAMES: Final[dict[str, Any]] = {
-    "_Tensor": Tensor, "_Parameter": Parameter, "_wrap": wrap,
-    "_anywhere": anywhere, "_here": here, "_casting": casting,
-    "_grad_enabled": grad_enabled,
-    "_failed": failed, "_general": Ready.run, "_several": several,
-    "_as_view": as_view, "_frozen": frozen,
-    "_record": record, "_record_unary": record_unary, "_record_binary": record_binary,
-    "_required": None, "_unserved": UNSERVED, "_Storage": Storage, "_Kind": Kind,
-    "_DType": DType,
-    "_type": type, "_len": len, "_int": int, "_bool": bool, "_str": str,
-    "_list": list, "_tuple": tuple, "_Exception": Exception,
-}  # fmt: skip
 
 
 def callable_of(op: Op) -> Any:
     """What bodies and gradients call; numbers may stand for any operand."""
-    op.uncast = None if op.autocast is None else _without_casts(op)
-    return _unwritten(op, op.name, miss)
+    op.uncast = None if op.autocast is None else _unwritten(op, op.name, _UNCAST)
+    return _unwritten(op, op.name, _INNER)
 
 
 def public_callable(op: Op, name: str, out: bool) -> Any:
     """What users call by a name; refuses in our words, and where torch does."""
-    function = _unwritten(op, name, miss)
-    function.__globals__["_miss"] = partial(miss_public, function, out)
-    function.__wrapped__ = Shown(op.body, out)
+    function = _unwritten(op, name, _PUBLIC_OUT if out else _PUBLIC)
+    if out:
+        function.__wrapped__ = Shown(op.body, out)
     return function
 
 
 def operator_of(op: Op) -> Any:
     """What Tensor's operators are: the same, for operands alone."""
-    return _unwritten(op, op.name, miss, others=False)
+    return _unwritten(op, op.name, _OPERATOR)
 
 
 def before(op: Op, name: str, slow: Any, takes: tuple[str, ...] = ()) -> Any:
@@ -72,45 +60,52 @@ def before(op: Op, name: str, slow: Any, takes: tuple[str, ...] = ()) -> Any:
     `takes` are the parameters of the op that a plain call gives, in its order; the
     others have their defaults. All of them, unless given.
     """
-    places = [op.names.index(n) for n in takes or op.names]
-    params = [op.params[i] for i in places]
-
-    def handed_over(*args: Any, **named: Any) -> Any:
-        classes = overridden((*args, *named.values()))
-        if classes:
-            return ask(function, name, classes, args, named)
-        return slow(*args, **named)
-
-    def given(
-        op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
-    ) -> Any:  # fmt: skip
-        if key is not None:
-            with suppress(DovetailError):  # what the op refuses may be served, or said
-                return miss(op, values, others, key)
-        args = [values[i] for i in places]
-        count = next(
-            (i for i, v in enumerate(args) if v is params[i].default), len(args)
-        )
-        rest = zip(params[count:], args[count:], strict=True)
-        named = {p.name: v for p, v in rest if v is not p.default} | others
-        return handed_over(*args[:count], **named)
-
-    def failed(op: Op, values: tuple[Any, ...], error: Any = None) -> Any:
-        return slow(*[values[i] for i in places])
-
-    def general(ready: Ready, values: tuple[Any, ...]) -> Any:
-        try:
-            return ready.run(values)
-        except DovetailError:
-            return failed(op, values)
-
-    function = _unwritten(op, name, given, takes=takes)
-    function.__globals__.update(
-        _failed=failed, _general=general, _handed_over=handed_over
-    )
+    function = _unwritten(op, name, _BEFORE._replace(takes=takes) if takes else _BEFORE)
+    function.slow = slow
     function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__
     del function.op
     return function
+
+
+def _handed_over(function: Any, /, *args: Any, **named: Any) -> Any:
+    classes = overridden((*args, *named.values()))
+    if classes:
+        return ask(function, function.__name__, classes, args, named)
+    return function.slow(*args, **named)
+
+
+def _taken(function: Any, op: Op, values: tuple[Any, ...]) -> list[Any]:
+    """What a callable with a fast path before it was given of all values."""
+    return [values[op.names.index(n)] for n in function.form.takes or op.names]
+
+
+def _missed_before(
+    function: Any, op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
+) -> Any:
+    if key is not None:
+        with suppress(DovetailError):  # what the op refuses may be served, or said
+            return miss(op, values, others, key)
+    names = function.form.takes or op.names
+    args = _taken(function, op, values)
+    count = next(
+        (i for i, n in enumerate(names) if args[i] is op.defaults[n]), len(args)
+    )
+    rest = zip(names[count:], args[count:], strict=True)
+    named = {n: v for n, v in rest if v is not op.defaults[n]} | others
+    return _handed_over(function, *args[:count], **named)
+
+
+def _failed_before(
+    function: Any, op: Op, values: tuple[Any, ...], error: BaseException
+) -> Any:
+    return function.slow(*_taken(function, op, values))
+
+
+def _general_before(function: Any, ready: Ready, values: tuple[Any, ...]) -> Any:
+    try:
+        return ready.run(values)
+    except DovetailError:
+        return function.slow(*_taken(function, ready.op, values))
 
 
 def over(op: Op, name: str, slow: Any) -> Any:
@@ -120,62 +115,94 @@ def over(op: Op, name: str, slow: Any) -> Any:
     """
     if not op.is_elementwise or op.rest or op.view or len(op.tensors) > 2:
         return slow
-
-    def given(
-        op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
-    ) -> Any:  # fmt: skip
-        return slow(*[v for v in values if v is not REQUIRED], **others)
-
-    function = _unwritten(op, name, given, over=True)
+    function = _unwritten(op, name, _OVER)
+    function.slow = slow
     function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__
     return function
 
 
-def _without_casts(op: Op) -> Any:
-    """What autocast calls on the inputs that it made ready."""
-    return _unwritten(op, op.name, partial(miss, cast=False), others=False, casts=False)
+def _missed_over(
+    function: Any, op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
+) -> Any:
+    return function.slow(*[v for v in values if v is not REQUIRED], **others)
 
 
-def _unwritten(
-    op: Op, name: str, miss: Any, others: bool = True, casts: bool = True,
-    over: bool = False, takes: tuple[str, ...] = (),
-) -> Any:  # fmt: skip
-    names = _NAMES | {
-        "_op": op, "_calls": op.calls, "_miss": miss, "_write": _write,
-        "_variant": (others, casts, over, takes),
-    }  # fmt: skip
-    names["_function"] = function = FunctionType(_first.__code__, names, name)
+# What the written code refers to, beside what is a callable's own.
+_NAMES: Final[dict[str, Any]] = {
+    "_Tensor": Tensor, "_Parameter": Parameter, "_wrap": wrap, "_fresh": Tensor,
+    "_anywhere": anywhere, "_here": here, "_casting": casting,
+    "_grad_enabled": grad_enabled,
+    "_miss": miss, "_miss_public": miss_public, "_miss_cast": partial(miss, cast=False),
+    "_missed_before": _missed_before, "_handed_over": _handed_over,
+    "_missed_over": _missed_over,
+    "_failed": failed, "_failed_before": _failed_before, "_several": several,
+    "_general": Ready.run, "_general_before": _general_before,
+    "_as_view": as_view, "_frozen": frozen,
+    "_record": record, "_record_unary": record_unary, "_record_binary": record_binary,
+    "_required": None, "_unserved": UNSERVED, "_Storage": Storage, "_Kind": Kind,
+    "_DType": DType,
+    "_type": type, "_len": len, "_int": int, "_bool": bool, "_str": str,
+    "_list": list, "_tuple": tuple, "_Exception": Exception, "__builtins__": {},
+}  # fmt: skip
+_INNER: Final = Form()
+# What autocast calls on the inputs that it made ready.
+_UNCAST: Final = Form("_miss_cast(", others=False, casts=False)
+_OPERATOR: Final = Form(others=False)
+_PUBLIC: Final = Form("_miss_public(_function, False, ")
+_PUBLIC_OUT: Final = Form("_miss_public(_function, True, ")
+_BEFORE: Final = Form(
+    "_missed_before(_function, ", "_failed_before(_function, ",
+    "_general_before(_function, ",
+)  # fmt: skip
+_OVER: Final = Form("_missed_over(_function, ", over=True)
+
+
+def _unwritten(op: Op, name: str, form: Form) -> Any:
+    itself = CellType()
+    function = FunctionType(
+        _FIRST, _NAMES, name, None, (op.cells[0], itself, op.cells[1])
+    )
+    itself.cell_contents = function
     function.__qualname__ = name
     function.__module__ = op.module
     function.__doc__ = op.body.__doc__
     function.__wrapped__ = op.body  # type: ignore[attr-defined]
     function.op = op  # type: ignore[attr-defined]
-    function.unwritten = _first.__code__  # type: ignore[attr-defined]
+    function.form = form  # type: ignore[attr-defined]
     op.callables.append(function)
     return function
 
 
-def _first(*args: Any, **kwargs: Any) -> Any:
-    """The code of a callable that was never called; its names are not this module's."""
-    _write(_function)  # type: ignore[name-defined]  # noqa: F821
-    return _function(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
-
-
-def _write(function: Any) -> None:
+def _write(function: Any, op: Op) -> None:
     """Give a callable its own code."""
-    names = function.__globals__
-    op: Op = names["_op"]
-    names["_fresh"] = _fresh_tensor()
-    names["_defaults"] = op.defaults
-    source = source_of(op, *names["_variant"])
+    _NAMES["_fresh"] = _fresh_tensor()
+    source = source_of(op, function.form)
     place = f"{WRITTEN}{op.name}>"
-    made: dict[str, Any] = {}
-    exec(compile(source, place, "exec"), names | {"__builtins__": {}}, made)
-    (written,) = made.values()
+    function.__defaults__ = tuple(
+        op.defaults[n] for n in function.form.takes or op.names
+    )
+    function.__code__ = _code_of(source, place)
     linecache.cache[place] = (len(source), None, source.splitlines(True), place)
-    *_, takes = names["_variant"]
-    function.__defaults__ = tuple(op.defaults[n] for n in takes or op.names)
-    function.__code__ = written.__code__
+
+
+def _code_of(source: str, place: str) -> CodeType:
+    """The code of the function that the source encloses."""
+    made: dict[str, Any] = {}
+    exec(compile(source, place, "exec"), _NAMES, made)
+    found: CodeType = made["enclosing"](None, None, None).__code__
+    return found
+
+
+# The code of a callable that was never called.
+_FIRST: Final = _code_of(
+    enclosed("first", (
+        "def first(*args, **kwargs):",
+        "    _write(_function, _op)",
+        "    return _function(*args, **kwargs)",
+    )), f"{WRITTEN}an op>",
+)  # fmt: skip
+_NAMES["_write"] = _write
+Op.unwritten = _FIRST
 
 
 def _fresh_tensor() -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail import dtypes
@@ -114,11 +115,15 @@ class Op:
             cast) or None.
         function: the public callable.
         callables: the functions that call it, whose code is written at need.
+        unwritten: their code until then, of `dovetail.engine.calls`.
+        cells: what all of them remember: `calls`, and the op.
         calls: what a call needs, by kinds and attributes. Emptied when a kernel comes
             or goes, when a device is lost, and when it holds 4096 of them.
         plans: for calls out of the ordinary, the plans by the same; emptied likewise.
         checked: result shapes by input shapes and attributes; emptied when full.
     """
+
+    unwritten: CodeType
 
     def __init__(  # noqa: PLR0915  a statement for each field
         self, body: Callable[..., Any], options: dict[str, Any]
@@ -188,6 +193,7 @@ class Op:
         self.uncast: Callable[..., Any] | None = None
         self.callables: list[Any] = []
         self.calls: dict[Any, Any] = {}
+        self.cells = CellType(self.calls), CellType(self)
         self.plans: dict[Any, Plan] = {}
         self.checked: dict[Any, tuple[Sizes, ...]] = {}
         if options:
@@ -438,7 +444,7 @@ class Op:
     def on_change(self) -> None:
         """Let the callables be written anew: what they are written from changed."""
         for function in self.callables:
-            function.__code__ = function.unwritten
+            function.__code__ = self.unwritten
 
     def forget(self) -> None:
         """Drop what was derived from kernel tables."""

@@ -34,6 +34,8 @@ from dovetail.engine.tensor import Parameter, Size, Tensor, overridden
 from dovetail.errors import ArgumentTypeError, DovetailError
 
 F = TypeVar("F", bound=Callable[..., Any])
+# Gives `out`, and the keywords without it, of a call whose flags are bools.
+Check = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, dict[str, Any]]]
 
 # By where torch has them: the package itself, nn.functional, and so on.
 NAMESPACES: Final[dict[str, dict[str, Any]]] = {"torch": {}, "F": {}}
@@ -148,17 +150,20 @@ def guarded(
     """`function` as its callers see it: overridable, with errors that are ours."""
     if isinstance(function, type):  # who asks `isinstance`, or catches it, needs it
         return function
-    flags: list[tuple[int, str]] | None = None  # found when it is first called
+    check: Check | None = None  # made when it is first needed
     simple = -1  # up to so many arguments none of them is a flag
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal check, simple
         target = None
         if not _ORDINARY.issuperset(map(type, args)) or kwargs:
             classes = _overridden((*args, *kwargs.values()))
             if classes and asks:
                 return ask(call, name, classes, args, kwargs)
         if kwargs or len(args) > simple:
-            target, kwargs = checked(args, kwargs)
+            if check is None:
+                check, simple = _check_of(function, name, out)
+            target, kwargs = check(args, kwargs)
         try:
             result = function(*args, **kwargs)
         except DovetailError:
@@ -170,26 +175,31 @@ def guarded(
             raise ours from error
         return result if target is None else write_out(name, target, result)
 
-    def checked(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = function.__doc__
+    call.__module__ = function.__module__
+    call.__wrapped__ = Shown(function, out) if out else function  # type: ignore[attr-defined]
+    return call
+
+
+def _check_of(function: Any, name: str, out: bool) -> tuple[Check, int]:
+    """What checks a call's flags, and up to how many arguments hold none."""
+    flags = flags_of(function)
+
+    def check(
+        args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
         """`out`, and the keywords without it in torch's names; flags are checked."""
-        nonlocal flags, simple
         target = kwargs.pop("out", None) if out else None
         if "axis" in kwargs or "keepdims" in kwargs:
             kwargs = respelled(function, kwargs)
-        if flags is None:
-            flags = flags_of(function)
-            simple = min([at for at, _ in flags], default=sys.maxsize)
         for at, flag in flags:
             value = args[at] if at < len(args) else kwargs.get(flag, True)
             if value is not True and value is not False:
                 check_flag(name, flag, value)
         return target, kwargs
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = function.__doc__
-    call.__module__ = function.__module__
-    call.__wrapped__ = Shown(function, out)  # type: ignore[attr-defined]
-    return call
+    return check, min([at for at, _ in flags], default=sys.maxsize)
 
 
 def opened(function: Callable[..., Any]) -> Callable[..., Any]:
