@@ -152,12 +152,13 @@ def _seed(t: Tensor, edge: Edge, gradient: Tensor | None) -> Tensor:
 
 def ones_like(t: Tensor) -> Tensor:
     """A fresh tensor of ones of the same shape and kind."""
-    kind = t._kind
+    kind, shape = t._kind, tuple(t._a.shape)
     if anywhere[0] and watched():
-        ones: Tensor = basics.full(tuple(t._a.shape), 1, kind)
+        ones: Tensor = basics.full(shape, 1, kind)
         return ones
-    native = kind.backend.empty(tuple(t._a.shape), kind.dtype, kind.index)
-    kind.backend.fill(native, 1)
+    backend = kind.backend
+    native = backend.empty(shape, kind.dtype, kind.index)
+    backend.fill(native, 1)
     return wrap(native, kind)
 
 

@@ -42,10 +42,12 @@ def awaited(roots: Iterable[Edge]) -> dict[Any, int]:
                 counts[edge] += 1
                 continue
             kind = type(edge)
-            target: Any = edge.node if kind is Output else edge  # type: ignore[union-attr]
-            if target in counts:
-                counts[target] += 1
-                continue
+            target: Any = edge
+            if kind is Output:
+                target = edge.node  # type: ignore[union-attr]
+                if target in counts:
+                    counts[target] += 1
+                    continue
             counts[target] = 1
             if kind is not Leaf:
                 stack.append(target)
