@@ -40,6 +40,9 @@ try:
     from dovetail.frontend import NAMES as _NAMES
 finally:
     if _collects:
+        if not gc.get_freeze_count():  # none of the program's own, which must stay so
+            gc.freeze()  # all that there is becomes old without being looked through
+            gc.unfreeze()
         gc.enable()
 
 __version__: _Final = "0.1.0"
