@@ -38,9 +38,9 @@ def _softmax(xp: Any) -> Callable[..., Any]:
             y = xp.empty(x.shape, x.dtype)
             for at in slabs(x, (dim,)) if x.size else ():
                 part, e = x[at], y[at]
-                xp.subtract(part, top(part, axis=dim, keepdims=True), out=e)
-                exp(e, out=e)
-                e /= add(e, axis=dim, keepdims=True)
+                xp.subtract(part, top(part, dim, None, None, True), e)
+                exp(e, e)
+                e /= add(e, dim, None, None, True)
             return y
 
         return call
@@ -56,8 +56,8 @@ def _log_softmax(xp: Any) -> Callable[..., Any]:
             y = xp.empty(x.shape, x.dtype)
             for at in slabs(x, (dim,)) if x.size else ():
                 part, e = x[at], y[at]
-                xp.subtract(part, top(part, axis=dim, keepdims=True), out=e)
-                e -= log(add(exp(e), axis=dim, keepdims=True))
+                xp.subtract(part, top(part, dim, None, None, True), e)
+                e -= log(add(exp(e), dim, None, None, True))
             return y
 
         return call
@@ -86,7 +86,7 @@ def _total(add: Any, a: Any, dim: int) -> Any:
     """The sum over one dim, kept; a long one with care."""
     if a.size > CAREFUL:
         return careful_sum(add, a, (dim,), True)
-    return add(a, axis=dim, keepdims=True)
+    return add(a, dim, None, None, True)
 
 
 def _log_softmax_backward(xp: Any) -> Callable[..., Any]:
@@ -123,16 +123,25 @@ def _refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
     )  # fmt: skip
 
 
+def _extremes(target: Any) -> tuple[int, int]:
+    """The least and the greatest class.
+
+    Read at their places: that takes a third of a reduction's time where there are few.
+    """
+    flat = target.reshape(-1)
+    return int(flat[flat.argmin()]), int(flat[flat.argmax()])
+
+
 def _in_range(name: str, target: Any, classes: int, ignore_index: int) -> bool:
     """Whether every sample counts; raises for a class that is none."""
     if not target.size:
         return True
-    low, high = int(target.min()), int(target.max())
+    low, high = _extremes(target)
     if low >= 0 and high < classes and not low <= ignore_index <= high:
         return True
     counted = target[target != ignore_index]
     if counted.size:
-        low, high = int(counted.min()), int(counted.max())
+        low, high = _extremes(counted)
         if low < 0 or high >= classes:
             raise _refuse_label(name, low if low < 0 else high, classes)
     return bool(counted.size == target.size)
