@@ -181,8 +181,8 @@ def test_wrong_kernel_is_shown(solution: Author) -> None:
     """A NaN that leaks from `where` is found at once, and its script shows it."""
     path = solution.package / "src" / "dovetail_acme" / "kernels.py"
     right = path.read_text(encoding="utf-8")
-    chosen = "np.where(condition.values, a.values, b.values)"
-    leak = "condition.values * a.values + ~condition.values * b.values"
+    chosen = "np.where(condition.values, input.values, other.values)"
+    leak = "condition.values * input.values + ~condition.values * other.values"
     assert right.count(chosen) == 1
     path.write_text(right.replace(chosen, leak), encoding="utf-8")
     try:

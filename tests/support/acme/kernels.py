@@ -196,8 +196,7 @@ def sum(
     """The sum over `dim` in `dtype`; empty gives 0, 16-bit floats accumulate wider.
     Without `dtype`, bools and integers add up in int64 (int32 where there is none)."""
     own = input.memory.dtype
-    whole = np.dtype(np.int64) if own.kind in "biu" else own
-    result = whole if dtype is None else dtype.numpy
+    result = dtype.numpy if dtype else np.int64 if own.kind in "biu" else own
     return fresh(np.sum(input.values, axis=dim, keepdims=keepdim, dtype=result))
 
 

@@ -47,6 +47,8 @@ class Form(NamedTuple):
         over: it writes the result over the first operand.
         takes: the parameters that it takes, by position alone, what is given beside
             them being handed over; none where it takes all of them.
+        stores: a number for a tensor has to fit, as it moves into the result; whether
+            it does is not this callable's to say.
     """
 
     miss: str = "_miss("
@@ -56,6 +58,7 @@ class Form(NamedTuple):
     casts: bool = True
     over: bool = False
     takes: tuple[str, ...] = ()
+    stores: bool = False
 
 
 def source_of(op: Op, form: Form) -> str:
@@ -78,6 +81,7 @@ class _Source:
         self.op = op
         self.form = form
         self.takes = form.takes
+        self.numbers = op.is_elementwise and not form.stores
         self.over = form.over
         self.casts = form.casts
         self.others = "_others" if form.others else "{}"
@@ -158,7 +162,7 @@ class _Source:
         plain = f"_c{at} is _Tensor or _c{at} is _Parameter"
         if role == "optional":
             yield from self._optional(at, own, promoted)
-        elif promoted and not lead and op.is_elementwise:
+        elif promoted and not lead and self.numbers:
             yield from self._number(at, plain)
             node = f"_d{at} is not None"
         else:
@@ -172,7 +176,7 @@ class _Source:
             yield f"{native} = {name}._a"
         if role != "optional":
             self.nodes.append(node)
-            is_number = promoted and not lead and op.is_elementwise
+            is_number = promoted and not lead and self.numbers
             self.inputs.append(f"_x{at}" if is_number else name)
 
     def _number(self, at: int, plain: str) -> Iterator[str]:

@@ -60,7 +60,8 @@ def before(op: Op, name: str, slow: Any, takes: tuple[str, ...] = ()) -> Any:
     `takes` are the parameters of the op that a plain call gives, in its order; the
     others have their defaults. All of them, unless given.
     """
-    function = _unwritten(op, name, _BEFORE._replace(takes=takes) if takes else _BEFORE)
+    form = _BEFORE._replace(takes=takes, stores=op.exact)
+    function = _unwritten(op, name, form)
     function.slow = slow
     function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__
     del function.op
@@ -82,7 +83,9 @@ def _taken(function: Any, op: Op, values: tuple[Any, ...]) -> list[Any]:
 def _missed_before(
     function: Any, op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
 ) -> Any:
-    if key is not None:
+    operands = values[: len(op.tensors)]
+    stored = function.form.stores and any(type(v) in _NUMBERS for v in operands)
+    if key is not None and not stored:
         with suppress(DovetailError):  # what the op refuses may be served, or said
             return miss(op, values, others, key)
     names = function.form.takes or op.names
@@ -127,6 +130,7 @@ def _missed_over(
     return function.slow(*[v for v in values if v is not REQUIRED], **others)
 
 
+_NUMBERS: Final = frozenset({int, float, complex, bool})
 # What the written code refers to, beside what is a callable's own.
 _NAMES: Final[dict[str, Any]] = {
     "_Tensor": Tensor, "_Parameter": Parameter, "_wrap": wrap, "_fresh": Tensor,

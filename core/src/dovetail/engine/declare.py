@@ -249,6 +249,12 @@ def _as_op(
     def like_argument(*shapes: Any, **attrs: Any) -> Any:
         return shapes[taken.index(argument) if argument in taken else 0]
 
+    rule_of = forward.shape
+    shape: Any = like_argument
+    if isinstance(rule_of, sig.Signature) and rule_of.inputs == rule_of.outputs:
+        core = rule_of.text.partition("->")[2]  # core dims stay as they are
+        tensors = sum(p.role not in ("attr", "scalar") for p in params)
+        shape = f"{','.join([core] * tensors)}->{core}"
     # Operands that mean nothing to one another may be drawn as for any such op.
     plain = forward.is_elementwise and not any(n in forward.names[1:] for n in taken)
     body.__name__ = f"{forward.name}_backward"
@@ -258,7 +264,7 @@ def _as_op(
         accepts=forward.accepts & INEXACT,
         exact=forward.exact,
         outputs=("gradient",),
-        shape="()->()" if forward.is_elementwise else like_argument,
+        shape="()->()" if forward.is_elementwise else shape,
         domain=forward.domain,
         cases=None if plain else lambda make: backward_cases(forward, taken, make),
         params=params,

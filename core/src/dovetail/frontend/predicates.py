@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.dtypes import get_default_dtype
+from dovetail.dtypes import dtype_of_scalar, get_default_dtype
 from dovetail.engine.attributes import Operand
+from dovetail.engine.elements import stored
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
@@ -31,12 +32,23 @@ def where(
     """
     if input is None and other is None:
         return NAMESPACES["torch"]["nonzero"](condition, as_tuple=True)
+    _check_fits("other", other, input)
+    _check_fits("input", input, other)
     return select(condition, input, other)
+
+
+def _check_fits(name: str, number: Any, beside: Any) -> None:
+    """A number takes the dtype of the tensor beside it, unless of a higher category."""
+    if isinstance(beside, Tensor) and isinstance(number, int | float | complex):
+        dtype = beside.dtype
+        if dtype_of_scalar(number).category <= dtype.category:
+            stored("where", dtype, number, name)
 
 
 @public("Tensor.where")
 def _where(input: Tensor, condition: Tensor, other: Operand) -> Tensor:
     """This tensor where the condition holds, else `other`."""
+    _check_fits("other", other, input)
     return select(condition, input, other)
 
 

@@ -215,7 +215,7 @@ def index_put_(
     accumulate: bool = False,
 ) -> None:
     """Write `value`, broadcast, into `input` at tuples of indices, or add it there."""
-    assign_(input, _put(input, value, indices, accumulate))
+    assign_(input, index_put(input, value, indices, accumulate))
 
 
 @index_get.check

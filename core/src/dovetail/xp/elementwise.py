@@ -19,8 +19,8 @@ from dovetail.dtypes import (
     REAL,
 )  # fmt: skip
 
-# op: (name of the ufunc, dtypes)
-UFUNCS: Final = {
+# op: (name of the ufunc, dtypes). IEEE 754 says what these give, to the last bit.
+ROUNDED: Final = {
     "add": ("add", ANY), "sub": ("subtract", NUMERIC), "mul": ("multiply", ANY),
     "div": ("divide", INEXACT), "sqrt": ("sqrt", INEXACT),
     "float_fmod": ("fmod", FLOAT), "fmod": ("fmod", REAL),
@@ -40,6 +40,15 @@ UFUNCS: Final = {
     "logical_xor": ("logical_xor", ANY), "logical_not": ("logical_not", ANY),
     "isnan": ("isnan", INEXACT), "isinf": ("isinf", INEXACT),
     "isfinite": ("isfinite", INEXACT), "signbit": ("signbit", FLOAT),
+    "copysign": ("copysign", FLOAT), "nextafter": ("nextafter", FLOAT),
+    "abs": ("absolute", NUMERIC), "neg": ("negative", NUMERIC),
+    "square": ("square", NUMERIC), "reciprocal": ("reciprocal", INEXACT),
+    "sign": ("sign", INTEGRAL), "conj_physical": ("conjugate", COMPLEX),
+    "gcd": ("gcd", INTEGRAL), "lcm": ("lcm", INTEGRAL),
+}  # fmt: skip
+# The last bits of these, and of complex numbers, depend on the loop that a layout
+# gets, so that writing over an operand would not give what a fresh result holds.
+APPROXIMATE: Final = {
     "exp": ("exp", INEXACT), "exp2": ("exp2", INEXACT), "expm1": ("expm1", INEXACT),
     "log": ("log", INEXACT), "log2": ("log2", INEXACT), "log10": ("log10", INEXACT),
     "log1p": ("log1p", FLOAT), "sin": ("sin", INEXACT), "cos": ("cos", INEXACT),
@@ -49,12 +58,7 @@ UFUNCS: Final = {
     "acosh": ("arccosh", INEXACT), "atanh": ("arctanh", INEXACT),
     "float_pow": ("power", INEXACT), "pow": ("power", INEXACT),
     "atan2": ("arctan2", FLOAT), "hypot": ("hypot", FLOAT),
-    "copysign": ("copysign", FLOAT), "nextafter": ("nextafter", FLOAT),
     "logaddexp": ("logaddexp", FLOAT), "logaddexp2": ("logaddexp2", FLOAT),
-    "abs": ("absolute", NUMERIC), "neg": ("negative", NUMERIC),
-    "square": ("square", NUMERIC), "reciprocal": ("reciprocal", INEXACT),
-    "sign": ("sign", INTEGRAL), "conj_physical": ("conjugate", COMPLEX),
-    "gcd": ("gcd", INTEGRAL), "lcm": ("lcm", INTEGRAL),
 }  # fmt: skip
 _PLAIN: Final[dict[str, Any]] = {"broadcasts": True, "checks": True}
 _WIDE: Final = FLOAT - HALF
@@ -62,9 +66,11 @@ _WIDE: Final = FLOAT - HALF
 
 def install(table: KernelTable, xp: Any) -> None:
     """Add the library's ufuncs, and what a few of them make, to a table."""
-    for op, (ufunc, dtypes) in UFUNCS.items():
+    for op, (ufunc, dtypes) in (ROUNDED | APPROXIMATE).items():
         kernel = getattr(xp, ufunc)
-        table.add(op, kernel, dtypes=dtypes, **_PLAIN, supports_out=True)
+        fixed = dtypes - COMPLEX if op in ROUNDED else frozenset()
+        table.add(op, kernel, dtypes=fixed, **_PLAIN, supports_out=True)
+        table.add(op, kernel, dtypes=dtypes - fixed, **_PLAIN)
     table.add("idiv", _idiv(xp), dtypes=INTEGRAL, **_PLAIN)
     table.add("trunc_divide", _idiv(xp), dtypes=INTEGRAL, **_PLAIN)
     table.add("trunc_divide", _trunc_divide(xp), dtypes=_WIDE, **_PLAIN)
