@@ -6,7 +6,7 @@ from typing import Any
 
 from dovetail.dtypes import dtype_of_scalar, get_default_dtype
 from dovetail.engine.attributes import Operand
-from dovetail.engine.elements import stored
+from dovetail.engine.elements import scalar
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
@@ -40,9 +40,8 @@ def where(
 def _check_fits(name: str, number: Any, beside: Any) -> None:
     """A number takes the dtype of the tensor beside it, unless of a higher category."""
     if isinstance(beside, Tensor) and isinstance(number, int | float | complex):
-        dtype = beside.dtype
-        if dtype_of_scalar(number).category <= dtype.category:
-            stored("where", dtype, number, name)
+        own, dtype = dtype_of_scalar(number), beside.dtype
+        scalar("where", max(dtype, own, key=lambda d: d.category), number, name)
 
 
 @public("Tensor.where")
