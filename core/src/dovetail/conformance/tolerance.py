@@ -55,7 +55,8 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
     """What is allowed for result number `at`, of dtype `out`."""
     want = truth(op, example, dtype)[at]
     size = np.abs(want.astype(np.complex128 if out.is_complex else np.float64))
-    size = np.where(np.isfinite(size), size, 0.0)
+    # The absolute value of a finite complex number may leave the format.
+    size = np.where(np.isfinite(want), np.minimum(size, np.finfo(np.float64).max), 0.0)
     info = limits(out.real)
     smallest = float(info.smallest_subnormal)
     unit = np.maximum(2 * roundoff(out) * _power_below(size), smallest)

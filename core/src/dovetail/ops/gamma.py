@@ -158,7 +158,8 @@ def trigamma(input: Tensor) -> Tensor:
         s, (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
     )
     y = y + r + s * 0.5 + series * s * r
-    _, sine = _circle(abs(input))
+    # Where it is not chosen, its derivatives must not leave the format.
+    _, sine = _circle(where(negative, abs(input), 0.5))
     return where(negative, square(math.pi / sine) - y, y)
 
 
