@@ -147,3 +147,11 @@ def test_a_handler_gets_a_call_as_it_was_given() -> None:
     assert embedding(index, weight, 1) == (embedding, (weight, 1), {})
     found = embedding(index, weight=weight)
     assert found == (embedding, (), {"weight": weight})
+
+
+def test_minus_zero_finds_no_other_zero() -> None:
+    """A zero of another type, kept for a kind, is not what -0.0 stands for."""
+    for cache in X._kind.scalars.values():
+        for zero in (0, False, 0.0):
+            _ = cache[zero]
+    assert str((X * -0.0).tolist()).startswith("[[[-0.0")

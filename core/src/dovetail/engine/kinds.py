@@ -99,23 +99,26 @@ def _kernels_changed() -> None:
 def _scalars(kind: Kind) -> dict[type, ScalarCache]:
     """Torch's weak scalars: a number promotes only by a higher category."""
     order = (bool, int, float, complex)
-    return {t: ScalarCache(kind) for t in order[: kind.dtype.category + 1]}
+    return {t: ScalarCache(kind, t) for t in order[: kind.dtype.category + 1]}
 
 
 class ScalarCache(dict[Any, Any]):
-    """0-d native arrays of Python numbers in one kind, made on first use."""
+    """0-d native arrays of numbers of one type in one kind, made on first use."""
 
-    __slots__ = ("kind",)
+    __slots__ = ("kind", "type")
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, number: type) -> None:
         self.kind = kind
+        self.type = number
 
     def __missing__(self, value: Any) -> Any:
         native = scalar_native(self.kind, value)
         if anywhere[0]:
             tell("number", native, value, self.kind.dtype)
-        # 0.0 equals -0.0 and NaN never equals itself: neither may be a key.
-        if value == value and (value or type(value) in (int, bool)):  # noqa: PLR0124
+        # 0.0 equals -0.0 and NaN never equals itself: neither may be a key. Nor may 0
+        # or False among the floats, where -0.0 would find them.
+        own = type(value) is self.type
+        if own and value == value and (value or self.type in (int, bool)):  # noqa: PLR0124
             if len(self) >= _CACHED_SCALARS:
                 self.clear()
             streams = self.kind.backend.capability(Streams)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY
+from dovetail.dtypes import ANY, HALF, float32
 from dovetail.engine import signature
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -215,7 +215,11 @@ def index_put_(
     accumulate: bool = False,
 ) -> None:
     """Write `value`, broadcast, into `input` at tuples of indices, or add it there."""
-    assign_(input, index_put(input, value, indices, accumulate))
+    if input.dtype in HALF and accumulate:  # many terms, of few digits
+        sums = _put(cast(input, float32), cast(value, float32), indices, True)
+        assign_(input, cast(sums, input.dtype))
+    else:
+        assign_(input, _put(input, value, indices, accumulate))
 
 
 @index_get.check

@@ -71,7 +71,7 @@ def _has_out(subject: Subject, op: Op, dtype: DType) -> bool:
 
 def _takes_out(op: Op, function: Any) -> bool:
     shown = getattr(function, "__wrapped__", op.body)
-    return shown.out if isinstance(shown, Shown) else shown is not op.body
+    return isinstance(shown, Shown) and shown.out
 
 
 @lru_cache(maxsize=4096)
