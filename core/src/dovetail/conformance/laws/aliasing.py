@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -32,18 +33,26 @@ def _owns(subject: Subject, op: Op, dtype: DType) -> bool:
 def _also_constant(
     subject: Subject, op: Op, dtype: DType, budget: Budget
 ) -> Iterator[Example]:
-    """Calls as usual, and such as may give an input back: all ones, or all zeros."""
+    """Calls as usual, and such as may give an input back.
+
+    That is where all are ones, or zeros, or all but the first a neutral element.
+    """
     yield from some(2, 2)(subject, op, dtype, budget)
+    real = dtype.category == 2
+    numbers = [(0.0, ""), (1.0, "")] + ([(math.inf, "")] if real else [])
+    if len(op.tensors) > 1:
+        first = op.tensors[0].name
+        numbers += [(0.0, first), (1.0, first)] + ([(-math.inf, first)] if real else [])
     for example in some(1, 0)(subject, op, dtype, budget):
-        for number in (0, 1):
-            made = example.with_case(_constant(op, example, number))
+        for number, spared in numbers:
+            made = example.with_case(_constant(op, example, number, spared))
             if example.arrays() and means_something(op, made, dtype):
                 yield made
 
 
-def _constant(op: Op, example: Example, number: int) -> Case:
-    """The call with all data that number; indices and masks are as they were."""
-    kept = op.indices | op.masks
+def _constant(op: Op, example: Example, number: float, spared: str) -> Case:
+    """The call with all data but one that number; indices and masks as they were."""
+    kept = op.indices | op.masks | {spared}
 
     def of(name: str, value: Any) -> Any:
         if isinstance(value, list):
