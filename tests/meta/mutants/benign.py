@@ -105,7 +105,7 @@ def _one_ulp(y: Array, *natives: Any, **attrs: Any) -> Array:
     """Every other result is the next number."""
     if y.dtype != np.float32 or not y.size:
         return y
-    made = np.array(y)
+    made = np.array(y, order="C")  # so that what follows is a view of it
     flat = made.reshape(-1)
     some = np.isfinite(flat) & (np.abs(flat) > 2 * _TINY)
     some[::2] = False
