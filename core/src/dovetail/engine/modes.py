@@ -10,7 +10,7 @@ import functools
 import os
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from dovetail.device import device
 from dovetail.device_api import registry
@@ -112,7 +112,23 @@ def _in_mode(mode: bool, steps: Generator[Any, Any, Any]) -> Generator[Any, Any,
             value, step = error, steps.throw
 
 
-class no_grad(GradMode):
+class _Fixed(GradMode):
+    """A mode that its class says; decorates with parentheses or without."""
+
+    recorded: ClassVar[bool]
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+    def __init__(self, function: Any = None) -> None:
+        super().__init__(self.recorded)
+
+
+class no_grad(_Fixed):
     """Context manager and decorator under which nothing is recorded.
 
     Examples:
@@ -124,29 +140,13 @@ class no_grad(GradMode):
         False
     """
 
-    def __new__(cls, function: Any = None) -> Any:
-        made = super().__new__(cls)
-        if function is None:
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(function)
-
-    def __init__(self, function: Any = None) -> None:
-        super().__init__(False)
+    recorded = False
 
 
-class enable_grad(GradMode):
+class enable_grad(_Fixed):
     """Context manager and decorator that records again within `no_grad`."""
 
-    def __new__(cls, function: Any = None) -> Any:
-        made = super().__new__(cls)
-        if function is None:
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(function)
-
-    def __init__(self, function: Any = None) -> None:
-        super().__init__(True)
+    recorded = True
 
 
 class set_grad_enabled(GradMode):
