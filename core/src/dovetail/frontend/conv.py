@@ -153,8 +153,7 @@ def _cut(y: Tensor, start: tuple[int, ...], size: tuple[int, ...]) -> Tensor:
     kept = tuple(slice(a, a + s) for a, s in zip(start, size, strict=True))
     y = basic_index(y, (slice(None), slice(None), *kept))
     have = tuple(slice(0, s) for s in y.shape)
-    whole: Tensor = place(y, (*shape[:2], *size), have)
-    return whole
+    return place(y, (*shape[:2], *size), have)
 
 
 def publish_named(name: str, names: str, function: Callable[..., Any]) -> None:

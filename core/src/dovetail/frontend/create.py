@@ -221,8 +221,7 @@ def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
 def _filled(shape: tuple[int, ...], value: int, kind: Kind) -> Tensor:
     """`ops.full`, without its checks where nothing wants to see the call."""
     if anywhere[0] and watched():
-        made: Tensor = ops.full(shape, value, kind)
-        return made
+        return ops.full(shape, value, kind)
     native = kind.backend.empty(shape, kind.dtype, kind.index)
     kind.backend.fill(native, value)
     return wrap(native, kind)

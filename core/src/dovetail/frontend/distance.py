@@ -33,8 +33,7 @@ def cosine_similarity(
     x1, x2 = expand(x1, shape), expand(x2, shape)
     n1 = vector_norm(x1, 2, dim, True).clamp(min=eps)
     n2 = vector_norm(x2, 2, dim, True).clamp(min=eps)
-    y: Tensor = ((x1 / n1) * (x2 / n2)).sum(dim)
-    return y
+    return ((x1 / n1) * (x2 / n2)).sum(dim)
 
 
 @public("torch.pairwise_distance F.pairwise_distance")

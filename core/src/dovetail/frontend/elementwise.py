@@ -128,8 +128,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 @public("positive")
 def positive(input: Tensor) -> Tensor:
     """`input` itself, which may not be bool."""
-    y: Tensor = +input
-    return y
+    return +input
 
 
 @public("round round_", out=True)

@@ -48,8 +48,7 @@ def _as_like(op: str, x: Tensor, value: Any, shape: Sequence[int] = ()) -> Tenso
         value = value if value.dtype is x.dtype else primitive.cast(value, x.dtype)
     else:
         value = full((), stored(op, x.dtype, value), x._kind)
-    y: Tensor = v.expand(value, tuple(shape))
-    return y
+    return v.expand(value, tuple(shape))
 
 
 def _like(y: Tensor, x: Tensor) -> Tensor:
@@ -63,8 +62,7 @@ def gather(
 ) -> Tensor:
     """`input` at the indices along `dim`, in the shape of `index`."""
     if input.ndim and index.ndim:
-        y: Tensor = ops.gather(input, index, dim)
-        return y
+        return ops.gather(input, index, dim)
     dim = one_axis("gather", dim, input.ndim)
     y = ops.gather(_line(input), _line(index), dim)
     return y if index.ndim else v.reshape(y, ())
@@ -123,8 +121,7 @@ def scatter_reduce(
 @public("index_select", out=True)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices along `dim` that a one-dimensional index names."""
-    y: Tensor = ops.index_select(input, index if index.ndim else _line(index), dim)
-    return y
+    return ops.index_select(input, index if index.ndim else _line(index), dim)
 
 
 def _slices(x: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any, ...]:
@@ -184,8 +181,7 @@ def index_put(
     """`input` with `values` written, or added, at tuples of indices."""
     _same_dtype("index_put", "values", input, values)
     at = masks_as_indices(input, indices)
-    y: Tensor = advanced.index_put(input, values, at, accumulate)
-    return y
+    return advanced.index_put(input, values, at, accumulate)
 
 
 @public("index_put_")
@@ -210,8 +206,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         )
     if not isinstance(value, Tensor):
         element = stored("masked_fill", input.dtype, value)
-        y: Tensor = masked.masked_fill(input, mask, element)
-        return y
+        return masked.masked_fill(input, mask, element)
     if value.ndim:
         raise ShapeError(
             "masked_fill",
@@ -231,8 +226,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         [tuple(input._a.shape), tuple(mask._a.shape)],
         ["input", "mask"],
     )
-    y: Tensor = masked.masked_select(_wide(input, shape), _wide(mask, shape))
-    return y
+    return masked.masked_select(_wide(input, shape), _wide(mask, shape))
 
 
 def _wide(x: Tensor, shape: Sequence[int]) -> Tensor:
@@ -245,15 +239,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     _same_dtype("masked_scatter", "source", input, source)
     shapes = [tuple(input._a.shape), tuple(mask._a.shape)]
     shape = broadcast("masked_scatter", shapes, ["input", "mask"])
-    y: Tensor = masked.masked_scatter(_wide(input, shape), _wide(mask, shape), source)
-    return y
+    return masked.masked_scatter(_wide(input, shape), _wide(mask, shape), source)
 
 
 @public("take", out=True)
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Elements by their row-major number, which may be negative."""
-    y: Tensor = advanced.index_get(v.reshape(input, (-1,)), [index])
-    return y
+    return advanced.index_get(v.reshape(input, (-1,)), [index])
 
 
 @public("put Tensor.put_")
@@ -279,10 +271,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             "take_along_dim", "indices", was=indices.dtype.name, needed="integers"
         )
     if dim is None:
-        y: Tensor = advanced.index_get(
-            v.reshape(input, (-1,)), [v.reshape(indices, (-1,))]
-        )
-        return y
+        return advanced.index_get(v.reshape(input, (-1,)), [v.reshape(indices, (-1,))])
     if input.ndim != indices.ndim:
         raise ShapeError(
             "take_along_dim",
@@ -382,8 +371,7 @@ def _embedded(name: str, x: Tensor, src: Tensor, dim: int, entry: Any) -> Tensor
             name, "src", was=f"of shape {tuple(src._a.shape)}", needed=shape
         )
     src = src if src.dtype is x.dtype else primitive.cast(src, x.dtype)
-    y: Tensor = diagonal.basic_put(x, src, along(dim, entry))
-    return y
+    return diagonal.basic_put(x, src, along(dim, entry))
 
 
 @public("diagonal_scatter")
@@ -400,8 +388,7 @@ def diagonal_scatter(
             needed=shape,
         )
     src = src if src.dtype is input.dtype else primitive.cast(src, input.dtype)
-    y: Tensor = diagonal.diagonal_put(input, src, offset, dim1, dim2)
-    return y
+    return diagonal.diagonal_put(input, src, offset, dim1, dim2)
 
 
 @public("torch.embedding")
@@ -421,5 +408,4 @@ def embedding(
     for name, asked in (("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)):
         if asked:
             raise NotSupported("embedding", name, was="given", needed="its default")
-    y: Tensor = ops.embedding(weight, indices, padding_idx)
-    return y
+    return ops.embedding(weight, indices, padding_idx)

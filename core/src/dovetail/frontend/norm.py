@@ -40,8 +40,7 @@ def layer_norm(
         tensor([-1.2247,  0.0000,  1.2247])
     """
     dims = _last_dims("layer_norm", input, normalized_shape, weight, bias)
-    y: Tensor = ops.normalise(input, weight, bias, dims, eps)[0]
-    return y
+    return ops.normalise(input, weight, bias, dims, eps)[0]
 
 
 @public("torch.rms_norm F.rms_norm")
@@ -58,8 +57,7 @@ def rms_norm(
     """
     dims = _last_dims("rms_norm", input, normalized_shape, weight)
     epsilon = finfo(input.dtype).eps if eps is None else eps
-    y: Tensor = rms.rms_norm(input, weight, dims, epsilon)[0]
-    return y
+    return rms.rms_norm(input, weight, dims, epsilon)[0]
 
 
 def _last_dims(
@@ -148,8 +146,7 @@ def instance_norm(
     if running_mean is not None and running_var is not None:
         count = math.prod(size[2:])
         _track(running_mean, running_var, mean, var, count, momentum)
-    result: Tensor = y
-    return result
+    return y
 
 
 @public("F.batch_norm")

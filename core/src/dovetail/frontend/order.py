@@ -147,8 +147,7 @@ def diff(
     if n < 0:
         raise ArgumentError("diff", "n", was=n, needed="0 or more")
     if not n:
-        found: Tensor = input.clone()
-        return found
+        return input.clone()
     dim = dim_of("diff", dim, input)
     parts = [p for p in (prepend, input, append) if p is not None]
     x = cat(parts, dim) if len(parts) > 1 else input

@@ -202,8 +202,7 @@ def _interpolated(values: Tensor, ranks: Tensor, between: str) -> Tensor:
         return low
     weight = ranks - below if between == "linear" else full((), 0.5, ranks._kind)
     high = take_along(values, cast(above, int64), last)
-    found: Tensor = low + (high - low) * weight
-    return found
+    return low + (high - low) * weight
 
 
 def _last(x: Tensor, dim: int) -> Tensor:

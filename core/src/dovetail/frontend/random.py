@@ -48,8 +48,7 @@ def drawn(
 
         def of(seed: int, place: int) -> Tensor:
             re, im = make(seed, place), make(seed, place + words)
-            joined: Tensor = cast(re, kind.dtype) + cast(im, kind.dtype) * 1j
-            return joined
+            return cast(re, kind.dtype) + cast(im, kind.dtype) * 1j
 
     found: Tensor = draw(name, kind, generator, parts * each, each, of)
     return found
@@ -62,8 +61,7 @@ def uniform_of(
     part = kind.with_dtype(kind.dtype.real) if kind.dtype.is_complex else kind
 
     def make(seed: int, place: int) -> Tensor:
-        made: Tensor = ops.uniform(shape, low, high, seed, place, part)
-        return made
+        return ops.uniform(shape, low, high, seed, place, part)
 
     return drawn(name, kind, shape, generator, make)
 
@@ -77,8 +75,7 @@ def normal_of(
         part, std = kind.with_dtype(kind.dtype.real), std * math.sqrt(0.5)
 
     def make(seed: int, place: int) -> Tensor:
-        made: Tensor = ops.normal(shape, mean, std, seed, place, part)
-        return made
+        return ops.normal(shape, mean, std, seed, place, part)
 
     return drawn(name, kind, shape, generator, make)
 

@@ -98,8 +98,7 @@ def bernoulli_(
         chosen = trials("bernoulli_", expand(p.detach(), shape), generator)
         return cast(chosen, kind.dtype)
     mask = mask_of("bernoulli_", shape, kind, probability("bernoulli_", p), generator)
-    made: Tensor = cast(mask, kind.dtype)
-    return made
+    return cast(mask, kind.dtype)
 
 
 def _wide(kind: Kind) -> Kind:
@@ -119,8 +118,7 @@ def _arrivals(
     shape = tuple(self.shape)
 
     def make(seed: int, place: int) -> Tensor:
-        waits: Tensor = ops.exponential(shape, rate, seed, place, kind)
-        return waits
+        return ops.exponential(shape, rate, seed, place, kind)
 
     return drawn(name, kind, shape, generator, make)
 
@@ -151,8 +149,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     floating = self.dtype in FLOAT
     kind = _wide(self._kind if floating else self._kind.with_dtype(get_default_dtype()))
     waits = _arrivals("geometric_", self, kind, -math.log1p(-p), generator)
-    made: Tensor = cast(maximum(floor(waits * -1) * -1, 1), self.dtype)
-    return made
+    return cast(maximum(floor(waits * -1) * -1, 1), self.dtype)
 
 
 @_fills
@@ -164,8 +161,7 @@ def log_normal_(
     std = _positive("log_normal_", "std", std)
     shape = tuple(self.shape)
     y = exp(normal_of("log_normal_", shape, _wide(kind), generator, mean, std))
-    made: Tensor = cast(y, kind.dtype)
-    return made
+    return cast(y, kind.dtype)
 
 
 @_fills
@@ -181,5 +177,4 @@ def cauchy_(
     sigma = _positive("cauchy_", "sigma", sigma)
     u = uniform_of("cauchy_", tuple(self.shape), _wide(kind), generator)
     angle = (u - 0.5) * math.pi
-    made: Tensor = cast(sin(angle) / cos(angle) * sigma + median, kind.dtype)
-    return made
+    return cast(sin(angle) / cos(angle) * sigma + median, kind.dtype)

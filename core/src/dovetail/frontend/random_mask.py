@@ -43,8 +43,7 @@ def mask_of(name: str, shape: Sizes, kind: Kind, p: float, generator: Any) -> Te
     """Bools that are true with probability `p`."""
 
     def make(seed: int, place: int) -> Tensor:
-        mask: Tensor = ops.random_mask(shape, p, seed, place, kind)
-        return mask
+        return ops.random_mask(shape, p, seed, place, kind)
 
     made: Tensor = draw(name, kind, generator, math.prod(shape), 1, make)
     return made
@@ -59,8 +58,7 @@ def trials(name: str, p: Tensor, generator: Any) -> Tensor:
     _check_range(name, p)
 
     def make(seed: int, place: int) -> Tensor:
-        chosen: Tensor = ops.random_trials(p, seed, place)
-        return chosen
+        return ops.random_trials(p, seed, place)
 
     return drawn(name, kind, tuple(p.shape), generator, make)
 
@@ -92,8 +90,7 @@ def bernoulli(
         probability("bernoulli", p),
         generator,
     )
-    made: Tensor = cast(mask, input.dtype)
-    return made
+    return cast(mask, input.dtype)
 
 
 # ---- dropout
@@ -149,8 +146,7 @@ def _noise(name: str, input: Tensor, p: float, channels: bool) -> Tensor:
             )
         shape = shape[:2] + (1,) * (len(shape) - 2)
     mask = mask_of(name, shape, floats(name, input._kind), 1 - p, None)
-    made: Tensor = cast(mask, input.dtype)
-    return made
+    return cast(mask, input.dtype)
 
 
 @_offered("feature_dropout")
@@ -213,8 +209,7 @@ def _raced(rows: Tensor, count: int, generator: Any) -> Tensor:
     def make(seed: int, place: int) -> Tensor:
         clocks = ops.exponential(shape, 1.0, seed, place, kind)
         _, index = topk(rows / clocks, count, 1)
-        found: Tensor = index
-        return found
+        return index
 
     return drawn("multinomial", kind, shape, generator, make)
 
@@ -226,8 +221,7 @@ def _inverted(rows: Tensor, count: int, generator: Any) -> Tensor:
     at = uniform_of("multinomial", (n, count), rows._kind, generator) * total
     # Rounding may reach the total, past the last weight that is not 0.
     at = where(lt(at, total), at, total * (1 - 2.0**-23))
-    found: Tensor = searchsorted(sums, at, True)
-    return found
+    return searchsorted(sums, at, True)
 
 
 def _check_multinomial(input: Tensor, count: Any, replacement: bool) -> None:

@@ -59,8 +59,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         # torch lets empty one-dimensional tensors pass
         given = _tensors("cat", tensors)
         tensors = [x for x in given if tuple(x._a.shape) != (0,)] or given
-    y: Tensor = ops.cat(tensors, dim)
-    return y
+    return ops.cat(tensors, dim)
 
 
 def _alike(tensors: Any) -> bool:
@@ -120,8 +119,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 @public("torch.tile Tensor.tile*")
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """`input` repeated; counts for leading dims may be left out."""
-    y: Tensor = ops.repeat(input, (*(1,) * (input.ndim - len(dims)), *dims))
-    return y
+    return ops.repeat(input, (*(1,) * (input.ndim - len(dims)), *dims))
 
 
 @public("fliplr")
@@ -129,8 +127,7 @@ def fliplr(input: Tensor) -> Tensor:
     """Columns in the opposite order."""
     if input.ndim < 2:
         raise ShapeError("fliplr", "input", was=f"{input.ndim}-d", needed="two dims")
-    y: Tensor = ops.flip(input, (1,))
-    return y
+    return ops.flip(input, (1,))
 
 
 @public("flipud")
@@ -138,8 +135,7 @@ def flipud(input: Tensor) -> Tensor:
     """Rows in the opposite order."""
     if input.ndim < 1:
         raise ShapeError("flipud", "input", was="0-d", needed="one dim")
-    y: Tensor = ops.flip(input, (0,))
-    return y
+    return ops.flip(input, (0,))
 
 
 @public("rot90")
@@ -198,8 +194,7 @@ def repeat_interleave(
         raise ArgumentError(
             "repeat_interleave", "output_size", was=output_size, needed=numbers.size
         )
-    y: Tensor = index_select(x, tensor(numbers, device=x.device), dim)
-    return y
+    return index_select(x, tensor(numbers, device=x.device), dim)
 
 
 def _counts(repeats: Any) -> np.ndarray[Any, Any]:
@@ -243,8 +238,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     if len(given) == 1:
         return given[0]
     lines = [v.reshape(g, (-1,)) for g in meshgrid(*given, indexing="ij")]
-    y: Tensor = ops.stack(lines, 1)
-    return y
+    return ops.stack(lines, 1)
 
 
 @public("diag", out=True)
@@ -272,8 +266,7 @@ def trace(input: Tensor) -> Tensor:
         raise ShapeError("trace", "input", was=f"{input.ndim}-d", needed="a matrix")
     line = diagonals.diagonal(input, 0, 0, 1)
     dtype = line.dtype if line.dtype.is_inexact else int64
-    y: Tensor = sums.sum(line, dtype=dtype)
-    return y
+    return sums.sum(line, dtype=dtype)
 
 
 @public("F.pad")
@@ -296,8 +289,7 @@ def pad(
     whole = (0,) * (2 * (input.ndim - len(pairs))) + tuple(n for p in pairs for n in p)
     if mode == "constant":
         element = stored("pad", input.dtype, _margin(value))
-        y: Tensor = margins.constant_pad(input, whole, element)
-        return y
+        return margins.constant_pad(input, whole, element)
     if value is not None and value != 0:
         raise ArgumentError("pad", "value", was=value, needed=f"none in mode {mode!r}")
     if input.ndim not in (len(pairs) + 1, len(pairs) + 2) or len(pairs) > 3:

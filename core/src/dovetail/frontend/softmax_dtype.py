@@ -16,12 +16,10 @@ def _cast(input: Tensor, dtype: DType | None) -> Tensor:
 @public("softmax", out=True)
 def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Exponentials along `dim`, scaled to sum to one; `dtype` is cast to first."""
-    y: Tensor = s.softmax(_cast(input, dtype), dim)
-    return y
+    return s.softmax(_cast(input, dtype), dim)
 
 
 @public("log_softmax", out=True)
 def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """The logarithm of softmax, without its rounding."""
-    y: Tensor = s.log_softmax(_cast(input, dtype), dim)
-    return y
+    return s.log_softmax(_cast(input, dtype), dim)

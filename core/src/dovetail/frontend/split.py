@@ -29,8 +29,7 @@ def part(x: Tensor, dim: int, entry: Any) -> Tensor:
     slicer = x._kind.slicer
     index = along(dim, entry)
     if slicer is None or type(x) not in _PLAIN or (anywhere[0] and watched()):
-        y: Tensor = v.basic_index(x, index)
-        return y
+        return v.basic_index(x, index)
     try:
         native = slicer(x._a, (*index, ...))
     except IndexError:  # the op says what is wrong

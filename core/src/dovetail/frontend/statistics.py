@@ -178,8 +178,7 @@ def _weights(x: Tensor, counts: Tensor | None, scales: Tensor | None) -> Tensor 
     given = [cast(w, x.dtype.real) for w in (counts, scales) if w is not None]
     if not given:
         return None
-    weights: Tensor = given[0] if len(given) == 1 else given[0] * given[1]
-    return weights
+    return given[0] if len(given) == 1 else given[0] * given[1]
 
 
 @public("corrcoef", out=True)

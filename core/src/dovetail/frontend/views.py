@@ -45,8 +45,7 @@ def refuse_0d(name: str, x: Tensor) -> None:
 @public("swapaxes Tensor.swapaxes_", view=True)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Two dims swapped."""
-    y: Tensor = v.transpose(input, axis0, axis1)
-    return y
+    return v.transpose(input, axis0, axis1)
 
 
 @public("t Tensor.t_", view=True)
@@ -63,8 +62,7 @@ def t(input: Tensor) -> Tensor:
 
 def as_view_of(x: Tensor) -> Tensor:
     """A view with the geometry of `x`."""
-    y: Tensor = v.view(x, tuple(x._a.shape)) if v.is_contiguous(x) else x[...]
-    return y
+    return v.view(x, tuple(x._a.shape)) if v.is_contiguous(x) else x[...]
 
 
 @public("movedim moveaxis")
@@ -83,8 +81,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     order = [d for d in range(ndim) if d not in pairs[0]]
     for to, d in sorted(zip(pairs[1], pairs[0], strict=True)):
         order.insert(to, d)
-    y: Tensor = v.permute(input, tuple(order[:ndim]))
-    return y
+    return v.permute(input, tuple(order[:ndim]))
 
 
 @public("torch.reshape Tensor.reshape*", plain=v.view)
@@ -154,8 +151,7 @@ def as_strided(
             "as_strided", "storage_offset", was=start, needed="at least 0"
         )
     _check_extent(input, size, stride, start)
-    y: Tensor = strided_view(input, size, stride, start - own, tuple(layout))
-    return y
+    return strided_view(input, size, stride, start - own, tuple(layout))
 
 
 def _check_extent(
@@ -218,13 +214,11 @@ def grown_1d(x: Tensor) -> Tensor:
 
 
 def grown_2d(x: Tensor) -> Tensor:
-    y: Tensor = v.unsqueeze(grown_1d(x), 0) if x.ndim < 2 else x
-    return y
+    return v.unsqueeze(grown_1d(x), 0) if x.ndim < 2 else x
 
 
 def grown_3d(x: Tensor) -> Tensor:
-    y: Tensor = v.unsqueeze(grown_2d(x), -1) if x.ndim < 3 else x
-    return y
+    return v.unsqueeze(grown_2d(x), -1) if x.ndim < 3 else x
 
 
 _at_least("atleast_1d", grown_1d)
@@ -238,8 +232,7 @@ def _matrix_transposed(self: Tensor) -> Tensor:
         raise ShapeError(
             "mT", "tensor", was=f"{self.ndim}-d", needed="two dims or more"
         )
-    y: Tensor = v.transpose(self, -2, -1)
-    return y
+    return v.transpose(self, -2, -1)
 
 
 @public("adjoint")
@@ -259,15 +252,13 @@ def _conjugate_transposed(self: Tensor) -> Tensor:
 
 def _reversed_dims(self: Tensor) -> Tensor:
     """The dims in the opposite order."""
-    y: Tensor = v.permute(self, tuple(range(self.ndim)[::-1]))
-    return y
+    return v.permute(self, tuple(range(self.ndim)[::-1]))
 
 
 @public("Tensor.expand_as")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor expanded to the shape of another."""
-    y: Tensor = v.expand(self, tuple(other._a.shape))
-    return y
+    return v.expand(self, tuple(other._a.shape))
 
 
 @public("Tensor.reshape_as")
@@ -279,8 +270,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 @public("Tensor.view_as")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of another tensor."""
-    y: Tensor = v.view(self, tuple(other._a.shape))
-    return y
+    return v.view(self, tuple(other._a.shape))
 
 
 for _name, _function in {

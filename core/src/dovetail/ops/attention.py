@@ -60,8 +60,7 @@ def _later(scores: Tensor) -> Tensor:
     """True where a key comes after the query."""
     rows, columns = scores._a.shape[-2:]
     whole = scores._kind.with_dtype(int32)
-    found: Tensor = lt(reshape(iota(rows, whole), (rows, 1)), iota(columns, whole))
-    return found
+    return lt(reshape(iota(rows, whole), (rows, 1)), iota(columns, whole))
 
 
 def _weights(scores: Tensor) -> Tensor:
@@ -102,8 +101,7 @@ def _(
 
 def _to(g: Tensor, x: Tensor) -> Tensor:
     shape = tuple(x._a.shape)
-    found: Tensor = g if tuple(g._a.shape) == shape else sum_to(g, shape)
-    return found
+    return g if tuple(g._a.shape) == shape else sum_to(g, shape)
 
 
 @attention.oracle

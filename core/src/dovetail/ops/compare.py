@@ -42,8 +42,7 @@ _BITS: Any = {"nondifferentiable": True, "exact": True}
 
 def constant(input: Tensor, value: bool) -> Tensor:
     """A bool tensor of the shape of `input`."""
-    made: Tensor = full(tuple(input._a.shape), value, input._kind.with_dtype(bool_))
-    return made
+    return full(tuple(input._a.shape), value, input._kind.with_dtype(bool_))
 
 
 # ---- comparison

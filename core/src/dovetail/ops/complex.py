@@ -98,8 +98,7 @@ def angle(input: Tensor) -> Tensor:
 @angle.vjp
 def _(ct: Tensor, input: Tensor) -> Tensor:
     if not input.dtype.is_complex:
-        zeros: Tensor = zeros_like(ct)
-        return zeros
+        return zeros_like(ct)
     a, b, size = real(input), imag(input), abs(input)
     scaled = where(eq(size, 0), 0, ct / where(eq(size, 0), 1, size * size))
     return complex(neg(b) * scaled, a * scaled)

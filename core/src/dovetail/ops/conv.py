@@ -53,8 +53,7 @@ def window(at: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> tuple[slic
 
 def _swapped(x: Tensor) -> Tensor:
     """Channels before batch."""
-    swapped: Tensor = transpose(x, 0, 1)
-    return swapped
+    return transpose(x, 0, 1)
 
 
 def _padded(x: Tensor, padding: Sizes) -> Tensor:
@@ -64,8 +63,7 @@ def _padded(x: Tensor, padding: Sizes) -> Tensor:
     shape = tuple(x._a.shape)
     wide = tuple(s + 2 * p for s, p in zip(shape[2:], padding, strict=True))
     inner = tuple(slice(p, p + s) for s, p in zip(shape[2:], padding, strict=True))
-    grown: Tensor = place(x, (*shape[:2], *wide), (_ALL, _ALL, *inner))
-    return grown
+    return place(x, (*shape[:2], *wide), (_ALL, _ALL, *inner))
 
 
 def _taps(w: Tensor, at: Sizes, groups: int) -> Tensor:
@@ -149,8 +147,7 @@ def convolution_weight(
 def _bias_gradient(ct: Tensor) -> Tensor:
     channels = ct._a.shape[1]
     total = sum_to(ct, (1, channels, *(1 for _ in ct._a.shape[2:])))
-    found: Tensor = reshape(total, (channels,))
-    return found
+    return reshape(total, (channels,))
 
 
 convolution.grad(

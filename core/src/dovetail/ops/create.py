@@ -57,14 +57,12 @@ def empty(shape: Shape, kind: Kind) -> Tensor:
 
 def zeros_of(x: Tensor, shape: Shape) -> Tensor:
     """Zeros of `shape`, of the device and dtype of `x`."""
-    made: Tensor = full(shape, 0, x._kind)
-    return made
+    return full(shape, 0, x._kind)
 
 
 def counted(n: int, x: Tensor) -> Tensor:
     """0, 1, … n-1 as int32 on the device of `x`."""
-    numbers: Tensor = iota(n, x._kind.with_dtype(int32))
-    return numbers
+    return iota(n, x._kind.with_dtype(int32))
 
 
 @op(
@@ -88,8 +86,7 @@ def zeros_like(input: Tensor) -> Tensor:
 )
 def filled(input: Tensor, value: Scalar) -> Tensor:
     """Like `input` with every element `value`; the gradient to `input` is zero."""
-    made: Tensor = full(tuple(input._a.shape), value, input._kind)
-    return made
+    return full(tuple(input._a.shape), value, input._kind)
 
 
 filled.grad(input=lambda ct: zeros_like(ct))
@@ -115,8 +112,7 @@ def arange(start: Scalar, step: Scalar, count: int, kind: Kind) -> Tensor:
     """start, start + step, … of `count` elements."""
     wide = _working(kind)
     numbers = cast(iota(count, kind.with_dtype(int32)), wide.dtype)
-    y: Tensor = cast(numbers * full((), step, wide) + full((), start, wide), kind.dtype)
-    return y
+    return cast(numbers * full((), step, wide) + full((), start, wide), kind.dtype)
 
 
 @arange.cases
@@ -151,8 +147,7 @@ def linspace(start: Scalar, end: Scalar, count: int, kind: Kind) -> Tensor:
     right = cast(count - 1 - number, wide.dtype) * full((), step, wide)
     first = full((), start, wide) + left
     last = full((), end, wide) - right
-    y: Tensor = cast(where(lt(number, (count + 1) // 2), first, last), kind.dtype)
-    return y
+    return cast(where(lt(number, (count + 1) // 2), first, last), kind.dtype)
 
 
 @linspace.cases

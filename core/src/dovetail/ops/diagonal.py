@@ -148,8 +148,7 @@ def diag_embed(
 ) -> Tensor:
     """Matrices in two new dims, the last dim of `input` as a diagonal in zeros."""
     shape = _embedded(tuple(input._a.shape), offset=offset, dim1=dim1, dim2=dim2)
-    y: Tensor = diagonal_put(zeros_of(input, shape), input, offset, dim1, dim2)
-    return y
+    return diagonal_put(zeros_of(input, shape), input, offset, dim1, dim2)
 
 
 diag_embed.grad(input=lambda ct, offset, dim1, dim2: diagonal(ct, offset, dim1, dim2))

@@ -239,8 +239,7 @@ def _placed(x: Tensor, labels: Labels, wanted: Labels) -> Tensor:
 def _full(x: Tensor, labels: Labels, wanted: Labels, sizes: dict[str, int]) -> Tensor:
     """The dims in the wanted order; batch dims of size 1 are repeated."""
     x = permute(x, tuple(labels.index(n) for n in wanted))
-    full: Tensor = expand(x, tuple(sizes[n] for n in wanted))
-    return full
+    return expand(x, tuple(sizes[n] for n in wanted))
 
 
 @einsum.oracle

@@ -43,8 +43,7 @@ Array = np.ndarray[Any, Any]
 
 def flat(ct: Tensor) -> Tensor:
     """The gradient of what is constant almost everywhere."""
-    zeros: Tensor = zeros_like(ct)
-    return zeros
+    return zeros_like(ct)
 
 
 # ---- signs

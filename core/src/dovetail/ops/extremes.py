@@ -70,8 +70,7 @@ def amin(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
 
 def _mirrored(x: Tensor) -> Tensor:
     """The elements in reverse order of size, without overflow."""
-    y: Tensor = neg(x) if x.dtype.is_inexact else bitwise_not(x)
-    return y
+    return neg(x) if x.dtype.is_inexact else bitwise_not(x)
 
 
 def _shared(ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, keepdim: bool) -> Tensor:
@@ -79,8 +78,7 @@ def _shared(ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, keepdim: bool) -> 
     shape = input._a.shape
     tie = cast(eq(input, as_kept(y, shape, dim, keepdim)), ct.dtype)
     many = sum(tie, dim, True)
-    g: Tensor = tie * (as_kept(ct, shape, dim, keepdim) / many)
-    return g
+    return tie * (as_kept(ct, shape, dim, keepdim) / many)
 
 
 amax.grad(input=_shared)
@@ -139,8 +137,7 @@ def _first_hit(x: Tensor, dim: int, keepdim: bool) -> Tensor:
     n = x._a.shape[dim] if x._a.shape else 1
     # The first hit is the one with the most elements from it to the end.
     left: Tensor = amax(where(hit, n - places(x, dim), 0), dim, keepdim)
-    found: Tensor = cast(n - left, index_dtype(x._kind))
-    return found
+    return cast(n - left, index_dtype(x._kind))
 
 
 @op(torch="argmin", **_PLACE,
@@ -151,8 +148,7 @@ def argmin(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tenso
 
     Without `dim`, where it is among all elements in row-major order.
     """
-    found: Tensor = argmax(_mirrored(input), dim, keepdim)
-    return found
+    return argmax(_mirrored(input), dim, keepdim)
 
 
 # ---- exponentials
@@ -184,8 +180,7 @@ def _cases_exponentials(make: Any) -> Iterator[Case]:
 def logsumexp(input: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over nothing."""
     if not count(input._a.shape, dim):  # type: ignore[arg-type]
-        found: Tensor = log(sum(exp(input), dim, keepdim))
-        return found
+        return log(sum(exp(input), dim, keepdim))
     top: Tensor = amax(cast(input, input.dtype.real), dim, True)
     top = where(isfinite(top), top, 0)
     y = log(sum(exp(input - top), dim, True)) + top
@@ -199,8 +194,7 @@ def _weighted(
     whole = as_kept(y, shape, dim, keepdim)
     if not input.dtype.is_complex:  # all of -inf: exp(-inf - 0) and not NaN
         whole = where(lt(whole, float("inf")), where(isfinite(whole), whole, 0), whole)
-    g: Tensor = as_kept(ct, shape, dim, keepdim) * conj(exp(input - whole))
-    return g
+    return as_kept(ct, shape, dim, keepdim) * conj(exp(input - whole))
 
 
 logsumexp.grad(input=_weighted)

@@ -82,8 +82,7 @@ def narrowed(x: Tensor, sizes: Sizes, dim: int) -> Tensor:
     cuts = [slice(None) if d == dim else slice(0, n) for d, n in enumerate(sizes)]
     if all(d == dim or have[d] == n for d, n in enumerate(sizes)):
         return x
-    part: Tensor = basic_index(x, tuple(cuts))
-    return part
+    return basic_index(x, tuple(cuts))
 
 
 def fits(
@@ -115,22 +114,19 @@ def gather(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
     shape = tuple(index._a.shape)
     if 0 in shape:
         return zeros_of(input, shape)
-    y: Tensor = take_along(narrowed(input, shape, dim), index, dim)
-    return y
+    return take_along(narrowed(input, shape, dim), index, dim)
 
 
 def taken_along(x: Tensor, index: Tensor, dim: int) -> Tensor:
     """`take_along`, also of a tensor without dims."""
-    found: Tensor = take_along(x, index, dim) if x._a.shape else clone(x)
-    return found
+    return take_along(x, index, dim) if x._a.shape else clone(x)
 
 
 def ungathered(ct: Tensor, indices: Tensor, input_shape: Sizes, dim: int) -> Tensor:
     """Cotangents added at the places the values were taken from; zero elsewhere."""
     if not input_shape:
         return ct
-    g: Tensor = scatter_add(zeros_of(ct, input_shape), indices, ct, dim)
-    return g
+    return scatter_add(zeros_of(ct, input_shape), indices, ct, dim)
 
 
 def places(index: Array, dim: int) -> Iterator[tuple[Sizes, Sizes]]:
@@ -210,8 +206,7 @@ def added(x: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
     """`x` with `src` added to the places `index`, bools as counts."""
     if x.dtype is bool_:
         total = added(cast(x, int32), index, cast(src, int32), dim)
-        counted: Tensor = cast(total, bool_)
-        return counted
+        return cast(total, bool_)
     return written(scatter_add_, x, index, src, dim)
 
 
@@ -219,8 +214,7 @@ def widened(x: Tensor, shape: Sizes) -> Tensor:
     """`x` in the first corner of zeros of `shape`."""
     if tuple(x._a.shape) == tuple(shape):
         return x
-    made: Tensor = place(x, shape, tuple(slice(0, n) for n in x._a.shape))
-    return made
+    return place(x, shape, tuple(slice(0, n) for n in x._a.shape))
 
 
 @op(
@@ -312,18 +306,14 @@ def index_select(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
 def taken(x: Tensor, index: Tensor, dim: int) -> Tensor:
     """The slices of `x` at indices that are known to be right."""
     shape = tuple(x._a.shape)
-    y: Tensor = take_along(x, along(index, shape, dim), dim) if shape else clone(x)
-    return y
+    return take_along(x, along(index, shape, dim), dim) if shape else clone(x)
 
 
 def along(index: Tensor, shape: Sizes, dim: int) -> Tensor:
     """A one-dimensional index spread over the other dims of `shape`."""
     n = index._a.shape[0]
     line = reshape(index, tuple(n if d == dim else 1 for d in range(len(shape))))
-    spread: Tensor = expand(
-        line, tuple(n if d == dim else s for d, s in enumerate(shape))
-    )
-    return spread
+    return expand(line, tuple(n if d == dim else s for d, s in enumerate(shape)))
 
 
 @index_select.oracle

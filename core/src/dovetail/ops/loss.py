@@ -64,8 +64,7 @@ def _(input: Array, target: Array, beta: float = 1.0) -> Array:
     d: Array = np.abs(input - target)
     if beta == 0:
         return d
-    y: Array = np.where(d < beta, d * d / (2 * beta), d - beta / 2)
-    return y
+    return np.where(d < beta, d * d / (2 * beta), d - beta / 2)
 
 
 @smooth_l1_loss.cases
@@ -99,8 +98,7 @@ def _through_probability(ct: Tensor, input: Tensor, target: Tensor) -> Tensor:
     """ct (p - t) / (p (1 - p)), whose least divisor is 0 in 16 bits."""
     if input.dtype in HALF:
         wide = (cast(x, float32) for x in (ct, input, target))
-        narrowed: Tensor = cast(_through_probability(*wide), input.dtype)
-        return narrowed
+        return cast(_through_probability(*wide), input.dtype)
     share: Tensor = ct * (input - target) / maximum((1 - input) * input, 1e-12)
     return share
 

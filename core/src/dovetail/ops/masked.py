@@ -78,8 +78,7 @@ def _nonzero_numbers(x: Tensor) -> Tensor:
     place = where(mask, sub(before, 1), add(sub(numbers, before), count))
     order = zeros_of(numbers, (n,))
     scatter_set_(order, place, numbers, 0)
-    found: Tensor = basic_index(order, (slice(0, count),))
-    return found
+    return basic_index(order, (slice(0, count),))
 
 
 @nonzero.oracle
@@ -111,8 +110,7 @@ def mask_indices(mask: Tensor) -> list[Tensor]:
 )
 def masked_fill(input: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     """`input` with `value` where the mask, broadcast, holds."""
-    y: Tensor = where(mask, full((), value, input._kind), input)
-    return y
+    return where(mask, full((), value, input._kind), input)
 
 
 masked_fill.grad(input=lambda ct, mask: masked_fill(ct, mask, 0))
@@ -139,8 +137,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements of `input` where a mask of its shape holds, in row-major order."""
     _same_shape("masked_select", input, mask)
     numbers = _nonzero_numbers(reshape(mask, (-1,)))
-    y: Tensor = index_select(reshape(input, (-1,)), numbers, 0)
-    return y
+    return index_select(reshape(input, (-1,)), numbers, 0)
 
 
 def _same_shape(name: str, x: Tensor, mask: Tensor) -> None:
@@ -173,8 +170,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         return clone(input)
     place = where(flat, sub(running_count(flat), 1), 0)
     taken = take_along(reshape(source, (-1,)), place, 0)
-    y: Tensor = where(mask, reshape(taken, tuple(input._a.shape)), input)
-    return y
+    return where(mask, reshape(taken, tuple(input._a.shape)), input)
 
 
 @masked_scatter.check

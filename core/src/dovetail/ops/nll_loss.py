@@ -114,8 +114,7 @@ def _sample_weights(
         ones = full(shape, 1, like._kind)
     else:
         ones = reshape(take_along(weight, reshape(safe, (-1,)), 0), shape)
-    found: Tensor = where(valid, ones, 0)
-    return found
+    return where(valid, ones, 0)
 
 
 def _chosen(target: Tensor, classes: int, ignore_index: int) -> Tensor:
@@ -126,8 +125,7 @@ def _chosen(target: Tensor, classes: int, ignore_index: int) -> Tensor:
         (classes, *(1,) * (target.ndim - dim)),
     )
     wide = unsqueeze(target, dim)
-    found: Tensor = bitwise_and(eq(wide, numbers), ne(wide, ignore_index))
-    return found
+    return bitwise_and(eq(wide, numbers), ne(wide, ignore_index))
 
 
 @op(autocast="float32", shape=_nll_shape, accepts=FLOAT, indices=("target",))

@@ -102,8 +102,7 @@ def _order(
     if descending:
         back = _order(np.flip(x, dim), dim)
         return np.asarray(x.shape[dim] - 1 - np.flip(back, dim))
-    found: Array = np.argsort(x, axis=dim, kind="stable")
-    return found
+    return np.argsort(x, axis=dim, kind="stable")
 
 
 def _cases_sort(make: Any) -> Iterator[Case]:
@@ -149,8 +148,7 @@ def argsort(
         one = cast(bitwise_and(shift_right(keys, bit), 1), int32)
         place = _split(one, dim)
         keys, order = moved(keys, place, dim), moved(order, place, dim)
-    found: Tensor = cast(order, wanted)
-    return found
+    return cast(order, wanted)
 
 
 def _split(one: Tensor, dim: int) -> Tensor:
@@ -158,8 +156,7 @@ def _split(one: Tensor, dim: int) -> Tensor:
     before = cumsum(one, dim, int32)
     zeros_before = places(one, dim) + 1 - before
     zeros = basic_index(zeros_before, at(dim, slice(-1, None)))
-    found: Tensor = where(eq(one, 0), zeros_before - 1, zeros + before - 1)
-    return found
+    return where(eq(one, 0), zeros_before - 1, zeros + before - 1)
 
 
 def moved(x: Tensor, place: Tensor, dim: int) -> Tensor:

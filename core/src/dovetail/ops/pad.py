@@ -137,8 +137,7 @@ def _source(like: Tensor, n: int, before: int, after: int, mode: str) -> Tensor:
         low, high = sub(0, at), sub(2 * (n - 1), at)
     else:
         low, high = sub(at, at), add(sub(at, at), n - 1)
-    source: Tensor = where(below, low, where(above, high, at))
-    return source
+    return where(below, low, where(above, high, at))
 
 
 def _margin_pad_gradient(
@@ -163,8 +162,7 @@ def _(x: Array, padding: Sizes, mode: str) -> Array:
     if mode == "circular":
         for d, (a, b) in enumerate(sides):
             x = x.take(range(max(0, -a), x.shape[d] - max(0, -b)), d)
-        wide: Array = np.pad(x, [(max(0, a), max(0, b)) for a, b in sides], mode="wrap")
-        return wide
+        return np.pad(x, [(max(0, a), max(0, b)) for a, b in sides], mode="wrap")
     y = np.pad(x, [(max(0, a), max(0, b)) for a, b in sides], mode=known)  # type: ignore[call-overload]
     for d, (a, b) in enumerate(sides):
         y = np.take(y, range(max(0, -a), y.shape[d] - max(0, -b)), d)

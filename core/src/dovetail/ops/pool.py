@@ -103,8 +103,7 @@ def _first_inside(
 
 
 def _everywhere(slot: Tensor, x: Tensor, places: Sizes) -> Tensor:
-    wide: Tensor = expand(slot, (*x._a.shape[:2], *places))
-    return wide
+    return expand(slot, (*x._a.shape[:2], *places))
 
 
 def _spread_shape(x_name: str) -> Callable[..., Sizes]:

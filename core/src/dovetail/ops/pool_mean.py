@@ -65,8 +65,7 @@ def avg_pool(
     how = (kernel_size, stride, padding, count_include_pad, divisor_override)
     counts = divisors(input, size, places, *how)
     divide = div if input._kind.dtype.is_floating_point else idiv
-    y: Tensor = divide(contiguous(total), counts)
-    return y
+    return divide(contiguous(total), counts)
 
 
 def _mean_grad_shape(

@@ -39,8 +39,7 @@ def power(base: Any, exponent: Any) -> Tensor:
                 return direct(base)
         elif kind is int:
             return _integers(base, exponent)
-    found: Tensor = pow(base, exponent)
-    return found
+    return pow(base, exponent)
 
 
 def _integers(base: Tensor, exponent: int) -> Tensor:

@@ -78,8 +78,7 @@ def _wide(dtype: DType) -> DType:
 
 
 def _words(count: int, seed: Any, offset: Any, kind: Kind) -> Tensor:
-    made: Tensor = random_words(count, seed, offset, 0, kind.with_dtype(int32))
-    return made
+    return random_words(count, seed, offset, 0, kind.with_dtype(int32))
 
 
 # ---- uniform
@@ -114,13 +113,11 @@ def _units(words: Tensor, dtype: DType) -> Tensor:
     bits = law.UNIT_BITS[dtype]
     if dtype is not float64:
         upper = philox.upper_bits(words, bits)
-        fraction: Tensor = cast(upper, float32) * 2.0**-bits
-        return fraction
+        return cast(upper, float32) * 2.0**-bits
     low, high = philox.lanes_of(words, 2)
     rest = bitwise_and(high, 31) * 2**21 + philox.upper_bits(low, 21)
     upper = cast(philox.upper_bits(high, 27), float64) * 2.0**-27
-    total: Tensor = upper + cast(rest, float64) * 2.0**-53
-    return total
+    return upper + cast(rest, float64) * 2.0**-53
 
 
 # ---- normal
@@ -169,8 +166,7 @@ def _polar(words: Tensor, dtype: DType) -> tuple[Tensor, Tensor]:
 def _unsigned(words: Tensor) -> Tensor:
     """Words as float32, rounded once."""
     upper, lower = shift_right(words, 16), bitwise_and(words, 0xFFFF)
-    total: Tensor = cast(upper, float32) * 65536.0 + cast(lower, float32)
-    return total
+    return cast(upper, float32) * 65536.0 + cast(lower, float32)
 
 
 @op(cancels=True, shape=_shaped, accepts=FLOAT, result=_of_kind,
@@ -201,8 +197,7 @@ def random_mask(
     """True with probability `p`, to within 2^-33."""
     limit, sizes = law.threshold(scalar(p)), tuple(shape)
     if limit in (0, 1 << 32):
-        made: Tensor = full(sizes, limit > 0, kind.with_dtype(bool_))
-        return made
+        return full(sizes, limit > 0, kind.with_dtype(bool_))
     words = _words(math.prod(sizes), seed, offset, kind)
     return reshape(philox.below(words, limit), sizes)
 
@@ -238,8 +233,7 @@ def random_dropout(x: Tensor, p: Scalar, seed: Scalar, offset: Scalar) -> Any:
 
 
 def _kept(x: Tensor, mask: Tensor, p: float) -> Tensor:
-    y: Tensor = x * (cast(mask, x.dtype) * law.kept_scale(p))
-    return y
+    return x * (cast(mask, x.dtype) * law.kept_scale(p))
 
 
 random_dropout.grad(x=lambda ct, mask, p: _kept(ct, mask, p))
@@ -304,8 +298,7 @@ def _attempt(count: int, span: int, seed: int, offset: int, kind: Kind) -> Attem
 
 def _as_long(words: Tensor) -> Tensor:
     low, high = (cast(w, int64) for w in philox.lanes_of(words, 2))
-    joined: Tensor = shift_left(high, 32) + bitwise_and(low, law.LOW32)
-    return joined
+    return shift_left(high, 32) + bitwise_and(low, law.LOW32)
 
 
 def _roomy(y: Tensor, dtype: DType) -> Tensor:
@@ -330,5 +323,4 @@ def random_permutation(n: int, seed: Scalar, offset: Scalar, kind: Kind) -> Tens
     low, high = philox.lanes_of(words, 2)
     by_low = argsort(low, 0)
     order = take_along(by_low, argsort(take_along(high, by_low, 0), 0), 0)
-    made: Tensor = cast(order, kind.dtype)
-    return made
+    return cast(order, kind.dtype)

@@ -132,8 +132,7 @@ def nansum(
 ) -> Tensor:  # fmt: skip
     """The sum over `dim` of what is not NaN."""
     present = where(isnan(input), 0, input) if input.dtype.is_inexact else input
-    y: Tensor = sum(present, dim, keepdim, dtype)
-    return y
+    return sum(present, dim, keepdim, dtype)
 
 
 @op(
@@ -149,8 +148,7 @@ def nanmean(
 ) -> Tensor:  # fmt: skip
     """The mean over `dim` of what is not NaN."""
     x = input if dtype is None else cast(input, dtype)
-    y: Tensor = nansum(x, dim, keepdim) / sum(cast(eq(x, x), x.dtype), dim, keepdim)
-    return y
+    return nansum(x, dim, keepdim) / sum(cast(eq(x, x), x.dtype), dim, keepdim)
 
 
 # ---- products
@@ -199,8 +197,7 @@ def _halved(y: Tensor, d: int) -> Tensor:
     whole = (slice(None),) * d
     if not y._a.shape[d]:
         ones: Tensor = sum(y, d, True) + 1  # recorded, though the gradient is empty
-        found: Tensor = cast(ones, y.dtype)
-        return found
+        return cast(ones, y.dtype)
     odd: list[Tensor] = []
     while (n := y._a.shape[d]) > 1:
         half = n // 2
@@ -265,8 +262,7 @@ def _cases_count(make: Any) -> Iterator[Case]:
 )  # fmt: skip
 def count_nonzero(input: Tensor, dim: Axes = None) -> Tensor:
     """How many over `dim` are not zero."""
-    found: Tensor = sum(input if input.dtype is bool_ else ne(input, 0), dim)
-    return found
+    return sum(input if input.dtype is bool_ else ne(input, 0), dim)
 
 
 __all__ = [

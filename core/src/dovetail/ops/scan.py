@@ -129,8 +129,7 @@ def _joined(a: Tensor, b: Tensor) -> Tensor:
     more, less = maximum(a, b), minimum(a, b)
     top = alias(more)
     top = where(isfinite(top), top, 0)
-    y: Tensor = log1p(expm1(more - top) + exp(less - top)) + top
-    return y
+    return log1p(expm1(more - top) + exp(less - top)) + top
 
 
 # ---- extremes, and where they are

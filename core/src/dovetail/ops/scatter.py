@@ -102,8 +102,7 @@ def _neutral(x: Tensor, index: Tensor, reduce: str) -> Tensor:
     """What a reduction starts from."""
     shape = tuple(index._a.shape)
     limits = {"prod": 1, "amax": _lowest(x), "amin": _highest(x)}
-    start: Tensor = full(shape, limits.get(reduce, 0), x._kind)
-    return start
+    return full(shape, limits.get(reduce, 0), x._kind)
 
 
 def _highest(x: Tensor) -> Any:
@@ -123,8 +122,7 @@ def _lowest(x: Tensor) -> Any:
 def _mean(total: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     count = _count(total, index, dim, include_self)
     if total.dtype.is_inexact:
-        y: Tensor = div(total, count)
-        return y
+        return div(total, count)
     # Floored: one less where a negative quotient was truncated.
     y = idiv(total, count)
     cut = bitwise_and(lt(total, 0), bitwise_xor(eq(mul(y, count), total), True))
@@ -136,15 +134,13 @@ def _count(x: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     ones = full(tuple(index._a.shape), 1, x._kind)
     start = full(tuple(x._a.shape), int(include_self), x._kind)
     count = added(start, index, ones, dim)
-    least: Tensor = where(eq(count, 0), 1, count)
-    return least
+    return where(eq(count, 0), 1, count)
 
 
 def _smaller(a: Tensor, b: Tensor) -> Tensor:
     """The smaller, NaN if either is NaN."""
     unordered = bitwise_xor(eq(a, a), True)
-    y: Tensor = where(bitwise_xor(unordered, lt(a, b)), a, b)
-    return y
+    return where(bitwise_xor(unordered, lt(a, b)), a, b)
 
 
 _COMBINE: Any = {"prod": mul, "amax": maximum, "amin": _smaller}
@@ -246,8 +242,7 @@ def _others(
     """
     beside = sub(count, cast(zero, count.dtype))
     single = mul(sub(zeros, where(zero, value, 0)), rest)
-    y: Tensor = where(eq(beside, 0), rest, where(eq(beside, 1), single, 0))
-    return y
+    return where(eq(beside, 0), rest, where(eq(beside, 1), single, 0))
 
 
 def _extreme_vjp(

@@ -65,8 +65,7 @@ def searchsorted(
     size, shape = sorted_sequence._a.shape[-1], tuple(values._a.shape)
     low: Tensor = full(shape, 0, values._kind.with_dtype(int32))
     if not size or 0 in shape:
-        found: Tensor = cast(low, index_dtype(values._kind))
-        return found
+        return cast(low, index_dtype(values._kind))
     rows = sorted_sequence
     if len(rows._a.shape) == 1:
         low, values = reshape(low, (-1,)), reshape(values, (-1,))
@@ -87,10 +86,7 @@ def searchsorted(
 
 def _nan_after(entry: Tensor, values: Tensor, right: bool) -> Tensor:
     """Whether a NaN goes after an entry, NaN being the greatest."""
-    found: Tensor = (
-        isnan(values) if right else bitwise_and(isnan(values), eq(entry, entry))
-    )
-    return found
+    return isnan(values) if right else bitwise_and(isnan(values), eq(entry, entry))
 
 
 @searchsorted.oracle
@@ -144,8 +140,7 @@ def isin(elements: Tensor, test_elements: Tensor) -> Tensor:
     place = reshape(searchsorted(row, elements), (-1,))
     last = pool._a.shape[0] - 1
     near = take_along(row, where(lt(last, place), last, place), 0)
-    found: Tensor = eq(reshape(near, tuple(elements._a.shape)), elements)
-    return found
+    return eq(reshape(near, tuple(elements._a.shape)), elements)
 
 
 @isin.cases
@@ -197,8 +192,7 @@ def _row_order(x: Tensor, order: Tensor) -> Tensor:
 
 def _repeated(index: Tensor, m: int) -> Tensor:
     n = index._a.shape[0]
-    wide: Tensor = expand(reshape(index, (n, 1)), (n, m))
-    return wide
+    return expand(reshape(index, (n, 1)), (n, m))
 
 
 @unique.oracle

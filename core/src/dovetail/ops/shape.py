@@ -108,8 +108,7 @@ def stack(tensors: list[Tensor], dim: NewAxis = 0) -> Tensor:
     """The tensors, all of one shape, side by side along a new dim."""
     shape = tuple(tensors[0]._a.shape)
     thick = (*shape[:dim], 1, *shape[dim:])
-    y: Tensor = cat([reshape(x, thick) for x in tensors], dim)
-    return y
+    return cat([reshape(x, thick) for x in tensors], dim)
 
 
 stack.grad(
@@ -257,8 +256,7 @@ def _below(x: Tensor, diagonal: int) -> Tensor:
     rows, columns = (int(n) for n in x._a.shape[-2:])
     row = reshape(counted(rows, x), (rows, 1))
     column = reshape(counted(columns, x), (1, columns))
-    mask: Tensor = lt(sub(column, row), diagonal + 1)
-    return mask
+    return lt(sub(column, row), diagonal + 1)
 
 
 @op(
@@ -269,8 +267,7 @@ def _below(x: Tensor, diagonal: int) -> Tensor:
 )
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices in the last two dims with zeros above a diagonal."""
-    y: Tensor = where(_below(input, diagonal), input, zeros_of(input, ()))
-    return y
+    return where(_below(input, diagonal), input, zeros_of(input, ()))
 
 
 tril.grad(input=lambda ct, diagonal: tril(ct, diagonal))
@@ -285,8 +282,7 @@ tril.grad(input=lambda ct, diagonal: tril(ct, diagonal))
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices in the last two dims with zeros below a diagonal."""
     above = bitwise_xor(_below(input, diagonal - 1), True)
-    y: Tensor = where(above, input, zeros_of(input, ()))
-    return y
+    return where(above, input, zeros_of(input, ()))
 
 
 triu.grad(input=lambda ct, diagonal: triu(ct, diagonal))

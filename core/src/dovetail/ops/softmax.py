@@ -20,8 +20,7 @@ from dovetail.ops.view import reshape
 
 def sum_along(x: Tensor, dim: int) -> Tensor:
     """The sum along `dim`, which stays with size 1."""
-    total: Tensor = sum(x, dim, True)
-    return total
+    return sum(x, dim, True)
 
 
 def _shifted(x: Tensor, dim: int) -> Tensor:

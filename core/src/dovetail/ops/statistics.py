@@ -58,8 +58,7 @@ def var(
     """
     away = input - mean(input, dim, True)
     squares = cast(mul(away, conj(away)), input.dtype.real)
-    y: Tensor = sum(squares, dim, keepdim) / _freedom(input._a.shape, dim, correction)
-    return y
+    return sum(squares, dim, keepdim) / _freedom(input._a.shape, dim, correction)
 
 
 def _freedom(shape: Any, dim: Any, correction: Any) -> float:
@@ -73,8 +72,7 @@ def _var_gradient(
     shape = input._a.shape
     freedom = _freedom(shape, dim, correction)
     scale = as_kept(ct, shape, dim, keepdim) * (2 / freedom if freedom else math.nan)
-    g: Tensor = scale * (input - mean(input, dim, True))
-    return g
+    return scale * (input - mean(input, dim, True))
 
 
 var.grad(input=_var_gradient)
@@ -92,8 +90,7 @@ def std(
     input: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
 ) -> Tensor:
     """The root of the variance; its gradient where that is 0 is 0."""
-    found: Tensor = sqrt(var(input, dim, correction, keepdim))
-    return found
+    return sqrt(var(input, dim, correction, keepdim))
 
 
 def _std_gradient(
@@ -174,8 +171,7 @@ def _vector_norm_gradient(
     still = eq(y, 0)
     scale = where(still, 0, ct / where(still, 1, y))
     if p == 2:
-        found: Tensor = input * scale
-        return found
+        return input * scale
     size = abs(input)
     # |input|^(p-1) is not finite at 0 for p < 1, where the gradient is taken as 0.
     zero = eq(size, 0)

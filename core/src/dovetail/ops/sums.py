@@ -48,14 +48,12 @@ def spread(ct: Tensor, shape: Any, dims: Sizes, keepdim: bool) -> Tensor:
         leading = [d for place, d in enumerate(dims) if d == place]
         for d in dims[len(leading) :]:  # the leading ones come back by expanding
             ct = unsqueeze(ct, d - len(leading))
-    wide: Tensor = expand(ct, tuple(shape))
-    return wide
+    return expand(ct, tuple(shape))
 
 
 def as_dtype_of(ct: Tensor, dtype: DType) -> Tensor:
     """A cotangent in the dtype of what it is of."""
-    found: Tensor = ct if ct._kind.dtype is dtype else cast(ct, dtype)
-    return found
+    return ct if ct._kind.dtype is dtype else cast(ct, dtype)
 
 
 def axis_of(dim: Any) -> Any:

@@ -88,8 +88,7 @@ def _log1p_of_parts(x: Tensor) -> Tensor:
     """log|1 + x| + i arg(1 + x) for |x| < 1, where log(1 + x) would lose digits."""
     a, b = cast(x, x.dtype.real), cast(x * -1j, x.dtype.real)
     size = log1p(a * (2 + a) + square(b)) * 0.5
-    found: Tensor = cast(size, x.dtype) + cast(atan2(b, 1 + a), x.dtype) * 1j
-    return found
+    return cast(size, x.dtype) + cast(atan2(b, 1 + a), x.dtype) * 1j
 
 
 log1p.grad(input=lambda ct, input: ct / (conj(input) + 1))

@@ -330,8 +330,7 @@ def reshape(x: Tensor, shape: Shape) -> Tensor:
     native = x._a
     strides = x._kind.backend.geometry(native, native)[0]
     wanted, fits = _reshaped(native.shape, strides, tuple(shape))
-    y: Tensor = view(x if fits else clone(x), wanted)
-    return y
+    return view(x if fits else clone(x), wanted)
 
 
 @lru_cache(maxsize=4096)

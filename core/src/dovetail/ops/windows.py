@@ -89,8 +89,7 @@ def _surrounded(x: Tensor, padding: Sizes, extent: Sizes, value: Any) -> Tensor:
     if wide == shape[2:]:
         return x
     if value == 0:
-        grown: Tensor = place(x, (*shape[:2], *wide), (_ALL, _ALL, *inner))
-        return grown
+        return place(x, (*shape[:2], *wide), (_ALL, _ALL, *inner))
     whole: Tensor = full((*shape[:2], *wide), value, x._kind)
     inplace("write", lambda _: x, basic_index(whole, (_ALL, _ALL, *inner)))
     return whole

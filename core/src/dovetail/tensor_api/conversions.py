@@ -195,8 +195,7 @@ _CLASSES = {
 
 def _caster(dtype: DType) -> Any:
     def cast(self: Tensor) -> Tensor:
-        moved: Tensor = to(self, dtype)
-        return moved
+        return to(self, dtype)
 
     cast.__doc__ = f"This tensor as {dtype.name}; itself if it is."
     return cast
@@ -215,15 +214,13 @@ def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     if shape and shape == tuple(self._a.shape):
         return self
     wide = self if self.dtype.is_inexact else cast(self, dtypes.int64)
-    y: Tensor = sum_to(wide, shape)
-    return y
+    return sum_to(wide, shape)
 
 
 @public("narrow_copy", out=True)
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """A copy of `length` slices from `start` on."""
-    y: Tensor = clone_of(narrow(input, dim, start, length))
-    return y
+    return clone_of(narrow(input, dim, start, length))
 
 
 @public("Tensor.fill_diagonal_")
@@ -246,8 +243,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 
 def _numbers(x: Tensor) -> Tensor:
-    made: Tensor = tensor(list(range(int(x._a.shape[0]))), device=x.device)
-    return made
+    return tensor(list(range(int(x._a.shape[0]))), device=x.device)
 
 
 @public("Tensor.resize_")

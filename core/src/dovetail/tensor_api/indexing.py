@@ -83,8 +83,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
                 native = slicer(x._a, index)
             except (TypeError, ValueError, IndexError):
                 return _indexed(x, index)
-            view: Tensor = as_view(_BASIC, x, native, index)
-            return view
+            return as_view(_BASIC, x, native, index)
     return _indexed(x, index)
 
 
@@ -229,10 +228,7 @@ def write_places(x: Tensor, value: Tensor, at: Any, accumulate: bool) -> Tensor:
 
 
 def _masked(x: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    y: Tensor = where(
-        mask, cast(value, x.dtype) if value.dtype is not x.dtype else value, x
-    )
-    return y
+    return where(mask, cast(value, x.dtype) if value.dtype is not x.dtype else value, x)
 
 
 def _as_value(x: Tensor, value: Any) -> Tensor:
@@ -270,8 +266,7 @@ def copied(x: Tensor, source: Tensor) -> Tensor:
     if source._kind.dtype is not x._kind.dtype:
         source = cast(source, x._kind.dtype)
     if source._node is not None and modes.grad_enabled() and source.requires_grad:
-        recorded: Tensor = clone(source)
-        return recorded
+        return clone(source)
     if source._node is not None:
         source = alias(source)
     storage_of(source)  # its memory stays its own: the bits are copied
@@ -342,8 +337,7 @@ def _is_mask(entry: Any) -> bool:
 
 
 def _as_bool(mask: Tensor) -> Tensor:
-    y: Tensor = mask if mask.dtype is bool_ else cast(mask, bool_)
-    return y
+    return mask if mask.dtype is bool_ else cast(mask, bool_)
 
 
 def _check_mask(mask: Tensor, x: Tensor, dim: int) -> None:

@@ -177,15 +177,13 @@ def to(
 @public("Tensor.cpu")
 def cpu(self: Tensor) -> Tensor:
     """This tensor on the CPU."""
-    moved: Tensor = to(self, "cpu")
-    return moved
+    return to(self, "cpu")
 
 
 @public("Tensor.type_as")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the dtype and on the device of another."""
-    moved: Tensor = to(self, other)
-    return moved
+    return to(self, other)
 
 
 def _caster(dtype: DType) -> Any:
@@ -256,15 +254,13 @@ def view(
     asked = size if isinstance(size, DType) else dtype
     if asked is not None:
         return _reinterpreted(self, asked)
-    y: Tensor = v.view(self, size)
-    return y
+    return v.view(self, size)
 
 
 def _reinterpreted(x: Tensor, dtype: DType) -> Tensor:
     """The memory of `x` read as another dtype, outside the graph."""
     if dtype is x.dtype:
-        y: Tensor = v.view(x, tuple(x._a.shape))
-        return y
+        return v.view(x, tuple(x._a.shape))
     kind = x._kind
     memory = kind.backend.capability(HostMemory)
     if memory is None or x.requires_grad:

@@ -30,8 +30,7 @@ def hardtanh(
             "hardtanh", "min_val", was=min_val, needed=f"at most max_val, {max_val}"
         )
     call = NAMESPACES["F"]["hardtanh_"] if inplace else piecewise.hardtanh
-    y: Tensor = call(input, min_val, max_val)
-    return y
+    return call(input, min_val, max_val)
 
 
 @public("F.tanhshrink")
@@ -55,8 +54,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
             needed="an even length",
         )  # fmt: skip
     values, gates = input.chunk(2, dim)
-    y: Tensor = values * sigmoid(gates)
-    return y
+    return values * sigmoid(gates)
 
 
 @public("F.softmax")

@@ -41,8 +41,7 @@ def scaled_dot_product_attention(
     y, weights = attention(query, key, value, mask, is_causal, scale)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
-        found: Tensor = weights @ value
-        return found
+        return weights @ value
     result: Tensor = y
     return result
 
@@ -69,8 +68,7 @@ def _as_scores(mask: Tensor, like: Tensor) -> Tensor:
     if mask.dtype is not dtypes.bool_:
         return mask
     zeros = create.full(tuple(mask.shape), 0, like._kind)
-    scores: Tensor = where(mask, zeros, -math.inf)
-    return scores
+    return where(mask, zeros, -math.inf)
 
 
 def _shared(query: Tensor, x: Tensor) -> Tensor:

@@ -49,8 +49,7 @@ def nll_loss(
     """
     reduction = reduction_of("nll_loss", reduction, size_average, reduce)
     _check_labels("nll_loss", input, target)
-    y: Tensor = nll.nll_loss(input, target, weight, ignore_index, reduction)
-    return y
+    return nll.nll_loss(input, target, weight, ignore_index, reduction)
 
 
 @public("F.cross_entropy")
@@ -92,8 +91,7 @@ def cross_entropy(
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     _check_labels("cross_entropy", input, target)
     if label_smoothing == 0.0:
-        y: Tensor = ops.cross_entropy(input, target, weight, ignore_index, reduction)[0]
-        return y
+        return ops.cross_entropy(input, target, weight, ignore_index, reduction)[0]
     return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
 
 

@@ -87,8 +87,7 @@ def _channel_dropout(
 
 def _dropped_of_one(input: Tensor, p: float) -> Tensor:
     """`feature_dropped` without a batch."""
-    found: Tensor = squeeze(feature_dropped(unsqueeze(input, 0), p), (0,))
-    return found
+    return squeeze(feature_dropped(unsqueeze(input, 0), p), (0,))
 
 
 @public("F.dropout1d")

@@ -42,8 +42,7 @@ def embedding(
     row = -1
     if padding_idx is not None:
         row = row_number("embedding", padding_idx, weight.shape[0])
-    y: Tensor = ops.embedding(weight, input, row)
-    return y
+    return ops.embedding(weight, input, row)
 
 
 def _refuse_options(has_norm: bool, scales: bool) -> None:

@@ -22,8 +22,7 @@ def bilinear(
     Returns: [..., out].
     """
     result = einsum([input1, weight, input2], "...i,kij,...j->...k")
-    y: Tensor = result if bias is None else result + bias
-    return y
+    return result if bias is None else result + bias
 
 
 @public("F.normalize")
@@ -37,5 +36,4 @@ def normalize(
         >>> dovetail.nn.functional.normalize(dovetail.tensor([[3.0, 4.0]]))
         tensor([[0.6000, 0.8000]])
     """
-    y: Tensor = input / vector_norm(input, p, dim, True).clamp(min=eps)
-    return y
+    return input / vector_norm(input, p, dim, True).clamp(min=eps)

@@ -126,13 +126,11 @@ def _of_triplets(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    losses: Tensor = (near - far + margin).clamp(min=0)
-    return losses
+    return (near - far + margin).clamp(min=0)
 
 
 def _distance(a: Tensor, b: Tensor, p: float, eps: float) -> Tensor:
-    found: Tensor = ((a - b + eps).abs() ** p).sum(-1) ** (1 / p)
-    return found
+    return ((a - b + eps).abs() ** p).sum(-1) ** (1 / p)
 
 
 @public("F.multilabel_soft_margin_loss")

@@ -36,5 +36,4 @@ def local_response_norm(
     total = square[:, :channels]
     for at in range(1, size):
         total = total + square[:, at : at + channels]
-    scaled: Tensor = input / (total * (alpha / size) + k) ** beta
-    return scaled
+    return input / (total * (alpha / size) + k) ** beta
