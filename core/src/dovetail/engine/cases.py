@@ -41,7 +41,7 @@ class Kink(NamedTuple):
 def kink(*args: Any, grads: list[Any]) -> Kink:
     """A call at a kink; lists are float arrays."""
     made = tuple(np.array(a, float) if isinstance(a, list) else a for a in args)
-    return Kink(Case(made, {}), tuple(g if g is None else np.array(g) for g in grads))
+    return Kink(Case(made, {}), tuple(g and np.array(g, float) for g in grads))
 
 
 class Sampler:

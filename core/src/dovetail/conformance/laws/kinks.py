@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import dovetail.ops.kinks
-import dovetail.ops.kinks_along  # noqa: F401  both declare
+import dovetail.ops.kinks  # noqa: F401  declares them
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, Wrong, law
