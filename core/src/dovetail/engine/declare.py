@@ -12,6 +12,7 @@ from dovetail.engine import signature as sig
 from dovetail.engine.basics import basics
 from dovetail.engine.calls import callable_of
 from dovetail.engine.cases import backward_cases
+from dovetail.engine.declaration_names import check_names, check_rule, check_uses
 from dovetail.engine.op import REQUIRED, SAME, Op, Param, parameters_of, vocabulary
 from dovetail.engine.public import publish_op
 from dovetail.errors import ArgumentTypeError
@@ -55,6 +56,7 @@ def op(
     promote: str | None = "same",
     indices: Sequence[str] = (),
     masks: Sequence[str] = (),
+    trusted: Sequence[str] = (),
     outputs: Sequence[str] = ("y",),
     residuals: int = 0,
     nondifferentiable: bool = False,
@@ -70,6 +72,7 @@ def op(
     cancels: bool = False,
     undefined_on: Sequence[str] = (),
     largest: int | None = None,
+    grows: tuple[int, ...] = (),
     layout_matters: bool = False,
     unspecified: bool = False,
     memory: bool = False,
@@ -95,6 +98,7 @@ def op(
             (inputs keep their dtypes; the first counts).
         indices, masks: tensor parameters that hold indices or bools; they take no
             part in promotion.
+        trusted: those of `indices` that are in range wherever the op is called.
         outputs: names of the results, by which a vjp asks for them.
         residuals: how many of the last results are kept for backward and hidden.
         nondifferentiable: the results are constants to autograd.
@@ -118,6 +122,8 @@ def op(
         largest: elements of the largest inputs that are drawn where results are
             floats, or bits: more would leave the format, lose more digits than are
             allowed, as sums in turn do, or keep the oracle busy for minutes.
+        grows: how much each result grows when all elements of the first input grow
+            by one; nothing is said of results beyond these.
         layout_matters: strides are part of what the op looks at.
         unspecified: nothing is said of the values of the result.
         memory: the body calls the backend's memory functions, which every device has:
@@ -132,12 +138,13 @@ def op(
     """
     options = {
         "shape": shape, "accepts": accepts, "result": result, "promote": promote,
-        "indices": indices, "masks": masks, "outputs": tuple(outputs),
+        "indices": indices, "masks": masks, "trusted": trusted,
+        "outputs": tuple(outputs),
         "residuals": residuals, "nondifferentiable": nondifferentiable,
         "primitive": primitive, "view": view, "mutates": tuple(mutates),
         "draws": draws, "exact": exact, "domain": domain, "name": name,
         "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
-        "undefined_on": undefined_on, "largest": largest,
+        "undefined_on": undefined_on, "largest": largest, "grows": grows,
         "layout_matters": layout_matters, "unspecified": unspecified,
         "memory": memory, "params": params,
         "autocast": autocast,
@@ -149,6 +156,7 @@ def op(
             raise ArgumentTypeError(
                 "op", "name", was=f"{made.name!r}, declared twice", needed="a new name"
             )
+        check_names(made)
         vocabulary[made.name] = made
         KNOWN_OPS.add(made.name)
         made.oracle, made.cases, made.kinks = oracle, cases, kinks
@@ -184,8 +192,16 @@ def _sets(field: str) -> Callable[[Op, F], F]:
     return hook
 
 
+def _rule(made: Op, function: F) -> F:
+    """What the shapes of the results follow from."""
+    check_rule(made, "rule", function)
+    made.shape = function
+    return function
+
+
 def _geometry(made: Op, function: F) -> F:
     """A view's geometry; the shape rule follows from it."""
+    check_rule(made, "geometry", function)
     made.geometry = function
     if isinstance(made.shape, sig.Signature):
         made.shape = lambda size, /, **attrs: function(size, None, **attrs)[0]
@@ -216,6 +232,7 @@ def _vjp(made: Op, rule: Any = None, /, **uses: str | tuple[str, ...]) -> Any:
     """One gradient rule for all arguments, or what of it which gradient keeps."""
     if rule is None:
         made.uses = {k: (v,) if isinstance(v, str) else v for k, v in uses.items()}
+        check_uses(made)
         return MethodType(_vjp, made)
     made.set_vjp(rule)
     return rule
@@ -223,7 +240,7 @@ def _vjp(made: Op, rule: Any = None, /, **uses: str | tuple[str, ...]) -> Any:
 
 # Bound to each op, one object a hook: closures would be four, for the collector too.
 _HOOKS: Final[dict[str, Callable[..., Any]]] = {
-    "vjp": _vjp, "grad": _grad, "geometry": _geometry, "rule": _sets("shape"),
+    "vjp": _vjp, "grad": _grad, "geometry": _geometry, "rule": _rule,
     **{name: _sets(name) for name in ("oracle", "cases", "kinks", "check")},
 }  # fmt: skip
 

@@ -196,10 +196,6 @@ def _rebase(view: View, edge: Any) -> None:
     follow_retained(before, node)
 
 
-# Views whose result depends on the strides of what they are taken of.
-_BY_STRIDES: Final = frozenset({"view", "as_strided"})
-
-
 def _laid_out(ct: Tensor, layout: tuple[int, ...]) -> Tensor:
     """A copy of `ct` with the strides of the base, so that views are taken alike."""
     order = tuple(sorted(range(len(layout)), key=lambda d: -layout[d]))
@@ -215,7 +211,7 @@ def _rebase_vjp(
 ) -> tuple[Any, Any]:
     """Outside the view to what the base was, inside to what was written."""
     outside = inside = None
-    if need[1] and any(op.name in _BY_STRIDES for op, _ in steps):
+    if need[1] and any(op.layout_matters for op, _ in steps):
         ct = _laid_out(ct, layout)
     if need[0]:
         outside = _laid_out(ct, layout)

@@ -140,6 +140,7 @@ class Op:
         self.promote: str | None = options.pop("promote")
         self.indices: frozenset[str] = frozenset(options.pop("indices")) or _NO_NAMES
         self.masks: frozenset[str] = frozenset(options.pop("masks")) or _NO_NAMES
+        self.trusted = frozenset[str](options.pop("trusted", ())) or _NO_NAMES
         self.outputs: tuple[str, ...] = options.pop("outputs")
         self.residuals: int = options.pop("residuals")
         self.nondifferentiable: bool = options.pop("nondifferentiable")
@@ -156,6 +157,7 @@ class Op:
         self.averages: bool = options.pop("averages", False)
         self.undefined_on: tuple[str, ...] = tuple(options.pop("undefined_on", ()))
         self.largest: int | None = options.pop("largest", None)
+        self.grows: tuple[int, ...] = options.pop("grows", ())
         self.cancels: bool = options.pop("cancels", False)
         self.layout_matters: bool = options.pop("layout_matters", False)
         self.unspecified: bool = options.pop("unspecified", False)

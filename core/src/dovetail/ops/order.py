@@ -182,7 +182,8 @@ def _by(order: Any) -> Any:
     return oracle
 
 
-@op(shape="(n@dim)->(n@dim),(n@dim)", torch="sort", cases=_cases_sort, **_VALUED,
+@op(shape="(n@dim)->(n@dim),(n@dim)", torch="sort", cases=_cases_sort, grows=(1,),
+    **_VALUED,
     oracle=_by(lambda x, dim=-1, *a, **k: (_order(x, dim, *a, **k), dim)))  # fmt: skip
 def sort(
     input: Tensor, dim: Axis = -1, descending: bool = False, *, stable: bool = False
@@ -231,7 +232,8 @@ def _cases_top(make: Any) -> Iterator[Case]:
     yield case(make.distinct(3, 4), 0)
 
 
-@op(shape=_first, torch="topk", oracle=_by(_top_at), cases=_cases_top, **_VALUED)
+@op(shape=_first, torch="topk", oracle=_by(_top_at), cases=_cases_top, grows=(1,),
+    **_VALUED)  # fmt: skip
 def topk(
     input: Tensor, k: int, dim: Axis = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, Tensor]:
@@ -275,8 +277,8 @@ def _cases_pick(make: Any) -> Iterator[Case]:
     yield case(make(), make.ints(high=1), 0)
 
 
-@op(shape=_picked, accepts=ANY, indices=("index",), exact=True, oracle=_pick,
-    cases=_cases_pick)  # fmt: skip
+@op(shape=_picked, accepts=ANY, indices=("index",), trusted=("index",), exact=True,
+    oracle=_pick, cases=_cases_pick)  # fmt: skip
 def pick(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
     """One element a line along `dim`, at `index`, which is in range; `dim` vanishes."""
     if not input._a.shape:
@@ -316,7 +318,9 @@ def _best(reduce: Any, place: Any) -> Any:
     return oracle
 
 
-_BEST: Any = {"shape": "(n+@dim)->(),()", "cases": _cases_best, **_VALUED}
+_BEST: Any = {
+    "shape": "(n+@dim)->(),()", "cases": _cases_best, "grows": (1, 0), **_VALUED,
+}  # fmt: skip
 
 
 @op(oracle=_best(np.max, np.argmax), **_BEST)

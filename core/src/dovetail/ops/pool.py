@@ -46,7 +46,7 @@ def _lowest(x: Tensor) -> float:
     return -float("inf") if dtype.is_floating_point else iinfo(dtype).min
 
 
-@op(shape=_max_shape("max_pool"), accepts=REAL, exact=True)
+@op(shape=_max_shape("max_pool"), accepts=REAL, exact=True, grows=(1,))
 def max_pool(
     input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     ceil_mode: bool,

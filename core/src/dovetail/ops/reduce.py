@@ -80,7 +80,7 @@ def _mean(x: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -
 
 @op(
     averages=True, accepts=ANY, promote=None, result=_float_dtype, torch="mean",
-    oracle=_mean, cases=_cases_mean, **_ALONG,
+    grows=(1,), oracle=_mean, cases=_cases_mean, **_ALONG,
 )  # fmt: skip
 def mean(
     input: Tensor, dim: Axes = None, keepdim: bool = False, *,

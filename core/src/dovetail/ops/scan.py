@@ -117,8 +117,8 @@ def _log_of_sums(x: Array, dim: int) -> Array:
     return found.astype(np.float64)
 
 
-@op(accepts=FLOAT, promote="float", torch="logcumsumexp", cases=_cases, **_ALONG,
-    oracle=_log_of_sums)  # fmt: skip
+@op(accepts=FLOAT, promote="float", torch="logcumsumexp", cases=_cases, grows=(1,),
+    **_ALONG, oracle=_log_of_sums)  # fmt: skip
 def logcumsumexp(input: Tensor, dim: Axis) -> Tensor:
     """The logarithm of the cumulative sum of exponentials."""
     return scanned(clone(input), dim, _joined)
@@ -166,7 +166,7 @@ def _last_best(x: Array, dim: int, better: Any) -> tuple[Array, Array]:
 _EXTREME: Any = {
     "shape": "(n@dim)->(n@dim),(n@dim)", "outputs": ("values", "indices"),
     "accepts": ORDERED, "result": ("same", int64), "exact": True,
-    "cases": _cases_place,
+    "cases": _cases_place, "grows": (1,),
 }  # fmt: skip
 
 

@@ -178,6 +178,7 @@ def _(make: Any) -> Iterator[Case]:
     shape=lambda x, *, dims: x,
     accepts=ANY,
     exact=True,
+    grows=(1,),
     torch="torch.flip Tensor.flip*",
     out=False,
     oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x,
@@ -211,7 +212,7 @@ def _rolled(x: Sizes, *, shifts: Sizes, dims: Sizes) -> Sizes:
     return tuple(x)
 
 
-@op(shape=_rolled, accepts=ANY, exact=True, torch="roll", out=False,
+@op(shape=_rolled, accepts=ANY, exact=True, torch="roll", out=False, grows=(1,),
     oracle=lambda x, shifts, dims=(): np.roll(x, shifts, dims or None))  # fmt: skip
 def roll(input: Tensor, shifts: Ints, dims: AxisList = ()) -> Tensor:
     """`input` moved by `shifts` along `dims`; what leaves one end enters the other.

@@ -55,7 +55,8 @@ def _rows(make: Any) -> Any:
     yield case(make(3, 0), 1)
 
 
-@op(shape="(n@dim)->(n@dim)", accepts=FLOAT, oracle=exact(_softmax), cases=_rows)
+@op(shape="(n@dim)->(n@dim)", accepts=FLOAT, oracle=exact(_softmax), cases=_rows,
+    grows=(0,))  # fmt: skip
 def softmax(input: Tensor, dim: Axis) -> Tensor:
     """Exponentials of `input` along `dim`, scaled to sum to one."""
     if not input.ndim:
@@ -84,7 +85,7 @@ softmax_backward = softmax.grad(
 
 
 @op(cancels=True, shape="(n@dim)->(n@dim)", accepts=FLOAT, oracle=exact(_log_softmax),
-    cases=_rows)  # fmt: skip
+    cases=_rows, grows=(0,))  # fmt: skip
 def log_softmax(input: Tensor, dim: Axis) -> Tensor:
     """The logarithm of softmax: x - max - log(sum(exp(x - max))) along `dim`."""
     if not input.ndim:

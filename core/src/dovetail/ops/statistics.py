@@ -48,7 +48,7 @@ def _real(dtypes: Any, attrs: Any) -> DType:
 # ---- variance
 
 
-@op(shape="(n@dim)->()", accepts=INEXACT, result=_real)
+@op(shape="(n@dim)->()", accepts=INEXACT, result=_real, grows=(0,))
 def var(
     input: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
 ) -> Tensor:
@@ -82,6 +82,7 @@ var.grad(input=_var_gradient)
     shape="(n@dim)->()",
     accepts=INEXACT,
     result=_real,
+    grows=(0,),
     oracle=lambda x, dim=None, correction=1, keepdim=False: np.sqrt(
         _var(x, dim, correction, keepdim)
     ),

@@ -21,8 +21,6 @@ from dovetail.engine.signature import Signature
 Array = np.ndarray[Any, Any]
 _SUMMABLE: Final = of_values("ordinary", "ties", "zeros", "exact", "wide")
 Change = Callable[[Array, int], Array]
-# What they give depends on where elements are, not only on which there are.
-_PLACES: Final = frozenset({"argmax", "argmin"})
 
 
 def _has_batches(subject: Subject, op: Op, dtype: DType) -> bool:
@@ -156,8 +154,8 @@ def _along(found: list[Array], axes: _Axes, change: Change) -> list[Array]:
 
 
 def _reduces(subject: Subject, op: Op, dtype: DType) -> bool:
-    if not _has_batches(subject, op, dtype) or op.name in _PLACES:
-        return False
+    if not _has_batches(subject, op, dtype) or op.outputs[0] == "indices":
+        return False  # these depend on where elements are, not only on which
     first, last = op.shape.inputs[0], op.shape.outputs[0]
     return first.at is not None and not last.names and len(op.tensors) == 1
 

@@ -31,8 +31,6 @@ from dovetail.errors import (
 
 Broken = tuple[str, type[Exception], list[Any], dict[str, Any]]
 _FAR: Final = 1_000_000
-# Asked only with indices that another op found.
-_TRUSTED: Final = frozenset({"pick"})
 _DIM_TYPES: Final = (
     NORMALISERS["Axis"], NORMALISERS["Axes"], NORMALISERS["AxisList"],
 )  # fmt: skip
@@ -202,13 +200,14 @@ def _dims(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
 
 
 def _indices(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
-    """An index far outside; primitives are given those that core has checked."""
+    """An index far outside; primitives are given those that the engine checked."""
     op, dtype = judged(trial)
-    if op.name in _TRUSTED or dtype in op.primitive or op.name.endswith("_backward"):
+    if dtype in op.primitive or op.name.endswith("_backward"):
         return
     for at, param in enumerate(op.tensors):
         value = args[at] if at < len(args) else None
-        if param.name not in op.indices or not isinstance(value, Tensor):
+        asked = op.indices - op.trusted
+        if param.name not in asked or not isinstance(value, Tensor):
             continue
         a = trial.subject.values(value)
         if not a.size:

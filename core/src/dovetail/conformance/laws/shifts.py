@@ -19,18 +19,10 @@ from dovetail.engine.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 _BY: Final = 2.0
-# How much each result grows when all elements grow by one; the rest is free.
-SHIFTS: Final[dict[str, tuple[int, ...]]] = {
-    "softmax": (0,), "log_softmax": (0,), "var": (0,), "std": (0,),
-    "logsumexp": (1,), "logcumsumexp": (1,), "mean": (1,), "amax": (1,), "amin": (1,),
-    "max_along": (1, 0), "min_along": (1, 0), "argmax": (0,), "argmin": (0,),
-    "sort": (1,), "topk": (1,), "cummax": (1,), "cummin": (1,),
-    "max_pool": (1,), "flip": (1,), "roll": (1,),
-}  # fmt: skip
 
 
 def _shifts(subject: Subject, op: Op, dtype: DType) -> bool:
-    return op.name in SHIFTS and dtype.is_floating_point
+    return bool(op.grows) and dtype.is_floating_point
 
 
 @law("shift", examples=dyadic, fits=_shifts, rank=40)
@@ -46,7 +38,7 @@ def shift(trial: Trial) -> None:
     after = arrays(trial, trial.subject.run(op, changed, dtype))
     grown = [
         np.asarray(y + y.dtype.type(_BY * by)) if by else y
-        for y, by in zip(arrays(trial, results), SHIFTS[op.name], strict=False)
+        for y, by in zip(arrays(trial, results), op.grows, strict=False)
     ]
     agree(
         trial, after[: len(grown)], grown, [y.dtype for y in results[: len(grown)]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -57,23 +57,13 @@ class Difference:
 def is_exact(op: Op, dtype: DType) -> bool:
     """Whether a result admits no rounding: bits are moved, or values are whole.
 
-    The ops that write compute as they do so, and those that draw transform words.
+    Sums and differences are rounded even where a body needs no wider 16-bit
+    arithmetic for them, and ops that draw transform words.
     """
     if not dtype.is_inexact:
         return True
-    return bool(op.exact and op.tensors and not op.draws and op.name not in _COMPUTING)
-
-
-_COMPUTING: Final = frozenset(
-    {
-        "sgd_step_",
-        "adam_step_",
-        "sgd_steps_",
-        "adam_steps_",
-        "scatter_add_",
-        "index_put_",
-    }
-)  # exact in that bodies need no wider 16-bit arithmetic
+    rounds = op.sums or op.cancels or op.draws
+    return bool(op.exact and op.tensors and not rounds)
 
 
 def smallest(dtype: DType) -> float:

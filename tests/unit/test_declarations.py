@@ -1,0 +1,92 @@
+"""What a declaration names is there, or the declaration is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from dovetail.conformance.values import CLASSES
+from dovetail.device_api.kernels import KNOWN_OPS
+from dovetail.engine.declare import op
+from dovetail.engine.op import declared, vocabulary
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentTypeError
+
+# Each declares one name that means nothing, beside those that do.
+MISSPELT: dict[str, tuple[dict[str, Any], str]] = {
+    "mutates": ({"mutates": ("input", "buffer")}, "buffer"),
+    "indices": ({"indices": ("indx",)}, "indx"),
+    "masks": ({"masks": ("mask",)}, "mask"),
+    "trusted": ({"indices": ("index",), "trusted": ("input",)}, "input"),
+    "promote": ({"promote": "floats"}, "floats"),
+    "autocast": ({"autocast": "lowest"}, "lowest"),
+    "outputs": ({"outputs": ("y", "y")}, "y"),
+    "residuals": ({"residuals": 2}, "2"),
+    "grows": ({"grows": (1, 0)}, "(1, 0)"),
+    "a signature's attribute": ({"shape": "(n@dims),()->()"}, "dims"),
+    "a shape rule's attribute": ({"shape": lambda a, b, *, axis: a}, "axis"),
+    "an option": ({"elementwise": True}, "elementwise"),
+}
+
+
+def body(input: Tensor, index: Tensor, dim: int) -> Tensor:
+    """A body with two tensors and an attribute."""
+    return input
+
+
+body.__annotations__ = {"input": "Tensor", "index": "Tensor", "dim": "int"}
+
+
+@pytest.fixture
+def declare() -> Iterator[Callable[..., Any]]:
+    """Declares `body` under a name of its own, which is taken back."""
+    yield lambda **options: op(**{"name": "misspelt", **options})(body)
+    vocabulary.pop("misspelt", None)
+    KNOWN_OPS.discard("misspelt")
+
+
+@pytest.mark.parametrize("what", MISSPELT)
+def test_a_name_that_means_nothing(what: str, declare: Callable[..., Any]) -> None:
+    """An option that names what is not there is refused, and nothing is declared."""
+    options, name = MISSPELT[what]
+    with pytest.raises(TypeError) as caught:
+        declare(**options)
+    assert name in str(caught.value)
+    assert "misspelt" not in vocabulary
+
+
+def test_names_that_mean_something(declare: Callable[..., Any]) -> None:
+    """The same options are taken where every name is there."""
+    function = declare(
+        shape=lambda a, b, *, dim: a, mutates=("input",), indices=("index",),
+        trusted=("index",), promote=None, autocast="lower", outputs=("y", "z"),
+        residuals=1, grows=(1, 0),
+    )  # fmt: skip
+    assert vocabulary["misspelt"] is function.op
+
+
+HOOKS: dict[str, Callable[[Any], Any]] = {
+    "uses of": lambda f: f.vjp(inputs="input"),
+    "uses by": lambda f: f.vjp(input="inputs"),
+    "a gradient of": lambda f: f.grad(inputs=lambda ct: ct),
+    "a gradient's parameter": lambda f: f.grad(input=lambda ct, inputs: ct),
+    "a vjp's parameter": lambda f: f.vjp(lambda ct, inputs: ct),
+    "a rule's attribute": lambda f: f.rule(lambda a, b, *, inputs: a),
+    "a geometry's attribute": lambda f: f.geometry(lambda a, b, *, inputs: (a, b, 0)),
+}
+
+
+@pytest.mark.parametrize("what", HOOKS)
+def test_a_hook_that_names_nothing(what: str, declare: Callable[..., Any]) -> None:
+    """A hook is refused where it names an input or attribute that is not there."""
+    function = declare(shape=lambda a, b, **_: a)
+    with pytest.raises(ArgumentTypeError, match="inputs"):
+        HOOKS[what](function)
+
+
+def test_classes_of_values() -> None:
+    """Classes of values on which ops are not defined are such that the kit draws."""
+    named = {name for op in declared() for name in op.undefined_on}
+    assert named <= set(CLASSES)
