@@ -70,7 +70,7 @@ CPU_MAY_IMPORT = {
 
 # Imports that wait until they are needed, because of what they bring along.
 DEFERRED = {
-    ("dovetail.nn.optimized", "dovetail.compiler"),  # few programs compile
+    ("dovetail.nn.module.optimized", "dovetail.compiler"),  # few programs compile
     ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms
 }
 

@@ -21,6 +21,7 @@ from dovetail.errors import (
     NotSupported,
     ShapeError,
 )
+from dovetail.utils.hooks import RemovableHandle
 
 
 class Net(nn.Module):
@@ -404,6 +405,20 @@ def test_forward_hooks() -> None:
     with module.register_forward_hook(lambda m, args, out: -out, prepend=True):
         assert module(1) == -20
     assert module(1) == 20
+
+
+def test_handles_of_hooks_are_of_one_class() -> None:
+    """Hooks of tensors, modules and optimizers are removed by a `RemovableHandle`."""
+    layer = nn.Linear(2, 1)
+    optimizer = dt.optim.SGD(layer.parameters(), lr=0.1)
+    for handle in (
+        layer.weight.register_hook(lambda gradient: None),
+        layer.weight.register_post_accumulate_grad_hook(lambda leaf: None),
+        layer.register_forward_hook(lambda *_: None),
+        layer.register_state_dict_pre_hook(lambda *_: None),
+        optimizer.register_step_pre_hook(lambda *_: None),
+    ):
+        assert isinstance(handle, RemovableHandle)
 
 
 def test_hooks_with_kwargs() -> None:

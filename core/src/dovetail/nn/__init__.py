@@ -1,6 +1,6 @@
 """Neural networks: modules, their layers, and the functions they are made of."""
 
-from . import functional, init, optimized, parameter, utils  # noqa: F401
+from . import functional, init, parameter, utils
 from .activation import (
     CELU,
     ELU,

@@ -10,7 +10,8 @@ from typing import Any, Self, overload
 
 from dovetail.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
 
-from .module import Module, _bracketed, _indent
+from .module import Module
+from .module.module import bracketed, indented
 
 ModuleTable = dict[str, Module]
 
@@ -189,9 +190,9 @@ class ModuleList(_Listed):
             count = len(list(group))
             last = first + count - 1
             label = f"({first}): " if count == 1 else f"({first}-{last}): {count} x "
-            lines.append(label + _indent(text))
+            lines.append(label + indented(text))
             first = last + 1
-        return _bracketed(self._get_name(), [], lines)
+        return bracketed(self._get_name(), [], lines)
 
 
 class ModuleDict(Module):

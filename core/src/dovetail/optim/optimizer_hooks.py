@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.engine.public import constructor
-from dovetail.nn.hooks import RemovableHandle, add_hook
+from dovetail.tensor_api.hook_handle import RemovableHandle, add_hook
 
 HOOK_TABLES = (
     "_optimizer_step_pre_hooks",

@@ -15,7 +15,7 @@ from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.generator import Generator
 from dovetail.engine.tensor import Tensor
-from dovetail.tensor_api.autograd import RemovableHandle
+from dovetail.tensor_api.hook_handle import RemovableHandle
 from dovetail.tensor_api.streams import Stream
 
 class Methods:

@@ -12,6 +12,7 @@ from dovetail.engine.tape import Node, Output
 from dovetail.engine.tape_of_views import leaf_of
 from dovetail.engine.tensor import Tensor, alias, as_class, extend
 from dovetail.errors import ArgumentTypeError, AutogradError, InplaceError
+from dovetail.tensor_api.hook_handle import HandleOf, RemovableHandle
 
 
 def _backward(
@@ -65,28 +66,9 @@ def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     return self
 
 
-class RemovableHandle:
-    """Removes a hook; also a context manager that does so at its end."""
-
-    def __init__(self, remove: Callable[[], None]) -> None:
-        self._remove: Callable[[], None] | None = remove
-
-    def remove(self) -> None:
-        """Remove the hook; further calls do nothing."""
-        if self._remove is not None:
-            self._remove()
-            self._remove = None
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-
 def _register_hook(self: Tensor, hook: Hook) -> RemovableHandle:
     """Call `hook(grad)` when this tensor's gradient is computed; it may replace it."""
-    return RemovableHandle(autograd.register_hook(self, hook))
+    return HandleOf(autograd.register_hook(self, hook))
 
 
 def _register_post_accumulate_grad_hook(
@@ -95,14 +77,14 @@ def _register_post_accumulate_grad_hook(
     """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
     leaf = leaf_of(self._node)
     if leaf is None and self.is_leaf and self.requires_grad:
-        return RemovableHandle(lambda: None)  # a view of no_grad's gathers nothing
+        return HandleOf(lambda: None)  # a view of no_grad's gathers nothing
     if leaf is None:
         raise AutogradError(
             "register_post_accumulate_grad_hook", "tensor", was="not a leaf that "
             "requires gradients", needed="one",
         )  # fmt: skip
     leaf.after.append(hook)
-    return RemovableHandle(lambda: leaf.after.remove(hook))
+    return HandleOf(lambda: leaf.after.remove(hook))
 
 
 def _retain_grad(self: Tensor) -> None:

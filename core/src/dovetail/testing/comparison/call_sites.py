@@ -15,7 +15,7 @@ from dovetail.engine import autograd, backward_pass
 from dovetail.engine.calls import WRITTEN
 from dovetail.engine.tape import Node, Output
 from dovetail.engine.tensor import Tensor
-from dovetail.nn.hooks import running
+from dovetail.nn.module.module import running
 from dovetail.optim.optimizer import Optimizer
 
 # Where core's own code is: its files, and the callables that it writes for ops.

@@ -10,7 +10,7 @@ import numpy as np
 from dovetail import dtypes
 from dovetail.conformance.rounding import roundoff
 from dovetail.engine.tensor import Tensor
-from dovetail.nn.module_base import ModuleBase
+from dovetail.nn.module.attributes import ModuleAttributes
 from dovetail.optim.optimizer import Optimizer
 from dovetail.testing.comparison.inputs import host_of
 from dovetail.testing.comparison.values import (
@@ -38,7 +38,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Array]]:
         yield path, host_of(value)
     elif isinstance(value, bool | int | float | complex | np.generic | np.ndarray):
         yield path, _as_computed(np.asarray(value))
-    elif isinstance(value, ModuleBase | Optimizer):
+    elif isinstance(value, ModuleAttributes | Optimizer):
         yield from _leaves(value.state_dict(), path)
     elif isinstance(value, Mapping):
         for key, item in value.items():

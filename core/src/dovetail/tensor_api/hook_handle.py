@@ -1,4 +1,4 @@
-"""Where hooks of modules are kept, and the handles that take them away again."""
+"""Handles that take hooks away again: of tensors, modules and optimizers."""
 
 from __future__ import annotations
 
@@ -6,31 +6,9 @@ import itertools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, MutableMapping, Sequence
-from contextvars import ContextVar
-from typing import Any, Final
-
-# Holds something from the first hook on: a call of a module looks here alone while
-# there is none, which saves a third of its time.
-used: Final[list[bool]] = []
-
-# The modules that are being called, from the outermost in, while calls are watched.
-running: Final[ContextVar[tuple[Any, ...]]] = ContextVar("running", default=())
+from typing import Any, Self
 
 _next_id = itertools.count().__next__
-
-
-class HookTable(OrderedDict[int, Any]):
-    """An ordered dict of hooks that notes in `used` that there is one."""
-
-    def __setitem__(self, key: int, value: Any) -> None:
-        note_use()
-        super().__setitem__(key, value)
-
-
-def note_use() -> None:
-    """From now on every call of a module looks at its own hooks."""
-    if not used:
-        used.append(True)
 
 
 class RemovableHandle:
@@ -66,11 +44,29 @@ class RemovableHandle:
         kept = [OrderedDict() if d is None else d for d in state["dicts"]]
         self._dicts = [weakref.ref(d) for d in kept]
 
-    def __enter__(self) -> RemovableHandle:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.remove()
+
+
+class HandleOf(RemovableHandle):
+    """A handle of a hook that a function takes away, and that is in no dict.
+
+    Args:
+        remove: called once.
+    """
+
+    def __init__(self, remove: Callable[[], None]) -> None:
+        super().__init__(OrderedDict())
+        self._remove: Callable[[], None] | None = remove
+
+    def remove(self) -> None:
+        """Take the hook away; again is no error."""
+        remove, self._remove = self._remove, None
+        if remove is not None:
+            remove()
 
 
 def add_hook(

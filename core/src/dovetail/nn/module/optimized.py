@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .hooks import note_use
+from .attributes import note_use
 from .module import Module
 
 
