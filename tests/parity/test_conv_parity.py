@@ -9,7 +9,6 @@ import pytest
 import torch
 
 import dovetail as dt
-from dovetail.frontend.pool import fold, unfold
 from dovetail.nn import functional as F
 
 SEED = np.random.default_rng(7)
@@ -246,12 +245,12 @@ def test_infinite_cotangents_stay_apart() -> None:
 
 def test_unfold_and_fold() -> None:
     """Windows as columns, and back; both with gradients."""
-    F = torch.nn.functional
+    theirs = torch.nn.functional
     how = {"kernel_size": (3, 2), "dilation": (1, 2), "padding": (1, 0), "stride": 2}
-    _both(unfold, F.unfold, [_array(2, 3, 6, 7)], **how)
-    _both(unfold, F.unfold, [_array(3, 6, 7)], kernel_size=2)
-    columns = F.unfold(torch.zeros(2, 3, 6, 7), **how).shape
-    _both(fold, F.fold, [_array(*columns)], output_size=(6, 7), **how)
+    _both(F.unfold, theirs.unfold, [_array(2, 3, 6, 7)], **how)
+    _both(F.unfold, theirs.unfold, [_array(3, 6, 7)], kernel_size=2)
+    columns = theirs.unfold(torch.zeros(2, 3, 6, 7), **how).shape
+    _both(F.fold, theirs.fold, [_array(*columns)], output_size=(6, 7), **how)
 
 
 def test_double_backward() -> None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.errors import ArgumentError
-from dovetail.frontend.conv import Size, each_axis
+from dovetail.frontend.spatial import Size, each_axis
 
 from . import functional as F
 from .linear import add_bias, reset_weight_and_bias

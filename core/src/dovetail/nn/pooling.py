@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from dovetail.engine.tensor import Tensor
-from dovetail.frontend.conv import Size, each_axis
+from dovetail.frontend.spatial import Size, each_axis
 
 from . import functional as F
 from .layer import FunctionLayer, layer

@@ -350,7 +350,7 @@ def atleast_3d(*tensors: Any) -> Any:
 def avg_pool1d(
     input: Tensor,
     kernel_size: _int | Iterable[_int],
-    stride: _int | Iterable[_int] = ...,
+    stride: _int | Iterable[_int] | None = ...,
     padding: _int | Iterable[_int] = 0,
     ceil_mode: _bool = False,
     count_include_pad: _bool = True,
@@ -1681,17 +1681,17 @@ def max(
 def max_pool1d(
     input: Tensor,
     kernel_size: _int | Iterable[_int],
-    stride: _int | Iterable[_int] = ...,
+    stride: _int | Iterable[_int] | None = ...,
     padding: _int | Iterable[_int] = 0,
     dilation: _int | Iterable[_int] = 1,
     ceil_mode: _bool = False,
-) -> Any:
+) -> Tensor:
     """`nn.functional.max_pool1d`, without places."""
 
 def max_pool1d_with_indices(
     input: Tensor,
     kernel_size: _int | Iterable[_int],
-    stride: _int | Iterable[_int] = ...,
+    stride: _int | Iterable[_int] | None = ...,
     padding: _int | Iterable[_int] = 0,
     dilation: _int | Iterable[_int] = 1,
     ceil_mode: _bool = False,
@@ -1701,21 +1701,21 @@ def max_pool1d_with_indices(
 def max_pool2d(
     input: Tensor,
     kernel_size: _int | Iterable[_int],
-    stride: _int | Iterable[_int] = ...,
+    stride: _int | Iterable[_int] | None = ...,
     padding: _int | Iterable[_int] = 0,
     dilation: _int | Iterable[_int] = 1,
     ceil_mode: _bool = False,
-) -> Any:
+) -> Tensor:
     """`nn.functional.max_pool2d`, without places."""
 
 def max_pool3d(
     input: Tensor,
     kernel_size: _int | Iterable[_int],
-    stride: _int | Iterable[_int] = ...,
+    stride: _int | Iterable[_int] | None = ...,
     padding: _int | Iterable[_int] = 0,
     dilation: _int | Iterable[_int] = 1,
     ceil_mode: _bool = False,
-) -> Any:
+) -> Tensor:
     """`nn.functional.max_pool3d`, without places."""
 
 def maximum(

@@ -24,7 +24,7 @@ def adaptive_max_pool1d(
 
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool1d` and the places, in the flattened spatial axes."""
 
 def adaptive_max_pool2d(
@@ -34,7 +34,7 @@ def adaptive_max_pool2d(
 
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool2d` and the places, in the flattened spatial axes."""
 
 def adaptive_max_pool3d(
@@ -44,7 +44,7 @@ def adaptive_max_pool3d(
 
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool3d` and the places, in the flattened spatial axes."""
 
 def alpha_dropout(
@@ -55,7 +55,7 @@ def alpha_dropout(
 def avg_pool1d(
     input: Tensor,
     kernel_size: int | Iterable[int],
-    stride: int | Iterable[int] = ...,
+    stride: int | Iterable[int] | None = ...,
     padding: int | Iterable[int] = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
@@ -457,7 +457,7 @@ def max_pool1d_with_indices(
     dilation: int | Iterable[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`max_pool1d` and the places, in the flattened spatial axes."""
 
 def max_pool2d(
@@ -479,7 +479,7 @@ def max_pool2d_with_indices(
     dilation: int | Iterable[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`max_pool2d` and the places, in the flattened spatial axes."""
 
 def max_pool3d(
@@ -501,7 +501,7 @@ def max_pool3d_with_indices(
     dilation: int | Iterable[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`max_pool3d` and the places, in the flattened spatial axes."""
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:

@@ -1,0 +1,138 @@
+"""Functions over spatial axes, one for each number of them, as torch has them.
+
+    @over_axes("F.avg_pool{n}d")
+    def avg_pool(input: Tensor, kernel_size: Size, padding: Size = 0) -> Tensor:
+        "The mean of each window over {n} axes."
+
+gives avg_pool1d, avg_pool2d and avg_pool3d. The function sees what is annotated `Size`
+as a number for each axis, and its first argument with a batch, which is taken off the
+results again where there was none.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from dovetail.engine.attributes import integer
+from dovetail.engine.op import REQUIRED, parameters_of
+from dovetail.engine.public import public
+from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.view import squeeze, unsqueeze
+
+if TYPE_CHECKING:
+    Size: TypeAlias = Any  # a tuple within the function, where the default is a number
+else:
+    Size = int | Iterable[int]
+Function = Callable[..., Any]
+_INTS: Final = frozenset({int})
+
+
+def each_axis(op: str, name: str, value: Any, n: int) -> tuple[int, ...]:
+    """`value` for each of `n` axes: one number serves all of them."""
+    if not isinstance(value, Iterable):
+        return (integer(op, name, value, n),) * n
+    sizes = tuple(integer(op, name, v, n) for v in value)
+    if len(sizes) == 1:
+        sizes *= n
+    if len(sizes) != n:
+        raise ArgumentError(op, name, was=sizes, needed=f"one number or {n}")
+    return sizes
+
+
+def over_axes(
+    names: str, axes: Sequence[int] = (1, 2, 3), dims: int | None = None
+) -> Callable[[Function], Callable[[int], Function]]:
+    """Offer the decorated function for several numbers of spatial axes.
+
+    Args:
+        names: as `public` has them, with `{n}` for the number of axes, which the
+            docstring may name so too.
+        axes: these numbers.
+        dims: of a batched input; two more than it has axes unless given.
+
+    Returns: what gives the function for any number of axes.
+    """
+
+    def offer(function: Function) -> Callable[[int], Function]:
+        last = names.rpartition(".")[2]
+        of = cache(lambda n: _over(function, last.format(n=n), n, dims or n + 2))
+        for n in axes:
+            public(names.format(n=n))(of(n))
+        return of
+
+    return offer
+
+
+def _over(function: Function, op: str, n: int, dims: int) -> Function:
+    """The function of that name for `n` axes."""
+    annotations = function.__annotations__
+    sizes = [(k, v) for k, v in annotations.items() if v.startswith("Size")]
+    first, *_ = annotations
+    bound = _binder(function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        values = bound(args, kwargs)
+        for name, annotation in sizes:
+            value = values[name]
+            if type(value) is int:
+                values[name] = (value,) * n
+            elif type(value) is not tuple or not _is_plain(value, n):
+                values[name] = _size(op, name, value, n, annotation)
+        x = values[first]
+        if x.ndim == dims:
+            return function(**values)
+        if x.ndim != dims - 1:
+            raise ShapeError(
+                op, first, was=f"{x.ndim}-dimensional, {tuple(x.shape)}",
+                needed=f"{dims} dimensions (batched) or {dims - 1} (unbatched)",
+            )  # fmt: skip
+        values[first] = unsqueeze(x, 0)
+        y = function(**values)
+        if isinstance(y, tuple):
+            return tuple(squeeze(part, (0,)) for part in y)
+        return squeeze(y, (0,))
+
+    call.__name__ = call.__qualname__ = op
+    call.__doc__ = (function.__doc__ or "").format(n=n)
+    call.__module__ = function.__module__
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return call
+
+
+def _is_plain(value: tuple[Any, ...], n: int) -> bool:
+    """Whether there is nothing to do for a size."""
+    return len(value) == n and _INTS.issuperset(map(type, value))
+
+
+def _size(op: str, name: str, value: Any, n: int, annotation: str) -> Any:
+    """A number for each axis, or what else the annotation allows."""
+    if "None" in annotation and (value is None or value in ((), [])):
+        return None
+    if "str" in annotation and isinstance(value, str):
+        return value
+    return each_axis(op, name, value, n)
+
+
+def _binder(
+    function: Function,
+) -> Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]]:
+    """What gives all of a function's arguments by name."""
+    parameters = parameters_of(function)
+    names = tuple(name for name, _, _ in parameters)
+    defaults = {name: v for name, v, _ in parameters if v is not REQUIRED}
+
+    def bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        values = defaults | dict(zip(names, args, strict=False))
+        twice = kwargs and not kwargs.keys().isdisjoint(names[: len(args)])
+        values.update(kwargs)
+        if len(values) != len(names) or len(args) > len(names) or twice:
+            inspect.signature(function).bind(*args, **kwargs)  # says what does not fit
+        return values
+
+    return bound
+
+
+__all__ = ["Size", "each_axis", "over_axes"]
