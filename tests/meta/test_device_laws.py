@@ -11,7 +11,7 @@ from tests.meta.planted import verdict, verdict_on, with_kernel
 
 import dovetail as dt
 from dovetail import dtypes
-from dovetail.conformance import philox, plan, probes
+from dovetail.conformance import plan, probes
 from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.laws import exchange
 from dovetail.conformance.reference import install
@@ -230,27 +230,3 @@ def test_time_that_runs_backwards_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
     """Milliseconds between events are not negative."""
     monkeypatch.setattr(chaos_device.ChaosBackend, "elapsed_ms", lambda *_: -1.0)
     assert verdict_on("chaos:cpu", "streams", "-").outcome is Outcome.WRONG
-
-
-# ---- the reference of the random law
-
-
-@pytest.mark.parametrize(
-    ("counter", "key", "words"),
-    [
-        ("00000000 " * 4, "00000000 " * 2, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
-        ("ffffffff " * 4, "ffffffff " * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
-        (
-            "243f6a88 85a308d3 13198a2e 03707344",
-            "a4093822 299f31d0",
-            "d16cfe09 94fdcceb 5001e420 24126ea1",
-        ),
-    ],
-)
-def test_philox_gives_the_published_words(counter: str, key: str, words: str) -> None:
-    """The vectors that Salmon et al. publish with Random123."""
-    numbers, halves, want = (
-        [int(word, 16) for word in text.split()] for text in (counter, key, words)
-    )
-    got = philox.blocks(np.array([numbers], np.uint64), (halves[0], halves[1]))
-    assert got.tolist() == [want]

@@ -144,25 +144,3 @@ def lanes_of(words: Tensor, count: int) -> list[Tensor]:
 def upper_bits(words: Tensor, count: int) -> Tensor:
     """The upper `count` bits of each word, at most 31."""
     return shift_right(words, 32 - count)
-
-
-# ---- the truth
-
-
-def block_in_python(seed: int, counter: tuple[int, int, int, int]) -> tuple[int, ...]:
-    """Philox4x32-10 as Salmon et al. define it."""
-    c = counter
-    for k0, k1 in keys(seed):
-        p0, p1 = M0 * c[0], M1 * c[2]
-        c = ((p1 >> 32) ^ c[1] ^ k0, p1 & LOW32, (p0 >> 32) ^ c[3] ^ k1, p0 & LOW32)
-    return c
-
-
-def words_in_python(n: int, seed: int, offset: int, stream: int = 0) -> list[int]:
-    """Words of a stream, one block after the other."""
-    found: list[int] = []
-    first, last = offset // 4, -(-(offset + n) // 4)
-    for block in range(first, last):
-        counter = (block & LOW32, block >> 32 & LOW32, stream & LOW32, stream >> 32)
-        found += block_in_python(seed, counter)
-    return found[offset % 4 : offset % 4 + n]

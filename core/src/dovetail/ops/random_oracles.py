@@ -1,30 +1,27 @@
-"""Oracles of the random ops: the law in plain Python, one element after the other."""
+"""Oracles and cases of the random ops."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import DType, bfloat16, float16, float32, float64
+from dovetail.dtypes import DType, float32, float64
 from dovetail.engine.cases import Case, Sampler, case
-from dovetail.engine.exact import exact
 from dovetail.ops import philox
 from dovetail.ops import random as r
+from dovetail.ops import random_truth as truth
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 _SEED = 0x9E3779B97F4A7C15
-_BITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
 
 
 @philox.random_words.oracle
 def _(n: int, seed: int, offset: int, stream: int) -> Array:
-    words = philox.words_in_python(n, seed, offset, stream)
-    return np.array(words, np.uint32).view(np.int32)
+    return truth.words(n, seed, offset, stream).astype(np.uint32).view(np.int32)
 
 
 @philox.random_words.cases
@@ -34,33 +31,11 @@ def _(make: Sampler) -> Iterator[Case]:
     yield case(n=64, seed=1, offset=4 * (2**32 - 5) + 1, stream=2)
 
 
-def _longs(n: int, seed: int, offset: int, stream: int = 0) -> list[int]:
-    words = philox.words_in_python(2 * n, seed, offset, stream)
-    return [words[2 * i] + (words[2 * i + 1] << 32) for i in range(n)]
-
-
-def _fractions(n: int, seed: int, offset: int, dtype: DType) -> Array:
-    """Uniform numbers in [0, 1), exactly."""
-    bits = _BITS[dtype]
-    if dtype is float64:
-        return np.array([w >> 11 for w in _longs(n, seed, offset)]) * 2.0**-53
-    words = philox.words_in_python(n, seed, offset)
-    return np.array([w >> (32 - bits) for w in words], np.float64) * 2.0**-bits
-
-
-def _positive(n: int, seed: int, offset: int, dtype: DType) -> Array:
-    """Uniform numbers in (0, 1], of whose logarithms the others are made."""
-    if dtype is float64:
-        return _fractions(n, seed, offset, dtype) + 2.0**-53
-    words = np.array(philox.words_in_python(n, seed, offset), np.float64)
-    return words.astype(np.float32) * np.float32(2.0**-32) + np.float32(2.0**-33)
-
-
 @r.uniform.oracle
 def _(
     shape: Sizes, low: float, high: float, seed: int, offset: int, kind: DType
 ) -> Array:
-    unit = _fractions(math.prod(shape), seed, offset, kind)
+    unit = truth.uniform(math.prod(shape), seed, offset, kind)
     return (low + (high - low) * unit).reshape(shape)
 
 
@@ -68,43 +43,25 @@ def _(
 def _(
     shape: Sizes, mean: float, std: float, seed: int, offset: int, kind: DType
 ) -> Array:
-    each = 2 if kind is float64 else 1
-    first = offset // each
-    found = [_normal(first + i, seed, kind) for i in range(math.prod(shape))]
-    return np.array(found, np.float64).reshape(shape) * std + mean
-
-
-def _normal(element: int, seed: int, kind: DType) -> float:
-    """The normal number of one element, from its pair's words."""
-    each = 2 if kind is float64 else 1
-    place = (element - element % 2) * each
-    u = float(_positive(1, seed, place, kind)[0])
-    if each == 2:
-        turn = (_longs(1, seed, place + 2)[0] >> 11) / 2.0**53
-    else:
-        turn = philox.words_in_python(1, seed, place + 1)[0] / 2.0**32
-    wave = math.sin if element % 2 else math.cos
-    return math.sqrt(-2 * math.log(u)) * wave(2 * math.pi * turn)
+    found, _ = truth.normal(math.prod(shape), seed, offset, kind)
+    return found.reshape(shape) * std + mean
 
 
 @r.exponential.oracle
 def _(shape: Sizes, rate: float, seed: int, offset: int, kind: DType) -> Array:
-    u = _positive(math.prod(shape), seed, offset, kind).astype(np.float64)
-    y: Array = -exact("log")(u) / rate
-    return y.reshape(shape)
+    found = truth.exponential(math.prod(shape), seed, offset, kind)
+    return found.reshape(shape) / rate
 
 
 @r.random_mask.oracle
 def _(shape: Sizes, p: float, seed: int, offset: int) -> Array:
-    limit = round(p * 2**32)
-    words = philox.words_in_python(math.prod(shape), seed, offset)
-    return np.array([w < limit for w in words], bool).reshape(shape)
+    return truth.mask(math.prod(shape), p, seed, offset).reshape(shape)
 
 
 @r.random_trials.oracle
 def _(p: Array, seed: int, offset: int, kind: DType) -> Array:
     dtype = float64 if kind is float64 else float32
-    units = _fractions(p.size, seed, offset, dtype).reshape(p.shape)
+    units = truth.uniform(p.size, seed, offset, dtype).reshape(p.shape)
     return (units < p).astype(np.float64)
 
 
@@ -118,37 +75,19 @@ def _(make: Sampler) -> Iterator[Case]:
 
 @r.random_dropout.oracle
 def _(x: Array, p: float, seed: int, offset: int) -> Array:
-    limit = round((1 - p) * 2**32)
-    words = philox.words_in_python(x.size, seed, offset)
-    kept = np.array([w < limit for w in words], bool).reshape(x.shape)
+    kept = truth.mask(x.size, 1 - p, seed, offset).reshape(x.shape)
     return x * (kept / (1 - p) if p < 1 else 0.0)  # a product: NaN stays
 
 
 @r.random_integers.oracle
 def _(shape: Sizes, low: int, high: int, seed: int, offset: int, kind: DType) -> Array:
-    span, count = high - low, math.prod(shape)
-    bits = 32 if span <= 1 << 32 else 64
-    found = [low + _integer(i, span, bits, seed, offset) for i in range(count)]
-    return np.array(found, object).astype(kind.numpy).reshape(shape)
-
-
-def _integer(i: int, span: int, bits: int, seed: int, offset: int) -> int:
-    """The number of one element below `span`: the first stream that is not rejected."""
-    for stream in itertools.count():
-        if bits == 32:
-            word = philox.words_in_python(1, seed, offset + i, stream)[0]
-        else:
-            word = _longs(1, seed, offset + 2 * i, stream)[0]
-        product = word * span
-        if product % (1 << bits) >= (1 << bits) % span:
-            return product >> bits
-    raise AssertionError("unreachable")
+    found = truth.integers(math.prod(shape), low, high, seed, offset)
+    return found.astype(kind.numpy).reshape(shape)
 
 
 @r.random_permutation.oracle
 def _(n: int, seed: int, offset: int) -> Array:
-    keys = _longs(n, seed, offset)
-    return np.array(sorted(range(n), key=lambda i: (keys[i], i)), np.int64)
+    return truth.permutation(n, seed, offset)
 
 
 # ---- cases: empty, odd, 0-d, places within a block and across 2^32 blocks

@@ -10,7 +10,6 @@ import numpy as np
 
 import dovetail as dt
 from dovetail import dtypes
-from dovetail.conformance import philox
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, Wrong, device_law
@@ -21,7 +20,7 @@ from dovetail.dtypes import DType
 from dovetail.engine.generator import generator_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DovetailError
-from dovetail.ops import philox as word_ops
+from dovetail.ops import philox, random_truth
 from dovetail.ops import random as ops
 
 Array = np.ndarray[Any, Any]
@@ -71,7 +70,7 @@ def _masks(trial: Trial, n: int, seed: int, offset: int) -> None:
     kind = trial.subject.kind(dtypes.bool_)
     for p in (0.3, 0.0, 1.0, 2.0**-31):
         got = _values(trial, ops.random_mask((n,), p, seed, offset, kind))
-        want = philox.mask(n, p, seed, offset)
+        want = random_truth.mask(n, p, seed, offset)
         expect_bits(f"random_mask({n}, p={p}, {seed}, {offset})", got, want)
 
 
@@ -80,15 +79,15 @@ def _floats(trial: Trial, n: int, seed: int, offset: int) -> None:
     assert dtype is not None
     kind = trial.subject.kind(dtype)
     got = _values(trial, ops.uniform((n,), 0, 1, seed, offset, kind))
-    want = philox.uniform(n, seed, offset, dtype)
+    want = random_truth.uniform(n, seed, offset, dtype)
     expect_bits(f"uniform({n}, {seed}, {offset})", got, want.astype(dtype.numpy))
     if n and not (got < 1).all():
         raise Wrong(f"uniform({n}, {seed}, {offset}) holds 1")
     got = _values(trial, ops.normal((n,), 0, 1, seed, offset, kind))
-    normals, radius = philox.normal(n, seed, offset, dtype)
+    normals, radius = random_truth.normal(n, seed, offset, dtype)
     _close(trial, f"normal({n}, {seed}, {offset})", got, normals, radius)
     got = _values(trial, ops.exponential((n,), 1, seed, offset, kind))
-    want = philox.exponential(n, seed, offset, dtype)
+    want = random_truth.exponential(n, seed, offset, dtype)
     _close(trial, f"exponential({n}, {seed}, {offset})", got, want, want)
 
 
@@ -119,7 +118,7 @@ def _whole_numbers(trial: Trial, n: int, seed: int, offset: int) -> None:
     least = -(1 << (bits - 1)) if dtype.is_signed else 0
     for low, high in ((0, 10), (least, least + (1 << bits)), (least, least + 100)):
         got = _values(trial, ops.random_integers((n,), low, high, seed, offset, kind))
-        want = philox.integers(n, low, high, seed, offset)
+        want = random_truth.integers(n, low, high, seed, offset)
         what = f"random_integers({n}, {low}, {high}, {seed}, {offset})"
         expect_bits(what, got, want.astype(dtype.numpy))
     if dtype is dtypes.int32:
@@ -129,13 +128,13 @@ def _whole_numbers(trial: Trial, n: int, seed: int, offset: int) -> None:
 def _words_and_orders(trial: Trial, n: int, seed: int, offset: int) -> None:
     kind = trial.subject.kind(dtypes.int32)
     for stream in (0, 1):
-        made = word_ops.random_words(n, seed, offset + 1, stream, kind)
-        want = philox.words(n, seed, offset + 1, stream).astype(np.uint32)
+        made = philox.random_words(n, seed, offset + 1, stream, kind)
+        want = random_truth.words(n, seed, offset + 1, stream).astype(np.uint32)
         what = f"random_words({n}, {seed}, {offset + 1}, {stream})"
         expect_bits(what, _values(trial, made), want.view(np.int32))
     if n <= _SORTED and (n % 2 or n < 8):  # without a kernel, sorting is slow
         got = _values(trial, ops.random_permutation(n, seed, offset, kind))
-        want = philox.permutation(n, seed, offset).astype(np.int32)
+        want = random_truth.permutation(n, seed, offset).astype(np.int32)
         expect_bits(f"random_permutation({n}, {seed}, {offset})", got, want)
 
 

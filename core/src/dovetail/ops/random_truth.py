@@ -1,7 +1,8 @@
-"""The law of random numbers once more, for whole arrays: what devices are judged by.
+"""The truth about random numbers: what ops and devices are judged by.
 
 Written from Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011), and
-from the law in `dovetail.ops.philox`; shares no code with what it judges.
+from the law in `dovetail.ops.philox`; shares no code with what it judges. Functions of
+real numbers are taken in `longdouble`, by other code than the kernels'.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ Array = np.ndarray[Any, Any]
 
 _WORD: Final = np.uint64(0xFFFFFFFF)
 _HALF: Final = np.uint64(32)
+_TURN: Final = 2 * np.longdouble("3.14159265358979323846264338327950288")
 _BITS: Final = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
 
 
@@ -60,7 +62,7 @@ def uniform(n: int, seed: int, offset: int, dtype: DType) -> Array:
     return upper.astype(np.float64) * 2.0**-bits
 
 
-def _positive(n: int, seed: int, offset: int, dtype: DType) -> Array:
+def positive(n: int, seed: int, offset: int, dtype: DType) -> Array:
     """Uniform floats in (0, 1], of which logarithms are taken, as float64."""
     if dtype is float64:
         return uniform(n, seed, offset, dtype) + 2.0**-53
@@ -77,22 +79,23 @@ def normal(n: int, seed: int, offset: int, dtype: DType) -> tuple[Array, Array]:
     pairs = (n + first % 2 + 1) // 2
     place = low * each
     total = 2 * pairs
-    u = _positive(total, seed, place, dtype)[::2]
+    u = positive(total, seed, place, dtype)[::2]
     if dtype is float64:
         turn = longs(total, seed, place)[1::2] >> np.uint64(11) << np.uint64(11)
     else:
         turn = words(total, seed, place)[1::2] << _HALF
     pair = elements // 2 - low // 2
-    radius = np.sqrt(-2 * np.log(u))[pair]
+    radius = np.sqrt(-2 * np.log(u.astype(np.longdouble)))[pair]
     cosine, sine = _on_the_circle(turn)
-    return radius * np.where(elements % 2 == 0, cosine[pair], sine[pair]), radius
+    chosen = np.where(elements % 2 == 0, cosine[pair], sine[pair])
+    return (radius * chosen).astype(np.float64), radius.astype(np.float64)
 
 
 def _on_the_circle(turn: Array) -> tuple[Array, Array]:
     """Cosine and sine of a part of 2^64 of a turn, from the nearest quarter."""
     quarter = (turn + np.uint64(1 << 61)) >> np.uint64(62)  # wraps into 0
     rest = (turn - (quarter << np.uint64(62))).view(np.int64)
-    angle = rest.astype(np.float64) * (2 * np.pi * 2.0**-64)
+    angle = rest.astype(np.longdouble) * (_TURN * 2.0**-64)
     c, s = np.cos(angle), np.sin(angle)
     turned = ((c, s), (-s, c), (-c, -s), (s, -c))
     cosine, sine = (
@@ -104,7 +107,8 @@ def _on_the_circle(turn: Array) -> tuple[Array, Array]:
 def exponential(n: int, seed: int, offset: int, dtype: DType) -> Array:
     """Exponential floats of rate 1 as float64; never 0."""
     least = 2.0**-54 if dtype is float64 else 2.0**-26
-    return np.maximum(-np.log(_positive(n, seed, offset, dtype)), least)
+    u = positive(n, seed, offset, dtype).astype(np.longdouble)
+    return np.maximum(-np.log(u), least).astype(np.float64)
 
 
 def mask(n: int, p: float, seed: int, offset: int) -> Array:
