@@ -49,4 +49,10 @@ def install(table: KernelTable) -> None:
 
 
 def _view(shape: tuple[int, ...]) -> Callable[[Any], Any]:
-    return lambda a: a.reshape(shape, copy=False)
+    def view(a: np.ndarray[Any, Any]) -> Any:
+        """What is contiguous is never copied, and the keyword takes 0.3 µs to read."""
+        if a.flags.c_contiguous:
+            return a.reshape(shape)
+        return a.reshape(shape, copy=False)
+
+    return view

@@ -30,7 +30,7 @@ WRITES: Final[dict[str, Ints]] = {
 }  # fmt: skip
 VIEWS: Final = frozenset({
     "as_strided", "basic_index", "diagonal", "expand", "permute", "squeeze",
-    "transpose", "unfold", "unsqueeze", "view", "native_slice",
+    "t", "transpose", "unfold", "unsqueeze", "view", "native_slice",
 })  # fmt: skip
 
 

@@ -29,6 +29,7 @@ _EXACT: Final = {
 }  # fmt: skip
 _COUNTED: Final = ("Axis", "NewAxis", "Axes", "AxisList")  # from the front, by ndim
 _UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape"} - {*_COUNTED})
+_SEQUENCES: Final = frozenset({"Shape", "Ints", "AxisList", "AxisSet"})
 
 
 # What of its own a callable remembers: what calls need, itself, its op.
@@ -47,6 +48,7 @@ class Form(NamedTuple):
         over: it writes the result over the first operand.
         takes: the parameters that it takes, by position alone, what is given beside
             them being handed over; none where it takes all of them.
+        items: the last parameter is a sequence whose items may be given one by one.
         stores: a number for a tensor has to fit, as it moves into the result; whether
             it does is not this callable's to say.
     """
@@ -58,6 +60,7 @@ class Form(NamedTuple):
     casts: bool = True
     over: bool = False
     takes: tuple[str, ...] = ()
+    items: bool = False
     stores: bool = False
 
 
@@ -84,7 +87,7 @@ class _Source:
         self.numbers = op.is_elementwise and not form.stores
         self.over = form.over
         self.casts = form.casts
-        self.others = "_others" if form.others else "{}"
+        self.others = "_others" if form.others and not form.items else "{}"
         self.values = "(" + "".join(f"{p.name}, " for p in op.params) + ")"
         self.miss = f"return {form.miss}_op, {self.values}, {self.others}, None)"
         self.key: list[str] = []
@@ -94,17 +97,34 @@ class _Source:
 
     def lines(self) -> Iterator[str]:
         op = self.op
-        taken = "".join(f"{n}=_required, " for n in self.takes or op.names)
-        taken += "/, *_more, " if self.takes else ""
-        named = "**_others" if self.others == "_others" else ""
-        yield f"def {op.name}({taken}{named}):"
+        yield f"def {op.name}({self._parameters()}):"
         yield from (f"    {line}" for line in self._left_out())
+        yield from (f"    {line}" for line in self._items())
         lead = op.tensors[op.lead_at] if op.tensors else None
         body = [self.miss]
         if lead is None or lead.role != "optional":
             body = [*self._ordinary(), *self._arguments(lead), *self._entry()]
             body += self._call()
         yield from (f"    {line}" for line in body)
+
+    def _parameters(self) -> str:
+        if self.form.items:
+            *before, last = self.op.names
+            return f"{', '.join(before)}, *{last}, **_others"
+        taken = "".join(f"{n}=_required, " for n in self.takes or self.op.names)
+        taken += "/, *_more, " if self.takes else ""
+        return taken + ("**_others" if self.others == "_others" else "")
+
+    def _items(self) -> Iterator[str]:
+        """The last argument, from its items or as one sequence."""
+        if not self.form.items:
+            return
+        *before, last = self.op.names
+        yield f"if _others or not {last}:"
+        given = f"{', '.join(before)}, *{last}, **_others"
+        yield f"    return _handed_over(_function, {given})"
+        yield f"if _len({last}) == 1 and _type({last}[0]) is not _int:"
+        yield f"    {last} = {last}[0]"
 
     def _left_out(self) -> Iterator[str]:
         """Parameters that the function does not take; what else it is given."""
@@ -256,6 +276,9 @@ class _Source:
                 wrong = f"{param.name} is not None and {wrong}"
             yield f"if {wrong}:"
             yield f"    {self.miss}"
+        elif kind in _SEQUENCES and not none:
+            part = f"_f_{param.name}"
+            yield from self._sequence(param.name, part)
         else:
             part = f"_f_{param.name}"
             yield f"{part} = {param.name}"
@@ -264,6 +287,19 @@ class _Source:
             yield f"    if {part} is None:"
             yield f"        {self.miss}"
         self.key.append(part)
+
+    def _sequence(self, name: str, part: str) -> Iterator[str]:
+        """A tuple of ints is its own part of the key; of all else, the frozen form."""
+        yield f"{part} = {name}"
+        yield f"if _type({part}) is _tuple:"
+        yield f"    for _n in {part}:"
+        yield "        if _type(_n) is not _int:"
+        yield f"            {part} = _frozen({part})"
+        yield "            break"
+        yield "else:"
+        yield f"    {part} = _frozen({part})"
+        yield f"if {part} is None:"
+        yield f"    {self.miss}"
 
     # ---- the entry, the kernel, the results
 
@@ -308,7 +344,7 @@ class _Source:
         if op.view:
             yield f"return _as_view(_op, {op.tensors[0].name}, _r, _ready.attrs)"
             return
-        yield "_t = _fresh()"
+        yield "_t = _Tensor()"
         yield "_t._a = _r"
         yield "_t._kind = _kind"
         yield "_t._node = _t._storage = None"

@@ -92,7 +92,11 @@ def publish(
     """
     for entry in names.split():
         space, _, name = entry.rpartition(".")
-        function = call if plain is None else before(plain, name, call, takes)
+        function = call
+        if plain is not None:
+            items = name.endswith("*")
+            slow = opened(call) if items else call
+            function = before(plain, name.rstrip("*"), slow, takes, items)
         if name.endswith("_") and not call.__name__.endswith("_"):
             function = _in_place(name, call, view)
             function = function if plain is None else over(plain, name, function)
@@ -112,6 +116,8 @@ def publish_op(op: Op, names: str, out: bool) -> None:
             function = _overwriting(name, op, method)
         elif name.endswith("_") and not op.name.endswith("_"):
             method = function = _in_place(name, method, op.view)
+        elif name.endswith("*") and len(op.params) == 2:
+            method = before(op, plain, opened(method), items=True)
         elif out and not op.view and space not in ("Tensor", "F"):
             function = public_callable(op, plain, True)
         _put(space, name, method, function)
@@ -125,7 +131,8 @@ def _in_place(name: str, function: Any, view: bool) -> Any:
 
 def _put(space: str, name: str, method: Any, function: Any) -> None:
     if name.endswith("*"):
-        name, method = name[:-1], opened(method)
+        name = name[:-1]
+        method = method if getattr(method, "takes_items", False) else opened(method)
     if space in ("", "Tensor"):
         setattr(Tensor, name, method)
     if space != "Tensor":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from dovetail.engine import modes
 from dovetail.engine.kernel_call import explain
@@ -48,7 +48,7 @@ def as_view(op: Op, x: Tensor, native: Any, how: Any) -> Tensor:
     storage = x._storage
     if storage is None:
         storage = x._storage = Storage(x._a)
-    view = _new_view(View)
+    view = View()
     node = x._node
     if type(node) is View:
         view.base = node.base
@@ -61,7 +61,7 @@ def as_view(op: Op, x: Tensor, native: Any, how: Any) -> Tensor:
     view.version = view.made = storage.version
     view.edge_ = node
     view.state = UNTAKEN
-    t = _new_tensor(Tensor)
+    t = Tensor()
     t._a = native
     t._kind = x._kind
     t._node = view
@@ -74,9 +74,3 @@ def as_view(op: Op, x: Tensor, native: Any, how: Any) -> Tensor:
         view.seq = 0
         view.state, view.edge_ = TAKEN, None
     return t
-
-
-_new_view: Final = View.__new__
-
-
-_new_tensor: Final = Tensor.__new__

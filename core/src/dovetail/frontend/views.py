@@ -48,23 +48,6 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return v.transpose(input, axis0, axis1)
 
 
-@public("t Tensor.t_", view=True)
-def t(input: Tensor) -> Tensor:
-    """A matrix transposed; fewer dims stay as they are."""
-    ndim = len(input._a.shape)
-    if ndim > 2:
-        raise ShapeError(
-            "t", "input", was=f"of {ndim} dims", needed="at most two",
-            remedy="use mT or permute",
-        )  # fmt: skip
-    return v.transpose(input, 0, 1) if ndim == 2 else as_view_of(input)
-
-
-def as_view_of(x: Tensor) -> Tensor:
-    """A view with the geometry of `x`."""
-    return v.view(x, tuple(x._a.shape)) if v.is_contiguous(x) else x[...]
-
-
 @public("movedim moveaxis")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dims moved to other places; the rest keep their order."""

@@ -121,6 +121,24 @@ def _(size: Sizes, strides: Sizes | None, *, dim0: int, dim1: int) -> Geometry:
 transpose.grad(input=lambda ct, dim0, dim1: transpose(ct, dim0, dim1))
 
 
+@op(torch="t Tensor.t_", oracle=np.transpose, **_VIEW)
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; fewer dims stay as they are."""
+
+
+@t.geometry
+def _(size: Sizes, strides: Sizes | None) -> Geometry:
+    if len(size) > 2:
+        raise ShapeError(
+            "t", "input", was=f"of {len(size)} dims", needed="at most two",
+            remedy="use mT or permute",
+        )  # fmt: skip
+    return size[::-1], (strides or size)[::-1], 0
+
+
+t.grad(input=lambda ct: t(ct))
+
+
 @op(layout_matters=True, **_VIEW, oracle=lambda x, shape: x.reshape(shape))
 def view(input: Tensor, shape: Shape) -> Tensor:
     """The elements of `input` in the same order under another shape; never copies.
@@ -377,6 +395,13 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(2, 3, 4), 0, -1)
     yield case(make(2, 3), 1, 1)
     yield case(make(), 0, -1)
+
+
+@t.cases
+def _(make: Any) -> Iterator[Case]:
+    yield case(make(2, 3))
+    yield case(make(4))
+    yield case(make())
 
 
 @view.cases

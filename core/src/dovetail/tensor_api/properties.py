@@ -239,7 +239,7 @@ def zero_(self: Tensor) -> Tensor:
     return fill(self, 0)
 
 
-@public("Tensor.view*")
+@public("Tensor.view*", plain=v.view)
 def view(
     self: Tensor, size: int | Sequence[int] | DType = (), *, dtype: DType | None = None
 ) -> Tensor:

@@ -19,6 +19,7 @@ def install(table: KernelTable, xp: Any) -> None:
         "permute": _permute, "transpose": _transpose, "unsqueeze": _unsqueeze,
         "squeeze": _squeeze, "expand": _expand(xp), "basic_index": _basic_index,
     }  # fmt: skip
+    table.add("t", _matrix_transposed, dtypes=ANY)
     for name, kernel in views.items():
         table.add(name, kernel, dtypes=ANY, binds=True)
 
@@ -29,6 +30,12 @@ def _permute(dims: Sizes) -> View:
 
 def _transpose(dim0: int, dim1: int) -> View:
     return lambda a: a.swapaxes(dim0, dim1) if a.ndim else a[...]
+
+
+def _matrix_transposed(a: Any) -> Any:
+    if a.ndim > 2:
+        raise ValueError(a.shape)
+    return a.T
 
 
 def _unsqueeze(dim: int) -> View:
