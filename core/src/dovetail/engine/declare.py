@@ -80,6 +80,7 @@ def op(
     torch: str = "",
     out: bool = True,
     autocast: str | None = None,
+    grad: Callable[..., Any] | dict[str, Callable[..., Any]] | None = None,
     oracle: Callable[..., Any] | None = None,
     cases: Callable[..., Any] | None = None,
     kinks: Callable[..., Any] | None = None,
@@ -132,6 +133,8 @@ def op(
         out: torch's function takes `out=`.
         autocast: the precision it has under autocast, `"lower"`, `"float32"` or
             `"widest"`; None for that of its inputs.
+        grad: the gradient of the first tensor, or one for each that has any by name,
+            as the hook of that name takes them.
         oracle, cases, kinks: as the hooks of these names, where one expression says
             it: the result by NumPy; calls to try; points without a derivative.
         params: the parameters, where the body does not say them.
@@ -162,6 +165,9 @@ def op(
         made.oracle, made.cases, made.kinks = oracle, cases, kinks
         made.takes_out = out
         call = _complete(made, callable_of(made), body)
+        if grad is not None:
+            named = grad if isinstance(grad, dict) else {made.tensors[0].name: grad}
+            made.set_rules(named)
         if torch:
             publish_op(made, torch, out)
         return call

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from dovetail.engine.placement import place
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError
+
+T = TypeVar("T")
 
 _MASK: Final = (1 << 64) - 1
 # Whose generator is meant where none is named, and where states are kept.
@@ -82,10 +84,9 @@ class Generator:
         The place is a multiple of `align`, the number of words an element takes, so
         that no element lies in two blocks. Safe between threads.
         """
-        place: tuple[int, int] = self.spend(words, align, lambda *place: place)
-        return place
+        return self.spend(words, align, lambda seed, place: (seed, place))
 
-    def spend(self, words: int, align: int, make: Callable[[int, int], Any]) -> Any:
+    def spend(self, words: int, align: int, make: Callable[[int, int], T]) -> T:
         """What `make` gives of a place as `reserve` has it.
 
         If it raises, the words are given back, unless others were taken meanwhile.
@@ -230,8 +231,8 @@ def seed_all(seed: int) -> None:
 
 def draw(
     op: str, kind: Kind, generator: Any, words: int, align: int,
-    make: Callable[[int, int], Any],
-) -> Any:  # fmt: skip
+    make: Callable[[int, int], T],
+) -> T:  # fmt: skip
     """What `make` gives of seed and place of the next words, for a result of `kind`.
 
     A draw that fails takes none.

@@ -22,6 +22,7 @@ from dovetail.ops.primitive import cast
 from dovetail.xp import random_law as law
 
 Sizes = tuple[int, ...]
+Draw = Callable[[int, int], Tensor]
 
 
 def floats(name: str, kind: Kind) -> Kind:
@@ -34,9 +35,7 @@ def floats(name: str, kind: Kind) -> Kind:
     return kind
 
 
-def drawn(
-    name: str, kind: Kind, shape: Sizes, generator: Any, make: Callable[[int, int], Any]
-) -> Tensor:
+def drawn(name: str, kind: Kind, shape: Sizes, generator: Any, make: Draw) -> Tensor:
     """What `make` gives of seed and place of the words for floats of a shape.
 
     Complex numbers are made of two such draws, for one part after the other.
@@ -50,8 +49,7 @@ def drawn(
             re, im = make(seed, place), make(seed, place + words)
             return cast(re, kind.dtype) + cast(im, kind.dtype) * 1j
 
-    found: Tensor = draw(name, kind, generator, parts * each, each, of)
-    return found
+    return draw(name, kind, generator, parts * each, each, of)
 
 
 def uniform_of(

@@ -37,8 +37,7 @@ def integers_of(
         return y if whole is kind else cast(y, kind.dtype)
 
     each = law.integer_words(low, high)
-    made: Tensor = draw(name, kind, generator, math.prod(shape) * each, each, make)
-    return made
+    return draw(name, kind, generator, math.prod(shape) * each, each, make)
 
 
 def limits(dtype: DType) -> tuple[int, int]:

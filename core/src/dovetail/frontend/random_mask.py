@@ -45,8 +45,7 @@ def mask_of(name: str, shape: Sizes, kind: Kind, p: float, generator: Any) -> Te
     def make(seed: int, place: int) -> Tensor:
         return ops.random_mask(shape, p, seed, place, kind)
 
-    made: Tensor = draw(name, kind, generator, math.prod(shape), 1, make)
-    return made
+    return draw(name, kind, generator, math.prod(shape), 1, make)
 
 
 # ---- bernoulli
@@ -129,8 +128,7 @@ def dropped(input: Tensor, p: float) -> Tensor:
         y: Tensor = ops.random_dropout(input, p, seed, place)
         return y
 
-    dropped: Tensor = draw("dropout", kind, None, math.prod(input._a.shape), 1, make)
-    return dropped
+    return draw("dropout", kind, None, math.prod(input._a.shape), 1, make)
 
 
 def _noise(name: str, input: Tensor, p: float, channels: bool) -> Tensor:

@@ -136,10 +136,9 @@ def bits_of(dtype: DType) -> DType:
     return {2: int16, 4: int32, 8: int64}[dtype.itemsize]
 
 
-def _nextafter(a: Array, b: Array, kind: DType) -> Array:
+def _nextafter(a: Array, b: Array, kind: DType) -> Any:
     """In the op's own format: between its numbers lie others of a wider one."""
-    stepped: Array = np.nextafter(a.astype(kind.numpy), b.astype(kind.numpy))
-    return stepped
+    return np.nextafter(a.astype(kind.numpy), b.astype(kind.numpy))
 
 
 @op(accepts=FLOAT, nondifferentiable=True, exact=True,
@@ -207,9 +206,8 @@ def bitwise_or(input: Operand, other: Operand) -> Tensor:
     return bitwise_xor(bitwise_xor(input, other), bitwise_and(input, other))
 
 
-def _width(x: Any) -> int:
-    bits: int = x.dtype.itemsize * 8
-    return bits
+def _width(x: Any) -> Any:
+    return x.dtype.itemsize * 8
 
 
 def _beyond(x: Tensor, count: Tensor) -> Tensor:

@@ -52,7 +52,7 @@ _EXTREME: Any = {
 }  # fmt: skip
 
 
-@op(torch="amax", primitive=ORDERED, grows=(1,), **_EXTREME,
+@op(torch="amax", primitive=ORDERED, **_EXTREME,
     oracle=lambda x, dim=(), keepdim=False: np.max(
         x, axis=axis_of(dim) or None, keepdims=keepdim))  # fmt: skip
 def amax(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
@@ -60,7 +60,7 @@ def amax(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
     absent("amax")
 
 
-@op(torch="amin", grows=(1,), **_EXTREME,
+@op(torch="amin", **_EXTREME,
     oracle=lambda x, dim=(), keepdim=False: np.min(
         x, axis=axis_of(dim) or None, keepdims=keepdim))  # fmt: skip
 def amin(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
@@ -112,8 +112,7 @@ def _cases_place(make: Any) -> Iterator[Case]:
 
 _PLACE: Any = {
     "shape": "(n+@dim)->()", "accepts": ORDERED, "result": int64,
-    "outputs": ("indices",), "nondifferentiable": True, "exact": True, "grows": (0,),
-    "cases": _cases_place,
+    "nondifferentiable": True, "exact": True, "cases": _cases_place,
 }  # fmt: skip
 
 
@@ -176,11 +175,11 @@ def _cases_exponentials(make: Any) -> Iterator[Case]:
 
 @op(
     shape="(n@dim)->()", accepts=INEXACT, promote="float", torch="logsumexp",
-    grows=(1,), oracle=_log_of_sum, cases=_cases_exponentials,
+    oracle=_log_of_sum, cases=_cases_exponentials,
 )  # fmt: skip
 def logsumexp(input: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over nothing."""
-    if not count(input._a.shape, dim):  # type: ignore[arg-type]
+    if not count(input._a.shape, dim):
         return log(sum(exp(input), dim, keepdim))
     top: Tensor = amax(cast(input, input.dtype.real), dim, True)
     top = where(isfinite(top), top, 0)

@@ -58,9 +58,8 @@ def _shaped(*, shape: Sizes, **_: Any) -> Sizes:
     return shape
 
 
-def _of_kind(dtypes: Any, attrs: Any) -> DType:
-    found: DType = attrs["kind"].dtype
-    return found
+def _of_kind(dtypes: Any, attrs: Any) -> Any:
+    return attrs["kind"].dtype
 
 
 def float_words(shape: Sizes, dtype: DType) -> int:

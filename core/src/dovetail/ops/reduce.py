@@ -96,9 +96,7 @@ def mean(
     tensor([[1.5000],
             [3.5000]])
     """
-    total: Tensor = sum(input, dim, keepdim, dtype)
-    found: Tensor = total / count(input._a.shape, dim)  # type: ignore[arg-type]
-    return found
+    return sum(input, dim, keepdim, dtype) / count(input._a.shape, dim)
 
 
 mean.grad(

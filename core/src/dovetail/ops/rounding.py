@@ -180,10 +180,9 @@ def _truncated(x: int, y: int) -> int:
 
 
 @trunc_divide.oracle
-def _(a: Array, b: Array, kind: Any) -> Array:
+def _(a: Array, b: Array, kind: Any) -> Any:
     if np.result_type(a, b).kind != "f":
-        found: Array = _unless_zero(_truncated, np.trunc)(a, b)
-        return found
+        return _unless_zero(_truncated, np.trunc)(a, b)
     # The rounded quotient is cut, not the true one; 16 bits divide in float32.
     format_ = np.float32 if kind in HALF else kind.numpy
     return np.asarray(np.trunc(np.asarray(a / b).astype(format_)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, DType, float64, int64
+from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, float64, int64
 from dovetail.engine.attributes import Axes, Scalar, Static
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -40,9 +40,8 @@ Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 
 
-def _real(dtypes: Any, attrs: Any) -> DType:
-    found: DType = dtypes[0].real
-    return found
+def _real(dtypes: Any, attrs: Any) -> Any:
+    return dtypes[0].real
 
 
 # ---- variance
@@ -62,8 +61,7 @@ def var(
 
 
 def _freedom(shape: Any, dim: Any, correction: Any) -> float:
-    found: float = max(0.0, count(shape, dim) - correction)
-    return found
+    return max(0.0, count(shape, dim) - float(correction))
 
 
 def _var_gradient(

@@ -32,7 +32,7 @@ def without(shape: Any, dims: Any, keepdim: bool = False) -> Sizes:
     return tuple(n for d, n in enumerate(shape) if d not in dims)
 
 
-def count(shape: Any, dims: Sizes) -> int:
+def count(shape: Any, dims: Any) -> int:
     """How many elements are reduced to one."""
     return math.prod(shape[d] for d in dims)
 

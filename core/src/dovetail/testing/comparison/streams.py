@@ -9,13 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from dovetail.device_api import registry
 from dovetail.engine import generator
-from dovetail.engine.generator import Generator
+from dovetail.engine.generator import Generator, T
 
 
 class _Shared(Generator):
@@ -45,7 +44,7 @@ class _Shared(Generator):
     def _offset(self, offset: int) -> None:
         self._stream._offset = offset
 
-    def spend(self, words: int, align: int, make: Callable[[int, int], Any]) -> Any:
+    def spend(self, words: int, align: int, make: Callable[[int, int], T]) -> T:
         return self._stream.spend(words, align, make)
 
 
