@@ -30,51 +30,42 @@ Array = np.ndarray[Any, Any]
 
 
 @op(sums=True, accepts=ANY, primitive=NUMERIC,
-    oracle=exact(lambda m, a, b: a + b, lambda a, b: a + b))  # fmt: skip
+    oracle=exact(lambda m, a, b: a + b, lambda a, b: a + b),
+    grad={"input": lambda ct: ct, "other": lambda ct: ct})  # fmt: skip
 def add(input: Operand, other: Operand) -> Tensor:
     """input + other; integers wrap, the sum of bools is `or`."""
     return input | other
 
 
-add.grad(input=lambda ct: ct, other=lambda ct: ct)
-
-
 @op(sums=True, accepts=NUMERIC, primitive=NUMERIC,
-    oracle=exact(lambda m, a, b: a - b, lambda a, b: a - b))  # fmt: skip
+    oracle=exact(lambda m, a, b: a - b, lambda a, b: a - b),
+    grad={"input": lambda ct: ct, "other": lambda ct: -ct})  # fmt: skip
 def sub(input: Operand, other: Operand) -> Tensor:
     """input - other; integers wrap."""
     absent("sub")
 
 
-sub.grad(input=lambda ct: ct, other=lambda ct: -ct)
-
-
 @op(sums=True, accepts=ANY, primitive=NUMERIC,
     torch="mul multiply Tensor.mul_ Tensor.multiply_",
-    oracle=exact(lambda m, a, b: a * b, lambda a, b: a * b))  # fmt: skip
+    oracle=exact(lambda m, a, b: a * b, lambda a, b: a * b),
+    grad={
+        "input": lambda ct, other: ct * conj(other),
+        "other": lambda ct, input: ct * conj(input),
+    })  # fmt: skip
 def mul(input: Operand, other: Operand) -> Tensor:
     """input * other; integers wrap, the product of bools is `and`."""
     return input & other
 
 
-mul.grad(
-    input=lambda ct, other: mul(ct, conj(other)),
-    other=lambda ct, input: mul(ct, conj(input)),
-)
-
-
 @op(accepts=INEXACT, primitive=INEXACT, promote="float",
-    torch="true_divide Tensor.true_divide_",
-    oracle=exact(lambda m, a, b: a / b))  # fmt: skip
+    torch="true_divide Tensor.true_divide_", oracle=exact(lambda m, a, b: a / b),
+    grad={
+        "input": lambda ct, other: ct / conj(other),
+        "other": lambda ct, input, other: -ct * conj((input / other) / other),
+    })  # fmt: skip
 def div(input: Operand, other: Operand) -> Tensor:
     """input / other, at most 2.5 ulp; IEEE 754 at 0; integers have become floats."""
     absent("div")
-
-
-div.grad(
-    input=lambda ct, other: ct / conj(other),
-    other=lambda ct, input, other: -ct * conj((input / other) / other),
-)
 
 
 def _truncated_quotient(x: int, y: int) -> int:
@@ -92,16 +83,14 @@ def idiv(input: Operand, other: Operand) -> Tensor:
 
 
 @op(accepts=FLOAT, primitive=FLOAT, promote="float",
-    oracle=exact(lambda m, a, b: np.fmod(a, b)))  # fmt: skip
+    oracle=exact(lambda m, a, b: np.fmod(a, b)),
+    grad={
+        "input": lambda ct: ct,
+        "other": lambda ct, input, other: -ct * trunc_quotient(input, other),
+    })  # fmt: skip
 def float_fmod(input: Operand, other: Operand) -> Tensor:
     """Remainder with the sign of `input`: a - trunc(a / b) * b, unrounded."""
     absent("float_fmod")
-
-
-float_fmod.grad(
-    input=lambda ct: ct,
-    other=lambda ct, input, other: -ct * trunc_quotient(input, other),
-)
 
 
 @float_fmod.cases
@@ -116,16 +105,17 @@ def trunc_quotient(a: Tensor, b: Tensor) -> Tensor:
 
 
 @op(accepts=REAL, primitive=FLOAT, exact=True, torch="floor floor_",
-    oracle=lambda x: np.floor(x).astype(x.dtype))  # fmt: skip
+    oracle=lambda x: np.floor(x).astype(x.dtype), grad=lambda ct: ct * 0)  # fmt: skip
 def floor(input: Tensor) -> Tensor:
     """The greatest integer not above; -0 stays, as integers do."""
     return clone(input)
 
 
-floor.grad(input=lambda ct: ct * 0)
-
-
-@op(accepts=ORDERED, primitive=REAL, exact=True, torch="maximum", oracle=np.maximum)
+@op(accepts=ORDERED, primitive=REAL, exact=True, torch="maximum", oracle=np.maximum,
+    grad={
+        "input": lambda ct, input, other: _share(ct, input, other),
+        "other": lambda ct, input, other: _share(ct, other, input),
+    })  # fmt: skip
 def maximum(input: Tensor, other: Tensor) -> Tensor:
     """The greater of each pair; NaN if either is NaN."""
     return input | other
@@ -134,12 +124,6 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
 def _share(ct: Tensor, mine: Tensor, theirs: Tensor) -> Tensor:
     """All of `ct` where `mine` is greater, half at ties; as in torch, all for NaN."""
     return where(eq(mine, theirs), ct / 2, where(lt(mine, theirs), 0, ct))
-
-
-maximum.grad(
-    input=lambda ct, input, other: _share(ct, input, other),
-    other=lambda ct, input, other: _share(ct, other, input),
-)
 
 
 # ---- predicates and bits
@@ -208,33 +192,26 @@ def _(make: Any) -> Any:
 
 
 @op(accepts=INEXACT, primitive=INEXACT, promote="float", domain=(0.0, 9.0),
-    torch="sqrt sqrt_", oracle=exact("sqrt"))  # fmt: skip
+    torch="sqrt sqrt_", oracle=exact("sqrt"),
+    grad=lambda ct, y: ct / (2 * conj(y)))  # fmt: skip
 def sqrt(input: Tensor) -> Tensor:
     """Square root, at most 3 ulp; NaN below zero."""
     absent("sqrt")
 
 
-sqrt.grad(input=lambda ct, y: ct / (2 * conj(y)))
-
-
 @op(accepts=INEXACT, primitive=INEXACT, promote="float", torch="exp exp_",
-    oracle=exact("exp"))  # fmt: skip
+    oracle=exact("exp"), grad=lambda ct, y: ct * conj(y))  # fmt: skip
 def exp(input: Tensor) -> Tensor:
     """e to the power of `input`, at most 3 ulp."""
     absent("exp")
 
 
-exp.grad(input=lambda ct, y: ct * conj(y))
-
-
 @op(accepts=INEXACT, primitive=INEXACT, promote="float", domain=(0.1, 9.0),
-    torch="log log_", oracle=exact("log"))  # fmt: skip
+    torch="log log_", oracle=exact("log"),
+    grad=lambda ct, input: ct / conj(input))  # fmt: skip
 def log(input: Tensor) -> Tensor:
     """Natural logarithm, at most 3 ulp; -inf at 0, NaN below."""
     absent("log")
-
-
-log.grad(input=lambda ct, input: ct / conj(input))
 
 
 @op(accepts=INEXACT, primitive=INEXACT, promote="float", torch="sin sin_",
@@ -245,14 +222,13 @@ def sin(input: Tensor) -> Tensor:
 
 
 @op(accepts=INEXACT, primitive=INEXACT, promote="float", torch="cos cos_",
-    oracle=exact("cos"))  # fmt: skip
+    oracle=exact("cos"), grad=lambda ct, input: -ct * conj(sin(input)))  # fmt: skip
 def cos(input: Tensor) -> Tensor:
     """Cosine of `input` in radians, at most 4 ulp."""
     absent("cos")
 
 
 sin.grad(input=lambda ct, input: ct * conj(cos(input)))
-cos.grad(input=lambda ct, input: -ct * conj(sin(input)))
 
 
 @op(accepts=INEXACT, primitive=INEXACT, promote="float", domain=(0.1, 3.0),
@@ -268,13 +244,13 @@ def power_rule(ct: Tensor, base: Tensor, exponent: Tensor, power: Any) -> Tensor
     return ct * where(eq(exponent, 0), 0, conj(slope))
 
 
-def exponential_rule(ct: Tensor, base: Tensor, y: Tensor) -> Tensor:
+def exponential_rule(ct: Tensor, input: Tensor, y: Tensor) -> Tensor:
     """The gradient of an exponent: y log(x), which is 0 where x is 0."""
-    zero = eq(base, 0)
-    return ct * conj(where(zero, 0, y * log(where(zero, 1, base))))
+    zero = eq(input, 0)
+    return ct * conj(where(zero, 0, y * log(where(zero, 1, input))))
 
 
 float_pow.grad(
     input=lambda ct, input, other: power_rule(ct, input, other, float_pow),
-    other=lambda ct, input, y: exponential_rule(ct, input, y),
+    other=exponential_rule,
 )

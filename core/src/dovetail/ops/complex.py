@@ -42,33 +42,27 @@ def conj_physical(input: Tensor) -> Tensor:
 conj_physical.grad(input=lambda ct: conj_physical(ct))
 
 
-@op(accepts=COMPLEX, result=_real, oracle=lambda x: x.real)
+@op(accepts=COMPLEX, result=_real, oracle=lambda x: x.real,
+    grad=lambda ct, input_dtype: cast(ct, input_dtype))  # fmt: skip
 def real(input: Tensor) -> Tensor:
     """The real part, in memory of its own."""
     return cast(input, input.dtype.real)
 
 
-real.grad(input=lambda ct, input_dtype: cast(ct, input_dtype))
-
-
-@op(accepts=COMPLEX, result=_real, oracle=lambda x: x.imag)
+@op(accepts=COMPLEX, result=_real, oracle=lambda x: x.imag,
+    grad=lambda ct, input_dtype: cast(ct, input_dtype) * 1j)  # fmt: skip
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, in memory of its own."""
     return cast(input * -1j, input.dtype.real)
 
 
-imag.grad(input=lambda ct, input_dtype: cast(ct, input_dtype) * 1j)
-
-
 @op(accepts=FLOAT, result=lambda d, a: d[0].complex,
-    oracle=lambda real, imag: real + 1j * imag)  # fmt: skip
+    oracle=lambda real, imag: real + 1j * imag,
+    grad={"real": lambda ct: real(ct), "imag": lambda ct: imag(ct)})  # fmt: skip
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag * i."""
     wide = real.dtype.complex
     return cast(real, wide) + cast(imag, wide) * 1j
-
-
-complex.grad(real=lambda ct: real(ct), imag=lambda ct: imag(ct))
 
 
 # ---- modulus and angle
@@ -108,7 +102,8 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
 
 
 @op(shape=lambda shape: (*shape, 2), accepts=COMPLEX, result=_real,
-    oracle=lambda x: np.stack((x.real, x.imag), -1))  # fmt: skip
+    oracle=lambda x: np.stack((x.real, x.imag), -1),
+    cases=lambda make: [case(make(2, 3)), case(make())])  # fmt: skip
 def real_pairs(input: Tensor) -> Tensor:
     """Real and imaginary parts along a new last dim, in memory of their own."""
     zero_and_one = iota(2, input._kind.with_dtype(int32))
@@ -127,7 +122,9 @@ def _unpaired(shape: Any) -> Any:
 
 
 @op(sums=True, shape=_unpaired, accepts=FLOAT, result=lambda d, a: d[0].complex,
-    oracle=lambda x: x[..., 0] + 1j * x[..., 1])  # fmt: skip
+    oracle=lambda x: x[..., 0] + 1j * x[..., 1],
+    cases=lambda make: [case(make(3, 2)), case(make(2))],
+    grad=lambda ct: real_pairs(ct))  # fmt: skip
 def from_pairs(input: Tensor) -> Tensor:
     """Complex numbers from pairs along the last dim, in memory of their own."""
     last = tuple(slice(None) for _ in input._a.shape[:-1])
@@ -135,16 +132,3 @@ def from_pairs(input: Tensor) -> Tensor:
 
 
 real_pairs.grad(input=lambda ct: from_pairs(ct))
-from_pairs.grad(input=lambda ct: real_pairs(ct))
-
-
-@real_pairs.cases
-def _(make: Any) -> Any:
-    yield case(make(2, 3))
-    yield case(make())
-
-
-@from_pairs.cases
-def _(make: Any) -> Any:
-    yield case(make(3, 2))
-    yield case(make(2))

@@ -25,14 +25,9 @@ def _of_kind(dtypes: Any, attrs: Any) -> Any:
     return attrs["kind"].dtype
 
 
-@op(
-    shape=_shaped,
-    result=_of_kind,
-    nondifferentiable=True,
-    exact=True,
-    memory=True,
+@op(shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True, memory=True,
     oracle=lambda shape, value: np.full(shape, value),
-)
+    cases=lambda make: [case((2, 3), 1), case((), 1), case((0, 2), 1.0)])  # fmt: skip
 def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     """A tensor of `shape` with every element `value`."""
     backend = kind.backend
@@ -41,15 +36,8 @@ def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     return wrap(native, kind)
 
 
-@op(
-    shape=_shaped,
-    result=_of_kind,
-    nondifferentiable=True,
-    exact=True,
-    memory=True,
-    unspecified=True,
-    oracle=lambda shape: np.zeros(shape),
-)
+@op(shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True, memory=True,
+    unspecified=True, oracle=lambda shape: np.zeros(shape))  # fmt: skip
 def empty(shape: Shape, kind: Kind) -> Tensor:
     """A tensor of `shape` with unspecified contents."""
     return wrap(kind.backend.empty(tuple(shape), kind.dtype, kind.index), kind)
@@ -65,31 +53,21 @@ def counted(n: int, x: Tensor) -> Tensor:
     return iota(n, x._kind.with_dtype(int32))
 
 
-@op(
-    accepts=ANY,
-    promote=None,
-    nondifferentiable=True,
-    exact=True,
+@op(accepts=ANY, promote=None, nondifferentiable=True, exact=True,
     oracle=lambda x: np.zeros(x.shape),
-)
+    cases=lambda make: [case(make(2, 3)), case(make())])  # fmt: skip
 def zeros_like(input: Tensor) -> Tensor:
     """Zeros of the shape, device and dtype of `input`."""
     return zeros_of(input, tuple(input._a.shape))
 
 
-@op(
-    shape=lambda x, *, value: x,
-    accepts=ANY,
-    promote=None,
-    exact=True,
+@op(shape=lambda x, *, value: x, accepts=ANY, promote=None, exact=True,
     oracle=lambda x, value: np.full(x.shape, value),
-)
+    cases=lambda make: [case(make(2, 3), 1), case(make(), 0.0)],
+    grad=lambda ct: zeros_like(ct))  # fmt: skip
 def filled(input: Tensor, value: Scalar) -> Tensor:
     """Like `input` with every element `value`; the gradient to `input` is zero."""
     return full(tuple(input._a.shape), value, input._kind)
-
-
-filled.grad(input=lambda ct: zeros_like(ct))
 
 
 def _working(kind: Kind) -> Kind:
@@ -99,15 +77,11 @@ def _working(kind: Kind) -> Kind:
     return kind.with_dtype(int64 if int64 in kind.backend.dtypes else int32)
 
 
-@op(
-    shape=lambda *, count, **_: (count,),
-    result=_of_kind,
-    nondifferentiable=True,
+@op(shape=lambda *, count, **_: (count,), result=_of_kind, nondifferentiable=True,
     exact=True,
     oracle=lambda start, step, count: np.array(
         [start + i * step for i in range(count)]
-    ),
-)
+    ))  # fmt: skip
 def arange(start: Scalar, step: Scalar, count: int, kind: Kind) -> Tensor:
     """start, start + step, … of `count` elements."""
     wide = _working(kind)
@@ -126,13 +100,9 @@ def _(make: Any) -> Iterator[Case]:
     yield case(0, 1, 0)
 
 
-@op(
-    shape=lambda *, count, **_: (count,),
-    result=_of_kind,
-    nondifferentiable=True,
+@op(shape=lambda *, count, **_: (count,), result=_of_kind, nondifferentiable=True,
     exact=True,
-    oracle=lambda start, end, count: np.linspace(start, end, count),
-)
+    oracle=lambda start, end, count: np.linspace(start, end, count))  # fmt: skip
 def linspace(start: Scalar, end: Scalar, count: int, kind: Kind) -> Tensor:
     """`count` evenly spaced numbers from `start` to `end`, both included.
 
@@ -160,14 +130,9 @@ def _(make: Any) -> Iterator[Case]:
         yield case(-1.5, 2.0, 7)
 
 
-@op(
-    accepts=ANY,
-    promote=None,
-    result=lambda d, a: a["kind"].dtype,
-    exact=True,
-    memory=True,
-    oracle=lambda x: x,
-)
+@op(accepts=ANY, promote=None, result=lambda d, a: a["kind"].dtype, exact=True,
+    memory=True, oracle=lambda x: x,
+    cases=lambda make: [case(make(2, 3)), case(make(0))])  # fmt: skip
 def transfer(input: Tensor, kind: Kind) -> Tensor:
     """The values of `input` on another device; waits for them."""
     native = input._kind.backend.copy_out(input._a)
@@ -177,31 +142,6 @@ def transfer(input: Tensor, kind: Kind) -> Tensor:
 transfer.grad(input=lambda ct, input_kind: transfer(ct, input_kind))
 
 
-@full.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case((2, 3), 1)
-    yield case((), True)
-    yield case((0, 2), 1.0)
-
-
 @empty.cases
 def _(make: Any) -> Iterator[Case]:
     yield case((0, 2))  # of others, the contents are unspecified
-
-
-@zeros_like.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(2, 3))
-    yield case(make())
-
-
-@filled.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(2, 3), 1)
-    yield case(make(), 0.0)
-
-
-@transfer.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(2, 3))
-    yield case(make(0))

@@ -149,7 +149,8 @@ def _shape(shapes: Sequence[Sizes], *, equation: str) -> Sizes:
     return tuple(parsed.sizes[label] for label in parsed.output)
 
 
-@op(autocast="lower", sums=True, shape=_shape, accepts=NUMERIC)
+@op(autocast="lower", sums=True, shape=_shape, accepts=NUMERIC,
+    oracle=lambda operands, equation: np.einsum(equation, *operands))  # fmt: skip
 def einsum(operands: list[Tensor], equation: str) -> Tensor:
     """Products of elements whose labels agree, summed over labels not in the output."""
     parsed = parse(equation, [tuple(x._a.shape) for x in operands])
@@ -240,11 +241,6 @@ def _full(x: Tensor, labels: Labels, wanted: Labels, sizes: dict[str, int]) -> T
     """The dims in the wanted order; batch dims of size 1 are repeated."""
     x = permute(x, tuple(labels.index(n) for n in wanted))
     return expand(x, tuple(sizes[n] for n in wanted))
-
-
-@einsum.oracle
-def _(operands: list[Any], equation: str) -> Any:
-    return np.einsum(equation, *operands)
 
 
 @einsum.cases

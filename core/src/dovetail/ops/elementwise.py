@@ -50,13 +50,10 @@ def flat(ct: Tensor) -> Tensor:
 
 
 @op(accepts=NUMERIC, torch="neg negative neg_ negative_",
-    oracle=exact(lambda m, x: -x, lambda x: -x))  # fmt: skip
+    oracle=exact(lambda m, x: -x, lambda x: -x), grad=lambda ct: -ct)  # fmt: skip
 def neg(input: Tensor) -> Tensor:
     """-input; integers wrap."""
     return mul(input, -1)
-
-
-neg.grad(input=lambda ct: neg(ct))
 
 
 @op(accepts=NUMERIC, result=lambda d, a: d[0].real,
@@ -88,15 +85,12 @@ def _sign(x: Array) -> Array:
     return np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(x.dtype)
 
 
-@op(accepts=ORDERED, exact=True, torch="sign Tensor.sign_", oracle=_sign)
+@op(accepts=ORDERED, exact=True, torch="sign Tensor.sign_", oracle=_sign, grad=flat)
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1; 0 for NaN. Bools are unchanged."""
     if input.dtype is bool_:
         return clone(input)
     return cast(lt(0, input), input.dtype) - cast(lt(input, 0), input.dtype)
-
-
-sign.grad(input=flat)
 
 
 @op(accepts=ORDERED | COMPLEX, torch="sgn Tensor.sgn_",
@@ -112,6 +106,7 @@ def sgn(input: Tensor) -> Tensor:
 
 abs.grad(input=lambda ct, input: ct * sgn(input))
 
+
 # ---- squares, roots, powers
 
 
@@ -120,7 +115,8 @@ def _square_dtype(dtypes: Any, attrs: Any) -> Any:
 
 
 @op(accepts=NUMERIC | BOOL, result=_square_dtype, torch="square square_",
-    oracle=exact(lambda m, x: x * x, lambda x: x * x))  # fmt: skip
+    oracle=exact(lambda m, x: x * x, lambda x: x * x),
+    grad=lambda ct, input: ct * (conj(input) * 2))  # fmt: skip
 def square(input: Tensor) -> Tensor:
     """input * input; integers wrap, bools count as int64."""
     if input.dtype is bool_:
@@ -128,30 +124,20 @@ def square(input: Tensor) -> Tensor:
     return mul(input, input)
 
 
-square.grad(input=lambda ct, input: ct * (conj(input) * 2))
-
-
-@op(accepts=INEXACT, promote="float", domain=(0.2, 3.0),
-    torch="reciprocal reciprocal_", oracle=exact(lambda m, x: 1 / x))  # fmt: skip
+@op(accepts=INEXACT, promote="float", domain=(0.2, 3.0), torch="reciprocal reciprocal_",
+    oracle=exact(lambda m, x: 1 / x),
+    grad=lambda ct, y: ct * neg(conj(square(y))))  # fmt: skip
 def reciprocal(input: Tensor) -> Tensor:
     """1 / input."""
     return 1 / input
 
 
-reciprocal.grad(input=lambda ct, y: ct * neg(conj(square(y))))
-
-
 @op(accepts=INEXACT, promote="float", domain=(0.2, 9.0), torch="rsqrt rsqrt_",
-    oracle=exact(lambda m, x: 1 / m.sqrt(x)))  # fmt: skip
+    oracle=exact(lambda m, x: 1 / m.sqrt(x)),
+    grad=lambda ct, y: ct * (square(conj(y)) * conj(y) * -0.5))  # fmt: skip
 def rsqrt(input: Tensor) -> Tensor:
     """1 / sqrt(input)."""
     return 1 / sqrt(input)
-
-
-@rsqrt.vjp
-def _(ct: Tensor, y: Tensor) -> Tensor:
-    c = conj(y)
-    return ct * (square(c) * c * -0.5)
 
 
 def _integer_power(x: int, n: int, bits: int) -> int:
@@ -185,7 +171,7 @@ def _by_squaring(a: Tensor, b: Tensor) -> Tensor:
 
 pow.grad(
     input=lambda ct, input, exponent: power_rule(ct, input, exponent, pow),
-    exponent=lambda ct, input, y: exponential_rule(ct, input, y),
+    exponent=exponential_rule,
 )
 
 
@@ -207,7 +193,12 @@ def _lerp(m: Any, a: Any, b: Any, weight: Any) -> Any:
 
 
 @op(cancels=True, sums=True, accepts=INEXACT, torch="lerp Tensor.lerp_",
-    oracle=exact(_lerp))  # fmt: skip
+    oracle=exact(_lerp),
+    grad={
+        "input": lambda ct, weight: ct * conj(1 - weight),
+        "end": lambda ct, weight: ct * conj(weight),
+        "weight": lambda ct, input, end: ct * conj(end - input),
+    })  # fmt: skip
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight * (end - input), which is exactly `end` where the weight is 1.
 
@@ -220,13 +211,6 @@ def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     return where(near_input, input + weight * step, end - step * (1 - weight))
 
 
-lerp.grad(
-    input=lambda ct, weight: ct * conj(1 - weight),
-    end=lambda ct, weight: ct * conj(weight),
-    weight=lambda ct, input, end: ct * conj(end - input),
-)
-
-
 def _scaled(ct: Tensor, value: Any) -> Tensor:
     """`ct` times the conjugate of a number."""
     if value == 1:
@@ -236,7 +220,12 @@ def _scaled(ct: Tensor, value: Any) -> Tensor:
 
 @op(sums=True, accepts=NUMERIC, torch="addcmul Tensor.addcmul_",
     oracle=exact(lambda m, x, a, b, value=1: x + value * a * b,
-                 lambda x, a, b, value=1: x + value * a * b))  # fmt: skip
+                 lambda x, a, b, value=1: x + value * a * b),
+    grad={
+        "input": lambda ct: ct,
+        "tensor1": lambda ct, tensor2, value: _scaled(ct, value) * conj(tensor2),
+        "tensor2": lambda ct, tensor1, value: _scaled(ct, value) * conj(tensor1),
+    })  # fmt: skip
 def addcmul(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1
 ) -> Tensor:
@@ -245,33 +234,24 @@ def addcmul(
     return input + (product if value == 1 else product * value)
 
 
-addcmul.grad(
-    input=lambda ct: ct,
-    tensor1=lambda ct, tensor2, value: _scaled(ct, value) * conj(tensor2),
-    tensor2=lambda ct, tensor1, value: _scaled(ct, value) * conj(tensor1),
-)
+def _divisor_rule(ct: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    c = conj(tensor2)
+    return neg(_scaled(ct, value) / c) * conj(tensor1 / tensor2)
 
 
 @op(accepts=INEXACT, domain=(0.3, 3.0), torch="addcdiv Tensor.addcdiv_",
-    oracle=exact(lambda m, x, a, b, value=1: x + value * (a / b)))  # fmt: skip
+    oracle=exact(lambda m, x, a, b, value=1: x + value * (a / b)),
+    grad={
+        "input": lambda ct: ct,
+        "tensor1": lambda ct, tensor2, value: _scaled(ct, value) / conj(tensor2),
+        "tensor2": _divisor_rule,
+    })  # fmt: skip
 def addcdiv(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1
 ) -> Tensor:
     """input + value * tensor1 / tensor2."""
     quotient = tensor1 / tensor2
     return input + (quotient if value == 1 else quotient * value)
-
-
-def _divisor_rule(ct: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    c = conj(tensor2)
-    return neg(_scaled(ct, value) / c) * conj(tensor1 / tensor2)
-
-
-addcdiv.grad(
-    input=lambda ct: ct,
-    tensor1=lambda ct, tensor2, value: _scaled(ct, value) / conj(tensor2),
-    tensor2=_divisor_rule,
-)
 
 
 @addcmul.cases

@@ -33,6 +33,12 @@ Array = np.ndarray[Any, Any]
 _FLOATS: Any = {"accepts": FLOAT, "promote": "float"}
 _TWO_OVER_ROOT_PI: Final = 2 / math.sqrt(math.pi)
 
+
+def _slope(x: Tensor) -> Tensor:
+    """The derivative of erf."""
+    return exp(neg(square(x))) * _TWO_OVER_ROOT_PI
+
+
 # s_erf.c of fdlibm (Sun Microsystems 1993): erf on [0, 0.84375] as x + x P/Q(x²),
 # on [0.84375, 1.25] as c + P/Q(x - 1), then exp(-x² - 0.5625 + P/Q(1/x²)) / x.
 _ERX: Final = 8.45062911510467529297e-01
@@ -111,7 +117,8 @@ def _erfc_tail(size: Tensor) -> Tensor:
     return exp(neg(square(head)) - 0.5625) * exp(rest + ratio) / size
 
 
-@op(**_FLOATS, torch="erf erf_", oracle=each(math.erf))
+@op(**_FLOATS, torch="erf erf_", oracle=each(math.erf),
+    grad=lambda ct, input: ct * _slope(input))  # fmt: skip
 def erf(input: Tensor) -> Tensor:
     """The error function, 2 / sqrt(pi) times the integral of exp(-t²) up to it."""
     size = minimum(abs(input), 6)
@@ -122,10 +129,8 @@ def erf(input: Tensor) -> Tensor:
     return where(lt(size, 0.84375), small, large)
 
 
-erf.grad(input=lambda ct, input: ct * (exp(neg(square(input))) * _TWO_OVER_ROOT_PI))
-
-
-@op(**_FLOATS, torch="erfc erfc_", oracle=each(math.erfc))
+@op(**_FLOATS, torch="erfc erfc_", oracle=each(math.erfc),
+    grad=lambda ct, input: ct * neg(_slope(input)))  # fmt: skip
 def erfc(input: Tensor) -> Tensor:
     """1 - erf(input), accurate where it is small."""
     size = minimum(abs(input), 28)
@@ -138,9 +143,6 @@ def erfc(input: Tensor) -> Tensor:
     tail = where(lt(input, 0), 2 - tail, tail)
     large = where(lt(size, 1.25), middle, tail)
     return where(lt(size, 0.84375), small, where(eq(input, input), large, input))
-
-
-erfc.grad(input=lambda ct, input: ct * (exp(neg(square(input))) * -_TWO_OVER_ROOT_PI))
 
 
 def _inverse_erf(v: float) -> float:
@@ -185,7 +187,8 @@ _F: Final = (
 
 
 @op(largest=BY_MPMATH, **_FLOATS, domain=(-0.9, 0.9), torch="erfinv Tensor.erfinv_",
-    oracle=each(_inverse_erf))  # fmt: skip
+    oracle=each(_inverse_erf),
+    grad=lambda ct, input, y: ct / _slope(y))  # fmt: skip
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of erf; infinite at ±1, NaN beyond."""
     size = abs(input)
@@ -202,8 +205,3 @@ def erfinv(input: Tensor) -> Tensor:
     y = where(lt(size, 0.85), middle, tail) * math.sqrt(0.5)
     y = where(eq(size, 1), float("inf"), where(lt(1, size), float("nan"), y))
     return copysign(y, input)
-
-
-erfinv.grad(
-    input=lambda ct, input: ct * (exp(square(erfinv(input))) * (1 / _TWO_OVER_ROOT_PI))
-)

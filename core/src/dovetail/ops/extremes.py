@@ -27,7 +27,7 @@ from dovetail.ops.primitive import (
     where,
 )  # fmt: skip
 from dovetail.ops.reduce import cases_undefined
-from dovetail.ops.sums import as_kept, axis_of, count, sum, without
+from dovetail.ops.sums import as_kept, axis_of, count, reduced, sum, without
 from dovetail.ops.view import reshape
 
 Array = np.ndarray[Any, Any]
@@ -47,32 +47,6 @@ def cases_apart(make: Any) -> Iterator[Case]:
     yield case(make.distinct(2, 3, 4), (0, 2))
 
 
-_EXTREME: Any = {
-    "shape": "(n+@dim)->()", "accepts": ORDERED, "exact": True, "cases": cases_apart,
-}  # fmt: skip
-
-
-@op(torch="amax", primitive=ORDERED, **_EXTREME,
-    oracle=lambda x, dim=(), keepdim=False: np.max(
-        x, axis=axis_of(dim) or None, keepdims=keepdim))  # fmt: skip
-def amax(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
-    """The greatest over `dim`, not empty; NaN wins, and ties share the gradient."""
-    absent("amax")
-
-
-@op(torch="amin", **_EXTREME,
-    oracle=lambda x, dim=(), keepdim=False: np.min(
-        x, axis=axis_of(dim) or None, keepdims=keepdim))  # fmt: skip
-def amin(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
-    """The least over `dim`, not empty; NaN wins, and ties share the gradient."""
-    return _mirrored(amax(_mirrored(input), dim, keepdim))
-
-
-def _mirrored(x: Tensor) -> Tensor:
-    """The elements in reverse order of size, without overflow."""
-    return neg(x) if x.dtype.is_inexact else bitwise_not(x)
-
-
 def _shared(ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, keepdim: bool) -> Tensor:
     """The gradient in equal parts to the elements that are equal to the result."""
     shape = input._a.shape
@@ -81,8 +55,27 @@ def _shared(ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, keepdim: bool) -> 
     return tie * (as_kept(ct, shape, dim, keepdim) / many)
 
 
-amax.grad(input=_shared)
-amin.grad(input=_shared)
+_EXTREME: Any = {
+    "shape": "(n+@dim)->()", "accepts": ORDERED, "exact": True, "grows": (1,),
+    "cases": cases_apart, "grad": _shared,
+}  # fmt: skip
+
+
+@op(torch="amax", primitive=ORDERED, **_EXTREME, oracle=reduced(np.max))
+def amax(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
+    """The greatest over `dim`, not empty; NaN wins, and ties share the gradient."""
+    absent("amax")
+
+
+@op(torch="amin", **_EXTREME, oracle=reduced(np.min))
+def amin(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
+    """The least over `dim`, not empty; NaN wins, and ties share the gradient."""
+    return _mirrored(amax(_mirrored(input), dim, keepdim))
+
+
+def _mirrored(x: Tensor) -> Tensor:
+    """The elements in reverse order of size, without overflow."""
+    return neg(x) if x.dtype.is_inexact else bitwise_not(x)
 
 
 # ---- where they are
@@ -112,13 +105,12 @@ def _cases_place(make: Any) -> Iterator[Case]:
 
 _PLACE: Any = {
     "shape": "(n+@dim)->()", "accepts": ORDERED, "result": int64,
-    "nondifferentiable": True, "exact": True, "cases": _cases_place,
+    "outputs": ("indices",), "nondifferentiable": True, "exact": True, "grows": (0,),
+    "cases": _cases_place,
 }  # fmt: skip
 
 
-@op(torch="argmax", **_PLACE,
-    oracle=lambda x, dim=None, keepdim=False: np.argmax(
-        x, axis=dim if x.ndim else None, keepdims=keepdim))  # fmt: skip
+@op(torch="argmax", **_PLACE, oracle=reduced(np.argmax))
 def argmax(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tensor:
     """Where along `dim` the greatest is; the first of several, the first NaN.
 
@@ -140,9 +132,7 @@ def _first_hit(x: Tensor, dim: int, keepdim: bool) -> Tensor:
     return cast(n - left, index_dtype(x._kind))
 
 
-@op(torch="argmin", **_PLACE,
-    oracle=lambda x, dim=None, keepdim=False: np.argmin(
-        x, axis=dim if x.ndim else None, keepdims=keepdim))  # fmt: skip
+@op(torch="argmin", **_PLACE, oracle=reduced(np.argmin))
 def argmin(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tensor:
     """Where along `dim` the least is; the first of several, the first NaN.
 
@@ -173,20 +163,6 @@ def _cases_exponentials(make: Any) -> Iterator[Case]:
         yield case(np.full((2, 3), -np.inf, np.float32), 1)
 
 
-@op(
-    shape="(n@dim)->()", accepts=INEXACT, promote="float", torch="logsumexp",
-    oracle=_log_of_sum, cases=_cases_exponentials,
-)  # fmt: skip
-def logsumexp(input: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
-    """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over nothing."""
-    if not count(input._a.shape, dim):
-        return log(sum(exp(input), dim, keepdim))
-    top: Tensor = amax(cast(input, input.dtype.real), dim, True)
-    top = where(isfinite(top), top, 0)
-    y = log(sum(exp(input - top), dim, True)) + top
-    return y if keepdim else reshape(y, without(input._a.shape, dim))
-
-
 def _weighted(
     ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, keepdim: bool
 ) -> Tensor:
@@ -197,7 +173,17 @@ def _weighted(
     return as_kept(ct, shape, dim, keepdim) * conj(exp(input - whole))
 
 
-logsumexp.grad(input=_weighted)
+@op(shape="(n@dim)->()", accepts=INEXACT, promote="float", torch="logsumexp",
+    grows=(1,), oracle=_log_of_sum, cases=_cases_exponentials,
+    grad=_weighted)  # fmt: skip
+def logsumexp(input: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
+    """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over nothing."""
+    if not count(input._a.shape, dim):
+        return log(sum(exp(input), dim, keepdim))
+    top: Tensor = amax(cast(input, input.dtype.real), dim, True)
+    top = where(isfinite(top), top, 0)
+    y = log(sum(exp(input - top), dim, True)) + top
+    return y if keepdim else reshape(y, without(input._a.shape, dim))
 
 
 __all__ = ["amax", "amin", "argmax", "argmin", "cases_apart", "logsumexp", "places"]

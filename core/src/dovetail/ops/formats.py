@@ -84,13 +84,10 @@ def _(make: Any) -> Any:
     yield case(make(0, 2), int32)
 
 
-@op(accepts=ANY, promote=None, exact=True, oracle=lambda x: x)
+@op(accepts=ANY, promote=None, exact=True, oracle=lambda x: x, grad=lambda ct: ct)
 def clone(x: Tensor) -> Tensor:
     """A copy of `x` in memory of its own."""
     return cast(x, x.dtype)
-
-
-clone.grad(x=lambda ct: ct)
 
 
 def _bits(x: Array, dtype: DType) -> Array:
@@ -100,33 +97,25 @@ def _bits(x: Array, dtype: DType) -> Array:
 
 
 @op(accepts=ANY, primitive=ANY, promote=None, result=lambda d, a: a["dtype"],
-    exact=True, nondifferentiable=True, oracle=_bits)  # fmt: skip
+    exact=True, nondifferentiable=True, oracle=_bits,
+    cases=lambda make: [
+        case(make(2, 3), {float32: int32, float64: int64}.get(make.dtype, make.dtype)),
+        case(make(0, 3), make.dtype), case(make(), make.dtype),
+    ])  # fmt: skip
 def bitcast(x: Tensor, dtype: DType) -> Tensor:
     """The raw bits of `x` read as another dtype of the same width."""
     absent("bitcast")
-
-
-@bitcast.cases
-def _(make: Any) -> Any:
-    yield case(make(2, 3), {float32: int32, float64: int64}.get(make.dtype, make.dtype))
-    yield case(make(0, 3), make.dtype)
-    yield case(make(), make.dtype)
 
 
 # ---- movement
 
 
 @op(accepts=ANY, promote=None, mutates=("x",), outputs=(), exact=True, memory=True,
-    nondifferentiable=True, oracle=lambda x, source: source)  # fmt: skip
+    nondifferentiable=True, oracle=lambda x, source: source,
+    cases=lambda make: [case(make(*n), make(*n)) for n in ((2, 3), ())])  # fmt: skip
 def assign_(x: Tensor, source: Tensor) -> None:
     """Move the bits of `source`, of the same shape and dtype, into `x`."""
     x._kind.backend.copy(x._a, source._a)
-
-
-@assign_.cases
-def _(make: Any) -> Any:
-    yield case(make(2, 3), make(2, 3))
-    yield case(make(), make())
 
 
 @op(accepts=ANY, primitive=ANY, masks=("condition",), exact=True, oracle=np.where)
@@ -201,14 +190,8 @@ def scatter_add_(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
 
 
 @op(shape=lambda *, n, kind: (n,), accepts=_INT32, primitive=_INT32, result=int32,
-    nondifferentiable=True,
-    oracle=lambda n: np.array(range(n), np.int32))  # fmt: skip
+    nondifferentiable=True, oracle=lambda n: np.array(range(n), np.int32),
+    cases=lambda make: [case(5), case(0)])  # fmt: skip
 def iota(n: int, kind: Kind) -> Tensor:
     """0, 1, … n-1 in int32, the one dtype that it is asked for."""
     absent("iota")
-
-
-@iota.cases
-def _(make: Any) -> Any:
-    yield case(5)
-    yield case(0)

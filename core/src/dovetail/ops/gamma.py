@@ -81,7 +81,53 @@ def _circle(size: Tensor) -> tuple[Tensor, Tensor]:
     return where(beyond, neg(cos(near)), cos(near)), sin(near)
 
 
-@op(**_FLOATS, domain=(0.2, 9.0), torch="lgamma Tensor.lgamma_", oracle=each(_lgamma))
+@op(largest=BY_MPMATH, **_FLOATS, domain=(0.2, 9.0), oracle=_polygamma(1))
+def trigamma(input: Tensor) -> Tensor:
+    """The derivative of digamma (DLMF 5.15)."""
+    negative = lt(input, 0)
+    at, y = where(negative, 1 - input, input), zeros_like(input)
+    for _ in range(_REDUCED):
+        low = lt(at, _REDUCED)
+        y = where(low, y + 1 / square(where(low, at, 1)), y)
+        at = where(low, at + 1, at)
+    r = 1 / at
+    s = square(r)
+    series = polynomial(
+        s, (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+    )
+    y = y + r + s * 0.5 + series * s * r
+    # Where it is not chosen, its derivatives must not leave the format.
+    _, sine = _circle(where(negative, abs(input), 0.5))
+    return where(negative, square(math.pi / sine) - y, y)
+
+
+@op(largest=BY_MPMATH, **_FLOATS, domain=(0.2, 9.0), torch="digamma Tensor.digamma_",
+    oracle=_polygamma(0), grad=lambda ct, input: ct * trigamma(input))  # fmt: skip
+def digamma(input: Tensor) -> Tensor:
+    """The derivative of lgamma (DLMF 5.5.2, 5.5.4, 5.11.2)."""
+    negative = lt(input, 0)
+    at, y = where(negative, 1 - input, input), zeros_like(input)
+    for _ in range(_REDUCED):
+        low = lt(at, _REDUCED)
+        y = where(low, y - 1 / where(low, at, 1), y)
+        at = where(low, at + 1, at)
+    r = 1 / at
+    series = polynomial(
+        square(r),
+        (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12),
+    )
+    y = y + log(at) - r * 0.5 - series * square(r)
+    cosine, sine = _circle(abs(input))
+    reflected = y + math.pi * (cosine / sine)
+    reflected = where(eq(sine, 0), float("nan"), reflected)
+    y = where(negative, reflected, y)
+    return where(
+        eq(input, 0), copysign(zeros_like(input) + float("inf"), neg(input)), y
+    )
+
+
+@op(**_FLOATS, domain=(0.2, 9.0), torch="lgamma Tensor.lgamma_", oracle=each(_lgamma),
+    grad=lambda ct, input: ct * digamma(input))  # fmt: skip
 def lgamma(input: Tensor) -> Tensor:
     """The logarithm of |gamma(input)|: recurrence, Stirling's series, reflection."""
     size = abs(input)
@@ -116,52 +162,3 @@ def _stirling(x: Tensor) -> Tensor:
         (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156),
     )
     return (x - 0.5) * (log(x) - 1) + (_HALF_LOG_2PI - 0.5) + series * r
-
-
-@op(largest=BY_MPMATH, **_FLOATS, domain=(0.2, 9.0),
-    torch="digamma Tensor.digamma_", oracle=_polygamma(0))  # fmt: skip
-def digamma(input: Tensor) -> Tensor:
-    """The derivative of lgamma (DLMF 5.5.2, 5.5.4, 5.11.2)."""
-    negative = lt(input, 0)
-    at, y = where(negative, 1 - input, input), zeros_like(input)
-    for _ in range(_REDUCED):
-        low = lt(at, _REDUCED)
-        y = where(low, y - 1 / where(low, at, 1), y)
-        at = where(low, at + 1, at)
-    r = 1 / at
-    series = polynomial(
-        square(r),
-        (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12),
-    )
-    y = y + log(at) - r * 0.5 - series * square(r)
-    cosine, sine = _circle(abs(input))
-    reflected = y + math.pi * (cosine / sine)
-    reflected = where(eq(sine, 0), float("nan"), reflected)
-    y = where(negative, reflected, y)
-    return where(
-        eq(input, 0), copysign(zeros_like(input) + float("inf"), neg(input)), y
-    )
-
-
-@op(largest=BY_MPMATH, **_FLOATS, domain=(0.2, 9.0), oracle=_polygamma(1))
-def trigamma(input: Tensor) -> Tensor:
-    """The derivative of digamma (DLMF 5.15)."""
-    negative = lt(input, 0)
-    at, y = where(negative, 1 - input, input), zeros_like(input)
-    for _ in range(_REDUCED):
-        low = lt(at, _REDUCED)
-        y = where(low, y + 1 / square(where(low, at, 1)), y)
-        at = where(low, at + 1, at)
-    r = 1 / at
-    s = square(r)
-    series = polynomial(
-        s, (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
-    )
-    y = y + r + s * 0.5 + series * s * r
-    # Where it is not chosen, its derivatives must not leave the format.
-    _, sine = _circle(where(negative, abs(input), 0.5))
-    return where(negative, square(math.pi / sine) - y, y)
-
-
-lgamma.grad(input=lambda ct, input: ct * digamma(input))
-digamma.grad(input=lambda ct, input: ct * trigamma(input))

@@ -59,8 +59,39 @@ def _summed_products(input: Array, other: Array) -> Any:
     return y if other.ndim > 1 else y[..., 0]
 
 
-@op(autocast="lower", sums=True, shape=_product_shape, accepts=NUMERIC,
-    promote="equal", torch="matmul", oracle=_summed_products)  # fmt: skip
+def _left(ct: Tensor, input_shape: Sizes, other: Tensor) -> Tensor:
+    """The cotangent of the left factor."""
+    other_shape = tuple(other._a.shape)
+    b = conj(other)
+    if len(input_shape) == len(other_shape) == 2:
+        return matmul(ct, transpose(b, 0, 1))
+    ct = _as_matrices(ct, input_shape, other_shape)
+    b = b if len(other_shape) > 1 else unsqueeze(b, 1)
+    wide = input_shape if len(input_shape) > 1 else (1, *input_shape)
+    return reshape(_summed(matmul(ct, transpose(b, -2, -1)), wide), input_shape)
+
+
+def _right(ct: Tensor, input: Tensor, other_shape: Sizes) -> Tensor:
+    """The cotangent of the right factor; one product where that is a matrix."""
+    input_shape = tuple(input._a.shape)
+    a = conj(input)
+    if len(input_shape) == len(other_shape) == 2:
+        return matmul(transpose(a, 0, 1), ct)
+    ct = _as_matrices(ct, input_shape, other_shape)
+    a = a if len(input_shape) > 1 else unsqueeze(a, 0)
+    wide = other_shape if len(other_shape) > 1 else (*other_shape, 1)
+    if len(wide) == 2:
+        rows = math.prod(a._a.shape[:-1])
+        left = reshape(a, (rows, wide[0]))
+        g = matmul(transpose(left, 0, 1), reshape(ct, (rows, wide[1])))
+    else:
+        g = _summed(matmul(transpose(a, -2, -1), ct), wide)
+    return reshape(g, other_shape)
+
+
+@op(autocast="lower", sums=True, shape=_product_shape, accepts=NUMERIC, promote="equal",
+    torch="matmul", oracle=_summed_products,
+    grad={"input": _left, "other": _right})  # fmt: skip
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product of the last two dims; leading dims broadcast; vectors are 1-D.
 
@@ -105,39 +136,6 @@ def _as_matrices(ct: Tensor, input_shape: Sizes, other_shape: Sizes) -> Tensor:
     return unsqueeze(ct, -2) if len(input_shape) == 1 else ct
 
 
-def _left(ct: Tensor, input_shape: Sizes, other: Tensor) -> Tensor:
-    """The cotangent of the left factor."""
-    other_shape = tuple(other._a.shape)
-    b = conj(other)
-    if len(input_shape) == len(other_shape) == 2:
-        return matmul(ct, transpose(b, 0, 1))
-    ct = _as_matrices(ct, input_shape, other_shape)
-    b = b if len(other_shape) > 1 else unsqueeze(b, 1)
-    wide = input_shape if len(input_shape) > 1 else (1, *input_shape)
-    return reshape(_summed(matmul(ct, transpose(b, -2, -1)), wide), input_shape)
-
-
-def _right(ct: Tensor, input: Tensor, other_shape: Sizes) -> Tensor:
-    """The cotangent of the right factor; one product where that is a matrix."""
-    input_shape = tuple(input._a.shape)
-    a = conj(input)
-    if len(input_shape) == len(other_shape) == 2:
-        return matmul(transpose(a, 0, 1), ct)
-    ct = _as_matrices(ct, input_shape, other_shape)
-    a = a if len(input_shape) > 1 else unsqueeze(a, 0)
-    wide = other_shape if len(other_shape) > 1 else (*other_shape, 1)
-    if len(wide) == 2:
-        rows = math.prod(a._a.shape[:-1])
-        left = reshape(a, (rows, wide[0]))
-        g = matmul(transpose(left, 0, 1), reshape(ct, (rows, wide[1])))
-    else:
-        g = _summed(matmul(transpose(a, -2, -1), ct), wide)
-    return reshape(g, other_shape)
-
-
-matmul.grad(input=_left, other=_right)
-
-
 def _summed(x: Tensor, shape: Sizes) -> Tensor:
     return x if tuple(x._a.shape) == shape else sum_to(x, shape)
 
@@ -174,8 +172,36 @@ def _linear_shape(x: Sizes, w: Sizes, b: Sizes | None) -> Sizes:
     return shape
 
 
-@op(autocast="lower", sums=True, shape=_linear_shape, accepts=NUMERIC,
-    promote="equal", torch="F.linear", out=False)  # fmt: skip
+def _linear_input(ct: Tensor, weight: Tensor) -> Tensor:
+    if weight.ndim == 1:
+        return matmul(unsqueeze(ct, -1), unsqueeze(conj(weight), 0))
+    return matmul(ct, conj(weight))
+
+
+def _linear_weight(ct: Tensor, input: Tensor, weight_shape: Sizes) -> Tensor:
+    x = conj(input)
+    ct = ct if len(weight_shape) == 2 else unsqueeze(ct, -1)
+    if x.ndim != 2:
+        rows = math.prod(x._a.shape[:-1])
+        x = reshape(x, (rows, x._a.shape[-1]))
+        ct = reshape(ct, (rows, ct._a.shape[-1]))
+    g = matmul(transpose(ct, 0, 1), x)
+    return g if len(weight_shape) == 2 else reshape(g, weight_shape)
+
+
+@op(autocast="lower", sums=True, shape=_linear_shape, accepts=NUMERIC, promote="equal",
+    torch="F.linear", out=False,
+    cases=lambda make: [
+        case(make(3, 4), make(2, 4), make(2)), case(make(3, 4), make(2, 4)),
+        case(make(4), make(2, 4), make(2)), case(make(2, 3, 4), make(5, 4), make(5)),
+        case(make(2, 3, 4), make(4)), case(make(0, 4), make(2, 4), make(2)),
+        case(make(3, 0), make(2, 0), make(2)),
+    ],
+    grad={
+        "input": _linear_input,
+        "weight": _linear_weight,
+        "bias": lambda ct, bias_shape: _summed(ct, bias_shape),
+    })  # fmt: skip
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias` over the last dim.
 
@@ -201,45 +227,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return y if bias is None else y + bias
 
 
-def _linear_input(ct: Tensor, weight: Tensor) -> Tensor:
-    if weight.ndim == 1:
-        return matmul(unsqueeze(ct, -1), unsqueeze(conj(weight), 0))
-    return matmul(ct, conj(weight))
-
-
-def _linear_weight(ct: Tensor, input: Tensor, weight_shape: Sizes) -> Tensor:
-    x = conj(input)
-    ct = ct if len(weight_shape) == 2 else unsqueeze(ct, -1)
-    if x.ndim != 2:
-        rows = math.prod(x._a.shape[:-1])
-        x = reshape(x, (rows, x._a.shape[-1]))
-        ct = reshape(ct, (rows, ct._a.shape[-1]))
-    g = matmul(transpose(ct, 0, 1), x)
-    return g if len(weight_shape) == 2 else reshape(g, weight_shape)
-
-
-linear.grad(
-    input=_linear_input,
-    weight=_linear_weight,
-    bias=lambda ct, bias_shape: _summed(ct, bias_shape),
-)
-
-
 @linear.oracle
 def _(x: Array, w: Array, b: Array | None = None) -> Any:
     y = np.einsum("...k,mk->...m" if w.ndim == 2 else "...k,k->...", x, w)
     return y if b is None else y + b
-
-
-@linear.cases
-def _(make: Any) -> Any:
-    yield case(make(3, 4), make(2, 4), make(2))
-    yield case(make(3, 4), make(2, 4))
-    yield case(make(4), make(2, 4), make(2))
-    yield case(make(2, 3, 4), make(5, 4), make(5))
-    yield case(make(2, 3, 4), make(4))
-    yield case(make(0, 4), make(2, 4), make(2))
-    yield case(make(3, 0), make(2, 0), make(2))
 
 
 def _cross_dim(a: Sizes, dim: int | None) -> int:
@@ -266,7 +257,10 @@ def _cross_shape(a: Sizes, b: Sizes, *, dim: int | None) -> Sizes:
 
 
 @op(shape=_cross_shape, accepts=NUMERIC, torch="cross",
-    oracle=lambda input, other, dim: np.cross(input, other, axis=dim))  # fmt: skip
+    oracle=lambda input, other, dim: np.cross(input, other, axis=dim),
+    cases=lambda make: [
+        case(make(2, 3), make(2, 3), 1), case(make(3, 2), make(3, 1), -2),
+    ])  # fmt: skip
 def cross(input: Tensor, other: Tensor, dim: Axis | None = None) -> Tensor:
     """The vector product along `dim`, where both have size 3.
 
@@ -277,9 +271,3 @@ def cross(input: Tensor, other: Tensor, dim: Axis | None = None) -> Tensor:
     along = _cross_dim(tuple(input._a.shape), dim)
     one, two = ([roll(x, (-n,), (along,)) for x in (input, other)] for n in (1, 2))
     return one[0] * two[1] - two[0] * one[1]
-
-
-@cross.cases
-def _(make: Any) -> Any:
-    yield case(make(2, 3), make(2, 3), 1)
-    yield case(make(3, 2), make(3, 1), -2)

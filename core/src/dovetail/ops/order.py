@@ -184,7 +184,8 @@ def _by(order: Any) -> Any:
 
 @op(shape="(n@dim)->(n@dim),(n@dim)", torch="sort", cases=_cases_sort, grows=(1,),
     **_VALUED,
-    oracle=_by(lambda x, dim=-1, *a, **k: (_order(x, dim, *a, **k), dim)))  # fmt: skip
+    oracle=_by(lambda x, dim=-1, *a, **k: (_order(x, dim, *a, **k), dim)),
+    grad=ungathered)  # fmt: skip
 def sort(
     input: Tensor, dim: Axis = -1, descending: bool = False, *, stable: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -198,9 +199,6 @@ def sort(
     """
     order = argsort(input, dim, descending, stable)
     return taken_along(input, order, dim), order
-
-
-sort.grad(input=ungathered)
 
 
 def _first(x: Sizes, *, k: int, dim: int, **_: Any) -> tuple[Sizes, Sizes]:
@@ -233,7 +231,7 @@ def _cases_top(make: Any) -> Iterator[Case]:
 
 
 @op(shape=_first, torch="topk", oracle=_by(_top_at), cases=_cases_top, grows=(1,),
-    **_VALUED)  # fmt: skip
+    **_VALUED, grad=ungathered)  # fmt: skip
 def topk(
     input: Tensor, k: int, dim: Axis = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, Tensor]:
@@ -249,9 +247,6 @@ def topk(
     if input._a.shape:
         order = basic_index(order, at(dim, slice(0, k)))
     return taken_along(input, order, dim), clone(order)
-
-
-topk.grad(input=ungathered)
 
 
 def _picked(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
@@ -277,23 +272,20 @@ def _cases_pick(make: Any) -> Iterator[Case]:
     yield case(make(), make.ints(high=1), 0)
 
 
-@op(shape=_picked, accepts=ANY, indices=("index",), trusted=("index",), exact=True,
-    oracle=_pick, cases=_cases_pick)  # fmt: skip
-def pick(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
-    """One element a line along `dim`, at `index`, which is in range; `dim` vanishes."""
-    if not input._a.shape:
-        return clone(input)
-    found = take_along(input, unsqueeze(index, dim), dim)
-    return reshape(found, tuple(index._a.shape))
-
-
 def _unpicked(ct: Tensor, index: Tensor, input_shape: Sizes, dim: int) -> Tensor:
     if not input_shape:
         return ct
     return ungathered(unsqueeze(ct, dim), unsqueeze(index, dim), input_shape, dim)
 
 
-pick.grad(input=_unpicked)
+@op(shape=_picked, accepts=ANY, indices=("index",), trusted=("index",), exact=True,
+    oracle=_pick, cases=_cases_pick, grad=_unpicked)  # fmt: skip
+def pick(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
+    """One element a line along `dim`, at `index`, which is in range; `dim` vanishes."""
+    if not input._a.shape:
+        return clone(input)
+    found = take_along(input, unsqueeze(index, dim), dim)
+    return reshape(found, tuple(index._a.shape))
 
 
 # ---- extremes with their places

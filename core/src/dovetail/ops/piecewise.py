@@ -58,38 +58,33 @@ relu.grad(
 
 @op(accepts=FLOAT, out=False, torch="F.leaky_relu(inplace) F.leaky_relu_",
     oracle=lambda x, negative_slope=0.01: np.where(x > 0, x, x * negative_slope),
-    cases=corners({}, {"negative_slope": 0.25}))  # fmt: skip
+    cases=corners({}, {"negative_slope": 0.25}),
+    grad=lambda ct, input, negative_slope: where(
+        lt(0, input), ct, ct * negative_slope))  # fmt: skip
 def leaky_relu(input: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
     """`input`, times `negative_slope` below zero (Maas et al. 2013)."""
     return where(lt(0, input), input, input * negative_slope)
 
 
-leaky_relu.grad(
-    input=lambda ct, input, negative_slope: where(lt(0, input), ct, ct * negative_slope)
-)
-
-
-@op(
-    autocast="lower",
-    accepts=FLOAT,
+@op(autocast="lower", accepts=FLOAT,
     oracle=lambda x, weight: np.where(x > 0, x, x * weight),
-)
+    grad={
+        "input": lambda ct, input, weight: where(lt(0, input), ct, ct * weight),
+        "weight": lambda ct, input: where(lt(0, input), 0, ct * input),
+    })  # fmt: skip
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`input`, times `weight` below zero; both broadcast (He et al. 2015)."""
     return where(lt(0, input), input, input * weight)
-
-
-prelu.grad(
-    input=lambda ct, input, weight: where(lt(0, input), ct, ct * weight),
-    weight=lambda ct, input: where(lt(0, input), 0, ct * input),
-)
 
 
 # ---- between bounds
 
 
 @op(accepts=REAL, out=False, torch="F.hardtanh_",
-    oracle=lambda x, low=-1.0, high=1.0: np.clip(x, low, high))  # fmt: skip
+    oracle=lambda x, low=-1.0, high=1.0: np.clip(x, low, high),
+    cases=lambda make: [
+        case(make(2, 3), 1, 2), case(make(), 0.5 if make.dtype.is_inexact else 0, 1),
+    ])  # fmt: skip
 def hardtanh(input: Tensor, min_val: Scalar = -1.0, max_val: Scalar = 1.0) -> Tensor:
     """`input` between bounds; the gradient at a bound is 0, unlike that of clamp.
 
@@ -104,12 +99,6 @@ def hardtanh(input: Tensor, min_val: Scalar = -1.0, max_val: Scalar = 1.0) -> Te
 @hardtanh.vjp
 def _(ct: Tensor, input: Tensor, min_val: Any, max_val: Any) -> Tensor:
     return where(bitwise_and(lt(min_val, input), lt(input, max_val)), ct, 0)
-
-
-@hardtanh.cases
-def _(make: Any) -> Any:
-    yield case(make(2, 3), 1, 2)
-    yield case(make(), 0.5 if make.dtype.is_inexact else 0, 1)
 
 
 @op(accepts=REAL, out=False, torch="F.relu6(inplace)",
@@ -149,16 +138,14 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
 
 @op(accepts=REAL, out=False,
     torch="torch.threshold torch.threshold_ F.threshold(inplace) "
-    "F.threshold_")  # fmt: skip
+    "F.threshold_", cases=lambda make: [case(make(2, 3), 1, 2), case(make(), -1, 0)],
+    grad=lambda ct, input, threshold: where(le(input, threshold), 0, ct))  # fmt: skip
 def threshold(input: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
     """`input` above the threshold, else `value`; of integers an integer."""
     if not input.dtype.is_inexact:
         threshold = stored("threshold", input.dtype, threshold, "threshold")
         value = stored("threshold", input.dtype, value)
     return where(le(input, threshold), value, input)
-
-
-threshold.grad(input=lambda ct, input, threshold: where(le(input, threshold), 0, ct))
 
 
 @threshold.oracle
@@ -168,33 +155,23 @@ def _(x: Array, threshold: Any, value: Any) -> Array:
     return np.where(x <= least, np.asarray(value).astype(x.dtype), x)
 
 
-@threshold.cases
-def _(make: Any) -> Any:
-    yield case(make(2, 3), 1, 2)
-    yield case(make(), -1, 0)
-
-
 def _softshrink(x: Array, lambd: Any = 0.5) -> Array:
     return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, 0 * x))
 
 
 @op(accepts=FLOAT, out=False, torch="F.softshrink", oracle=_softshrink,
-    cases=corners({}, {"lambd": 1.0}))  # fmt: skip
+    cases=corners({}, {"lambd": 1.0}),
+    grad=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))  # fmt: skip
 def softshrink(input: Tensor, lambd: NonNegative = 0.5) -> Tensor:
     """`input` moved towards zero by `lambd`, and 0 within it."""
     below = where(lt(input, -lambd), input + lambd, input * 0)
     return where(lt(lambd, input), input - lambd, below)
 
 
-softshrink.grad(input=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))
-
-
 @op(accepts=FLOAT, exact=True, torch="hardshrink F.hardshrink",
     oracle=lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x),
-    cases=corners({}, {"lambd": 1.0}))  # fmt: skip
+    cases=corners({}, {"lambd": 1.0}),
+    grad=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))  # fmt: skip
 def hardshrink(input: Tensor, lambd: Scalar = 0.5) -> Tensor:
     """`input`, and 0 where its magnitude is at most `lambd`."""
     return where(le(abs(input), lambd), 0, input)
-
-
-hardshrink.grad(input=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))

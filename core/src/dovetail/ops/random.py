@@ -201,7 +201,8 @@ def random_mask(
     return reshape(philox.below(words, limit), sizes)
 
 
-@op(shape=lambda p, **_: p, accepts=FLOAT, draws=float_words)
+@op(shape=lambda p, **_: p, accepts=FLOAT, draws=float_words,
+    grad=lambda ct: zeros_like(ct))  # fmt: skip
 def random_trials(p: Tensor, seed: Scalar, offset: Scalar) -> Tensor:
     """1 with the probability that `p` has at each element, else 0.
 
@@ -212,15 +213,13 @@ def random_trials(p: Tensor, seed: Scalar, offset: Scalar) -> Tensor:
     return cast(lt(draws, p), p.dtype)
 
 
-random_trials.grad(p=lambda ct: zeros_like(ct))
-
-
 def _dropped(x: Sizes, **_: Any) -> tuple[Sizes, Sizes]:
     return x, x
 
 
 @op(shape=_dropped, accepts=FLOAT, promote=None, result=("same", bool_),
-    outputs=("y", "mask"), residuals=1, draws=_one_each)  # fmt: skip
+    outputs=("y", "mask"), residuals=1, draws=_one_each,
+    grad=lambda ct, mask, p: _kept(ct, mask, p))  # fmt: skip
 def random_dropout(x: Tensor, p: Scalar, seed: Scalar, offset: Scalar) -> Any:
     """`x` with elements zeroed with probability `p`, the others over `1 - p`.
 
@@ -233,9 +232,6 @@ def random_dropout(x: Tensor, p: Scalar, seed: Scalar, offset: Scalar) -> Any:
 
 def _kept(x: Tensor, mask: Tensor, p: float) -> Tensor:
     return x * (cast(mask, x.dtype) * law.kept_scale(p))
-
-
-random_dropout.grad(x=lambda ct, mask, p: _kept(ct, mask, p))
 
 
 # ---- integers

@@ -30,11 +30,10 @@ from dovetail.ops.compare import isnan, ne
 from dovetail.ops.primitive import cast, eq, mul, where
 from dovetail.ops.sums import (
     as_dtype_of,
-    axis_of,
     cases_empty,
     cases_summed,
     count,
-    read_as,
+    reduced,
     spread,
     sum,
     sum_dtype,
@@ -70,18 +69,17 @@ def _float_dtype(dtypes: Any, attrs: Any) -> DType:
     return found
 
 
-def _mean(x: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    x = read_as(x, dtype)
-    total, ones = (
-        np.sum(v, axis=axis_of(dim), keepdims=keepdim) for v in (x, np.ones(x.shape))
-    )
-    return total / ones
+def _over_count(total: Any, counted: Any) -> Any:
+    """The oracle of a mean: the total over how many elements are counted."""
+    return reduced(lambda x, **over: total(x, **over) / np.sum(counted(x), **over))
 
 
-@op(
-    averages=True, accepts=ANY, promote=None, result=_float_dtype, torch="mean",
-    grows=(1,), oracle=_mean, cases=_cases_mean, **_ALONG,
-)  # fmt: skip
+@op(averages=True, accepts=ANY, promote=None, result=_float_dtype, torch="mean",
+    grows=(1,), oracle=_over_count(np.sum, np.ones_like), cases=_cases_mean, **_ALONG,
+    grad=lambda ct, input_shape, input_dtype, dim, keepdim: as_dtype_of(
+        spread(ct / (count(input_shape, dim) or 1), input_shape, dim, keepdim),
+        input_dtype,
+    ))  # fmt: skip
 def mean(
     input: Tensor, dim: Axes = None, keepdim: bool = False, *,
     dtype: DType | None = None,
@@ -99,14 +97,6 @@ def mean(
     return sum(input, dim, keepdim, dtype) / count(input._a.shape, dim)
 
 
-mean.grad(
-    input=lambda ct, input_shape, input_dtype, dim, keepdim: as_dtype_of(
-        spread(ct / (count(input_shape, dim) or 1), input_shape, dim, keepdim),
-        input_dtype,
-    )
-)
-
-
 def _cases_nan(make: Any) -> Iterator[Case]:
     x = make(3, 4)
     if make.dtype.is_inexact:
@@ -117,13 +107,8 @@ def _cases_nan(make: Any) -> Iterator[Case]:
     yield case(make(0, 3), 1)
 
 
-@op(
-    sums=True, accepts=ORDERED | INEXACT, promote=None, result=sum_dtype,
-    torch="nansum", cases=_cases_nan,
-    oracle=lambda x, dim=None, keepdim=False, dtype=None: np.nansum(
-        read_as(x, dtype), axis=axis_of(dim), keepdims=keepdim
-    ), **_ALONG,
-)  # fmt: skip
+@op(sums=True, accepts=ORDERED | INEXACT, promote=None, result=sum_dtype,
+    torch="nansum", oracle=reduced(np.nansum), cases=_cases_nan, **_ALONG)  # fmt: skip
 def nansum(
     input: Tensor, dim: Axes = None, keepdim: bool = False, *,
     dtype: DType | None = None,
@@ -133,13 +118,8 @@ def nansum(
     return sum(present, dim, keepdim, dtype)
 
 
-@op(
-    averages=True, accepts=FLOAT, torch="nanmean", cases=_cases_nan,
-    oracle=lambda x, dim=None, keepdim=False, dtype=None: (
-        np.asarray(np.nansum(x, axis=axis_of(dim), keepdims=keepdim))
-        / np.sum(~np.isnan(x), axis=axis_of(dim), keepdims=keepdim)
-    ), **_ALONG,
-)  # fmt: skip
+@op(averages=True, accepts=FLOAT, torch="nanmean", cases=_cases_nan, **_ALONG,
+    oracle=_over_count(np.nansum, lambda x: ~np.isnan(x)))  # fmt: skip
 def nanmean(
     input: Tensor, dim: Axes = None, keepdim: bool = False, *,
     dtype: DType | None = None,
@@ -166,12 +146,8 @@ def _cases_product(make: Any) -> Iterator[Case]:
     yield case(x, 1)
 
 
-@op(autocast="float32",
-    torch="prod", cases=_cases_product,
-    oracle=lambda x, dim=None, keepdim=False, dtype=None: np.prod(
-        x, axis=axis_of(dim), keepdims=keepdim
-    ), **PRODUCT, **_ALONG,
-)  # fmt: skip
+@op(autocast="float32", torch="prod", oracle=reduced(np.prod), cases=_cases_product,
+    **PRODUCT, **_ALONG)  # fmt: skip
 def prod(
     input: Tensor, dim: Axes = None, keepdim: bool = False, *,
     dtype: DType | None = None,
@@ -229,35 +205,26 @@ _TRUTH: Any = {
 }  # fmt: skip
 
 
-@op(torch="all", **_TRUTH,
-    oracle=lambda x, dim=None, keepdim=False: np.all(
-        x, axis=axis_of(dim), keepdims=keepdim))  # fmt: skip
+@op(torch="all", **_TRUTH, oracle=reduced(np.all))
 def all(input: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     """Whether none over `dim` is zero; true where there are none."""
     y: Tensor = eq(sum(eq(input, 0), dim, keepdim, int32), 0)
     return cast(y, uint8) if input.dtype is uint8 else y
 
 
-@op(torch="any", **_TRUTH,
-    oracle=lambda x, dim=None, keepdim=False: np.any(
-        x, axis=axis_of(dim), keepdims=keepdim))  # fmt: skip
+@op(torch="any", **_TRUTH, oracle=reduced(np.any))
 def any(input: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     """Whether one over `dim` is not zero; false where there are none."""
     y: Tensor = ne(sum(ne(input, 0), dim, keepdim, int32), 0)
     return cast(y, uint8) if input.dtype is uint8 else y
 
 
-def _cases_count(make: Any) -> Iterator[Case]:
-    yield case(make.ints(3, 4, high=2).astype(make.dtype.numpy), 1)
-    yield case(make(2, 3, 4), (0, 2))
-    yield case(make(0, 2))
-
-
-@op(
-    accepts=ANY, result=int64, nondifferentiable=True, exact=True,
-    torch="count_nonzero", cases=_cases_count, out=False,
-    oracle=lambda x, dim=None: np.asarray(np.sum(x != 0, axis=axis_of(dim))), **_ALONG,
-)  # fmt: skip
+@op(accepts=ANY, result=int64, nondifferentiable=True, exact=True, out=False, **_ALONG,
+    torch="count_nonzero", oracle=reduced(lambda x, **over: np.sum(x != 0, **over)),
+    cases=lambda make: [
+        case(make.ints(3, 4, high=2).astype(make.dtype.numpy), 1),
+        case(make(2, 3, 4), (0, 2)), case(make(0, 2)),
+    ])  # fmt: skip
 def count_nonzero(input: Tensor, dim: Axes = None) -> Tensor:
     """How many over `dim` are not zero."""
     return sum(input if input.dtype is bool_ else ne(input, 0), dim)

@@ -66,20 +66,11 @@ for _op in (ceil, trunc, round):
     _op.grad(input=flat)
 
 
-@op(accepts=FLOAT, torch="frac frac_", oracle=lambda x: x - np.trunc(x))
+@op(accepts=FLOAT, torch="frac frac_", oracle=lambda x: x - np.trunc(x),
+    grad=lambda ct: ct)  # fmt: skip
 def frac(input: Tensor) -> Tensor:
     """What `trunc` takes away."""
     return input - trunc(input)
-
-
-frac.grad(input=lambda ct: ct)
-
-
-@op(accepts=FLOAT, promote="float", exact=True, torch="copysign Tensor.copysign_",
-    oracle=np.copysign)  # fmt: skip
-def copysign(input: Tensor, other: Operand) -> Tensor:
-    """The magnitude of `input` with the sign of `other`, of -0 and NaN too."""
-    return where(eq(signbit(input), signbit(other)), input, neg(input))
 
 
 def _copysign_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
@@ -87,7 +78,11 @@ def _copysign_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
     return where(eq(input, 0), 0, where(same, ct, neg(ct)))
 
 
-copysign.grad(input=_copysign_rule, other=flat)
+@op(accepts=FLOAT, promote="float", exact=True, torch="copysign Tensor.copysign_",
+    oracle=np.copysign, grad={"input": _copysign_rule, "other": flat})  # fmt: skip
+def copysign(input: Tensor, other: Operand) -> Tensor:
+    """The magnitude of `input` with the sign of `other`, of -0 and NaN too."""
+    return where(eq(signbit(input), signbit(other)), input, neg(input))
 
 
 # ---- quotients
@@ -132,7 +127,11 @@ for _op in (trunc_divide, floor_divide):
 # ---- remainders
 
 
-@op(accepts=REAL, domain=(0.3, 9.0))
+@op(accepts=REAL, domain=(0.3, 9.0),
+    grad={
+        "input": lambda ct: ct,
+        "other": lambda ct, input, other: neg(ct) * floor_divide(input, other),
+    })  # fmt: skip
 def remainder(input: Operand, other: Operand) -> Tensor:
     """input modulo other, with the sign of `other`; integers modulo 0 are 0."""
     rest = fmod(input, other)
@@ -142,7 +141,11 @@ def remainder(input: Operand, other: Operand) -> Tensor:
     return where(crossed, rest + other, rest)
 
 
-@op(accepts=REAL, domain=(0.3, 9.0))
+@op(accepts=REAL, domain=(0.3, 9.0),
+    grad={
+        "input": lambda ct: ct,
+        "other": lambda ct, input, other: neg(ct) * trunc_divide(input, other),
+    })  # fmt: skip
 def fmod(input: Tensor, other: Operand) -> Tensor:
     """What truncated division leaves, with the sign of `input`; integers by 0 leave 0.
 
@@ -151,16 +154,6 @@ def fmod(input: Tensor, other: Operand) -> Tensor:
     if input.dtype.is_floating_point:
         return float_fmod(input, other)
     return where(eq(other, 0), 0, input - idiv(input, other) * other)
-
-
-remainder.grad(
-    input=lambda ct: ct,
-    other=lambda ct, input, other: neg(ct) * floor_divide(input, other),
-)
-fmod.grad(
-    input=lambda ct: ct,
-    other=lambda ct, input, other: neg(ct) * trunc_divide(input, other),
-)
 
 
 def _unless_zero(function: Callable[[int, int], int], of_floats: Any) -> Any:
@@ -227,7 +220,8 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 # ---- what is not finite
 
 
-@op(accepts=ORDERED, exact=True, torch="nan_to_num nan_to_num_")
+@op(accepts=ORDERED, exact=True, torch="nan_to_num nan_to_num_",
+    grad=lambda ct, input: where(eq(input - input, 0), ct, 0))  # fmt: skip
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None,
     neginf: float | None = None,
@@ -241,9 +235,6 @@ def nan_to_num(
     y = where(eq(input, float("inf")), most, y)
     least = limits.min if neginf is None else neginf
     return where(eq(input, float("-inf")), least, y)
-
-
-nan_to_num.grad(input=lambda ct, input: where(eq(input - input, 0), ct, 0))
 
 
 @nan_to_num.oracle

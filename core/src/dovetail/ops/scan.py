@@ -74,21 +74,19 @@ def _accumulated(ufunc: Any, x: Array, dim: int) -> Array:
     return np.asarray(ufunc.accumulate(x, axis=dim)) if x.ndim else x
 
 
-@op(
-    sums=True, accepts=ANY, promote=None, result=sum_dtype, cases=_cases,
+@op(sums=True, accepts=ANY, promote=None, result=sum_dtype, cases=_cases,
     torch="cumsum Tensor.cumsum_", **_ALONG,
-    oracle=lambda x, dim, dtype=None: _accumulated(np.add, x, dim),
-)  # fmt: skip
+    oracle=lambda x, dim, dtype=None: _accumulated(np.add, x, dim))  # fmt: skip
 def cumsum(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
     """Sums of the elements so far; integers in int64."""
     return scanned(cast(input, in_dtype(input, dtype)), dim, add)
 
 
-cumsum.grad(
-    input=lambda ct, input_dtype, dim: as_dtype_of(
-        flip(cumsum(flip(ct, (dim,)), dim), (dim,)), input_dtype
-    )
-)
+def _cumsum_rule(ct: Tensor, input_dtype: DType, dim: int) -> Tensor:
+    return as_dtype_of(flip(cumsum(flip(ct, (dim,)), dim), (dim,)), input_dtype)
+
+
+cumsum.grad(input=_cumsum_rule)
 
 
 def _cases_product(make: Any) -> Iterator[Case]:
@@ -171,14 +169,16 @@ _EXTREME: Any = {
 
 
 @op(torch="cummax", **_EXTREME,
-    oracle=lambda x, dim: _last_best(x, dim, lambda a, b: a >= b))  # fmt: skip
+    oracle=lambda x, dim: _last_best(x, dim, lambda a, b: a >= b),
+    grad=ungathered)  # fmt: skip
 def cummax(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:
     """The greatest so far along `dim`, and where it is; the last of several or NaNs."""
     return _latest(input, scanned(input, dim, maximum), dim)
 
 
 @op(torch="cummin", **_EXTREME,
-    oracle=lambda x, dim: _last_best(x, dim, lambda a, b: a <= b))  # fmt: skip
+    oracle=lambda x, dim: _last_best(x, dim, lambda a, b: a <= b),
+    grad=ungathered)  # fmt: skip
 def cummin(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:
     """The least so far along `dim`, and where it is; the last of several or NaNs."""
     return _latest(input, scanned(input, dim, minimum), dim)
@@ -190,10 +190,6 @@ def _latest(x: Tensor, best: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         hit = bitwise_or(hit, isnan(x))
     at = scanned(where(hit, places(x, dim), 0), dim, maximum)
     return taken_along(x, at, dim), cast(at, index_dtype(x._kind))
-
-
-cummax.grad(input=ungathered)
-cummin.grad(input=ungathered)
 
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "scanned"]

@@ -123,14 +123,13 @@ def _(make: Any) -> Iterator[Case]:
         yield case(row, np.asarray([np.nan, 0.5], row.dtype), True)
 
 
-@op(
-    shape=lambda elements, test_elements: elements,
-    accepts=ORDERED,
-    result=bool_,
-    nondifferentiable=True,
-    exact=True,
+@op(shape=lambda elements, test_elements: elements, accepts=ORDERED, result=bool_,
+    nondifferentiable=True, exact=True,
     oracle=lambda elements, test_elements: np.isin(elements, test_elements),
-)
+    cases=lambda make: [
+        case(make.ints(3, 4, high=5).astype(make.dtype.numpy), make(6)),
+        case(make(7), np.zeros((0,), make.dtype.numpy)), case(make(0, 2), make(3)),
+    ])  # fmt: skip
 def isin(elements: Tensor, test_elements: Tensor) -> Tensor:
     """Whether each element equals one of the others."""
     pool = reshape(test_elements, (-1,))
@@ -141,13 +140,6 @@ def isin(elements: Tensor, test_elements: Tensor) -> Tensor:
     last = pool._a.shape[0] - 1
     near = take_along(row, where(lt(last, place), last, place), 0)
     return eq(reshape(near, tuple(elements._a.shape)), elements)
-
-
-@isin.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make.ints(3, 4, high=5).astype(make.dtype.numpy), make(6))
-    yield case(make(7), np.zeros((0,), make.dtype.numpy))
-    yield case(make(0, 2), make(3))
 
 
 # ---- distinct values

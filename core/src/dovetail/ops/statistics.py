@@ -47,7 +47,17 @@ def _real(dtypes: Any, attrs: Any) -> Any:
 # ---- variance
 
 
-@op(shape="(n@dim)->()", accepts=INEXACT, result=_real, grows=(0,))
+def _var_gradient(
+    ct: Tensor, input: Tensor, dim: Sizes, correction: Any, keepdim: bool
+) -> Tensor:
+    shape = input._a.shape
+    freedom = _freedom(shape, dim, correction)
+    scale = as_kept(ct, shape, dim, keepdim) * (2 / freedom if freedom else math.nan)
+    return scale * (input - mean(input, dim, True))
+
+
+@op(shape="(n@dim)->()", accepts=INEXACT, result=_real, grows=(0,),
+    grad=_var_gradient)  # fmt: skip
 def var(
     input: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
 ) -> Tensor:
@@ -64,34 +74,6 @@ def _freedom(shape: Any, dim: Any, correction: Any) -> float:
     return max(0.0, count(shape, dim) - float(correction))
 
 
-def _var_gradient(
-    ct: Tensor, input: Tensor, dim: Sizes, correction: Any, keepdim: bool
-) -> Tensor:
-    shape = input._a.shape
-    freedom = _freedom(shape, dim, correction)
-    scale = as_kept(ct, shape, dim, keepdim) * (2 / freedom if freedom else math.nan)
-    return scale * (input - mean(input, dim, True))
-
-
-var.grad(input=_var_gradient)
-
-
-@op(
-    shape="(n@dim)->()",
-    accepts=INEXACT,
-    result=_real,
-    grows=(0,),
-    oracle=lambda x, dim=None, correction=1, keepdim=False: np.sqrt(
-        _var(x, dim, correction, keepdim)
-    ),
-)
-def std(
-    input: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
-) -> Tensor:
-    """The root of the variance; its gradient where that is 0 is 0."""
-    return sqrt(var(input, dim, correction, keepdim))
-
-
 def _std_gradient(
     ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, correction: Any, keepdim: bool
 ) -> Tensor:
@@ -104,7 +86,15 @@ def _std_gradient(
     return g * (1 / freedom if freedom else math.nan)
 
 
-std.grad(input=_std_gradient)
+@op(shape="(n@dim)->()", accepts=INEXACT, result=_real, grows=(0,),
+    oracle=lambda x, dim=None, correction=1, keepdim=False: np.sqrt(
+        _var(x, dim, correction, keepdim)
+    ), grad=_std_gradient)  # fmt: skip
+def std(
+    input: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
+) -> Tensor:
+    """The root of the variance; its gradient where that is 0 is 0."""
+    return sqrt(var(input, dim, correction, keepdim))
 
 
 def _var(x: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
@@ -136,25 +126,6 @@ std.cases(_cases_spread)
 # ---- norms
 
 
-@op(shape="(n@dim)->()", accepts=INEXACT, result=_real)
-def vector_norm(
-    input: Tensor, p: Static = 2, dim: Axes = None, keepdim: bool = False
-) -> Tensor:
-    """sum(|x|^p)^(1/p) over `dim`; inf: the greatest |x|, 0: how many are not 0."""
-    size: Tensor = abs(input)
-    if p == math.inf:
-        return amax(size, dim, keepdim)
-    if p == -math.inf:
-        return amin(size, dim, keepdim)
-    if p == 0:
-        return sum(cast(eq(size, 0) ^ True, size.dtype), dim, keepdim)
-    if p == 1:
-        return sum(size, dim, keepdim)
-    if p == 2:
-        return sqrt(sum(size * size, dim, keepdim))
-    return float_pow(sum(float_pow(size, p), dim, keepdim), 1 / p)
-
-
 def _vector_norm_gradient(
     ct: Tensor, input: Tensor, y: Tensor, p: Any, dim: Sizes, keepdim: bool
 ) -> Tensor:
@@ -178,7 +149,23 @@ def _vector_norm_gradient(
     return sgn(input) * where(zero, 0, float_pow(ratio, p - 1) * where(still, 0, ct))
 
 
-vector_norm.grad(input=_vector_norm_gradient)
+@op(shape="(n@dim)->()", accepts=INEXACT, result=_real, grad=_vector_norm_gradient)
+def vector_norm(
+    input: Tensor, p: Static = 2, dim: Axes = None, keepdim: bool = False
+) -> Tensor:
+    """sum(|x|^p)^(1/p) over `dim`; inf: the greatest |x|, 0: how many are not 0."""
+    size: Tensor = abs(input)
+    if p == math.inf:
+        return amax(size, dim, keepdim)
+    if p == -math.inf:
+        return amin(size, dim, keepdim)
+    if p == 0:
+        return sum(cast(eq(size, 0) ^ True, size.dtype), dim, keepdim)
+    if p == 1:
+        return sum(size, dim, keepdim)
+    if p == 2:
+        return sqrt(sum(size * size, dim, keepdim))
+    return float_pow(sum(float_pow(size, p), dim, keepdim), 1 / p)
 
 
 @vector_norm.oracle
@@ -212,15 +199,13 @@ def _read(x: Tensor) -> Any:
     return x._kind.backend.copy_out(x._a).reshape(-1)[0].item()
 
 
-@op(
-    shape=DATA,
-    accepts=INTEGRAL,
-    promote=None,
-    result=int64,
-    nondifferentiable=True,
+@op(shape=DATA, accepts=INTEGRAL, promote=None, result=int64, nondifferentiable=True,
     undefined_on=("extreme",),
     oracle=lambda x, minlength=0: np.bincount(x, minlength=minlength),
-)
+    cases=lambda make: [
+        case(make(9, low=0, high=5)), case(make(4, low=0, high=2), 6),
+        case(make(0), 2),
+    ])  # fmt: skip
 def bincount(input: Tensor, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, … occurs in a 1-d tensor; waits for the greatest."""
     places, n = bins_of(input, minlength)
@@ -253,13 +238,6 @@ def bins_of(x: Tensor, minlength: int) -> tuple[Tensor, int]:
             "bincount", "x", was=f"as low as {least}", needed="values of 0 or more"
         )
     return index, max(minlength, most + 1)
-
-
-@bincount.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(9, low=0, high=5))
-    yield case(make(4, low=0, high=2), 6)
-    yield case(make(0), 2)
 
 
 def _histogram(input: Sizes, *, bins: int, min: Any, max: Any) -> Sizes:

@@ -58,7 +58,22 @@ def as_dtype_of(ct: Tensor, dtype: DType) -> Tensor:
 
 def axis_of(dim: Any) -> Any:
     """Dims as NumPy takes them."""
-    return tuple(dim) if isinstance(dim, list | tuple) else dim
+    return tuple(dim) or None if isinstance(dim, list | tuple) else dim
+
+
+def reduced(function: Any) -> Any:
+    """An oracle of a reduction, by a function of NumPy's with `axis` and `keepdims`.
+
+    Integers that are reduced as floats are floats first, and do not wrap.
+    """
+
+    def oracle(
+        x: Array, dim: Any = None, keepdim: Any = False, dtype: Any = None
+    ) -> Any:
+        wide = x if dtype is None or not dtype.is_inexact else x * 1.0
+        return np.asarray(function(wide, axis=axis_of(dim), keepdims=keepdim))
+
+    return oracle
 
 
 def sum_dtype(dtypes: Any, attrs: Any) -> DType:
@@ -66,11 +81,6 @@ def sum_dtype(dtypes: Any, attrs: Any) -> DType:
     asked: DType | None = attrs["dtype"]
     own: DType = dtypes[0]
     return asked or (own if own.is_inexact else int64)
-
-
-def read_as(x: Array, dtype: Any) -> Array:
-    """Integers that are summed as floats are floats first, and do not wrap."""
-    return x if dtype is None or not dtype.is_inexact else x * 1.0
 
 
 def cases_summed(make: Any) -> Iterator[Case]:
@@ -96,13 +106,10 @@ def _cases_sum(make: Any) -> Iterator[Case]:
         yield case(make(2, 4), (0,), dtype=int32)
 
 
-@op(
-    sums=True, shape="(n@dim)->()", accepts=ANY, primitive=NUMERIC | BOOL,
-    promote=None, result=sum_dtype, torch="sum", cases=_cases_sum,
-    oracle=lambda x, dim=None, keepdim=False, dtype=None: np.sum(
-        read_as(x, dtype), axis=axis_of(dim), keepdims=keepdim
-    ),
-)  # fmt: skip
+@op(sums=True, shape="(n@dim)->()", accepts=ANY, primitive=NUMERIC | BOOL, promote=None,
+    result=sum_dtype, torch="sum", oracle=reduced(np.sum), cases=_cases_sum,
+    grad=lambda ct, input_shape, input_dtype, dim, keepdim: as_dtype_of(
+        spread(ct, input_shape, dim, keepdim), input_dtype))  # fmt: skip
 def sum(
     input: Tensor, dim: Axes = None, keepdim: bool = False, *,
     dtype: DType | None = None,
@@ -116,13 +123,6 @@ def sum(
     tensor([4., 6.])
     """
     absent("sum")
-
-
-sum.grad(
-    input=lambda ct, input_shape, input_dtype, dim, keepdim: as_dtype_of(
-        spread(ct, input_shape, dim, keepdim), input_dtype
-    )
-)
 
 
 def _summed_to(x: Array, shape: Sizes) -> Array:
@@ -140,10 +140,9 @@ def _cases_to(make: Any) -> Iterator[Case]:
     yield case(make(2, 3), (2, 3))
 
 
-@op(
-    sums=True, shape=lambda input, *, shape: shape, accepts=ANY, promote=None,
+@op(sums=True, shape=lambda input, *, shape: shape, accepts=ANY, promote=None,
     oracle=_summed_to, cases=_cases_to,
-)  # fmt: skip
+    grad=lambda ct, input_shape: expand(ct, input_shape))  # fmt: skip
 def sum_to(input: Tensor, shape: Shape) -> Tensor:
     """Sum over the dims that broadcasting would add or stretch from `shape`."""
     size = tuple(input._a.shape)
@@ -153,6 +152,5 @@ def sum_to(input: Tensor, shape: Shape) -> Tensor:
     return reshape(y, shape)
 
 
-sum_to.grad(input=lambda ct, input_shape: expand(ct, input_shape))
 # Each is the other's gradient.
 expand.grad(input=lambda ct, input_shape: sum_to(ct, input_shape))

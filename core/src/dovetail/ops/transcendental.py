@@ -52,7 +52,8 @@ def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
 # ---- exponentials and logarithms
 
 
-@op(**_FLOATS, torch="expm1 expm1_", oracle=exact("expm1"))
+@op(**_FLOATS, torch="expm1 expm1_", oracle=exact("expm1"),
+    grad=lambda ct, y: ct * (conj(y) + 1))  # fmt: skip
 def expm1(input: Tensor) -> Tensor:
     """exp(input) - 1, accurate near 0 (Kahan; Higham 2002, section 1.14.1)."""
     u = exp(input)
@@ -69,10 +70,8 @@ def expm1(input: Tensor) -> Tensor:
     return where(near, input, where(ordinary, y, u - 1))
 
 
-expm1.grad(input=lambda ct, y: ct * (conj(y) + 1))
-
-
-@op(**_FLOATS, domain=(-0.9, 9.0), torch="log1p log1p_", oracle=exact("log1p"))
+@op(**_FLOATS, domain=(-0.9, 9.0), torch="log1p log1p_", oracle=exact("log1p"),
+    grad=lambda ct, input: ct / (conj(input) + 1))  # fmt: skip
 def log1p(input: Tensor) -> Tensor:
     """log(1 + input), accurate near 0 (Kahan; Higham 2002, problem 1.5)."""
     u = 1 + input
@@ -91,50 +90,40 @@ def _log1p_of_parts(x: Tensor) -> Tensor:
     return cast(size, x.dtype) + cast(atan2(b, 1 + a), x.dtype) * 1j
 
 
-log1p.grad(input=lambda ct, input: ct / (conj(input) + 1))
-
-
-@op(**_FLOATS, torch="exp2 exp2_", oracle=exact("exp2"))
+@op(**_FLOATS, torch="exp2 exp2_", oracle=exact("exp2"),
+    grad=lambda ct, y: ct * (conj(y) * LN2))  # fmt: skip
 def exp2(input: Tensor) -> Tensor:
     """2 to the power of input."""
     return float_pow(2, input)
 
 
-exp2.grad(input=lambda ct, y: ct * (conj(y) * LN2))
-
-
-@op(**_FLOATS, domain=(0.1, 9.0), torch="log2 log2_", oracle=exact("log2"))
+@op(**_FLOATS, domain=(0.1, 9.0), torch="log2 log2_", oracle=exact("log2"),
+    grad=lambda ct, input: ct / (conj(input) * LN2))  # fmt: skip
 def log2(input: Tensor) -> Tensor:
     """The logarithm to base 2."""
     return log(input) * (1 / LN2)
 
 
-log2.grad(input=lambda ct, input: ct / (conj(input) * LN2))
-
-
-@op(**_FLOATS, domain=(0.1, 9.0), torch="log10 log10_", oracle=exact("log10"))
+@op(**_FLOATS, domain=(0.1, 9.0), torch="log10 log10_", oracle=exact("log10"),
+    grad=lambda ct, input: ct / (conj(input) * LN10))  # fmt: skip
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10."""
     return log(input) * (1 / LN10)
 
 
-log10.grad(input=lambda ct, input: ct / (conj(input) * LN10))
-
-
 # ---- circular
 
 
-@op(**_FLOATS, domain=(-1.2, 1.2), torch="tan tan_", oracle=exact("tan"))
+@op(**_FLOATS, domain=(-1.2, 1.2), torch="tan tan_", oracle=exact("tan"),
+    grad=lambda ct, y: ct * (square(conj(y)) + 1))  # fmt: skip
 def tan(input: Tensor) -> Tensor:
     """Tangent of input in radians."""
     return sin(input) / cos(input)
 
 
-tan.grad(input=lambda ct, y: ct * (square(conj(y)) + 1))
-
-
 @op(**_FLOATS, domain=(-0.9, 0.9), torch="asin arcsin asin_ arcsin_",
-    oracle=exact("asin"))  # fmt: skip
+    oracle=exact("asin"),
+    grad=lambda ct, input: ct / sqrt(1 - square(conj(input))))  # fmt: skip
 def asin(input: Tensor) -> Tensor:
     """Arcsine in radians; NaN outside [-1, 1]."""
     if input.dtype.is_complex:
@@ -142,19 +131,14 @@ def asin(input: Tensor) -> Tensor:
     return atan(input / sqrt((1 - input) * (1 + input)))
 
 
-asin.grad(input=lambda ct, input: ct / sqrt(1 - square(conj(input))))
-
-
 @op(**_FLOATS, domain=(-0.9, 0.9), torch="acos arccos acos_ arccos_",
-    oracle=exact("acos"))  # fmt: skip
+    oracle=exact("acos"),
+    grad=lambda ct, input: neg(ct) / sqrt(1 - square(conj(input))))  # fmt: skip
 def acos(input: Tensor) -> Tensor:
     """Arccosine in radians; NaN outside [-1, 1]."""
     if input.dtype.is_complex:
         return math.pi / 2 - asin(input)
     return 2 * atan(sqrt((1 - input) / (1 + input)))
-
-
-acos.grad(input=lambda ct, input: neg(ct) / sqrt(1 - square(conj(input))))
 
 
 # s_atan.c of fdlibm, for |x| < 7/16: atan(x) = x - x³ (a0 + a1 x² + …)
@@ -168,7 +152,8 @@ _ATAN: Final = (
 )  # fmt: skip
 
 
-@op(**_FLOATS, torch="atan arctan atan_ arctan_", oracle=exact("atan"))
+@op(**_FLOATS, torch="atan arctan atan_ arctan_", oracle=exact("atan"),
+    grad=lambda ct, input: ct / (square(conj(input)) + 1))  # fmt: skip
 def atan(input: Tensor) -> Tensor:
     """Arctangent in radians."""
     if input.dtype.is_complex:
@@ -185,11 +170,12 @@ def atan(input: Tensor) -> Tensor:
     return copysign(where(inverted, math.pi / 2 - y, y), input)
 
 
-atan.grad(input=lambda ct, input: ct / (square(conj(input)) + 1))
-
-
 @op(accepts=FLOAT, promote="float", oracle=exact("atan2"),
-    torch="atan2 arctan2 Tensor.atan2_ Tensor.arctan2_")  # fmt: skip
+    torch="atan2 arctan2 Tensor.atan2_ Tensor.arctan2_",
+    grad={
+        "input": lambda ct, input, other: _over_size(ct, input, other) * other,
+        "other": lambda ct, input, other: neg(_over_size(ct, input, other)) * input,
+    })  # fmt: skip
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle of the point (other, input) in radians; IEEE 754 at zeros."""
     up, right = abs(input), abs(other)
@@ -208,14 +194,11 @@ def _over_size(ct: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return ct / where(eq(size, 0), 1, size)
 
 
-atan2.grad(
-    input=lambda ct, input, other: _over_size(ct, input, other) * other,
-    other=lambda ct, input, other: neg(_over_size(ct, input, other)) * input,
-)
-
-
-@op(accepts=FLOAT, promote="float", torch="hypot Tensor.hypot_",
-    oracle=exact("hypot"))  # fmt: skip
+@op(accepts=FLOAT, promote="float", torch="hypot Tensor.hypot_", oracle=exact("hypot"),
+    grad={
+        "input": lambda ct, input, y: ct / y * input,
+        "other": lambda ct, other, y: ct / y * other,
+    })  # fmt: skip
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """sqrt(input² + other²) without overflow between."""
     a, b = abs(input), abs(other)
@@ -226,23 +209,9 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
     return where(bitwise_or(eq(a, float("inf")), eq(b, float("inf"))), float("inf"), y)
 
 
-hypot.grad(
-    input=lambda ct, input, y: ct / y * input,
-    other=lambda ct, other, y: ct / y * other,
-)
-
-
 def _sinc(m: Any, x: Any) -> Any:
     z = np.where(x == 0, 1, x) * m.pi
     return np.where(x == 0, 1, m.sin(z) / z)
-
-
-@op(**_FLOATS, torch="sinc sinc_", oracle=exact(_sinc))
-def sinc(input: Tensor) -> Tensor:
-    """sin(pi input) / (pi input), which is 1 at 0."""
-    zero = eq(input, 0)
-    z = where(zero, 1, input) * math.pi
-    return where(zero, 1, sin(z) / z)
 
 
 # of cos(z) / z - sin(z) / z^2, by powers of z^2
@@ -251,17 +220,22 @@ _SINC_SLOPE: Final = tuple(
 )
 
 
-@sinc.vjp
-def _(ct: Tensor, input: Tensor) -> Tensor:
+def _sinc_rule(ct: Tensor, input: Tensor) -> Tensor:
     """Next to 0 by its series, where the difference of the two terms loses digits."""
     z = input * math.pi
     square, small = z * z, lt(abs(z), 0.5)
-    series: Any = _SINC_SLOPE[-1]
-    for factor in _SINC_SLOPE[-2::-1]:
-        series = square * series + factor
     far = where(small, 1, z)
-    slope = where(small, series * z, (cos(far) - sin(far) / far) / far)
+    far_slope = (cos(far) - sin(far) / far) / far
+    slope = where(small, polynomial(square, _SINC_SLOPE) * z, far_slope)
     return ct * conj(slope * math.pi)
+
+
+@op(**_FLOATS, torch="sinc sinc_", oracle=exact(_sinc), grad=_sinc_rule)
+def sinc(input: Tensor) -> Tensor:
+    """sin(pi input) / (pi input), which is 1 at 0."""
+    zero = eq(input, 0)
+    z = where(zero, 1, input) * math.pi
+    return where(zero, 1, sin(z) / z)
 
 
 # ---- hyperbolic
@@ -281,7 +255,8 @@ def sinh(input: Tensor) -> Tensor:
     return copysign(y, input)
 
 
-@op(**_FLOATS, torch="cosh cosh_", oracle=exact("cosh"))
+@op(**_FLOATS, torch="cosh cosh_", oracle=exact("cosh"),
+    grad=lambda ct, input: ct * sinh(conj(input)))  # fmt: skip
 def cosh(input: Tensor) -> Tensor:
     """Hyperbolic cosine."""
     if input.dtype.is_complex:
@@ -293,7 +268,6 @@ def cosh(input: Tensor) -> Tensor:
 
 
 sinh.grad(input=lambda ct, input: ct * cosh(conj(input)))
-cosh.grad(input=lambda ct, input: ct * sinh(conj(input)))
 
 
 @op(**_FLOATS, torch="tanh tanh_ F.tanh", oracle=exact("tanh"))
@@ -313,7 +287,8 @@ tanh.grad(
 )
 
 
-@op(**_FLOATS, torch="asinh arcsinh asinh_ arcsinh_", oracle=exact("asinh"))
+@op(**_FLOATS, torch="asinh arcsinh asinh_ arcsinh_", oracle=exact("asinh"),
+    grad=lambda ct, input: ct / sqrt(square(conj(input)) + 1))  # fmt: skip
 def asinh(input: Tensor) -> Tensor:
     """Inverse hyperbolic sine."""
     if input.dtype.is_complex:
@@ -331,11 +306,9 @@ def asinh(input: Tensor) -> Tensor:
     return copysign(where(lt(size, _LARGE), y, log(maximum(size, 1)) + LN2), input)
 
 
-asinh.grad(input=lambda ct, input: ct / sqrt(square(conj(input)) + 1))
-
-
 @op(**_FLOATS, domain=(1.1, 9.0), torch="acosh arccosh acosh_ arccosh_",
-    oracle=exact("acosh"))  # fmt: skip
+    oracle=exact("acosh"),
+    grad=lambda ct, input: ct / conj(sqrt(input - 1) * sqrt(input + 1)))  # fmt: skip
 def acosh(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine; NaN below 1."""
     if input.dtype.is_complex:
@@ -346,20 +319,12 @@ def acosh(input: Tensor) -> Tensor:
     return where(lt(input, 1), float("nan"), y)
 
 
-@acosh.vjp
-def _(ct: Tensor, input: Tensor) -> Tensor:
-    c = conj(input)
-    return ct / (sqrt(c - 1) * sqrt(c + 1))
-
-
 @op(**_FLOATS, domain=(-0.9, 0.9), torch="atanh arctanh atanh_ arctanh_",
-    oracle=exact("atanh"))  # fmt: skip
+    oracle=exact("atanh"),
+    grad=lambda ct, input: ct / (1 - square(conj(input))))  # fmt: skip
 def atanh(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent; infinite at ±1, NaN beyond."""
     if input.dtype.is_complex:
         return (log1p(input) - log1p(neg(input))) * 0.5
     size = abs(input)
     return copysign(log1p(2 * size / (1 - size)) * 0.5, input)
-
-
-atanh.grad(input=lambda ct, input: ct / (1 - square(conj(input))))
