@@ -19,10 +19,11 @@ from dovetail.conformance import rerun
 from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import examples
+from dovetail.conformance.expressions import written
 from dovetail.conformance.judge import judge
 from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.reference import reference
-from dovetail.conformance.reproduce import file_name, script, written
+from dovetail.conformance.reproduce import file_name, script
 from dovetail.conformance.verdicts import Check, Outcome
 from dovetail.dtypes import DType
 from dovetail.engine.cases import Case, case

@@ -480,6 +480,7 @@ def test_a_divergence_raises_with_its_report() -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
+PATHS = [p for p in [os.environ.get("PYTHONPATH")] if p]
 SAVED = [
     (gated, "softmax", "scaled"), (gated, "square", "fails"),
     (gated, "softmax", "writes_input"), (gated, "argmax", "off_by_one"),
@@ -522,8 +523,8 @@ def test_the_script_stands_alone(tmp_path: Path) -> None:
     assert found.folder is not None
     done = subprocess.run(
         [sys.executable, "-W", "error", str(found.folder / "reproduce.py")],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path,
-        capture_output=True, text=True, timeout=60, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *PATHS])},
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     assert "192 of 192 elements beyond tolerance" in done.stdout

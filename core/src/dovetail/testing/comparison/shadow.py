@@ -159,7 +159,6 @@ class Shadow:
             limits = [] if results is None else judge.limits(taken, *results)
             folder = reproduction.save(
                 judge.folder / f"lockstep-{taken.op.name}-{self.calls}", taken,
-                (judge.device, judge.reference),
                 (judge.report.device, judge.report.reference), limits, judge.setup,
             )  # fmt: skip
         self.first = Divergence(
