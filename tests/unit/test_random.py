@@ -417,7 +417,12 @@ def test_manual_seed_repeats() -> None:
 def test_seed_differs() -> None:
     """A seed from the operating system is not the last one."""
     assert dt.seed() != dt.seed()
-    assert dt.Generator().initial_seed() != dt.Generator().initial_seed()
+
+
+def test_new_generators_stand_where_torchs_do() -> None:
+    """Every new generator has one seed, which is torch's."""
+    assert dt.Generator().initial_seed() == dt.Generator().initial_seed()
+    assert dt.Generator().initial_seed() == 67280421310721
     assert dt.initial_seed() == dt_random.initial_seed()
 
 

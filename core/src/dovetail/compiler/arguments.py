@@ -42,8 +42,13 @@ def looks(x: Tensor) -> tuple[Any, ...]:
 
 def sharing(tensors: list[Tensor]) -> tuple[int, ...]:
     """For each tensor, the first one with the same memory."""
-    roots = [id(x._a if x._storage is None else x._storage.root) for x in tensors]
+    roots = [id(root_of(x)) for x in tensors]
     return tuple(roots.index(r) for r in roots)
+
+
+def root_of(x: Tensor) -> Any:
+    """The memory that a tensor looks into."""
+    return x._a if x._storage is None else x._storage.root
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dovetail.compiler.steps import Replay, Step
-from dovetail.engine.generator import Generator
 from dovetail.engine.graph import Slot
 from dovetail.engine.inplace import keep_before, rebind
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import set_grad_enabled
+from dovetail.engine.scopes import perform, tell
 from dovetail.engine.tape_of_views import View
 from dovetail.engine.tensor import alias, wrap
-from dovetail.errors import CaptureError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +43,72 @@ class SetGrad(Step):
 
 @dataclass(frozen=True, slots=True)
 class SetRequiresGrad(Step):
-    """A tensor over the memory of `source` becomes a leaf, or is one no more."""
+    """A tensor becomes a leaf that requires gradients, or is one no more."""
 
-    source: Slot
-    made: Slot
+    target: Slot
     wanted: bool
 
     def do(self, replay: Replay) -> None:
-        tensor = replay.values[self.source.number]
-        if self.source.number != self.made.number:
-            tensor = alias(tensor)
-        tensor.requires_grad = self.wanted
-        replay.values[self.made.number] = tensor
+        replay.values[self.target.number].requires_grad = self.wanted
+
+    def slots(self) -> Iterator[Slot]:
+        yield self.target
+
+    def likeness(self) -> Any:
+        return SetRequiresGrad, self.target, self.wanted
+
+    def __str__(self) -> str:
+        return f"{self.target}.requires_grad = {self.wanted}"
+
+
+@dataclass(frozen=True, slots=True)
+class Alias(Step):
+    """Another tensor over the memory of `source`, outside the graph.
+
+    Attributes:
+        how: `DETACHED`, or `DATA` where writes to it do not count.
+    """
+
+    DETACHED: ClassVar[str] = "detach()"
+    DATA: ClassVar[str] = "data"
+
+    source: Slot
+    made: Slot
+    how: str
+
+    def do(self, replay: Replay) -> None:
+        source = replay.values[self.source.number]
+        made = source.data if self.how == Alias.DATA else source.detach()
+        replay.values[self.made.number] = made
 
     def slots(self) -> Iterator[Slot]:
         yield self.source
         yield self.made
 
     def likeness(self) -> Any:
-        return SetRequiresGrad, self.source, self.made, self.wanted
+        return Alias, self.source, self.made, self.how
 
     def __str__(self) -> str:
-        return f"{self.made} = {self.source}.requires_grad_({self.wanted})"
+        return f"{self.made} = {self.source}.{self.how}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveTape(Step):
+    """A tensor forgets what made it: `detach_`."""
+
+    target: Slot
+
+    def do(self, replay: Replay) -> None:
+        replay.values[self.target.number].detach_()
+
+    def slots(self) -> Iterator[Slot]:
+        yield self.target
+
+    def likeness(self) -> Any:
+        return LeaveTape, self.target
+
+    def __str__(self) -> str:
+        return f"{self.target}.detach_()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +152,12 @@ class Rebind(Step):
         with set_grad_enabled(self.grad):
             if self.over:
                 keep_before(target, value, replay.before.get(self.target.number))
+                tell("overwrite", target, value)
                 return
             node = None if type(target._node) is View else target._node
             replay.before[self.target.number] = node
             rebind(target, value._node)
+            tell("rebind", target, value)
 
     def slots(self) -> Iterator[Slot]:
         yield self.target
@@ -126,59 +171,13 @@ class Rebind(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Draw(Step):
-    """A generator gives the next place in its stream."""
-
-    number: int
-    generator: Generator
-    words: int
-    align: int
-
-    def do(self, replay: Replay) -> None:
-        replay.drawn[self.number] = self.generator.reserve(self.words, self.align)
-
-    def slots(self) -> Iterator[Slot]:
-        return iter(())
-
-    def likeness(self) -> Any:
-        return Draw, self.number, id(self.generator), self.words, self.align
-
-    def __str__(self) -> str:
-        return f"draw{self.number} = {self.words} words of {self.generator.device}"
-
-
-@dataclass(frozen=True, slots=True)
-class Seed(Step):
-    """A generator goes to a place in a stream."""
-
-    generator: Generator
-    seed: int
-    offset: int
-
-    def do(self, replay: Replay) -> None:
-        self.generator._set(self.seed, self.offset)
-
-    def slots(self) -> Iterator[Slot]:
-        return iter(())
-
-    def likeness(self) -> Any:
-        return Seed, id(self.generator)
-
-    def varying(self) -> tuple[Any, ...]:
-        return self.seed, self.offset
-
-    def __str__(self) -> str:
-        return f"seed {self.generator.device} with {self.seed}, at {self.offset}"
-
-
-@dataclass(frozen=True, slots=True)
 class Perform(Step):
     """A change of Python's state, such as a count of steps."""
 
     change: Callable[[], None]
 
     def do(self, replay: Replay) -> None:
-        self.change()
+        perform(self.change)
 
     def slots(self) -> Iterator[Slot]:
         return iter(())
@@ -202,7 +201,8 @@ class Made(Step):
     def do(self, replay: Replay) -> None:
         kind = self.kind
         native = kind.backend.copy_in(self.values, kind.index)
-        replay.values[self.made.number] = wrap(native, kind)
+        replay.values[self.made.number] = made = wrap(native, kind)
+        tell("made", made)
 
     def slots(self) -> Iterator[Slot]:
         yield self.made
@@ -215,57 +215,6 @@ class Made(Step):
 
     def __str__(self) -> str:
         return f"{self.made.describe()} = values of the host"
-
-
-@dataclass(frozen=True, slots=True)
-class ReadValue(Step):
-    """Python read the values of a tensor, and may have decided by them."""
-
-    source: Slot
-    how: str
-    kind: Kind
-    values: bytes
-
-    def do(self, replay: Replay) -> None:
-        found = self.kind.backend.copy_out(replay.values[self.source.number]._a)
-        if found.tobytes() != self.values:
-            raise CaptureError(
-                replay.name, f"{self.source}, which Python read by {self.how}",
-                was="another value than the recorded one", needed="the same value",
-                remedy="return it from the function instead, or use dovetail.compile",
-            )  # fmt: skip
-
-    def slots(self) -> Iterator[Slot]:
-        yield self.source
-
-    def likeness(self) -> Any:
-        return ReadValue, self.source, self.how
-
-    def __str__(self) -> str:
-        return f"read {self.source} by {self.how}"
-
-
-@dataclass(frozen=True, slots=True)
-class Outside(Step):
-    """Memory that came from elsewhere, such as a NumPy array of Python's."""
-
-    what: str
-
-    def do(self, replay: Replay) -> None:
-        raise CaptureError(
-            replay.name, "memory", was=f"from elsewhere: {self.what}",
-            needed="tensors that are given, or made by ops",
-            remedy="do it outside of the function, or use dovetail.compile",
-        )  # fmt: skip
-
-    def slots(self) -> Iterator[Slot]:
-        return iter(())
-
-    def likeness(self) -> Any:
-        return Outside, self.what
-
-    def __str__(self) -> str:
-        return f"memory from elsewhere: {self.what}"
 
 
 @dataclass(frozen=True, slots=True)

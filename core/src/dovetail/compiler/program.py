@@ -15,7 +15,7 @@ from typing import Any
 
 from dovetail.compiler.arguments import leaves as tensors_in
 from dovetail.compiler.arguments import looks, sharing
-from dovetail.compiler.effects import Outside, ReadValue
+from dovetail.compiler.limits import Outside, ReadValue
 from dovetail.compiler.recorder import ProgramRecorder
 from dovetail.compiler.recording import replace_slots
 from dovetail.compiler.steps import Run, Step

@@ -7,30 +7,37 @@ from dataclasses import replace
 from typing import Any
 
 from dovetail.compiler.arguments import Arguments
+from dovetail.compiler.arguments import leaves as tensors_in
 from dovetail.compiler.effects import (
-    Draw,
+    Alias,
+    LeaveTape,
     Made,
     Note,
-    Outside,
     Perform,
-    ReadValue,
     Rebind,
-    Seed,
     SetData,
     SetGrad,
     SetRequiresGrad,
 )
-from dovetail.compiler.recording import Found, Recording
-from dovetail.compiler.steps import Drawn, Read, Run, Step
+from dovetail.compiler.limits import Begin, Outside, ReadValue
+from dovetail.compiler.recording import Recording
+from dovetail.compiler.steps import Drawn, Read, Run, Step, Stream
+from dovetail.compiler.streams import (
+    Draw,
+    GetState,
+    MakeGenerator,
+    Seed,
+    SetState,
+)
+from dovetail.compiler.values import Values
 from dovetail.engine.generator import Generator
 from dovetail.engine.graph import Call, Number, Slot
 from dovetail.engine.modes import grad_enabled, is_grad_enabled
-from dovetail.engine.naming import ByIdentity, Names, plain_attrs, targets
+from dovetail.engine.naming import ByIdentity, plain_attrs, targets
 from dovetail.engine.op import Op
 from dovetail.engine.scopes import Recorder
 from dovetail.engine.scopes import record as recorded
 from dovetail.engine.tape import Leaf
-from dovetail.engine.tape_of_views import leaf_of
 from dovetail.engine.tensor import Tensor
 
 
@@ -40,16 +47,15 @@ class ProgramRecorder(Recorder):
     def __init__(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        self.names = Names()
-        self.leaves: dict[int, tuple[Leaf, Slot]] = {}
-        self.found: dict[int, Found] = {}
+        self.values = Values(list(tensors_in((args, kwargs))))
+        self.slot = self.values.slot
         self.draws: list[tuple[int, int]] = []
-        self.writes: ByIdentity[int] = ByIdentity()  # to each memory, by its root
+        self.streams: ByIdentity[Stream] = ByIdentity()  # of generators made here
+        self.made_streams = 0
         self.live: dict[int, tuple[float, Callable[[], float]]] = {}
         self.graded: set[int] = set()  # tensors whose `.grad` was set or added to
-        self.recording = Recording(
-            name, Arguments.of(args, kwargs, self._argument), grad=is_grad_enabled()
-        )
+        arguments = Arguments.of(args, kwargs, self.values.argument)
+        self.recording = Recording(name, arguments, grad=is_grad_enabled())
 
     def step(self, step: Step) -> None:
         """Keep what was done."""
@@ -58,63 +64,21 @@ class ProgramRecorder(Recorder):
     def finish(self, result: Any) -> Recording:
         """The recording, once the function gave its result."""
         made = self.recording
-        made.result = _with_slots(result, self.slot)
-        made.found = list(self.found.values())
+        made.result = _with_slots(result, self.as_given)
+        made.found = list(self.values.found.values())
         return made
 
-    # ---- names
-
-    def _argument(self, x: Tensor) -> Slot:
-        known = x in self.names
-        slot = self.names[x] if known else self.names.new(x)
-        self._note_leaf(x, slot)
-        return slot
-
-    def _note_leaf(self, x: Tensor, slot: Slot) -> None:
-        leaf = leaf_of(x._node)
-        if leaf is not None:
-            self.leaves[id(leaf)] = (leaf, slot)
-
-    def slot(self, x: Tensor) -> Slot:
-        """What a tensor is called; one that nobody made was there before."""
-        slot = self._slot(x)
-        version = self.writes.get(_root(x))
-        return replace(slot, version=version) if version else slot
-
-    def _slot(self, x: Tensor) -> Slot:
-        leaf = leaf_of(x._node)
-        if leaf is not None and id(leaf) in self.leaves:
-            return self.leaves[id(leaf)][1]
-        if x in self.names:
-            slot = self.names[x]
-            if leaf is not None:
-                self.leaves[id(leaf)] = (leaf, slot)
+    def as_given(self, x: Tensor) -> Slot:
+        """What a tensor is called that leaves the function: off the tape if it is."""
+        slot = self.slot(x)
+        if x.requires_grad or self.values.is_known(x):
             return slot
-        slot = self.names.new(x)
-        self._note_leaf(x, slot)
-        owner = self._owner_of(x)
-        self.found[slot.number] = Found(slot, x, owner)
-        return slot
+        return self._alias(x, slot, Alias.DETACHED)
 
-    def _owner_of(self, grad: Tensor) -> Tensor | None:
-        """The tensor whose gradient this is."""
-        for leaf, _ in self.leaves.values():
-            held = leaf.grad
-            if held is not None and held._a is grad._a:
-                return leaf.tensor()
-        return None
-
-    def named(self, x: Any) -> Any:
-        """What stands for an input of a call: a slot, a number, None, or a tuple."""
-        if x is None:
-            return None
-        if isinstance(x, list | tuple):
-            return tuple(map(self.named, x))
-        if x not in self.names and leaf_of(x._node) is None:
-            number = self.names.number(x)
-            if number is not None:
-                return number
-        return self.slot(x)
+    def _alias(self, made: Tensor, source: Slot, how: str) -> Slot:
+        slot = self.values.another(made, source)
+        self.step(Alias(source, slot, how))
+        return self.slot(made)
 
     # ---- what happens
 
@@ -123,15 +87,14 @@ class ProgramRecorder(Recorder):
         outs: tuple[Tensor, ...],
     ) -> None:  # fmt: skip
         """Keep an op call."""
-        given = tuple(map(self.named, inputs))
+        given = tuple(map(self.values.named, inputs))
         flat = [v for x in inputs for v in (x if isinstance(x, list) else (x,))]
         names = [v for x in given for v in (x if _is_list(x) else (x,))]
         own = {k: self._attribute(op, k, v) for k, v in attrs.items()}
         written = targets(op, inputs)
-        for root in {id(r): r for r in map(_root, written)}.values():
-            self.writes[root] = (self.writes.get(root) or 0) + 1
+        self.values.count_writes(written)
         writes = tuple(map(self.slot, written))
-        made = tuple(self.names.new(y) for y in outs)
+        made = tuple(map(self.values.result, outs))
         shown = plain_attrs(own)
         self.step(
             Run(
@@ -160,36 +123,34 @@ class ProgramRecorder(Recorder):
             keep(self, *details)
 
     def _number(self, native: Any, value: Any, dtype: Any) -> None:
-        self.names.note_number(native, Number(value, dtype))
+        self.values.names.note_number(native, Number(value, dtype))
 
     def _grad(self, target: Tensor, grad: Tensor | None) -> None:
         slot = self.slot(target)
         self.graded.add(slot.number)
-        self.step(SetGrad(slot, None if grad is None else self.slot(grad)))
+        self.step(SetGrad(slot, None if grad is None else self.as_given(grad)))
 
     def _accumulated(self, leaf: Leaf, gradient: Tensor) -> None:
         tensor = leaf.tensor()
         if tensor is not None and leaf.grad is not None:
-            slot, grad = self.slot(tensor), self.slot(leaf.grad)
-            before = self.found.get(grad.number)
+            slot, grad = self.slot(tensor), self.as_given(leaf.grad)
+            found = self.values.found
+            before = found.get(grad.number)
             if before is not None and before.tensor is leaf.grad:
-                self.found[grad.number] = Found(grad, leaf.grad, tensor)
+                found[grad.number] = replace(before, grad_of=tensor)
             if slot.number not in self.graded:
-                had = any(f.grad_of is tensor for f in self.found.values())
+                had = any(f.grad_of is tensor for f in found.values())
                 self.recording.had_grad.append((slot, had))
                 self.graded.add(slot.number)
             self.step(SetGrad(slot, grad))
 
     def _requires_grad(self, x: Tensor, wanted: bool) -> None:
-        leaf = leaf_of(x._node)
-        if leaf is None or id(leaf) in self.leaves or x not in self.names:
-            slot = self.slot(x)
-            self.step(SetRequiresGrad(slot, slot, wanted))
-            return
-        source = self.names[x]
-        made = self.names.fresh(source.spec)
-        self.leaves[id(leaf)] = (leaf, made)
-        self.step(SetRequiresGrad(source, made, wanted))
+        source = self.values.source(x)
+        if source is None:
+            slot = self.values.same(x)
+        else:  # another tensor over an array that is known, as of `nn.Parameter`
+            slot = self._alias(x, source, Alias.DETACHED)
+        self.step(SetRequiresGrad(slot, wanted))
 
     def _data(self, target: Tensor, value: Tensor) -> None:
         self.step(SetData(self.slot(target), self.slot(value)))
@@ -201,19 +162,40 @@ class ProgramRecorder(Recorder):
         self._tape(x, y, over=True)
 
     def _tape(self, x: Tensor, y: Tensor, *, over: bool) -> None:
-        target, value = self.slot(x), self.named(y)
+        target, value = self.slot(x), self.values.named(y)
         on_tape = x._node is not None or y._node is not None
         if on_tape and grad_enabled() and type(value) is Slot:
             self.step(Rebind(target, value, y._node is None, over, True))
 
+    def _alias_of(self, x: Tensor, made: Tensor, how: str) -> None:
+        self._alias(made, self.slot(x), how)
+
+    def _off_tape(self, x: Tensor) -> None:
+        self.step(LeaveTape(self.slot(x)))
+
+    def _stream(self, generator: Generator) -> Stream:
+        known = self.streams.get(generator)
+        return Stream(generator.device, None, generator) if known is None else known
+
+    def _generator(self, generator: Generator) -> None:
+        self.made_streams += 1
+        self.streams[generator] = stream = Stream(generator.device, self.made_streams)
+        self.step(MakeGenerator(stream))
+
     def _draw(
         self, generator: Generator, words: int, align: int, seed: int, start: int
     ) -> None:
-        self.step(Draw(len(self.draws), generator, words, align))
+        self.step(Draw(len(self.draws), self._stream(generator), words, align))
         self.draws.append((seed, start))
 
     def _seeded(self, generator: Generator, seed: int, offset: int) -> None:
-        self.step(Seed(generator, seed, offset))
+        self.step(Seed(self._stream(generator), seed, offset))
+
+    def _state(self, generator: Generator, state: Tensor) -> None:
+        self.step(GetState(self._stream(generator), self.values.new(state)))
+
+    def _state_set(self, generator: Generator, state: Tensor) -> None:
+        self.step(SetState(self._stream(generator), self.slot(state)))
 
     def _live(self, value: float, read: Callable[[], float]) -> None:
         self.live[id(value)] = (value, read)
@@ -223,15 +205,17 @@ class ProgramRecorder(Recorder):
 
     def _made(self, x: Tensor) -> None:
         kind = x._kind
-        self.step(Made(self.names.new(x), kind, kind.backend.copy_out(x._a)))
+        self.step(Made(self.values.new(x), kind, kind.backend.copy_out(x._a)))
 
     def _read(self, x: Tensor, how: str) -> None:
-        kind = x._kind
-        values = kind.backend.copy_out(x._a).tobytes()
-        self.step(ReadValue(self.slot(x), how, kind, values))
+        values = x._kind.backend.copy_out(x._a).tobytes()
+        self.step(ReadValue(self.slot(x), how, values))
 
     def _outside(self, what: str) -> None:
         self.step(Outside(what))
+
+    def _begun(self, what: str) -> None:
+        self.step(Begin(what))
 
     def _backward(self, run: Any) -> None:
         self.step(Note("backward"))
@@ -245,6 +229,9 @@ _EVENTS: Any = {
     "accumulate": ProgramRecorder._accumulated,
     "requires_grad": ProgramRecorder._requires_grad, "data": ProgramRecorder._data,
     "rebind": ProgramRecorder._rebound, "overwrite": ProgramRecorder._overwritten,
+    "alias": ProgramRecorder._alias_of, "detach_": ProgramRecorder._off_tape,
+    "generator": ProgramRecorder._generator, "state": ProgramRecorder._state,
+    "set state": ProgramRecorder._state_set, "begin": ProgramRecorder._begun,
     "seed": ProgramRecorder._seeded, "live": ProgramRecorder._live,
     "draw": ProgramRecorder._draw,
     "perform": ProgramRecorder._perform,
@@ -252,11 +239,6 @@ _EVENTS: Any = {
     "backward": ProgramRecorder._backward, "outside": ProgramRecorder._outside,
     "backward end": ProgramRecorder._backward_end,
 }  # fmt: skip
-
-
-def _root(x: Tensor) -> Any:
-    """The memory that a tensor looks into."""
-    return x._a if x._storage is None else x._storage.root
 
 
 def _is_list(x: Any) -> bool:

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dovetail.compiler.arguments import Arguments
+from dovetail.compiler.arguments import Arguments, root_of
+from dovetail.compiler.limits import Limit
 from dovetail.compiler.steps import Replay, Run, Step
 from dovetail.engine.graph import Slot
 from dovetail.engine.modes import is_grad_enabled
 from dovetail.engine.naming import spec_of
-from dovetail.engine.scopes import unseen
+from dovetail.engine.scopes import without_interposers
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import CaptureError
 
@@ -28,11 +29,13 @@ class Found:
 
     Attributes:
         grad_of: it is looked up as the `.grad` of this tensor.
+        beside: whether it has the memory of an argument.
     """
 
     slot: Slot
     tensor: Tensor
     grad_of: Tensor | None = None
+    beside: bool = False
 
     def now(self) -> Tensor:
         """The tensor of today, if it still looks as it did.
@@ -100,20 +103,38 @@ class Recording:
             raise CaptureError(
                 self.name, "grad mode", was=is_grad_enabled(), needed=self.grad
             )
-        values = self.arguments.bind(self.name, args, kwargs)
+        replay = Replay(self.name, self.arguments.bind(self.name, args, kwargs))
+        for step in self.steps:
+            if isinstance(step, Limit):
+                step.do(replay)
+        self._find(replay.values)
+        with without_interposers():
+            for step, dead in zip(self.steps, self._deaths(), strict=True):
+                step.do(replay)
+                for number in dead:
+                    del replay.values[number]
+        return replace_slots(self.result, lambda slot: replay.values[slot.number])
+
+    def _find(self, values: dict[int, Tensor]) -> None:
+        """Add what is found beside the arguments, as it is now.
+
+        Raises:
+            CaptureError: it is other than it was.
+        """
+        given = {id(root_of(x)) for x in values.values()}
         for entry in self.found:
-            values[entry.slot.number] = entry.now()
+            tensor = values[entry.slot.number] = entry.now()
+            if (id(root_of(tensor)) in given) != entry.beside:
+                raise CaptureError(
+                    self.name, f"tensor {entry.slot}, found beside the arguments",
+                    was="sharing memory with them, or not, as it was recorded not to",
+                    needed="arguments of other memory, or of the same, as recorded",
+                    remedy="record the function for these arguments",
+                )  # fmt: skip
         for slot, had in self.had_grad:
             known = values.get(slot.number)  # else it is made by a step
             if known is not None and (known.grad is not None) != had:
                 raise _changed(slot, "having a gradient or none")
-        replay = Replay(self.name, values)
-        with unseen():
-            for step, dead in zip(self.steps, self._deaths(), strict=True):
-                step.do(replay)
-                for number in dead:
-                    del values[number]
-        return replace_slots(self.result, lambda slot: values[slot.number])
 
     def _deaths(self) -> list[list[int]]:
         """After each step, the slots that nothing needs any more."""

@@ -7,23 +7,57 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from dovetail.device import device
 from dovetail.engine.dispatch import results_of
+from dovetail.engine.generator import Generator
 from dovetail.engine.graph import Call, Number, Slot, is_slot
 from dovetail.engine.kinds import Kind, scalar_native
 from dovetail.engine.modes import set_grad_enabled
 from dovetail.engine.op import Op
+from dovetail.engine.scopes import live
 from dovetail.engine.tensor import Tensor, alias, wrap
 from dovetail.errors import CaptureError
 
 
 @dataclass(slots=True)
 class Replay:
-    """A replay that goes on: tensors by slot, places drawn, and nodes of before."""
+    """A replay that goes on.
+
+    Attributes:
+        values: tensors by slot.
+        drawn: places drawn, by draw.
+        before: what tensors that are written were on the tape, by slot.
+        streams: the generators that it made, by number.
+    """
 
     name: str
     values: dict[int, Tensor]
     drawn: dict[int, tuple[int, int]] = field(default_factory=dict)
     before: dict[int, Any] = field(default_factory=dict)
+    streams: dict[int, Generator] = field(default_factory=dict)
+
+    def generator(self, stream: Stream) -> Generator:
+        """The generator of a stream: what it was, or what this replay made."""
+        if stream.number is None:
+            assert stream.found is not None
+            return stream.found
+        return self.streams[stream.number]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A generator of a program: one that was there before, or one that it makes.
+
+    Attributes:
+        number: counts those that the program makes; None for one of before.
+    """
+
+    device: device
+    number: int | None = None
+    found: Generator | None = None
+
+    def __str__(self) -> str:
+        return f"{self.device}" if self.number is None else f"generator{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,4 +184,4 @@ class _Given:
 def _read(value: Any, replay: Replay) -> Any:
     if type(value) is Drawn:
         return replay.drawn[value.draw][value.which]
-    return value.read() if type(value) is Read else value
+    return live(value.read) if type(value) is Read else value

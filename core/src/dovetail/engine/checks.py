@@ -8,11 +8,14 @@ by themselves.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from dovetail.device_api import HostMemory
 from dovetail.engine.op import Checked, Op
-from dovetail.engine.scopes import anywhere, unseen, watched
+from dovetail.engine.scopes import anywhere, tell, unseen, watched
 from dovetail.engine.tensor import Tensor
 
 
@@ -40,6 +43,23 @@ def at_hand(x: Tensor) -> Any:
         return None
     memory = x._kind.backend.capability(HostMemory)
     return None if memory is None else memory.expose(x._a)
+
+
+def values_of(x: Tensor, how: str) -> np.ndarray[Any, Any]:
+    """The values of a tensor for Python, which may decide by them; waits for them.
+
+    Args:
+        how: what reports of recorded programs call it.
+    """
+    if anywhere[0]:
+        tell("read", x, how)
+    return x._kind.backend.copy_out(x._a)
+
+
+def refuse(check: Callable[[], Checked]) -> None:
+    """Make a check that no op declares, and raise its error if its flag is set."""
+    with unseen():
+        answer(check())
 
 
 def answer(found: Checked) -> None:

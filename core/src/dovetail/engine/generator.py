@@ -19,7 +19,7 @@ from dovetail.device_api.contract import Backend
 from dovetail.dtypes import uint8
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.placement import place
-from dovetail.engine.scopes import anywhere, tell
+from dovetail.engine.scopes import anywhere, outside, tell, unseen
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError
 
@@ -28,6 +28,7 @@ T = TypeVar("T")
 _MASK: Final = (1 << 64) - 1
 # Whose generator is meant where none is named, and where states are kept.
 HOST: Final = "cpu,auto"
+_FIRST_SEED: Final = 67280421310721  # torch's, c10/core/GeneratorImpl.h
 _STATE_BYTES: Final = 16  # seed and offset, little-endian
 
 
@@ -37,7 +38,7 @@ class Generator:
     Args:
         device: where the numbers are made; `"cpu"` if not given.
 
-    A new generator has a seed of its own, taken from the operating system.
+    Every new generator has the same seed, torch's, until it is given another.
     """
 
     __slots__ = ("__weakref__", "_backend", "_index", "_lock", "_offset", "_seed")
@@ -46,8 +47,10 @@ class Generator:
         backend, self._index = registry.resolve(device)
         self._backend = backend
         self._lock = threading.Lock()
-        self._seed = _fresh_seed()
+        self._seed = _FIRST_SEED
         self._offset = 0
+        if anywhere[0]:
+            tell("generator", self)
 
     @property
     def device(self) -> device:
@@ -71,6 +74,7 @@ class Generator:
     def seed(self) -> int:
         """Start the stream of a seed from the operating system; returns that seed."""
         fresh = _fresh_seed()
+        outside("a seed of the operating system")
         self._set(fresh, 0)
         return fresh
 
@@ -112,21 +116,25 @@ class Generator:
                 8, "little"
             )
         kind = kind_of(HOST, uint8)
-        return wrap(kind.backend.copy_in(np.frombuffer(state, np.uint8), 0), kind)
+        made = wrap(kind.backend.copy_in(np.frombuffer(state, np.uint8), 0), kind)
+        if anywhere[0]:
+            tell("state", self, made)
+        return made
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go to the place that `get_state` gave; returns the generator."""
         state = _state_bytes(new_state)
-        seed, offset = (int.from_bytes(state[i : i + 8], "little") for i in (0, 8))
-        self._set(seed, offset)
+        with self._lock:
+            self._seed, self._offset = (
+                int.from_bytes(state[i : i + 8], "little") for i in (0, 8)
+            )
+        if anywhere[0]:
+            tell("set state", self, new_state)
         return self
 
     def clone_state(self) -> Generator:
         """Another generator at the same place of the same stream."""
-        clone = Generator(self.device)
-        with self._lock:
-            clone._seed, clone._offset = self._seed, self._offset
-        return clone
+        return Generator(self.device).set_state(self.get_state())
 
     def _set(self, seed: int, offset: int) -> None:
         with self._lock:
@@ -202,9 +210,10 @@ def default_generator(backend: Backend, index: int) -> Generator:
         with _lock:
             found = _defaults.get(key)
             if found is None or found._backend is not backend:
-                found = Generator(device(backend.type, index))
-                if _chosen[0] is not None:
-                    found._seed = _chosen[0]
+                with unseen():  # it stays
+                    found = Generator(device(backend.type, index))
+                seed = _chosen[0]
+                found._seed = _fresh_seed() if seed is None else seed
                 _defaults[key] = found
     return found
 

@@ -178,9 +178,18 @@ def live(read: Callable[[], float]) -> float:
 
 def perform(change: Callable[[], None]) -> None:
     """Change Python's state, as a replay of what runs here does again."""
-    change()
+    if not anywhere[0] or current() is None:
+        change()
+        return
+    with unseen():
+        change()
+    tell("perform", change)
+
+
+def begin(what: str) -> None:
+    """Tell recorders of Python's state that begins here and goes on after the call."""
     if anywhere[0]:
-        tell("perform", change)
+        tell("begin", what)
 
 
 def outside(what: str) -> None:

@@ -187,6 +187,8 @@ class Tensor(_Methods):
         t, own = wrap(self._a, self._kind), storage_of(self)
         t._storage = Storage(own.root)
         t._storage.readonly = own.readonly
+        if anywhere[0]:
+            tell("alias", self, t, "data")
         return t
 
     @data.setter

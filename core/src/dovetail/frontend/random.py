@@ -13,6 +13,7 @@ from dovetail.engine.attributes import NORMALISERS
 from dovetail.engine.generator import Generator, draw
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
+from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.frontend.create import DeviceLike, _finish, _like, kind_for, sizes
@@ -177,7 +178,8 @@ def normal(
 def _check_deviations(std: Tensor) -> None:
     if std._kind.backend.rules_only or not math.prod(std._a.shape):
         return
-    least = -float(amax(std.detach() * -1, None).item())
+    with unseen():
+        least = -float(amax(std.detach() * -1, None).item())
     if least < 0:
         raise ArgumentError(
             "normal", "std", was=f"as low as {least}", needed="0 or more"

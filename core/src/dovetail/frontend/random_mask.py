@@ -13,6 +13,7 @@ from dovetail.engine.generator import Generator, draw
 from dovetail.engine.inplace import inplace
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
+from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.random import drawn, floats, uniform_of
@@ -66,8 +67,9 @@ def _check_range(name: str, p: Tensor) -> None:
     """Raise unless all of `p` are probabilities; NaN is none."""
     if p._kind.backend.rules_only or not math.prod(p._a.shape):
         return
-    far = amax(abs(cast(p.detach(), float32) - 0.5), None)
-    worst = float(far._kind.backend.copy_out(far._a)) + 0.5
+    with unseen():
+        far = amax(abs(cast(p.detach(), float32) - 0.5), None)
+        worst = float(far.item()) + 0.5
     if not worst <= 1:
         raise ArgumentError(
             name, "p", was=f"a tensor with values outside, up to {worst - 1:g} away",
@@ -245,15 +247,15 @@ def _check_multinomial(input: Tensor, count: Any, replacement: bool) -> None:
 def _check_weights(weights: Tensor) -> None:
     if weights._kind.backend.rules_only or not math.prod(weights._a.shape):
         return
-    wide = cast(weights, float32)
-    bad = lt(wide, 0) | ~lt(wide, math.inf)
-    empty = eq(sum(wide, (wide.ndim - 1,)), 0)
+    with unseen():
+        wide = cast(weights, float32)
+        bad = amax(lt(wide, 0) | ~lt(wide, math.inf), None).item()
+        empty = amax(eq(sum(wide, (wide.ndim - 1,)), 0), None).item()
     for found, was in (
         (bad, "negative, infinite or NaN weights"),
         (empty, "weights all 0"),
     ):
-        worst = amax(found, None)
-        if worst._kind.backend.copy_out(worst._a):
+        if found:
             raise ArgumentError(
                 "multinomial", "input", was=f"a tensor with {was}",
                 needed="finite weights of 0 or more, one of them positive in each row",

@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import float64, int64
 from dovetail.engine.attributes import integers
+from dovetail.engine.checks import values_of
 from dovetail.engine.elements import operand, stored
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -204,7 +205,7 @@ def _counts(repeats: Any) -> np.ndarray[Any, Any]:
         raise ArgumentTypeError(
             "repeat_interleave", "repeats", was=repeats.dtype.name, needed="integers"
         )
-    return repeats._kind.backend.copy_out(repeats._a)
+    return values_of(repeats, "repeat_interleave")
 
 
 @public("torch.meshgrid")

@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
-from dovetail.engine.scopes import live, perform
+from dovetail.engine.scopes import begin, live, perform
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.optim import adam_steps_
 
@@ -128,6 +128,7 @@ class Adam(Optimizer):
 
     def _start(self, param: Tensor, amsgrad: bool) -> dict[str, Any]:
         """The state before the first step: no steps, and means of zero."""
+        begin("state of an optimizer")
         state = {
             "step": 0.0,
             "exp_avg": ft.zeros_like(param),

@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
+from dovetail.engine.scopes import begin
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 from dovetail.ops.optim import sgd_steps_
@@ -108,6 +109,7 @@ class SGD(Optimizer):
                 buffer = self.state[param].get("momentum_buffer") if momentum else None
                 first = bool(momentum) and buffer is None
                 if first:
+                    begin("state of an optimizer")
                     buffer = ft.empty_like(param)
                 together.setdefault((param._kind, first), []).append((param, buffer))
         for (_, first), members in together.items():

@@ -8,6 +8,7 @@ from typing import Any
 from dovetail.engine import autograd
 from dovetail.engine.arrival import Hook
 from dovetail.engine.public import methods, public
+from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import Node, Output
 from dovetail.engine.tape_of_views import leaf_of
 from dovetail.engine.tensor import Tensor, alias, as_class, extend
@@ -44,7 +45,10 @@ extend(backward=_backward)
 @public("detach")
 def detach(input: Tensor) -> Tensor:
     """The same memory outside the graph; writes show in both."""
-    return alias(input)
+    made = alias(input)
+    if anywhere[0]:
+        tell("alias", input, made, "detach()")
+    return made
 
 
 def _detach_(self: Tensor) -> Tensor:
@@ -57,6 +61,8 @@ def _detach_(self: Tensor) -> Tensor:
     if self.is_leaf:
         self.requires_grad = False
     self._node = None
+    if anywhere[0]:
+        tell("detach_", self)
     return self
 
 

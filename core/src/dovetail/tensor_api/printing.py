@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dovetail.dtypes import bool_, get_default_dtype, int64
-from dovetail.engine.scopes import anywhere, tell
+from dovetail.engine.checks import values_of
 from dovetail.engine.tape import Node
 from dovetail.engine.tensor import Parameter, Tensor, extend
 
@@ -142,9 +142,7 @@ def _row(items: list[str], indent: int, linewidth: int) -> str:
 
 
 def _values(x: Tensor) -> np.ndarray[Any, Any]:
-    if anywhere[0]:
-        tell("read", x, "print")
-    host = x._kind.backend.copy_out(x._a)
+    host = values_of(x, "print")
     return host.astype(np.float32) if host.dtype.name == "bfloat16" else host
 
 

@@ -11,10 +11,11 @@ from dovetail.device import device as Device
 from dovetail.device_api import HostMemory
 from dovetail.dtypes import DType
 from dovetail.engine.attributes import axis
+from dovetail.engine.checks import values_of
 from dovetail.engine.inplace import fill, inplace, overwrite
 from dovetail.engine.kinds import kind_of
 from dovetail.engine.public import public
-from dovetail.engine.scopes import anywhere, outside, tell
+from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend, wrap
 from dovetail.errors import (
@@ -115,17 +116,13 @@ def item(self: Tensor) -> Any:
             "item", "tensor", was=f"of shape {tuple(self.shape)}",
             needed="one element", remedy="index it, or use tolist()",
         )  # fmt: skip
-    if anywhere[0]:
-        tell("read", self, "item")
-    return self._kind.backend.copy_out(self._a).reshape(-1)[0].item()
+    return values_of(self, "item").reshape(-1)[0].item()
 
 
 @public("Tensor.tolist")
 def tolist(self: Tensor) -> Any:
     """The values as nested lists of Python numbers; waits for them."""
-    if anywhere[0]:
-        tell("read", self, "tolist")
-    return self._kind.backend.copy_out(self._a).tolist()
+    return values_of(self, "tolist").tolist()
 
 
 @public("clone")

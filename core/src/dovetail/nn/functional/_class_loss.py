@@ -8,6 +8,7 @@ import math
 
 from dovetail.dtypes import INTEGRAL
 from dovetail.engine.public import public
+from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.nn.functional._loss import reduction_of
@@ -107,7 +108,9 @@ def _refuse_nan(op: str, target: Tensor) -> None:
     """Raise for a label that is NaN; waits for the values."""
     if target._kind.backend.rules_only or not math.prod(target._a.shape):
         return
-    if amax(ne(target, target), None).item():
+    with unseen():
+        found = amax(ne(target, target), None).item()
+    if found:
         raise ArgumentError(
             op, "target", was="NaN in at least one place", needed="probabilities",
             remedy="leave out samples without a label, e.g. by a mask",

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dovetail.dtypes import INTEGRAL
-from dovetail.engine.checks import answer
+from dovetail.engine.checks import refuse, values_of
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -13,7 +13,7 @@ from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, NotSuppo
 from dovetail.ops import index as ops
 from dovetail.ops.create import counted
 from dovetail.ops.extremes import amax
-from dovetail.ops.index import index_check, read
+from dovetail.ops.index import index_check
 from dovetail.ops.primitive import cast, eq
 from dovetail.ops.view import unsqueeze
 
@@ -77,13 +77,13 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             raise ArgumentError(
                 "one_hot", "tensor", was="empty", needed="num_classes given"
             )
-        num_classes = int(read(amax(tensor))) + 1
+        num_classes = int(values_of(amax(tensor), "one_hot")) + 1
     if num_classes < 1 and tensor.numel():
         raise ArgumentError(
             "one_hot", "num_classes", was=num_classes, needed="at least 1"
         )
     if not tensor._kind.backend.rules_only:
-        answer(index_check("one_hot", tensor, num_classes, -1))
+        refuse(lambda: index_check("one_hot", tensor, num_classes, -1))
     classes = counted(num_classes, tensor)
     hot = eq(unsqueeze(tensor, tensor.ndim), classes)
     return cast(hot, index_dtype(tensor._kind))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from dovetail.engine.scopes import perform
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
 
@@ -80,7 +82,7 @@ class LRScheduler:
                 "an epoch",
                 stacklevel=2,
             )
-        self._advance(epoch)
+        perform(partial(self._advance, epoch))
 
     def _advance(self, epoch: int | None) -> None:
         self._step_count += 1

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail.engine.scopes import perform
 from dovetail.errors import ArgumentError
 
 from ..optimizer import Optimizer
@@ -56,6 +57,9 @@ class SequentialLR(LRScheduler):
         """Go to the next epoch, and set its rates."""
         if epoch is not None:
             raise ArgumentError("SequentialLR.step", "epoch", was=epoch, needed="None")
+        perform(self._next)
+
+    def _next(self) -> None:
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]
