@@ -348,7 +348,7 @@ DTYPES: dict[str, Row] = {
     ),
     "a name": (
         lambda t: dt.zeros(2, dtype="float32"), ArgumentTypeError,
-        "tensor: dtype is 'float32', needed a dovetail dtype such as dovetail.float32",
+        "zeros: dtype is 'float32' (str), needed a dovetail dtype such as dovetail.float32",
     ),
 }  # fmt: skip
 
@@ -523,7 +523,7 @@ ARGUMENTS: dict[str, Row] = {
     ),
     "None": (
         lambda t: dt.add(t.x, None), ArgumentTypeError,
-        "add: other is None, needed a Tensor",
+        "add: other is None (NoneType), needed a Tensor or a number",
     ),
     "a NumPy array": (
         lambda t: t.x * np.ones(3), ArgumentTypeError,
@@ -549,7 +549,7 @@ ARGUMENTS: dict[str, Row] = {
     ),
     "a size": (
         lambda t: dt.zeros("a"), ArgumentTypeError,
-        "size: size is ('a',), needed integers, or one sequence of them",
+        "zeros: size is 'a' (str), needed an integer or a sequence of integers",
     ),
     "a negative size": (
         lambda t: dt.zeros(2, -1), ArgumentError,
@@ -574,7 +574,7 @@ ARGUMENTS: dict[str, Row] = {
     ),
     "a seed": (
         lambda t: dt.manual_seed("a"), ArgumentTypeError,
-        "manual_seed: seed is 'a', needed an integer",
+        "manual_seed: seed is 'a' (str), needed an integer",
     ),
 }  # fmt: skip
 

@@ -7,13 +7,10 @@ call that fits nothing.
 from __future__ import annotations
 
 import inspect
-import operator
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-import numpy as np
-
-from dovetail.dtypes import DType
+from dovetail.engine.annotations import Check, conforms, described, wanted
 from dovetail.engine.attributes import SPELLINGS
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
@@ -22,8 +19,6 @@ from dovetail.errors import (
     NumberOutOfRange,
     OutOfMemory,
 )
-
-Check = Callable[[Any], bool]
 
 
 class Shown:
@@ -81,7 +76,7 @@ def explained(
         for one in value if parameter.kind is parameter.VAR_POSITIONAL else (value,):
             if not conforms(annotation, one):
                 return ArgumentTypeError(
-                    name, key, was=_described(one), needed=f"a {annotation}"
+                    name, key, was=described(one), needed=wanted(annotation)
                 )
     return _beyond(name, bound.arguments, error)
 
@@ -116,31 +111,6 @@ def _first(arguments: dict[str, Any], fits: Check) -> str | None:
     return None
 
 
-def flags_of(function: Callable[..., Any]) -> list[tuple[int, str]]:
-    """The parameters annotated `bool`, by place and name.
-
-    Anything has a truth value: no call fails for what was meant for another one.
-    """
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    named = inspect.Parameter.KEYWORD_ONLY
-    return [
-        (1 << 30 if p.kind is named else at, p.name)
-        for at, p in enumerate(parameters)
-        if str(p.annotation) == "bool"
-    ]
-
-
-def check_flag(name: str, flag: str, value: Any) -> None:
-    """Raise for what is no bool, of Python's or NumPy's."""
-    if not isinstance(value, bool | np.bool_):
-        raise ArgumentTypeError(
-            name, flag, was=_described(value), needed="True or False"
-        )
-
-
 def respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Keywords with NumPy's names replaced where the function has torch's."""
     names = inspect.signature(function).parameters
@@ -153,62 +123,3 @@ def respelled(function: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str,
 def _shown(name: str, signature: inspect.Signature) -> str:
     plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     return f"{name}{inspect.Signature(plain)}"
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, Tensor):
-        return f"a {value.dtype.name} tensor of shape {tuple(value.shape)}"
-    text = repr(value)
-    return f"{text if len(text) < 60 else text[:57] + '…'} ({type(value).__name__})"
-
-
-def conforms(annotation: str, value: Any) -> bool:
-    """Whether a value may be given for a parameter annotated so.
-
-    Annotations that say nothing to this function, such as `Any`, take everything.
-    """
-    return any(_CHECKS.get(part, _anything)(value) for part in annotation.split(" | "))
-
-
-def _anything(value: Any) -> bool:
-    return True
-
-
-def _is_integer(value: Any) -> bool:
-    try:
-        operator.index(value)
-    except (TypeError, RuntimeError):
-        return False
-    return True
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, Tensor):
-        return value.ndim == 0
-    return isinstance(value, int | float | complex | np.generic)
-
-
-def _is_real(value: Any) -> bool:
-    if isinstance(value, Tensor):
-        return value.ndim == 0 and not value.dtype.is_complex
-    return isinstance(value, int | float | np.integer | np.floating)
-
-
-def _all(check: Check) -> Check:
-    return lambda value: isinstance(value, list | tuple) and all(map(check, value))
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor)
-
-
-_CHECKS: Final[dict[str, Check]] = {
-    "Tensor": _is_tensor, "int": _is_integer, "float": _is_real,
-    "complex": _is_number, "Scalar": _is_number, "bool": lambda v: isinstance(v, bool),
-    "str": lambda v: isinstance(v, str), "None": lambda v: v is None,
-    "DType": lambda v: isinstance(v, DType), "Sequence[int]": _all(_is_integer),
-    "tuple[int, ...]": _all(_is_integer), "Sequence[Tensor]": _all(_is_tensor),
-    "tuple[float, float]": _all(_is_real), "Sequence[float]": _all(_is_real),
-    "list[Tensor]": _all(_is_tensor), "Axis": _is_integer,
-    "Operand": lambda v: _is_tensor(v) or _is_number(v),
-}  # fmt: skip

@@ -11,19 +11,14 @@ take such a list as `torch=`; functions that are no op by `@public(…)`.
 from __future__ import annotations
 
 import functools
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from dovetail.device import device
 from dovetail.dtypes import DType
-from dovetail.engine.arguments import (
-    Shown,
-    check_flag,
-    explained,
-    flags_of,
-    respelled,
-)
+from dovetail.engine.annotations import Expected, check_size, types_of
+from dovetail.engine.arguments import Shown, explained, respelled
+from dovetail.engine.attributes import SPELLINGS
 from dovetail.engine.calls import before, over, public_callable
 from dovetail.engine.geometry import geometry_form
 from dovetail.engine.inplace import inplace
@@ -34,8 +29,6 @@ from dovetail.engine.tensor import Parameter, Size, Tensor, overridden
 from dovetail.errors import ArgumentTypeError, DovetailError
 
 F = TypeVar("F", bound=Callable[..., Any])
-# Gives `out`, and the keywords without it, of a call whose flags are bools.
-Check = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, dict[str, Any]]]
 
 # By where torch has them: the package itself, nn.functional, and so on.
 NAMESPACES: Final[dict[str, dict[str, Any]]] = {"torch": {}, "F": {}}
@@ -46,6 +39,10 @@ _ORDINARY: Final = frozenset({
     Tensor, Parameter, int, float, complex, bool, type(None), str, DType, device, Size,
     slice, type(Ellipsis),
 })  # fmt: skip
+_NOBODY: Final = ()  # handles a call but the function
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1  # of integers that are counts or dims
+# Keywords that a function may not have itself.
+_TRANSLATED: Final = frozenset({"out", *SPELLINGS})
 
 
 def public(
@@ -75,8 +72,10 @@ def public(
     def offer(function: F) -> F:
         first = _last(names.split(maxsplit=1)[0]).rstrip("*")
         call = guarded(function, first, out, asks)
+        takes_out = out or "out" in (getattr(function, "__kwdefaults__", None) or ())
+        method = guarded(function, first, False, asks, True) if takes_out else call
         op = None if plain is None else plain.op
-        publish(call, names, view=view, plain=op, takes=takes)
+        publish(call, names, view=view, plain=op, takes=takes, method=method)
         return function
 
     return offer
@@ -84,23 +83,36 @@ def public(
 
 def publish(
     call: Any, names: str, *, view: bool = False, plain: Op | None = None,
-    takes: tuple[str, ...] = (),
+    takes: tuple[str, ...] = (), method: Any = None,
 ) -> None:  # fmt: skip
     """Put a callable, and what derives from it, under torch's names.
 
-    `plain` is the op that a call without further arguments than `takes` is.
+    `plain` is the op that a call without further arguments than `takes` is; `method`
+    the callable as Tensor has it, which takes no `out=`.
     """
     for entry in names.split():
         space, _, name = entry.rpartition(".")
-        function = call
-        if plain is not None:
-            items = name.endswith("*")
-            slow = opened(call) if items else call
-            function = before(plain, name.rstrip("*"), slow, takes, items)
         if name.endswith("_") and not call.__name__.endswith("_"):
             function = _in_place(name, call, view)
             function = function if plain is None else over(plain, name, function)
-        _put(space, name, function, function)
+            _put(space, name, function, function)
+            continue
+        function = _with_fast_path(call, name, plain, takes)
+        own = function
+        if method is not None and method is not call:
+            own = _with_fast_path(method, name, plain, takes)
+        _put(space, name, own, function)
+
+
+def _with_fast_path(
+    slow: Any, name: str, plain: Op | None, takes: tuple[str, ...]
+) -> Any:
+    """`slow`, with the fast path of the op before it that a plain call is."""
+    if plain is None:
+        return slow
+    items = name.endswith("*")
+    slow = opened(slow) if items else slow
+    return before(plain, name.rstrip("*"), slow, takes, items)
 
 
 def publish_op(op: Op, names: str, out: bool) -> None:
@@ -151,26 +163,94 @@ def _last(entry: str) -> str:
     return entry.rpartition(".")[2]
 
 
+class _Edge:
+    """What is asked of a public function's arguments before it is called.
+
+    Attributes:
+        usual: by the types of arguments that fit, and need nothing done to them, where
+            integers are, whose size is to be asked for; as many as there are
+            combinations of ordinary types that the function was called with.
+    """
+
+    __slots__ = ("asks", "expected", "function", "method", "name", "out", "usual")
+
+    def __init__(
+        self, function: Callable[..., Any], name: str, out: bool, asks: bool,
+        method: bool,
+    ) -> None:  # fmt: skip
+        self.function = function
+        self.name = name
+        self.out = out
+        self.asks = asks
+        self.method = method
+        self.usual: dict[Any, tuple[int | str, ...]] = {}
+        self.expected: Expected | None = None  # made when it is first needed
+
+    def look(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Sequence[type], Any, dict[str, Any]]:
+        """Classes that handle the call, `out`, and keywords by the function's names.
+
+        Raises:
+            ArgumentTypeError: an argument is not what its annotation says.
+        """
+        key = types_of(args)  # also of what is in sequences
+        if kwargs:
+            key = (key, *kwargs, *types_of(kwargs.values()))
+        if key in self.usual:
+            return _NOBODY, None, kwargs
+        classes = _overridden((*args, *kwargs.values()))
+        if classes and self.asks:
+            return classes, None, kwargs
+        if self.expected is None:
+            self.expected = Expected(self.name, self.function)
+        plain = not kwargs or _TRANSLATED.isdisjoint(kwargs)
+        target = None
+        if not plain:
+            if self.method and "out" in kwargs:
+                raise ArgumentTypeError(
+                    self.name, "out", was="given", needed="none: a method takes no out="
+                )
+            target = kwargs.pop("out", None) if self.out else None
+            kwargs = respelled(self.function, kwargs)
+        integers = self.expected.check(args, kwargs)
+        if plain and integers is not None and not classes:
+            self.usual[key] = integers
+        return _NOBODY, target, kwargs
+
+
 def guarded(
-    function: Callable[..., Any], name: str, out: bool, asks: bool = True
-) -> Callable[..., Any]:
-    """`function` as its callers see it: overridable, with errors that are ours."""
+    function: Callable[..., Any], name: str, out: bool, asks: bool = True,
+    method: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
+    """`function` as its callers see it: overridable, with errors that are ours.
+
+    Args:
+        name: for errors.
+        out: it takes `out=`, which is written here.
+        asks: arguments may handle the call.
+        method: it is one of Tensor's, which takes no `out=`, though the function may.
+    """
     if isinstance(function, type):  # who asks `isinstance`, or catches it, needs it
         return function
-    check: Check | None = None  # made when it is first needed
-    simple = -1  # up to so many arguments none of them is a flag
+    edge = _Edge(function, name, out, asks, method)
+    usual = edge.usual
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        nonlocal check, simple
         target = None
-        if not _ORDINARY.issuperset(map(type, args)) or kwargs:
-            classes = _overridden((*args, *kwargs.values()))
-            if classes and asks:
+        key: Any = tuple(map(type, args))
+        if kwargs:
+            key = (key, *kwargs, *map(type, kwargs.values()))
+        integers = usual.get(key)
+        if integers is None:
+            classes, target, kwargs = edge.look(args, kwargs)
+            if classes:
                 return ask(call, name, classes, args, kwargs)
-        if kwargs or len(args) > simple:
-            if check is None:
-                check, simple = _check_of(function, name, out)
-            target, kwargs = check(args, kwargs)
+        elif integers:
+            for at in integers:
+                value = kwargs[at] if isinstance(at, str) else args[at]
+                if not _LEAST <= value <= _MOST:
+                    check_size(name, str(at), value)
         try:
             result = function(*args, **kwargs)
         except DovetailError:
@@ -187,26 +267,6 @@ def guarded(
     call.__module__ = function.__module__
     call.__wrapped__ = Shown(function, out) if out else function  # type: ignore[attr-defined]
     return call
-
-
-def _check_of(function: Any, name: str, out: bool) -> tuple[Check, int]:
-    """What checks a call's flags, and up to how many arguments hold none."""
-    flags = flags_of(function)
-
-    def check(
-        args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Any, dict[str, Any]]:
-        """`out`, and the keywords without it in torch's names; flags are checked."""
-        target = kwargs.pop("out", None) if out else None
-        if "axis" in kwargs or "keepdims" in kwargs:
-            kwargs = respelled(function, kwargs)
-        for at, flag in flags:
-            value = args[at] if at < len(args) else kwargs.get(flag, True)
-            if value is not True and value is not False:
-                check_flag(name, flag, value)
-        return target, kwargs
-
-    return check, min([at for at, _ in flags], default=sys.maxsize)
 
 
 def opened(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.einsum import einsum
@@ -27,7 +29,8 @@ def bilinear(
 
 @public("F.normalize")
 def normalize(
-    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12
+    input: Tensor, p: float = 2.0, dim: int | Sequence[int] | None = 1,
+    eps: float = 1e-12,
 ) -> Tensor:
     """`input` divided by its `p` norm along `dim`, at least by `eps`.
 
