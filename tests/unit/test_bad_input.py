@@ -348,7 +348,7 @@ DTYPES: dict[str, Row] = {
     ),
     "a name": (
         lambda t: dt.zeros(2, dtype="float32"), ArgumentTypeError,
-        "zeros: dtype is 'float32' (str), needed a dovetail dtype such as dovetail.float32",
+        "zeros: dtype is 'float32' (str), needed a dovetail dtype such as ",
     ),
 }  # fmt: skip
 

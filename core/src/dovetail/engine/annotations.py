@@ -20,8 +20,9 @@ from dovetail.engine.tensor import Parameter, Size, Tensor
 from dovetail.errors import ArgumentTypeError, NumberOutOfRange
 
 Check = Callable[[Any], bool]
-_LEAST: Final = -(1 << 63)
-_MOST: Final = (1 << 63) - 1
+# What integers are that count, or name a dim.
+LEAST: Final = -(1 << 63)
+MOST: Final = (1 << 63) - 1
 # Whose values conform, or not, by their types alone.
 _PLAIN: Final = frozenset({
     int, float, complex, bool, type(None), str, DType, device, Size, slice,
@@ -54,7 +55,8 @@ class Expected:
             if p.kind is p.VAR_POSITIONAL:
                 self.more = p.name, annotation
             elif p.kind is not p.VAR_KEYWORD:
-                self.named[p.name] = annotation
+                if p.kind is not p.POSITIONAL_ONLY:
+                    self.named[p.name] = annotation
                 if p.kind is not p.KEYWORD_ONLY:
                     self.places.append((p.name, annotation))
 
@@ -101,9 +103,9 @@ def check_size(name: str, key: str, value: int) -> None:
     Raises:
         NumberOutOfRange: `value` is one.
     """
-    if not _LEAST <= value <= _MOST:
+    if not LEAST <= value <= MOST:
         raise NumberOutOfRange(
-            name, key, was="too large", needed=f"from {_LEAST} to {_MOST}, 64 bits"
+            name, key, was="too large", needed=f"from {LEAST} to {MOST}, 64 bits"
         )
 
 

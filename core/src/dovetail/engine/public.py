@@ -12,11 +12,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from keyword import iskeyword
 from typing import Any, Final, TypeVar
 
 from dovetail.device import device
 from dovetail.dtypes import DType
-from dovetail.engine.annotations import Expected, check_size, types_of
+from dovetail.engine.annotations import (
+    LEAST,
+    MOST,
+    Expected,
+    check_size,
+    types_of,
+)
 from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.attributes import SPELLINGS
 from dovetail.engine.calls import before, over, public_callable
@@ -40,9 +47,8 @@ _ORDINARY: Final = frozenset({
     slice, type(Ellipsis),
 })  # fmt: skip
 _NOBODY: Final = ()  # handles a call but the function
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1  # of integers that are counts or dims
-# Keywords that a function may not have itself.
-_TRANSLATED: Final = frozenset({"out", *SPELLINGS})
+# Keywords that a function may not have itself; a parameter cannot be called `from`.
+_TRANSLATED: Final = frozenset({"out", "from", *SPELLINGS})
 
 
 def public(
@@ -188,8 +194,8 @@ class _Edge:
 
     def look(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Sequence[type], Any, dict[str, Any]]:
-        """Classes that handle the call, `out`, and keywords by the function's names.
+    ) -> tuple[Sequence[type], Any, tuple[Any, ...], dict[str, Any]]:
+        """Classes that handle the call, `out`, and arguments as the function has them.
 
         Raises:
             ArgumentTypeError: an argument is not what its annotation says.
@@ -197,26 +203,46 @@ class _Edge:
         key = types_of(args)  # also of what is in sequences
         if kwargs:
             key = (key, *kwargs, *types_of(kwargs.values()))
-        if key in self.usual:
-            return _NOBODY, None, kwargs
+        integers = self.usual.get(key)
+        if integers is not None:
+            for at in integers:
+                self.check_size(at, kwargs[at] if isinstance(at, str) else args[at])
+            return _NOBODY, None, args, kwargs
         classes = _overridden((*args, *kwargs.values()))
         if classes and self.asks:
-            return classes, None, kwargs
+            return classes, None, args, kwargs
         if self.expected is None:
             self.expected = Expected(self.name, self.function)
         plain = not kwargs or _TRANSLATED.isdisjoint(kwargs)
         target = None
         if not plain:
-            if self.method and "out" in kwargs:
-                raise ArgumentTypeError(
-                    self.name, "out", was="given", needed="none: a method takes no out="
-                )
-            target = kwargs.pop("out", None) if self.out else None
-            kwargs = respelled(self.function, kwargs)
+            target, args, kwargs = self._translated(args, kwargs)
         integers = self.expected.check(args, kwargs)
         if plain and integers is not None and not classes:
             self.usual[key] = integers
-        return _NOBODY, target, kwargs
+        return _NOBODY, target, args, kwargs
+
+    def _translated(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        """`out`, and the arguments without it, by the names that the function has."""
+        if self.method and "out" in kwargs:
+            raise ArgumentTypeError(
+                self.name, "out", was="given", needed="none: a method takes no out="
+            )
+        target = kwargs.pop("out", None) if self.out else None
+        kwargs = respelled(self.function, kwargs)
+        if self.expected is not None and len(args) < len(self.expected.places):
+            following = self.expected.places[len(args)][0].removesuffix("_")
+            if following in kwargs and iskeyword(following):
+                args = (*args, kwargs.pop(following))
+        return target, args, kwargs
+
+    def check_size(self, at: int | str, value: int) -> None:
+        """Raise for an integer of more than 64 bits, and name its parameter."""
+        if not LEAST <= value <= MOST:
+            places = [] if self.expected is None else self.expected.places
+            check_size(self.name, at if isinstance(at, str) else places[at][0], value)
 
 
 def guarded(
@@ -243,14 +269,14 @@ def guarded(
             key = (key, *kwargs, *map(type, kwargs.values()))
         integers = usual.get(key)
         if integers is None:
-            classes, target, kwargs = edge.look(args, kwargs)
+            classes, target, args, kwargs = edge.look(args, kwargs)
             if classes:
                 return ask(call, name, classes, args, kwargs)
         elif integers:
             for at in integers:
                 value = kwargs[at] if isinstance(at, str) else args[at]
-                if not _LEAST <= value <= _MOST:
-                    check_size(name, str(at), value)
+                if not LEAST <= value <= MOST:
+                    edge.check_size(at, value)
         try:
             result = function(*args, **kwargs)
         except DovetailError:

@@ -44,8 +44,9 @@ def _fills(function: Any) -> Any:
 
 @_fills
 def uniform_(
-    self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None
-) -> Tensor:
+    self: Tensor, from_: float = 0, /, to: float = 1, *,
+    generator: Generator | None = None,
+) -> Tensor:  # fmt: skip
     """Fill with floats uniform in [from, to)."""
     kind = floats("uniform_", self._kind)
     if not from_ <= to:
@@ -72,7 +73,7 @@ def normal_(
 
 @_fills
 def random_(
-    self: Tensor, from_: int | None = None, to: int | None = None, *,
+    self: Tensor, from_: int | None = None, /, to: int | None = None, *,
     generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
     """Fill with integers in [from, to), or [0, from); without either, from 0 on, all

@@ -147,13 +147,7 @@ class Methods:
         """Inverse hyperbolic cosine; NaN below 1."""
     def acosh_(self) -> Tensor:
         """`acosh` written into the tensor, which is returned."""
-    def add(
-        self,
-        other: Tensor | complex,
-        *,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def add(self, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
         """input + alpha * other; integers wrap, the sum of bools is `or`."""
     def add_(
         self,
@@ -164,13 +158,7 @@ class Methods:
     ) -> Tensor:
         """`add` written into the tensor, which is returned."""
     def addbmm(
-        self,
-        batch1: Tensor,
-        batch2: Tensor,
-        *,
-        beta: complex = 1,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
         """beta * input + alpha * the sum of the products of a batch."""
     def addbmm_(
@@ -200,13 +188,7 @@ class Methods:
     ) -> Tensor:
         """`addcmul` written into the tensor, which is returned."""
     def addmm(
-        self,
-        mat1: Tensor,
-        mat2: Tensor,
-        *,
-        beta: complex = 1,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2)."""
     def addmm_(
@@ -220,13 +202,7 @@ class Methods:
     ) -> Tensor:
         """`addmm` written into the tensor, which is returned."""
     def addmv(
-        self,
-        mat: Tensor,
-        vec: Tensor,
-        *,
-        beta: complex = 1,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
         """beta * input + alpha * (mat @ vec)."""
     def addmv_(
@@ -240,13 +216,7 @@ class Methods:
     ) -> Tensor:
         """`addmv` written into the tensor, which is returned."""
     def addr(
-        self,
-        vec1: Tensor,
-        vec2: Tensor,
-        *,
-        beta: complex = 1,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
         """beta * input + alpha * outer(vec1, vec2)."""
     def addr_(
@@ -283,13 +253,7 @@ class Methods:
         self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = False
     ) -> Tensor:
         """The least over `dim`, not empty; NaN wins, and ties share the gradient."""
-    def aminmax(
-        self,
-        *,
-        dim: _int | None = None,
-        keepdim: _bool = False,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Any:
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> Any:
         """The least and the greatest, `min` and `max`, of all or along `dim`."""
     def angle(self) -> Tensor:
         """The angle in the complex plane in radians; 0 or pi for real numbers."""
@@ -384,13 +348,7 @@ class Methods:
     ) -> None:
         """Add the gradients of this tensor to the `.grad` of its leaves."""
     def baddbmm(
-        self,
-        batch1: Tensor,
-        batch2: Tensor,
-        *,
-        beta: complex = 1,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
         """beta * input + alpha * the products of a batch."""
     def baddbmm_(
@@ -404,11 +362,7 @@ class Methods:
     ) -> Tensor:
         """`baddbmm` written into the tensor, which is returned."""
     def bernoulli(
-        self,
-        p: _float | None = None,
-        *,
-        generator: Generator | None = None,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, p: _float | None = None, *, generator: Generator | None = None
     ) -> Tensor:
         """1 with the probability in `input` (or with `p`, in its shape), else 0."""
     def bernoulli_(
@@ -417,13 +371,7 @@ class Methods:
         """Fill with 1 with probability `p`, a number or a tensor of them, else 0."""
     def bfloat16(self) -> Tensor:
         """This tensor as bfloat16; itself if it is."""
-    def bincount(
-        self,
-        weights: Tensor | None = None,
-        minlength: _int = 0,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each of 0, 1, … occurs, or the sum of its weights."""
     def bitwise_and(self, other: Tensor | complex) -> Tensor:
         """Bitwise and."""
@@ -484,11 +432,7 @@ class Methods:
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` parts along `dim`, of equal size but for the last."""
     def clamp(
-        self,
-        min: Tensor | complex | None = None,
-        max: Tensor | complex | None = None,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, min: Tensor | complex | None = None, max: Tensor | complex | None = None
     ) -> Tensor:
         """`input` raised to `min`, then lowered to `max`: numbers, tensors or
         None.
@@ -501,28 +445,20 @@ class Methods:
         out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`clamp` written into the tensor, which is returned."""
-    def clamp_max(
-        self, max: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def clamp_max(self, max: Tensor | complex) -> Tensor:
         """`input` lowered to `max`."""
     def clamp_max_(
         self, max: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
     ) -> Tensor:
         """`clamp_max` written into the tensor, which is returned."""
-    def clamp_min(
-        self, min: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def clamp_min(self, min: Tensor | complex) -> Tensor:
         """`input` raised to `min`."""
     def clamp_min_(
         self, min: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
     ) -> Tensor:
         """`clamp_min` written into the tensor, which is returned."""
     def clip(
-        self,
-        min: Tensor | complex | None = None,
-        max: Tensor | complex | None = None,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, min: Tensor | complex | None = None, max: Tensor | complex | None = None
     ) -> Tensor:
         """`input` raised to `min`, then lowered to `max`: numbers, tensors or
         None.
@@ -551,7 +487,7 @@ class Methods:
         """The magnitude of `input` with the sign of `other`, of -0 and NaN too."""
     def copysign_(self, other: Tensor | complex) -> Tensor:
         """`copysign` written into the tensor, which is returned."""
-    def corrcoef(self, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    def corrcoef(self) -> Tensor:
         """The correlation of variables (rows), limited to -1 and 1."""
     def cos(self) -> Tensor:
         """Cosine of `input` in radians, at most 4 ulp."""
@@ -569,7 +505,6 @@ class Methods:
         correction: _int = 1,
         fweights: Tensor | None = None,
         aweights: Tensor | None = None,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """The covariance of variables (rows) over observations (columns)."""
     def cpu(self) -> Tensor:
@@ -604,9 +539,7 @@ class Methods:
         """The same memory outside the graph; writes show in both."""
     def detach_(self) -> Tensor:
         """Take this tensor out of the graph, making it a leaf."""
-    def diag(
-        self, diagonal: _int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def diag(self, diagonal: _int = 0) -> Tensor:
         """A matrix with `input` on a diagonal, or a copy of the diagonal of a
         matrix.
         """
@@ -630,8 +563,6 @@ class Methods:
         dim: _int = -1,
         prepend: Tensor | None = None,
         append: Tensor | None = None,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """Differences of neighbours along `dim`, taken `n` times."""
     def digamma(self) -> Tensor:
@@ -640,20 +571,13 @@ class Methods:
         """`digamma` written into the tensor, which is returned."""
     def dim(self) -> _int:
         """The number of dims."""
-    def dist(
-        self,
-        other: Tensor,
-        p: Any = 2,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def dist(self, other: Tensor, p: Any = 2) -> Tensor:
         """The p-norm of the difference."""
     def div(
         self,
         other: Tensor | complex,
         *,
         rounding_mode: Literal["trunc", "floor"] | None = None,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """input / other: exact, towards zero (`"trunc"`) or down (`"floor"`)."""
     def div_(
@@ -669,7 +593,6 @@ class Methods:
         other: Tensor | complex,
         *,
         rounding_mode: Literal["trunc", "floor"] | None = None,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """input / other: exact, towards zero (`"trunc"`) or down (`"floor"`)."""
     def divide_(
@@ -680,9 +603,7 @@ class Methods:
         out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`divide` written into the tensor, which is returned."""
-    def dot(
-        self, tensor: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def dot(self, tensor: Tensor) -> Tensor:
         """The sum of the products of two vectors' elements."""
     def double(self) -> Tensor:
         """This tensor as float64; itself if it is."""
@@ -762,12 +683,7 @@ class Methods:
         """Rows in the opposite order."""
     def float(self) -> Tensor:
         """This tensor as float32; itself if it is."""
-    def float_power(
-        self,
-        exponent: Tensor | complex,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def float_power(self, exponent: Tensor | complex) -> Tensor:
         """`input` to the power of `exponent`, computed in float64 or complex128."""
     def float_power_(
         self,
@@ -780,9 +696,7 @@ class Methods:
         """The greatest integer not above; -0 stays, as integers do."""
     def floor_(self) -> Tensor:
         """`floor` written into the tensor, which is returned."""
-    def floor_divide(
-        self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def floor_divide(self, other: Tensor | complex) -> Tensor:
         """input / other rounded down. Raises: DivisionByZero for integers by 0."""
     def floor_divide_(
         self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -792,9 +706,7 @@ class Methods:
         """The greater of each pair; of a number and NaN, the number."""
     def fmin(self, other: Tensor) -> Tensor:
         """The less of each pair; of a number and NaN, the number."""
-    def fmod(
-        self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def fmod(self, other: Tensor | complex) -> Tensor:
         """What truncated division leaves, with the sign of `input`."""
     def fmod_(
         self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -804,14 +716,7 @@ class Methods:
         """What `trunc` takes away."""
     def frac_(self) -> Tensor:
         """`frac` written into the tensor, which is returned."""
-    def gather(
-        self,
-        dim: _int,
-        index: Tensor,
-        *,
-        sparse_grad: _bool = False,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
         """`input` at the indices along `dim`, in the shape of `index`."""
     def gcd(self, other: Tensor) -> Tensor:
         """The greatest common divisor, not negative, by Euclid's algorithm."""
@@ -825,9 +730,7 @@ class Methods:
         """Fill with the number of trials until one of probability `p` succeeds,
         from 1.
         """
-    def ger(
-        self, vec2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def ger(self, vec2: Tensor) -> Tensor:
         """The products of each element of one vector with each of another."""
     def get_device(self) -> _int:
         """The index of the device, -1 on the CPU."""
@@ -865,13 +768,7 @@ class Methods:
     def imag(self) -> Tensor:
         """The imaginary part of a complex tensor, in memory of its own."""
     def index_add(
-        self,
-        dim: _int,
-        index: Tensor,
-        source: Tensor,
-        *,
-        alpha: _float = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, dim: _int, index: Tensor, source: Tensor, *, alpha: _float = 1
     ) -> Tensor:
         """`input` with `alpha` times the slices of `source` added at the indices."""
     def index_add_(
@@ -884,14 +781,7 @@ class Methods:
         out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`index_add` written into the tensor, which is returned."""
-    def index_copy(
-        self,
-        dim: _int,
-        index: Tensor,
-        source: Tensor,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """`input` with the slices of `source` written at the indices."""
     def index_copy_(
         self,
@@ -902,14 +792,7 @@ class Methods:
         out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`index_copy` written into the tensor, which is returned."""
-    def index_fill(
-        self,
-        dim: _int,
-        index: Tensor,
-        value: Any,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
         """`input` with one value in the slices at the indices, which may be
         negative.
         """
@@ -936,17 +819,9 @@ class Methods:
         accumulate: _bool = False,
     ) -> Tensor:
         """Write `values` into `input`, or add them, at tuples of indices."""
-    def index_select(
-        self,
-        dim: _int,
-        index: Tensor,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices along `dim` that a one-dimensional index names."""
-    def inner(
-        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def inner(self, other: Tensor) -> Tensor:
         """Products over the last dims of both; with a 0-d tensor, multiplication."""
     def int(self) -> Tensor:
         """This tensor as int32; itself if it is."""
@@ -1005,26 +880,15 @@ class Methods:
     @property
     def itemsize(self) -> _int:
         """Bytes an element."""
-    def kron(
-        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def kron(self, other: Tensor) -> Tensor:
         """Each element of `input` times the whole of `other`, as blocks."""
-    def kthvalue(
-        self,
-        k: _int,
-        dim: _int = -1,
-        keepdim: _bool = False,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Any:
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> Any:
         """The k-th least along `dim`, counted from 1."""
     def lcm(self, other: Tensor) -> Tensor:
         """The least common multiple, not negative; 0 if either is 0."""
     def lcm_(self, other: Tensor) -> Tensor:
         """`lcm` written into the tensor, which is returned."""
-    def ldexp(
-        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def ldexp(self, other: Tensor) -> Tensor:
         """input * 2 ** other; integers become floats."""
     def ldexp_(
         self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -1074,13 +938,7 @@ class Methods:
         self, mean: _float = 1, std: _float = 2, *, generator: Generator | None = None
     ) -> Tensor:
         """Fill with floats whose logarithms are normal."""
-    def log_softmax(
-        self,
-        dim: _int,
-        dtype: DType | None = None,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """The logarithm of softmax, without its rounding."""
     def logaddexp(self, other: Tensor) -> Tensor:
         """log(exp(input) + exp(other)) without overflow."""
@@ -1134,21 +992,14 @@ class Methods:
         """`input` with the elements of `source`, in order, where the mask holds."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
         """`masked_scatter` written into the tensor, which is returned."""
-    def masked_select(
-        self, mask: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def masked_select(self, mask: Tensor) -> Tensor:
         """The elements where the mask holds, both broadcast, in row-major order."""
     def matmul(self, other: Tensor) -> Tensor:
         """Matrix product of the last two dims; leading dims broadcast; vectors are
         1-D.
         """
     def max(
-        self,
-        dim: Any = None,
-        keepdim: _bool = False,
-        *,
-        other: Tensor | None = None,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, dim: Any = None, keepdim: _bool = False, *, other: Tensor | None = None
     ) -> Any:
         """The greatest of all, along `dim` with its indices, or of two tensors."""
     def maximum(self, other: Tensor) -> Tensor:
@@ -1161,38 +1012,19 @@ class Methods:
         dtype: DType | None = None,
     ) -> Tensor:
         """The sum over `dim` divided by the number of elements; NaN over nothing."""
-    def median(
-        self,
-        dim: _int | None = None,
-        keepdim: _bool = False,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Any:
+    def median(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
         """The lower of the middle elements, of all or along `dim`; NaN wins."""
     def min(
-        self,
-        dim: Any = None,
-        keepdim: _bool = False,
-        *,
-        other: Tensor | None = None,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, dim: Any = None, keepdim: _bool = False, *, other: Tensor | None = None
     ) -> Any:
         """The least of all, along `dim` with its indices, or of two tensors; as
         `max`.
         """
     def minimum(self, other: Tensor) -> Tensor:
         """The less of each pair; NaN if either is NaN."""
-    def mm(
-        self, mat2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def mm(self, mat2: Tensor) -> Tensor:
         """The product of two matrices."""
-    def mode(
-        self,
-        dim: _int = -1,
-        keepdim: _bool = False,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Any:
+    def mode(self, dim: _int = -1, keepdim: _bool = False) -> Any:
         """The most frequent along `dim`, the least of several; the last of its
         places.
         """
@@ -1200,7 +1032,7 @@ class Methods:
         """Dims moved to other places; the rest keep their order."""
     def movedim(self, source: Any, destination: Any) -> Tensor:
         """Dims moved to other places; the rest keep their order."""
-    def msort(self, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    def msort(self) -> Tensor:
         """The elements in order along the first dim."""
     def mul(self, other: Tensor | complex) -> Tensor:
         """input * other; integers wrap, the product of bools is `and`."""
@@ -1212,16 +1044,13 @@ class Methods:
         replacement: _bool = False,
         *,
         generator: Generator | None = None,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """Indices drawn with probability proportional to the weights in each row."""
     def multiply(self, other: Tensor | complex) -> Tensor:
         """input * other; integers wrap, the product of bools is `and`."""
     def multiply_(self, other: Tensor | complex) -> Tensor:
         """`multiply` written into the tensor, which is returned."""
-    def mv(
-        self, vec: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def mv(self, vec: Tensor) -> Tensor:
         """The product of a matrix and a vector."""
     def nan_to_num(
         self,
@@ -1245,13 +1074,7 @@ class Methods:
         dtype: DType | None = None,
     ) -> Tensor:
         """The mean over `dim` of what is not NaN."""
-    def nanmedian(
-        self,
-        dim: _int | None = None,
-        keepdim: _bool = False,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Any:
+    def nanmedian(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
         """The lower of the middle elements that are not NaN."""
     def nanquantile(
         self,
@@ -1260,7 +1083,6 @@ class Methods:
         keepdim: _bool = False,
         *,
         interpolation: str = "linear",
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """The values below which lie the fractions `q` of what is not NaN."""
     def nansum(
@@ -1273,14 +1095,7 @@ class Methods:
         """The sum over `dim` of what is not NaN."""
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """The `length` slices from `start` on along `dim`."""
-    def narrow_copy(
-        self,
-        dim: _int,
-        start: _int,
-        length: _int,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
         """A copy of `length` slices from `start` on."""
     @property
     def nbytes(self) -> _int:
@@ -1364,8 +1179,6 @@ class Methods:
         dim: Any = None,
         keepdim: _bool = False,
         dtype: DType | None = None,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """The p-norm of the elements over `dim`; `"fro"` is that of 2."""
     def normal_(
@@ -1380,9 +1193,7 @@ class Methods:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> ndarray[Any, Any]:
         """The values as a NumPy array that shares memory with a CPU tensor."""
-    def outer(
-        self, vec2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def outer(self, vec2: Tensor) -> Tensor:
         """The products of each element of one vector with each of another."""
     @overload
     def permute(self, dims: Sequence[_int]) -> Tensor:
@@ -1391,12 +1202,7 @@ class Methods:
     def permute(self, *dims: _int) -> Tensor: ...
     def positive(self) -> Tensor:
         """`input` itself, which may not be bool."""
-    def pow(
-        self,
-        exponent: Tensor | complex,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def pow(self, exponent: Tensor | complex) -> Tensor:
         """`input` to the power of `exponent`; integers wrap."""
     def pow_(
         self,
@@ -1430,7 +1236,6 @@ class Methods:
         keepdim: _bool = False,
         *,
         interpolation: str = "linear",
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """The values below which lie the fractions `q`; NaN wins."""
     def rad2deg(self) -> Tensor:
@@ -1440,6 +1245,7 @@ class Methods:
     def random_(
         self,
         from_: _int | None = None,
+        /,
         to: _int | None = None,
         *,
         generator: Generator | None = None,
@@ -1472,9 +1278,7 @@ class Methods:
         """The greater of `input` and 0; NaN stays."""
     def relu_(self) -> Tensor:
         """`relu` written into the tensor, which is returned."""
-    def remainder(
-        self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def remainder(self, other: Tensor | complex) -> Tensor:
         """input modulo other, with the sign of `other`."""
     def remainder_(
         self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -1523,9 +1327,7 @@ class Methods:
         """
     def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
         """Turned by `k` right angles from the first of two dims to the second."""
-    def round(
-        self, *, decimals: _int = 0, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def round(self, *, decimals: _int = 0) -> Tensor:
         """The nearest integer or multiple of 10 ** -decimals, halves to even."""
     def round_(
         self, *, decimals: _int = 0, out: Tensor | tuple[Tensor, ...] | None = None
@@ -1543,7 +1345,6 @@ class Methods:
         *,
         value: Any = None,
         reduce: str | None = None,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`input` with a tensor or a number written to the indices along `dim`."""
     def scatter_(
@@ -1557,14 +1358,7 @@ class Methods:
         out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`scatter` written into the tensor, which is returned."""
-    def scatter_add(
-        self,
-        dim: _int,
-        index: Tensor,
-        src: Tensor,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """`input` with `src` added to the indices along `dim`."""
     def scatter_add_(
         self,
@@ -1583,7 +1377,6 @@ class Methods:
         reduce: str,
         *,
         include_self: _bool = True,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`input` with `src` combined into it: sum, prod, mean, amax or amin."""
     def scatter_reduce_(
@@ -1640,13 +1433,7 @@ class Methods:
         step: _int = 1,
     ) -> Tensor:
         """`input` with `src` as the slices from `start` to `end` along `dim`."""
-    def softmax(
-        self,
-        dim: _int,
-        dtype: DType | None = None,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """Exponentials along `dim`, scaled to sum to one; `dtype` is cast to
         first.
         """
@@ -1685,20 +1472,13 @@ class Methods:
         keepdim: _bool = False,
         *,
         correction: Any = None,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """The root of the variance; its gradient where that is 0 is 0."""
     def storage_offset(self) -> _int:
         """Where the first element lies in the storage, in elements."""
     def stride(self, dim: _int | None = None) -> Any:
         """Element strides, or that of one dim."""
-    def sub(
-        self,
-        other: Tensor | complex,
-        *,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def sub(self, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
         """input - alpha * other; integers wrap."""
     def sub_(
         self,
@@ -1708,13 +1488,7 @@ class Methods:
         out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`sub` written into the tensor, which is returned."""
-    def subtract(
-        self,
-        other: Tensor | complex,
-        *,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def subtract(self, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
         """input - alpha * other; integers wrap."""
     def subtract_(
         self,
@@ -1750,17 +1524,9 @@ class Methods:
         """A matrix transposed; fewer dims stay as they are."""
     def t_(self) -> Tensor:
         """`t` of this tensor itself; returns it."""
-    def take(
-        self, index: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def take(self, index: Tensor) -> Tensor:
         """Elements by their row-major number, which may be negative."""
-    def take_along_dim(
-        self,
-        indices: Tensor,
-        dim: _int | None = None,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
         """`input` at indices along `dim`, negative ones too; the other dims
         broadcast.
         """
@@ -1828,7 +1594,12 @@ class Methods:
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """Windows of `size` every `step` along `dimension`, in a new last dim."""
     def uniform_(
-        self, from_: _float = 0, to: _float = 1, *, generator: Generator | None = None
+        self,
+        from_: _float = 0,
+        /,
+        to: _float = 1,
+        *,
+        generator: Generator | None = None,
     ) -> Tensor:
         """Fill with floats uniform in [from, to)."""
     def unique(
@@ -1857,12 +1628,9 @@ class Methods:
         keepdim: _bool = False,
         *,
         correction: Any = None,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """The sum of squared distances from the mean, over n - `correction`."""
-    def vdot(
-        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-    ) -> Tensor:
+    def vdot(self, other: Tensor) -> Tensor:
         """`dot` with the conjugate of `input`."""
     @overload
     def view(

@@ -555,7 +555,10 @@ def nll_loss(
     """
 
 def normalize(
-    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12
+    input: Tensor,
+    p: float = 2.0,
+    dim: int | Sequence[int] | None = 1,
+    eps: float = 1e-12,
 ) -> Tensor:
     """`input` divided by its `p` norm along `dim`, at least by `eps`."""
 

@@ -31,7 +31,7 @@ def bilinear(
 def normalize(
     input: Tensor, p: float = 2.0, dim: int | Sequence[int] | None = 1,
     eps: float = 1e-12,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """`input` divided by its `p` norm along `dim`, at least by `eps`.
 
     Examples:
