@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
+from dovetail.conformance.runner import child
 from dovetail.device_api import registry
 
 _LONGEST: Final = 300
@@ -178,25 +176,16 @@ class _Probe:
     def __enter__(self) -> _Probe:
         self.out: IO[bytes] = tempfile.TemporaryFile()
         self.err: IO[bytes] = tempfile.TemporaryFile()
-        path = os.pathsep.join(entry for entry in sys.path if entry)
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "dovetail.cli.probe", *self.arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=self.out,
-            stderr=self.err,
-            env={**os.environ, "PYTHONPATH": path, "DOVETAIL_WITHOUT": self.without},
-            start_new_session=True,
-        )
+        self.process = child.start(
+            "dovetail.cli.probe", self.arguments,
+            environ={"DOVETAIL_WITHOUT": self.without},
+            stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err,
+        )  # fmt: skip
         return self
 
     def __exit__(self, *exception: object) -> None:
         """End the process and all that it started."""
-        if os.name == "posix":
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-        else:
-            self.process.kill()
-        self.process.wait()
+        child.end(self.process)
         self.out.close()
         self.err.close()
 
@@ -214,8 +203,7 @@ class _Probe:
         return answer if isinstance(answer, dict) else _bad("crashed", self._death())
 
     def _death(self) -> str:
-        status = self.process.returncode
-        how = f"exit status {status}" if status >= 0 else _signal_name(-status)
+        how = child.death(self.process.returncode)
         last = _text(self.err).strip().splitlines()[-1:]
         return ": ".join([f"loading it ended the process with {how}", *last])[:_LONGEST]
 
@@ -227,10 +215,3 @@ def _bad(state: str, reason: str) -> dict[str, Any]:
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode(errors="replace")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

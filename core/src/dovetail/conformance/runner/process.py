@@ -7,7 +7,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,7 +17,7 @@ from typing import Any, Final
 
 from dovetail.conformance.rerun import SETUP
 from dovetail.conformance.run import About
-from dovetail.conformance.runner import protocol
+from dovetail.conformance.runner import child, protocol
 from dovetail.conformance.runner.journal import Entry, Journal
 from dovetail.conformance.verdicts import Outcome
 from dovetail.errors import DeviceError
@@ -27,7 +26,6 @@ _LOOKS: Final = 0.2  # seconds between looks at the journal
 _LOADING: Final = 120.0  # seconds that a backend has, however little patience there is
 _LAST_WORDS: Final = 2.0  # seconds that a hung process has to say where it hangs
 _TAIL: Final = 4000  # characters of the log that are told
-POSIX: Final = os.name == "posix"
 _THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -94,30 +92,22 @@ class Process:
         self._reader.start()
 
     def _started(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-P", "-m", "dovetail.conformance.runner.worker"]
-        command += ["--device", self.settings.device]
-        command += ["--journal", str(Path(self._folder.name, "journal"))]
+        arguments = ["--device", self.settings.device]
+        arguments += ["--journal", str(Path(self._folder.name, "journal"))]
         for module in self.settings.setup:
-            command += ["--setup", module]
-        path = os.pathsep.join(entry for entry in sys.path if entry)
-        # Sets of strings have the same order in every worker.
+            arguments += ["--setup", module]
         # One thread for each library, unless the user says otherwise: sums are then
-        # made in the same order on a machine of any size.
-        threads = dict.fromkeys(_THREADS, "1")
-        # Hypothesis would keep notes in the folder that the run was started in.
-        usual = {**threads, "HYPOTHESIS_STORAGE_DIRECTORY": self._folder.name}
-        environ = {**usual, **os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
+        # made in the same order on a machine of any size. Hypothesis would keep notes
+        # in the folder that the run was started in.
+        usual = dict.fromkeys(_THREADS, "1")
+        usual["HYPOTHESIS_STORAGE_DIRECTORY"] = self._folder.name
         with self._log.open("wb") as log:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=environ,
-                encoding="utf-8",
-                errors="replace",
-                start_new_session=True,  # Ctrl-C is the supervisor's to handle
-            )
+            return child.start(
+                "dovetail.conformance.runner.worker", arguments, usual=usual,
+                environ={"PYTHONHASHSEED": "0"},  # sets of strings have one order
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                encoding="utf-8", errors="replace",
+            )  # fmt: skip
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -189,7 +179,7 @@ class Process:
                     raise self._hang(patience) from None
 
     def _hang(self, patience: float) -> Died:
-        if POSIX:  # faulthandler writes where it hangs
+        if child.POSIX:  # faulthandler writes where it hangs
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGABRT)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -208,12 +198,7 @@ class Process:
         return without_modules(tail(self._log, self._told))
 
     def _end(self) -> None:
-        """End the process and all that it started."""
-        if POSIX:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()
-        self._process.wait()
+        child.end(self._process)
 
     def kill(self) -> None:
         """End it at once, from any thread; who waits for an answer gets `Ended`."""
@@ -234,12 +219,9 @@ class Process:
 
 def manner(status: int) -> tuple[Outcome, str]:
     """How a process ended, from its exit status."""
+    name = child.death(status)
     if status >= 0:
-        return Outcome.CRASHED, f"the process ended with exit status {status}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
+        return Outcome.CRASHED, f"the process ended with {name}"
     if name == "SIGKILL":  # none of ours: those are told apart before
         return (
             Outcome.OUT_OF_MEMORY,
