@@ -2,61 +2,34 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.device import device as Device
 from dovetail.device_api import HostMemory, registry
 from dovetail.dtypes import DType, as_dtype
-from dovetail.engine import modes
 from dovetail.engine.attributes import integers
-from dovetail.engine.kinds import Kind, kind_of, kind_on
+from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, outside, tell, watched
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError
+from dovetail.frontend.creation import DeviceLike, Place, creates, sizes
 from dovetail.frontend.literals import host_array
 from dovetail.ops import create as ops
 from dovetail.ops.primitive import cast
 
-DeviceLike = Device | str | None
 
-
-def kind_for(device: DeviceLike, dtype: DType | None) -> Kind:
-    """The kind a creation function makes: what was named, else the defaults."""
-    where = modes.default_device() if device is None else device
-    if not isinstance(where, str | Device):
-        raise ArgumentTypeError(
-            "device",
-            "device",
-            was=repr(where),
-            needed='a string such as "cpu" or "cuda:0"',
-        )
-    return kind_of(where, dtypes.get_default_dtype() if dtype is None else dtype)
-
-
-def _finish(t: Tensor, requires_grad: bool) -> Tensor:
-    if requires_grad:
-        t.requires_grad = True
-    return t
-
-
-@public("torch.tensor", asks=False)
-def tensor(
-    data: Any, *, dtype: DType | None = None, device: DeviceLike = None,
-    requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+@creates("tensor", new=True, out=False, asks=False)
+def tensor(place: Place, data: Any) -> Tensor:
     """A fresh leaf with the values of numbers, nested lists, an array or a tensor.
 
     Args:
         data: whole numbers become int64, others the default dtype; arrays and tensors
             keep theirs.
-        dtype, device: of the result.
         requires_grad: whether backward computes its gradient.
 
     Raises:
@@ -71,15 +44,13 @@ def tensor(
         tensor([1., 2.], dtype=dovetail.float64, requires_grad=True)
     """
     if isinstance(data, Tensor):
-        kind = data._kind if device is None else kind_for(device, data._kind.dtype)
-        made = _moved(data.detach().clone(), kind.with_dtype(dtype or kind.dtype))
-        return _finish(made, requires_grad)
-    host = host_array(data, None if dtype is None else as_dtype(dtype, "tensor"))
-    kind = kind_for(device, dtypes.from_numpy(host.dtype))
+        return _moved(data.detach().clone(), place.like(data).kind())
+    host = host_array(data, place.dtype and as_dtype(place.dtype, "tensor"))
+    kind = place.kind(dtypes.from_numpy(host.dtype))
     made = wrap(kind.backend.copy_in(host, kind.index), kind)
     if anywhere[0]:
         tell("made", made)
-    return _finish(made, requires_grad)
+    return made
 
 
 def _moved(x: Tensor, kind: Kind) -> Tensor:
@@ -96,13 +67,10 @@ def as_tensor(
     data: Any, dtype: DType | None = None, device: DeviceLike = None
 ) -> Tensor:
     """`data` as a tensor, sharing memory where dtype and device allow it."""
-    if isinstance(data, Tensor):
-        kind = data._kind if device is None else kind_for(device, data._kind.dtype)
-        return _moved(data, kind.with_dtype(dtype or kind.dtype))
     if isinstance(data, np.ndarray):
-        shared = from_numpy(data)
-        kind = kind_for(device, dtype or shared._kind.dtype)
-        return _moved(shared, kind)
+        data = from_numpy(data)
+    if isinstance(data, Tensor):
+        return _moved(data, Place(dtype, device, data._kind).kind())
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -127,7 +95,9 @@ def asarray(
             "asarray", "copy", was=False, needed="True or None: dtype, device or the "
             "kind of data need a copy",
         )  # fmt: skip
-    return _finish(made, bool(requires_grad))
+    if requires_grad:
+        made.requires_grad = True
+    return made
 
 
 def _shares(made: Tensor, data: Any) -> bool:
@@ -199,25 +169,6 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     return memory.expose(self._a)
 
 
-def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape given as one sequence or as separate ints."""
-    if not size:
-        raise ArgumentTypeError(
-            "size", "size", was="missing", needed="integers, or one sequence of them"
-        )
-    if len(size) == 1 and isinstance(size[0], tuple | list):
-        size = tuple(size[0])
-    try:
-        shape = tuple(map(operator.index, size))
-    except TypeError:
-        raise ArgumentTypeError(
-            "size", "size", was=repr(size), needed="integers, or one sequence of them"
-        ) from None
-    if any(s < 0 for s in shape):
-        raise ArgumentError("size", "size", was=shape, needed="no negative size")
-    return shape
-
-
 def _filled(shape: tuple[int, ...], value: int, kind: Kind) -> Tensor:
     """`ops.full`, without its checks where nothing wants to see the call."""
     if anywhere[0] and watched():
@@ -227,11 +178,8 @@ def _filled(shape: tuple[int, ...], value: int, kind: Kind) -> Tensor:
     return wrap(native, kind)
 
 
-@public("torch.zeros", out=True)
-def zeros(
-    *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+@creates("zeros", like=True, new=True)
+def zeros(place: Place, *size: int | Sequence[int]) -> Tensor:
     """Zeros of a shape given as ints or one sequence.
 
     Examples:
@@ -242,121 +190,57 @@ def zeros(
         >>> torch.zeros((2,), dtype=torch.int64)
         tensor([0, 0])
     """
-    return _finish(_filled(sizes(size), 0, kind_for(device, dtype)), requires_grad)
+    return _filled(sizes(size), 0, place.kind())
 
 
-@public("torch.ones", out=True)
-def ones(
-    *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+@creates("ones", like=True, new=True)
+def ones(place: Place, *size: int | Sequence[int]) -> Tensor:
     """Ones of a shape given as ints or one sequence."""
-    return _finish(_filled(sizes(size), 1, kind_for(device, dtype)), requires_grad)
+    return _filled(sizes(size), 1, place.kind())
 
 
-@public("torch.empty", out=True)
-def empty(
-    *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+@creates("empty", like=True, new=True)
+def empty(place: Place, *size: int | Sequence[int]) -> Tensor:
     """A tensor with unspecified contents."""
-    return _finish(ops.empty(sizes(size), kind_for(device, dtype)), requires_grad)
+    return ops.empty(sizes(size), place.kind())
 
 
-@public("torch.full", out=True)
-def full(
-    size: Any, fill_value: Any, *, dtype: DType | None = None,
-    device: DeviceLike = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+@creates("full", like=True, new=True)
+def full(place: Place, size: int | Sequence[int], fill_value: Any) -> Tensor:
     """Every element `fill_value`, whose type decides the dtype where none is named."""
-    chosen = dtype or dtypes.dtype_of_scalar(fill_value)
-    return _finish(
-        ops.full(sizes((size,)), fill_value, kind_for(device, chosen)), requires_grad
-    )
+    kind = place.kind(dtypes.dtype_of_scalar(fill_value))
+    return ops.full(sizes((size,)), fill_value, kind)
 
 
-def _like(x: Tensor, dtype: DType | None, device: DeviceLike) -> Kind:
-    kind = x._kind if device is None else kind_of(device, x._kind.dtype)
-    return kind.with_dtype(dtype or kind.dtype)
+@creates("scalar_tensor", out=False)
+def scalar_tensor(place: Place, s: Any) -> Tensor:
+    """A 0-d tensor of a number, float unless a dtype is named."""
+    return ops.full((), s, float_kind(place, s))
 
 
-@public("torch.zeros_like", out=True)
-def zeros_like(
-    input: Tensor, *, dtype: DType | None = None, device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """Zeros of the shape of `input`."""
-    return _finish(
-        ops.full(tuple(input.shape), 0, _like(input, dtype, device)), requires_grad
-    )
-
-
-@public("torch.ones_like", out=True)
-def ones_like(
-    input: Tensor, *, dtype: DType | None = None, device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """Ones of the shape of `input`."""
-    return _finish(
-        ops.full(tuple(input.shape), 1, _like(input, dtype, device)), requires_grad
-    )
-
-
-@public("torch.empty_like", out=True)
-def empty_like(
-    input: Tensor, *, dtype: DType | None = None, device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """Unspecified contents in the shape of `input`."""
-    return _finish(
-        ops.empty(tuple(input.shape), _like(input, dtype, device)), requires_grad
-    )
-
-
-@public("torch.full_like", out=True)
-def full_like(
-    input: Tensor, fill_value: Any, *, dtype: DType | None = None,
-    device: DeviceLike = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """`fill_value` in the shape of `input`."""
-    kind = _like(input, dtype, device)
-    return _finish(ops.full(tuple(input.shape), fill_value, kind), requires_grad)
-
-
-@public("torch.empty_strided")
+@creates("empty_strided", new=True, out=False)
 def empty_strided(
-    size: Any, stride: Any, *, dtype: DType | None = None, device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    place: Place, size: int | Sequence[int], stride: int | Sequence[int]
+) -> Tensor:
     """Unspecified contents under given element strides."""
     shape, steps = sizes((size,)), integers("empty_strided", "stride", stride, 0)
     if len(shape) != len(steps) or any(s < 0 for s in steps):
         raise ArgumentError(
             "empty_strided", "stride", was=steps, needed=f"one for each size of {shape}"
         )
-    kind = kind_for(device, dtype)
+    kind = place.kind()
     reach = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     outside("empty_strided")
     flat = kind.backend.empty((1 + max(reach, 0),), kind.dtype, kind.index)
-    return _finish(wrap(kind.backend.view(flat, shape, steps, 0), kind), requires_grad)
+    return wrap(kind.backend.view(flat, shape, steps, 0), kind)
 
 
-def _float_kind(ends: tuple[Any, ...], dtype: DType | None, device: DeviceLike) -> Kind:
-    """The kind of evenly spaced numbers: floats unless another dtype is named."""
+def float_kind(place: Place, *ends: Any) -> Kind:
+    """The kind of numbers that are floats, or complex, unless another is named."""
     default = dtypes.get_default_dtype()
-    if any(isinstance(v, complex) for v in ends):
-        default = default.complex
-    return kind_for(device, dtype or default)
-
-
-@public("torch.scalar_tensor")
-def scalar_tensor(
-    s: Any, *, dtype: DType | None = None, device: DeviceLike = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """A 0-d tensor of a number, float unless a dtype is named."""
-    kind = _float_kind((s,), dtype, device)
-    return _finish(ops.full((), s, kind), requires_grad)
+    return place.kind(
+        default.complex if any(isinstance(v, complex) for v in ends) else default
+    )
 
 
 @public("torch.frombuffer")
@@ -385,4 +269,6 @@ def frombuffer(
             needed=f"{'whole' if count < 0 else count} {dtype.name} elements",
         )  # fmt: skip
     array = np.frombuffer(buffer, dtype.numpy, count, offset)
-    return _finish(from_numpy(array), requires_grad)
+    made = from_numpy(array)
+    made.requires_grad = requires_grad
+    return made

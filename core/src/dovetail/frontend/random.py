@@ -8,15 +8,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail.dtypes import DType
 from dovetail.engine.attributes import NORMALISERS
 from dovetail.engine.generator import Generator, draw
 from dovetail.engine.kinds import Kind
-from dovetail.engine.public import public
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
-from dovetail.frontend.create import DeviceLike, _finish, _like, kind_for, sizes
+from dovetail.frontend.creation import Place, creates, sizes
 from dovetail.ops import random as ops
 from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import cast
@@ -79,13 +77,10 @@ def normal_of(
     return drawn(name, kind, shape, generator, make)
 
 
-@public("torch.rand", out=True)
+@creates("rand", like=True)
 def rand(
-    *size: int | Sequence[int], generator: Generator | None = None,
-    dtype: DType | None = None,
-    layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    place: Place, *size: int | Sequence[int], generator: Generator | None = None
+) -> Tensor:
     """Floats uniform in [0, 1).
 
     Args:
@@ -98,44 +93,17 @@ def rand(
         >>> dovetail.rand(2, 3, generator=seeded).shape
         dovetail.Size([2, 3])
     """
-    kind = floats("rand", kind_for(device, dtype))
-    return _finish(uniform_of("rand", sizes(size), kind, generator), requires_grad)
+    kind = floats("rand", place.kind())
+    return uniform_of("rand", sizes(size), kind, generator)
 
 
-@public("torch.randn", out=True)
+@creates("randn", like=True)
 def randn(
-    *size: int | Sequence[int], generator: Generator | None = None,
-    dtype: DType | None = None,
-    layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    place: Place, *size: int | Sequence[int], generator: Generator | None = None
+) -> Tensor:
     """Normal floats of mean 0 and variance 1."""
-    kind = floats("randn", kind_for(device, dtype))
-    return _finish(normal_of("randn", sizes(size), kind, generator), requires_grad)
-
-
-@public("torch.rand_like")
-def rand_like(
-    input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None,
-    layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:  # fmt: skip
-    """`rand` in the shape, dtype and device of `input`."""
-    kind = floats("rand_like", _like(input, dtype, device))
-    y = uniform_of("rand_like", tuple(input.shape), kind, generator)
-    return _finish(y, requires_grad)
-
-
-@public("torch.randn_like")
-def randn_like(
-    input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None,
-    layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:  # fmt: skip
-    """`randn` in the shape, dtype and device of `input`."""
-    kind = floats("randn_like", _like(input, dtype, device))
-    y = normal_of("randn_like", tuple(input.shape), kind, generator)
-    return _finish(y, requires_grad)
+    kind = floats("randn", place.kind())
+    return normal_of("randn", sizes(size), kind, generator)
 
 
 def deviation(name: str, std: Any) -> float:
@@ -143,26 +111,21 @@ def deviation(name: str, std: Any) -> float:
     return float(NORMALISERS["NonNegative"](name, "std", std, 0))
 
 
-@public("torch.normal", out=True)
+@creates("normal")
 def normal(
-    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
-    dtype: DType | None = None, layout: Any = None, device: DeviceLike = None,
-    requires_grad: bool = False, pin_memory: bool = False,
+    place: Place, mean: Any, std: Any = 1.0, size: Any = None, *,
+    generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
     """Normal floats: of numbers and a size, or with a mean and deviation an element."""
     if size is not None:
-        kind = floats("normal", kind_for(device, dtype))
-        shape = sizes((size,))
-        y = normal_of("normal", shape, kind, generator, mean, deviation("normal", std))
-        return _finish(y, requires_grad)
+        kind, std = floats("normal", place.kind()), deviation("normal", std)
+        return normal_of("normal", sizes((size,)), kind, generator, mean, std)
     lead = mean if isinstance(mean, Tensor) else std
     if not isinstance(lead, Tensor):
         raise ArgumentTypeError(
-            "normal",
-            "size",
-            was="missing",
+            "normal", "size", was="missing",
             needed="one, for a mean and std that are numbers",
-        )
+        )  # fmt: skip
     if isinstance(std, Tensor):
         _check_deviations(std)
     else:

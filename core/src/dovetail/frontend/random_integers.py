@@ -12,10 +12,9 @@ from dovetail.dtypes import DType
 from dovetail.engine.generator import Generator, draw
 from dovetail.engine.kinds import Kind
 from dovetail.engine.promotion import index_dtype
-from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError
-from dovetail.frontend.create import DeviceLike, _finish, _like, kind_for, sizes
+from dovetail.frontend.creation import Place, creates, sizes
 from dovetail.ops import random as ops
 from dovetail.ops.primitive import cast
 from dovetail.xp import random_law as law
@@ -73,11 +72,10 @@ def random_range(name: str, low: Any, high: Any, dtype: DType) -> tuple[int, int
     return low, high
 
 
-@public("torch.randint", out=True)
+@creates("randint")
 def randint(
-    low: Any = 0, high: Any = None, size: Any = None, *,
-    generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
-    device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False,
+    place: Place, low: Any = 0, high: Any = None, size: Any = None, *,
+    generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
     """Integers in [low, high), or [0, low) with a size in second place.
 
@@ -87,47 +85,38 @@ def randint(
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
-    kind = _index_kind(device, dtype)
+    kind = _index_kind(place)
     low, high = random_range("randint", low, high, kind.dtype)
-    y = integers_of("randint", sizes((size,)), kind, generator, low, high)
-    return _finish(y, requires_grad)
+    return integers_of("randint", sizes((size,)), kind, generator, low, high)
 
 
-def _index_kind(device: DeviceLike, dtype: DType | None) -> Kind:
+def _index_kind(place: Place) -> Kind:
     """The kind of integers made on a device: int64 where it has it."""
-    if dtype is not None:
-        return kind_for(device, dtype)
-    kind = kind_for(device, dtypes.int32)
-    return kind.with_dtype(index_dtype(kind))
+    kind = place.kind(dtypes.int32)
+    return kind if place.dtype else kind.with_dtype(index_dtype(kind))
 
 
-@public("torch.randint_like")
+@creates("randint_like", out=False)
 def randint_like(
-    input: Tensor, low: Any, high: Any = None, *, generator: Generator | None = None,
-    dtype: DType | None = None, layout: Any = None, device: DeviceLike = None,
-    requires_grad: bool = False, memory_format: Any = None,
+    place: Place, input: Tensor, low: Any, high: Any = None, *,
+    generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
     """`randint` in the shape, dtype and device of `input`."""
     if high is None:
         low, high = 0, low
-    kind = _like(input, dtype, device)
+    kind = place.like(input).kind()
     low, high = random_range("randint_like", low, high, kind.dtype)
-    y = integers_of("randint_like", tuple(input.shape), kind, generator, low, high)
-    return _finish(y, requires_grad)
+    return integers_of("randint_like", tuple(input.shape), kind, generator, low, high)
 
 
-@public("torch.randperm", out=True)
-def randperm(
-    n: Any, *, generator: Generator | None = None, dtype: DType | None = None,
-    layout: Any = None, device: DeviceLike = None, requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+@creates("randperm")
+def randperm(place: Place, n: Any, *, generator: Generator | None = None) -> Tensor:
     """0 … n-1 in random order."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 0:
         raise ArgumentError(
             "randperm", "n", was=repr(n), needed="an integer, 0 or more"
         )
-    kind = _index_kind(device, dtype)
+    kind = _index_kind(place)
     if n > limits(kind.dtype)[1]:
         raise ArgumentError(
             "randperm", "n", was=n, needed=f"at most {limits(kind.dtype)[1]}, as "
@@ -139,4 +128,4 @@ def randperm(
         y: Tensor = ops.random_permutation(n, seed, place, whole)
         return y if whole is kind else cast(y, kind.dtype)
 
-    return _finish(draw("randperm", kind, generator, 2 * n, 2, make), requires_grad)
+    return draw("randperm", kind, generator, 2 * n, 2, make)

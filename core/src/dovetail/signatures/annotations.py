@@ -11,11 +11,15 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, ForwardRef, Literal, Union, get_args, get_origin
 
+from dovetail.device import device
+from dovetail.dtypes import DType
 from dovetail.engine.arguments import Shown
 from dovetail.engine.tensor import Tensor
 
-# What an alias means where a type checker could not know it.
-_MEANS: Mapping[str, Any] = {"Operand": Tensor | complex}
+# What a name means where a module or a type checker may not know it.
+_MEANS: Mapping[str, Any] = {
+    "Operand": Tensor | complex, "DType": DType, "DeviceLike": device | str | None,
+}  # fmt: skip
 
 
 def source_of(function: Any) -> Any:

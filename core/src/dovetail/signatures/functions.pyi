@@ -211,8 +211,10 @@ def arange(
     step: Any = 1,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """start, start + step, … below `end`; with one argument, 0 to it."""
@@ -953,8 +955,10 @@ def embedding(
 def empty(
     *size: _int | Sequence[_int],
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """A tensor with unspecified contents."""
@@ -963,19 +967,22 @@ def empty_like(
     input: Tensor,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
-    out: Tensor | tuple[Tensor, ...] | None = None,
+    memory_format: None = None,
 ) -> Tensor:
-    """Unspecified contents in the shape of `input`."""
+    """`empty` in the shape, dtype and device of `input`."""
 
 def empty_strided(
-    size: Any,
-    stride: Any,
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
 ) -> Tensor:
     """Unspecified contents under given element strides."""
 
@@ -1030,8 +1037,10 @@ def eye(
     m: _int | None = None,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
@@ -1147,12 +1156,14 @@ def frombuffer(
     """A one-dimensional CPU tensor over the memory of a writable buffer."""
 
 def full(
-    size: Any,
+    size: _int | Sequence[_int],
     fill_value: Any,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """Every element `fill_value`, whose type decides the dtype where none is
@@ -1164,11 +1175,12 @@ def full_like(
     fill_value: Any,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
-    out: Tensor | tuple[Tensor, ...] | None = None,
+    memory_format: None = None,
 ) -> Tensor:
-    """`fill_value` in the shape of `input`."""
+    """`full` in the shape, dtype and device of `input`."""
 
 def gather(
     input: Tensor,
@@ -1528,8 +1540,10 @@ def linspace(
     steps: _int,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
@@ -1620,8 +1634,10 @@ def logspace(
     base: _float = 10.0,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """`base` to the power of `steps` evenly spaced numbers."""
@@ -1939,7 +1955,7 @@ def normal(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: Any = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -1963,8 +1979,10 @@ def numel(input: Tensor) -> _int:
 def ones(
     *size: _int | Sequence[_int],
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """Ones of a shape given as ints or one sequence."""
@@ -1973,11 +1991,12 @@ def ones_like(
     input: Tensor,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
-    out: Tensor | tuple[Tensor, ...] | None = None,
+    memory_format: None = None,
 ) -> Tensor:
-    """Ones of the shape of `input`."""
+    """`ones` in the shape, dtype and device of `input`."""
 
 def outer(
     input: Tensor, vec2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -2056,7 +2075,7 @@ def rand(
     *size: _int | Sequence[_int],
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: Any = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2069,10 +2088,10 @@ def rand_like(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: Any = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
-    memory_format: Any = None,
+    memory_format: None = None,
 ) -> Tensor:
     """`rand` in the shape, dtype and device of `input`."""
 
@@ -2083,7 +2102,7 @@ def randint(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: Any = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2098,10 +2117,10 @@ def randint_like(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: Any = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
-    memory_format: Any = None,
+    pin_memory: _bool = False,
 ) -> Tensor:
     """`randint` in the shape, dtype and device of `input`."""
 
@@ -2109,7 +2128,7 @@ def randn(
     *size: _int | Sequence[_int],
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: Any = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2122,10 +2141,10 @@ def randn_like(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: Any = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
-    memory_format: Any = None,
+    memory_format: None = None,
 ) -> Tensor:
     """`randn` in the shape, dtype and device of `input`."""
 
@@ -2134,7 +2153,7 @@ def randperm(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: Any = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2238,8 +2257,10 @@ def scalar_tensor(
     s: Any,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
 ) -> Tensor:
     """A 0-d tensor of a number, float unless a dtype is named."""
 
@@ -2516,6 +2537,7 @@ def tensor(
     data: Any,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2587,8 +2609,10 @@ def tril_indices(
     offset: _int = 0,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
 ) -> Tensor:
     """Rows and columns of the elements on and below a diagonal, [2, count]."""
 
@@ -2603,8 +2627,10 @@ def triu_indices(
     offset: _int = 0,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
 ) -> Tensor:
     """Rows and columns of the elements on and above a diagonal, [2, count]."""
 
@@ -2725,8 +2751,10 @@ def xlogy_(input: Tensor | _complex, other: Tensor | _complex) -> Tensor:
 def zeros(
     *size: _int | Sequence[_int],
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """Zeros of a shape given as ints or one sequence."""
@@ -2735,8 +2763,9 @@ def zeros_like(
     input: Tensor,
     *,
     dtype: DType | None = None,
+    layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
-    out: Tensor | tuple[Tensor, ...] | None = None,
+    memory_format: None = None,
 ) -> Tensor:
-    """Zeros of the shape of `input`."""
+    """`zeros` in the shape, dtype and device of `input`."""

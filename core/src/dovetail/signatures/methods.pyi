@@ -1118,43 +1118,54 @@ class Methods:
         """The number of elements."""
     def new_empty(
         self,
-        *size: Any,
+        *size: _int | Sequence[_int],
         dtype: DType | None = None,
+        layout: None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
-    ) -> Tensor: ...
+        pin_memory: _bool = False,
+    ) -> Tensor:
+        """`empty` with the dtype and device of this tensor."""
     def new_empty_strided(
         self,
-        size: Any,
-        stride: Any,
+        size: _int | Sequence[_int],
+        stride: _int | Sequence[_int],
         *,
         dtype: DType | None = None,
+        layout: None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
+        pin_memory: _bool = False,
     ) -> Tensor:
         """`empty_strided` with the dtype and device of this tensor."""
     def new_full(
         self,
-        size: Any,
+        size: _int | Sequence[_int],
         fill_value: Any,
         *,
         dtype: DType | None = None,
+        layout: None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
+        pin_memory: _bool = False,
     ) -> Tensor:
         """`full` with the dtype and device of this tensor."""
     def new_ones(
         self,
-        *size: Any,
+        *size: _int | Sequence[_int],
         dtype: DType | None = None,
+        layout: None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
-    ) -> Tensor: ...
+        pin_memory: _bool = False,
+    ) -> Tensor:
+        """`ones` with the dtype and device of this tensor."""
     def new_tensor(
         self,
         data: Any,
         *,
         dtype: DType | None = None,
+        layout: None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
         pin_memory: _bool = False,
@@ -1162,11 +1173,14 @@ class Methods:
         """`tensor` with the dtype and device of this tensor."""
     def new_zeros(
         self,
-        *size: Any,
+        *size: _int | Sequence[_int],
         dtype: DType | None = None,
+        layout: None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
-    ) -> Tensor: ...
+        pin_memory: _bool = False,
+    ) -> Tensor:
+        """`zeros` with the dtype and device of this tensor."""
     def nextafter(self, other: Tensor) -> Tensor:
         """The next representable value after `input` towards `other` (IEEE 754)."""
     def nextafter_(self, other: Tensor) -> Tensor:

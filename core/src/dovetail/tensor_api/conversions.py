@@ -20,16 +20,8 @@ from dovetail.errors import (
     DTypeError,
     NotSupported,
 )
-from dovetail.frontend.create import (
-    DeviceLike,
-    empty,
-    empty_strided,
-    full,
-    ones,
-    sizes,
-    tensor,
-    zeros,
-)  # fmt: skip
+from dovetail.frontend.create import tensor
+from dovetail.frontend.creation import sizes
 from dovetail.frontend.split import narrow
 from dovetail.ops import view as v
 from dovetail.ops.diagonal import diagonal
@@ -104,64 +96,6 @@ def _mover(device_type: str) -> Any:
 
 
 extend(cuda=_mover("cuda"), xpu=_mover("xpu"))
-
-
-# ---- new tensors like this one
-
-
-def _offer_new(name: str, make: Any) -> None:
-    @public(f"Tensor.new_{name}")
-    def new(
-        self: Tensor, *size: Any, dtype: DType | None = None, device: DeviceLike = None,
-        requires_grad: bool = False,
-    ) -> Tensor:  # fmt: skip
-        made: Tensor = make(
-            *size, dtype=dtype or self.dtype, device=device or self.device,
-            requires_grad=requires_grad,
-        )  # fmt: skip
-        return made
-
-    new.__doc__ = f"`{name}` with the dtype and device of this tensor."
-
-
-for _name, _make in {"zeros": zeros, "ones": ones, "empty": empty}.items():
-    _offer_new(_name, _make)
-
-
-@public("Tensor.new_full")
-def new_full(
-    self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = None,
-    device: DeviceLike = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """`full` with the dtype and device of this tensor."""
-    return full(
-        size, fill_value, dtype=dtype or self.dtype, device=device or self.device,
-        requires_grad=requires_grad,
-    )  # fmt: skip
-
-
-@public("Tensor.new_tensor")
-def new_tensor(
-    self: Tensor, data: Any, *, dtype: DType | None = None, device: DeviceLike = None,
-    requires_grad: bool = False, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
-    """`tensor` with the dtype and device of this tensor."""
-    return tensor(
-        data, dtype=dtype or self.dtype, device=device or self.device,
-        requires_grad=requires_grad,
-    )  # fmt: skip
-
-
-@public("Tensor.new_empty_strided")
-def new_empty_strided(
-    self: Tensor, size: Any, stride: Any, *, dtype: DType | None = None,
-    device: DeviceLike = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """`empty_strided` with the dtype and device of this tensor."""
-    return empty_strided(
-        size, stride, dtype=dtype or self.dtype, device=device or self.device,
-        requires_grad=requires_grad,
-    )  # fmt: skip
 
 
 def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) -> Any:

@@ -21,7 +21,7 @@ from dovetail.errors import (
     ExchangeError,
     NotSupported,
 )
-from dovetail.frontend.create import DeviceLike
+from dovetail.frontend.creation import DeviceLike
 from dovetail.ops.primitive import clone
 
 Numbers = tuple[int, int]
