@@ -574,7 +574,7 @@ ARGUMENTS: dict[str, Row] = {
     ),
     "a seed": (
         lambda t: dt.manual_seed("a"), ArgumentTypeError,
-        "manual_seed: seed is 'a' (str), needed an integer",
+        "manual_seed: seed is 'a', needed an integer",
     ),
 }  # fmt: skip
 

@@ -69,43 +69,41 @@ class Place:
         return Place(self.dtype, self.device, self.of or x._kind)
 
 
+# What all of them take by keyword: annotation and default.
+_KEYWORDS: Final = {
+    "dtype": ("DType | None", None), "layout": ("None", None),
+    "device": ("DeviceLike", None), "requires_grad": ("bool", False),
+    "pin_memory": ("bool", False),
+}  # fmt: skip
+_OF_LIKE: Final = {"memory_format": ("None", None)}
+
+
 class _Signed:
     """What `inspect` finds the signature of a creation function by, when it asks.
 
     Attributes:
         function: takes a `Place` and its own arguments.
-        shown: how many of its first parameters callers do not give.
+        hidden: how many of its first parameters callers do not give.
         lead: the parameter that they give instead, if any.
-        last: the last keyword, `pin_memory` or `memory_format`.
     """
 
-    def __init__(self, function: Make, hidden: int, lead: str, last: str) -> None:
+    def __init__(self, function: Make, hidden: int = 1, lead: str = "") -> None:
         self.function, self.hidden, self.lead = function, hidden, lead
-        self.last = last
         self.__module__ = function.__module__
 
     @property
     def __signature__(self) -> inspect.Signature:
-        signature = inspect.signature(self.function)
-        by_place, by_name = (
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            inspect.Parameter.KEYWORD_ONLY,
-        )
+        signature, kinds = inspect.signature(self.function), inspect.Parameter
         own = list(signature.parameters.values())[self.hidden :]
         if self.lead:
-            own.insert(0, inspect.Parameter(self.lead, by_place, annotation="Tensor"))
-        for name, annotation, default in (
-            ("dtype", "DType | None", None), ("layout", "None", None),
-            ("device", "DeviceLike", None), ("requires_grad", "bool", False),
-            (self.last, *_LAST[self.last]),
-        ):  # fmt: skip
-            own.append(
-                inspect.Parameter(name, by_name, annotation=annotation, default=default)
-            )
-        return signature.replace(parameters=own)
-
-
-_LAST: Final = {"pin_memory": ("bool", False), "memory_format": ("None", None)}
+            lead = kinds(self.lead, kinds.POSITIONAL_OR_KEYWORD, annotation="Tensor")
+            own.insert(0, lead)
+        more = _OF_LIKE if self.lead == "input" else {}
+        common = [
+            kinds(name, kinds.KEYWORD_ONLY, annotation=annotation, default=default)
+            for name, (annotation, default) in {**_KEYWORDS, **more}.items()
+        ]
+        return signature.replace(parameters=[*own, *common])
 
 
 def creates(
@@ -125,31 +123,30 @@ def creates(
         def plain(
             *args: Any, dtype: Any = None, device: Any = None, **given: Any
         ) -> Tensor:
-            return _made(name, make, Place(dtype, device), args, given)
+            return _made(make, Place(dtype, device), args, given)
 
         def of_input(
             input: Any, *args: Any, dtype: Any = None, device: Any = None, **given: Any
         ) -> Tensor:
             place = Place(dtype, device, input._kind)
-            return _made(f"{name}_like", make, place, (input.shape, *args), given)
+            given.pop("memory_format", None)
+            return _made(make, place, (input.shape, *args), given)
 
         def of_self(
             self: Any, *args: Any, dtype: Any = None, device: Any = None, **given: Any
         ) -> Tensor:
             place = Place(dtype or self.dtype, device, self._kind)
-            return _made(f"new_{name}", make, place, args, given)
+            return _made(make, place, args, given)
 
-        _sign(plain, _Signed(make, 1, "", "pin_memory"), make.__doc__)
+        _sign(plain, _Signed(make), make.__doc__)
         public(f"torch.{name}", out=out, asks=asks)(plain)
         if like:
-            shown = _Signed(make, 2, "input", "memory_format")
-            _sign(
-                of_input, shown, f"`{name}` in the shape, dtype and device of `input`."
-            )
+            doc = f"`{name}` in the shape, dtype and device of `input`."
+            _sign(of_input, _Signed(make, 2, "input"), doc)
             public(f"torch.{name}_like")(of_input)
         if new:
-            shown = _Signed(make, 1, "self", "pin_memory")
-            _sign(of_self, shown, f"`{name}` with the dtype and device of this tensor.")
+            doc = f"`{name}` with the dtype and device of this tensor."
+            _sign(of_self, _Signed(make, 1, "self"), doc)
             public(f"Tensor.new_{name}")(of_self)
         return plain
 
@@ -157,18 +154,12 @@ def creates(
 
 
 def _made(
-    name: str, make: Make, place: Place, args: tuple[Any, ...], given: dict[str, Any]
+    make: Make, place: Place, args: tuple[Any, ...], given: dict[str, Any]
 ) -> Tensor:
-    """The tensor, after the keywords that all creation functions have."""
-    requires_grad = False
-    if given:
-        requires_grad = given.pop("requires_grad", False)
-        given.pop("pin_memory", None)  # of no effect: memory of the host is the host's
-        for option in ("layout", "memory_format"):
-            if given.pop(option, None) is not None:
-                raise ArgumentError(
-                    name, option, was="given", needed="None: tensors are strided"
-                )
+    """The tensor, by the keywords of a function and those that all have."""
+    requires_grad = given.pop("requires_grad", False)
+    given.pop("layout", None)  # None, as annotated: all tensors are strided
+    given.pop("pin_memory", None)
     made = make(place, *args, **given)
     if requires_grad:
         made.requires_grad = True

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from dovetail.engine.generator import HOST, Generator, generator_of, seed_all
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 
 NAMESPACES["torch"]["Generator"] = Generator
+Seed: TypeAlias = int  # of 64 bits, signed or not
 
 
 @public("torch.manual_seed")
-def manual_seed(seed: int) -> Generator:
+def manual_seed(seed: Seed) -> Generator:
     """Start the stream of `seed` on every device; returns the CPU's generator.
 
     Examples:

@@ -970,6 +970,7 @@ def empty_like(
     layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     memory_format: None = None,
 ) -> Tensor:
     """`empty` in the shape, dtype and device of `input`."""
@@ -1178,6 +1179,7 @@ def full_like(
     layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     memory_format: None = None,
 ) -> Tensor:
     """`full` in the shape, dtype and device of `input`."""
@@ -1994,6 +1996,7 @@ def ones_like(
     layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     memory_format: None = None,
 ) -> Tensor:
     """`ones` in the shape, dtype and device of `input`."""
@@ -2091,6 +2094,7 @@ def rand_like(
     layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     memory_format: None = None,
 ) -> Tensor:
     """`rand` in the shape, dtype and device of `input`."""
@@ -2144,6 +2148,7 @@ def randn_like(
     layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     memory_format: None = None,
 ) -> Tensor:
     """`randn` in the shape, dtype and device of `input`."""
@@ -2766,6 +2771,7 @@ def zeros_like(
     layout: None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
+    pin_memory: _bool = False,
     memory_format: None = None,
 ) -> Tensor:
     """`zeros` in the shape, dtype and device of `input`."""
