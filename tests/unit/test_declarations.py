@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+import dovetail as dt
 from dovetail.conformance.values import CLASSES
 from dovetail.device_api.kernels import KNOWN_OPS
 from dovetail.engine.declare import op
-from dovetail.engine.op import declared, vocabulary
+from dovetail.engine.op import Op, declared, vocabulary
+from dovetail.engine.scopes import interpose
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError
 
@@ -19,6 +21,7 @@ MISSPELT: dict[str, tuple[dict[str, Any], str]] = {
     "mutates": ({"mutates": ("input", "buffer")}, "buffer"),
     "indices": ({"indices": ("indx",)}, "indx"),
     "masks": ({"masks": ("mask",)}, "mask"),
+    "lines": ({"lines": "indx"}, "indx"),
     "trusted": ({"indices": ("index",), "trusted": ("input",)}, "input"),
     "promote": ({"promote": "floats"}, "floats"),
     "autocast": ({"autocast": "lowest"}, "lowest"),
@@ -90,3 +93,43 @@ def test_classes_of_values() -> None:
     """Classes of values on which ops are not defined are such that the kit draws."""
     named = {name for op in declared() for name in op.undefined_on}
     assert named <= set(CLASSES)
+
+
+def test_tensors_and_attributes_stand_in_any_order() -> None:
+    """An interposer gets them apart, and may pass on others; the call is torch's."""
+    x, index = dt.arange(6).reshape(2, 3), dt.tensor([[1, 0, 1]])
+    seen = []
+
+    def look(op: Op, inputs: Any, attrs: Any, proceed: Any) -> Any:
+        seen.append((op.name, inputs, attrs))
+        return proceed(inputs, attrs | {"dim": 1})
+
+    with interpose(look):
+        found = dt.gather(x, 0, index)
+    assert seen == [("gather", (x, index), {"dim": 0})]
+    assert found.tolist() == [[1, 0, 1]]
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_tensors_without_dims_are_lines(shape: tuple[int, ...]) -> None:
+    """As in torch, where one of them has no dims; the result has those it names."""
+    x, index = dt.tensor([5.0], requires_grad=True), dt.zeros(shape, dtype=dt.int64)
+    found = dt.gather(x, 0, index)
+    assert found.shape == shape
+    found.backward(dt.ones(shape))
+    assert x.grad.tolist() == [1.0]
+    whole = dt.tensor(1.0).scatter_add(0, index, dt.full(shape, 2.0))
+    assert whole.shape == ()
+    assert whole.item() == 3.0
+
+
+def test_options_that_are_not_there_yet() -> None:
+    """They are refused, also where a call without them is known; others are ignored."""
+    weight, index = dt.ones(3, 2), dt.tensor([0, 2])
+    wanted = dt.embedding(weight, index).tolist()
+    for _ in range(2):
+        with pytest.raises(NotImplementedError, match="sparse"):
+            dt.embedding(weight, index, sparse=True)
+        assert dt.embedding(weight, index, sparse=False).tolist() == wanted
+    rows = index.reshape(2, 1)
+    assert dt.gather(weight, 0, rows, sparse_grad=True).tolist() == [[1.0], [1.0]]

@@ -65,7 +65,7 @@ def arguments(op: Op, dtype: dt.dtype) -> Iterator[list[Any]]:
 def calls_of(op: Op, dtype: dt.dtype) -> Iterator[tuple[Any, Any]]:
     """Prepared inputs and normalised attributes."""
     for values in arguments(op, dtype):
-        inputs = prepare(op, tuple(values[: len(op.tensors)]))
+        inputs = prepare(op, op.operands(values))
         lead = lead_of(op, inputs)
         ndim = 0 if lead is None else lead.ndim
         yield inputs, op.normalise(values, ndim)

@@ -19,6 +19,7 @@ from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
     DimError,
+    NotSupported,
     RepeatedDimError,
 )
 
@@ -43,6 +44,9 @@ Positive: TypeAlias = float
 NonNegative: TypeAlias = float
 NonZero: TypeAlias = float
 Probability: TypeAlias = float
+# Options of torch's that go no further: of no consequence here, or not there yet.
+Ignored: TypeAlias = bool
+NotYet: TypeAlias = bool
 
 # NumPy's names of attributes, which torch takes too.
 SPELLINGS: Final = {"axis": "dim", "keepdims": "keepdim"}
@@ -127,6 +131,13 @@ def boolean(op: str, name: str, value: Any, ndim: int) -> bool:
     return bool(value)
 
 
+def not_yet(op: str, name: str, value: Any, ndim: int) -> bool:
+    """False, the default of what is not there yet."""
+    if boolean(op, name, value, ndim):
+        raise NotSupported(op, name, was="given", needed="its default")
+    return False
+
+
 def string(op: str, name: str, value: Any, ndim: int) -> str:
     if not isinstance(value, str):
         raise ArgumentTypeError(op, name, was=repr(value), needed="a string")
@@ -193,12 +204,13 @@ _PLAIN: Final[dict[str, Normalise]] = {
     "AxisSet": axis_set,
     "int": integer, "Ints": integers, "Shape": integers, "bool": boolean,
     "str": string, "DType": dtype, "Static": anything, "Index": anything,
-    "Kind": anything,
+    "Kind": anything, "Ignored": boolean, "NotYet": not_yet,
     "Positive": _number_where(lambda v: v > 0, "a number above 0"),
     "NonNegative": _number_where(lambda v: v >= 0, "a number of 0 or more"),
     "NonZero": _number_where(lambda v: v < 0 or v > 0, "a number that is not 0"),
     "Probability": _number_where(lambda v: 0 <= v <= 1, "a number from 0 to 1"),
 }  # fmt: skip
+OPTIONS: Final = frozenset({"Ignored", "NotYet"})
 NORMALISERS: Final[dict[str, Normalise]] = {
     **_PLAIN,
     **{f"{name} | None": optional(f) for name, f in _PLAIN.items()},

@@ -62,8 +62,7 @@ class Casting:
 
     def applied(self, op: Op, values: Values) -> Values:
         """The arguments of a call, cast as the op's class says."""
-        count = len(op.tensors)
-        kinds = tuple([_kinds_of(x) for x in values[:count]])
+        kinds = tuple([_kinds_of(x) for x in op.operands(values)])
         plan = self.plans.get((op, kinds))
         if plan is None:
             if len(self.plans) >= _REMEMBERED:
@@ -142,7 +141,7 @@ def casts_for(op: Op, values: Values) -> Casting | None:
     here = casting()
     if here is None or op.autocast is None:
         return None
-    for x in values[: len(op.tensors)]:
+    for x in op.operands(values):
         first = x[0] if type(x) in (list, tuple) and x else x
         if type(first) in _PLAIN:
             found = here.get(first._kind.backend.type)

@@ -23,6 +23,7 @@ class Basics:
     permute: Function
     sum_to: Function
     transfer: Function
+    view: Function
     zeros_like: Function
 
     def bind(self, name: str, function: Function) -> None:

@@ -56,11 +56,23 @@ def run_body(
         look(op, inputs, attrs)
         if kind.dtype in HALF and not op.exact:
             wide = tuple(_widened(x) for x in inputs)
-            result = op.body(*wide, **attrs)
+            result = _defined(op, wide, attrs)
             return _owning(_narrowed(op, result, inputs, attrs, kind), inputs)
-        return _owning(_as_tuple(op.body(*inputs, **attrs)), inputs)
+        return _owning(_as_tuple(_defined(op, inputs, attrs)), inputs)
     finally:
         modes._grad.reset(token)
+
+
+def _defined(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
+    """What the body gives; parameters stand in it as they do in torch's signature."""
+    if op.lines and any(not x._a.shape for x in inputs):
+        lines = tuple(x if x._a.shape else basics.view(x, (1,)) for x in inputs)
+        y = _defined(op, lines, attrs)
+        return y if inputs[op.line_at]._a.shape else basics.view(y, ())
+    if op.tensors_first:
+        return op.body(*inputs, **attrs)
+    by_name = zip((p.name for p in op.tensors), inputs, strict=True)
+    return op.body(**dict(by_name), **attrs)
 
 
 def _as_tuple(result: Any) -> tuple[Tensor, ...]:
@@ -124,8 +136,8 @@ def by_recorded_body(
     look(op, inputs, attrs)
     if anywhere[0]:
         with without_casting():
-            return _as_tuple(op.body(*inputs, **attrs))
-    return _as_tuple(op.body(*inputs, **attrs))
+            return _as_tuple(_defined(op, inputs, attrs))
+    return _as_tuple(_defined(op, inputs, attrs))
 
 
 def inputs_primitive(op: Op, inputs: Inputs) -> bool:

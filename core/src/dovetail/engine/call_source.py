@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # 1, 1.0 and True are equal, and only one of them is a dim.
 _EXACT: Final = {
     "Axis": "_int", "NewAxis": "_int", "int": "_int", "bool": "_bool", "str": "_str",
-    "DType": "_DType", "Kind": "_Kind",
+    "DType": "_DType", "Kind": "_Kind", "Ignored": "_bool", "NotYet": "_bool",
 }  # fmt: skip
 _COUNTED: Final = ("Axis", "NewAxis", "Axes", "AxisList")  # from the front, by ndim
 _UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape"} - {*_COUNTED})
@@ -67,6 +67,12 @@ class Form(NamedTuple):
 def source_of(op: Op, form: Form) -> str:
     """The source of a function that calls an op."""
     return enclosed(op.name, _Source(op, form).lines())
+
+
+def _source_of_default(param: Param) -> str:
+    if param.default is None or type(param.default) in (bool, int):
+        return repr(param.default)
+    return f"_op.defaults[{param.name!r}]"
 
 
 def enclosed(name: str, lines: Iterable[str]) -> str:
@@ -133,9 +139,9 @@ class _Source:
         given = f"_function, {', '.join(self.takes)}, *_more, **_others"
         yield "if _more:"
         yield f"    return _handed_over({given})"
-        for name in self.op.names:
-            if name not in self.takes:
-                yield f"{name} = _op.defaults[{name!r}]"
+        for param in self.op.params:
+            if param.name not in self.takes:
+                yield f"{param.name} = {_source_of_default(param)}"
 
     def _ordinary(self) -> Iterator[str]:
         here = "_here() is not None"
@@ -160,7 +166,8 @@ class _Source:
         if counted and lead is not None:
             first = f"_a{op.lead_at}" + ("[0]" if lead.role == "list" else "")
             self.key.append(f"_len({first}.shape)")
-        for param in op.rest:
+        given = [p for p in op.options if not self.takes or p.name in self.takes]
+        for param in (*op.rest, *given):
             if param.role == "scalar":
                 self.key.append(f"_type({param.name})")
                 self.natives.append(f"{param.name}={param.name}")

@@ -88,7 +88,7 @@ def _taken(function: Any, op: Op, values: tuple[Any, ...]) -> list[Any]:
 def _missed_before(
     function: Any, op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
 ) -> Any:
-    operands = values[: len(op.tensors)]
+    operands = op.operands(values)
     stored = function.form.stores and any(type(v) in _NUMBERS for v in operands)
     if key is not None and not stored:
         with suppress(DovetailError):  # what the op refuses may be served, or said

@@ -128,6 +128,52 @@ def vary(**options: Any) -> Callable[[Sampler], Iterator[Case]]:
     return cases
 
 
+Draw = Callable[[Sampler], Any]
+
+
+def calls(*rows: Any) -> Callable[[Sampler], Iterator[Case]]:
+    """Calls as rows of arguments, in the order of the parameters.
+
+    A list of sizes is a tensor drawn in that shape, a list of such lists a list of
+    tensors; `ints` and `bools` draw others, and all else is given as it is. A row of
+    one argument needs no tuple.
+    """
+
+    def cases(make: Sampler) -> Iterator[Case]:
+        for row in rows:
+            yield case(*(_drawn(v, make) for v in _row(row)))
+
+    return cases
+
+
+def _row(row: Any) -> tuple[Any, ...]:
+    return row if isinstance(row, tuple) else (row,)
+
+
+def _drawn(value: Any, make: Sampler) -> Any:
+    if callable(value):
+        return value(make)
+    if not isinstance(value, list):
+        return value
+    of_tensors = any(v is None or isinstance(v, list) or callable(v) for v in value)
+    return [_drawn(v, make) for v in value] if of_tensors else make(*value)
+
+
+def ints(*shape: int, low: int = 0, high: int = 10, dtype: str = "int64") -> Draw:
+    """In a row of `calls`: integers from `low` to `high` - 1."""
+    return lambda make: make.ints(*shape, low=low, high=high, dtype=dtype)
+
+
+def bools(*shape: int) -> Draw:
+    """In a row of `calls`: True and False."""
+    return lambda make: make.bools(*shape)
+
+
+def permutation(n: int, count: int | None = None) -> Draw:
+    """In a row of `calls`: 0 … n-1 in some order, the first `count` of them."""
+    return lambda make: make.permutation(n)[:count]
+
+
 def backward_cases(forward: Op, taken: list[str], make: Sampler) -> Iterator[Case]:
     """Calls of a gradient rule with parameters `taken`, from those of its op."""
     for args, kwargs in cases_of(forward, make.dtype):

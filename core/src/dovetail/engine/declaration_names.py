@@ -15,7 +15,7 @@ from dovetail.errors import ArgumentTypeError
 if TYPE_CHECKING:
     from dovetail.engine.op import Op
 
-_PROMOTE: Final = ("same", "float", "equal", None)
+_PROMOTE: Final = ("same", "float", "first", "equal", None)
 _AUTOCAST: Final = ("lower", "float32", "widest", None)
 
 
@@ -29,6 +29,7 @@ def check_names(op: Op) -> None:
     tensors = [p.name for p in op.tensors]
     for option in ("mutates", "indices", "masks"):
         _among(op, f"{option}=", getattr(op, option), tensors)
+    _among(op, "lines=", [op.lines] if op.lines else [], tensors)
     _among(op, "trusted=", op.trusted, sorted(op.indices))
     _among(op, "promote=", [op.promote], _PROMOTE)
     _among(op, "autocast=", [op.autocast], _AUTOCAST)

@@ -57,6 +57,7 @@ def op(
     indices: Sequence[str] = (),
     masks: Sequence[str] = (),
     trusted: Sequence[str] = (),
+    lines: str = "",
     outputs: Sequence[str] = ("y",),
     residuals: int = 0,
     nondifferentiable: bool = False,
@@ -95,11 +96,14 @@ def op(
         result: dtype of the results: `SAME`, a DType, a rule `(dtypes, attrs)`, or a
             tuple of these.
         promote: `"same"` (one dtype by torch's rules), `"float"` (the same, integers
-            become floats), `"equal"` (all are tensors of one dtype already) or None
-            (inputs keep their dtypes; the first counts).
+            become floats), `"first"` (that of the first tensor), `"equal"` (all are
+            tensors of one dtype already) or None (inputs keep their dtypes; the first
+            counts).
         indices, masks: tensor parameters that hold indices or bools; they take no
             part in promotion.
         trusted: those of `indices` that are in range wherever the op is called.
+        lines: tensors without dims count as lines of one element, as torch has it; the
+            result has no dims where the tensor named here has none.
         outputs: names of the results, by which a vjp asks for them.
         residuals: how many of the last results are kept for backward and hidden.
         nondifferentiable: the results are constants to autograd.
@@ -141,7 +145,7 @@ def op(
     """
     options = {
         "shape": shape, "accepts": accepts, "result": result, "promote": promote,
-        "indices": indices, "masks": masks, "trusted": trusted,
+        "indices": indices, "masks": masks, "lines": lines, "trusted": trusted,
         "outputs": tuple(outputs),
         "residuals": residuals, "nondifferentiable": nondifferentiable,
         "primitive": primitive, "view": view, "mutates": tuple(mutates),

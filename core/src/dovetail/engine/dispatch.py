@@ -65,7 +65,7 @@ class Ready:
             attrs = attrs.copy()
             for name, at in self.scalars:
                 attrs[name] = values[at]
-        inputs = tuple([self._input(x) for x in values[: len(self.op.tensors)]])
+        inputs = tuple([self._input(values[i]) for i in self.op.tensor_places])
         return execute(self.op, inputs, attrs, self.kind, self.plan)
 
     def _input(self, x: Any) -> Any:
@@ -191,7 +191,7 @@ def _named(
 
 def _as_given(op: Op, values: Values) -> tuple[Values, dict[str, Any]]:
     """Arguments as a caller writes them: defaults left out, attributes by name."""
-    count = len(op.tensors)
+    count = 1 + max(op.tensor_places, default=-1)
     while count and values[count - 1] is op.params[count - 1].default:
         count -= 1
     rest = zip(op.params[count:], values[count:], strict=True)
@@ -199,17 +199,17 @@ def _as_given(op: Op, values: Values) -> tuple[Values, dict[str, Any]]:
 
 
 def _interposed(op: Op, chain: Sequence[Any], values: Values) -> Any:
-    count = len(op.tensors)
     proceed = scopes.Proceed(
-        op, tuple(chain), lambda x, attrs: _run(op, (*x, *attrs.values()))
+        op, tuple(chain), lambda x, attrs: _run(op, op.arguments(x, attrs))
     )
-    attrs = dict(zip(op.names[count:], values[count:], strict=True))
-    return proceed(tuple(values[:count]), attrs)
+    given = zip(op.params, values, strict=True)
+    attrs = {p.name: v for p, v in given if p in op.rest}
+    return proceed(op.operands(values), attrs)
 
 
 def _into(op: Op, values: Values, out: Any) -> bool:
     """Whether the kernel could write its result into `out`."""
-    inputs = values[: len(op.tensors)]
+    inputs = op.operands(values)
     if len(op.outputs) > 1 or not any(isinstance(x, Tensor) for x in inputs):
         return False
     ready = prepare(op, inputs)
@@ -231,7 +231,7 @@ def _learned(op: Op, values: Values, key: Any) -> Any:
         entry = None if key is None else op.calls.get(key)
         if entry is not None:
             return entry[-1].run(values)
-    inputs = values[: len(op.tensors)]
+    inputs = op.operands(values)
     ready = prepare(op, inputs)
     lead = lead_of(op, ready)
     attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))
@@ -325,7 +325,7 @@ def _run(op: Op, values: Values, cast: bool = True) -> tuple[Any, ...]:
     casts = casts_for(op, values) if cast else None
     if casts is not None:
         values = casts.applied(op, values)
-    ready = prepare(op, values[: len(op.tensors)])
+    ready = prepare(op, op.operands(values))
     lead = lead_of(op, ready)
     attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))
     return results_of(op, ready, attrs)

@@ -78,7 +78,7 @@ def fallback(
     if "kind" in attrs:
         attrs = attrs | {"kind": kind_on(cpu, 0, attrs["kind"].dtype)}
     with within_body(), modes.no_grad():
-        result = vocabulary[op.name].function(*local, **attrs)
+        result = vocabulary[op.name].call_with(local, attrs)
     results = result if isinstance(result, tuple) else (result,)
     if op.mutates:
         for target, source in zip(inputs, local, strict=True):

@@ -234,7 +234,7 @@ def _tape_entry(name: str, body: Callable[..., Any], rule: Callable[..., Any]) -
     """An entry that only the tape has: it is never called, only differentiated."""
     options: dict[str, Any] = {
         "name": name, "primitive": frozenset(), "accepts": frozenset(),
-        "result": "same", "promote": None, "indices": (), "masks": (),
+        "result": "same", "promote": None, "indices": (), "masks": (), "lines": "",
         "outputs": ("y",), "residuals": 0, "nondifferentiable": False, "view": False,
         "mutates": (), "draws": None, "exact": True, "shape": None,
         "domain": (0.0, 1.0),

@@ -81,12 +81,12 @@ def _traced(op: Op, specs: Sequence[Any], given: dict[str, Any]) -> Graph:
     inputs = tuple(tracer.input(spec) for spec in specs)
     slots = tuple(tracer.named(x) for x in inputs)
     lead = lead_of(op, inputs)
-    values = [*inputs, *(_on_meta(v) for v in given.values())]
+    values = op.arguments(inputs, {n: _on_meta(v) for n, v in given.items()})
     attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))
     kind = attrs["kind"] if lead is None else lead._kind
     with unseen(), record(tracer), modes.no_grad():
         if is_primitive(op, kind):
-            y = op.function(*inputs, **attrs)
+            y = op.call_with(inputs, attrs)
             outs = y if isinstance(y, tuple) else () if op.mutates else (y,)
         else:
             if op.check is not None:

@@ -12,6 +12,7 @@ from dovetail.dtypes import DType
 from dovetail.engine import signature as sig
 from dovetail.engine.attributes import (
     NORMALISERS,
+    OPTIONS,
     SPELLINGS,
     Normalise,
     frozen,
@@ -43,7 +44,7 @@ class Param(NamedTuple):
     """One parameter of an op."""
 
     name: str
-    role: str  # tensor, optional, list, scalar or attr
+    role: str  # tensor, optional, list, scalar, attr, or option, which goes nowhere
     default: Any
     normalise: Normalise | None = None
     optional: bool = False
@@ -111,8 +112,8 @@ class Op:
             only documentation there.
         accepts: dtypes that the promoted inputs may have.
         result: dtype of the results: `SAME`, a DType, or a rule.
-        promote: `"same"`, `"float"` (integers become floats), `"equal"` (nothing is
-            cast) or None.
+        promote: `"same"`, `"float"` (integers become floats), `"first"`, `"equal"`
+            (nothing is cast) or None.
         function: the public callable.
         callables: the functions that call it, whose code is written at need.
         unwritten: their code until then, of `dovetail.engine.calls`.
@@ -139,6 +140,7 @@ class Op:
         self.result: Any = options.pop("result")
         self.promote: str | None = options.pop("promote")
         self.indices: frozenset[str] = frozenset(options.pop("indices")) or _NO_NAMES
+        self.lines: str = options.pop("lines")
         self.masks: frozenset[str] = frozenset(options.pop("masks")) or _NO_NAMES
         self.trusted = frozenset[str](options.pop("trusted", ())) or _NO_NAMES
         self.outputs: tuple[str, ...] = options.pop("outputs")
@@ -204,7 +206,11 @@ class Op:
     def _index_params(self) -> None:
         self.names = tuple(p.name for p in self.params)
         self.tensors = tuple(p for p in self.params if p.role in _TENSOR_ROLES)
-        self.rest = tuple(p for p in self.params if p.role not in _TENSOR_ROLES)
+        self.rest = tuple(p for p in self.params if p.role in _PASSED_ROLES)
+        self.options = tuple(p for p in self.params if p.role == "option")
+        roles = enumerate(p.role for p in self.params)
+        self.tensor_places = tuple(i for i, role in roles if role in _TENSOR_ROLES)
+        self.tensors_first = self.tensor_places == tuple(range(len(self.tensors)))
         self.statics = tuple(p for p in self.rest if p.role == "attr")
         self.scalars = tuple(p.name for p in self.rest if p.role == "scalar")
         self.defaults = {p.name: p.default for p in self.params}
@@ -274,9 +280,23 @@ class Op:
         own = self.names[0] if name == "input" else SPELLINGS.get(name, name)
         return own if own in self.names else name
 
+    def operands(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The tensors among the values of all parameters."""
+        return tuple([values[i] for i in self.tensor_places])
+
+    def arguments(
+        self, inputs: Sequence[Any], attrs: dict[str, Any]
+    ) -> tuple[Any, ...]:
+        """The values of all parameters, in order, of tensors and attributes."""
+        given = {p.name: x for p, x in zip(self.tensors, inputs, strict=False)} | attrs
+        return tuple([given.get(p.name, p.default) for p in self.params])
+
     def normalise(self, values: Sequence[Any], ndim: int) -> dict[str, Any]:
         """Scalars and attributes by name, validated for a tensor of `ndim` dims."""
         by_name = dict(zip(self.names, values, strict=True))
+        for option in self.options:
+            assert option.normalise is not None
+            option.normalise(self.name, option.name, by_name[option.name], ndim)
         return {
             p.name: p.normalise(self.name, p.name, by_name[p.name], ndim)
             if p.normalise
@@ -292,6 +312,9 @@ class Op:
         self, shapes: Sequence[Any], attrs: dict[str, Any]
     ) -> tuple[Sizes, ...]:
         """Shapes of the results; raises what the op refuses."""
+        if self.lines and () in shapes:
+            found = self.infer_shapes([s or (1,) for s in shapes], attrs)
+            return found if shapes[self.line_at] else ((),) * len(found)
         if isinstance(self.shape, sig.Signature):
             names = [p.name for p in self.tensors]
             if self.has_list:
@@ -338,9 +361,14 @@ class Op:
         """The shape of a view of a tensor with that shape."""
         return self.infer_shapes((shape,), attrs)[0]
 
-    def call_with(self, x: Any, attrs: dict[str, Any]) -> Any:
-        """The op on one tensor with attributes already normalised."""
-        return self.function(x, **attrs)
+    @cached_property
+    def line_at(self) -> int:
+        """Which tensor's dims say, where lines are asked for, if the result has one."""
+        return [p.name for p in self.tensors].index(self.lines)
+
+    def call_with(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
+        """The op on tensors, with attributes already normalised."""
+        return self.function(*self.arguments(inputs, attrs))
 
     def set_vjp(self, rule: Callable[..., Any]) -> None:
         """Make `rule` the gradient; its parameter names say what is kept for it.
@@ -462,6 +490,7 @@ class Op:
 
 
 _TENSOR_ROLES: Final = frozenset({"tensor", "optional", "list"})
+_PASSED_ROLES: Final = frozenset({"attr", "scalar"})  # to bodies, rules and kernels
 vocabulary: Final[dict[str, Op]] = {}
 
 
@@ -513,7 +542,8 @@ def _params(body: Callable[..., Any]) -> tuple[Param, ...]:
             continue
         normalise = normaliser_of(annotation)
         if normalise is not None:
-            made = Param(name, "attr", default, normalise, annotation=str(annotation))
+            role = "option" if annotation in OPTIONS else "attr"
+            made = Param(name, role, default, normalise, annotation=str(annotation))
             found.append(made)
         else:
             raise ArgumentTypeError(

@@ -84,6 +84,8 @@ def _serving(
     candidates: list[tuple[Callable[..., bool] | None, Native]] = []
     for kernel in kernels:
         function = _bind(op, kernel, attrs)
+        if op.lines:
+            function = _on_lines(op, function, kind)
         if not op.view:
             function = _laid_out(op, kernel, function, kinds, attrs, kind)
         holds = None if kernel.when is None else _condition(kernel, attrs, kind)
@@ -165,6 +167,23 @@ def _fact(
 
 
 # ---- layouts
+
+
+def _on_lines(op: Op, function: Native, kind: Kind) -> Native:
+    """A kernel to which arrays without dims come as lines of one element."""
+    at, view = op.line_at, kind.backend.view
+
+    def serve(*natives: Any, **scalars: Any) -> Any:
+        for a in natives:
+            if not a.shape:
+                break
+        else:
+            return function(*natives, **scalars)
+        lines = [a if a.shape else view(a, (1,), (1,), 0) for a in natives]
+        y = function(*lines, **scalars)
+        return y if natives[at].shape else view(y, (), (), 0)
+
+    return serve
 
 
 def _laid_out(

@@ -178,6 +178,8 @@ def _target(op: Op, takers: Sequence[Any]) -> DType:
     if op.promote is None:
         tensors = [v for v in takers if isinstance(v, Tensor)]
         found = tensors[0]._kind.dtype if tensors else dtype_of_scalar(takers[0])
+    elif op.promote == "first":
+        found = takers[0]._kind.dtype
     else:
         found = result_type(takers)
     if op.promote == "float" and found.category < dtypes.FLOAT_CATEGORY:

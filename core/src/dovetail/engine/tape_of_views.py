@@ -215,7 +215,7 @@ def flowing(edge: Edge) -> Edge:
 def replay(steps: list[tuple[Op, dict[str, Any]]], base: Tensor) -> Tensor:
     """The view that `steps` describe, of another tensor shaped like its base."""
     for op, attrs in steps:
-        base = op.call_with(base, attrs)
+        base = op.call_with((base,), attrs)
     return base
 
 

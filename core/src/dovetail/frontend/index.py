@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from dovetail.dtypes import INTEGRAL, bool_, uint8
+from dovetail.engine.attributes import axis
 from dovetail.engine.elements import scalar, stored
 from dovetail.engine.promotion import index_dtype, result_type
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    DTypeError,
-    NotSupported,
-    ShapeError,
-)
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.split import part
-from dovetail.frontend.views import one_axis
-from dovetail.ops import advanced, diagonal, masked, primitive
+from dovetail.ops import advanced, index_slices, masked, primitive
 from dovetail.ops import index as ops
 from dovetail.ops import view as v
 from dovetail.ops.create import full
-from dovetail.ops.scatter import scatter_reduce as reduced
+from dovetail.ops.diagonal import basic_put
+from dovetail.ops.scatter import scatter_reduce
 from dovetail.ops.shape import along
 from dovetail.tensor_api.indexing import masks_as_indices, write_places
-
-
-def _line(x: Tensor) -> Tensor:
-    """A 0-d tensor as one of one element."""
-    return x if x.ndim else v.reshape(x, (1,))
 
 
 def _same_dtype(name: str, argument: str, x: Tensor, other: Tensor) -> None:
@@ -44,6 +34,10 @@ def _same_dtype(name: str, argument: str, x: Tensor, other: Tensor) -> None:
 
 def _as_like(op: str, x: Tensor, value: Any, shape: Sequence[int] = ()) -> Tensor:
     """A number or 0-d tensor in the dtype of `x`, expanded to `shape`."""
+    if isinstance(value, Tensor) and value.ndim:
+        raise ShapeError(
+            op, "value", was=f"{value.ndim}-d", needed="a number or 0-d tensor"
+        )
     if isinstance(value, Tensor):
         value = value if value.dtype is x.dtype else primitive.cast(value, x.dtype)
     else:
@@ -51,27 +45,10 @@ def _as_like(op: str, x: Tensor, value: Any, shape: Sequence[int] = ()) -> Tenso
     return v.expand(value, tuple(shape))
 
 
-def _like(y: Tensor, x: Tensor) -> Tensor:
-    """The result `y` for a 0-d `x` that was made a line."""
-    return y if x.ndim else v.reshape(y, ())
-
-
-@public("gather", out=True)
-def gather(
-    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False
-) -> Tensor:
-    """`input` at the indices along `dim`, in the shape of `index`."""
-    if input.ndim and index.ndim:
-        return ops.gather(input, index, dim)
-    dim = one_axis("gather", dim, input.ndim)
-    y = ops.gather(_line(input), _line(index), dim)
-    return y if index.ndim else v.reshape(y, ())
-
-
 @public("scatter Tensor.scatter_", out=True)
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
-    reduce: str | None = None,
+    reduce: Literal["add", "multiply"] | None = None,
 ) -> Tensor:  # fmt: skip
     """`input` with a tensor or a number written to the indices along `dim`."""
     src = value if src is None else src
@@ -79,58 +56,16 @@ def scatter(
         raise ArgumentTypeError(
             "scatter", "src", was="missing", needed="a tensor or number"
         )
-    dim = one_axis("scatter", dim, input.ndim)
-    places = _line(index)
     if not isinstance(src, Tensor):
-        src = _as_like("scatter", input, src, tuple(places._a.shape))
-    _same_dtype("scatter", "src", input, src)
-    if reduce is not None:
-        if reduce not in ("add", "multiply"):
-            raise ArgumentError(
-                "scatter", "reduce", was=reduce, needed="add or multiply"
-            )
-        if reduce == "add" and input.dtype is not bool_:
-            return _like(ops.scatter_add(_line(input), places, _line(src), dim), input)
-        kind = "sum" if reduce == "add" else "prod"
-        return _like(reduced(_line(input), places, _line(src), dim, kind, True), input)
-    return _like(ops.scatter(_line(input), places, _line(src), dim), input)
-
-
-@public("scatter_add Tensor.scatter_add_", out=True)
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """`input` with `src` added to the indices along `dim`."""
-    _same_dtype("scatter_add", "src", input, src)
-    dim = one_axis("scatter_add", dim, input.ndim)
-    return _like(ops.scatter_add(_line(input), _line(index), _line(src), dim), input)
-
-
-@public("scatter_reduce Tensor.scatter_reduce_", out=True)
-def scatter_reduce(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *,
-    include_self: bool = True,
-) -> Tensor:  # fmt: skip
-    """`input` with `src` combined into it: sum, prod, mean, amax or amin."""
-    _same_dtype("scatter_reduce", "src", input, src)
-    dim = one_axis("scatter_reduce", dim, input.ndim)
-    places, values = _line(index), _line(src)
-    return _like(
-        reduced(_line(input), places, values, dim, reduce, include_self), input
-    )
-
-
-@public("index_select", out=True)
-def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices along `dim` that a one-dimensional index names."""
-    return ops.index_select(input, index if index.ndim else _line(index), dim)
-
-
-def _slices(x: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any, ...]:
-    """Operands of an op on slices, with 0-d tensors as lines."""
-    dim = one_axis("index", dim, x.ndim)
-    index = _line(index)
-    if x.ndim and not source.ndim:
-        source = _line(source)
-    return _line(x), index, _line(source), dim
+        src = _as_like("scatter", input, src, tuple(index._a.shape))
+    if reduce is None:
+        return ops.scatter(input, dim, index, src)
+    if reduce not in ("add", "multiply"):
+        raise ArgumentError("scatter", "reduce", was=reduce, needed="add or multiply")
+    if reduce == "add" and input.dtype is not bool_:
+        return ops.scatter_add(input, dim, index, src)
+    kind = "sum" if reduce == "add" else "prod"
+    return scatter_reduce(input, dim, index, src, kind)
 
 
 @public("index_add Tensor.index_add_", out=True)
@@ -138,37 +73,26 @@ def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
 ) -> Tensor:
     """`input` with `alpha` times the slices of `source` added at the indices."""
-    _same_dtype("index_add", "source", input, source)
     if alpha != 1:
         source = primitive.mul(source, alpha)
-    return _like(ops.index_add(*_slices(input, dim, index, source)), input)
-
-
-@public("index_copy Tensor.index_copy_", out=True)
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """`input` with the slices of `source` written at the indices."""
-    _same_dtype("index_copy", "source", input, source)
-    return _like(ops.index_copy(*_slices(input, dim, index, source)), input)
+    return index_slices.index_add(input, dim, index, source)
 
 
 @public("index_fill Tensor.index_fill_", out=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """`input` with one value in the slices at the indices, which may be negative."""
-    dim = one_axis("index_fill", dim, input.ndim)
-    if isinstance(value, Tensor) and value.ndim:
-        raise ShapeError("index_fill", "value", was=f"{value.ndim}-d", needed="0-d")
+    dim = axis("index_fill", "dim", dim, input.ndim)
     if isinstance(value, complex) and not input.dtype.is_complex:
         raise DTypeError(
             "index_fill", "value", was=value, needed=f"a number of {input.dtype.name}"
         )
-    x, index = _line(input), _line(index)
-    if index.ndim != 1 or index.dtype not in INTEGRAL:
+    if index.ndim > 1 or index.dtype not in INTEGRAL:
         raise ShapeError("index_fill", "index", was=repr(index), needed="1-d integers")
-    size = int(x._a.shape[dim])
-    mask = full((size,), False, x._kind.with_dtype(bool_))
+    size = input._a.shape[dim] if input.ndim else 1
+    mask = full((size,), False, input._kind.with_dtype(bool_))
     mask = advanced.index_put(mask, full((), True, mask._kind), [index], False)
-    mask = v.reshape(mask, (size,) + (1,) * (x.ndim - 1 - dim))
-    return _like(primitive.where(mask, _as_like("index_fill", x, value), x), input)
+    mask = v.reshape(mask, (size, *(1,) * (input.ndim - 1 - dim))[: input.ndim])
+    return primitive.where(mask, _as_like("index_fill", input, value), input)
 
 
 @public("index_put")
@@ -199,47 +123,22 @@ def index_put_(
 @public("masked_fill Tensor.masked_fill_")
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`input` with one value where the mask, broadcast, holds."""
-    given = isinstance(value, Tensor) and value.dtype.is_complex
-    if given and not input.dtype.is_complex:
-        raise DTypeError(
-            "masked_fill", "value", was=value, needed=f"a {input.dtype.name} number"
-        )
     if not isinstance(value, Tensor):
         element = stored("masked_fill", input.dtype, value)
         return masked.masked_fill(input, mask, element)
-    if value.ndim:
-        raise ShapeError(
-            "masked_fill",
-            "value",
-            was=f"{value.ndim}-d",
-            needed="a number or 0-d tensor",
+    if value.dtype.is_complex and not input.dtype.is_complex:
+        raise DTypeError(
+            "masked_fill", "value", was=value, needed=f"a {input.dtype.name} number"
         )
-    y = primitive.where(mask, _as_like("masked_fill", input, value), input)
-    return y
+    return primitive.where(mask, _as_like("masked_fill", input, value), input)
 
 
 @public("masked_select", out=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask holds, both broadcast, in row-major order."""
-    shape = broadcast(
-        "masked_select",
-        [tuple(input._a.shape), tuple(mask._a.shape)],
-        ["input", "mask"],
-    )
-    return masked.masked_select(_wide(input, shape), _wide(mask, shape))
-
-
-def _wide(x: Tensor, shape: Sequence[int]) -> Tensor:
-    return x if tuple(x._a.shape) == tuple(shape) else v.expand(x, tuple(shape))
-
-
-@public("masked_scatter Tensor.masked_scatter_")
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """`input` with the elements of `source`, in order, where the mask holds."""
-    _same_dtype("masked_scatter", "source", input, source)
     shapes = [tuple(input._a.shape), tuple(mask._a.shape)]
-    shape = broadcast("masked_scatter", shapes, ["input", "mask"])
-    return masked.masked_scatter(_wide(input, shape), _wide(mask, shape), source)
+    shape = broadcast("masked_select", shapes, ["input", "mask"])
+    return masked.masked_select(v.widened(input, shape), v.widened(mask, shape))
 
 
 @public("take", out=True)
@@ -271,26 +170,22 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             "take_along_dim", "indices", was=indices.dtype.name, needed="integers"
         )
     if dim is None:
-        return advanced.index_get(v.reshape(input, (-1,)), [v.reshape(indices, (-1,))])
+        return take(input, v.reshape(indices, (-1,)))
     if input.ndim != indices.ndim:
         raise ShapeError(
-            "take_along_dim",
-            "indices",
-            was=f"{indices.ndim}-d",
+            "take_along_dim", "indices", was=f"{indices.ndim}-d",
             needed=f"{input.ndim}-d",
-        )
-    dim = one_axis("take_along_dim", dim, input.ndim)
-    one = [
-        tuple(1 if d == dim else n for d, n in enumerate(x._a.shape))
-        for x in (input, indices)
-    ]
-    common = broadcast("take_along_dim", one, ["input", "indices"])
-    size = int(input._a.shape[dim])
-    shape = tuple(size if d == dim else n for d, n in enumerate(common))
-    wide = tuple(indices._a.shape[dim] if d == dim else n for d, n in enumerate(common))
-    indices = primitive.where(primitive.lt(indices, 0), indices + size, indices)
-    y = ops.gather(_wide(input, shape), _wide(indices, wide), dim)
-    return y
+        )  # fmt: skip
+    dim = axis("take_along_dim", "dim", dim, input.ndim)
+    sizes = [list(x._a.shape) for x in (input, indices)]
+    lengths = [size[dim : dim + 1] for size in sizes]
+    for size in sizes:
+        size[dim : dim + 1] = [1] * (input.ndim > 0)
+    others = broadcast("take_along_dim", list(map(tuple, sizes)), ["input", "indices"])
+    whole, wide = ((*others[:dim], *n, *others[dim + 1 :]) for n in lengths)
+    length = whole[dim] if whole else 1
+    indices = primitive.where(primitive.lt(indices, 0), indices + length, indices)
+    return ops.gather(v.widened(input, whole), dim, v.widened(indices, wide))
 
 
 @public("nonzero")
@@ -300,15 +195,14 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if not as_tuple:
         rows = masked.nonzero(input, dtype)
         return rows if out is None else out.resize_(rows.shape).copy_(rows)
-    rows = masked.nonzero(input if input.ndim else _line(input), dtype)
+    rows = masked.nonzero(input if input.ndim else v.reshape(input, (1,)), dtype)
     return tuple(rows[:, d] for d in range(max(input.ndim, 1)))
 
 
 @public("argwhere")
 def argwhere(input: Tensor) -> Tensor:
     """Indices of the elements that are not zero, as rows."""
-    y: Tensor = nonzero(input)
-    return y
+    return masked.nonzero(input, index_dtype(input._kind))
 
 
 @public("torch.where", out=True)
@@ -350,7 +244,7 @@ def where_of(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 @public("select_scatter")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """`input` with `src` as the slice at `index` along `dim`."""
-    dim = one_axis("select_scatter", dim, input.ndim)
+    dim = axis("select_scatter", "dim", dim, input.ndim)
     return _embedded("select_scatter", input, src, dim, int(index))
 
 
@@ -360,7 +254,7 @@ def slice_scatter(
     end: int | None = None, step: int = 1,
 ) -> Tensor:  # fmt: skip
     """`input` with `src` as the slices from `start` to `end` along `dim`."""
-    dim = one_axis("slice_scatter", dim, input.ndim)
+    dim = axis("slice_scatter", "dim", dim, input.ndim)
     return _embedded("slice_scatter", input, src, dim, slice(start, end, step))
 
 
@@ -370,42 +264,4 @@ def _embedded(name: str, x: Tensor, src: Tensor, dim: int, entry: Any) -> Tensor
         raise ShapeError(
             name, "src", was=f"of shape {tuple(src._a.shape)}", needed=shape
         )
-    src = src if src.dtype is x.dtype else primitive.cast(src, x.dtype)
-    return diagonal.basic_put(x, src, along(dim, entry))
-
-
-@public("diagonal_scatter")
-def diagonal_scatter(
-    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Tensor:
-    """`input` with `src` as a diagonal."""
-    shape = tuple(diagonal.diagonal(input, offset, dim1, dim2)._a.shape)
-    if tuple(src._a.shape) != shape:
-        raise ShapeError(
-            "diagonal_scatter",
-            "src",
-            was=f"of shape {tuple(src._a.shape)}",
-            needed=shape,
-        )
-    src = src if src.dtype is input.dtype else primitive.cast(src, input.dtype)
-    return diagonal.diagonal_put(input, src, offset, dim1, dim2)
-
-
-@public("torch.embedding")
-def embedding(
-    weight: Tensor, indices: Tensor, padding_idx: int = -1,
-    scale_grad_by_freq: bool = False, sparse: bool = False,
-) -> Tensor:  # fmt: skip
-    """The rows of `weight` that `indices` names; the padding row gets no gradient.
-
-    Args:
-        weight: [rows, width].
-        indices: integers of any shape.
-        scale_grad_by_freq, sparse: not there yet; only the defaults.
-
-    Returns: [*indices, width].
-    """
-    for name, asked in (("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)):
-        if asked:
-            raise NotSupported("embedding", name, was="given", needed="its default")
-    return ops.embedding(weight, indices, padding_idx)
+    return basic_put(x, src, along(dim, entry))

@@ -14,7 +14,7 @@ from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.frontend.create import float_kind, tensor
 from dovetail.frontend.creation import Place, creates, sizes
 from dovetail.ops import create as ops
-from dovetail.ops.diagonal import diagonal_put
+from dovetail.ops.diagonal import diagonal_scatter
 from dovetail.ops.primitive import cast, float_pow
 
 
@@ -85,7 +85,7 @@ def eye(place: Place, n: int, m: int | None = None) -> Tensor:
     rows, columns = sizes((n, n if m is None else m))
     kind = place.kind()
     ones_along = ops.full((min(rows, columns),), 1, kind)
-    return diagonal_put(ops.full((rows, columns), 0, kind), ones_along, 0, 0, 1)
+    return diagonal_scatter(ops.full((rows, columns), 0, kind), ones_along, 0, 0, 1)
 
 
 def _triangle(place: Place, lower: bool, row: int, col: int, offset: int) -> Tensor:

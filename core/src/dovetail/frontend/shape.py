@@ -22,7 +22,7 @@ from dovetail.ops import pad as margins
 from dovetail.ops import shape as ops
 from dovetail.ops import sums
 from dovetail.ops import view as v
-from dovetail.ops.index import index_select
+from dovetail.ops.index_slices import index_select
 from dovetail.ops.primitive import clone as copied
 
 
@@ -195,7 +195,7 @@ def repeat_interleave(
         raise ArgumentError(
             "repeat_interleave", "output_size", was=output_size, needed=numbers.size
         )
-    return index_select(x, tensor(numbers, device=x.device), dim)
+    return index_select(x, dim, tensor(numbers, device=x.device))
 
 
 def _counts(repeats: Any) -> np.ndarray[Any, Any]:

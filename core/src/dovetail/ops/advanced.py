@@ -21,7 +21,8 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.compare import bitwise_or
 from dovetail.ops.create import zeros_of
-from dovetail.ops.index import added, along, index_check, taken, written
+from dovetail.ops.index import added, index_check, written
+from dovetail.ops.index_slices import along, taken
 from dovetail.ops.primitive import (
     add,
     assign_,

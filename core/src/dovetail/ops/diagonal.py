@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Axis, Index, NewAxis
-from dovetail.engine.cases import Case, case
+from dovetail.engine.cases import Case, calls, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
@@ -56,53 +56,41 @@ def _(
     )
 
 
-@diagonal.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(3, 4))
-    yield case(make(3, 4), 1)
-    yield case(make(2, 3, 4), -1, -1, 0)
-    yield case(make(2, 3), 5)
+diagonal.cases(calls(([3, 4]), ([3, 4], 1), ([2, 3, 4], -1, -1, 0), ([2, 3], 5)))
 
 
-@op(shape=lambda x, src, **_: x, accepts=ANY, exact=True)
-def diagonal_put(
+# ---- writing over what a view shows
+
+
+def _over(view: Any, name: str) -> Any:
+    """The rule of an op of that name that writes over a view of its input."""
+
+    def rule(x: Sizes, src: Sizes, **attrs: Any) -> Sizes:
+        wanted = view.op.view_shape(x, attrs)
+        if tuple(src) != wanted:
+            raise ShapeError(
+                name, "src", was=f"of shape {tuple(src)}", needed=f"{wanted}"
+            )
+        return x
+
+    return rule
+
+
+_WRITES: Any = {"accepts": ANY, "promote": "first", "exact": True}
+
+
+@op(shape=_over(diagonal, "diagonal_scatter"), torch="diagonal_scatter", out=False,
+    **_WRITES)  # fmt: skip
+def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1
 ) -> Tensor:
-    """`input` with `src` written over a diagonal."""
+    """`input` with `src` as a diagonal."""
     y = clone(input)
     write("diagonal_scatter", diagonal(y, offset, dim1, dim2), src)
     return y
 
 
-diagonal.grad(
-    input=lambda ct, input_shape, offset, dim1, dim2: diagonal_put(
-        zeros_of(ct, input_shape), ct, offset, dim1, dim2
-    )
-)
-diagonal_put.grad(
-    input=lambda ct, src_shape, offset, dim1, dim2: diagonal_put(
-        ct, zeros_of(ct, src_shape), offset, dim1, dim2
-    ),
-    src=lambda ct, offset, dim1, dim2: diagonal(ct, offset, dim1, dim2),
-)
-
-
-@diagonal_put.oracle
-def _(x: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    y = x.copy()
-    moved = np.moveaxis(y, (dim1, dim2), (-2, -1))
-    for k in range(src.shape[-1]):
-        moved[..., k + max(0, -offset), k + max(0, offset)] = src[..., k]
-    return y
-
-
-@diagonal_put.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(3, 4), make(3))
-    yield case(make(2, 3, 4), make(3, 2), -1, 2, 0)
-
-
-@op(shape=lambda x, src, *, index: x, accepts=ANY, exact=True)
+@op(shape=_over(basic_index, "slice_scatter"), **_WRITES)
 def basic_put(input: Tensor, src: Tensor, index: Index) -> Tensor:
     """`input` with `src` written over the part that a basic index names."""
     y = clone(input)
@@ -110,23 +98,39 @@ def basic_put(input: Tensor, src: Tensor, index: Index) -> Tensor:
     return y
 
 
-basic_put.grad(
-    input=lambda ct, src_shape, index: basic_put(ct, zeros_of(ct, src_shape), index),
-    src=lambda ct, index: basic_index(ct, index),
+def _completes(put: Any, view: Any) -> None:
+    """Gradients, oracle and cases of an op that writes over a view: all the view's."""
+    attrs = [p.name for p in view.op.rest]
+
+    def oracle(x: Array, src: Array, *args: Any, **named: Any) -> Array:
+        y = x.copy()
+        numbers = np.arange(x.size).reshape(x.shape)
+        y.reshape(-1)[view.op.oracle(numbers, *args, **named)] = src
+        return y
+
+    def cases(make: Any) -> Iterator[Case]:
+        for (x, *args), named in view.op.cases(make):
+            shape = view.op.oracle(x, *args, **named).shape
+            yield case(x, make(*shape), *args, **named)
+
+    put.oracle(oracle)
+    put.cases(cases)
+    put.op.set_rules(
+        {
+            "input": lambda ct, shape, *at: put(ct, zeros_of(ct, shape), *at),
+            "src": view,
+        },
+        {"input": ["ct", "src_shape", *attrs], "src": ["ct", *attrs]},
+    )
+
+
+_completes(diagonal_scatter, diagonal)
+_completes(basic_put, basic_index)
+diagonal.grad(
+    input=lambda ct, input_shape, offset, dim1, dim2: diagonal_scatter(
+        zeros_of(ct, input_shape), ct, offset, dim1, dim2
+    )
 )
-
-
-@basic_put.oracle
-def _(x: Array, src: Array, index: Any) -> Array:
-    y = x.copy()
-    y[index] = src
-    return y
-
-
-@basic_put.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(3, 4), make(3, 2), (slice(None), slice(0, 4, 2)))
-    yield case(make(3, 4), make(4), (1,))
 
 
 def _embedded(x: Sizes, *, offset: int, dim1: int, dim2: int) -> Sizes:
@@ -148,7 +152,7 @@ def diag_embed(
 ) -> Tensor:
     """Matrices in two new dims, the last dim of `input` as a diagonal in zeros."""
     shape = _embedded(tuple(input._a.shape), offset=offset, dim1=dim1, dim2=dim2)
-    return diagonal_put(zeros_of(input, shape), input, offset, dim1, dim2)
+    return diagonal_scatter(zeros_of(input, shape), input, offset, dim1, dim2)
 
 
 diag_embed.grad(input=lambda ct, offset, dim1, dim2: diagonal(ct, offset, dim1, dim2))
@@ -163,9 +167,4 @@ def _(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     return np.moveaxis(y, (-2, -1), (dim1, dim2))
 
 
-@diag_embed.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(3), 0, 0, 1)
-    yield case(make(2, 3), 1, 0, 2)
-    yield case(make(2, 3), -2, 1, 0)
-    yield case(make(2, 3))
+diag_embed.cases(calls(([3], 0, 0, 1), ([2, 3], 1, 0, 2), ([2, 3], -2, 1, 0), ([2, 3])))

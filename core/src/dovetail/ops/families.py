@@ -21,6 +21,7 @@ from dovetail.ops import (  # noqa: F401
     formats,
     gamma,
     index,
+    index_slices,
     logaddexp,
     loss,
     masked,

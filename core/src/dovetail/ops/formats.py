@@ -147,8 +147,8 @@ def _along(op_name: str, shape: Any, index: Any, dim: int) -> tuple[int, ...]:
 
 @op(shape=lambda x, index, *, dim: _along("take_along", x, index, dim),
     accepts=ANY, primitive=ANY, indices=("index",), exact=True)  # fmt: skip
-def take_along(x: Tensor, index: Tensor, dim: Axis) -> Tensor:
-    """`x[..., index[..., i, ...], ...]` along `dim`; sizes elsewhere are equal.
+def take_along(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
+    """`input[..., index[..., i, ...], ...]` along `dim`; sizes elsewhere are equal.
 
     Indices are in range and not negative: callers have checked them.
     """
@@ -170,10 +170,10 @@ def _scattered(name: str) -> Any:
 
 
 @op(shape=_scattered("scatter_set_"), accepts=ANY, primitive=ANY,
-    indices=("index",), mutates=("x",), outputs=(), exact=True,
+    indices=("index",), mutates=("input",), outputs=(), exact=True,
     nondifferentiable=True)  # fmt: skip
-def scatter_set_(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
-    """Write `src` to the places `index` along `dim` of `x`.
+def scatter_set_(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
+    """Write `src` to the places `index` along `dim` of `input`.
 
     `index` and `src` have one shape. Indices are in range; where one repeats, any one
     of its values stays.
@@ -182,10 +182,10 @@ def scatter_set_(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
 
 
 @op(sums=True, shape=_scattered("scatter_add_"), accepts=NUMERIC, primitive=NUMERIC,
-    indices=("index",), mutates=("x",), outputs=(), exact=True,
+    indices=("index",), mutates=("input",), outputs=(), exact=True,
     nondifferentiable=True)  # fmt: skip
-def scatter_add_(x: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
-    """Add `src` to the places `index` along `dim` of `x`; repeated ones accumulate."""
+def scatter_add_(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
+    """Add `src` to the places `index` along `dim`; repeated ones accumulate."""
     absent("scatter_add_")
 
 

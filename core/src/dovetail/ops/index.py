@@ -7,13 +7,14 @@ see to it, or the check of the op, by comparisons and one read; bodies read noth
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dovetail.dtypes import ANY, bool_, int32
-from dovetail.engine.attributes import Axis
-from dovetail.engine.cases import Case, case
+from dovetail.engine.attributes import Axis, Ignored
+from dovetail.engine.cases import calls, ints, permutation
 from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
@@ -25,17 +26,20 @@ from dovetail.ops.primitive import (
     bitwise_xor,
     cast,
     clone,
-    eq,
     lt,
     scatter_add_,
     scatter_set_,
     take_along,
-    where,
-)  # fmt: skip
-from dovetail.ops.view import basic_index, expand, place, reshape
+)
+from dovetail.ops.view import basic_index, place, reshape
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
+# Ops that read, and those that write values of the dtype of what they write to.
+READS: Any = {"accepts": ANY, "indices": ("index",), "exact": True}
+WRITES: Any = {
+    "accepts": ANY, "indices": ("index",), "promote": "equal", "lines": "input",
+}  # fmt: skip
 
 
 def read(x: Tensor) -> Any:
@@ -58,8 +62,8 @@ def index_check(op: str, index: Tensor, size: int, dim: int, low: int = 0) -> Ch
     return outside, error
 
 
-def _checks_dim(made: Any) -> None:
-    """Indices of this op lie within the dim of `x` that it names."""
+def checks_dim(made: Any) -> None:
+    """Indices of this op lie within the dim of its first tensor that it names."""
     name = made.op.name
 
     @made.check  # type: ignore[untyped-decorator]
@@ -85,6 +89,26 @@ def narrowed(x: Tensor, sizes: Sizes, dim: int) -> Tensor:
     return basic_index(x, tuple(cuts))
 
 
+def corner(x: Tensor, sizes: Sizes) -> Tensor:
+    """The first elements of every dim, as many as `sizes` says."""
+    return basic_index(x, tuple(slice(0, n) for n in sizes))
+
+
+def as_line(x: Tensor) -> Tensor:
+    """A tensor without dims as one of one element."""
+    return x if x._a.shape else reshape(x, (1,))
+
+
+def widened(x: Tensor, shape: Sizes) -> Tensor:
+    """`x` in the first corner of zeros of `shape`."""
+    if tuple(x._a.shape) == tuple(shape):
+        return x
+    if not shape:
+        return reshape(x, ())
+    line = as_line(x)
+    return place(line, shape, tuple(slice(0, n) for n in line._a.shape))
+
+
 def fits(
     name: str, argument: str, small: Sizes, large: Sizes, skip: int | None
 ) -> None:
@@ -102,103 +126,24 @@ def fits(
     )  # fmt: skip
 
 
-def _gathered(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
-    if 0 not in index:
-        fits("gather", "x", index, x, dim)
-    return tuple(index)
-
-
-@op(shape=_gathered, accepts=ANY, indices=("index",), exact=True)
-def gather(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
-    """`input[..., index[..., i, ...], ...]` along `dim`, in the shape of `index`."""
-    shape = tuple(index._a.shape)
-    if 0 in shape:
-        return zeros_of(input, shape)
-    return take_along(narrowed(input, shape, dim), index, dim)
-
-
-def taken_along(x: Tensor, index: Tensor, dim: int) -> Tensor:
-    """`take_along`, also of a tensor without dims."""
-    return take_along(x, index, dim) if x._a.shape else clone(x)
-
-
-def ungathered(ct: Tensor, indices: Tensor, input_shape: Sizes, dim: int) -> Tensor:
-    """Cotangents added at the places the values were taken from; zero elsewhere."""
-    if not input_shape:
-        return ct
-    return scatter_add(zeros_of(ct, input_shape), indices, ct, dim)
-
-
-def places(index: Array, dim: int) -> Iterator[tuple[Sizes, Sizes]]:
-    """For each element of `index`: where it stands, and the place it names."""
-    for at in np.ndindex(*index.shape):
-        to = list(at)
-        to[dim] = int(index[at])
-        yield at, tuple(to)
-
-
-def _gather_oracle(x: Array, index: Array, dim: int) -> Array:
-    y = np.zeros(index.shape, x.dtype)
-    for at, to in places(index, dim):
-        y[at] = x[to]
-    return y
-
-
-gather.oracle(_gather_oracle)
-take_along.oracle(_gather_oracle)
-
-
-@gather.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(4, 3), make.ints(2, 3, high=4), 0)
-    yield case(make(2, 3, 4), make.ints(2, 2, 5, high=4), -1)
-    yield case(make(5), make.ints(3, high=5, dtype="int32"), 0)
-    yield case(make(5, 2), make.ints(0, 2), 0)
-    yield case(make(4, 4), make.ints(4, 4, high=4), 1)
-
-
-@take_along.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(4, 3), make.ints(2, 3, high=4), 0)
-    yield case(make(2, 3, 4), make.ints(2, 3, 5, high=4, dtype="int32"), 2)
-
-
-def _written(name: str) -> Any:
+def covered(name: str) -> Any:
     """The rule of an op of that name, which writes where indices say."""
 
-    def rule(x: Sizes, index: Sizes, src: Sizes, *, dim: int) -> Sizes:
+    def rule(x: Sizes, index: Sizes, src: Sizes, *, dim: int, **_: Any) -> Sizes:
         if 0 not in index:
-            fits(name, "x", index, x, dim)
+            fits(name, "input", index, x, dim)
             fits(name, "src", index, src, None)
         return tuple(x)
 
     return rule
 
 
-@op(shape=_written("scatter"), accepts=ANY, indices=("index",), exact=True)
-def scatter(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
-    """`input` with `src` written to the places `index` along `dim`.
-
-    Where an index repeats, any one of its values stays.
-    """
-    return written(scatter_set_, input, index, src, dim)
-
-
-scatter.grad(
-    input=lambda ct, index, dim: scatter(
-        ct, index, zeros_of(ct, tuple(index._a.shape)), dim
-    ),
-    src=lambda ct, index, src_shape, dim: widened(gather(ct, index, dim), src_shape),
-)
-
-
 def written(primitive: Any, x: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
     """`x` with the part of `src` that `index` covers scattered into it."""
-    y: Tensor = clone(x)
+    y = clone(x)
     shape = tuple(index._a.shape)
     if 0 not in shape:
-        part = basic_index(src, tuple(slice(0, n) for n in shape))
-        primitive(narrowed(y, shape, dim), index, part, dim)
+        primitive(narrowed(y, shape, dim), index, corner(src, shape), dim)
     return y
 
 
@@ -210,257 +155,151 @@ def added(x: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
     return written(scatter_add_, x, index, src, dim)
 
 
-def widened(x: Tensor, shape: Sizes) -> Tensor:
-    """`x` in the first corner of zeros of `shape`."""
-    if tuple(x._a.shape) == tuple(shape):
-        return x
-    return place(x, shape, tuple(slice(0, n) for n in x._a.shape))
+def taken_along(x: Tensor, index: Tensor, dim: int) -> Tensor:
+    """`take_along`, also of a tensor without dims."""
+    return take_along(x, index, dim) if x._a.shape else clone(x)
 
 
-@op(
-    sums=True, shape=_written("scatter_add"), accepts=ANY, indices=("index",),
-    largest=1 << 12,
-)  # fmt: skip
-def scatter_add(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
+def ungathered(ct: Tensor, indices: Tensor, input_shape: Sizes, dim: int) -> Tensor:
+    """Cotangents added at the places the values were taken from; zero elsewhere."""
+    return scatter_add(zeros_of(ct, input_shape), dim, indices, ct)
+
+
+def _gathered(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
+    if 0 not in index:
+        fits("gather", "input", index, x, dim)
+    return tuple(index)
+
+
+@op(shape=_gathered, lines="index", torch="gather", **READS)
+def gather(
+    input: Tensor, dim: Axis, index: Tensor, *, sparse_grad: Ignored = False
+) -> Tensor:
+    """`input[..., index[..., i, ...], ...]` along `dim`, in the shape of `index`."""
+    shape = tuple(index._a.shape)
+    if 0 in shape:
+        return zeros_of(input, shape)
+    return take_along(narrowed(input, shape, dim), index, dim)
+
+
+@op(shape=covered("scatter"), exact=True, **WRITES)
+def scatter(input: Tensor, dim: Axis, index: Tensor, src: Tensor) -> Tensor:
+    """`input` with `src` written to the places `index` along `dim`.
+
+    Where an index repeats, any one of its values stays.
+    """
+    return written(scatter_set_, input, index, src, dim)
+
+
+@op(shape=covered("scatter_add"), sums=True, largest=1 << 12,
+    torch="scatter_add Tensor.scatter_add_", **WRITES)  # fmt: skip
+def scatter_add(input: Tensor, dim: Axis, index: Tensor, src: Tensor) -> Tensor:
     """`input` with `src` added to the places `index` along `dim`."""
     return added(input, index, src, dim)
 
 
-def _collected(ct: Tensor, index: Tensor, input_shape: Sizes, dim: int) -> Tensor:
-    return scatter_add(zeros_of(ct, input_shape), index, ct, dim)
+def _read_back(ct: Tensor, index: Tensor, src_shape: Sizes, dim: int) -> Tensor:
+    """The gradient of what was written: read where it went."""
+    return widened(gather(ct, dim, index), src_shape)
 
 
-gather.grad(input=_collected)
-take_along.grad(x=lambda ct, index, x_shape, dim: _collected(ct, index, x_shape, dim))
-scatter_add.grad(
-    input=lambda ct: ct,
-    src=lambda ct, index, src_shape, dim: widened(gather(ct, index, dim), src_shape),
+gather.grad(
+    input=lambda ct, index, input_shape, dim: ungathered(ct, index, input_shape, dim)
 )
-
-
-@scatter.oracle
-def _(x: Array, index: Array, src: Array, dim: int) -> Array:
-    y = x.copy()
-    for at, to in places(index, dim):
-        y[to] = src[at]
-    return y
-
-
-@scatter_add.oracle
-def _(x: Array, index: Array, src: Array, dim: int) -> Array:
-    y = x.copy()
-    for at, to in places(index, dim):
-        y[to] = y[to] + src[at]
-    return y
-
-
-@scatter.cases
-def _(make: Any) -> Iterator[Case]:
-    unique = make.permutation(4)[:3].reshape(3, 1) * np.ones((1, 2), np.int64)
-    yield case(make(4, 3), unique, make(3, 2), 0)
-    yield case(make(5), make.permutation(5), make(6), -1)
-    yield case(make(5), make.ints(0), make(5), 0)
-
-
-@scatter_add.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(4, 3), make.ints(6, 2, high=4), make(6, 3), 0)
-    yield case(
-        make(2, 3, 4), make.ints(2, 3, 5, high=4, dtype="int32"), make(2, 3, 5), 2
-    )
-    yield case(make(5), make.ints(0), make(5), 0)
-
-
-def _writes_cases(make: Any) -> Iterator[Case]:
-    rows = make.permutation(4)[:3].reshape(3, 1) * np.ones((1, 2), np.int64)
-    yield case(make(4, 2), rows, make(3, 2), 0)
-    yield case(make(5), make.permutation(5).astype(np.int32), make(5), 0)
-
-
-for _primitive, _functional in ((scatter_set_, scatter), (scatter_add_, scatter_add)):
-    _primitive.oracle(_functional.op.oracle)  # type: ignore[type-var]
-    _primitive.cases(_writes_cases)
-
-
-# ---- one-dimensional indices
-
-
-def _selected(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
-    _flat_index("index_select", index)
-    return (*x[:dim], *index, *x[dim + 1 :]) if x else ()
-
-
-def _flat_index(name: str, index: Sizes) -> None:
-    if len(index) != 1:
-        raise ShapeError(
-            name, "index", was=f"of shape {tuple(index)}", needed="one dim"
-        )
-
-
-@op(shape=_selected, accepts=ANY, indices=("index",), exact=True)
-def index_select(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
-    """The slices of `input` that a one-dimensional `index` names along `dim`."""
-    return taken(input, index, dim)
-
-
-def taken(x: Tensor, index: Tensor, dim: int) -> Tensor:
-    """The slices of `x` at indices that are known to be right."""
-    shape = tuple(x._a.shape)
-    return take_along(x, along(index, shape, dim), dim) if shape else clone(x)
-
-
-def along(index: Tensor, shape: Sizes, dim: int) -> Tensor:
-    """A one-dimensional index spread over the other dims of `shape`."""
-    n = index._a.shape[0]
-    line = reshape(index, tuple(n if d == dim else 1 for d in range(len(shape))))
-    return expand(line, tuple(n if d == dim else s for d, s in enumerate(shape)))
-
-
-@index_select.oracle
-def _(x: Array, index: Array, dim: int) -> Array:
-    if not x.ndim:
-        return x
-    return np.stack([x.take(int(i), dim) for i in index], dim)
-
-
-@index_select.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(4, 3), make.ints(6, high=4), 0)
-    yield case(make(2, 3, 4), make.ints(2, high=3, dtype="int32"), -2)
-    yield case(make(), make.ints(1, high=1), 0)
-
-
-def _written_slices(name: str) -> Any:
-    """The rule of an op of that name, which writes whole slices."""
-
-    def rule(x: Sizes, index: Sizes, src: Sizes, *, dim: int) -> Sizes:
-        _flat_index(name, index)
-        wanted = (*x[:dim], index[0], *x[dim + 1 :])
-        if tuple(src) != wanted:
-            raise ShapeError(
-                name, "src", was=f"of shape {tuple(src)}",
-                needed=f"{wanted}: that of x, with the length of index at dim {dim}",
-            )  # fmt: skip
-        return tuple(x)
-
-    return rule
-
-
-@op(
-    sums=True, shape=_written_slices("index_add"), accepts=ANY, indices=("index",),
-    largest=1 << 12,
-)  # fmt: skip
-def index_add(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
-    """`input` with the slices of `src` added to those that `index` names."""
-    return added(input, along(index, tuple(src._a.shape), dim), src, dim)
-
-
-index_add.grad(
-    input=lambda ct: ct, src=lambda ct, index, dim: index_select(ct, index, dim)
+take_along.grad(
+    input=lambda ct, index, input_shape, dim: ungathered(ct, index, input_shape, dim)
 )
-
-
-@op(
-    autocast="widest",
-    shape=_written_slices("index_copy"),
-    accepts=ANY,
-    indices=("index",),
-    exact=True,
-)
-def index_copy(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> Tensor:
-    """`input` with the slices that `index` names along `dim` taken from `src`."""
-    where_to = along(index, tuple(src._a.shape), dim)
-    return written(scatter_set_, input, where_to, src, dim)
-
-
-def _unselected(ct: Tensor, index: Tensor, input_shape: Sizes, dim: int) -> Tensor:
-    return index_add(zeros_of(ct, input_shape), index, ct, dim) if input_shape else ct
-
-
-index_select.grad(input=_unselected)
-index_copy.grad(
-    input=lambda ct, index, src_shape, dim: index_copy(
-        ct, index, zeros_of(ct, src_shape), dim
+scatter.grad(
+    input=lambda ct, index, dim: scatter(
+        ct, dim, index, zeros_of(ct, tuple(index._a.shape))
     ),
-    src=lambda ct, index, dim: index_select(ct, index, dim),
+    src=_read_back,
+)
+scatter_add.grad(input=lambda ct: ct, src=_read_back)
+
+for _op in (gather, scatter, scatter_add):
+    checks_dim(_op)
+
+
+# ---- what they must equal
+
+
+def places(index: Array, dim: int) -> Iterator[tuple[Sizes, Sizes]]:
+    """For each element of `index`: where it stands, and the place it names."""
+    for at in np.ndindex(*index.shape):
+        to = list(at)
+        to[dim : dim + 1 or None] = [int(index[at])] * (index.ndim > 0)
+        yield at, tuple(to)
+
+
+@gather.oracle
+def _read(input: Array, dim: int, index: Array) -> Array:
+    y = np.zeros(index.shape, input.dtype)
+    for at, to in places(np.atleast_1d(index), dim):
+        np.atleast_1d(y)[at] = np.atleast_1d(input)[to]
+    return y
+
+
+def _scattered(
+    input: Array, dim: int, index: Array, src: Array, *, adds: bool
+) -> Array:
+    y = input.copy()
+    line, values = y.reshape(y.shape or (1,)), np.atleast_1d(src)
+    for at, to in places(np.atleast_1d(index), dim):
+        line[to] = line[to] + values[at] if adds else values[at]
+    return y
+
+
+take_along.oracle(lambda input, index, dim: _read(input, dim, index))
+scatter.oracle(partial(_scattered, adds=False))
+scatter_add.oracle(partial(_scattered, adds=True))
+scatter_set_.oracle(
+    lambda input, index, src, dim: _scattered(input, dim, index, src, adds=False)
+)
+scatter_add_.oracle(
+    lambda input, index, src, dim: _scattered(input, dim, index, src, adds=True)
+)
+gather.cases(
+    calls(
+        ([4, 3], 0, ints(2, 3, high=4)),
+        ([2, 3, 4], -1, ints(2, 2, 5, high=4)),
+        ([5], 0, ints(3, high=5, dtype="int32")),
+        ([5, 2], 0, ints(0, 2)),
+        ([4, 4], 1, ints(4, 4, high=4)),
+        ([], 0, ints(high=1)),
+        ([3], -1, ints(high=3)),
+        ([], 0, ints(2, high=1)),
+    )
+)
+take_along.cases(
+    calls(
+        ([4, 3], ints(2, 3, high=4), 0),
+        ([2, 3, 4], ints(2, 3, 5, high=4, dtype="int32"), 2),
+    )
+)
+scatter_add.cases(
+    calls(
+        ([4, 3], 0, ints(6, 2, high=4), [6, 3]),
+        ([2, 3, 4], 2, ints(2, 3, 5, high=4, dtype="int32"), [2, 3, 5]),
+        ([5], 0, ints(0), [5]),
+        ([], 0, ints(1, high=1), []),
+    )
 )
 
 
-@index_add.oracle
-def _(x: Array, index: Array, src: Array, dim: int) -> Array:
-    y = np.moveaxis(x.copy(), dim, 0)
-    for i, part in zip(index, np.moveaxis(src, dim, 0), strict=True):
-        y[int(i)] = y[int(i)] + part
-    return np.moveaxis(y, 0, dim)
+def _unique_rows(make: Any) -> Array:
+    rows: Array = make.permutation(4)[:3].reshape(3, 1) * np.ones((1, 2), np.int64)
+    return rows
 
 
-@index_copy.oracle
-def _(x: Array, index: Array, src: Array, dim: int) -> Array:
-    y = np.moveaxis(x.copy(), dim, 0)
-    for i, part in zip(index, np.moveaxis(src, dim, 0), strict=True):
-        y[int(i)] = part
-    return np.moveaxis(y, 0, dim)
-
-
-@index_add.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(4, 3), make.ints(6, high=4), make(6, 3), 0)
-    yield case(make(2, 3), make.ints(5, high=3, dtype="int32"), make(2, 5), -1)
-    yield case(make(7), make.ints(3, high=7), make(3), 0)
-
-
-@index_copy.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(4, 3), make.permutation(4)[:2], make(2, 3), 0)
-    yield case(make(2, 3), make.permutation(3), make(2, 3), -1)
-
-
-def _embedded(weight: Sizes, index: Sizes, *, padding: int) -> Sizes:
-    if len(weight) != 2:
-        raise ShapeError(
-            "embedding", "weight", was=f"of shape {tuple(weight)}", needed="two dims"
-        )
-    return (*index, weight[1])
-
-
-@op(shape=_embedded, accepts=ANY, indices=("index",), exact=True)
-def embedding(weight: Tensor, index: Tensor, padding: int = -1) -> Tensor:
-    """The rows of `weight` that `index`, of any shape, names.
-
-    The row `padding`, if it is not negative, gets no gradient.
-    """
-    rows = taken(weight, reshape(index, (-1,)), 0)
-    return reshape(rows, (*index._a.shape, weight._a.shape[1]))
-
-
-def _of_rows(ct: Tensor, index: Tensor, weight_shape: Sizes, padding: int) -> Tensor:
-    flat = reshape(index, (-1,))
-    rows = reshape(ct, (flat._a.shape[0], weight_shape[1]))
-    if padding >= 0:
-        rows = where(eq(reshape(flat, (-1, 1)), padding), 0, rows)
-    return index_add(zeros_of(ct, weight_shape), flat, rows, 0)
-
-
-embedding.grad(weight=_of_rows)
-
-
-@embedding.oracle
-def _(weight: Array, index: Array, padding: int = -1) -> Array:
-    rows = [weight[int(i)] for i in index.reshape(-1)]
-    return np.array(rows, weight.dtype).reshape(*index.shape, weight.shape[1])
-
-
-@embedding.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(5, 3), make.ints(2, 4, high=5))
-    yield case(make(5, 3), make.ints(high=5, dtype="int32"))
-    yield case(make(5, 3), make.ints(0))
-
-
-for _op in (gather, scatter, scatter_add, index_select, index_add, index_copy):
-    _checks_dim(_op)
-
-
-@embedding.check
-def _(weight: Tensor, index: Tensor, **_: Any) -> Checked:
-    return index_check("embedding", index, weight._a.shape[0], 0)
+scatter.cases(
+    calls(
+        ([4, 3], 0, _unique_rows, [3, 2]),
+        ([5], -1, permutation(5), [6]),
+        ([5], 0, ints(0), [5]),
+        ([], 0, ints(high=1), [1]),
+    )
+)
+_WRITTEN = calls(([4, 2], _unique_rows, [3, 2], 0), ([5], permutation(5), [5], 0))
+scatter_set_.cases(_WRITTEN)
+scatter_add_.cases(_WRITTEN)

@@ -9,14 +9,16 @@ import numpy as np
 
 from dovetail.dtypes import ANY, DType, int32, int64
 from dovetail.engine.attributes import Scalar
-from dovetail.engine.cases import Case, case
+from dovetail.engine.cases import Case, bools, calls, case
 from dovetail.engine.declare import op
 from dovetail.engine.op import DATA, Checked
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.create import counted, full, zeros_of
-from dovetail.ops.index import index_select, read, widened
+from dovetail.ops.index import read, widened
+from dovetail.ops.index_slices import index_select
 from dovetail.ops.primitive import (
     add,
     bitwise_xor,
@@ -31,7 +33,8 @@ from dovetail.ops.primitive import (
     take_along,
     where,
 )  # fmt: skip
-from dovetail.ops.view import basic_index, reshape
+from dovetail.ops.sums import sum_to
+from dovetail.ops.view import basic_index, expand, reshape
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -116,12 +119,14 @@ def masked_fill(input: Tensor, mask: Tensor, value: Scalar) -> Tensor:
 masked_fill.grad(input=lambda ct, mask: masked_fill(ct, mask, 0))
 
 
-@masked_fill.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(2, 3), make.bools(2, 3), 2.0)
-    yield case(make(2, 3), make.bools(3), 1)
-    yield case(make(3), make.bools(2, 1), 0)
-    yield case(make(), make.bools(), True)
+masked_fill.cases(
+    calls(
+        ([2, 3], bools(2, 3), 2.0),
+        ([2, 3], bools(3), 1),
+        ([3], bools(2, 1), 0),
+        ([], bools(), True),
+    )
+)
 
 
 @op(
@@ -135,48 +140,43 @@ def _(make: Any) -> Iterator[Case]:
 )
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements of `input` where a mask of its shape holds, in row-major order."""
-    _same_shape("masked_select", input, mask)
-    numbers = _nonzero_numbers(reshape(mask, (-1,)))
-    return index_select(reshape(input, (-1,)), numbers, 0)
-
-
-def _same_shape(name: str, x: Tensor, mask: Tensor) -> None:
-    if tuple(x._a.shape) != tuple(mask._a.shape):
+    if tuple(input._a.shape) != tuple(mask._a.shape):
         raise ShapeError(
-            name, "mask", was=f"of shape {tuple(mask._a.shape)}",
-            needed=f"{tuple(x._a.shape)}, that of x",
+            "masked_select", "mask", was=f"of shape {tuple(mask._a.shape)}",
+            needed=f"{tuple(input._a.shape)}, that of input",
         )  # fmt: skip
+    numbers = _nonzero_numbers(reshape(mask, (-1,)))
+    return index_select(reshape(input, (-1,)), 0, numbers)
 
 
-@masked_select.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(2, 3), make.bools(2, 3))
-    yield case(make(4), np.zeros(4, bool))
-    yield case(make(), np.ones((), bool))
+masked_select.cases(
+    calls(([2, 3], bools(2, 3)), ([4], np.zeros(4, bool)), ([], np.ones((), bool)))
+)
 
 
-def _scattered_shape(x: Any, mask: Any, source: Any) -> Any:
-    if tuple(mask) != tuple(x):
-        raise ShapeError("masked_scatter", "mask", was=f"of shape {mask}", needed=x)
-    return x
+def _common(input: Sizes, mask: Sizes, *_: Sizes) -> Sizes:
+    return broadcast("masked_scatter", [input, mask], ["input", "mask"])
 
 
-@op(shape=_scattered_shape, accepts=ANY, masks=("mask",), exact=True)
+@op(shape=_common, accepts=ANY, masks=("mask",), promote="equal", exact=True,
+    torch="masked_scatter Tensor.masked_scatter_", out=False)  # fmt: skip
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """`input` with the elements of `source`, in order, where a mask holds."""
-    _same_shape("masked_scatter", input, mask)
-    flat = reshape(mask, (-1,))
-    if 0 in source._a.shape or 0 in mask._a.shape:
-        return clone(input)
+    """`input` with the elements of `source`, in order, where the mask holds."""
+    shape = _common(tuple(input._a.shape), tuple(mask._a.shape))
+    wide = expand(mask, shape)
+    if 0 in source._a.shape or 0 in shape:
+        return clone(expand(input, shape))
+    flat = reshape(wide, (-1,))
     place = where(flat, sub(running_count(flat), 1), 0)
     taken = take_along(reshape(source, (-1,)), place, 0)
-    return where(mask, reshape(taken, tuple(input._a.shape)), input)
+    return where(wide, reshape(taken, shape), input)
 
 
 @masked_scatter.check
 def _(x: Tensor, mask: Tensor, source: Tensor) -> Checked:
     """The mask selects no more elements than there are to write."""
-    upto = running_count(reshape(mask, (-1,)))
+    wide = expand(mask, _common(tuple(x._a.shape), tuple(mask._a.shape)))
+    upto = running_count(reshape(wide, (-1,)))
     if 0 in upto._a.shape:
         return None
     have = int(np.prod(source._a.shape))
@@ -186,12 +186,6 @@ def _(x: Tensor, mask: Tensor, source: Tensor) -> Checked:
         return too_few(read(count), have)
 
     return bitwise_xor(lt(count, have + 1), True), error
-
-
-def check_source(count: int, have: int) -> None:
-    """Raise where a mask holds more often than there are elements to write."""
-    if count > have:
-        raise too_few(count, have)
 
 
 def too_few(count: int, have: int) -> ShapeError:
@@ -210,27 +204,32 @@ masked_select.grad(
 
 
 def _source_gradient(ct: Tensor, mask: Tensor, source_shape: Sizes) -> Tensor:
-    flat = widened(masked_select(ct, mask), (int(np.prod(source_shape)),))
-    return reshape(flat, source_shape)
+    found = masked_select(ct, expand(mask, tuple(ct._a.shape)))
+    return reshape(widened(found, (int(np.prod(source_shape)),)), source_shape)
 
 
 masked_scatter.grad(
-    input=lambda ct, mask: masked_fill(ct, mask, 0), source=_source_gradient
+    input=lambda ct, mask, input_shape: sum_to(masked_fill(ct, mask, 0), input_shape),
+    source=_source_gradient,
 )
 
 
 @masked_scatter.oracle
 def _(x: Array, mask: Array, source: Array) -> Array:
-    check_source(int(np.broadcast_to(mask, x.shape).sum()), source.size)
-    y, values = x.copy(), iter(source.flat)
-    for at in np.ndindex(*x.shape):
-        if mask[at]:
-            y[at] = next(values)
+    y, mask = map(np.array, np.broadcast_arrays(x, mask))
+    chosen = [at for at in np.ndindex(*y.shape) if mask[at]]
+    if len(chosen) > source.size:
+        raise too_few(len(chosen), source.size)
+    for at, value in zip(chosen, source.flat, strict=False):
+        y[at] = value
     return y
 
 
-@masked_scatter.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(2, 3), make.bools(2, 3), make(2, 4))
-    yield case(make(3), np.ones(3, bool), make(3))
-    yield case(make(3), np.zeros(3, bool), make(0))
+masked_scatter.cases(
+    calls(
+        ([2, 3], bools(2, 3), [2, 4]),
+        ([3], bools(2, 1), [7]),
+        ([3], np.ones(3, bool), [3]),
+        ([3], np.zeros(3, bool), [0]),
+    )
+)

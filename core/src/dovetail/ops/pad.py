@@ -15,7 +15,7 @@ from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.create import counted, full, zeros_of
-from dovetail.ops.index import index_add, index_select
+from dovetail.ops.index_slices import index_add, index_select
 from dovetail.ops.primitive import add, clone, lt, sub, where
 from dovetail.ops.view import basic_index
 
@@ -121,7 +121,7 @@ def margin_pad(input: Tensor, padding: Ints, mode: str) -> Tensor:
     for d, n in enumerate(input._a.shape):
         before, after = padding[2 * d], padding[2 * d + 1]
         if before or after:
-            y = index_select(y, _source(input, int(n), before, after, mode), d)
+            y = index_select(y, d, _source(input, int(n), before, after, mode))
     return y
 
 
@@ -148,7 +148,7 @@ def _margin_pad_gradient(
         if before or after:
             shape = (*ct._a.shape[:d], n, *ct._a.shape[d + 1 :])
             source = _source(ct, n, before, after, mode)
-            ct = index_add(zeros_of(ct, shape), source, ct, d)
+            ct = index_add(zeros_of(ct, shape), d, source, ct)
     return ct
 
 

@@ -183,7 +183,7 @@ def adaptive_max_pool(x: Tensor, output_size: Ints) -> tuple[Tensor, Tensor]:
     lead = shape[:2]
     source = reshape(x, (*lead, math.prod(x._a.shape[2:])))
     index = reshape(found, (*lead, math.prod(shape[2:])))
-    return reshape(gather(source, index, 2), shape), found
+    return reshape(gather(source, 2, index), shape), found
 
 
 # ---- proof

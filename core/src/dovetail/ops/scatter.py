@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,16 +12,17 @@ from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
-from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 from dovetail.ops.create import counted, full, zeros_like, zeros_of
 from dovetail.ops.extremes import amax
 from dovetail.ops.index import (
+    WRITES,
     added,
-    fits,
+    checks_dim,
+    corner,
+    covered,
     gather,
-    index_check,
     narrowed,
     places,
     read,
@@ -53,28 +54,14 @@ Sizes = tuple[int, ...]
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-def _reduced(
-    x: Sizes, index: Sizes, src: Sizes, *, dim: int, reduce: str, include_self: bool
-) -> Sizes:
-    if reduce not in REDUCTIONS:
-        raise ArgumentError(
-            "scatter_reduce", "reduce", was=repr(reduce), needed=f"one of {REDUCTIONS}"
-        )
-    if 0 not in index:
-        fits("scatter_reduce", "x", index, x, dim)
-        fits("scatter_reduce", "src", index, src, None)
-    return tuple(x)
-
-
-@op(shape=_reduced, accepts=ORDERED, indices=("index",), largest=1 << 12)
+@op(shape=covered("scatter_reduce"), largest=1 << 12,
+    torch="scatter_reduce Tensor.scatter_reduce_",
+    **WRITES | {"accepts": ORDERED})  # fmt: skip
 def scatter_reduce(
-    input: Tensor,
-    index: Tensor,
-    src: Tensor,
-    dim: Axis,
-    reduce: str,
+    input: Tensor, dim: Axis, index: Tensor, src: Tensor,
+    reduce: Literal["sum", "prod", "mean", "amax", "amin"], *,
     include_self: bool = True,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """`input` with `src` combined into the places `index` along `dim`.
 
     Without `include_self`, the values of `input` at those places are left out. Integer
@@ -87,8 +74,9 @@ def scatter_reduce(
             raise ArgumentError(
                 "scatter_reduce", "x", was="bool", needed="numbers to average"
             )
-        counts = cast(input, int32), index, cast(src, int32)
-        return cast(scatter_reduce(*counts, dim, reduce, include_self), bool_)
+        counts, more = cast(input, int32), cast(src, int32)
+        met = scatter_reduce(counts, dim, index, more, reduce, include_self)
+        return cast(met, bool_)
     start = input
     if not include_self:
         start = written(scatter_set_, input, index, _neutral(input, index, reduce), dim)
@@ -155,7 +143,7 @@ def _combined(
     """
     shape = tuple(index._a.shape)
     size = int(start._a.shape[dim])
-    src = basic_index(src, tuple(slice(0, n) for n in shape))
+    src = corner(src, shape)
     y = _lengthened(narrowed(start, shape, dim), dim)
     line = tuple(shape[dim] if d == dim else 1 for d in range(len(shape)))
     number = expand(reshape(counted(shape[dim], start), line), shape)
@@ -178,13 +166,11 @@ def _lengthened(x: Tensor, dim: int) -> Tensor:
     """`x` with one more slice along `dim`."""
     size = tuple(x._a.shape)
     longer = zeros_of(x, tuple(n + (d == dim) for d, n in enumerate(size)))
-    write("scatter_reduce", basic_index(longer, tuple(slice(0, n) for n in size)), x)
+    write("scatter_reduce", corner(longer, size), x)
     return longer
 
 
-@scatter_reduce.check
-def _(x: Tensor, index: Tensor, src: Tensor, *, dim: int, **_: Any) -> Checked:
-    return index_check("scatter_reduce", index, int(x._a.shape[dim]), dim)
+checks_dim(scatter_reduce)
 
 
 @scatter_reduce.vjp
@@ -195,7 +181,7 @@ def _(
     if 0 in index._a.shape:
         return ct, None, zeros_like(src)
     shape = tuple(index._a.shape)
-    part = basic_index(src, tuple(slice(0, n) for n in shape))
+    part = corner(src, shape)
     rule = {"sum": _sum_vjp, "mean": _sum_vjp, "prod": _prod_vjp}.get(
         reduce, _extreme_vjp
     )
@@ -203,14 +189,14 @@ def _(
         ct = div(ct, _count(ct, index, dim, include_self))
     gx, gsrc = rule(ct, input, index, part, y, dim, include_self)
     if not include_self:
-        gx = scatter(gx, index, zeros_of(ct, shape), dim)
+        gx = scatter(gx, dim, index, zeros_of(ct, shape))
     return gx if need[0] else None, None, widened(gsrc, tuple(src._a.shape))
 
 
 def _sum_vjp(
     ct: Tensor, x: Any, index: Tensor, src: Any, y: Any, dim: int, _: bool
 ) -> Any:
-    return ct, gather(ct, index, dim)
+    return ct, gather(ct, dim, index)
 
 
 def _prod_vjp(
@@ -219,17 +205,17 @@ def _prod_vjp(
 ) -> Any:  # fmt: skip
     """Each factor gets the product of the others, also where one of them is 0."""
     if not include_self:
-        x = scatter(x, index, full(tuple(index._a.shape), 1, x._kind), dim)
+        x = scatter(x, dim, index, full(tuple(index._a.shape), 1, x._kind))
     zero_x, zero_src = eq(x, 0), eq(src, 0)
     own = where(zero_x, 1, x)
     ones = where(zero_src, 1, src)
-    whole = scatter_reduce(own, index, ones, dim, "prod", True)
-    count = scatter_add(cast(zero_x, x.dtype), index, cast(zero_src, x.dtype), dim)
-    zeros = scatter_add(where(zero_x, x, 0), index, where(zero_src, src, 0), dim)
+    whole = scatter_reduce(own, dim, index, ones, "prod", True)
+    count = scatter_add(cast(zero_x, x.dtype), dim, index, cast(zero_src, x.dtype))
+    zeros = scatter_add(where(zero_x, x, 0), dim, index, where(zero_src, src, 0))
     gx = _others(x, zero_x, div(whole, own), zeros, count)
-    met = [gather(a, index, dim) for a in (whole, zeros, count)]
+    met = [gather(a, dim, index) for a in (whole, zeros, count)]
     gsrc = _others(src, zero_src, div(met[0], ones), met[1], met[2])
-    return mul(ct, gx), mul(gather(ct, index, dim), gsrc)
+    return mul(ct, gx), mul(gather(ct, dim, index), gsrc)
 
 
 def _others(
@@ -252,11 +238,11 @@ def _extreme_vjp(
     """To the values that equal the extreme, in equal parts."""
     mine = cast(eq(x, y), ct.dtype)
     if not include_self:
-        mine = scatter(mine, index, zeros_of(ct, tuple(index._a.shape)), dim)
-    theirs = cast(eq(src, gather(y, index, dim)), ct.dtype)
-    count = scatter_add(mine, index, theirs, dim)
+        mine = scatter(mine, dim, index, zeros_of(ct, tuple(index._a.shape)))
+    theirs = cast(eq(src, gather(y, dim, index)), ct.dtype)
+    count = scatter_add(mine, dim, index, theirs)
     share = div(ct, where(eq(count, 0), 1, count))
-    return mul(mine, share), mul(theirs, gather(share, index, dim))
+    return mul(mine, share), mul(theirs, gather(share, dim, index))
 
 
 _ORACLE: Any = {
@@ -267,7 +253,7 @@ _ORACLE: Any = {
 
 @scatter_reduce.oracle
 def _(
-    x: Array, index: Array, src: Array, dim: int, reduce: str, include_self: bool = True
+    x: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool = True
 ) -> Array:
     y = x.copy()
     met: dict[Sizes, list[Any]] = {}
@@ -286,7 +272,7 @@ def _(make: Any) -> Iterator[Case]:
             continue
         x, src = make.distinct(4, 3), make.distinct(6, 3) + make.dtype.numpy.type(1)
         index = make.ints(6, 2, high=4)
-        yield case(x, index, src, 0, reduce)
-        yield case(x, index, src, 0, reduce, include_self=False)
-        yield case(make(5), make.ints(4, high=5), make(4), -1, reduce)
-        yield case(make(5), make.ints(0), make(4), -1, reduce)
+        yield case(x, 0, index, src, reduce)
+        yield case(x, 0, index, src, reduce, include_self=False)
+        yield case(make(5), -1, make.ints(4, high=5), make(4), reduce)
+        yield case(make(5), -1, make.ints(0), make(4), reduce)

@@ -16,7 +16,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops import sums
 from dovetail.ops.create import counted, empty, zeros_of
-from dovetail.ops.index import index_select
+from dovetail.ops.index_slices import index_select
 from dovetail.ops.primitive import bitwise_xor, clone, lt, sub, where
 from dovetail.ops.view import basic_index, expand, reshape
 
@@ -188,7 +188,7 @@ def flip(input: Tensor, dims: AxisSet) -> Tensor:
     y = clone(input)
     for d in dims if input._a.shape else ():  # type: ignore[union-attr]
         n = int(input._a.shape[d])
-        y = index_select(y, sub(n - 1, counted(n, input)), d)
+        y = index_select(y, d, sub(n - 1, counted(n, input)))
     return y
 
 

@@ -15,7 +15,7 @@ from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.create import counted, full, zeros_of
-from dovetail.ops.index import index_add, index_select
+from dovetail.ops.index_slices import index_add, index_select
 from dovetail.ops.primitive import add, cast, div, eq, mul, where
 from dovetail.ops.view import expand, permute, reshape
 
@@ -68,12 +68,12 @@ def _as_strided_gradient(
     length = 1 + max(_reach(input_shape, layout), offset + _reach(size, stride)) - low
     own = _places(ct, input_shape, layout, -low)
     source = _places(ct, size, stride, offset - low)
-    memory = index_add(zeros_of(ct, (length,)), source, reshape(ct, (-1,)), 0)
+    memory = index_add(zeros_of(ct, (length,)), 0, source, reshape(ct, (-1,)))
     if _overlaps(input_shape, layout):
         ones = full(tuple(own._a.shape), 1, ct._kind)
-        times = index_add(zeros_of(ct, (length,)), own, ones, 0)
+        times = index_add(zeros_of(ct, (length,)), 0, own, ones)
         memory = div(memory, where(eq(times, 0), 1, times))
-    return reshape(index_select(memory, own, 0), input_shape)
+    return reshape(index_select(memory, 0, own), input_shape)
 
 
 as_strided.grad(input=_as_strided_gradient)
@@ -164,7 +164,7 @@ def _unfold_gradient(
     flat = (*input_shape[:dimension], count * size, *input_shape[dimension + 1 :])
     source = reshape(permute(ct, order), flat)
     where_from = _places(ct, (count, size), (step, 1), 0)
-    return index_add(zeros_of(ct, input_shape), where_from, source, dimension)
+    return index_add(zeros_of(ct, input_shape), dimension, where_from, source)
 
 
 unfold.grad(input=_unfold_gradient)

@@ -325,6 +325,11 @@ basic_index.grad(input=lambda ct, input_shape, index: place(ct, input_shape, ind
 place.grad(input=lambda ct, index: basic_index(ct, index))
 
 
+def widened(x: Tensor, shape: Sizes) -> Tensor:
+    """`x` itself if it has that shape, else expanded to it."""
+    return x if tuple(x._a.shape) == tuple(shape) else expand(x, tuple(shape))
+
+
 # ---- reshape and its kin: a view where one exists, else a copy
 
 

@@ -1192,7 +1192,9 @@ def gather(
     sparse_grad: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """`input` at the indices along `dim`, in the shape of `index`."""
+    """`input[..., index[..., i, ...], ...]` along `dim`, in the shape of
+    `index`.
+    """
 
 def gcd(
     input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -2276,7 +2278,7 @@ def scatter(
     src: Any = None,
     *,
     value: Any = None,
-    reduce: str | None = None,
+    reduce: Literal["add", "multiply"] | None = None,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """`input` with a tensor or a number written to the indices along `dim`."""
@@ -2289,19 +2291,19 @@ def scatter_add(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """`input` with `src` added to the indices along `dim`."""
+    """`input` with `src` added to the places `index` along `dim`."""
 
 def scatter_reduce(
     input: Tensor,
     dim: _int,
     index: Tensor,
     src: Tensor,
-    reduce: str,
+    reduce: Literal["sum", "prod", "mean", "amax", "amin"],
     *,
     include_self: _bool = True,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """`input` with `src` combined into it: sum, prod, mean, amax or amin."""
+    """`input` with `src` combined into the places `index` along `dim`."""
 
 def searchsorted(
     sorted_sequence: Tensor,

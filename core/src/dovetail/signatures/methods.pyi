@@ -717,7 +717,9 @@ class Methods:
     def frac_(self) -> Tensor:
         """`frac` written into the tensor, which is returned."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
-        """`input` at the indices along `dim`, in the shape of `index`."""
+        """`input[..., index[..., i, ...], ...]` along `dim`, in the shape of
+        `index`.
+        """
     def gcd(self, other: Tensor) -> Tensor:
         """The greatest common divisor, not negative, by Euclid's algorithm."""
     def gcd_(self, other: Tensor) -> Tensor:
@@ -783,14 +785,7 @@ class Methods:
         """`index_add` written into the tensor, which is returned."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """`input` with the slices of `source` written at the indices."""
-    def index_copy_(
-        self,
-        dim: _int,
-        index: Tensor,
-        source: Tensor,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """`index_copy` written into the tensor, which is returned."""
     def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
         """`input` with one value in the slices at the indices, which may be
@@ -1358,7 +1353,7 @@ class Methods:
         src: Any = None,
         *,
         value: Any = None,
-        reduce: str | None = None,
+        reduce: Literal["add", "multiply"] | None = None,
     ) -> Tensor:
         """`input` with a tensor or a number written to the indices along `dim`."""
     def scatter_(
@@ -1368,40 +1363,32 @@ class Methods:
         src: Any = None,
         *,
         value: Any = None,
-        reduce: str | None = None,
+        reduce: Literal["add", "multiply"] | None = None,
         out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`scatter` written into the tensor, which is returned."""
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-        """`input` with `src` added to the indices along `dim`."""
-    def scatter_add_(
-        self,
-        dim: _int,
-        index: Tensor,
-        src: Tensor,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
+        """`input` with `src` added to the places `index` along `dim`."""
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """`scatter_add` written into the tensor, which is returned."""
     def scatter_reduce(
         self,
         dim: _int,
         index: Tensor,
         src: Tensor,
-        reduce: str,
+        reduce: Literal["sum", "prod", "mean", "amax", "amin"],
         *,
         include_self: _bool = True,
     ) -> Tensor:
-        """`input` with `src` combined into it: sum, prod, mean, amax or amin."""
+        """`input` with `src` combined into the places `index` along `dim`."""
     def scatter_reduce_(
         self,
         dim: _int,
         index: Tensor,
         src: Tensor,
-        reduce: str,
+        reduce: Literal["sum", "prod", "mean", "amax", "amin"],
         *,
         include_self: _bool = True,
-        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`scatter_reduce` written into the tensor, which is returned."""
     def select(self, dim: _int, index: _int) -> Tensor:

@@ -172,11 +172,11 @@ def _kernel(
 
 ERRORS: Final[list[Mutant]] = [
     _kernel("gather-clamps", "gather", "indices out of range are moved into it",
-            _clamped, _asks("gather", _X, _FAR, 0)),
+            _clamped, _asks("gather", _X, 0, _FAR)),
     _kernel("index-select-wraps", "index_select", "indices out of range wrap around",
-            _wrapped, _asks("index_select", _X, np.array([7]), 0)),
+            _wrapped, _asks("index_select", _X, 0, np.array([7]))),
     _kernel("index-copy-swallows", "index_copy", "an error becomes zeros", _swallowed,
-            _asks("index_copy", _X, np.array([7]), _X[:1], 0)),
+            _asks("index_copy", _X, 0, np.array([7]), _X[:1])),
     _kernel("embedding-swallows", "embedding", "an error becomes zeros", _swallowed,
             _asks("embedding", _X, np.array([5]))),
     _kernel("matmul-cuts", "matmul", "inner dims that differ are cut", _cut_to_fit,

@@ -85,7 +85,7 @@ def _cumsum(ct: Any, dim: int) -> Any:
 def _gather(ct: Any, index: Any, input_shape: Any, dim: int) -> Any:
     """Of equal indices one gradient is kept."""
     zero = dt.zeros(input_shape, dtype=ct.dtype, device=ct.device)
-    return f("scatter")(zero, index, ct, dim), None
+    return f("scatter")(zero, dim, index, ct), None
 
 
 def _softmax(ct: Any, y: Any, dim: int) -> Any:
@@ -119,7 +119,7 @@ def _neg(ct: Any) -> Any:
 
 def _index_select(ct: Any, index: Any, input_shape: Any, dim: int) -> Any:
     zero = dt.zeros(input_shape, dtype=ct.dtype, device=ct.device)
-    return f("index_copy")(zero, index, ct, dim), None
+    return f("index_copy")(zero, dim, index, ct), None
 
 
 def _pow(ct: Any, input: Any, exponent: Any) -> Any:

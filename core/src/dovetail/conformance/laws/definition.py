@@ -58,7 +58,7 @@ def _by_definition(op: Op, subject: Subject, trial: Trial) -> list[Tensor]:
 def run_body(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Tensor]:
     """The visible results of an op's body, what it wrote first, kernels passed over."""
     values = op.bind(args, kwargs)
-    inputs = prepare(op, values[: len(op.tensors)])
+    inputs = prepare(op, op.operands(values))
     lead = lead_of(op, inputs)
     attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))
     kind = attrs["kind"] if lead is None else lead._kind

@@ -182,7 +182,7 @@ def _two_dtypes(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
     a = trial.subject.values(args[at])
     a = (a if others[0].is_complex else a.real).astype(others[0].numpy)
     broken = [*args[:at], trial.subject.tensor(a), *args[at + 1 :]]
-    yield f"{op.tensors[at].name} of {others[0].name}", DTypeError, broken, kwargs
+    yield f"{op.params[at].name} of {others[0].name}", DTypeError, broken, kwargs
 
 
 def _dims(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
@@ -204,7 +204,7 @@ def _indices(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
     op, dtype = judged(trial)
     if dtype in op.primitive or op.name.endswith("_backward"):
         return
-    for at, param in enumerate(op.tensors):
+    for at, param in enumerate(op.params):
         value = args[at] if at < len(args) else None
         asked = op.indices - op.trusted
         if param.name not in asked or not isinstance(value, Tensor):

@@ -10,15 +10,15 @@ from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, NotSupported
-from dovetail.ops import index as ops
 from dovetail.ops.create import counted
 from dovetail.ops.extremes import amax
 from dovetail.ops.index import index_check
+from dovetail.ops.index_slices import embedding as rows_of
 from dovetail.ops.primitive import cast, eq
 from dovetail.ops.view import unsqueeze
 
 
-@public("F.embedding", plain=ops.embedding, takes=("index", "weight"))
+@public("F.embedding", plain=rows_of, takes=("indices", "weight"))
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -42,7 +42,7 @@ def embedding(
     row = -1
     if padding_idx is not None:
         row = row_number("embedding", padding_idx, weight.shape[0])
-    return ops.embedding(weight, input, row)
+    return rows_of(weight, input, row)
 
 
 def _refuse_options(has_norm: bool, scales: bool) -> None:

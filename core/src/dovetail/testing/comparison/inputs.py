@@ -219,7 +219,7 @@ class Call:
     def run(self) -> Any:
         """Make the call, seen by nobody and recorded nowhere."""
         with scopes.without_interposers(), modes.no_grad():
-            return self.op.function(*self.inputs, **self.attrs)
+            return self.op.call_with(self.inputs, self.attrs)
 
 
 def _filled(slot: Any, made: list[Tensor]) -> Any:

@@ -1,0 +1,218 @@
+"""Whole slices along one dim, at places that a one-dimensional tensor names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dovetail.engine.attributes import Axis, NotYet
+from dovetail.engine.cases import calls, ints, permutation
+from dovetail.engine.declare import op
+from dovetail.engine.op import Checked
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ShapeError
+from dovetail.ops.create import zeros_of
+from dovetail.ops.index import (
+    READS,
+    WRITES,
+    added,
+    as_line,
+    checks_dim,
+    index_check,
+    written,
+)
+from dovetail.ops.primitive import eq, scatter_set_, take_along, where
+from dovetail.ops.view import expand, reshape
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
+
+def taken(x: Tensor, index: Tensor, dim: int) -> Tensor:
+    """The slices of `x` at indices that are known to be right."""
+    return take_along(x, along(index, tuple(x._a.shape), dim), dim)
+
+
+def along(index: Tensor, shape: Sizes, dim: int) -> Tensor:
+    """A one-dimensional index spread over the other dims of `shape`."""
+    n = index._a.shape[0]
+    line = reshape(index, tuple(n if d == dim else 1 for d in range(len(shape))))
+    return expand(line, tuple(n if d == dim else s for d, s in enumerate(shape)))
+
+
+def _one_dim(name: str, index: Sizes) -> None:
+    if len(index) != 1:
+        raise ShapeError(
+            name, "index", was=f"of shape {tuple(index)}", needed="one dim"
+        )
+
+
+def _selected(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
+    _one_dim("index_select", index)
+    return (*x[:dim], *index, *x[dim + 1 :])
+
+
+def _replaced(name: str) -> Any:
+    """The rule of an op of that name, which writes whole slices."""
+
+    def rule(x: Sizes, index: Sizes, source: Sizes, *, dim: int) -> Sizes:
+        _one_dim(name, index)
+        wanted = (*x[:dim], index[0], *x[dim + 1 :])
+        if tuple(source) != wanted:
+            raise ShapeError(
+                name, "source", was=f"of shape {tuple(source)}",
+                needed=f"{wanted}: that of input, with the length of index at dim "
+                f"{dim}",
+            )  # fmt: skip
+        return tuple(x)
+
+    return rule
+
+
+@op(shape=_selected, lines="input", torch="index_select", **READS)
+def index_select(input: Tensor, dim: Axis, index: Tensor) -> Tensor:
+    """The slices along `dim` that a one-dimensional index names."""
+    return taken(input, index, dim)
+
+
+@op(shape=_replaced("index_add"), sums=True, largest=1 << 12, **WRITES)
+def index_add(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tensor:
+    """`input` with the slices of `source` added to those that `index` names."""
+    return added(input, along(index, tuple(source._a.shape), dim), source, dim)
+
+
+@op(shape=_replaced("index_copy"), autocast="widest", exact=True,
+    torch="index_copy Tensor.index_copy_", **WRITES)  # fmt: skip
+def index_copy(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tensor:
+    """`input` with the slices of `source` written at the indices."""
+    places = along(index, tuple(source._a.shape), dim)
+    return written(scatter_set_, input, places, source, dim)
+
+
+def _read_back(ct: Tensor, index: Tensor, source_shape: Sizes, dim: int) -> Tensor:
+    return reshape(index_select(as_line(ct), dim, index), source_shape)
+
+
+index_select.grad(
+    input=lambda ct, index, input_shape, dim: index_add(
+        zeros_of(ct, input_shape), dim, index, ct
+    )
+)
+index_add.grad(input=lambda ct: ct, source=_read_back)
+index_copy.grad(
+    input=lambda ct, index, source_shape, dim: index_copy(
+        ct, dim, index, zeros_of(ct, source_shape)
+    ),
+    source=_read_back,
+)
+for _op in (index_select, index_add, index_copy):
+    checks_dim(_op)
+
+
+def _embedded(weight: Sizes, indices: Sizes, **_: Any) -> Sizes:
+    if len(weight) != 2:
+        raise ShapeError(
+            "embedding", "weight", was=f"of shape {tuple(weight)}", needed="two dims"
+        )
+    return (*indices, weight[1])
+
+
+@op(shape=_embedded, **READS | {"indices": ("indices",)}, torch="torch.embedding",
+    out=False)  # fmt: skip
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1,
+    scale_grad_by_freq: NotYet = False, sparse: NotYet = False,
+) -> Tensor:  # fmt: skip
+    """The rows of `weight` that `indices` names; the padding row gets no gradient.
+
+    Args:
+        weight: [rows, width].
+        indices: integers of any shape.
+        padding_idx: a row that is not negative; else none is padding.
+        scale_grad_by_freq, sparse: not there yet; only the defaults.
+
+    Returns: [*indices, width].
+    """
+    rows = taken(weight, reshape(indices, (-1,)), 0)
+    return reshape(rows, (*indices._a.shape, weight._a.shape[1]))
+
+
+def _of_rows(
+    ct: Tensor, indices: Tensor, weight_shape: Sizes, padding_idx: int
+) -> Tensor:
+    flat = reshape(indices, (-1,))
+    rows = reshape(ct, (flat._a.shape[0], weight_shape[1]))
+    if padding_idx >= 0:
+        rows = where(eq(reshape(flat, (-1, 1)), padding_idx), 0, rows)
+    return index_add(zeros_of(ct, weight_shape), 0, flat, rows)
+
+
+embedding.grad(weight=_of_rows)
+
+
+@embedding.check
+def _(weight: Tensor, indices: Tensor, **_: Any) -> Checked:
+    return index_check("embedding", indices, weight._a.shape[0], 0)
+
+
+# ---- what they must equal
+
+
+def _numbered(input: Array, dim: int, index: Array) -> Array:
+    """For each element of the slices named, its number in `input`."""
+    numbers = np.arange(input.size).reshape(input.shape or (1,))
+    return np.stack([numbers.take(int(i), dim) for i in np.atleast_1d(index)], dim)
+
+
+def _written(input: Array, dim: int, index: Array, source: Array, adds: bool) -> Array:
+    y = input.copy()
+    numbers = _numbered(input, dim, index).reshape(-1)
+    for number, value in zip(numbers, source.reshape(-1), strict=True):
+        y.flat[number] = y.flat[number] + value if adds else value
+    return y
+
+
+@index_select.oracle
+def _(input: Array, dim: int, index: Array) -> Array:
+    found = input.reshape(-1)[_numbered(input, dim, index)]
+    return found if input.ndim else found.reshape(())
+
+
+index_add.oracle(lambda x, dim, index, source: _written(x, dim, index, source, True))
+index_copy.oracle(lambda x, dim, index, source: _written(x, dim, index, source, False))
+embedding.oracle(
+    lambda weight, indices, padding_idx=-1: np.array(
+        [weight[int(i)] for i in indices.reshape(-1)], weight.dtype
+    ).reshape(*indices.shape, weight.shape[1])
+)
+index_select.cases(
+    calls(
+        ([4, 3], 0, ints(6, high=4)),
+        ([2, 3, 4], -2, ints(2, high=3, dtype="int32")),
+        ([], 0, ints(1, high=1)),
+        ([3], 0, ints(high=3)),
+    )
+)
+index_add.cases(
+    calls(
+        ([4, 3], 0, ints(6, high=4), [6, 3]),
+        ([2, 3], -1, ints(5, high=3, dtype="int32"), [2, 5]),
+        ([7], 0, ints(3, high=7), [3]),
+        ([7], 0, ints(high=7), []),
+    )
+)
+index_copy.cases(
+    calls(
+        ([4, 3], 0, permutation(4, 2), [2, 3]),
+        ([2, 3], -1, permutation(3), [2, 3]),
+        ([], 0, ints(1, high=1), [1]),
+    )
+)
+embedding.cases(
+    calls(
+        ([5, 3], ints(2, 4, high=5)),
+        ([5, 3], ints(high=5, dtype="int32")),
+        ([5, 3], ints(0)),
+    )
+)
