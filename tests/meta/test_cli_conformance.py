@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.support import child
 
 from dovetail.cli.app import main
 
@@ -55,13 +56,8 @@ def test_a_broken_device_fails(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "FAIL silu/float32/forward: wrong" in result.output
     script = tmp_path / "repros" / "repro_silu_float32_forward.py"
-    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
-    environ = {"PYTHONPATH": path, "DOVETAIL_CONFORMANCE_SETUP": SETUP}
-    shown = subprocess.run(
-        [sys.executable, str(script)], env={**os.environ, **environ},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert shown.returncode == 1, shown.stderr
+    path = [ROOT, *map(Path, filter(None, sys.path))]
+    shown = child.python(script, path=path, status=1, DOVETAIL_CONFORMANCE_SETUP=SETUP)
     assert "FAILS" in shown.stderr
 
 

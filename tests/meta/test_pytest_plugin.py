@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support import child
 
 ROOT = Path(__file__).resolve().parents[2]
 STRICT = """
@@ -21,12 +19,8 @@ addopts = --strict-markers --strict-config
 def run_pytest(folder: Path, *arguments: str, path: Path = ROOT) -> tuple[int, str]:
     """Exit status and output of pytest in an unrelated folder with strict settings."""
     (folder / "pytest.ini").write_text(STRICT)
-    inherited = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-p", "no:cacheprovider", *arguments],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(path), *inherited])},
-    )  # fmt: skip
+    command = ("-P", "-m", "pytest", "-p", "no:cacheprovider", *arguments)
+    done = child.python(*command, cwd=folder, path=[path], status=None, limit=300)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -38,10 +32,7 @@ def test_the_plugin_imports_nothing_of_dovetail() -> None:
         "import dovetail_pytest\n"
         "print(*sorted(set(sys.modules) - before))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["dovetail_pytest"]
+    assert child.printed(code) == "dovetail_pytest"
 
 
 def test_a_broken_dovetail_breaks_no_tests(tmp_path: Path) -> None:

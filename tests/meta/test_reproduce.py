@@ -1,7 +1,5 @@
 """The scripts that show a failure: the same call bit for bit, the same verdict."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.support import child
 
 import dovetail as dt
 from dovetail import dtypes
@@ -111,11 +110,7 @@ def run_in_process(text: str, tmp_path: Path, **env: str) -> tuple[int, str]:
     """The exit status and output of a script, in a folder of its own."""
     path = tmp_path / "script.py"
     path.write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", path.name],
-        cwd=tmp_path, env={**os.environ, **env}, capture_output=True, text=True,
-        timeout=120, check=False,
-    )  # fmt: skip
+    done = child.python("-W", "error", path.name, cwd=tmp_path, status=None, **env)
     return done.returncode, done.stdout + done.stderr
 
 

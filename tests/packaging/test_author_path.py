@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import shutil
-import subprocess
-import sys
 import venv
 import zipfile
 from dataclasses import dataclass
@@ -15,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import child
 
 pytestmark = pytest.mark.slow
 
@@ -44,12 +42,10 @@ class Author:
 
         With errors, where it is to fail.
         """
-        command = [str(self.programs / program), *map(str, arguments)]
-        done = subprocess.run(
-            command, cwd=self.folder, capture_output=True, text=True, check=False
-        )
-        told = f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        assert done.returncode == status, told
+        done = child.run(
+            self.programs / program, *arguments, cwd=self.folder, status=status,
+            limit=600,
+        )  # fmt: skip
         return done.stdout + done.stderr * bool(status)
 
     def device(self) -> dict[str, Any]:
@@ -77,11 +73,10 @@ def conformance(author: Author, *options: str) -> dict[str, Any]:
     """The report of a run of the kit on the author's device."""
     path = author.folder / "report.json"
     path.unlink(missing_ok=True)
-    command = [str(author.programs / "dovetail"), "conformance", "--device", "acme:0"]
-    done = subprocess.run(
-        [*command, "--jobs", "2", "--json", str(path), *options],
-        cwd=author.folder, capture_output=True, text=True, check=False,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200"},
+    done = child.run(
+        author.programs / "dovetail", "conformance", "--device", "acme:0",
+        "--jobs", 2, "--json", path, *options, cwd=author.folder, status=None,
+        limit=3600, OPENBLAS_NUM_THREADS="1", COLUMNS="200",
     )  # fmt: skip
     assert path.exists(), done.stdout + done.stderr
     report = json.loads(path.read_text(encoding="utf-8"))
@@ -121,12 +116,10 @@ def test_own_tests_pass_from_the_start(skeleton: Author) -> None:
 def test_skeleton_is_typed(skeleton: Author, tmp_path: Path) -> None:
     """A strict type checker has nothing to say about what was written."""
     options = ["--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, "-p", "dovetail_acme"],
-        cwd=skeleton.package / "src", capture_output=True, text=True, check=False,
-        env={**os.environ, "MYPYPATH": str(ROOT / "core" / "src")},
+    child.python(
+        "-m", "mypy", *options, "-p", "dovetail_acme", cwd=skeleton.package / "src",
+        limit=600, MYPYPATH=str(ROOT / "core" / "src"),
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_wheel_is_publishable(skeleton: Author, tmp_path: Path) -> None:

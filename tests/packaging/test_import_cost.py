@@ -1,9 +1,7 @@
 """`import dovetail` is quick and brings little along."""
 
-import subprocess
-import sys
-
 import pytest
+from tests.support import child
 
 # `python -m benchmarks imports` times the import and the end of the process. What
 # both cost grows with what the import makes, and that can be counted: objects which
@@ -64,32 +62,25 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
 
 
-def fresh_python(code: str) -> str:
-    """What a new interpreter prints."""
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-    return done.stdout.decode()
-
-
 @pytest.fixture(scope="module")
 def loaded() -> set[str]:
     """Top-level packages in memory after `import dovetail`."""
-    return set(fresh_python(LOADED).split())
+    return set(child.printed(LOADED).split())
 
 
 def test_import_makes_few_objects() -> None:
     """What an import leaves for the collector is in proportion to the vocabulary."""
-    assert float(fresh_python(COUNTED)) <= OBJECTS_AN_OP
+    assert float(child.printed(COUNTED)) <= OBJECTS_AN_OP
 
 
 def test_import_is_not_looked_through() -> None:
     """What an import makes is for the collector's rare rounds, and none is frozen."""
-    assert fresh_python(COLLECTED).split() == ["0", "True", "0"]
+    assert child.printed(COLLECTED).split() == ["0", "True", "0"]
 
 
 def test_import_keeps_what_is_frozen() -> None:
     """Objects that the program froze before the import stay frozen."""
-    assert fresh_python(FROZEN).strip() == "False"
+    assert child.printed(FROZEN) == "False"
 
 
 @pytest.mark.parametrize("package", HEAVY)

@@ -1,12 +1,12 @@
 """What `pip install` of core and cpu leaves on the disk."""
 
-import subprocess
 import sys
 import venv
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support import child
 
 pytestmark = pytest.mark.slow
 
@@ -25,16 +25,8 @@ def site_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("size") / "venv"
     venv.create(home, with_pip=True, symlinks=True)
     python = home / "bin" / "python"
-    install = [
-        python,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        ROOT / "core",
-        ROOT / "backends/cpu",
-    ]
-    subprocess.run([str(part) for part in install], check=True)
+    packages = ROOT / "core", ROOT / "backends/cpu"
+    child.run(python, "-m", "pip", "install", "-q", *packages, limit=1200)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     return home / "lib" / version / "site-packages"
 

@@ -3,11 +3,11 @@
 import os
 import re
 import stat
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import child
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def test_ci_is_an_executable_script_that_parses() -> None:
     """.ci/run can be started as it is."""
     script = ROOT / ".ci" / "run"
     assert os.stat(script).st_mode & stat.S_IXUSR
-    subprocess.run(["bash", "-n", str(script)], check=True)
+    child.run("bash", "-n", script)
 
 
 def test_ci_stops_at_the_first_failure(tmp_path: Path) -> None:
@@ -91,9 +91,9 @@ def test_ci_stops_at_the_first_failure(tmp_path: Path) -> None:
     (tmp_path / ".ci").mkdir()
     script = tmp_path / ".ci" / "run"
     script.write_text(broken, encoding="utf-8")
-    done = subprocess.run(["bash", str(script)], check=False, stdout=subprocess.PIPE)
+    done = child.run("bash", script, status=None)
     assert done.returncode != 0
-    assert done.stdout.decode().split("$ ")[1:] == ["false && true\n"]
+    assert done.stdout.split("$ ")[1:] == ["false && true\n"]
 
 
 def test_pre_commit_runs_the_same_linters() -> None:

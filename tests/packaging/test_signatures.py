@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support import child
 
 from dovetail.signatures.stubs import FOLDER, stubs
 
@@ -24,13 +22,11 @@ def test_the_stubs_are_those_of_the_declarations() -> None:
 @pytest.fixture(scope="module")
 def complaints() -> dict[str, list[int]]:
     """The lines of each program in which mypy, as users run it, finds a mistake."""
-    mypy = [sys.executable, "-m", "mypy"]
-    done = subprocess.run(
-        [*mypy, "--strict", "--config-file=", "--no-incremental", "--no-color-output",
-         "--explicit-package-bases", "--follow-imports=silent",
-         "right.py", "wrong.py"],
-        cwd=PROGRAMS, check=False, capture_output=True, text=True,
-        env={**os.environ, "MYPYPATH": str(ROOT / "core" / "src")},
+    done = child.python(
+        "-m", "mypy", "--strict", "--config-file=", "--no-incremental",
+        "--no-color-output", "--explicit-package-bases", "--follow-imports=silent",
+        "right.py", "wrong.py",
+        cwd=PROGRAMS, status=None, MYPYPATH=str(ROOT / "core" / "src"), limit=600,
     )  # fmt: skip
     found: dict[str, list[int]] = {"right.py": [], "wrong.py": []}
     for line in done.stdout.splitlines():

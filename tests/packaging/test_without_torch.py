@@ -1,11 +1,10 @@
 """Without torch the tests run, and one line says what is missing."""
 
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.support import child
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,10 +17,7 @@ def collected(code: str) -> list[str]:
     """What pytest prints of the tests of two folders that it would run."""
     folders = ("tests/parity", "tests/null")
     options = ("--collect-only", "-q", "-p", "no:cacheprovider")
-    done = subprocess.run(
-        [sys.executable, "-c", code, *folders, *options],
-        check=True, stdout=subprocess.PIPE, cwd=ROOT, text=True,
-    )  # fmt: skip
+    done = child.python("-c", code, *folders, *options, cwd=ROOT)
     return done.stdout.splitlines()
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.support import child
 
 ACME = '''
 from dovetail.device_api import DeviceInfo, hookimpl
@@ -42,12 +42,6 @@ def write(
 
 def output(code: str, *folders: Path, **environ: str) -> str:
     """What a Python program prints that sees the distributions in `folders`."""
-    inherited = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
-    path = os.pathsep.join([*map(str, folders), *inherited])
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("DOVETAIL_")}
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False,
-        env={**clean, "PYTHONPATH": path, **environ}, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    ours = {name: "" for name in os.environ if name.startswith("DOVETAIL_")}
+    done = child.python("-P", "-c", code, path=folders, **{**ours, **environ})
     return done.stdout.strip()

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.programs.bad_calls.calls import Call
 from tests.programs.bad_calls.judge import Judge
+from tests.support import child
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def made(count: int, seed: int, *options: str) -> dict[str, Any]:
     """The figures of the generator."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.programs.bad_calls", "--json", *options,
-         "--count", str(count), "--seed", str(seed)],
-        capture_output=True, text=True, cwd=ROOT, check=False,
+    done = child.python(
+        "-m", "tests.programs.bad_calls", "--json", *options, "--count", count,
+        "--seed", seed, cwd=ROOT, status=None, limit=600,
     )  # fmt: skip
     figures: dict[str, Any] = json.loads(done.stdout)
     return figures

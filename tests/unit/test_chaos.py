@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
-from tests.support import kit
+from tests.support import child, kit
 from tests.support.dense import Plain
 
 import dovetail as dt
@@ -693,13 +690,6 @@ def test_a_lost_device_gives_its_memory_back() -> None:
 # ---- settings
 
 
-def python(code: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True,
-        env={**os.environ, **environ}, timeout=60, check=False,
-    )  # fmt: skip
-
-
 def test_the_environment_sets_it() -> None:
     """`DOVETAIL_CHAOS` holds where no `chaos(...)` does; its loss ends well."""
     code = """
@@ -711,16 +701,16 @@ try:
 except dt.errors.DeviceLost as error:
     print(i, error)
 """
-    done = python(code, DOVETAIL_CHAOS="seed=7,device_loss=4")
-    assert (done.returncode, done.stderr) == (0, "")
+    settings = "seed=7,device_loss=4"
+    done = child.python("-W", "error", "-c", code, DOVETAIL_CHAOS=settings)
+    assert done.stderr == ""
     assert done.stdout.startswith("3 device: chaos:cpu:0 is lost at kernel 4, add")
 
 
 def test_work_that_is_due_at_exit_is_no_trouble() -> None:
     """A process may end without having waited."""
     code = "import dovetail as dt; x = dt.ones(9, device='chaos:cpu').exp() + 1"
-    done = python(code, DOVETAIL_CHAOS="")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert child.python("-W", "error", "-c", code, DOVETAIL_CHAOS="").stderr == ""
 
 
 def test_settings_are_read() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from tests.support import child
 
 from dovetail.cli import devices as devices_module
 from dovetail.cli import main
@@ -110,10 +110,7 @@ def test_commands_are_imported_when_called() -> None:
         "late = 'dovetail.cli.devices', 'dovetail.demos', 'matplotlib', 'rich'\n"
         "print([name for name in late if name in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
+    assert child.printed(code) == "[]"
 
 
 def test_unknown_command() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from tests.support import child
 
 from dovetail.cli import main
 from dovetail.demos.digits import command, data, train
@@ -278,12 +278,9 @@ def test_second_ctrl_c_ends_at_once() -> None:
     assert done.stderr == "interrupted\n"
 
 
-def _interrupt(presses: int) -> subprocess.CompletedProcess[str]:
+def _interrupt(presses: int) -> child.Done:
     code = INTERRUPTED.format(presses=presses)
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    return child.python("-c", code, status=None, limit=300)
 
 
 @pytest.mark.slow

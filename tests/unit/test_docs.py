@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support import child
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
@@ -35,18 +34,7 @@ def test_page_runs(page: str, tmp_path: Path) -> None:
     source = program(page)
     assert "import" in source, "the page has no code"
     script.write_text(source)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=tmp_path, env=_env(), capture_output=True, text=True, timeout=120,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-
-
-def _env() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
+    child.python("-W", "error", script, cwd=tmp_path, path=[ROOT])
 
 
 def test_design_names_real_files() -> None:

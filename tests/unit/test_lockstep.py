@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import runpy
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import child
 from tests.support.broken import broken, install
 from tests.support.dense import Plain, registered
 
@@ -480,7 +478,6 @@ def test_a_divergence_raises_with_its_report() -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-PATHS = [p for p in [os.environ.get("PYTHONPATH")] if p]
 SAVED = [
     (gated, "softmax", "scaled"), (gated, "square", "fails"),
     (gated, "softmax", "writes_input"), (gated, "argmax", "off_by_one"),
@@ -521,12 +518,8 @@ def test_the_script_stands_alone(tmp_path: Path) -> None:
     with broken("softmax", "scaled") as device:
         found = first(gated, device, folder=tmp_path, setup=setup)
     assert found.folder is not None
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(found.folder / "reproduce.py")],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *PATHS])},
-        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
+    script = found.folder / "reproduce.py"
+    done = child.python("-W", "error", script, cwd=tmp_path, path=[ROOT], status=1)
     assert "192 of 192 elements beyond tolerance" in done.stdout
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import json
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.support import acme
+from tests.support import acme, child
 
 import dovetail as dt
 from dovetail.cli import main
@@ -51,11 +50,11 @@ def signatures(text: str) -> dict[str, str]:
     """Every function of a module, by its name in its class: how it is called."""
     found = {}
     for node in ast.walk(ast.parse(text)):
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef):
-                name = f"{getattr(node, 'name', '')}.{child.name}"
-                returns = ast.unparse(child.returns) if child.returns else ""
-                found[name] = f"{ast.unparse(child.args)} -> {returns}"
+        for inner in ast.iter_child_nodes(node):
+            if isinstance(inner, ast.FunctionDef):
+                name = f"{getattr(node, 'name', '')}.{inner.name}"
+                returns = ast.unparse(inner.returns) if inner.returns else ""
+                found[name] = f"{ast.unparse(inner.args)} -> {returns}"
     return found
 
 
@@ -147,11 +146,9 @@ def test_code_is_formatted(dense: bool, device: str, tmp_path: Path) -> None:
     folder = package.write(plan, tmp_path).folder
     rules = "B,C4,E,F,I,N,PL,PT,RUF,SIM,UP,W"
     for command in (["format", "--check"], ["check", "--select", rules]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "--isolated", "--no-cache", "."],
-            cwd=folder, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
+        child.python(
+            "-m", "ruff", *command, "--isolated", "--no-cache", ".", cwd=folder
+        )
 
 
 @KINDS

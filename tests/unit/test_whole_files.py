@@ -6,13 +6,12 @@ import errno
 import os
 import pickle
 import stat
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from tests.support import child
 
 import dovetail as dt
 from dovetail.errors import FileError
@@ -87,19 +86,10 @@ def test_a_file_that_does_not_fit(tmp_path: Path) -> None:
     """Where the system refuses to go on, the old file is there and nothing else."""
     path = tmp_path / "x"
     dt.save(1, path)
-    said = _output(LIMITED, str(path))
+    said = child.printed(LIMITED, str(path))
     assert said.startswith(f"{errno.EFBIG} save: {str(path)!r} is File too large")
     assert dt.load(path) == 1
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
-
-
-def _output(code: str, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_links_in_a_circle(tmp_path: Path) -> None:
@@ -161,7 +151,7 @@ def test_a_folder_that_takes_no_files(tmp_path: Path) -> None:
     (tmp_path / "there").touch()
     (tmp_path / "there").chmod(0o666)
     try:
-        assert _output(CLOSED, str(tmp_path)).split("\n")[:2] == [
+        assert child.printed(CLOSED, str(tmp_path)).split("\n")[:2] == [
             "[1.0, 1.0]",
             "refused",
         ]
@@ -182,8 +172,7 @@ def test_leftovers_of_killed_savers(tmp_path: Path) -> None:
     path = tmp_path / "x"
     dt.save(1, path)
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
-        assert done.returncode == -9
+        child.python("-c", KILLED, path, status=-9)
     assert len(list(tmp_path.iterdir())) == 2  # the second removes the first's
     dt.save(2, tmp_path / "other")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "x"]
