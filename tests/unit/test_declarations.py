@@ -84,9 +84,18 @@ HOOKS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("what", HOOKS)
 def test_a_hook_that_names_nothing(what: str, declare: Callable[..., Any]) -> None:
     """A hook is refused where it names an input or attribute that is not there."""
-    function = declare(shape=lambda a, b, **_: a)
+    function = declare(shape=lambda a, b, **_: a, view=True)
     with pytest.raises(ArgumentTypeError, match="inputs"):
         HOOKS[what](function)
+
+
+def test_nothing_is_declared_twice(declare: Callable[..., Any]) -> None:
+    """A function has no hook for what its declaration gave, or rules out."""
+    given = {"oracle": lambda a, b: a, "cases": lambda make: (), "kinks": lambda: ()}
+    function = declare(**given, shape=lambda a, b, **_: a, nondifferentiable=True)
+    for hook in (*given, "grad", "vjp", "geometry"):
+        assert not hasattr(function, hook)
+    assert hasattr(function, "check")
 
 
 def test_classes_of_values() -> None:

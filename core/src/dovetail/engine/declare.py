@@ -24,6 +24,7 @@ R_co = TypeVar("R_co", covariant=True)
 class Declared(Protocol[R_co]):
     """A function of the vocabulary, and the hooks that complete its declaration.
 
+    It has those for what `op` was not told: nothing is declared twice.
     Its arguments are checked when it is called, since numbers stand for tensors.
     """
 
@@ -168,7 +169,13 @@ def op(
         KNOWN_OPS.add(made.name)
         made.oracle, made.cases, made.kinks = oracle, cases, kinks
         made.takes_out = out
-        call = _complete(made, callable_of(made), body)
+        stated = {"oracle": oracle, "cases": cases, "kinks": kinks}
+        closed = {hook for hook, value in stated.items() if value is not None}
+        if grad is not None or nondifferentiable:
+            closed |= {"vjp", "grad"}
+        if not view:
+            closed.add("geometry")
+        call = _complete(made, callable_of(made), body, closed)
         if grad is not None:
             named = grad if isinstance(grad, dict) else {made.tensors[0].name: grad}
             made.set_rules(named)
@@ -179,7 +186,10 @@ def op(
     return declare
 
 
-def _complete(made: Op, call: Any, body: Callable[..., R_co]) -> Declared[R_co]:
+def _complete(
+    made: Op, call: Any, body: Callable[..., R_co], closed: set[str]
+) -> Declared[R_co]:
+    """The op's function, with the hooks for what its declaration leaves open."""
     made.function = call
     basics.bind(made.name, call)
     call.op = made
@@ -187,8 +197,8 @@ def _complete(made: Op, call: Any, body: Callable[..., R_co]) -> Declared[R_co]:
     call.__doc__ = body.__doc__
     call.__module__ = body.__module__
     call.__wrapped__ = body
-    for name, hook in _HOOKS.items():
-        setattr(call, name, MethodType(hook, made))
+    for name in _HOOKS.keys() - closed:
+        setattr(call, name, MethodType(_HOOKS[name], made))
     return cast(Declared[R_co], call)
 
 
