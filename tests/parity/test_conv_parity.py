@@ -35,7 +35,7 @@ def _both(
     for library, function in ((dt, ours), (torch, theirs)):
         leaves = [None if a is None else library.tensor(a) for a in arrays]
         for leaf in leaves:
-            if leaf is not None and leaf.dtype.is_floating_point:
+            if leaf is not None and (leaf.is_floating_point() or leaf.is_complex()):
                 leaf.requires_grad_()
         results = _outputs(function(*leaves, **options))
         y = results[0]

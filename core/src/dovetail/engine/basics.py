@@ -18,6 +18,7 @@ class Basics:
     assign_: Function
     cast: Function
     clone: Function
+    conj_physical: Function
     filled: Function
     full: Function
     permute: Function

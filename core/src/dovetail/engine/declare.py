@@ -234,18 +234,27 @@ def _grad(
 ) -> Any:  # fmt: skip
     """A gradient for each argument; the names of its parameters say what is kept.
 
-    `backward` makes the one rule an op of its own, `oracle` being that op's; a dict
-    gives it options of `op`. The hook returns that op's function.
+    A rule may be an op, whose first parameter is the cotangent. `backward` makes the
+    one rule an op of its own, `oracle` being that op's; a dict gives it options of
+    `op`. The hook returns that op's function.
     """
-    made.set_rules(rules)
+    made.set_rules(rules, {name: _taken(rule) for name, rule in rules.items()})
     function = None
     if backward:
         options = {"oracle": oracle, **(backward if backward is not True else {})}
         ((argument, rule),) = rules.items()
-        taken = [parameter for parameter, _, _ in parameters_of(rule)]
+        taken = _taken(rule)
         function = _as_op(made, argument, taken, rule, options)
         made.set_rules({argument: function}, {argument: taken})
     return function
+
+
+def _taken(rule: Callable[..., Any]) -> list[str]:
+    """The names of what a rule takes."""
+    known = getattr(rule, "op", None)
+    if known is not None:
+        return ["ct", *known.names[1:]]
+    return [name for name, _, _ in parameters_of(rule)]
 
 
 def _vjp(made: Op, rule: Any = None, /, **uses: str | tuple[str, ...]) -> Any:

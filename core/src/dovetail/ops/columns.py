@@ -1,4 +1,4 @@
-"""Windows as columns (im2col), back again, and maxima of an adaptive size."""
+"""Windows as columns (im2col), and back again."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import NUMERIC
+from dovetail.engine.adjoints import adjoint_of
 from dovetail.engine.attributes import Ints
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
-from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
-from dovetail.ops.create import zeros_of
+from dovetail.ops.shape import stack
 from dovetail.ops.view import basic_index, reshape
 from dovetail.ops.windows import (
+    added_back,
+    columns_of,
     gathered_back,
-    window_views,
     windows,
+    windows_shape,
 )
 from dovetail.xp.windows import places_of
 
@@ -28,96 +29,42 @@ Sizes = Sequence[int]
 _ALL = slice(None)
 
 
-def _check(
-    name: str, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> None:
-    for what, values, least in (
-        ("kernel_size", kernel, 1), ("dilation", dilation, 1), ("padding", padding, 0),
-        ("stride", stride, 1),
-    ):  # fmt: skip
-        if len(values) != len(kernel) or any(v < least for v in values):
-            raise ArgumentError(
-                name, what, was=values,
-                needed=f"{len(kernel)} numbers of {least} or more",
-            )  # fmt: skip
-
-
-def _columns_shape(
+def _shape(
     x: Sizes, *, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
 ) -> Sizes:
-    name = "im2col"
-    _check(name, kernel_size, dilation, padding, stride)
-    if len(x) != len(kernel_size) + 2 or 0 in x[1:]:
-        raise ShapeError(
-            name, "input", was=f"of shape {x}",
-            needed=f"(batch, channels, *spatial) with {len(kernel_size)} spatial axes, "
-            "none empty",
-        )  # fmt: skip
-    places = places_of(x[2:], kernel_size, stride, padding, dilation)
-    if any(p < 1 for p in places):
-        raise ShapeError(
-            name, "input", was=f"of shape {x}", needed=f"room for {kernel_size}"
-        )
-    return (x[0], x[1] * math.prod(kernel_size), math.prod(places))
+    steps = (kernel_size, stride, padding, dilation)
+    batch, channels, *places = windows_shape("im2col", x, *steps)
+    return (batch, channels * math.prod(kernel_size), math.prod(places))
 
 
-@op(shape=_columns_shape, accepts=NUMERIC, exact=True)
+@op(shape=_shape, accepts=NUMERIC, exact=True)
 def im2col(
     x: Tensor, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> Tensor:
     """Each window of `x` as a column: [batch, channels · kernel, places]."""
-    n, channels = x._a.shape[:2]
-    places = places_of(tuple(x._a.shape[2:]), kernel_size, stride, padding, dilation)
-    y = zeros_of(x, (n, channels, math.prod(kernel_size), *places))
+    n, channels, *size = x._a.shape
     steps = (kernel_size, stride, padding, dilation)
-    for i, part in enumerate(windows(x, places, *steps, 0)):
-        inplace("write", lambda _, p=part: p, basic_index(y, (_ALL, _ALL, i)))
+    places = places_of(size, *steps)
+    y = stack(list(windows(x, places, *steps)), 2)
     return reshape(y, (n, channels * math.prod(kernel_size), math.prod(places)))
 
 
-def _image_shape(
-    dy: Sizes, *, size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes,
-    stride: Sizes,
-) -> Sizes:  # fmt: skip
-    name = "col2im"
-    _check(name, kernel_size, dilation, padding, stride)
-    places = places_of(size, kernel_size, stride, padding, dilation)
-    rows, count = math.prod(kernel_size), math.prod(places)
-    empty = 0 in (*dy[1:], *size) or any(p < 1 for p in places)
-    if len(dy) != 3 or dy[1] % rows or dy[2] != count or empty:
-        raise ShapeError(
-            name, "input", was=f"of shape {dy}",
-            needed=f"(batch, a multiple of {rows}, {count}) for windows {kernel_size} "
-            f"at {places} places of {size}",
-        )  # fmt: skip
-    return (dy[0], dy[1] // rows, *size)
-
-
-@op(sums=True, shape=_image_shape, accepts=NUMERIC)
+@adjoint_of(
+    im2col, "x", sums=True,
+    shape=lambda dy, *, size, kernel_size, **_: (
+        dy[0], dy[1] // max(math.prod(kernel_size), 1), *size
+    ),
+)  # fmt: skip
 def col2im(
     dy: Tensor, size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints,
     stride: Ints,
 ) -> Tensor:  # fmt: skip
     """Columns added to where `im2col` takes them from; its adjoint."""
-    places = places_of(size, kernel_size, stride, padding, dilation)
-    rows = math.prod(kernel_size)
-    shape = (dy._a.shape[0], dy._a.shape[1] // rows, rows, *places)
-    columns = reshape(dy, shape)
-    parts = [basic_index(columns, (_ALL, _ALL, i)) for i in range(rows)]
     steps = (kernel_size, stride, padding, dilation)
-    return gathered_back(iter(parts), parts[0], tuple(size), *steps)
-
-
-im2col.grad(
-    x=lambda ct, x_shape, kernel_size, dilation, padding, stride: col2im(
-        ct, tuple(x_shape[2:]), kernel_size, dilation, padding, stride
-    )
-)
-col2im.grad(
-    dy=lambda ct, kernel_size, dilation, padding, stride: im2col(
-        ct, kernel_size, dilation, padding, stride
-    )
-)
+    rows, (n, lines, _) = math.prod(kernel_size), dy._a.shape
+    columns = reshape(dy, (n, lines // rows, rows, *places_of(size, *steps)))
+    parts = (basic_index(columns, (_ALL, _ALL, i)) for i in range(rows))
+    return gathered_back(parts, size, *steps)
 
 
 # ---- proof
@@ -126,22 +73,17 @@ col2im.grad(
 @im2col.oracle
 def _(x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     places = places_of(x.shape[2:], kernel, stride, padding, dilation)
-    steps = (kernel, stride, padding, dilation)
-    views = [patch for _, patch in window_views(x, places, steps, 0)]
-    return np.stack([p.reshape(x.shape[0], -1) for p in views], axis=2)
+    found = columns_of(x, places, kernel, stride, padding, dilation)
+    rows = x.shape[1] * math.prod(kernel)
+    return np.moveaxis(found, -1, 2).reshape(x.shape[0], rows, math.prod(places))
 
 
 @col2im.oracle
 def _(dy: Any, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    places = places_of(size, kernel, stride, padding, dilation)
-    channels = dy.shape[1] // math.prod(kernel)
-    numbers = np.arange(channels * math.prod(size)).reshape(1, channels, *size) + 1
     steps = (kernel, stride, padding, dilation)
-    dx = np.zeros((dy.shape[0], numbers.size + 1), dy.dtype)
-    for i, (_, patch) in enumerate(window_views(numbers, places, steps, 0)):
-        target: Any = (slice(None), patch.reshape(-1))
-        np.add.at(dx, target, dy[:, :, i])
-    return dx[:, 1:].reshape(dy.shape[0], channels, *size)
+    rows, (n, lines, _) = math.prod(kernel), dy.shape
+    columns = dy.reshape(n, lines // rows, rows, *places_of(size, *steps))
+    return added_back(np.moveaxis(columns, 2, -1), size, *steps)
 
 
 # x, kernel, dilation, padding, stride
@@ -156,11 +98,3 @@ _CALLS: Any = (
 def _(make: Any) -> Iterator[Any]:
     for x, *how in _CALLS:
         yield case(make(*x), *how)
-
-
-@col2im.cases
-def _(make: Any) -> Iterator[Any]:
-    for x, kernel, dilation, padding, stride in _CALLS:
-        places = math.prod(places_of(x[2:], kernel, stride, padding, dilation))
-        columns = make(x[0], x[1] * math.prod(kernel), places)
-        yield case(columns, x[2:], kernel, dilation, padding, stride)

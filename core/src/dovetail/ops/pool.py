@@ -6,12 +6,14 @@ Every gradient is an op whose own gradient is again one of these.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dovetail.dtypes import FLOAT, REAL, iinfo, int32
+from dovetail.engine.adjoints import adjoint_of
 from dovetail.engine.attributes import Ints
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
@@ -22,23 +24,17 @@ from dovetail.ops.primitive import clone, eq, idiv, lt, maximum, where
 from dovetail.ops.view import contiguous, expand
 from dovetail.ops.windows import (
     POOLS,
+    added_back,
+    columns_of,
     counted,
     first_of_largest,
     gathered_back,
     pooled_shape,
-    window_views,
     windows,
-)  # fmt: skip
+)
 from dovetail.xp.windows import places_of
 
 Sizes = Sequence[int]
-
-
-def _max_shape(name: str) -> Callable[..., Sizes]:
-    def rule(x: Sizes, **steps: Any) -> Sizes:
-        return pooled_shape(name, x, **steps)
-
-    return rule
 
 
 def _lowest(x: Tensor) -> float:
@@ -46,7 +42,7 @@ def _lowest(x: Tensor) -> float:
     return -float("inf") if dtype.is_floating_point else iinfo(dtype).min
 
 
-@op(shape=_max_shape("max_pool"), accepts=REAL, exact=True, grows=(1,))
+@op(shape=partial(pooled_shape, "max_pool"), accepts=REAL, exact=True, grows=(1,))
 def max_pool(
     input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     ceil_mode: bool,
@@ -61,8 +57,8 @@ def max_pool(
     return contiguous(best)
 
 
-@op(shape=_max_shape("max_pool_slots"), accepts=REAL, result=int32, exact=True,
-    nondifferentiable=True)  # fmt: skip
+@op(shape=partial(pooled_shape, "max_pool_slots"), accepts=REAL, result=int32,
+    exact=True, nondifferentiable=True)  # fmt: skip
 def max_pool_slots(
     x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     ceil_mode: bool,
@@ -106,33 +102,10 @@ def _everywhere(slot: Tensor, x: Tensor, places: Sizes) -> Tensor:
     return expand(slot, (*x._a.shape[:2], *places))
 
 
-def _spread_shape(x_name: str) -> Callable[..., Sizes]:
-    def rule(dy: Sizes, x: Sizes, **steps: Any) -> Sizes:
-        want = pooled_shape(x_name, x, **steps)
-        if dy != want:
-            raise ShapeError(x_name, "dy", was=f"of shape {dy}", needed=str(want))
-        return x
-
-    return rule
-
-
-@op(shape=_spread_shape("max_pool_backward"), accepts=FLOAT)
-def max_pool_backward(
-    dy: Tensor, input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints,
-    dilation: Ints, ceil_mode: bool,
-) -> Tensor:  # fmt: skip
-    """`dy` added to the place in `input` where each window has its maximum."""
-    steps = (kernel_size, stride, padding, dilation)
-    slot = max_pool_slots(input, *steps, ceil_mode)
-    count = math.prod(kernel_size)
-    parts = (where(eq(slot, i), dy, 0) for i in range(count))
-    return gathered_back(parts, dy, tuple(input._a.shape[2:]), *steps)
-
-
 def _taken_shape(u: Sizes, x: Sizes, **steps: Any) -> Sizes:
     if u != x:
         raise ShapeError("max_pool_take", "u", was=f"of shape {u}", needed=str(x))
-    return _max_shape("max_pool_take")(x, **steps)
+    return pooled_shape("max_pool_take", x, **steps)
 
 
 @op(shape=_taken_shape, accepts=FLOAT, exact=True)
@@ -143,7 +116,7 @@ def max_pool_take(
     """The elements of `u` where each window of `input` has its maximum."""
     steps = (kernel_size, stride, padding, dilation)
     slot = max_pool_slots(input, *steps, ceil_mode)
-    parts = windows(u, tuple(slot._a.shape[2:]), *steps, 0)
+    parts = windows(u, tuple(slot._a.shape[2:]), *steps)
     y = clone(next(parts))
     for i, part in enumerate(parts, 1):
         y = where(eq(slot, i), part, y)
@@ -151,21 +124,19 @@ def max_pool_take(
 
 
 # The place of each maximum is a constant: `input` gets nothing through it.
-max_pool.grad(
-    input=lambda ct, input, kernel_size, stride, padding, dilation, ceil_mode: (
-        max_pool_backward(ct, input, kernel_size, stride, padding, dilation, ceil_mode)
-    )
-)
-max_pool_backward.grad(
-    dy=lambda ct, input, kernel_size, stride, padding, dilation, ceil_mode: (
-        max_pool_take(ct, input, kernel_size, stride, padding, dilation, ceil_mode)
-    )
-)
-max_pool_take.grad(
-    u=lambda ct, input, kernel_size, stride, padding, dilation, ceil_mode: (
-        max_pool_backward(ct, input, kernel_size, stride, padding, dilation, ceil_mode)
-    )
-)
+@adjoint_of(max_pool_take, "u", shape=lambda dy, x, **_: x)
+def max_pool_backward(
+    dy: Tensor, input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints,
+    dilation: Ints, ceil_mode: bool,
+) -> Tensor:  # fmt: skip
+    """`dy` added to the place in `input` where each window has its maximum."""
+    steps = (kernel_size, stride, padding, dilation)
+    slot = max_pool_slots(input, *steps, ceil_mode)
+    parts = (where(eq(slot, i), dy, 0) for i in range(math.prod(kernel_size)))
+    return gathered_back(parts, tuple(input._a.shape[2:]), *steps)
+
+
+max_pool.grad(input=max_pool_backward)
 
 
 def flat_positions(
@@ -190,78 +161,40 @@ def flat_positions(
 # ---- proof
 
 
-def _lowest_of(x: Any) -> Any:
-    return -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-
-
-def _in_rows(patch: Any) -> Any:
-    return patch.reshape(*patch.shape[:2], math.prod(patch.shape[2:]))
+def _columns(x: Any, *steps: Any) -> Any:
+    """The elements of each window, with less than any around the input."""
+    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    return columns_of(x, places_of(x.shape[2:], *steps), *steps[:4], fill=lowest)
 
 
 @max_pool.oracle
 def _(x: Any, *steps: Any) -> Any:
-    places = places_of(x.shape[2:], *steps)
-    y = np.empty((*x.shape[:2], *places), x.dtype)
-    for at, patch in window_views(x, places, steps[:4], _lowest_of(x)):
-        y[at] = patch.max(axis=tuple(range(2, x.ndim)))
-    return y
+    return _columns(x, *steps).max(-1)
 
 
 @max_pool_slots.oracle
 def _(x: Any, *steps: Any) -> Any:
-    places = places_of(x.shape[2:], *steps)
-    slot = np.empty((*x.shape[:2], *places), np.int32)
-    for at, patch in window_views(x, places, steps[:4], _lowest_of(x)):
-        slot[at] = first_of_largest(_in_rows(patch))
-    return slot
-
-
-@max_pool_backward.oracle
-def _(dy: Any, x: Any, *steps: Any) -> Any:
-    size = tuple(x.shape[2:])
-    numbers = np.broadcast_to(np.arange(math.prod(size)).reshape(size), x.shape)
-    dx = np.zeros((math.prod(x.shape[:2]), math.prod(size)))
-    rows = np.arange(dx.shape[0]).reshape(x.shape[:2])
-    places = dy.shape[2:]
-    below = window_views(x, places, steps[:4], -np.inf)
-    where_from = window_views(numbers, places, steps[:4], 0)
-    for (at, patch), (_, source) in zip(below, where_from, strict=True):
-        best = first_of_largest(_in_rows(patch))[..., None]
-        found = np.take_along_axis(_in_rows(source), best, 2)[..., 0]
-        np.add.at(dx, (rows, found), dy[at])
-    return dx.reshape(x.shape)
+    return first_of_largest(_columns(x, *steps)).astype(np.int32)
 
 
 @max_pool_take.oracle
 def _(u: Any, x: Any, *steps: Any) -> Any:
-    places = places_of(x.shape[2:], *steps)
-    y = np.empty((*x.shape[:2], *places))
-    below = window_views(x, places, steps[:4], -np.inf)
-    for (at, patch), (_, values) in zip(
-        below, window_views(u, places, steps[:4], 0), strict=True
-    ):
-        best = first_of_largest(_in_rows(patch))[..., None]
-        y[at] = np.take_along_axis(_in_rows(values), best, 2)[..., 0]
-    return y
+    best = first_of_largest(_columns(x, *steps))[..., None]
+    return np.take_along_axis(_columns(u, *steps), best, -1)[..., 0]
+
+
+@max_pool_backward.oracle
+def _(dy: Any, x: Any, *steps: Any) -> Any:
+    best = first_of_largest(_columns(x, *steps))[..., None]
+    chosen = best == np.arange(math.prod(steps[0]))
+    return added_back(np.where(chosen, dy[..., None], 0), x.shape[2:], *steps[:4])
 
 
 @max_pool.cases
-def _(make: Any) -> Iterator[Any]:
-    for x, *steps in POOLS:
-        yield case(make.distinct(*x), *steps)
-
-
 @max_pool_slots.cases
 def _(make: Any) -> Iterator[Any]:
     for x, *steps in POOLS:
         yield case(make.distinct(*x), *steps)
-
-
-@max_pool_backward.cases
-def _(make: Any) -> Iterator[Any]:
-    for x, *steps in POOLS:
-        dy = make(*x[:2], *places_of(x[2:], *steps))
-        yield case(dy, make.distinct(*x), *steps)
 
 
 @max_pool_take.cases

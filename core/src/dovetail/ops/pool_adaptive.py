@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import FLOAT, REAL, int32
+from dovetail.engine.adjoints import adjoint_of
 from dovetail.engine.attributes import Ints
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
@@ -85,16 +86,8 @@ def _axis_means(x: Tensor, axis: int, out: int) -> Tensor:
     return y
 
 
-def _adaptive_grad_shape(dy: Sizes, *, size: Sizes) -> Sizes:
-    if len(dy) != len(size) + 2 or 0 in (*dy[1:2], *size):
-        raise ShapeError(
-            "adaptive_avg_pool_backward", "dy", was=dy,
-            needed=f"as many dims as {size} behind two, none empty but the batch",
-        )  # fmt: skip
-    return (*dy[:2], *size)
-
-
-@op(averages=True, shape=_adaptive_grad_shape, accepts=FLOAT, largest=1 << 12)
+@adjoint_of(adaptive_avg_pool, "input", averages=True, largest=1 << 12,
+            shape=lambda dy, *, size, **_: (*dy[:2], *size))  # fmt: skip
 def adaptive_avg_pool_backward(dy: Tensor, size: Ints) -> Tensor:
     """`dy`, divided by the size of its window, added to all of the window."""
     same = tuple(dy._a.shape[2:]) == tuple(size)
@@ -118,14 +111,6 @@ def _axis_shares(dy: Tensor, axis: int, size: int) -> Tensor:
         share = basic_index(dy, (*before, slice(i, i + 1))) / (stop - start)
         inplace("add_", add, basic_index(whole, (*before, slice(start, stop))), share)
     return whole
-
-
-adaptive_avg_pool.grad(
-    input=lambda ct, input_shape: adaptive_avg_pool_backward(ct, input_shape[2:])
-)
-adaptive_avg_pool_backward.grad(
-    dy=lambda ct, dy_shape: adaptive_avg_pool(ct, dy_shape[2:])
-)
 
 
 # ---- maxima
@@ -239,12 +224,6 @@ _CALLS: Any = (
 def _(make: Any) -> Iterator[Any]:
     for x, output_size in _CALLS:
         yield case(make(*x), output_size)
-
-
-@adaptive_avg_pool_backward.cases
-def _(make: Any) -> Iterator[Any]:
-    for x, output_size in _CALLS:
-        yield case(make(*x[:2], *output_size), x[2:])
 
 
 @adaptive_max_positions.cases

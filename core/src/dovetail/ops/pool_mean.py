@@ -9,25 +9,26 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import FLOAT, int64
+from dovetail.engine.adjoints import adjoint_of
 from dovetail.engine.attributes import Ints
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError
 from dovetail.ops.primitive import cast, div, idiv, maximum
 from dovetail.ops.view import contiguous
 from dovetail.ops.windows import (
     POOLS,
+    added_back,
+    columns_of,
     counted,
     gathered_back,
     pooled_shape,
-    window_views,
     windows,
-)  # fmt: skip
+)
 from dovetail.xp.windows import places_of
 
 Sizes = Sequence[int]
-_ALL = slice(None)
 
 
 def _ones(kernel: Sizes) -> Sizes:
@@ -58,7 +59,7 @@ def avg_pool(
     once = _ones(kernel_size)
     size = tuple(input._a.shape[2:])
     places = places_of(size, kernel_size, stride, padding, once, ceil_mode)
-    parts = windows(input, places, kernel_size, stride, padding, once, 0)
+    parts = windows(input, places, kernel_size, stride, padding, once)
     total = next(parts)
     for part in parts:
         total = total + part
@@ -68,38 +69,18 @@ def avg_pool(
     return divide(contiguous(total), counts)
 
 
-def _mean_grad_shape(
-    dy: Sizes, *, size: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes,
-    count_include_pad: bool, divisor_override: int | None,
-) -> Sizes:  # fmt: skip
-    counts = {len(size), len(kernel_size), len(stride), len(padding), len(dy) - 2}
-    if len(counts) > 1:
-        raise ShapeError(
-            "avg_pool_backward", "dy", was=dy, needed="a number for each axis"
-        )
-    made = [
-        places_of(size, kernel_size, stride, padding, _ones(kernel_size), ceil_mode)
-        for ceil_mode in (False, True)
-    ]
-    if 0 in (*dy[1:], *size) or tuple(dy[2:]) not in made:
-        raise ShapeError(
-            "avg_pool_backward", "dy", was=dy, needed=f"places {made[0]} or {made[1]}"
-        )
-    return (*dy[:2], *size)
-
-
-@op(averages=True, shape=_mean_grad_shape, accepts=FLOAT)
+@adjoint_of(avg_pool, "input", averages=True, accepts=FLOAT,
+            shape=lambda dy, *, size, **_: (*dy[:2], *size))  # fmt: skip
 def avg_pool_backward(
     dy: Tensor, size: Ints, kernel_size: Ints, stride: Ints, padding: Ints,
-    count_include_pad: bool, divisor_override: int | None,
+    ceil_mode: bool, count_include_pad: bool, divisor_override: int | None,
 ) -> Tensor:  # fmt: skip
     """`dy`, divided as the mean of its window was, added to all of the window."""
     places = tuple(dy._a.shape[2:])
     how = (kernel_size, stride, padding, count_include_pad, divisor_override)
     share = dy / divisors(dy, tuple(size), places, *how)
     parts = (share for _ in range(math.prod(kernel_size)))
-    steps = (kernel_size, stride, padding, _ones(kernel_size))
-    return gathered_back(parts, dy, tuple(size), *steps)
+    return gathered_back(parts, size, kernel_size, stride, padding, _ones(kernel_size))
 
 
 def divisors(
@@ -121,28 +102,6 @@ def divisors(
         stop = 0 - maximum(0 - (start + k), -(s + margin))
         counts = (stop - maximum(start, -margin)) * counts
     return cast(counts, x._kind.dtype) if isinstance(counts, Tensor) else counts
-
-
-avg_pool.grad(
-    input=lambda ct, input_shape, kernel_size, stride, padding, count_include_pad,
-    divisor_override: avg_pool_backward(
-        ct, tuple(input_shape[2:]), kernel_size, stride, padding, count_include_pad,
-        divisor_override,
-    )
-)  # fmt: skip
-
-
-def _back_again(
-    ct: Tensor, dy_shape: Sizes, size: Sizes, kernel_size: Sizes, stride: Sizes,
-    padding: Sizes, count_include_pad: bool, divisor_override: int | None,
-) -> Tensor:  # fmt: skip
-    plain = places_of(size, kernel_size, stride, padding, _ones(kernel_size), False)
-    ceil_mode = plain != tuple(dy_shape[2:])
-    how = (ceil_mode, count_include_pad, divisor_override)
-    return avg_pool(ct, kernel_size, stride, padding, *how)
-
-
-avg_pool_backward.grad(dy=_back_again)
 
 
 # ---- proof
@@ -167,11 +126,9 @@ def _counts(
 def _(
     x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, *how: Any
 ) -> Any:
-    once = _ones(kernel)
-    places = places_of(x.shape[2:], kernel, stride, padding, once, ceil_mode)
-    y = np.empty((*x.shape[:2], *places), x.dtype)
-    for at, patch in window_views(x, places, (kernel, stride, padding, once), 0):
-        y[at] = patch.sum(axis=tuple(range(2, x.ndim)))
+    steps = (kernel, stride, padding, _ones(kernel))
+    places = places_of(x.shape[2:], *steps, ceil_mode)
+    y = columns_of(x, places, *steps).sum(-1, dtype=x.dtype)
     counts = _counts(x.shape[2:], places, kernel, stride, padding, *how)
     if x.dtype.kind == "f":
         return y / counts
@@ -180,35 +137,18 @@ def _(
 
 
 @avg_pool_backward.oracle
-def _(dy: Any, size: Any, kernel: Any, stride: Any, padding: Any, *how: Any) -> Any:
-    places = dy.shape[2:]
-    share = dy / _counts(size, places, kernel, stride, padding, *how)
-    dx = np.zeros((*dy.shape[:2], *size))
-    for at in np.ndindex(*places):
-        region: Any = tuple(
-            slice(max(i * t - p, 0), max(i * t - p + k, 0))
-            for i, k, t, p in zip(at, kernel, stride, padding, strict=True)
-        )
-        dx[(..., *region)] += share[(..., *at)].reshape(*dy.shape[:2], *_ones(kernel))
-    return dx
+def _(
+    dy: Any, size: Any, kernel: Any, stride: Any, padding: Any, _: bool, *how: Any
+) -> Any:
+    share = dy / _counts(size, dy.shape[2:], kernel, stride, padding, *how)
+    columns = np.repeat(share[..., None], math.prod(kernel), -1)
+    return added_back(columns, size, kernel, stride, padding, _ones(kernel))
 
 
 _HOW: Any = ((True, None), (False, None), (True, 3), (False, None))
 
 
-def _mean_calls() -> Iterator[Any]:
-    for i, (x, kernel, stride, padding, _, ceil_mode) in enumerate(POOLS):
-        yield x, kernel, stride, padding, ceil_mode, *_HOW[i % len(_HOW)]
-
-
 @avg_pool.cases
 def _(make: Any) -> Iterator[Any]:
-    for x, *how in _mean_calls():
-        yield case(make(*x), *how)
-
-
-@avg_pool_backward.cases
-def _(make: Any) -> Iterator[Any]:
-    for x, kernel, stride, padding, ceil_mode, *how in _mean_calls():
-        places = places_of(x[2:], kernel, stride, padding, _ones(kernel), ceil_mode)
-        yield case(make(*x[:2], *places), x[2:], kernel, stride, padding, *how)
+    for i, (x, kernel, stride, padding, _, ceil_mode) in enumerate(POOLS):
+        yield case(make(*x), kernel, stride, padding, ceil_mode, *_HOW[i % len(_HOW)])

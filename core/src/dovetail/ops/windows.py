@@ -1,11 +1,14 @@
 """Windows over the spatial axes: where they lie, what they see, what goes back.
 
-Bodies of poolings run over the kernel's offsets, each a shifted strided view.
+Bodies of convolutions and poolings run over the kernel's offsets, each a shifted
+strided view; their oracles see all windows at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,55 +17,41 @@ from dovetail.dtypes import int32
 from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.ops.conv import offsets, window
-from dovetail.ops.create import full, zeros_of
+from dovetail.ops.create import zeros_of
+from dovetail.ops.pad import constant_pad
 from dovetail.ops.primitive import add, iota
-from dovetail.ops.view import basic_index, contiguous, place, reshape
+from dovetail.ops.view import basic_index, contiguous, reshape
 from dovetail.xp.windows import places_of, reach_of
 
 Sizes = Sequence[int]
 _ALL = slice(None)
 
 
-def check_pool(
-    name: str, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes,
-) -> None:  # fmt: skip
-    """Raise where a window makes no sense for an input of that shape."""
-    n = len(kernel)
-    if n < 1 or len(shape) != n + 2:
-        raise ShapeError(
-            name, "input", was=f"{len(shape)}-dimensional, {shape}",
-            needed=f"(batch, channels, *spatial) for a kernel of {n} axes",
-        )  # fmt: skip
-    if 0 in shape[1:]:
-        raise ShapeError(
-            name, "input", was=f"of shape {shape}", needed="no empty dim but the batch"
-        )
-    for what, values, least in (
-        ("kernel_size", kernel, 1), ("stride", stride, 1), ("padding", padding, 0),
-        ("dilation", dilation, 1),
-    ):  # fmt: skip
-        if len(values) != n or any(v < least for v in values):
+def check_steps(name: str, n: int, **values: Sizes) -> None:
+    """Raise unless each attribute has a number an axis, and one that makes sense."""
+    for what, numbers in values.items():
+        least = int(what != "padding")
+        if len(numbers) != n or any(v < least for v in numbers):
             raise ArgumentError(
-                name, what, was=values, needed=f"{n} numbers of {least} or more"
+                name, what, was=numbers, needed=f"{n} numbers of {least} or more"
             )
-    for k, p, d in zip(kernel, padding, dilation, strict=True):
-        if 2 * p > d * (k - 1) + 1:
-            raise ArgumentError(
-                name, "padding", was=p,
-                needed=f"at most half of the kernel, which spans {d * (k - 1) + 1}",
-            )  # fmt: skip
 
 
-def pooled_shape(
+def windows_shape(
     name: str, x: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, ceil_mode: bool,
+    dilation: Sizes, ceil_mode: bool = False,
 ) -> Sizes:  # fmt: skip
-    """The shape of a pooling's result; raises where a window makes no sense."""
-    steps = (kernel_size, stride, padding, dilation)
-    check_pool(name, x, *steps)
-    size = places_of(x[2:], *steps, ceil_mode)
+    """Batch, channels and places of windows; raises where they make no sense."""
+    n = len(kernel_size)
+    if n < 1 or len(x) != n + 2 or 0 in x[1:]:
+        raise ShapeError(
+            name, "input", was=f"{len(x)}-dimensional, {x}",
+            needed=f"(batch, channels, *spatial) for a kernel of {n} axes, with no "
+            "empty dim but the batch",
+        )  # fmt: skip
+    steps = {"stride": stride, "padding": padding, "dilation": dilation}
+    check_steps(name, n, kernel_size=kernel_size, **steps)
+    size = places_of(x[2:], kernel_size, **steps, ceil_mode=ceil_mode)
     if any(s < 1 for s in size):
         raise ShapeError(
             name, "input", was=f"of shape {x}",
@@ -72,53 +61,73 @@ def pooled_shape(
     return (*x[:2], *size)
 
 
-def _grown(
-    size: Sizes, padding: Sizes, extent: Sizes
-) -> tuple[Sizes, tuple[slice, ...]]:
-    """Spatial sizes that hold all windows, and where the input lies in them."""
-    wide = tuple(
-        max(s + 2 * p, e) for s, p, e in zip(size, padding, extent, strict=True)
-    )
-    return wide, tuple(slice(p, p + s) for s, p in zip(size, padding, strict=True))
+def pooled_shape(
+    name: str, x: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, ceil_mode: bool,
+) -> Sizes:  # fmt: skip
+    """The shape of a pooling's result, whose windows see some of the input."""
+    steps = (kernel_size, stride, padding, dilation)
+    shape = windows_shape(name, x, *steps, ceil_mode)
+    for k, p, d in zip(kernel_size, padding, dilation, strict=True):
+        if 2 * p > d * (k - 1) + 1:
+            raise ArgumentError(
+                name, "padding", was=p,
+                needed=f"at most half of the kernel, which spans {d * (k - 1) + 1}",
+            )  # fmt: skip
+    return shape
 
 
-def _surrounded(x: Tensor, padding: Sizes, extent: Sizes, value: Any) -> Tensor:
-    """`x` with `value` around it, as far as windows reach."""
-    shape = tuple(x._a.shape)
-    wide, inner = _grown(shape[2:], padding, extent)
-    if wide == shape[2:]:
-        return x
-    if value == 0:
-        return place(x, (*shape[:2], *wide), (_ALL, _ALL, *inner))
-    whole: Tensor = full((*shape[:2], *wide), value, x._kind)
-    inplace("write", lambda _: x, basic_index(whole, (_ALL, _ALL, *inner)))
-    return whole
+def offsets(kernel: Sizes) -> Iterator[Sizes]:
+    """Every place in a kernel, the last axis fastest."""
+    return itertools.product(*map(range, kernel))
+
+
+def _window(at: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Any, ...]:
+    """Where one place of the kernel falls in a padded input, for all results."""
+    steps = zip(at, size, stride, dilation, strict=True)
+    spans = (slice(k * d, k * d + (n - 1) * t + 1, t) for k, n, t, d in steps)
+    return (_ALL, _ALL, *spans)
+
+
+def _margins(size: Sizes, padding: Sizes, reach: Sizes) -> Iterator[tuple[int, int]]:
+    """What an input needs on both sides of each axis to hold all windows."""
+    for s, p, e in zip(size, padding, reach, strict=True):
+        yield p, max(p, e - s - p)
+
+
+def _grown(x: Tensor, margins: Iterable[tuple[int, int]], value: Any = 0) -> Tensor:
+    """`x` with margins on both sides of its spatial axes; negative ones cut off."""
+    flat = tuple(n for pair in margins for n in pair)
+    grown: Tensor = constant_pad(x, (0, 0, 0, 0, *flat), value) if any(flat) else x
+    return grown
 
 
 def windows(
     x: Tensor, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, value: Any,
+    dilation: Sizes, value: Any = 0,
 ) -> Iterator[Tensor]:  # fmt: skip
     """For each kernel offset, the element that every window has there."""
-    extent = reach_of(places, kernel, stride, dilation)
-    wide = _surrounded(x, padding, extent, value)
+    reach = reach_of(places, kernel, stride, dilation)
+    wide = _grown(x, _margins(x._a.shape[2:], padding, reach), value)
     for at in offsets(kernel):
-        yield basic_index(wide, (_ALL, _ALL, *window(at, places, stride, dilation)))
+        yield basic_index(wide, _window(at, places, stride, dilation))
 
 
 def gathered_back(
-    parts: Iterator[Tensor], like: Tensor, size: Sizes, kernel: Sizes, stride: Sizes,
+    parts: Iterator[Tensor], size: Sizes, kernel: Sizes, stride: Sizes,
     padding: Sizes, dilation: Sizes,
 ) -> Tensor:  # fmt: skip
     """The adjoint of `windows`: parts added to where each was taken from."""
-    places = tuple(like._a.shape[2:])
-    extent = reach_of(places, kernel, stride, dilation)
-    wide, inner = _grown(size, padding, extent)
-    whole = zeros_of(like, (*like._a.shape[:2], *wide))
-    for at, part in zip(offsets(kernel), parts, strict=True):
-        region = (_ALL, _ALL, *window(at, places, stride, dilation))
+    first = next(parts)
+    batch, channels, *places = first._a.shape
+    margins = list(_margins(size, padding, reach_of(places, kernel, stride, dilation)))
+    wide = [s + a + b for s, (a, b) in zip(size, margins, strict=True)]
+    whole = zeros_of(first, (batch, channels, *wide))
+    every = itertools.chain([first], parts)
+    for at, part in zip(offsets(kernel), every, strict=True):
+        region = _window(at, places, stride, dilation)
         inplace("add_", add, basic_index(whole, region), part)
-    return contiguous(basic_index(whole, (_ALL, _ALL, *inner)))
+    return contiguous(_grown(whole, ((-a, -b) for a, b in margins)))
 
 
 def counted(x: Tensor, n: int, behind: int) -> Tensor:
@@ -130,23 +139,32 @@ def counted(x: Tensor, n: int, behind: int) -> Tensor:
 # ---- for proofs
 
 
-def window_views(
-    x: Any, places: Sizes, steps: Sequence[Sizes], fill: Any
-) -> Iterator[tuple[Any, Any]]:
-    """NumPy: the index of each window, and a view of it in `x` grown by `fill`."""
-    kernel, stride, padding, dilation = steps
+def columns_of(
+    x: Any, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, *, fill: Any = 0,
+) -> Any:  # fmt: skip
+    """NumPy: the elements of each window, [batch, channels, *places, offsets]."""
     reach = reach_of(places, kernel, stride, dilation)
-    grow = [
-        (p, max(p, e - s - p))
-        for s, p, e in zip(x.shape[2:], padding, reach, strict=True)
-    ]
-    wide = np.pad(x, [(0, 0), (0, 0), *grow], constant_values=fill)
-    for at in np.ndindex(*places):
-        region: Any = tuple(
-            slice(i * t, i * t + d * (k - 1) + 1, d)
-            for i, k, t, d in zip(at, kernel, stride, dilation, strict=True)
-        )
-        yield (..., *at), wide[(..., *region)]
+    margins = _margins(x.shape[2:], padding, reach)
+    wide = np.pad(x, [(0, 0), (0, 0), *margins], constant_values=fill)
+    spans = reach_of([1] * len(kernel), kernel, stride, dilation)
+    axes = tuple(range(2, x.ndim))
+    view = np.lib.stride_tricks.sliding_window_view(wide, spans, axes)
+    starts = [slice(0, (n - 1) * t + 1, t) for n, t in zip(places, stride, strict=True)]
+    region: Any = (..., *starts, *(slice(None, None, d) for d in dilation))
+    return view[region].reshape(*x.shape[:2], *places, math.prod(kernel))
+
+
+def added_back(columns: Any, size: Sizes, *steps: Any) -> Any:
+    """NumPy: the adjoint of `columns_of`, by the numbers that windows would see."""
+    batch, channels, *places, _ = columns.shape
+    count = math.prod(size)
+    seen = np.arange(count).reshape(1, 1, *size)
+    numbers = columns_of(seen, places, *steps, fill=-1).reshape(-1)
+    rows = np.zeros((batch * channels, count + 1), columns.dtype)
+    target: Any = (_ALL, numbers)
+    np.add.at(rows, target, columns.reshape(len(rows), numbers.size))
+    return rows[:, :-1].reshape(batch, channels, *size)
 
 
 def first_of_largest(rows: Any) -> Any:

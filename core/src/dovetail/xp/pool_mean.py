@@ -68,7 +68,7 @@ def _avg_pool(xp: Any) -> Callable[..., Any]:
 def _avg_pool_backward(xp: Any) -> Callable[..., Any]:
     def bind(
         size: Sizes, kernel_size: Sizes, stride: Sizes, padding: Sizes,
-        count_include_pad: bool, divisor_override: int | None,
+        ceil_mode: bool, count_include_pad: bool, divisor_override: int | None,
     ) -> Callable[..., Any]:  # fmt: skip
         once = (1,) * len(kernel_size)
         how = (kernel_size, stride, padding, count_include_pad, divisor_override)
