@@ -208,7 +208,7 @@ _PLAIN: Final[dict[str, Normalise]] = {
     "Positive": _number_where(lambda v: v > 0, "a number above 0"),
     "NonNegative": _number_where(lambda v: v >= 0, "a number of 0 or more"),
     "NonZero": _number_where(lambda v: v < 0 or v > 0, "a number that is not 0"),
-    "Probability": _number_where(lambda v: 0 <= v <= 1, "a number from 0 to 1"),
+    "Probability": _number_where(lambda v: 0 <= v <= 1, "a probability from 0 to 1"),
 }  # fmt: skip
 OPTIONS: Final = frozenset({"Ignored", "NotYet"})
 NORMALISERS: Final[dict[str, Normalise]] = {

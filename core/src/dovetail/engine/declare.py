@@ -112,7 +112,8 @@ def op(
             op for the others, and only documents it for these.
         view: the result shares the memory of the first input; see `geometry`.
         mutates: tensor parameters that are written.
-        draws: how many random words a call uses, a function of its results' sizes.
+        draws: how many random words an element uses: a number, or a function of the
+            results' dtype and of the attributes between the first and the seed.
         exact: the op moves bits; 16-bit floats need no wider arithmetic.
         domain: the range that generated inputs are drawn from.
         ulp: how far a result may be from the truth, in units in the last place,

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail.engine.attributes import NORMALISERS
+from dovetail.engine.declare import Declared
 from dovetail.engine.generator import Generator, draw
 from dovetail.engine.kinds import Kind
 from dovetail.engine.scopes import unseen
@@ -18,10 +19,8 @@ from dovetail.frontend.creation import Place, creates, sizes
 from dovetail.ops import random as ops
 from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import cast
-from dovetail.xp import random_law as law
 
 Sizes = tuple[int, ...]
-Draw = Callable[[int, int], Tensor]
 
 
 def floats(name: str, kind: Kind) -> Kind:
@@ -34,47 +33,65 @@ def floats(name: str, kind: Kind) -> Kind:
     return kind
 
 
-def drawn(name: str, kind: Kind, shape: Sizes, generator: Any, make: Draw) -> Tensor:
-    """What `make` gives of seed and place of the words for floats of a shape.
+def drawn(
+    name: str, op: Declared[Any], kind: Kind, generator: Any, lead: Any, *law: Any
+) -> Tensor:
+    """What a random op gives of the next words of a stream.
 
-    Complex numbers are made of two such draws, for one part after the other.
+    Complex numbers are made of two draws of floats, for one part after the other.
+
+    Args:
+        name: of the function, for errors.
+        kind: device and dtype of the result.
+        lead, law: the arguments before the seed; the first one is the shape of the
+            result, its size, or a tensor of that shape.
     """
-    each, parts, of = law.words_each(kind.dtype.real), math.prod(shape), make
-    if kind.dtype.is_complex:
-        words = parts * each
-        parts *= 2
+    whole = kind
+    if kind.dtype.is_complex and kind.dtype not in op.op.accepts:
+        kind = kind.with_dtype(kind.dtype.real)
+    tail = (kind,) if op.op.names[-1] == "kind" else ()
+    draws = op.op.draws
+    each = draws if isinstance(draws, int) else draws(kind.dtype, *law)
+    words = count_of(lead) * each
 
-        def of(seed: int, place: int) -> Tensor:
-            re, im = make(seed, place), make(seed, place + words)
-            return cast(re, kind.dtype) + cast(im, kind.dtype) * 1j
+    def make(seed: int, place: int) -> Tensor:
+        y: Tensor = op(lead, *law, seed, place, *tail)
+        return y
 
-    return draw(name, kind, generator, parts * each, each, of)
+    def of_parts(seed: int, place: int) -> Tensor:
+        re, im = make(seed, place), make(seed, place + words)
+        return cast(re, whole.dtype) + cast(im, whole.dtype) * 1j
+
+    if whole is kind:
+        return draw(name, kind, generator, words, each, make)
+    return draw(name, kind, generator, words * 2, each, of_parts)
+
+
+def count_of(lead: Any) -> int:
+    """How many elements a shape, a size or a tensor stands for."""
+    if isinstance(lead, int):
+        return lead
+    return math.prod(lead if isinstance(lead, tuple) else lead._a.shape)
 
 
 def uniform_of(
     name: str, shape: Sizes, kind: Kind, generator: Any, low: Any = 0, high: Any = 1
 ) -> Tensor:
     """Uniform floats; of complex numbers, both parts."""
-    part = kind.with_dtype(kind.dtype.real) if kind.dtype.is_complex else kind
-
-    def make(seed: int, place: int) -> Tensor:
-        return ops.uniform(shape, low, high, seed, place, part)
-
-    return drawn(name, kind, shape, generator, make)
+    return drawn(name, ops.uniform, kind, generator, shape, low, high)
 
 
 def normal_of(
     name: str, shape: Sizes, kind: Kind, generator: Any, mean: Any = 0, std: Any = 1
 ) -> Tensor:
     """Normal floats; complex numbers have `mean` and half of std^2 in both parts."""
-    part = kind
-    if kind.dtype.is_complex:
-        part, std = kind.with_dtype(kind.dtype.real), std * math.sqrt(0.5)
+    part = std * math.sqrt(0.5) if kind.dtype.is_complex else std
+    return drawn(name, ops.normal, kind, generator, shape, mean, part)
 
-    def make(seed: int, place: int) -> Tensor:
-        return ops.normal(shape, mean, std, seed, place, part)
 
-    return drawn(name, kind, shape, generator, make)
+def number(what: str, name: str, argument: str, value: Any) -> float:
+    """`value` if it is such a number: `"Positive"`, `"Probability"` …"""
+    return float(NORMALISERS[what](name, argument, value, 0))
 
 
 @creates("rand", like=True)
@@ -106,11 +123,6 @@ def randn(
     return normal_of("randn", sizes(size), kind, generator)
 
 
-def deviation(name: str, std: Any) -> float:
-    """`std` if it is a number of 0 or more."""
-    return float(NORMALISERS["NonNegative"](name, "std", std, 0))
-
-
 @creates("normal")
 def normal(
     place: Place, mean: Any, std: Any = 1.0, size: Any = None, *,
@@ -118,7 +130,8 @@ def normal(
 ) -> Tensor:  # fmt: skip
     """Normal floats: of numbers and a size, or with a mean and deviation an element."""
     if size is not None:
-        kind, std = floats("normal", place.kind()), deviation("normal", std)
+        kind = floats("normal", place.kind())
+        std = number("NonNegative", "normal", "std", std)
         return normal_of("normal", sizes((size,)), kind, generator, mean, std)
     lead = mean if isinstance(mean, Tensor) else std
     if not isinstance(lead, Tensor):
@@ -129,7 +142,7 @@ def normal(
     if isinstance(std, Tensor):
         _check_deviations(std)
     else:
-        deviation("normal", std)
+        number("NonNegative", "normal", "std", std)
     total = mean + std  # of the shape, dtype and device of the result
     kind = floats("normal", total._kind)
     found: Tensor = (

@@ -15,13 +15,7 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
-from dovetail.frontend.random import (
-    deviation,
-    drawn,
-    floats,
-    normal_of,
-    uniform_of,
-)
+from dovetail.frontend.random import drawn, floats, normal_of, number, uniform_of
 from dovetail.frontend.random_integers import integers_of, limits, random_range
 from dovetail.frontend.random_mask import mask_of, probability, trials
 from dovetail.ops import random as ops
@@ -53,11 +47,9 @@ def uniform_(
         raise ArgumentError("uniform_", "from", was=from_, needed=f"at most to, {to}")
     if to - from_ > finfo(kind.dtype).max:
         raise ArgumentError(
-            "uniform_",
-            "to - from",
-            was=to - from_,
+            "uniform_", "to - from", was=to - from_,
             needed=f"a number of {kind.dtype.name}",
-        )
+        )  # fmt: skip
     return uniform_of("uniform_", tuple(self.shape), kind, generator, from_, to)
 
 
@@ -67,7 +59,7 @@ def normal_(
 ) -> Tensor:
     """Fill with normal floats."""
     kind = floats("normal_", self._kind)
-    std = deviation("normal_", std)
+    std = number("NonNegative", "normal_", "std", std)
     return normal_of("normal_", tuple(self.shape), kind, generator, mean, std)
 
 
@@ -107,31 +99,15 @@ def _wide(kind: Kind) -> Kind:
     return kind.with_dtype(float32) if kind.dtype in HALF else kind
 
 
-def _positive(name: str, argument: str, value: float) -> float:
-    if not value > 0:
-        raise ArgumentError(name, argument, was=value, needed="more than 0")
-    return value
-
-
-def _arrivals(
-    name: str, self: Tensor, kind: Kind, rate: float, generator: Any
-) -> Tensor:
-    shape = tuple(self.shape)
-
-    def make(seed: int, place: int) -> Tensor:
-        return ops.exponential(shape, rate, seed, place, kind)
-
-    return drawn(name, kind, shape, generator, make)
-
-
 @_fills
 def exponential_(
     self: Tensor, lambd: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with exponential floats of rate `lambd`; never 0."""
     kind = _real("exponential_", self._kind)
-    rate = _positive("exponential_", "lambd", lambd)
-    return _arrivals("exponential_", self, kind, rate, generator)
+    rate = number("Positive", "exponential_", "lambd", lambd)
+    shape = tuple(self.shape)
+    return drawn("exponential_", ops.exponential, kind, generator, shape, rate)
 
 
 def _real(name: str, kind: Kind) -> Kind:
@@ -149,7 +125,8 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
         raise ArgumentError("geometric_", "p", was=p, needed="between 0 and 1")
     floating = self.dtype in FLOAT
     kind = _wide(self._kind if floating else self._kind.with_dtype(get_default_dtype()))
-    waits = _arrivals("geometric_", self, kind, -math.log1p(-p), generator)
+    shape, rate = tuple(self.shape), -math.log1p(-p)
+    waits = drawn("geometric_", ops.exponential, kind, generator, shape, rate)
     return cast(maximum(floor(waits * -1) * -1, 1), self.dtype)
 
 
@@ -159,7 +136,7 @@ def log_normal_(
 ) -> Tensor:
     """Fill with floats whose logarithms are normal."""
     kind = _real("log_normal_", self._kind)
-    std = _positive("log_normal_", "std", std)
+    std = number("Positive", "log_normal_", "std", std)
     shape = tuple(self.shape)
     y = exp(normal_of("log_normal_", shape, _wide(kind), generator, mean, std))
     return cast(y, kind.dtype)
@@ -167,15 +144,12 @@ def log_normal_(
 
 @_fills
 def cauchy_(
-    self: Tensor,
-    median: float = 0,
-    sigma: float = 1,
-    *,
+    self: Tensor, median: float = 0, sigma: float = 1, *,
     generator: Generator | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Fill with floats of the Cauchy distribution: the tangent of a uniform angle."""
     kind = _real("cauchy_", self._kind)
-    sigma = _positive("cauchy_", "sigma", sigma)
+    sigma = number("Positive", "cauchy_", "sigma", sigma)
     u = uniform_of("cauchy_", tuple(self.shape), _wide(kind), generator)
     angle = (u - 0.5) * math.pi
     return cast(sin(angle) / cos(angle) * sigma + median, kind.dtype)

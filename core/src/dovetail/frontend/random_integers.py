@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from dovetail import dtypes
 from dovetail.dtypes import DType
-from dovetail.engine.generator import Generator, draw
+from dovetail.engine.generator import Generator
 from dovetail.engine.kinds import Kind
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.frontend.creation import Place, creates, sizes
+from dovetail.frontend.random import drawn
 from dovetail.ops import random as ops
 from dovetail.ops.primitive import cast
 from dovetail.xp import random_law as law
@@ -31,12 +31,8 @@ def integers_of(
         narrow = -(2**31) <= low < high <= 2**31
         whole = kind.with_dtype(dtypes.int32 if narrow else index_dtype(kind))
 
-    def make(seed: int, place: int) -> Tensor:
-        y: Tensor = ops.random_integers(shape, low, high, seed, place, whole)
-        return y if whole is kind else cast(y, kind.dtype)
-
-    each = law.integer_words(low, high)
-    return draw(name, kind, generator, math.prod(shape) * each, each, make)
+    y = drawn(name, ops.random_integers, whole, generator, shape, low, high)
+    return y if whole is kind else cast(y, kind.dtype)
 
 
 def limits(dtype: DType) -> tuple[int, int]:
@@ -124,8 +120,5 @@ def randperm(place: Place, n: Any, *, generator: Generator | None = None) -> Ten
         )  # fmt: skip
     whole = kind if kind.dtype in dtypes.INTEGRAL else kind.with_dtype(dtypes.int32)
 
-    def make(seed: int, place: int) -> Tensor:
-        y: Tensor = ops.random_permutation(n, seed, place, whole)
-        return y if whole is kind else cast(y, kind.dtype)
-
-    return draw("randperm", kind, generator, 2 * n, 2, make)
+    y = drawn("randperm", ops.random_permutation, whole, generator, n)
+    return y if whole is kind else cast(y, kind.dtype)

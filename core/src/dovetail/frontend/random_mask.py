@@ -9,14 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.dtypes import float32
-from dovetail.engine.generator import Generator, draw
+from dovetail.engine.generator import Generator
 from dovetail.engine.inplace import inplace
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from dovetail.frontend.random import drawn, floats, uniform_of
+from dovetail.errors import ArgumentError, DTypeError, ShapeError
+from dovetail.frontend.random import drawn, floats, number, uniform_of
 from dovetail.ops import random as ops
 from dovetail.ops.extremes import amax
 from dovetail.ops.order import topk
@@ -33,20 +33,12 @@ Drop = Callable[[Tensor, float], Tensor]
 
 def probability(name: str, p: Any) -> float:
     """`p` if it is a number from 0 to 1."""
-    if isinstance(p, bool) or not isinstance(p, int | float):
-        raise ArgumentTypeError(name, "p", was=repr(p), needed="a number")
-    if not 0 <= p <= 1:
-        raise ArgumentError(name, "p", was=p, needed="a probability from 0 to 1")
-    return float(p)
+    return number("Probability", name, "p", p)
 
 
 def mask_of(name: str, shape: Sizes, kind: Kind, p: float, generator: Any) -> Tensor:
     """Bools that are true with probability `p`."""
-
-    def make(seed: int, place: int) -> Tensor:
-        return ops.random_mask(shape, p, seed, place, kind)
-
-    return draw(name, kind, generator, math.prod(shape), 1, make)
+    return drawn(name, ops.random_mask, kind, generator, shape, p)
 
 
 # ---- bernoulli
@@ -56,11 +48,7 @@ def trials(name: str, p: Tensor, generator: Any) -> Tensor:
     """1 with the probability that `p` has at each element, else 0."""
     kind = floats(name, p._kind)
     _check_range(name, p)
-
-    def make(seed: int, place: int) -> Tensor:
-        return ops.random_trials(p, seed, place)
-
-    return drawn(name, kind, tuple(p.shape), generator, make)
+    return drawn(name, ops.random_trials, kind, generator, p)
 
 
 def _check_range(name: str, p: Tensor) -> None:
@@ -84,13 +72,8 @@ def bernoulli(
     """1 with the probability in `input` (or with `p`, in its shape), else 0."""
     if p is None:
         return trials("bernoulli", input, generator)
-    mask = mask_of(
-        "bernoulli",
-        tuple(input.shape),
-        input._kind,
-        probability("bernoulli", p),
-        generator,
-    )
+    p = probability("bernoulli", p)
+    mask = mask_of("bernoulli", tuple(input.shape), input._kind, p, generator)
     return cast(mask, input.dtype)
 
 
@@ -123,14 +106,8 @@ def dropped(input: Tensor, p: float) -> Tensor:
     """Zero each element with probability `p`, and scale the others by `1 / (1 - p)`."""
     kind = floats("dropout", input._kind)
     if kind.dtype.is_complex:
-        mask = mask_of("dropout", tuple(input.shape), kind, 1 - p, None)
-        return input * (cast(mask, kind.dtype) * law.kept_scale(p))
-
-    def make(seed: int, place: int) -> Tensor:
-        y: Tensor = ops.random_dropout(input, p, seed, place)
-        return y
-
-    return draw("dropout", kind, None, math.prod(input._a.shape), 1, make)
+        return input * (_noise("dropout", input, p, False) * law.kept_scale(p))
+    return drawn("dropout", ops.random_dropout, kind, None, input, p)
 
 
 def _noise(name: str, input: Tensor, p: float, channels: bool) -> Tensor:
@@ -139,11 +116,9 @@ def _noise(name: str, input: Tensor, p: float, channels: bool) -> Tensor:
     if channels:
         if len(shape) < 2:
             raise ShapeError(
-                name,
-                "input",
-                was=f"of shape {shape}",
+                name, "input", was=f"of shape {shape}",
                 needed="2 dims or more, [n, c, …]",
-            )
+            )  # fmt: skip
         shape = shape[:2] + (1,) * (len(shape) - 2)
     mask = mask_of(name, shape, floats(name, input._kind), 1 - p, None)
     return cast(mask, input.dtype)
@@ -204,14 +179,9 @@ def multinomial(
 
 
 def _raced(rows: Tensor, count: int, generator: Any) -> Tensor:
-    kind, shape = rows._kind, tuple(rows.shape)
-
-    def make(seed: int, place: int) -> Tensor:
-        clocks = ops.exponential(shape, 1.0, seed, place, kind)
-        _, index = topk(rows / clocks, count, 1)
-        return index
-
-    return drawn("multinomial", kind, shape, generator, make)
+    shape = tuple(rows.shape)
+    clocks = drawn("multinomial", ops.exponential, rows._kind, generator, shape, 1.0)
+    return topk(rows / clocks, count, 1)[1]
 
 
 def _inverted(rows: Tensor, count: int, generator: Any) -> Tensor:

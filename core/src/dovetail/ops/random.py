@@ -62,13 +62,15 @@ def _of_kind(dtypes: Any, attrs: Any) -> Any:
     return attrs["kind"].dtype
 
 
-def float_words(shape: Sizes, dtype: DType) -> int:
-    """How many words a draw of floats takes."""
-    return math.prod(shape) * law.words_each(dtype)
+def _each(dtype: DType, *_: Any) -> int:
+    """How many words a float takes."""
+    return law.words_each(dtype)
 
 
-def _one_each(shape: Sizes, dtype: DType) -> int:
-    return math.prod(shape)
+# What is made of nothing but a shape, a place in a stream, and a law.
+_MADE: Any = {
+    "shape": _shaped, "result": _of_kind, "nondifferentiable": True, "exact": True,
+}  # fmt: skip
 
 
 def _wide(dtype: DType) -> DType:
@@ -83,14 +85,13 @@ def _words(count: int, seed: Any, offset: Any, kind: Kind) -> Tensor:
 # ---- uniform
 
 
-@op(shape=_shaped, accepts=FLOAT, result=_of_kind, nondifferentiable=True, exact=True,
-    draws=float_words)  # fmt: skip
+@op(accepts=FLOAT, draws=_each, **_MADE)
 def uniform(
     shape: Shape, low: Scalar, high: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
     """Floats uniform in [low, high); `low` where both are equal."""
     dtype = kind.dtype
-    words = _words(float_words(tuple(shape), dtype), seed, offset, kind)
+    words = _words(math.prod(tuple(shape)) * _each(dtype), seed, offset, kind)
     y = _units(words, dtype)
     if (low, high) != (0, 1):
         y = y * scalar(high - low) + scalar(low)
@@ -122,8 +123,7 @@ def _units(words: Tensor, dtype: DType) -> Tensor:
 # ---- normal
 
 
-@op(cancels=True, shape=_shaped, accepts=FLOAT, result=_of_kind,
-    nondifferentiable=True, exact=True, draws=float_words)  # fmt: skip
+@op(cancels=True, accepts=FLOAT, draws=_each, **_MADE)
 def normal(
     shape: Shape, mean: Scalar, std: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
@@ -168,14 +168,13 @@ def _unsigned(words: Tensor) -> Tensor:
     return cast(upper, float32) * 65536.0 + cast(lower, float32)
 
 
-@op(cancels=True, shape=_shaped, accepts=FLOAT, result=_of_kind,
-    nondifferentiable=True, exact=True, draws=float_words)  # fmt: skip
+@op(cancels=True, accepts=FLOAT, draws=_each, **_MADE)
 def exponential(
     shape: Shape, rate: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
     """Exponential floats, never 0: `-log(u) / rate` with u uniform in (0, 1]."""
     dtype = kind.dtype
-    words = _words(float_words(tuple(shape), dtype), seed, offset, kind)
+    words = _words(math.prod(tuple(shape)) * _each(dtype), seed, offset, kind)
     if dtype is float64:
         u, least = _units(words, float64) + 2.0**-53, 2.0**-54
     else:
@@ -188,8 +187,7 @@ def exponential(
 # ---- masks
 
 
-@op(shape=_shaped, result=bool_, nondifferentiable=True, exact=True,
-    draws=_one_each)  # fmt: skip
+@op(draws=1, **{**_MADE, "result": bool_})
 def random_mask(
     shape: Shape, p: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
@@ -201,7 +199,7 @@ def random_mask(
     return reshape(philox.below(words, limit), sizes)
 
 
-@op(shape=lambda p, **_: p, accepts=FLOAT, draws=float_words,
+@op(shape=lambda p, **_: p, accepts=FLOAT, draws=_each,
     grad=lambda ct: zeros_like(ct))  # fmt: skip
 def random_trials(p: Tensor, seed: Scalar, offset: Scalar) -> Tensor:
     """1 with the probability that `p` has at each element, else 0.
@@ -213,21 +211,18 @@ def random_trials(p: Tensor, seed: Scalar, offset: Scalar) -> Tensor:
     return cast(lt(draws, p), p.dtype)
 
 
-def _dropped(x: Sizes, **_: Any) -> tuple[Sizes, Sizes]:
-    return x, x
-
-
-@op(shape=_dropped, accepts=FLOAT, promote=None, result=("same", bool_),
-    outputs=("y", "mask"), residuals=1, draws=_one_each,
+@op(shape=lambda input, **_: (input, input), accepts=FLOAT, promote=None,
+    result=("same", bool_), outputs=("y", "mask"), residuals=1, draws=1,
     grad=lambda ct, mask, p: _kept(ct, mask, p))  # fmt: skip
-def random_dropout(x: Tensor, p: Scalar, seed: Scalar, offset: Scalar) -> Any:
-    """`x` with elements zeroed with probability `p`, the others over `1 - p`.
+def random_dropout(input: Tensor, p: Scalar, seed: Scalar, offset: Scalar) -> Any:
+    """`input` with elements zeroed with probability `p`, the others over `1 - p`.
 
     Hinton et al. 2012, arXiv:1207.0580; scaled in training as by Srivastava et al.
     2014. As in torch it is a product: what is infinite and dropped becomes NaN.
     """
-    mask = random_mask(tuple(x._a.shape), 1 - scalar(p), seed, offset, x._kind)
-    return _kept(x, mask, scalar(p)), mask
+    shape = tuple(input._a.shape)
+    mask = random_mask(shape, 1 - scalar(p), seed, offset, input._kind)
+    return _kept(input, mask, scalar(p)), mask
 
 
 def _kept(x: Tensor, mask: Tensor, p: float) -> Tensor:
@@ -237,12 +232,11 @@ def _kept(x: Tensor, mask: Tensor, p: float) -> Tensor:
 # ---- integers
 
 
-def _integer_words(shape: Sizes, dtype: DType, *, low: int, high: int) -> int:
-    return math.prod(shape) * law.integer_words(low, high)
+def _integer_words(dtype: DType, low: int, high: int) -> int:
+    return law.integer_words(low, high)
 
 
-@op(shape=_shaped, accepts=INTEGRAL, result=_of_kind, nondifferentiable=True,
-    exact=True, draws=_integer_words)  # fmt: skip
+@op(accepts=INTEGRAL, draws=_integer_words, **_MADE)
 def random_integers(
     shape: Shape, low: Scalar, high: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
@@ -306,12 +300,7 @@ def _roomy(y: Tensor, dtype: DType) -> Tensor:
 # ---- permutations
 
 
-def _two_each(shape: Sizes, dtype: DType) -> int:
-    return 2 * math.prod(shape)
-
-
-@op(shape=lambda *, n, **_: (n,), accepts=INTEGRAL, result=_of_kind, exact=True,
-    nondifferentiable=True, draws=_two_each)  # fmt: skip
+@op(accepts=INTEGRAL, draws=2, **{**_MADE, "shape": lambda *, n, **_: (n,)})
 def random_permutation(n: int, seed: Scalar, offset: Scalar, kind: Kind) -> Tensor:
     """0 … n-1 in the order of their random 64-bit words."""
     words = bitwise_xor(_words(2 * n, seed, offset, kind), law.SIGN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import (
     ANY,
     BITS,
@@ -17,34 +16,16 @@ from dovetail.dtypes import (
     bfloat16,
     int64,
 )  # fmt: skip
+from dovetail.xp.kernels import Kernels
 from dovetail.xp.reduce import in_float32
 
 Kernel = Callable[..., Any]
-Factory = Callable[..., Kernel]
 _SHORT: Final = 32
 
-
-def install(table: KernelTable, xp: Any) -> None:
-    """Add sorts, searches and scans to a table."""
-    bound = {"binds": True, "checks": True}
-    table.add("argsort", _argsort(xp), dtypes=ORDERED, **bound)
-    table.add("sort", _sort(xp), dtypes=ORDERED, **bound)
-    table.add("topk", _topk(xp), dtypes=ORDERED, binds=True)
-    table.add("max_along", _best(xp.maximum.reduce, "argmax"), dtypes=ORDERED, **bound)
-    table.add("min_along", _best(xp.minimum.reduce, "argmin"), dtypes=ORDERED, **bound)
-    table.add("pick", _pick(xp), dtypes=ANY, binds=True)
-    table.add("searchsorted", _searchsorted(xp), dtypes=ORDERED, binds=True)
-    table.add("isin", xp.isin, dtypes=ORDERED - {bfloat16}, checks=True)
-    table.add("unique", _unique(xp), dtypes=ORDERED, **bound)
-    cumsum = _scan(xp, xp.add)
-    table.add("cumsum", cumsum, dtypes=BITS | (INEXACT - HALF), **bound)
-    table.add("cumsum", in_float32(cumsum), dtypes=HALF, **bound)
-    cumprod = _scan(xp, xp.multiply)
-    table.add("cumprod", cumprod, dtypes=BITS | (INEXACT - HALF), **bound)
-    table.add("cumprod", in_float32(cumprod), dtypes=HALF, **bound)
-    table.add("logcumsumexp", _logcumsumexp(xp), dtypes=FLOAT - HALF, **bound)
-    table.add("cummax", _cumulative(xp, xp.maximum), dtypes=ORDERED, **bound)
-    table.add("cummin", _cumulative(xp, xp.minimum), dtypes=ORDERED, **bound)
+kernels: Final = Kernels()
+install = kernels.install
+_BOUND: Final[dict[str, Any]] = {"binds": True, "checks": True}
+_WIDE: Final = BITS | (INEXACT - HALF)
 
 
 def _keys(a: Any) -> Any:
@@ -77,19 +58,18 @@ def _along(xp: Any, a: Any, index: Any, dim: int) -> Any:
     return a.reshape(-1).take(index + rows)
 
 
-def _argsort(xp: Any) -> Factory:
-    return lambda dim, descending, stable: lambda a: _order(xp, a, dim, descending)
+@kernels("argsort", ORDERED, **_BOUND)
+def _argsort(xp: Any, dim: int, descending: bool, stable: bool) -> Kernel:
+    return lambda a: _order(xp, a, dim, descending)
 
 
-def _sort(xp: Any) -> Factory:
-    def factory(dim: int, descending: bool, stable: bool) -> Kernel:
-        def call(a: Any) -> tuple[Any, Any]:
-            order = _order(xp, a, dim, descending)
-            return _along(xp, a, order, dim), order
+@kernels("sort", ORDERED, **_BOUND)
+def _sort(xp: Any, dim: int, descending: bool, stable: bool) -> Kernel:
+    def call(a: Any) -> tuple[Any, Any]:
+        order = _order(xp, a, dim, descending)
+        return _along(xp, a, order, dim), order
 
-        return call
-
-    return factory
+    return call
 
 
 def _chosen(xp: Any, a: Any, k: int, dim: int, largest: bool) -> Any:
@@ -113,151 +93,142 @@ def _chosen(xp: Any, a: Any, k: int, dim: int, largest: bool) -> Any:
     return xp.sort(order[(*lead, slice(0, k))], axis=dim)
 
 
-def _topk(xp: Any) -> Factory:
-    def factory(k: int, dim: int, largest: bool, sorted: bool) -> Kernel:
-        def call(a: Any) -> tuple[Any, Any]:
-            n = a.shape[dim] if a.ndim else 1
-            lead = (slice(None),) * dim
-            if not a.ndim or not 0 < k < n // 4:
-                order = _order(xp, a, dim, largest)
-                order = order[(*lead, slice(0, k))] if a.ndim else order
-                return _along(xp, a, order, dim), order.copy()
-            some = _chosen(xp, _keys(a), k, dim, largest)
-            values = _along(xp, a, some, dim)
-            order = _order(xp, values, dim, largest)
-            return _along(xp, values, order, dim), _along(xp, some, order, dim)
+@kernels("topk", ORDERED, binds=True)
+def _topk(xp: Any, k: int, dim: int, largest: bool, sorted: bool) -> Kernel:
+    def call(a: Any) -> tuple[Any, Any]:
+        n = a.shape[dim] if a.ndim else 1
+        lead = (slice(None),) * dim
+        if not a.ndim or not 0 < k < n // 4:
+            order = _order(xp, a, dim, largest)
+            order = order[(*lead, slice(0, k))] if a.ndim else order
+            return _along(xp, a, order, dim), order.copy()
+        some = _chosen(xp, _keys(a), k, dim, largest)
+        values = _along(xp, a, some, dim)
+        order = _order(xp, values, dim, largest)
+        return _along(xp, values, order, dim), _along(xp, some, order, dim)
 
-        return call
-
-    return factory
+    return call
 
 
-def _best(reduce: Kernel, name: str) -> Factory:
+@kernels("max_along", ORDERED, "maximum", "argmax", **_BOUND)
+@kernels("min_along", ORDERED, "minimum", "argmin", **_BOUND)
+def _best(xp: Any, ufunc: str, place: str, dim: int, keepdim: bool) -> Kernel:
     """An extreme and its first place; both let NaN win."""
+    reduce = getattr(xp, ufunc).reduce
 
-    def factory(dim: int, keepdim: bool) -> Kernel:
-        def call(a: Any) -> tuple[Any, Any]:
-            if not a.ndim:
-                return a.copy(), getattr(a, name)()
-            index = getattr(a, name)(dim, keepdims=keepdim)
-            return reduce(a, dim, None, None, keepdim), index
+    def call(a: Any) -> tuple[Any, Any]:
+        if not a.ndim:
+            return a.copy(), getattr(a, place)()
+        index = getattr(a, place)(dim, keepdims=keepdim)
+        return reduce(a, dim, None, None, keepdim), index
 
-        return call
-
-    return factory
+    return call
 
 
-def _pick(xp: Any) -> Factory:
-    def factory(dim: int) -> Kernel:
-        def call(a: Any, index: Any) -> Any:
-            if not a.ndim:
-                return a.copy()
-            return _along(xp, a, xp.expand_dims(index, dim), dim).reshape(index.shape)
+@kernels("pick", ANY, binds=True)
+def _pick(xp: Any, dim: int) -> Kernel:
+    def call(a: Any, index: Any) -> Any:
+        if not a.ndim:
+            return a.copy()
+        return _along(xp, a, xp.expand_dims(index, dim), dim).reshape(index.shape)
 
-        return call
-
-    return factory
+    return call
 
 
-def _searchsorted(xp: Any) -> Factory:
-    def factory(right: bool) -> Kernel:
-        side = "right" if right else "left"
+@kernels("searchsorted", ORDERED, binds=True)
+def _searchsorted(xp: Any, right: bool) -> Kernel:
+    side = "right" if right else "left"
 
-        def call(row: Any, values: Any) -> Any:
-            row, values = _keys(row), _keys(values)
-            if row.ndim == 1:
-                return xp.searchsorted(row, values, side)
-            found = xp.empty(values.shape, "int64")
-            for at in xp.ndindex(*row.shape[:-1]):
-                found[at] = xp.searchsorted(row[at], values[at], side)
-            return found
+    def call(row: Any, values: Any) -> Any:
+        row, values = _keys(row), _keys(values)
+        if row.ndim == 1:
+            return xp.searchsorted(row, values, side)
+        found = xp.empty(values.shape, "int64")
+        for at in xp.ndindex(*row.shape[:-1]):
+            found[at] = xp.searchsorted(row[at], values[at], side)
+        return found
 
-        return call
-
-    return factory
+    return call
 
 
-def _unique(xp: Any) -> Factory:
-    def factory(consecutive: bool) -> Kernel:
-        def call(a: Any) -> tuple[Any, Any, Any]:
-            n = a.shape[0]
-            if not n:
-                return a.copy(), xp.zeros(0, "int64"), xp.zeros(0, "int64")
-            keys = _keys(a)
-            if consecutive or not a.shape[1]:
-                order = xp.arange(n)
-            elif a.shape[1] == 1:
-                order = xp.argsort(keys[:, 0], kind="stable")
-            else:
-                order = xp.lexsort(keys.T[::-1])
-            rows = keys[order]
-            starts = xp.concatenate(([True], (rows[1:] != rows[:-1]).any(1)))
-            heads = xp.flatnonzero(starts)
-            inverse = xp.empty(n, "int64")
-            inverse[order] = xp.cumsum(starts) - 1
-            return a[order[heads]], inverse, xp.diff(heads, append=n)
-
-        return call
-
-    return factory
+@kernels("isin", ORDERED - {bfloat16}, checks=True)
+def _isin(xp: Any, elements: Any, test_elements: Any) -> Any:
+    return xp.isin(elements, test_elements)
 
 
-def _scan(xp: Any, ufunc: Any) -> Factory:
+@kernels("unique", ORDERED, **_BOUND)
+def _unique(xp: Any, consecutive: bool) -> Kernel:
+    def call(a: Any) -> tuple[Any, Any, Any]:
+        n = a.shape[0]
+        if not n:
+            return a.copy(), xp.zeros(0, "int64"), xp.zeros(0, "int64")
+        keys = _keys(a)
+        if consecutive or not a.shape[1]:
+            order = xp.arange(n)
+        elif a.shape[1] == 1:
+            order = xp.argsort(keys[:, 0], kind="stable")
+        else:
+            order = xp.lexsort(keys.T[::-1])
+        rows = keys[order]
+        starts = xp.concatenate(([True], (rows[1:] != rows[:-1]).any(1)))
+        heads = xp.flatnonzero(starts)
+        inverse = xp.empty(n, "int64")
+        inverse[order] = xp.cumsum(starts) - 1
+        return a[order[heads]], inverse, xp.diff(heads, append=n)
+
+    return call
+
+
+@kernels("cumsum", _WIDE, "add", **_BOUND)
+@kernels("cumsum", HALF, "add", through=in_float32, **_BOUND)
+@kernels("cumprod", _WIDE, "multiply", **_BOUND)
+@kernels("cumprod", HALF, "multiply", through=in_float32, **_BOUND)
+def _scan(xp: Any, ufunc: str, dim: int, dtype: DType | None) -> Kernel:
     """Sums and products; long ones of floats accumulate in float64, as in torch."""
+    accumulate = getattr(xp, ufunc).accumulate
     wider = {"f": "float64", "c": "complex128"}
 
-    def factory(dim: int, dtype: DType | None) -> Kernel:
-        def call(a: Any) -> Any:
-            own = a.dtype
-            to = (
-                dtype.numpy
-                if dtype is not None
-                else int64.numpy
-                if own.kind in "biu"
-                else own
-            )
-            if a.dtype.kind == "c" and to.kind != "c":
-                a = a.real
-            if to.kind not in "fc" or own.kind in "biu":
-                a = a.astype(to)
-            if not a.ndim:
-                return a.astype(to)
-            wide = to if a.shape[dim] <= _SHORT else wider.get(to.kind, to)
-            y = ufunc.accumulate(a, dim, wide)
-            return y if y.dtype == to else y.astype(to)
+    def call(a: Any) -> Any:
+        own = a.dtype
+        to = int64.numpy if own.kind in "biu" else own
+        to = to if dtype is None else dtype.numpy
+        if a.dtype.kind == "c" and to.kind != "c":
+            a = a.real
+        if to.kind not in "fc" or own.kind in "biu":
+            a = a.astype(to)
+        if not a.ndim:
+            return a.astype(to)
+        wide = to if a.shape[dim] <= _SHORT else wider.get(to.kind, to)
+        y = accumulate(a, dim, wide)
+        return y if y.dtype == to else y.astype(to)
 
-        return call
-
-    return factory
+    return call
 
 
-def _logcumsumexp(xp: Any) -> Factory:
-    def factory(dim: int) -> Kernel:
-        def call(a: Any) -> Any:
-            if not a.ndim:
-                return a.copy()
-            # In float64: the errors of a long chain of float32 sums all go one way.
-            return xp.logaddexp.accumulate(a, dim, dtype="float64").astype(a.dtype)
+@kernels("logcumsumexp", FLOAT - HALF, **_BOUND)
+def _logcumsumexp(xp: Any, dim: int) -> Kernel:
+    def call(a: Any) -> Any:
+        if not a.ndim:
+            return a.copy()
+        # In float64: the errors of a long chain of float32 sums all go one way.
+        return xp.logaddexp.accumulate(a, dim, dtype="float64").astype(a.dtype)
 
-        return call
-
-    return factory
+    return call
 
 
-def _cumulative(xp: Any, ufunc: Any) -> Factory:
+@kernels("cummax", ORDERED, "maximum", **_BOUND)
+@kernels("cummin", ORDERED, "minimum", **_BOUND)
+def _cumulative(xp: Any, ufunc: str, dim: int) -> Kernel:
     """An extreme so far and its last place; both let NaN win."""
 
-    def factory(dim: int) -> Kernel:
-        def call(a: Any) -> tuple[Any, Any]:
-            if not a.ndim:
-                return a.copy(), xp.zeros((), "int64")
-            keys = _keys(a)
-            best = ufunc.accumulate(keys, dim)
-            hit = (keys == best) | xp.isnan(keys)
-            numbers = xp.arange(a.shape[dim]).reshape(-1, *(1,) * (a.ndim - 1 - dim))
-            index = xp.maximum.accumulate(xp.where(hit, numbers, 0), dim)
-            return _along(xp, a, index, dim), index
+    def call(a: Any) -> tuple[Any, Any]:
+        if not a.ndim:
+            return a.copy(), xp.zeros((), "int64")
+        keys = _keys(a)
+        best = getattr(xp, ufunc).accumulate(keys, dim)
+        hit = (keys == best) | xp.isnan(keys)
+        numbers = xp.arange(a.shape[dim]).reshape(-1, *(1,) * (a.ndim - 1 - dim))
+        index = xp.maximum.accumulate(xp.where(hit, numbers, 0), dim)
+        return _along(xp, a, index, dim), index
 
-        return call
-
-    return factory
+    return call

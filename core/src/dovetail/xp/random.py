@@ -9,28 +9,17 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import ANY, FLOAT, HALF, INTEGRAL, DType
 from dovetail.xp import random_law as law
+from dovetail.xp.kernels import Kernels
 
 # Blocks of four words computed at once. The buffers stay within the L2 cache; they are
 # apart by somewhat more than a power of two, which caches would map to one place.
 CHUNK: Final = 1 << 14
 PADDING: Final = 40
-
-
-def install(table: KernelTable, xp: Any) -> None:
-    """Add the random kernels to a table."""
-    table.add("random_words", _random_words(xp), dtypes=ANY, checks=True)
-    table.add("uniform", _uniform(xp), dtypes=FLOAT, checks=True)
-    table.add("normal", _normal(xp), dtypes=FLOAT, checks=True)
-    table.add("random_mask", _random_mask(xp), dtypes=ANY, checks=True)
-    table.add("random_integers", _random_integers(xp), dtypes=INTEGRAL, checks=True)
-    table.add(
-        "random_permutation", _random_permutation(xp), dtypes=INTEGRAL, checks=True
-    )
-    table.add("random_trials", _random_trials(xp), dtypes=FLOAT - HALF, checks=True)
-    table.add("random_dropout", _dropout(xp), dtypes=FLOAT - HALF, checks=True)
+Sizes = tuple[int, ...]
+kernels: Final = Kernels()
+install = kernels.install
 
 
 class Philox:
@@ -122,40 +111,36 @@ def chunks(
         yield start, words[at : at + stop - start]
 
 
-def _random_words(xp: Any) -> Any:
-    def random_words(
-        n: int, dtype: DType, index: int, seed: int, offset: int, stream: int
-    ) -> Any:
-        y = xp.empty((n,), "uint32")
-        for start, words in chunks(xp, n, seed, offset, stream):
-            y[start : start + len(words)] = words
-        return y.view("int32")
-
-    return random_words
+@kernels("random_words", ANY, checks=True)
+def _random_words(
+    xp: Any, n: int, dtype: DType, index: int, seed: int, offset: int, stream: int
+) -> Any:
+    y = xp.empty((n,), "uint32")
+    for start, words in chunks(xp, n, seed, offset, stream):
+        y[start : start + len(words)] = words
+    return y.view("int32")
 
 
-def _uniform(xp: Any) -> Any:
-    def uniform(
-        shape: tuple[int, ...], dtype: DType, index: int, low: float, high: float,
-        seed: int, offset: int,
-    ) -> Any:  # fmt: skip
-        each = law.words_each(dtype)
-        wide = "float64" if each == 2 else "float32"
-        y = xp.empty(shape, wide)
-        flat = y.reshape(-1)
-        bits = law.UNIT_BITS[dtype]
-        scaled = (low, high) != (0, 1)
-        greatest = law.greatest_below(low, high, dtype) if scaled else 1.0
-        for start, words in chunks(xp, flat.size * each, seed, offset):
-            part = flat[start // each : (start + len(words)) // each]
-            _fractions(xp, words, bits, part)
-            if scaled:
-                part *= high - low
-                part += low
-                xp.minimum(part, greatest, out=part)
-        return y.astype(dtype.numpy, copy=False)
-
-    return uniform
+@kernels("uniform", FLOAT, checks=True)
+def _uniform(
+    xp: Any, shape: tuple[int, ...], dtype: DType, index: int, low: float, high: float,
+    seed: int, offset: int,
+) -> Any:  # fmt: skip
+    each = law.words_each(dtype)
+    wide = "float64" if each == 2 else "float32"
+    y = xp.empty(shape, wide)
+    flat = y.reshape(-1)
+    bits = law.UNIT_BITS[dtype]
+    scaled = (low, high) != (0, 1)
+    greatest = law.greatest_below(low, high, dtype) if scaled else 1.0
+    for start, words in chunks(xp, flat.size * each, seed, offset):
+        part = flat[start // each : (start + len(words)) // each]
+        _fractions(xp, words, bits, part)
+        if scaled:
+            part *= high - low
+            part += low
+            xp.minimum(part, greatest, out=part)
+    return y.astype(dtype.numpy, copy=False)
 
 
 def _fractions(xp: Any, words: Any, bits: int, out: Any) -> None:
@@ -169,33 +154,31 @@ def _fractions(xp: Any, words: Any, bits: int, out: Any) -> None:
     out *= 2.0**-bits
 
 
-def _normal(xp: Any) -> Any:
-    def normal(
-        shape: tuple[int, ...], dtype: DType, index: int, mean: float, std: float,
-        seed: int, offset: int,
-    ) -> Any:  # fmt: skip
-        each = law.words_each(dtype)
-        count = math.prod(shape)
-        skip = offset // each % 2
-        pairs = -(-(skip + count) // 2)
-        y = xp.empty((pairs, 2), "float64" if each == 2 else "float32")
-        polar = _polar_double if each == 2 else _polar_single
-        begin = offset - skip * each
-        for start, words in chunks(xp, pairs * 2 * each, seed, begin):
-            first = start // (2 * each)
-            part = y[first : first + len(words) // (2 * each)]
-            radius, angle = polar(xp, words)
-            xp.multiply(radius, xp.cos(angle), out=part[:, 0])
-            xp.multiply(radius, xp.sin(angle), out=part[:, 1])
-            if (mean, std) != (0, 1):
-                part *= std
-                part += mean
-        y = y.reshape(-1)[skip : skip + count]
-        if skip or y.base.size != count:
-            y = y.copy()
-        return y.astype(dtype.numpy, copy=False).reshape(shape)
-
-    return normal
+@kernels("normal", FLOAT, checks=True)
+def _normal(
+    xp: Any, shape: tuple[int, ...], dtype: DType, index: int, mean: float, std: float,
+    seed: int, offset: int,
+) -> Any:  # fmt: skip
+    each = law.words_each(dtype)
+    count = math.prod(shape)
+    skip = offset // each % 2
+    pairs = -(-(skip + count) // 2)
+    y = xp.empty((pairs, 2), "float64" if each == 2 else "float32")
+    polar = _polar_double if each == 2 else _polar_single
+    begin = offset - skip * each
+    for start, words in chunks(xp, pairs * 2 * each, seed, begin):
+        first = start // (2 * each)
+        part = y[first : first + len(words) // (2 * each)]
+        radius, angle = polar(xp, words)
+        xp.multiply(radius, xp.cos(angle), out=part[:, 0])
+        xp.multiply(radius, xp.sin(angle), out=part[:, 1])
+        if (mean, std) != (0, 1):
+            part *= std
+            part += mean
+    y = y.reshape(-1)[skip : skip + count]
+    if skip or y.base.size != count:
+        y = y.copy()
+    return y.astype(dtype.numpy, copy=False).reshape(shape)
 
 
 def _polar_single(xp: Any, words: Any) -> tuple[Any, Any]:
@@ -222,18 +205,11 @@ def _radius(xp: Any, u: Any) -> Any:
     return xp.sqrt(u, out=u)
 
 
-def _random_mask(xp: Any) -> Any:
-    def random_mask(
-        shape: tuple[int, ...],
-        dtype: DType,
-        index: int,
-        p: float,
-        seed: int,
-        offset: int,
-    ) -> Any:
-        return _mask(xp, shape, p, seed, offset)
-
-    return random_mask
+@kernels("random_mask", ANY, checks=True)
+def _random_mask(
+    xp: Any, shape: Sizes, dtype: DType, index: int, p: float, seed: int, offset: int
+) -> Any:
+    return _mask(xp, shape, p, seed, offset)
 
 
 def _mask(xp: Any, shape: tuple[int, ...], p: float, seed: int, offset: int) -> Any:
@@ -247,49 +223,43 @@ def _mask(xp: Any, shape: tuple[int, ...], p: float, seed: int, offset: int) -> 
     return y
 
 
-def _dropout(xp: Any) -> Any:
-    def dropout(x: Any, p: float, seed: int, offset: int) -> tuple[Any, Any]:
-        mask = _mask(xp, x.shape, 1 - p, seed, offset)
-        scaled = xp.multiply(mask, law.kept_scale(p), dtype=x.dtype)
-        return xp.multiply(x, scaled, out=scaled if x.ndim else None), mask
-
-    return dropout
+@kernels("random_dropout", FLOAT - HALF, checks=True)
+def _dropout(xp: Any, x: Any, p: float, seed: int, offset: int) -> tuple[Any, Any]:
+    mask = _mask(xp, x.shape, 1 - p, seed, offset)
+    scaled = xp.multiply(mask, law.kept_scale(p), dtype=x.dtype)
+    return xp.multiply(x, scaled, out=scaled if x.ndim else None), mask
 
 
-def _random_trials(xp: Any) -> Any:
-    def random_trials(p: Any, seed: int, offset: int) -> Any:
-        bits = 53 if p.dtype.itemsize == 8 else 24
-        draws = xp.empty(p.shape, p.dtype)
-        flat, each = draws.reshape(-1), p.dtype.itemsize // 4
-        for start, words in chunks(xp, flat.size * each, seed, offset):
-            part = flat[start // each : (start + len(words)) // each]
-            _fractions(xp, words, bits, part)
-        return (draws < p).astype(p.dtype)
-
-    return random_trials
+@kernels("random_trials", FLOAT - HALF, checks=True)
+def _random_trials(xp: Any, p: Any, seed: int, offset: int) -> Any:
+    bits = 53 if p.dtype.itemsize == 8 else 24
+    draws = xp.empty(p.shape, p.dtype)
+    flat, each = draws.reshape(-1), p.dtype.itemsize // 4
+    for start, words in chunks(xp, flat.size * each, seed, offset):
+        part = flat[start // each : (start + len(words)) // each]
+        _fractions(xp, words, bits, part)
+    return (draws < p).astype(p.dtype)
 
 
-def _random_integers(xp: Any) -> Any:
-    def random_integers(
-        shape: tuple[int, ...], dtype: DType, index: int, low: int, high: int,
-        seed: int, offset: int,
-    ) -> Any:  # fmt: skip
-        each = law.integer_words(low, high)
-        span = high - low
-        y = xp.empty(shape, dtype.numpy)
-        flat = y.reshape(-1)
-        scale = _scale_long if each == 2 else _scale
-        first = xp.array(low % (1 << 64), "uint64")
-        for start, words in chunks(xp, flat.size * each, seed, offset):
-            begin = start // each
-            number, bad = scale(xp, words, span)
-            _again(xp, number, bad, span, seed, offset + start, scale)
-            if low:
-                number += first
-            flat[begin : begin + len(number)] = number
-        return y
-
-    return random_integers
+@kernels("random_integers", INTEGRAL, checks=True)
+def _random_integers(
+    xp: Any, shape: tuple[int, ...], dtype: DType, index: int, low: int, high: int,
+    seed: int, offset: int,
+) -> Any:  # fmt: skip
+    each = law.integer_words(low, high)
+    span = high - low
+    y = xp.empty(shape, dtype.numpy)
+    flat = y.reshape(-1)
+    scale = _scale_long if each == 2 else _scale
+    first = xp.array(low % (1 << 64), "uint64")
+    for start, words in chunks(xp, flat.size * each, seed, offset):
+        begin = start // each
+        number, bad = scale(xp, words, span)
+        _again(xp, number, bad, span, seed, offset + start, scale)
+        if low:
+            number += first
+        flat[begin : begin + len(number)] = number
+    return y
 
 
 def _scale(xp: Any, words: Any, span: int) -> tuple[Any, Any]:
@@ -337,18 +307,16 @@ def _again(
         bad = None if worse is None else bad[worse]
 
 
-def _random_permutation(xp: Any) -> Any:
-    def random_permutation(
-        n: int, dtype: DType, index: int, seed: int, offset: int
-    ) -> Any:
-        words = xp.empty((2 * n,), "uint32")
-        for start, piece in chunks(xp, 2 * n, seed, offset):
-            words[start : start + len(piece)] = piece
-        keys = words.view("uint64")
-        order = xp.argsort(keys, kind="stable") if n < RADIX else _radix_order(xp, keys)
-        return order.astype(dtype.numpy, copy=False)
-
-    return random_permutation
+@kernels("random_permutation", INTEGRAL, checks=True)
+def _random_permutation(
+    xp: Any, n: int, dtype: DType, index: int, seed: int, offset: int
+) -> Any:
+    words = xp.empty((2 * n,), "uint32")
+    for start, piece in chunks(xp, 2 * n, seed, offset):
+        words[start : start + len(piece)] = piece
+    keys = words.view("uint64")
+    order = xp.argsort(keys, kind="stable") if n < RADIX else _radix_order(xp, keys)
+    return order.astype(dtype.numpy, copy=False)
 
 
 # From this many keys on, two passes of a radix sort are faster than comparing.

@@ -1,0 +1,49 @@
+"""Kernels for any NumPy-like library, noted where they are defined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
+
+from dovetail.device_api.kernels import KernelTable
+from dovetail.dtypes import DType
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Kernels:
+    """What a module offers: functions that take the library before all else."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, Any, dict[str, Any]]] = []
+
+    def __call__(
+        self, op: str, dtypes: Iterable[DType], *given: Any,
+        through: Callable[[Any], Any] | None = None, **options: Any,
+    ) -> Callable[[F], F]:  # fmt: skip
+        """Note the decorated function as a kernel of `op`.
+
+        Args:
+            given: what it takes after the library.
+            through: what makes the kernel of it, such as `in_float32`.
+            options: see `Kernel`.
+        """
+
+        def note(function: F) -> F:
+            def bound(xp: Any) -> Any:
+                kernel = partial(function, xp, *given)
+                return kernel if through is None else through(kernel)
+
+            self._rows.append((op, bound, {"dtypes": dtypes, **options}))
+            return function
+
+        return note
+
+    def install(self, table: KernelTable, xp: Any) -> None:
+        """Add all of them to a table, for one library."""
+        for op, bound, options in self._rows:
+            table.add(op, bound(xp), **options)
+
+
+__all__ = ["Kernels"]
