@@ -78,7 +78,7 @@ NORMS: list[tuple[str, Any, Any]] = [
         lambda d: [leaf(2, 6, 4, dtype=d), 3, leaf(6, dtype=d), leaf(6, dtype=d)],
         {},
     ),
-    ("group_norm", lambda d: [leaf(2, 4, dtype=d), 2], {}),
+    ("group_norm", lambda d: [leaf(2, 8, dtype=d), 2], {}),
     (
         "instance_norm",
         lambda d: [

@@ -73,7 +73,7 @@ BY_HAND: Final[dict[str, tuple[Written, list[Any]]]] = {
     "clip": (lambda lib, x: lib.clamp(x, 0.3, 0.6), [X]),
     "clamp": (lambda lib, x, y: lib.clamp(x, y * 0, y), [X, Y]),
     "float_power": (lambda lib, x: lib.float_power(x, 3), [X]),
-    "cross_entropy": (
+    "log_softmax_nll": (
         lambda lib, x, t: lib.nn.functional.cross_entropy(x, t), [X, LABELS],
     ),
     "smooth_l1": (lambda lib, x, y: lib.nn.functional.smooth_l1_loss(x, y), [X, Y]),

@@ -46,6 +46,12 @@ class DovetailError(Exception):
             text += f"; {self.remedy}"
         return text
 
+    def of(self, op: str) -> DovetailError:
+        """The same, of another call: that within which this one was made."""
+        return _rebuild(
+            type(self), op, self.argument, self.was, self.needed, self.remedy
+        )
+
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.op, self.argument, self.was, self.needed, self.remedy)
         return _rebuild, (type(self), *fields)

@@ -34,6 +34,7 @@ AxisOrAll: TypeAlias = int | None
 AxisSet: TypeAlias = int | Sequence[int]
 Shape: TypeAlias = Sequence[int]
 Ints: TypeAlias = Sequence[int]
+Sizes: TypeAlias = Sequence[int]  # as Shape, but never one size alone
 Index: TypeAlias = tuple[Any, ...]
 Scalar: TypeAlias = complex
 Static: TypeAlias = Any
@@ -125,6 +126,13 @@ def integers(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     return (integer(op, name, value, ndim),)
 
 
+def sizes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
+    """A tuple of ints, from a sequence of them."""
+    if not isinstance(value, tuple | list):
+        raise ArgumentTypeError(op, name, was=repr(value), needed="a tuple of ints")
+    return integers(op, name, value, ndim)
+
+
 def boolean(op: str, name: str, value: Any, ndim: int) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ArgumentTypeError(op, name, was=repr(value), needed="True or False")
@@ -202,9 +210,9 @@ def optional(normalise: Normalise) -> Normalise:
 _PLAIN: Final[dict[str, Normalise]] = {
     "Axis": axis, "NewAxis": new_axis, "AxisList": axis_list,
     "AxisSet": axis_set,
-    "int": integer, "Ints": integers, "Shape": integers, "bool": boolean,
-    "str": string, "DType": dtype, "Static": anything, "Index": anything,
-    "Kind": anything, "Ignored": boolean, "NotYet": not_yet,
+    "int": integer, "Ints": integers, "Shape": integers, "Sizes": sizes,
+    "bool": boolean, "str": string, "DType": dtype, "Static": anything,
+    "Index": anything, "Kind": anything, "Ignored": boolean, "NotYet": not_yet,
     "Positive": _number_where(lambda v: v > 0, "a number above 0"),
     "NonNegative": _number_where(lambda v: v >= 0, "a number of 0 or more"),
     "NonZero": _number_where(lambda v: v < 0 or v > 0, "a number that is not 0"),

@@ -16,7 +16,7 @@ from dovetail.engine.plans import plan_for
 from dovetail.engine.scopes import anywhere, within_body
 from dovetail.engine.tape_of_views import View
 from dovetail.engine.tensor import Tensor, wrap
-from dovetail.errors import NotSupported
+from dovetail.errors import IndexOutOfRange, NotSupported
 
 Inputs = tuple[Any, ...]
 
@@ -53,7 +53,6 @@ def run_body(
     """`by_body`, the ops of the body being seen by whatever sees this one."""
     token = modes._grad.set(False)
     try:
-        look(op, inputs, attrs)
         if kind.dtype in HALF and not op.exact:
             wide = tuple(_widened(x) for x in inputs)
             result = _defined(op, wide, attrs)
@@ -70,9 +69,20 @@ def _defined(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
         y = _defined(op, lines, attrs)
         return y if inputs[op.line_at]._a.shape else basics.view(y, ())
     if op.tensors_first:
-        return op.body(*inputs, **attrs)
+        return _checked(op, inputs, attrs)
     by_name = zip((p.name for p in op.tensors), inputs, strict=True)
     return op.body(**dict(by_name), **attrs)
+
+
+def _checked(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
+    """What the body gives for values that the op does not refuse."""
+    if not op.checked_by_body:
+        look(op, inputs, attrs)
+        return op.body(*inputs, **attrs)
+    try:
+        return op.body(*inputs, **attrs)
+    except IndexOutOfRange as refused:
+        raise refused.of(op.name) from None
 
 
 def _as_tuple(result: Any) -> tuple[Tensor, ...]:
@@ -133,7 +143,6 @@ def by_recorded_body(
     if op.shape is not DATA:
         op.checked_shapes(shapes_of(inputs), attrs)
     host.count_passed_over(op)
-    look(op, inputs, attrs)
     if anywhere[0]:
         with without_casting():
             return _as_tuple(_defined(op, inputs, attrs))

@@ -28,8 +28,9 @@ _EXACT: Final = {
     "DType": "_DType", "Kind": "_Kind", "Ignored": "_bool", "NotYet": "_bool",
 }  # fmt: skip
 _COUNTED: Final = ("Axis", "NewAxis", "Axes", "AxisList")  # from the front, by ndim
-_UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape"} - {*_COUNTED})
-_SEQUENCES: Final = frozenset({"Shape", "Ints", "AxisList", "AxisSet"})
+_UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape", "Sizes"} - {*_COUNTED})
+_SEQUENCES: Final = frozenset({"Shape", "Sizes", "Ints", "AxisList", "AxisSet"})
+_CHOICE: Final = "Literal["  # of strings, which all choices are
 
 
 # What of its own a callable remembers: what calls need, itself, its op.
@@ -162,7 +163,10 @@ class _Source:
             parts[at] = list(self._tensor(at, op.tensors[at] is lead))
             yield from parts[at]
         self.natives = [f"_a{i}" for i in range(len(op.tensors))]
-        counted = any(p.annotation not in _UNCOUNTED for p in op.statics)
+        counted = any(
+            p.annotation not in _UNCOUNTED and not p.annotation.startswith(_CHOICE)
+            for p in op.statics
+        )
         if counted and lead is not None:
             first = f"_a{op.lead_at}" + ("[0]" if lead.role == "list" else "")
             self.key.append(f"_len({first}.shape)")
@@ -275,7 +279,7 @@ class _Source:
     def _attribute(self, param: Param) -> Iterator[str]:
         """The value where its type is the one expected, else its frozen form."""
         kind, _, none = param.annotation.partition(" | ")
-        exact = _EXACT.get(kind)
+        exact = "_str" if kind.startswith(_CHOICE) else _EXACT.get(kind)
         part = param.name
         if exact is not None:
             wrong = f"_type({param.name}) is not {exact}"

@@ -58,6 +58,7 @@ def op(
     indices: Sequence[str] = (),
     masks: Sequence[str] = (),
     trusted: Sequence[str] = (),
+    checked_by_body: bool = False,
     lines: str = "",
     outputs: Sequence[str] = ("y",),
     residuals: int = 0,
@@ -105,6 +106,8 @@ def op(
         trusted: those of `indices` that are in range wherever the op is called.
         lines: tensors without dims count as lines of one element, as torch has it; the
             result has no dims where the tensor named here has none.
+        checked_by_body: the ops of the body refuse the same values, so that the check
+            is for kernels alone.
         outputs: names of the results, by which a vjp asks for them.
         residuals: how many of the last results are kept for backward and hidden.
         nondifferentiable: the results are constants to autograd.
@@ -148,6 +151,7 @@ def op(
     options = {
         "shape": shape, "accepts": accepts, "result": result, "promote": promote,
         "indices": indices, "masks": masks, "lines": lines, "trusted": trusted,
+        "checked_by_body": checked_by_body,
         "outputs": tuple(outputs),
         "residuals": residuals, "nondifferentiable": nondifferentiable,
         "primitive": primitive, "view": view, "mutates": tuple(mutates),

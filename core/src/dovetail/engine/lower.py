@@ -89,7 +89,7 @@ def _traced(op: Op, specs: Sequence[Any], given: dict[str, Any]) -> Graph:
             y = op.call_with(inputs, attrs)
             outs = y if isinstance(y, tuple) else () if op.mutates else (y,)
         else:
-            if op.check is not None:
+            if op.check is not None and not op.checked_by_body:
                 tracer.check(op, op.check(*inputs, **attrs))
             outs = run_body(op, inputs, attrs, kind)
     made = tuple(tracer.named(y) for y in outs)

@@ -143,6 +143,7 @@ class Op:
         self.lines: str = options.pop("lines")
         self.masks: frozenset[str] = frozenset(options.pop("masks")) or _NO_NAMES
         self.trusted = frozenset[str](options.pop("trusted", ())) or _NO_NAMES
+        self.checked_by_body: bool = options.pop("checked_by_body", False)
         self.outputs: tuple[str, ...] = options.pop("outputs")
         self.residuals: int = options.pop("residuals")
         self.nondifferentiable: bool = options.pop("nondifferentiable")

@@ -13,13 +13,17 @@ from dovetail.engine.modes import no_grad
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops import layer_norm as layer
 from dovetail.ops import norm as ops
 from dovetail.ops import rms_norm as rms
 from dovetail.ops.elementwise import lerp
 from dovetail.ops.view import reshape
 
 
-@public("torch.layer_norm F.layer_norm")
+@public(
+    "torch.layer_norm F.layer_norm", plain=layer.layer_norm,
+    takes=("input", "normalized_shape", "weight", "bias", "eps"),
+)  # fmt: skip
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
     bias: Tensor | None = None, eps: float = 1e-05,
@@ -39,8 +43,7 @@ def layer_norm(
         >>> F.layer_norm(dovetail.tensor([1.0, 2.0, 3.0]), (3,))
         tensor([-1.2247,  0.0000,  1.2247])
     """
-    dims = _last_dims("layer_norm", input, normalized_shape, weight, bias)
-    return ops.normalise(input, weight, bias, dims, eps)[0]
+    return layer.layer_norm(input, weight, bias, tuple(normalized_shape), eps)
 
 
 @public("torch.rms_norm F.rms_norm")
@@ -55,28 +58,12 @@ def rms_norm(
         weight: [*normalized_shape], to scale the result.
         eps: added to the mean square; the format's own unless given.
     """
-    dims = _last_dims("rms_norm", input, normalized_shape, weight)
+    sizes = None if weight is None else weight._a.shape
+    dims = layer.last_dims(
+        "rms_norm", tuple(input._a.shape), tuple(normalized_shape), sizes
+    )
     epsilon = finfo(input.dtype).eps if eps is None else eps
     return rms.rms_norm(input, weight, dims, epsilon)[0]
-
-
-def _last_dims(
-    op: str, input: Tensor, shape: Sequence[int], *weights: Tensor | None
-) -> tuple[int, ...]:
-    """The dims of `normalized_shape`, which the input and the weights end with."""
-    size, wanted = tuple(input._a.shape), tuple(shape)
-    if not wanted or size[-len(wanted) :] != wanted:
-        raise ShapeError(
-            op, "normalized_shape", was=f"{wanted} for an input of shape {size}",
-            needed="the sizes of its last dims",
-        )  # fmt: skip
-    for w in weights:
-        if w is not None and tuple(w._a.shape) != wanted:
-            raise ShapeError(
-                op, "weight or bias", was=f"of shape {tuple(w._a.shape)}",
-                needed=f"{wanted}, the normalized_shape",
-            )  # fmt: skip
-    return tuple(range(len(size) - len(wanted), len(size)))
 
 
 @public("torch.group_norm F.group_norm")

@@ -31,8 +31,17 @@ from dovetail.ops.softmax import log_softmax, log_softmax_backward, sum_along
 Array = np.ndarray[Any, Any]
 
 
-def _cross_shape(x: Any, target: Any, weight: Any, *, reduction: str, **_: Any) -> Any:
+def _loss_shape(
+    x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str
+) -> Any:
     samples = samples_shape("cross_entropy", x, target, weight)
+    return samples if reduction == "none" else ()
+
+
+def _shapes(
+    x: Any, target: Any, weight: Any, *, ignore_index: int, reduction: str
+) -> Any:
+    samples = samples_shape("log_softmax_nll", x, target, weight)
     return samples if reduction == "none" else (), x
 
 
@@ -44,18 +53,44 @@ def _logits_shape(ct: Any, target: Any, logp: Any, weight: Any, **_: Any) -> Any
 @op(
     autocast="float32",
     cancels=True,
-    shape=_cross_shape,
+    shape=_shapes,
     accepts=FLOAT,
     indices=("target",),
     outputs=("y", "logp"),
 )
-def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None,
-    ignore_index: int = -100, reduction: Literal["none", "mean", "sum"] = "mean",
+def log_softmax_nll(
+    input: Tensor, target: Tensor, weight: Tensor | None,
+    ignore_index: int, reduction: Literal["none", "mean", "sum"],
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """nll_loss of log_softmax of the logits `input`, and these log probabilities."""
     logp = log_softmax(input, class_dim(input.ndim))
     return picked_loss(logp, target, weight, ignore_index, reduction), logp
+
+
+@log_softmax_nll.check
+def _(x: Tensor, target: Tensor, *_: Any, ignore_index: int, **__: Any) -> Checked:
+    return labels_check("log_softmax_nll", x, target, ignore_index)
+
+
+@op(
+    autocast="float32",
+    cancels=True,
+    shape=_loss_shape,
+    accepts=FLOAT,
+    indices=("target",),
+    checked_by_body=True,
+)
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None,
+    ignore_index: int = -100, reduction: Literal["none", "mean", "sum"] = "mean",
+) -> Tensor:  # fmt: skip
+    """nll_loss of log_softmax of the logits `input`.
+
+    Its gradient is that of `log_softmax_nll`, which keeps the log probabilities; calls
+    that keep nothing need not compute them as a result.
+    """
+    y: Tensor = log_softmax_nll(input, target, weight, ignore_index, reduction)[0]
+    return y
 
 
 @cross_entropy.check
@@ -78,7 +113,7 @@ def _through_logits(
     return more if g is None else g + more
 
 
-cross_entropy.grad(
+log_softmax_nll.grad(
     input=_through_logits,
     weight=lambda ct, target, weight, y, logp, ignore_index, reduction: (
         None
@@ -109,14 +144,21 @@ def cross_entropy_backward(
 # ---- the truth, and samples
 
 
-@cross_entropy.oracle
-def _cross(
-    x: Array, target: Array, weight: Array | None = None,
-    ignore_index: int = -100, reduction: str = "mean",
-) -> Any:  # fmt: skip
+@log_softmax_nll.oracle
+def _both(
+    x: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str
+) -> Any:
     dim = class_dim(x.ndim)
     logp = log_softmax.op.oracle(x, dim)  # type: ignore[misc]
     return nll_truth(logp, target, weight, ignore_index, reduction), logp
+
+
+@cross_entropy.oracle
+def _(
+    x: Array, target: Array, weight: Array | None = None,
+    ignore_index: int = -100, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    return _both(x, target, weight, ignore_index, reduction)[0]
 
 
 @cross_entropy_backward.oracle
@@ -130,6 +172,14 @@ def _(
 
 
 cross_entropy.cases(labelled)
+
+
+@log_softmax_nll.cases
+def _(make: Any) -> Any:
+    for given in labelled(make):
+        x, target, *rest = given.args
+        attrs = {"ignore_index": -100, "reduction": "mean"} | given.kwargs
+        yield case(x, target, rest[0] if rest else None, **attrs)
 
 
 @cross_entropy_backward.cases

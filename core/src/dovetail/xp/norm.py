@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
+from dovetail.xp.short_rows import Norm, is_stack, short_norm
 from dovetail.xp.slabs import slabs
 
 Dims = tuple[int, ...]
@@ -15,11 +17,15 @@ Dims = tuple[int, ...]
 def install(table: KernelTable, xp: Any) -> None:
     """Add normalisations to a table."""
     for name, make in (
-        ("normalise", _normalise), ("normalise_backward", _normalise_backward),
+        ("normalise_backward", _normalise_backward),
         ("normalise_weight_backward", _normalise_weight_backward),
         ("normalise_by", _normalise_by),
-    ):  # fmt: skip
+    ):
         table.add(name, make(xp), dtypes=FLOAT - HALF, checks=True)
+    for dtype in FLOAT - HALF:
+        add = partial(table.add, dtypes={dtype}, binds=True, checks=True)
+        add("normalise", _normalise(xp, dtype.numpy))
+        add("layer_norm", _layer_norm(xp, dtype.numpy))
 
 
 def _share(xp: Any, x: Any, dims: Dims) -> Any:
@@ -40,7 +46,49 @@ def _as_cut(xp: Any, v: Any, x: Any, parts: tuple[Any, ...]) -> Any:
     return xp.broadcast_to(v, x.shape)
 
 
-def _normalise(xp: Any) -> Callable[..., Any]:
+def _normalise(xp: Any, dtype: Any) -> Callable[..., Any]:
+    general = _of_any_size(xp)
+
+    def normalise(dims: Dims) -> Norm:
+        def beside(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+            last = short is not None and dims[0] == x.ndim - 1
+            if short and last and is_stack(x.shape, weight, bias):
+                y, *statistics = short(x.reshape(-1, x.shape[-1]), weight, bias, eps)
+                kept = (*x.shape[:-1], 1)
+                return y.reshape(x.shape), *(s.reshape(kept) for s in statistics)
+            return general(x, weight, bias, dims, eps)
+
+        short = short_norm(xp, dtype, beside, whole=True) if len(dims) == 1 else None
+        return beside if short is None or dims != (1,) else short
+
+    return normalise
+
+
+def _layer_norm(xp: Any, dtype: Any) -> Callable[..., Any]:
+    """`normalise` over the last dims, without the statistics."""
+    general = _of_any_size(xp)
+
+    def layer_norm(normalized_shape: Dims) -> Norm:
+        inner = len(normalized_shape)
+
+        def beside(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+            first = max(x.ndim - inner, 0)
+            for a in (x.shape[first:], weight, bias):
+                if a is not None and getattr(a, "shape", a) != normalized_shape:
+                    raise ValueError  # the op's rule words it
+            if short is not None and is_stack(x.shape, weight, bias):
+                rows = short(x.reshape(-1, x.shape[-1]), weight, bias, eps)
+                return rows.reshape(x.shape)
+            return general(x, weight, bias, tuple(range(first, x.ndim)), eps)[0]
+
+        width = normalized_shape[0] if inner == 1 else 0
+        short = short_norm(xp, dtype, beside, width=width) if width else None
+        return short or beside
+
+    return layer_norm
+
+
+def _of_any_size(xp: Any) -> Callable[..., Any]:
     add, multiply, subtract = xp.add, xp.multiply, xp.subtract
     sqrt, divide, total = xp.sqrt, xp.divide, xp.add.reduce
 

@@ -53,7 +53,7 @@ def nll_loss(
     return nll.nll_loss(input, target, weight, ignore_index, reduction)
 
 
-@public("F.cross_entropy")
+@public("F.cross_entropy", plain=ops.cross_entropy, takes=("input", "target", "weight"))
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None,
     size_average: bool | None = None, ignore_index: int = -100,
@@ -92,7 +92,7 @@ def cross_entropy(
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     _check_labels("cross_entropy", input, target)
     if label_smoothing == 0.0:
-        return ops.cross_entropy(input, target, weight, ignore_index, reduction)[0]
+        return ops.cross_entropy(input, target, weight, ignore_index, reduction)
     return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
 
 

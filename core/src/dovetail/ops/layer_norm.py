@@ -1,0 +1,86 @@
+"""Layer normalisation: the result alone, where nothing asks for its statistics."""
+
+# Ops are functions known by their declaration: what they return is Any to mypy.
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dovetail.dtypes import FLOAT
+from dovetail.engine.attributes import Scalar, Sizes
+from dovetail.engine.cases import case
+from dovetail.engine.declare import op
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ShapeError
+from dovetail.ops.norm import normalise
+
+Array = np.ndarray[Any, Any]
+
+
+def last_dims(
+    op: str, size: tuple[int, ...], wanted: tuple[int, ...], *weights: Any
+) -> tuple[int, ...]:
+    """The dims of `wanted`, which `size` and the shapes of the weights end with."""
+    if not wanted or tuple(size[-len(wanted) :]) != wanted:
+        raise ShapeError(
+            op, "normalized_shape", was=f"{wanted} for an input of shape {size}",
+            needed="the sizes of its last dims",
+        )  # fmt: skip
+    for shape in weights:
+        if shape is not None and tuple(shape) != wanted:
+            raise ShapeError(
+                op, "weight or bias", was=f"of shape {tuple(shape)}",
+                needed=f"{wanted}, the normalized_shape",
+            )  # fmt: skip
+    return tuple(range(len(size) - len(wanted), len(size)))
+
+
+def _as_input(
+    x: Any, weight: Any, bias: Any, *, normalized_shape: tuple[int, ...], eps: float
+) -> Any:
+    last_dims("layer_norm", x, normalized_shape, weight, bias)
+    return x
+
+
+# Squares of deviations leave the format before the result does.
+@op(cancels=True, shape=_as_input, accepts=FLOAT, undefined_on=("extreme",))
+def layer_norm(
+    input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None,
+    normalized_shape: Sizes = (), eps: Scalar = 1e-05,
+) -> Tensor:  # fmt: skip
+    """(input - mean) / sqrt(variance + eps) over the last dims (Ba et al. 2016).
+
+    Times `weight`, plus `bias`. Its gradient is that of `normalise`, which keeps the
+    mean and the deviation; calls that keep nothing need not compute them as results.
+    """
+    ndim = input.ndim
+    dims = tuple(range(ndim - len(normalized_shape), ndim))
+    y: Tensor = normalise(input, weight, bias, dims, eps)[0]
+    return y
+
+
+# ---- the truth, and samples
+
+
+@layer_norm.oracle
+def _(x: Array, weight: Any, bias: Any, normalized_shape: Any, eps: float) -> Any:
+    if not x.size:
+        return x
+    rows = x.reshape(-1, math.prod(normalized_shape))
+    mean = np.mean(rows, axis=1, keepdims=True)
+    deviation = np.sqrt(np.var(rows, axis=1, keepdims=True) + eps)
+    y = ((rows - mean) / deviation).reshape(x.shape)
+    return y * (1 if weight is None else weight) + (0 if bias is None else bias)
+
+
+@layer_norm.cases
+def _(make: Any) -> Any:
+    yield case(make(4, 5), None, None, (5,), 1e-3)
+    yield case(make(2, 3, 4), make(4), make(4), (4,), 1e-3)
+    yield case(make(2, 3, 4), make(3, 4), None, (3, 4), 1e-2)
+    yield case(make(40, 20), make(20), make(20), (20,), 1e-2)
+    yield case(make(6), None, make(6), (6,), 0.1)
+    yield case(make(0, 3), make(3), make(3), (3,), 0.1)

@@ -1,0 +1,170 @@
+"""Losses over classes, which refuse classes out of range by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail.device_api.kernels import KernelTable
+from dovetail.dtypes import FLOAT, HALF
+from dovetail.errors import IndexOutOfRange
+from dovetail.xp.short_rows import short_cross_entropy
+from dovetail.xp.softmax import log_softmax_of
+
+_WIDE = FLOAT - HALF
+
+
+def install(table: KernelTable, xp: Any) -> None:
+    """Add losses over classes to a table."""
+    table.add("nll_loss_backward", _nll_backward(xp), dtypes=_WIDE)
+    table.add("log_softmax_nll", _both(xp), dtypes=_WIDE, checks_indices=True)
+    table.add(
+        "cross_entropy", _cross_entropy(xp), dtypes=_WIDE, binds=True, checks=True,
+        checks_indices=True,
+    )  # fmt: skip
+    table.add("cross_entropy_backward", _cross_entropy_backward(xp), dtypes=_WIDE)
+
+
+def _class_dim(ndim: int) -> int:
+    """Where the classes are: [classes], or [n, classes, ...]."""
+    return 0 if ndim == 1 else 1
+
+
+def _refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
+    """The error for a class that is none."""
+    return IndexOutOfRange(
+        name, "target", was=f"{label}: Target {label} is out of bounds",
+        needed=f"classes from 0 to {classes - 1}, or ignore_index",
+    )  # fmt: skip
+
+
+def _extremes(target: Any) -> tuple[int, int]:
+    """The least and the greatest class.
+
+    Read at their places: that takes a third of a reduction's time where there are few.
+    """
+    flat = target.reshape(-1)
+    return int(flat[flat.argmin()]), int(flat[flat.argmax()])
+
+
+def _in_range(name: str, target: Any, classes: int, ignore_index: int) -> bool:
+    """Whether every sample counts; raises for a class that is none."""
+    if not target.size:
+        return True
+    low, high = _extremes(target)
+    if low >= 0 and high < classes and not low <= ignore_index <= high:
+        return True
+    counted = target[target != ignore_index]
+    if counted.size:
+        low, high = _extremes(counted)
+        if low < 0 or high >= classes:
+            raise _refuse_label(name, low if low < 0 else high, classes)
+    return bool(counted.size == target.size)
+
+
+def _coordinates(xp: Any, target: Any) -> tuple[Any, ...]:
+    """The place of each sample's class in the scores."""
+    if target.ndim == 1:
+        return xp.arange(target.shape[0]), target
+    grid = list(xp.ogrid[tuple(slice(n) for n in target.shape)])
+    grid.insert(_class_dim(target.ndim + 1), target)
+    return tuple(grid)
+
+
+def _weights(
+    xp: Any, target: Any, weight: Any, ignore_index: int, whole: bool, like: Any
+) -> tuple[Any, Any]:
+    """Classes with 0 for samples that do not count, and the samples' weights."""
+    if whole:
+        return target, None if weight is None else weight[target]
+    valid = target != ignore_index
+    safe = xp.where(valid, target, 0)
+    return safe, valid.astype(like.dtype) if weight is None else weight[safe] * valid
+
+
+def _cross_entropy(xp: Any) -> Callable[..., Any]:
+    """The loss without the log probabilities."""
+    both = _both(xp)
+
+    def cross_entropy(ignore_index: int, reduction: str) -> Callable[..., Any]:
+        def beside(x: Any, target: Any, weight: Any) -> Any:
+            dim = _class_dim(x.ndim)
+            classes = x.shape[dim : dim + 1]
+            if (*x.shape[:dim], *x.shape[dim + 1 :]) != target.shape or (
+                weight is not None and weight.shape != classes
+            ):
+                raise ValueError  # the op's rule words it
+            try:
+                return both(x, target, weight, ignore_index, reduction)[0]
+            except IndexOutOfRange as refused:
+                raise refused.of("cross_entropy") from None
+
+        return short_cross_entropy(xp, beside, ignore_index, reduction)
+
+    return cross_entropy
+
+
+def _both(xp: Any) -> Callable[..., Any]:
+    log_softmax = log_softmax_of(xp)
+
+    def log_softmax_nll(
+        x: Any, target: Any, weight: Any, ignore_index: int, reduction: str
+    ) -> Any:
+        dim = _class_dim(x.ndim)
+        logp = log_softmax(dim)(x)
+        whole = _in_range("log_softmax_nll", target, x.shape[dim], ignore_index)
+        safe, weights = _weights(xp, target, weight, ignore_index, whole, x)
+        losses = logp[_coordinates(xp, safe)]
+        if weights is not None:
+            losses = xp.where(weights == 0, 0, losses * weights).astype(x.dtype)
+        if reduction == "none":
+            return -losses, logp
+        total = -losses.sum(dtype=x.dtype)
+        if reduction == "mean":
+            total /= (
+                losses.dtype.type(target.size) if weights is None else weights.sum()
+            )
+        return total, logp
+
+    return log_softmax_nll
+
+
+def _scales(xp: Any, ct: Any, target: Any, weights: Any, reduction: str) -> Any:
+    """What each sample's gradient is multiplied with: 0 where it does not count."""
+    scale = ct if weights is None else xp.where(weights == 0, 0, ct * weights)
+    if reduction != "mean":
+        return scale
+    if weights is None:
+        return scale / ct.dtype.type(target.size)
+    return scale / (weights.sum() or ct.dtype.type(1))
+
+
+def _nll_backward(xp: Any) -> Callable[..., Any]:
+    def nll_loss_backward(
+        ct: Any, target: Any, weight: Any, classes: int, ignore_index: int,
+        reduction: str,
+    ) -> Any:  # fmt: skip
+        whole = _in_range("nll_loss", target, classes, ignore_index)
+        safe, weights = _weights(xp, target, weight, ignore_index, whole, ct)
+        dim = _class_dim(target.ndim + 1)
+        g = xp.zeros((*target.shape[:dim], classes, *target.shape[dim:]), ct.dtype)
+        g[_coordinates(xp, safe)] = -_scales(xp, ct, target, weights, reduction)
+        return g
+
+    return nll_loss_backward
+
+
+def _cross_entropy_backward(xp: Any) -> Callable[..., Any]:
+    def cross_entropy_backward(
+        ct: Any, target: Any, logp: Any, weight: Any, ignore_index: int, reduction: str
+    ) -> Any:
+        dim = _class_dim(logp.ndim)
+        whole = _in_range("cross_entropy", target, logp.shape[dim], ignore_index)
+        safe, weights = _weights(xp, target, weight, ignore_index, whole, logp)
+        scale = _scales(xp, ct, target, weights, reduction)
+        g = xp.exp(logp)
+        g *= xp.expand_dims(scale, dim) if scale.ndim else scale
+        g[_coordinates(xp, safe)] -= scale
+        return g
+
+    return cross_entropy_backward
