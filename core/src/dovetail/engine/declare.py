@@ -84,6 +84,7 @@ def op(
     out: bool = True,
     autocast: str | None = None,
     grad: Callable[..., Any] | dict[str, Callable[..., Any]] | None = None,
+    geometry: Callable[..., Any] | None = None,
     oracle: Callable[..., Any] | None = None,
     cases: Callable[..., Any] | None = None,
     kinks: Callable[..., Any] | None = None,
@@ -142,6 +143,7 @@ def op(
         out: torch's function takes `out=`.
         autocast: the precision it has under autocast, `"lower"`, `"float32"` or
             `"widest"`; None for that of its inputs.
+        geometry: a view's shape, strides and offset, as the hook of this name.
         grad: the gradient of the first tensor, or one for each that has any by name,
             as the hook of that name takes them.
         oracle, cases, kinks: as the hooks of these names, where one expression says
@@ -178,9 +180,11 @@ def op(
         closed = {hook for hook, value in stated.items() if value is not None}
         if grad is not None or nondifferentiable:
             closed |= {"vjp", "grad"}
-        if not view:
+        if geometry is not None or not view:
             closed.add("geometry")
         call = _complete(made, callable_of(made), body, closed)
+        if geometry is not None:
+            _geometry(made, geometry)
         if grad is not None:
             named = grad if isinstance(grad, dict) else {made.tensors[0].name: grad}
             made.set_rules(named)

@@ -19,6 +19,7 @@ from dovetail.errors import (
 from dovetail.ops import view as v
 from dovetail.ops.primitive import conj
 from dovetail.ops.strided import as_strided as strided_view
+from dovetail.ops.view_shapes import resolve_shape
 
 
 def one_axis(name: str, value: int, ndim: int) -> int:
@@ -109,7 +110,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         raise ArgumentError(
             "unflatten", "sizes", was="empty", needed="at least one size"
         )
-    inner = v.resolve_shape("unflatten", (size[dim],), tuple(sizes))
+    inner = resolve_shape("unflatten", (size[dim],), tuple(sizes))
     return v.reshape(input, (*size[:dim], *inner, *size[dim + 1 :]))
 
 

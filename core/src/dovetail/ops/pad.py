@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Ints, Scalar
-from dovetail.engine.cases import Case, case
+from dovetail.engine.cases import Case, calls, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
@@ -27,24 +27,32 @@ MODES = ("reflect", "replicate", "circular")
 def _padded(x: Sizes, *, padding: Sizes, **_: Any) -> Sizes:
     if len(padding) != 2 * len(x):
         raise ArgumentError(
-            "pad",
-            "padding",
-            was=padding,
+            "pad", "padding", was=padding,
             needed=f"two sizes for each dim of {tuple(x)}",
-        )
+        )  # fmt: skip
     sides = zip(padding[::2], padding[1::2], strict=True)
     shape = tuple(n + a + b for n, (a, b) in zip(x, sides, strict=True))
     if any(n < 0 for n in shape):
         raise ShapeError(
-            "pad",
-            "padding",
-            was=f"{padding}, for {tuple(x)}",
+            "pad", "padding", was=f"{padding}, for {tuple(x)}",
             needed="sizes of at least 0",
-        )
+        )  # fmt: skip
     return shape
 
 
-@op(shape=_padded, accepts=ANY, exact=True)
+def _pad_oracle(x: Array, padding: Sizes, value: Any = 0) -> Array:
+    for d, (before, after) in enumerate(zip(padding[::2], padding[1::2], strict=True)):
+        margins = [(0, 0)] * x.ndim
+        margins[d] = (max(0, before), max(0, after))
+        x = np.pad(x, margins, constant_values=np.asarray(value).astype(x.dtype))
+        x = x.take(range(max(0, -before), x.shape[d] - max(0, -after)), d)
+    return x
+
+
+@op(shape=_padded, accepts=ANY, exact=True, oracle=_pad_oracle, cases=calls(
+    ([2, 3], (0, 0, 1, 2)), ([2, 3], (1, 0, -1, 1), 2.0), ([4], (-1, -1), 1),
+    ([0, 2], (1, 1, 0, 0), 3),
+))  # fmt: skip
 def constant_pad(input: Tensor, padding: Ints, value: Scalar = 0) -> Tensor:
     """`input` with margins of `value`: before and after each dim, from the first.
 
@@ -54,6 +62,11 @@ def constant_pad(input: Tensor, padding: Ints, value: Scalar = 0) -> Tensor:
     inner, outer = _cuts(tuple(input._a.shape), tuple(padding))
     write("pad", basic_index(y, outer), basic_index(input, inner))
     return y
+
+
+constant_pad.grad(
+    input=lambda ct, padding: constant_pad(ct, tuple(-n for n in padding), 0)
+)
 
 
 def _kept(n: int, before: int, after: int) -> slice:
@@ -71,29 +84,6 @@ def _cuts(shape: Sizes, padding: Sizes) -> tuple[tuple[slice, ...], tuple[slice,
         inner.append(kept)
         outer.append(slice(start, start + kept.stop - kept.start))
     return tuple(inner), tuple(outer)
-
-
-constant_pad.grad(
-    input=lambda ct, padding: constant_pad(ct, tuple(-n for n in padding), 0)
-)
-
-
-@constant_pad.oracle
-def _(x: Array, padding: Sizes, value: Any = 0) -> Array:
-    for d, (before, after) in enumerate(zip(padding[::2], padding[1::2], strict=True)):
-        margins = [(0, 0)] * x.ndim
-        margins[d] = (max(0, before), max(0, after))
-        x = np.pad(x, margins, constant_values=np.asarray(value).astype(x.dtype))
-        x = x.take(range(max(0, -before), x.shape[d] - max(0, -after)), d)
-    return x
-
-
-@constant_pad.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(2, 3), (0, 0, 1, 2))
-    yield case(make(2, 3), (1, 0, -1, 1), 2.0)
-    yield case(make(4), (-1, -1), 1)
-    yield case(make(0, 2), (1, 1, 0, 0), 3)
 
 
 def _margined(x: Sizes, *, padding: Sizes, mode: str) -> Sizes:

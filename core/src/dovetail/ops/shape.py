@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Axis, AxisList, AxisSet, Ints, NewAxis
-from dovetail.engine.cases import Case, case
+from dovetail.engine.cases import calls
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
@@ -41,13 +43,16 @@ def _joined(xs: Sequence[Sizes], *, dim: int) -> Sizes:
     return (*first[:dim], sum(shape[dim] for shape in xs), *first[dim + 1 :])
 
 
-@op(
-    autocast="widest",
-    shape=_joined,
-    accepts=ANY,
-    exact=True,
-    oracle=lambda xs, dim=0: np.concatenate(xs, dim),
-)
+def _cut(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Tensor]:
+    ends = list(accumulate((shape[dim] for shape in tensors_shape), initial=0))
+    return [basic_index(ct, along(dim, slice(*cut))) for cut in pairwise(ends)]
+
+
+@op(autocast="widest", shape=_joined, accepts=ANY, exact=True, grad=_cut,
+    oracle=lambda xs, dim=0: np.concatenate(xs, dim), cases=calls(
+        ([[2, 3], [1, 3], [0, 3]], 0), ([[2, 3, 1], [2, 3, 2]], -1), ([[4]], 0),
+        ([[2, 3]], -1),
+    ))  # fmt: skip
 def cat(tensors: list[Tensor], dim: Axis = 0) -> Tensor:
     """The tensors one behind the other along an existing dim."""
     shape = _joined([tuple(x._a.shape) for x in tensors], dim=dim)
@@ -65,26 +70,6 @@ def along(dim: int, entry: Any) -> tuple[Any, ...]:
     return (*(slice(None),) * dim, entry)
 
 
-def _cut(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Tensor]:
-    found, at = [], 0
-    for shape in tensors_shape:
-        end = at + shape[dim]
-        found.append(basic_index(ct, along(dim, slice(at, end))))
-        at = end
-    return found
-
-
-cat.grad(tensors=_cut)
-
-
-@cat.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case([make(2, 3), make(1, 3), make(0, 3)], 0)
-    yield case([make(2, 3, 1), make(2, 3, 2)], -1)
-    yield case([make(4)], 0)
-    yield case([make(2, 3)], -1)
-
-
 def _stacked(xs: Sequence[Sizes], *, dim: int) -> Sizes:
     first = tuple(xs[0])
     for i, shape in enumerate(xs):
@@ -96,34 +81,20 @@ def _stacked(xs: Sequence[Sizes], *, dim: int) -> Sizes:
     return (*first[:dim], len(xs), *first[dim:])
 
 
-@op(
-    autocast="widest",
-    shape=_stacked,
-    accepts=ANY,
-    exact=True,
-    torch="torch.stack",
-    oracle=lambda xs, dim=0: np.stack(xs, dim),
-)
+def _unstacked(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Tensor]:
+    return [basic_index(ct, along(dim, i)) for i in range(len(tensors_shape))]
+
+
+@op(autocast="widest", shape=_stacked, accepts=ANY, exact=True, torch="torch.stack",
+    oracle=lambda xs, dim=0: np.stack(xs, dim), grad=_unstacked, cases=calls(
+        ([[2, 3], [2, 3]], 0), ([[2, 3], [2, 3], [2, 3]], -1), ([[], []], 0),
+        ([[3]], 1),
+    ))  # fmt: skip
 def stack(tensors: list[Tensor], dim: NewAxis = 0) -> Tensor:
     """The tensors, all of one shape, side by side along a new dim."""
     shape = tuple(tensors[0]._a.shape)
     thick = (*shape[:dim], 1, *shape[dim:])
     return cat([reshape(x, thick) for x in tensors], dim)
-
-
-stack.grad(
-    tensors=lambda ct, tensors_shape, dim: [
-        basic_index(ct, along(dim, i)) for i in range(len(tensors_shape))
-    ]
-)
-
-
-@stack.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case([make(2, 3), make(2, 3)], 0)
-    yield case([make(2, 3), make(2, 3), make(2, 3)], -1)
-    yield case([make(), make()], 0)
-    yield case([make(3)], 1)
 
 
 def _repeated(x: Sizes, *, repeats: Sizes) -> Sizes:
@@ -136,29 +107,19 @@ def _repeated(x: Sizes, *, repeats: Sizes) -> Sizes:
     return tuple(n * r for n, r in zip((*(1,) * missing, *x), repeats, strict=True))
 
 
-@op(shape=_repeated, accepts=ANY, exact=True, torch="Tensor.repeat*")
-def repeat(input: Tensor, repeats: Ints) -> Tensor:
-    """`input` laid side by side with itself, `repeats` times along each dim."""
-    shape = tuple(input._a.shape)
-    whole = (*(1,) * (len(repeats) - len(shape)), *shape)
-    pairs = [size for r, n in zip(repeats, whole, strict=True) for size in (r, n)]
-    ones = [size for n in whole for size in (1, n)]
-    copied = clone(expand(reshape(input, tuple(ones)), tuple(pairs)))
-    return reshape(copied, _repeated(shape, repeats=tuple(repeats)))
+def _whole(shape: Sizes, repeats: Sizes) -> Sizes:
+    """A shape with dims of size 1 before it, as many as there are counts in all."""
+    return (*(1,) * (len(repeats) - len(shape)), *shape)
 
 
-def _repeat_gradient(ct: Tensor, input_shape: Sizes, repeats: Sizes) -> Tensor:
-    whole = (*(1,) * (len(repeats) - len(input_shape)), *input_shape)
+def _added_up(ct: Tensor, input_shape: Sizes, repeats: Sizes) -> Tensor:
+    whole = _whole(input_shape, repeats)
     pairs = tuple(size for r, n in zip(repeats, whole, strict=True) for size in (r, n))
     total = sums.sum(reshape(ct, pairs), tuple(range(0, len(pairs), 2)))
     return reshape(total, input_shape)
 
 
-repeat.grad(input=_repeat_gradient)
-
-
-@repeat.oracle
-def _(x: Array, repeats: Sizes) -> Array:
+def _repeat_oracle(x: Array, repeats: Sizes) -> Array:
     y = np.empty(_repeated(x.shape, repeats=repeats), x.dtype)
     for at in np.ndindex(*y.shape):
         tail = at[y.ndim - x.ndim :]
@@ -166,23 +127,25 @@ def _(x: Array, repeats: Sizes) -> Array:
     return y
 
 
-@repeat.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(2, 3), (2, 1))
-    yield case(make(2, 3), (2, 3, 2))
-    yield case(make(), (3,))
-    yield case(make(2), (0,))
+@op(shape=_repeated, accepts=ANY, exact=True, torch="Tensor.repeat*", grad=_added_up,
+    oracle=_repeat_oracle, cases=calls(
+        ([2, 3], (2, 1)), ([2, 3], (2, 3, 2)), ([], (3,)), ([2], (0,)),
+    ))  # fmt: skip
+def repeat(input: Tensor, repeats: Ints) -> Tensor:
+    """`input` laid side by side with itself, `repeats` times along each dim."""
+    shape = tuple(input._a.shape)
+    whole = _whole(shape, tuple(repeats))
+    pairs = [size for r, n in zip(repeats, whole, strict=True) for size in (r, n)]
+    ones = [size for n in whole for size in (1, n)]
+    copied = clone(expand(reshape(input, tuple(ones)), tuple(pairs)))
+    return reshape(copied, _repeated(shape, repeats=tuple(repeats)))
 
 
-@op(
-    shape=lambda x, *, dims: x,
-    accepts=ANY,
-    exact=True,
-    grows=(1,),
+@op(shape=lambda x, *, dims: x, accepts=ANY, exact=True, out=False, grows=(1,),
     torch="torch.flip Tensor.flip*",
-    out=False,
-    oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x,
-)
+    oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x, cases=calls(
+        ([2, 3], (0,)), ([2, 3, 4], (-1, 0)), ([], (0,)), ([0, 2], (1,)),
+    ))  # fmt: skip
 def flip(input: Tensor, dims: AxisSet) -> Tensor:
     """`input` with the order along `dims` reversed."""
     y = clone(input)
@@ -195,14 +158,6 @@ def flip(input: Tensor, dims: AxisSet) -> Tensor:
 flip.grad(input=lambda ct, dims: flip(ct, dims))
 
 
-@flip.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(2, 3), (0,))
-    yield case(make(2, 3, 4), (-1, 0))
-    yield case(make(), (0,))
-    yield case(make(0, 2), (1,))
-
-
 def _rolled(x: Sizes, *, shifts: Sizes, dims: Sizes) -> Sizes:
     if len(shifts) != (len(dims) or 1):
         raise ArgumentError(
@@ -213,7 +168,10 @@ def _rolled(x: Sizes, *, shifts: Sizes, dims: Sizes) -> Sizes:
 
 
 @op(shape=_rolled, accepts=ANY, exact=True, torch="roll", out=False, grows=(1,),
-    oracle=lambda x, shifts, dims=(): np.roll(x, shifts, dims or None))  # fmt: skip
+    oracle=lambda x, shifts, dims=(): np.roll(x, shifts, dims or None), cases=calls(
+        ([5], (2,), (0,)), ([2, 3], (1, -4), (0, 1)), ([2, 3], (1, 1), (1, 1)),
+        ([2, 3], (2,)), ([0, 3], (1,), (0,)),
+    ))  # fmt: skip
 def roll(input: Tensor, shifts: Ints, dims: AxisList = ()) -> Tensor:
     """`input` moved by `shifts` along `dims`; what leaves one end enters the other.
 
@@ -235,23 +193,6 @@ def roll(input: Tensor, shifts: Ints, dims: AxisList = ()) -> Tensor:
 roll.grad(input=lambda ct, shifts, dims: roll(ct, tuple(-s for s in shifts), dims))
 
 
-@roll.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(5), (2,), (0,))
-    yield case(make(2, 3), (1, -4), (0, 1))
-    yield case(make(2, 3), (1, 1), (1, 1))
-    yield case(make(2, 3), (2,))
-    yield case(make(0, 3), (1,), (0,))
-
-
-def _matrix(name: str, x: Sizes) -> Sizes:
-    if len(x) < 2:
-        raise ShapeError(
-            name, "x", was=f"of shape {tuple(x)}", needed="at least two dims"
-        )
-    return tuple(x)
-
-
 def _below(x: Tensor, diagonal: int) -> Tensor:
     """Mask of the elements on and below a diagonal of a matrix: column - row <= it."""
     rows, columns = (int(n) for n in x._a.shape[-2:])
@@ -260,59 +201,37 @@ def _below(x: Tensor, diagonal: int) -> Tensor:
     return lt(sub(column, row), diagonal + 1)
 
 
-@op(
-    shape=lambda x, *, diagonal: _matrix("tril", x),
-    accepts=ANY,
-    exact=True,
-    torch="tril Tensor.tril_",
-)
+def _kept_where(holds: Callable[[int, int], bool]) -> Callable[..., Array]:
+    """The oracle: zeros but where a condition of column - row and diagonal holds."""
+
+    def oracle(x: Array, diagonal: int = 0) -> Array:
+        y = np.zeros_like(x)
+        for *batch, i, j in np.ndindex(*x.shape):
+            if holds(j - i, diagonal):
+                y[(*batch, i, j)] = x[(*batch, i, j)]
+        return y
+
+    return oracle
+
+
+_TRIANGLE: Any = {
+    "shape": "(n,m)->(n,m)", "accepts": ANY, "exact": True,
+    "cases": calls([3, 4], ([2, 4, 3], -1), ([4, 4], 2), ([0, 3], 1)),
+}  # fmt: skip
+
+
+@op(torch="tril Tensor.tril_", oracle=_kept_where(operator.le), **_TRIANGLE)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices in the last two dims with zeros above a diagonal."""
     return where(_below(input, diagonal), input, zeros_of(input, ()))
 
 
-tril.grad(input=lambda ct, diagonal: tril(ct, diagonal))
-
-
-@op(
-    shape=lambda x, *, diagonal: _matrix("triu", x),
-    accepts=ANY,
-    exact=True,
-    torch="triu Tensor.triu_",
-)
+@op(torch="triu Tensor.triu_", oracle=_kept_where(operator.ge), **_TRIANGLE)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices in the last two dims with zeros below a diagonal."""
     above = bitwise_xor(_below(input, diagonal - 1), True)
     return where(above, input, zeros_of(input, ()))
 
 
+tril.grad(input=lambda ct, diagonal: tril(ct, diagonal))
 triu.grad(input=lambda ct, diagonal: triu(ct, diagonal))
-
-
-@tril.oracle
-def _(x: Array, diagonal: int = 0) -> Array:
-    y = x.copy()
-    for *batch, i, j in np.ndindex(*x.shape):
-        if j - i > diagonal:
-            y[(*batch, i, j)] = 0
-    return y
-
-
-@triu.oracle
-def _(x: Array, diagonal: int = 0) -> Array:
-    y = x.copy()
-    for *batch, i, j in np.ndindex(*x.shape):
-        if j - i < diagonal:
-            y[(*batch, i, j)] = 0
-    return y
-
-
-def _triangle_cases(make: Any) -> Iterator[Case]:
-    yield case(make(3, 4))
-    yield case(make(2, 4, 3), -1)
-    yield case(make(4, 4), 2)
-    yield case(make(0, 3), 1)
-
-
-tril.cases(_triangle_cases)
-triu.cases(_triangle_cases)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Axis, Ints, Shape
-from dovetail.engine.cases import Case, case
+from dovetail.engine.cases import calls
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
@@ -24,18 +23,12 @@ Sizes = tuple[int, ...]
 Geometry = tuple[Sizes, Sizes, int]
 
 
-@op(layout_matters=True, accepts=ANY, promote=None, view=True, exact=True)
-def as_strided(
-    input: Tensor, size: Shape, stride: Ints, offset: int, layout: Ints
-) -> Tensor:
-    """Elements of the memory of `input` by element strides, `offset` from its first.
-
-    `layout` holds the strides of `input`, from which the gradient finds its places.
-    """
+def _same_places(size: Sizes, a: Sizes, b: Sizes) -> bool:
+    pairs = zip(size, a, b, strict=True)
+    return 0 in size or all(n == 1 or s == t for n, s, t in pairs)
 
 
-@as_strided.geometry
-def _(
+def _strided(
     have: Sizes, strides: Sizes | None, *, size: Sizes, stride: Sizes, offset: int,
     layout: Sizes,
 ) -> Geometry:  # fmt: skip
@@ -49,9 +42,27 @@ def _(
     return tuple(size), tuple(stride), offset
 
 
-def _same_places(size: Sizes, a: Sizes, b: Sizes) -> bool:
-    pairs = zip(size, a, b, strict=True)
-    return 0 in size or all(n == 1 or s == t for n, s, t in pairs)
+def _strided_oracle(
+    x: Array, size: Sizes, stride: Sizes, offset: int, layout: Sizes
+) -> Array:
+    y = np.empty(size, x.dtype)
+    for at in np.ndindex(*size):
+        y[at] = x.flat[offset + sum(i * s for i, s in zip(at, stride, strict=True))]
+    return y
+
+
+@op(layout_matters=True, accepts=ANY, promote=None, view=True, exact=True,
+    geometry=_strided, oracle=_strided_oracle, cases=calls(
+        ([3, 4], (2, 3), (4, 1), 1, (4, 1)), ([8], (3, 4), (2, 1), 0, (1,)),
+        ([2, 3], (2, 2), (0, 1), 2, (3, 1)), ([4], (0, 2), (1, 1), 0, (1,)),
+    ))  # fmt: skip
+def as_strided(
+    input: Tensor, size: Shape, stride: Ints, offset: int, layout: Ints
+) -> Tensor:
+    """Elements of the memory of `input` by element strides, `offset` from its first.
+
+    `layout` holds the strides of `input`, from which the gradient finds its places.
+    """
 
 
 def _as_strided_gradient(
@@ -106,29 +117,7 @@ def _overlaps(size: Sizes, stride: Sizes) -> bool:
     return False
 
 
-@as_strided.oracle
-def _(x: Array, size: Sizes, stride: Sizes, offset: int, layout: Sizes) -> Array:
-    y = np.empty(size, x.dtype)
-    for at in np.ndindex(*size):
-        y[at] = x.flat[offset + sum(i * s for i, s in zip(at, stride, strict=True))]
-    return y
-
-
-@as_strided.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(3, 4), (2, 3), (4, 1), 1, (4, 1))
-    yield case(make(8), (3, 4), (2, 1), 0, (1,))
-    yield case(make(2, 3), (2, 2), (0, 1), 2, (3, 1))
-    yield case(make(4), (0, 2), (1, 1), 0, (1,))
-
-
-@op(accepts=ANY, promote=None, view=True, exact=True, torch="Tensor.unfold")
-def unfold(input: Tensor, dimension: Axis, size: int, step: int) -> Tensor:
-    """Windows of `size` every `step` along `dimension`, in a new last dim."""
-
-
-@unfold.geometry
-def _(
+def _unfolded(
     shape: Sizes, strides: Sizes | None, *, dimension: int, size: int, step: int
 ) -> Geometry:
     steps = strides or (0,) * len(shape)
@@ -167,11 +156,7 @@ def _unfold_gradient(
     return index_add(zeros_of(ct, input_shape), dimension, where_from, source)
 
 
-unfold.grad(input=_unfold_gradient)
-
-
-@unfold.oracle
-def _(x: Array, dimension: int, size: int, step: int) -> Array:
+def _windows(x: Array, dimension: int, size: int, step: int) -> Array:
     if not x.ndim:
         return x.reshape(1)[:size]
     dimension %= x.ndim
@@ -183,9 +168,9 @@ def _(x: Array, dimension: int, size: int, step: int) -> Array:
     return np.stack(windows, dimension)
 
 
-@unfold.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(7), 0, 3, 1)
-    yield case(make(2, 7, 3), 1, 3, 2)
-    yield case(make(2, 5), -1, 2, 3)
-    yield case(make(), 0, 1, 1)
+@op(accepts=ANY, promote=None, view=True, exact=True, torch="Tensor.unfold",
+    geometry=_unfolded, grad=_unfold_gradient, oracle=_windows, cases=calls(
+        ([7], 0, 3, 1), ([2, 7, 3], 1, 3, 2), ([2, 5], -1, 2, 3), ([], 0, 1, 1),
+    ))  # fmt: skip
+def unfold(input: Tensor, dimension: Axis, size: int, step: int) -> Tensor:
+    """Windows of `size` every `step` along `dimension`, in a new last dim."""
