@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support import child
 
+from dovetail.engine.public import NAMESPACES
+from dovetail.engine.tensor import Tensor
+from dovetail.signatures.annotations import source_of
+from dovetail.signatures.overloads import Form, forms_of
 from dovetail.signatures.stubs import FOLDER, stubs
 
+
+def overloaded() -> dict[str, tuple[Callable[..., Any], list[Form]]]:
+    """Functions and methods that have several forms, by name."""
+    spaces = {
+        "torch": NAMESPACES["torch"],
+        "F": NAMESPACES["F"],
+        "Tensor": vars(Tensor),
+    }
+    found = {}
+    for space, names in spaces.items():
+        for name, value in names.items():
+            if inspect.isfunction(value):
+                source, method = source_of(value), space == "Tensor"
+                forms = forms_of(name, value, source, method=method)
+                if len(forms) > 1:
+                    found[f"{space}.{name}"] = value, forms
+    return found
+
+
+OVERLOADED = overloaded()
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "typing"
 
@@ -47,3 +74,21 @@ def test_every_mistake_is_found(complaints: dict[str, list[int]]) -> None:
     lines = (PROGRAMS / "wrong.py").read_text().splitlines()
     marked = [n for n, line in enumerate(lines, 1) if line.endswith("# wrong")]
     assert sorted(set(complaints["wrong.py"])) == marked
+
+
+@pytest.mark.parametrize("name", sorted(OVERLOADED))
+def test_overloads_take_what_is_taken(name: str) -> None:
+    """The parameters of each form are the function's, with its defaults."""
+    function, forms = OVERLOADED[name]
+    whole = inspect.signature(function).parameters
+    for form in forms:
+        for parameter in form.parameters[1:]:
+            known = whole.get(parameter.name)
+            assert known is not None or has_star(whole), parameter
+            if known is not None and parameter.default is not parameter.empty:
+                assert parameter.default == known.default, parameter
+
+
+def has_star(parameters: Mapping[str, inspect.Parameter]) -> bool:
+    """Whether any number of arguments is taken."""
+    return any(p.kind is p.VAR_POSITIONAL for p in parameters.values())

@@ -48,6 +48,32 @@ def methods(x: Tensor) -> None:
     assert_type(x.to("cpu", torch.float64), Tensor)
 
 
+def forms(x: Tensor) -> None:
+    """What a result is depends on what is asked for."""
+    assert_type(x.size(), torch.Size)
+    assert_type(x.size(0), int)
+    assert_type(x.stride(), tuple[int, ...])
+    assert_type(x.max(), Tensor)
+    assert_type(x.max(0).values, Tensor)
+    assert_type(x.min(dim=1, keepdim=True).indices, Tensor)
+    assert_type(torch.max(x, x), Tensor)
+    assert_type(x.median(0)[1], Tensor)
+    assert_type(x.sort(descending=True).indices, Tensor)
+    assert_type(x.topk(2).values, Tensor)
+    assert_type(x.aminmax().max, Tensor)
+    assert_type(torch.where(x > 0, x, 0.0), Tensor)
+    assert_type(torch.where(x > 0), tuple[Tensor, ...])
+    assert_type(x.nonzero(), Tensor)
+    assert_type(x.nonzero(as_tuple=True), tuple[Tensor, ...])
+    assert_type(x.unique(), Tensor)
+    assert_type(x.type(torch.float64), Tensor)
+    assert_type(x.type(), str)
+    assert_type(torch.atleast_2d(x), Tensor)
+    assert_type(F.max_pool2d(x, 2), Tensor)
+    assert_type(F.max_pool2d(x, 2, return_indices=True), tuple[Tensor, Tensor])
+    assert_type(x // 2 % 3, Tensor)
+
+
 def train() -> None:
     """A step of training."""
     net = Net()

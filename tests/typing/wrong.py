@@ -16,6 +16,9 @@ def mistakes(x: Tensor) -> None:
     x.sum(dim="last")  # wrong
     x.softmax(dims=1)  # wrong
     x.shape = (1, 2)  # wrong
+    x.max().values.sum()  # wrong
+    x.size(0).numel()  # wrong
+    torch.where(x > 0, x)  # wrong
     F.rellu(x)  # wrong
     F.gelu(x, approximation="tanh")  # wrong
     nn.Linear(2, 3, biases=False)  # wrong

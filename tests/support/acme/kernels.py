@@ -56,23 +56,24 @@ def where(condition: Array, input: Array, other: Array) -> Array:
     return fresh(np.where(condition.values, input.values, other.values))
 
 
-def take_along(x: Array, index: Array, dim: int) -> Array:
-    """`x[..., index[..., i, ...], ...]` along `dim`; sizes elsewhere are equal. Indices
-    are in range and not negative: callers have checked them."""
-    return fresh(np.take_along_axis(x.values, index.values, dim))
+def take_along(input: Array, index: Array, dim: int) -> Array:
+    """`input[..., index[..., i, ...], ...]` along `dim`; sizes elsewhere are equal.
+    Indices are in range and not negative: callers have checked them."""
+    return fresh(np.take_along_axis(input.values, index.values, dim))
 
 
-def scatter_set_(x: Array, index: Array, src: Array, dim: int) -> None:
-    """Write `src` to the places `index` along `dim` of `x`. `index` and `src` have one
-    shape. Indices are in range; where one repeats, any one of its values stays."""
-    np.put_along_axis(x.values, index.values, src.values, dim)
+def scatter_set_(input: Array, index: Array, src: Array, dim: int) -> None:
+    """Write `src` to the places `index` along `dim` of `input`. `index` and `src` have
+    one shape. Indices are in range; where one repeats, any one of its values stays."""
+    np.put_along_axis(input.values, index.values, src.values, dim)
 
 
-def scatter_add_(x: Array, index: Array, src: Array, dim: int) -> None:
-    """Add `src` to the places `index` along `dim` of `x`; repeated ones accumulate."""
+def scatter_add_(input: Array, index: Array, src: Array, dim: int) -> None:
+    """Add `src` to the places `index` along `dim` of `input`; repeated ones
+    accumulate."""
     places = list(np.ogrid[tuple(slice(n) for n in index.shape)])
     places[dim] = index.values
-    np.add.at(x.values, tuple(places), src.values)
+    np.add.at(input.values, tuple(places), src.values)
 
 
 def iota(n: int, dtype: DType, index: int) -> Array:

@@ -8,7 +8,7 @@ from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from numpy import ndarray
 
@@ -18,6 +18,7 @@ from dovetail.engine.generator import Generator as Generator
 from dovetail.engine.generator import Generator as _Generator
 from dovetail.engine.tensor import Size, Tensor
 from dovetail.errors import OutOfMemory
+from dovetail.signatures.overloads import Extremes, Valued
 from dovetail.tensor_api.streams import Event as Event
 from dovetail.tensor_api.streams import Stream as Stream
 from dovetail.tensor_api.streams import Stream as _Stream
@@ -190,7 +191,7 @@ def aminmax(
     dim: _int | None = None,
     keepdim: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
-) -> Any:
+) -> Extremes:
     """The least and the greatest, `min` and `max`, of all or along `dim`."""
 
 def angle(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
@@ -340,15 +341,30 @@ def atanh(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> T
 def atanh_(input: Tensor) -> Tensor:
     """`atanh` written into the tensor, which is returned."""
 
-def atleast_1d(*tensors: Any) -> Any:
+@overload
+def atleast_1d(tensor: Tensor) -> Tensor:
     """Views with dims of size 1 added up to 1."""
 
-def atleast_2d(*tensors: Any) -> Any:
+@overload
+def atleast_1d(
+    tensor: Tensor, /, *tensors: Tensor | Sequence[Tensor]
+) -> Tensor | tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(tensor: Tensor) -> Tensor:
     """Views with dims of size 1 added up to 2."""
 
-def atleast_3d(*tensors: Any) -> Any:
+@overload
+def atleast_2d(
+    tensor: Tensor, /, *tensors: Tensor | Sequence[Tensor]
+) -> Tensor | tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(tensor: Tensor) -> Tensor:
     """Views with dims of size 1 added up to 3."""
 
+@overload
+def atleast_3d(
+    tensor: Tensor, /, *tensors: Tensor | Sequence[Tensor]
+) -> Tensor | tuple[Tensor, ...]: ...
 def avg_pool1d(
     input: Tensor,
     kernel_size: _int | Iterable[_int],
@@ -784,14 +800,14 @@ def cross(
 
 def cummax(
     input: Tensor, dim: _int, *, out: Tensor | tuple[Tensor, ...] | None = None
-) -> tuple[Tensor, Tensor]:
+) -> Valued:
     """The greatest so far along `dim`, and where it is; the last of several or
     NaNs.
     """
 
 def cummin(
     input: Tensor, dim: _int, *, out: Tensor | tuple[Tensor, ...] | None = None
-) -> tuple[Tensor, Tensor]:
+) -> Valued:
     """The least so far along `dim`, and where it is; the last of several or
     NaNs.
     """
@@ -1466,7 +1482,7 @@ def kthvalue(
     keepdim: _bool = False,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
-) -> Any:
+) -> Valued:
     """The k-th least along `dim`, counted from 1."""
 
 def layer_norm(
@@ -1688,16 +1704,20 @@ def matmul(
     1-D.
     """
 
-def max(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: _bool = False,
-    *,
-    other: Tensor | None = None,
-    out: Tensor | tuple[Tensor, ...] | None = None,
-) -> Any:
+@overload
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest of all, along `dim` with its indices, or of two tensors."""
 
+@overload
+def max(
+    input: Tensor,
+    dim: _int,
+    keepdim: _bool = False,
+    *,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> Valued: ...
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def max_pool1d(
     input: Tensor,
     kernel_size: _int | Iterable[_int],
@@ -1753,30 +1773,37 @@ def mean(
 ) -> Tensor:
     """The sum over `dim` divided by the number of elements; NaN over nothing."""
 
-def median(
-    input: Tensor,
-    dim: _int | None = None,
-    keepdim: _bool = False,
-    *,
-    out: Tensor | tuple[Tensor, ...] | None = None,
-) -> Any:
+@overload
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The lower of the middle elements, of all or along `dim`; NaN wins."""
 
+@overload
+def median(
+    input: Tensor,
+    dim: _int,
+    keepdim: _bool = False,
+    *,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> Valued: ...
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Each tensor along a dim of its own, expanded to the grid of all of them."""
 
-def min(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: _bool = False,
-    *,
-    other: Tensor | None = None,
-    out: Tensor | tuple[Tensor, ...] | None = None,
-) -> Any:
+@overload
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least of all, along `dim` with its indices, or of two tensors; as
     `max`.
     """
 
+@overload
+def min(
+    input: Tensor,
+    dim: _int,
+    keepdim: _bool = False,
+    *,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> Valued: ...
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def minimum(
     input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -1793,7 +1820,7 @@ def mode(
     keepdim: _bool = False,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
-) -> Any:
+) -> Valued:
     """The most frequent along `dim`, the least of several; the last of its
     places.
     """
@@ -1866,15 +1893,18 @@ def nanmean(
 ) -> Tensor:
     """The mean over `dim` of what is not NaN."""
 
-def nanmedian(
-    input: Tensor,
-    dim: _int | None = None,
-    keepdim: _bool = False,
-    *,
-    out: Tensor | tuple[Tensor, ...] | None = None,
-) -> Any:
+@overload
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The lower of the middle elements that are not NaN."""
 
+@overload
+def nanmedian(
+    input: Tensor,
+    dim: _int,
+    keepdim: _bool = False,
+    *,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> Valued: ...
 def nanquantile(
     input: Tensor,
     q: Any,
@@ -1936,11 +1966,20 @@ def nextafter(
 ) -> Tensor:
     """The next representable value after `input` towards `other` (IEEE 754)."""
 
+@overload
 def nonzero(
-    input: Tensor, *, out: Tensor | None = None, as_tuple: _bool = False
-) -> Any:
+    input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False
+) -> Tensor:
     """Indices of the elements that are not zero: rows, or one tensor a dim."""
 
+@overload
+def nonzero(
+    input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[True]
+) -> tuple[Tensor, ...]: ...
+@overload
+def nonzero(
+    input: Tensor, *, out: Tensor | None = None, as_tuple: _bool = False
+) -> Tensor | tuple[Tensor, ...]: ...
 def norm(
     input: Tensor,
     p: Any = "fro",
@@ -2405,7 +2444,7 @@ def sort(
     *,
     stable: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> Valued:
     """The elements in order along `dim`, and where they were; NaN is the
     greatest.
     """
@@ -2586,7 +2625,7 @@ def topk(
     sorted: _bool = True,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> Valued:
     """The `k` greatest (or least) along `dim`, and where they were."""
 
 def trace(input: Tensor) -> Tensor:
@@ -2668,23 +2707,40 @@ def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """One dim made several of the sizes given, one of which may be -1."""
 
+@overload
+def unique(
+    input: Tensor,
+    sorted: _bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: _int | None = None,
+) -> Tensor:
+    """The distinct elements, or slices along `dim`, in order."""
+
+@overload
 def unique(
     input: Tensor,
     sorted: _bool = True,
     return_inverse: _bool = False,
     return_counts: _bool = False,
     dim: _int | None = None,
-) -> Any:
-    """The distinct elements, or slices along `dim`, in order."""
+) -> Any: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: _int | None = None,
+) -> Tensor:
+    """One element, or slice along `dim`, for each run of equal ones."""
 
+@overload
 def unique_consecutive(
     input: Tensor,
     return_inverse: _bool = False,
     return_counts: _bool = False,
     dim: _int | None = None,
-) -> Any:
-    """One element, or slice along `dim`, for each run of equal ones."""
-
+) -> Any: ...
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """`input` with a dim of size 1 inserted at `dim`."""
 
@@ -2733,17 +2789,20 @@ def vstack(
     rows.
     """
 
-def where(
-    condition: Tensor,
-    input: Tensor | _complex | None = None,
-    other: Tensor | _complex | None = None,
-    *,
-    out: Tensor | tuple[Tensor, ...] | None = None,
-) -> Any:
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]:
     """`input` where the condition holds, else `other`; alone, where it is not
     zero.
     """
 
+@overload
+def where(
+    condition: Tensor,
+    input: Tensor | _complex,
+    other: Tensor | _complex,
+    *,
+    out: Tensor | None = None,
+) -> Tensor: ...
 def xlogy(
     input: Tensor | _complex,
     other: Tensor | _complex,

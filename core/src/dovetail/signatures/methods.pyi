@@ -14,7 +14,8 @@ from numpy import ndarray
 from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.generator import Generator
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Size, Tensor
+from dovetail.signatures.overloads import Extremes, Valued
 from dovetail.tensor_api.hook_handle import RemovableHandle
 from dovetail.tensor_api.streams import Stream
 
@@ -56,8 +57,8 @@ class Methods:
         """DLPack's type and id of the device."""
     def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
         ...
-    def __float__(self) -> Any: ...
-    def __floordiv__(self, other: Any) -> Any: ...
+    def __float__(self) -> _float: ...
+    def __floordiv__(self, other: Any) -> Tensor: ...
     def __format__(self, spec: str) -> str:
         """A 0-d tensor by its number, others as they print."""
     def __ge__(self, other: Tensor | complex) -> Tensor:
@@ -67,7 +68,7 @@ class Methods:
     def __gt__(self, other: Tensor | complex) -> Tensor:
         """Whether input > other; NaN compares false."""
     def __index__(self) -> _int: ...
-    def __int__(self) -> Any: ...
+    def __int__(self) -> _int: ...
     def __invert__(self) -> Tensor:
         """Bits inverted; `not` for bools."""
     def __iter__(self) -> Iterator[Tensor]: ...
@@ -84,7 +85,7 @@ class Methods:
         """Matrix product of the last two dims; leading dims broadcast; vectors are
         1-D.
         """
-    def __mod__(self, other: Any) -> Any: ...
+    def __mod__(self, other: Any) -> Tensor: ...
     def __mul__(self, other: Tensor | complex) -> Tensor:
         """input * other; integers wrap, the product of bools is `and`."""
     def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
@@ -253,7 +254,7 @@ class Methods:
         self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = False
     ) -> Tensor:
         """The least over `dim`, not empty; NaN wins, and ties share the gradient."""
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> Any:
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> Extremes:
         """The least and the greatest, `min` and `max`, of all or along `dim`."""
     def angle(self) -> Tensor:
         """The angle in the complex plane in radians; 0 or pi for real numbers."""
@@ -513,11 +514,11 @@ class Methods:
         """The vector product along `dim`, where both have size 3."""
     def cuda(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
         """This tensor on a cuda device."""
-    def cummax(self, dim: _int) -> tuple[Tensor, Tensor]:
+    def cummax(self, dim: _int) -> Valued:
         """The greatest so far along `dim`, and where it is; the last of several or
         NaNs.
         """
-    def cummin(self, dim: _int) -> tuple[Tensor, Tensor]:
+    def cummin(self, dim: _int) -> Valued:
         """The least so far along `dim`, and where it is; the last of several or
         NaNs.
         """
@@ -877,7 +878,7 @@ class Methods:
         """Bytes an element."""
     def kron(self, other: Tensor) -> Tensor:
         """Each element of `input` times the whole of `other`, as blocks."""
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> Any:
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> Valued:
         """The k-th least along `dim`, counted from 1."""
     def lcm(self, other: Tensor) -> Tensor:
         """The least common multiple, not negative; 0 if either is 0."""
@@ -993,10 +994,13 @@ class Methods:
         """Matrix product of the last two dims; leading dims broadcast; vectors are
         1-D.
         """
-    def max(
-        self, dim: Any = None, keepdim: _bool = False, *, other: Tensor | None = None
-    ) -> Any:
+    @overload
+    def max(self) -> Tensor:
         """The greatest of all, along `dim` with its indices, or of two tensors."""
+    @overload
+    def max(self, dim: _int, keepdim: _bool = False) -> Valued: ...
+    @overload
+    def max(self, other: Tensor) -> Tensor: ...
     def maximum(self, other: Tensor) -> Tensor:
         """The greater of each pair; NaN if either is NaN."""
     def mean(
@@ -1007,19 +1011,25 @@ class Methods:
         dtype: DType | None = None,
     ) -> Tensor:
         """The sum over `dim` divided by the number of elements; NaN over nothing."""
-    def median(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
+    @overload
+    def median(self) -> Tensor:
         """The lower of the middle elements, of all or along `dim`; NaN wins."""
-    def min(
-        self, dim: Any = None, keepdim: _bool = False, *, other: Tensor | None = None
-    ) -> Any:
+    @overload
+    def median(self, dim: _int, keepdim: _bool = False) -> Valued: ...
+    @overload
+    def min(self) -> Tensor:
         """The least of all, along `dim` with its indices, or of two tensors; as
         `max`.
         """
+    @overload
+    def min(self, dim: _int, keepdim: _bool = False) -> Valued: ...
+    @overload
+    def min(self, other: Tensor) -> Tensor: ...
     def minimum(self, other: Tensor) -> Tensor:
         """The less of each pair; NaN if either is NaN."""
     def mm(self, mat2: Tensor) -> Tensor:
         """The product of two matrices."""
-    def mode(self, dim: _int = -1, keepdim: _bool = False) -> Any:
+    def mode(self, dim: _int = -1, keepdim: _bool = False) -> Valued:
         """The most frequent along `dim`, the least of several; the last of its
         places.
         """
@@ -1069,8 +1079,11 @@ class Methods:
         dtype: DType | None = None,
     ) -> Tensor:
         """The mean over `dim` of what is not NaN."""
-    def nanmedian(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
+    @overload
+    def nanmedian(self) -> Tensor:
         """The lower of the middle elements that are not NaN."""
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = False) -> Valued: ...
     def nanquantile(
         self,
         q: Any,
@@ -1180,8 +1193,19 @@ class Methods:
         """The next representable value after `input` towards `other` (IEEE 754)."""
     def nextafter_(self, other: Tensor) -> Tensor:
         """`nextafter` written into the tensor, which is returned."""
-    def nonzero(self, *, out: Tensor | None = None, as_tuple: _bool = False) -> Any:
+    @overload
+    def nonzero(
+        self, *, out: Tensor | None = None, as_tuple: Literal[False] = False
+    ) -> Tensor:
         """Indices of the elements that are not zero: rows, or one tensor a dim."""
+    @overload
+    def nonzero(
+        self, *, out: Tensor | None = None, as_tuple: Literal[True]
+    ) -> tuple[Tensor, ...]: ...
+    @overload
+    def nonzero(
+        self, *, out: Tensor | None = None, as_tuple: _bool = False
+    ) -> Tensor | tuple[Tensor, ...]: ...
     def norm(
         self,
         p: Any = "fro",
@@ -1423,8 +1447,11 @@ class Methods:
         """Hyperbolic sine."""
     def sinh_(self) -> Tensor:
         """`sinh` written into the tensor, which is returned."""
-    def size(self, dim: _int | None = None) -> Any:
+    @overload
+    def size(self, dim: None = None) -> Size:
         """The shape, or the size of one dim."""
+    @overload
+    def size(self, dim: _int) -> _int: ...
     def slice_scatter(
         self,
         src: Tensor,
@@ -1440,7 +1467,7 @@ class Methods:
         """
     def sort(
         self, dim: _int = -1, descending: _bool = False, *, stable: _bool = False
-    ) -> tuple[Tensor, Tensor]:
+    ) -> Valued:
         """The elements in order along `dim`, and where they were; NaN is the
         greatest.
         """
@@ -1477,8 +1504,11 @@ class Methods:
         """The root of the variance; its gradient where that is 0 is 0."""
     def storage_offset(self) -> _int:
         """Where the first element lies in the storage, in elements."""
-    def stride(self, dim: _int | None = None) -> Any:
+    @overload
+    def stride(self, dim: None = None) -> tuple[_int, ...]:
         """Element strides, or that of one dim."""
+    @overload
+    def stride(self, dim: _int) -> _int: ...
     def sub(self, other: Tensor | complex, *, alpha: complex = 1) -> Tensor:
         """input - alpha * other; integers wrap."""
     def sub_(
@@ -1558,7 +1588,7 @@ class Methods:
         """The values as nested lists of Python numbers; waits for them."""
     def topk(
         self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True
-    ) -> tuple[Tensor, Tensor]:
+    ) -> Valued:
         """The `k` greatest (or least) along `dim`, and where they were."""
     def trace(self) -> Tensor:
         """The sum of the diagonal of a matrix; integers are summed as int64."""
@@ -1584,8 +1614,11 @@ class Methods:
         """The integer part, towards zero; -0 stays, as integers do."""
     def trunc_(self) -> Tensor:
         """`trunc` written into the tensor, which is returned."""
-    def type(self, dtype: DType | None = None, non_blocking: _bool = False) -> Any:
+    @overload
+    def type(self, dtype: None = None, non_blocking: _bool = False) -> str:
         """The name of torch's class for the dtype, or this tensor in another one."""
+    @overload
+    def type(self, dtype: DType, non_blocking: _bool = False) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor:
         """This tensor in the dtype and on the device of another."""
     def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1603,21 +1636,38 @@ class Methods:
         generator: Generator | None = None,
     ) -> Tensor:
         """Fill with floats uniform in [from, to)."""
+    @overload
+    def unique(
+        self,
+        sorted: _bool = True,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: _int | None = None,
+    ) -> Tensor:
+        """The distinct elements, or slices along `dim`, in order."""
+    @overload
     def unique(
         self,
         sorted: _bool = True,
         return_inverse: _bool = False,
         return_counts: _bool = False,
         dim: _int | None = None,
-    ) -> Any:
-        """The distinct elements, or slices along `dim`, in order."""
+    ) -> Any: ...
+    @overload
+    def unique_consecutive(
+        self,
+        return_inverse: Literal[False] = False,
+        return_counts: Literal[False] = False,
+        dim: _int | None = None,
+    ) -> Tensor:
+        """One element, or slice along `dim`, for each run of equal ones."""
+    @overload
     def unique_consecutive(
         self,
         return_inverse: _bool = False,
         return_counts: _bool = False,
         dim: _int | None = None,
-    ) -> Any:
-        """One element, or slice along `dim`, for each run of equal ones."""
+    ) -> Any: ...
     def unsqueeze(self, dim: _int) -> Tensor:
         """`input` with a dim of size 1 inserted at `dim`."""
     def unsqueeze_(self, dim: _int) -> Tensor:

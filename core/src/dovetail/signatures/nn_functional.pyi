@@ -4,7 +4,7 @@ Written by `python -m dovetail.signatures`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from dovetail.engine.tensor import Tensor
 
@@ -17,31 +17,58 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows of 3 axes, to a size of the result."""
 
+@overload
 def adaptive_max_pool1d(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> Any:
+    input: Tensor, output_size: Any, return_indices: Literal[False] = False
+) -> Tensor:
     """Maxima over windows of 1 axes; sizes as in `adaptive_avg_pool1d`."""
 
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Any, *, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool1d` and the places, in the flattened spatial axes."""
 
+@overload
 def adaptive_max_pool2d(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> Any:
+    input: Tensor, output_size: Any, return_indices: Literal[False] = False
+) -> Tensor:
     """Maxima over windows of 2 axes; sizes as in `adaptive_avg_pool2d`."""
 
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Any, *, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool2d` and the places, in the flattened spatial axes."""
 
+@overload
 def adaptive_max_pool3d(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> Any:
+    input: Tensor, output_size: Any, return_indices: Literal[False] = False
+) -> Tensor:
     """Maxima over windows of 3 axes; sizes as in `adaptive_avg_pool3d`."""
 
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Any, *, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -438,6 +465,30 @@ def margin_ranking_loss(
 ) -> Tensor:
     """max(0, -target (input1 - input2) + margin)."""
 
+@overload
+def max_pool1d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor:
+    """The largest element of each window over 1 axes."""
+
+@overload
+def max_pool1d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
 def max_pool1d(
     input: Tensor,
     kernel_size: int | Iterable[int],
@@ -446,9 +497,7 @@ def max_pool1d(
     dilation: int | Iterable[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
-    """The largest element of each window over 1 axes."""
-
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def max_pool1d_with_indices(
     input: Tensor,
     kernel_size: int | Iterable[int],
@@ -460,6 +509,30 @@ def max_pool1d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """`max_pool1d` and the places, in the flattened spatial axes."""
 
+@overload
+def max_pool2d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor:
+    """The largest element of each window over 2 axes."""
+
+@overload
+def max_pool2d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
 def max_pool2d(
     input: Tensor,
     kernel_size: int | Iterable[int],
@@ -468,9 +541,7 @@ def max_pool2d(
     dilation: int | Iterable[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
-    """The largest element of each window over 2 axes."""
-
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def max_pool2d_with_indices(
     input: Tensor,
     kernel_size: int | Iterable[int],
@@ -482,6 +553,30 @@ def max_pool2d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """`max_pool2d` and the places, in the flattened spatial axes."""
 
+@overload
+def max_pool3d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor:
+    """The largest element of each window over 3 axes."""
+
+@overload
+def max_pool3d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    dilation: int | Iterable[int] = 1,
+    ceil_mode: bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+@overload
 def max_pool3d(
     input: Tensor,
     kernel_size: int | Iterable[int],
@@ -490,9 +585,7 @@ def max_pool3d(
     dilation: int | Iterable[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
-    """The largest element of each window over 3 axes."""
-
+) -> Tensor | tuple[Tensor, Tensor]: ...
 def max_pool3d_with_indices(
     input: Tensor,
     kernel_size: int | Iterable[int],

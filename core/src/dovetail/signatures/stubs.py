@@ -16,6 +16,7 @@ from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
 from dovetail.nn import functional  # noqa: F401 (offers its names)
 from dovetail.signatures.annotations import Imports, source_of
+from dovetail.signatures.overloads import Form, forms_of
 
 FOLDER: Final = Path(__file__).parent
 _WIDTH: Final = 80
@@ -110,28 +111,32 @@ def _property(imports: Imports, name: str, found: property) -> str:
 def _function(
     imports: Imports, name: str, function: Callable[..., Any], *, method: bool
 ) -> str:
-    signature, source = inspect.signature(function), source_of(function)
-    parameters = list(signature.parameters.values())
-    shown = _parameters(imports, parameters, source, method=method)
+    forms = forms_of(name, function, source_of(function), method=method)
     if getattr(function, "takes_items", False):
-        return _by_items(imports, name, function, shown, parameters[1].name)
-    compares = name in _COMPARISONS
-    wanted = Tensor if compares else signature.return_annotation
-    returns = imports.text(wanted, source)
-    ignored = "  # type: ignore[override]" if compares else ""
-    return f"def {name}({shown}) -> {returns}:{ignored}\n    {_doc(function)}"
-
-
-def _by_items(
-    imports: Imports, name: str, function: Callable[..., Any], shown: str, items: str
-) -> str:
-    """A method that takes a sequence of ints, or the ints one by one."""
+        forms.append(_by_items(forms[0]))
+    lines = [_form(imports, name, form, method=method) for form in forms]
+    lines[0] += f"\n    {_doc(function)}"
+    if len(lines) == 1:
+        return lines[0]
     imports.lines.add("from typing import overload")
-    number, tensor = imports.name(int), imports.name(Tensor)
-    return (
-        f"@overload\ndef {name}({shown}) -> {tensor}:\n    {_doc(function)}\n"
-        f"@overload\ndef {name}(self, *{items}: {number}) -> {tensor}: ..."
-    )
+    first, *rest = lines
+    return "\n".join(["@overload", first, *(f"@overload\n{line} ..." for line in rest)])
+
+
+def _form(imports: Imports, name: str, form: Form, *, method: bool) -> str:
+    """The line that says one form of a function."""
+    shown = _parameters(imports, form.parameters, form.source, method=method)
+    compares = name in _COMPARISONS
+    returns = imports.text(Tensor if compares else form.returns, form.source)
+    ignored = "  # type: ignore[override]" if compares else ""
+    return f"def {name}({shown}) -> {returns}:{ignored}"
+
+
+def _by_items(form: Form) -> Form:
+    """A method that takes a sequence of ints, taking the ints one by one."""
+    first, items = form.parameters[:2]
+    each = items.replace(kind=items.VAR_POSITIONAL, annotation=int, default=items.empty)
+    return Form([first, each], Tensor, form.source)
 
 
 def _parameters(
