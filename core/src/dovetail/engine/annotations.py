@@ -198,7 +198,8 @@ def _is_flag(value: Any) -> bool:
 
 _CHECKS: Final[dict[str, Check]] = {
     "Tensor": _is_tensor, "int": _is_integer, "float": _is_real,
-    "complex": _is_number, "Scalar": _is_number, "bool": _is_flag,
+    "complex": _is_number, "Scalar": _is_number, "Element": _is_number,
+    "Factor": _is_number, "bool": _is_flag,
     "str": lambda v: isinstance(v, str), "None": lambda v: v is None,
     "DType": lambda v: isinstance(v, DType | type),
     "Sequence[int]": _all(_is_integer),
@@ -206,11 +207,14 @@ _CHECKS: Final[dict[str, Check]] = {
     "tuple[float, float]": _all(_is_real), "Sequence[float]": _all(_is_real),
     "list[Tensor]": _all(_is_tensor), "Axis": _is_integer,
     "Operand": lambda v: _is_tensor(v) or _is_number(v),
+    "Weight": lambda v: _is_tensor(v) or _is_number(v),
 }  # fmt: skip
 _WORDS: Final = {
     "bool": "True or False", "int": "an integer", "Axis": "an integer",
     "float": "a real number", "complex": "a number", "Scalar": "a number",
-    "str": "a string", "Operand": "a Tensor or a number", "None": "None",
+    "Element": "a number", "Factor": "a number",
+    "str": "a string", "Operand": "a Tensor or a number",
+    "Weight": "a Tensor or a number", "None": "None",
     "DType": "a dovetail dtype such as dovetail.float32",
     "Sequence[int]": "a sequence of integers",
     "Sequence[Tensor]": "a sequence of tensors",

@@ -37,14 +37,22 @@ Ints: TypeAlias = Sequence[int]
 Sizes: TypeAlias = Sequence[int]  # as Shape, but never one size alone
 Index: TypeAlias = tuple[Any, ...]
 Scalar: TypeAlias = complex
+# Scalars that have to fit the dtype of the tensors, and those that have to fit what
+# the op computes in: 32 bits for 16-bit floats.
+Element: TypeAlias = complex
+Factor: TypeAlias = complex
 Static: TypeAlias = Any
 # A tensor for which torch takes a number too.
 Operand: TypeAlias = "Tensor"
+# The same, where a number takes no part in promotion but has to fit.
+Weight: TypeAlias = "Tensor"
 # Numbers within a range, which belong to the program: kernels are chosen by them.
 Positive: TypeAlias = float
 NonNegative: TypeAlias = float
 NonZero: TypeAlias = float
 Probability: TypeAlias = float
+Finite: TypeAlias = float
+Extent: TypeAlias = float
 # Options of torch's that go no further: of no consequence here, or not there yet.
 Ignored: TypeAlias = bool
 NotYet: TypeAlias = bool
@@ -216,6 +224,8 @@ _PLAIN: Final[dict[str, Normalise]] = {
     "Positive": _number_where(lambda v: v > 0, "a number above 0"),
     "NonNegative": _number_where(lambda v: v >= 0, "a number of 0 or more"),
     "NonZero": _number_where(lambda v: v < 0 or v > 0, "a number that is not 0"),
+    "Extent": _number_where(lambda v: 0 <= v < math.inf, "finite, 0 or more"),
+    "Finite": _number_where(math.isfinite, "a finite number"),
     "Probability": _number_where(lambda v: 0 <= v <= 1, "a probability from 0 to 1"),
 }  # fmt: skip
 OPTIONS: Final = frozenset({"Ignored", "NotYet"})

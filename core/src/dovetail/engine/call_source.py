@@ -194,7 +194,7 @@ class _Source:
         if role == "optional":
             yield from self._optional(at, own, promoted)
         elif promoted and not lead and self.numbers:
-            yield from self._number(at, plain)
+            yield from self._number(at, plain, op.tensors[at].fits)
             node = f"_d{at} is not None"
         else:
             yield f"if _c{at} is not _Tensor and _c{at} is not _Parameter:"
@@ -210,7 +210,7 @@ class _Source:
             is_number = promoted and not lead and self.numbers
             self.inputs.append(f"_x{at}" if is_number else name)
 
-    def _number(self, at: int, plain: str) -> Iterator[str]:
+    def _number(self, at: int, plain: str, fits: bool) -> Iterator[str]:
         """A tensor of the leading one's kind, or a number that leaves the dtype."""
         name = self.op.tensors[at].name
         yield f"if {plain}:"
@@ -221,7 +221,10 @@ class _Source:
         yield f"    _x{at} = {name}"
         yield "else:"
         yield f"    _numbers = _k.scalars.get(_c{at})"
-        yield "    if _numbers is None:"
+        refused = f" or _c{at} is _bool" if self.op.each else ""
+        if fits:  # as all within the least range of floats do
+            refused = f" or _c{at} is _complex or not -65504.0 <= {name} <= 65504.0"
+        yield f"    if _numbers is None{refused}:"
         yield f"        {self.miss}"
         yield f"    _a{at} = _numbers[{name}]"
         yield f"    _d{at} = _x{at} = None"
@@ -325,6 +328,13 @@ class _Source:
             return
         yield "if _kernel is None:"
         yield f"    return {self.form.general}_ready, {self.values})"
+        fitting = {name for name, _ in self.op.fitting}
+        for param in self.op.rest:
+            if param.role != "scalar" or param.name not in fitting:
+                continue
+            given = f"{param.name} is not None and " if param.optional else ""
+            yield f"if {given}not _ready.least <= {param.name} <= _ready.most:"
+            yield f"    return {self.form.general}_ready, {self.values})"
 
     def _call(self) -> Iterator[str]:
         op = self.op

@@ -150,7 +150,8 @@ _NAMES: Final[dict[str, Any]] = {
     "_record": record, "_record_unary": record_unary, "_record_binary": record_binary,
     "_required": None, "_unserved": UNSERVED, "_Storage": Storage, "_Kind": Kind,
     "_DType": DType,
-    "_type": type, "_len": len, "_int": int, "_bool": bool, "_str": str,
+    "_type": type, "_len": len, "_int": int, "_bool": bool,
+    "_complex": complex, "_str": str,
     "_list": list, "_tuple": tuple, "_Exception": Exception, "__builtins__": {},
 }  # fmt: skip
 _INNER: Final = Form()

@@ -55,6 +55,7 @@ def op(
     accepts: frozenset[DType] = ANY,
     result: Any = SAME,
     promote: str | None = "same",
+    each: bool = False,
     indices: Sequence[str] = (),
     masks: Sequence[str] = (),
     trusted: Sequence[str] = (),
@@ -98,6 +99,7 @@ def op(
         accepts: dtypes the promoted inputs may have.
         result: dtype of the results: `SAME`, a DType, a rule `(dtypes, attrs)`, or a
             tuple of these.
+        each: `accepts` holds for each operand, not only for what they are promoted to.
         promote: `"same"` (one dtype by torch's rules), `"float"` (the same, integers
             become floats), `"first"` (that of the first tensor), `"equal"` (all are
             tensors of one dtype already) or None (inputs keep their dtypes; the first
@@ -152,6 +154,7 @@ def op(
     """
     options = {
         "shape": shape, "accepts": accepts, "result": result, "promote": promote,
+        "each": each,
         "indices": indices, "masks": masks, "lines": lines, "trusted": trusted,
         "checked_by_body": checked_by_body,
         "outputs": tuple(outputs),

@@ -15,6 +15,7 @@ from dovetail.engine.arguments import explained
 from dovetail.engine.attributes import frozen
 from dovetail.engine.autocast import casts_for
 from dovetail.engine.bodies import by_body, by_recorded_body, by_rules, requires_grad
+from dovetail.engine.elements import factor, sure
 from dovetail.engine.kernel_call import is_reentry, native_call, shapes_of
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import DATA, REQUIRED, Op, Plan
@@ -44,9 +45,12 @@ class Ready:
         scalars: (name, position among the arguments) of each scalar.
         kind, plan: as `execute` takes them.
         numbers: the kind that numbers among the inputs take.
+        least, most: what is between them fits.
     """
 
-    __slots__ = ("attrs", "kind", "numbers", "op", "plan", "scalars")
+    __slots__ = (
+        "attrs", "kind", "least", "most", "numbers", "op", "plan", "scalars",
+    )  # fmt: skip
 
     def __init__(
         self, op: Op, attrs: dict[str, Any], kind: Kind, plan: Plan, numbers: Kind
@@ -57,6 +61,8 @@ class Ready:
         self.plan = plan
         self.numbers = numbers
         self.scalars = tuple((n, op.names.index(n)) for n in op.scalars)
+        bounds: tuple[Any, Any] = sure(kind.dtype) if op.fitting else (None, None)
+        self.least, self.most = bounds
 
     def run(self, values: Values) -> Any:
         """The op on arguments like those it was learned from."""
@@ -65,6 +71,10 @@ class Ready:
             attrs = attrs.copy()
             for name, at in self.scalars:
                 attrs[name] = values[at]
+            self.op.check_numbers(attrs, self.kind.dtype)
+        for at in self.op.weights:
+            if type(values[at]) in _NUMBERS:
+                factor(self.op.name, self.kind.dtype, values[at], self.op.names[at])
         inputs = tuple([self._input(values[i]) for i in self.op.tensor_places])
         return execute(self.op, inputs, attrs, self.kind, self.plan)
 
@@ -217,6 +227,7 @@ def _into(op: Op, values: Values, out: Any) -> bool:
     if lead is None:
         return False
     attrs = op.normalise(values, len(lead._a.shape))
+    op.check_numbers(attrs, lead._kind.dtype)
     plan = plan_for(op, ready, attrs, lead._kind)
     return written_by_kernel(op, plan, ready, attrs, out)
 
@@ -236,8 +247,13 @@ def _learned(op: Op, values: Values, key: Any) -> Any:
     lead = lead_of(op, ready)
     attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))
     kind = attrs["kind"] if lead is None else lead._kind
+    op.check_numbers(attrs, kind.dtype)
     plan = plan_for(op, ready, attrs, kind)
-    if key is not None and _is_as_given(op, ready, inputs):
+    if (
+        key is not None
+        and _is_as_given(op, ready, inputs)
+        and _are_plain(op, values, attrs)
+    ):
         if len(op.calls) >= _LEARNED_LIMIT:
             op.calls.clear()
         op.calls[key] = _entry(op, Ready(op, attrs, kind, plan, kind))
@@ -275,6 +291,13 @@ def _is_as_given(op: Op, ready: Inputs, inputs: Inputs) -> bool:
         ):
             return False
     return True
+
+
+def _are_plain(op: Op, values: Values, attrs: dict[str, Any]) -> bool:
+    """Whether scalars were given as the numbers that kernels get, all in order."""
+    return all(
+        attrs[name] is values[op.names.index(name)] for name in op.scalars
+    ) and not any(isinstance(attrs[name], complex) for name, _ in op.fitting)
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -328,6 +351,8 @@ def _run(op: Op, values: Values, cast: bool = True) -> tuple[Any, ...]:
     ready = prepare(op, op.operands(values))
     lead = lead_of(op, ready)
     attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))
+    if lead is not None:
+        op.check_numbers(attrs, lead._kind.dtype)
     return results_of(op, ready, attrs)
 
 

@@ -12,8 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.dtypes import HALF, DType, finfo, iinfo
-from dovetail.errors import ArgumentTypeError, DTypeError, NumberOutOfRange
+from dovetail.dtypes import HALF, DType, finfo, float32, iinfo
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    NumberOutOfRange,
+)
 
 _LEAST: Final = -(1 << 63)
 _MOST: Final = (1 << 64) - 1
@@ -55,6 +60,35 @@ def scalar(op: str, dtype: DType, value: Any, name: str = "value") -> Any:
     number = operand(op, dtype, value, name)
     with np.errstate(over="ignore"):
         return float(np.float64(number).astype(dtype.numpy))
+
+
+def factor(op: str, dtype: DType, value: Any, name: str = "value") -> Any:
+    """`value` as what an op computes in, which for 16-bit floats has 32 bits."""
+    return stored(op, float32 if dtype in HALF else dtype, value, name)
+
+
+def check_factor(op: str, name: str, dtype: DType, value: Any) -> None:
+    """Raise for a factor of what has `dtype` that belongs to a higher category.
+
+    Raises:
+        ArgumentError: it is complex, or a fraction, or a bool where the results are
+            not.
+        NumberOutOfRange: it does not fit.
+    """
+    number = _number(op, name, value)
+    for cls, category, words in _CATEGORIES:
+        wrong = dtype.category != 0 if cls is bool else dtype.category < category
+        if isinstance(number, cls) and wrong:
+            raise ArgumentError(op, name, was=repr(number), needed=words)
+    stored(op, dtype, number, name)
+
+
+def sure(dtype: DType) -> tuple[Any, Any]:
+    """The least and the greatest of the numbers that need not be asked to fit."""
+    if not dtype.category:
+        return 0, 0
+    least, most = _range(dtype.real if dtype.is_complex else dtype)
+    return max(least, _LEAST), min(most, -_LEAST - 1)
 
 
 def operand(op: str, dtype: DType, value: Any, name: str = "number") -> Any:
@@ -130,3 +164,13 @@ def _beyond(op: str, name: str, value: Any, dtype: DType) -> NumberOutOfRange:
         needed=f"from {least} to {most}, the range of {dtype.name}",
         remedy="use a dtype that holds it",
     )  # fmt: skip
+
+
+# (type of a number, category of dtypes that take it, what they take instead).
+_CATEGORIES: Final[tuple[tuple[type, int, str], ...]] = (
+    (bool, 0, "a number: Boolean alpha only supported for Boolean results"),
+    (float, 2, "an integer: For integral input tensors, argument alpha must not be a "
+     "floating point number"),
+    (complex, 3, "a real number: For non-complex input tensors, argument alpha must "
+     "not be a complex number"),
+)  # fmt: skip

@@ -18,6 +18,7 @@ from dovetail.engine.attributes import (
     frozen,
     normaliser_of,
 )
+from dovetail.engine.elements import factor, stored
 from dovetail.engine.kinds import on_kernel_change
 from dovetail.engine.return_types import fields
 from dovetail.errors import ArgumentTypeError, DTypeError
@@ -49,15 +50,17 @@ class Param(NamedTuple):
     normalise: Normalise | None = None
     optional: bool = False
     number: bool = False  # a tensor for which torch takes a number too
-    annotation: str = ""  # of an attribute
+    annotation: str = ""  # of an attribute or a scalar
+    fits: bool = False  # a number has to fit what the tensors are promoted to
 
 
 _ROLES: Final = {
     "Tensor": "tensor", "Tensor | None": "optional", "list[Tensor]": "list",
-    "Operand": "tensor", "Operand | None": "optional",
+    "Operand": "tensor", "Operand | None": "optional", "Weight": "tensor",
     "Sequence[Tensor]": "list", "Sequence[Tensor | None]": "list",
     "Scalar": "scalar", "Scalar | None": "scalar", "float": "scalar",
-    "float | None": "scalar",
+    "float | None": "scalar", "Element": "scalar", "Element | None": "scalar",
+    "Factor": "scalar",
 }  # fmt: skip
 
 
@@ -139,6 +142,7 @@ class Op:
         self.accepts: frozenset[DType] = options.pop("accepts")
         self.result: Any = options.pop("result")
         self.promote: str | None = options.pop("promote")
+        self.each: bool = options.pop("each", False)
         self.indices: frozenset[str] = frozenset(options.pop("indices")) or _NO_NAMES
         self.lines: str = options.pop("lines")
         self.masks: frozenset[str] = frozenset(options.pop("masks")) or _NO_NAMES
@@ -214,6 +218,13 @@ class Op:
         self.tensors_first = self.tensor_places == tuple(range(len(self.tensors)))
         self.statics = tuple(p for p in self.rest if p.role == "attr")
         self.scalars = tuple(p.name for p in self.rest if p.role == "scalar")
+        # Operands whose numbers have to fit what the tensors are promoted to.
+        self.weights = tuple(i for i, p in enumerate(self.params) if p.fits)
+        # Numbers that have to fit a dtype, and whether that is the tensors' own.
+        self.fitting = tuple(
+            (p.name, p.annotation.startswith(("Element", "Extent", "Finite")))
+            for p in self.rest if p.annotation.split(" | ")[0] in _FITTING
+        )  # fmt: skip
         self.defaults = {p.name: p.default for p in self.params}
         # Operands that torch takes as tensors alone; bodies give numbers for any of
         # them, and one operand on its own is a tensor anyway.
@@ -304,6 +315,17 @@ class Op:
             else _number(self, p, by_name[p.name])
             for p in self.rest
         }
+
+    def check_numbers(self, attrs: dict[str, Any], dtype: DType) -> None:
+        """Raise for numbers that do not fit the dtype of the tensors.
+
+        Raises:
+            NumberOutOfRange: one is too large, or NaN for integers.
+            DTypeError: one has an imaginary part that the dtype lacks.
+        """
+        for name, own in self.fitting:
+            if attrs[name] is not None:
+                (stored if own else factor)(self.name, dtype, attrs[name], name)
 
     def attr_key(self, attrs: dict[str, Any]) -> tuple[Any, ...]:
         """The static attributes, as plans are keyed on them."""
@@ -490,6 +512,7 @@ class Op:
         )  # fmt: skip
 
 
+_FITTING: Final = frozenset({"Element", "Extent", "Factor", "Finite", "NonZero"})
 _TENSOR_ROLES: Final = frozenset({"tensor", "optional", "list"})
 _PASSED_ROLES: Final = frozenset({"attr", "scalar"})  # to bodies, rules and kernels
 vocabulary: Final[dict[str, Op]] = {}
@@ -538,8 +561,11 @@ def _params(body: Callable[..., Any]) -> tuple[Param, ...]:
         annotation = annotations.get(name)
         if annotation in _ROLES:
             role, optional = _ROLES[annotation], annotation.endswith("None")
-            number = annotation.startswith("Operand")
-            found.append(Param(name, role, default, None, optional, number))
+            fits = annotation == "Weight"
+            number = fits or annotation.startswith("Operand")
+            text = str(annotation) if role == "scalar" else ""
+            made = Param(name, role, default, None, optional, number, text, fits)
+            found.append(made)
             continue
         normalise = normaliser_of(annotation)
         if normalise is not None:
@@ -560,14 +586,20 @@ def _key_of(value: Any) -> Any:
 
 
 def _number(op: Op, param: Param, value: Any) -> Any:
-    if isinstance(value, int | float | complex) or (value is None and param.optional):
+    if value is None and param.optional:
         return value
-    item = getattr(value, "item", None)  # a 0-d tensor or a NumPy scalar
-    if item is None:
+    if not isinstance(value, int | float | complex):
+        item = getattr(value, "item", None)  # a 0-d tensor or a NumPy scalar
+        if item is None or value.ndim:
+            raise ArgumentTypeError(
+                op.name, param.name, was=repr(value), needed="a Python number"
+            )
+        value = item()
+    if isinstance(value, complex) and param.annotation.startswith("float"):
         raise ArgumentTypeError(
-            op.name, param.name, was=repr(value), needed="a Python number"
+            op.name, param.name, was=repr(value), needed="a real number"
         )
-    return item()
+    return value
 
 
 def _result_dtype(

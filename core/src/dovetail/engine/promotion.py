@@ -10,6 +10,7 @@ import numpy as np
 from dovetail import dtypes
 from dovetail.dtypes import DType, dtype_of_scalar, get_default_dtype, promote
 from dovetail.engine.basics import basics
+from dovetail.engine.elements import factor
 from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor, wrap
@@ -103,10 +104,12 @@ def _promoted(op: Op, inputs: Sequence[Any], kind: Kind) -> tuple[Any, ...]:
         for param, value in zip(op.tensors, inputs, strict=True)
         if param.name not in op.indices and param.name not in op.masks
         for v in (value if isinstance(value, list) else (value,))
-        if v is not None
+        if v is not None and (not param.fits or isinstance(v, Tensor))
     ]
     if op.promote == "equal":
         _require_one_dtype(op, inputs)
+    if op.each:
+        _require_accepted(op, takers)
     target = _target(op, takers) if takers else None
     if target is dtypes.int64:  # of a number beside a bool, where the device has none
         target = index_dtype(kind)
@@ -114,6 +117,14 @@ def _promoted(op: Op, inputs: Sequence[Any], kind: Kind) -> tuple[Any, ...]:
         _cast_input(op, param, value, target, kind)
         for param, value in zip(op.tensors, inputs, strict=True)
     )
+
+
+def _require_accepted(op: Op, takers: Sequence[Any]) -> None:
+    """Raise for an operand whose own dtype the op does not accept."""
+    for v in takers:
+        dtype = v._kind.dtype if isinstance(v, Tensor) else dtype_of_scalar(v)
+        if dtype not in op.accepts:
+            raise op.refuse_dtype(dtype, "dtype of an operand")
 
 
 def _require_one_dtype(op: Op, inputs: Sequence[Any]) -> None:
@@ -202,6 +213,8 @@ def _cast_input(
         return _index(op, param.name, value)
     assert target is not None
     if not isinstance(value, Tensor):
+        if param.fits:
+            value = factor(op.name, target, value, param.name)
         wanted = kind.with_dtype(target)
         cache = wanted.scalars.get(type(value))
         return wrap(

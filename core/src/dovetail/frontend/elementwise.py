@@ -5,8 +5,10 @@ from __future__ import annotations
 import builtins
 from typing import Any, Final, Literal
 
-from dovetail.dtypes import DType, bool_, complex128, float64, iinfo
+from dovetail.dtypes import bool_, complex128, float64
 from dovetail.engine.attributes import Operand, Scalar
+from dovetail.engine.elements import check_factor, stored
+from dovetail.engine.promotion import result_type
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
@@ -46,19 +48,12 @@ def rsub(input: Tensor, other: Operand, *, alpha: Scalar = 1) -> Tensor:
 
 
 def _scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
-    if alpha == 1:
+    if type(alpha) is int and alpha == 1:
         return other
-    tensors = [x for x in (input, other) if isinstance(x, Tensor)]
-    if isinstance(alpha, float) and not any(x.dtype.is_inexact for x in tensors):
-        raise ArgumentError(
-            name, "alpha", was=alpha, needed="no float: For integral input tensors, "
-            "argument alpha must not be a floating point number",
-        )  # fmt: skip
-    if not isinstance(alpha, int | float | complex | Tensor):
-        raise ArgumentTypeError(
-            name, "alpha", was=f"a {type(alpha).__name__}", needed="a number"
-        )
-    return other * alpha
+    if name != "add" and result_type((input, other)) is bool_:
+        return other  # which the op refuses
+    check_factor(name, "alpha", result_type((input, other)), alpha)
+    return other if alpha == 1 else other * alpha
 
 
 @public("div divide Tensor.div_ Tensor.divide_", out=True)
@@ -87,7 +82,7 @@ def div(
 
 @public("pow Tensor.pow_", out=True)
 def pow(input: Operand, exponent: Operand) -> Tensor:
-    """`input` to the power of `exponent`; integers wrap."""
+    """`input` to the power of `exponent`; integers wrap, exponents have to fit."""
     return power(input, exponent)
 
 
@@ -99,12 +94,7 @@ def float_power(input: Operand, exponent: Operand) -> Tensor:
 
 def _double(x: Any) -> Any:
     if not isinstance(x, Tensor):
-        if not isinstance(x, int | float | complex):
-            raise ArgumentTypeError(
-                "float_power", "exponent", was=f"a {type(x).__name__}",
-                needed="a Tensor or a number",
-            )  # fmt: skip
-        return complex(x) if isinstance(x, complex) else float(x)
+        return stored("float_power", complex128 if type(x) is complex else float64, x)
     return cast(x, complex128 if x.dtype.is_complex else float64)
 
 
@@ -164,45 +154,52 @@ def clamp(
         raise ArgumentError(
             "clamp", "min and max", was="None", needed="at least one of them"
         )
-    return _bounded(input, min, max)
+    return _bounded("clamp", input, min, max)
 
 
 @public("clamp_min clamp_min_", out=True)
 def clamp_min(input: Tensor, min: Operand) -> Tensor:
     """`input` raised to `min`."""
-    return _bounded(input, min, None)
+    return _bounded("clamp_min", input, min, None)
 
 
 @public("clamp_max clamp_max_", out=True)
 def clamp_max(input: Tensor, max: Operand) -> Tensor:
     """`input` lowered to `max`."""
-    return _bounded(input, None, max)
+    return _bounded("clamp_max", input, None, max)
 
 
-def _bounded(x: Tensor, low: Any, high: Any) -> Tensor:
+def _bounded(name: str, x: Tensor, low: Any, high: Any) -> Tensor:
     """By the op for numbers, where they cannot change the dtype."""
-    if not isinstance(x, Tensor):
-        raise ArgumentTypeError("clamp", "input", was=repr(x), needed="a Tensor")
+    if isinstance(low, Tensor) or isinstance(high, Tensor):
+        _check_one_kind(name, low, high)
+        return bounds.clamp(x, low, high)
+    _check_bound(name, "min", x, low, high)
+    _check_bound(name, "max", x, high, low)
     allowed = _NUMBERS if x.dtype.is_inexact else _WHOLE
     if type(low) in allowed and type(high) in allowed and x.dtype is not bool_:
-        if not x.dtype.is_inexact:
-            low, high = _within(x.dtype, low), _within(x.dtype, high)
         return bounds.clip(x, low, high)
     return bounds.clamp(x, low, high)
 
 
-def _within(dtype: DType, bound: int | None) -> int | None:
-    """The nearest number that the dtype has."""
-    limits = iinfo(dtype)
+def _check_bound(name: str, key: str, x: Tensor, bound: Any, other: Any) -> None:
+    """Raise for a number that does not fit the result's dtype."""
+    small = type(bound) in _NUMBERS and (bound is None or -128 < bound < 128)
+    if small and x.dtype is not bool_:
+        return
     if bound is None:
-        return None
-    return (
-        limits.min
-        if bound < limits.min
-        else limits.max
-        if bound > limits.max
-        else bound
-    )
+        return
+    numbers = [v for v in (bound, other) if v is not None]
+    stored(name, result_type((x, *numbers)), bound, key)
+
+
+def _check_one_kind(name: str, low: Any, high: Any) -> None:
+    """Raise for a number beside a tensor."""
+    for key, bound in (("min", low), ("max", high)):
+        if not (bound is None or isinstance(bound, Tensor)):
+            raise ArgumentTypeError(
+                name, key, was=repr(bound), needed="a Tensor, as the other bound is"
+            )
 
 
 _WHOLE: Final = frozenset({int, type(None)})

@@ -73,6 +73,7 @@ def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
 ) -> Tensor:
     """`input` with `alpha` times the slices of `source` added at the indices."""
+    alpha = stored("index_add", source.dtype, alpha, "alpha")
     if alpha != 1:
         source = primitive.mul(source, alpha)
     return index_slices.index_add(input, dim, index, source)

@@ -10,6 +10,7 @@ from typing import Any
 
 from dovetail import dtypes
 from dovetail.engine.attributes import Scalar, integers
+from dovetail.engine.elements import check_factor, factor, stored
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
@@ -94,8 +95,9 @@ def _added(op: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Te
             needed=f"{product._kind.dtype.name}, as the product has",
             remedy="cast one of them with .to(dtype)",
         )  # fmt: skip
-    if not product._kind.dtype.is_inexact:
-        beta, alpha = int(beta), int(alpha)
+    dtype = product._kind.dtype
+    fit = stored if op in ("addmv", "addr") else factor  # whose sums are not wider
+    beta, alpha = fit(op, dtype, beta, "beta"), fit(op, dtype, alpha, "alpha")
     wide: Tensor = expand(input, tuple(product._a.shape))
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
@@ -153,12 +155,7 @@ def addr(
     """beta * input + alpha * outer(vec1, vec2)."""
     dtype = dtypes.promote(dtypes.promote(input.dtype, vec1.dtype), vec2.dtype)
     for name, value in (("beta", beta), ("alpha", alpha)):
-        if isinstance(value, float) and not dtype.is_inexact:
-            raise ArgumentError(
-                "addr", name, was=value,
-                needed="an integer: For integral input tensors, it must not be a "
-                "floating point number",
-            )  # fmt: skip
+        check_factor("addr", name, dtype, value)
     product = cast(outer(vec1, vec2), dtype)
     return _added("addr", cast(input, dtype), product, beta, alpha)
 

@@ -10,7 +10,7 @@ from dovetail.engine.elements import scalar
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError
+from dovetail.errors import ArgumentError, DTypeError
 from dovetail.ops import compare as c
 from dovetail.ops import sums
 from dovetail.ops.arithmetic import eq
@@ -57,10 +57,15 @@ def isclose(
     equal_nan: bool = False,
 ) -> Tensor:  # fmt: skip
     """Whether |input - other| <= atol + rtol |other|, or both are equal."""
-    if rtol < 0 or atol < 0:
+    if not (rtol >= 0 and atol >= 0):
         raise ArgumentError(
             "isclose", "rtol and atol", was=(rtol, atol), needed="no negative one"
         )
+    if input.dtype is not other.dtype:
+        raise DTypeError(
+            "isclose", "other", was=other.dtype.name,
+            needed=f"{input.dtype.name}, as input has", remedy="cast one of them",
+        )  # fmt: skip
     same = eq(input, other)
     if equal_nan:
         same = same | (c.isnan(input) & c.isnan(other))

@@ -7,6 +7,7 @@ from typing import Any
 from dovetail import dtypes
 from dovetail.dtypes import DType, float64
 from dovetail.engine.checks import at_hand
+from dovetail.engine.elements import stored
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
@@ -112,7 +113,7 @@ def vector_norm(
         raise ArgumentTypeError(
             "norm", "p", was=repr(ord), needed="a real number, 'fro' or None"
         )
-    return s.vector_norm(x, float(ord), dim, keepdim)
+    return s.vector_norm(x, stored("norm", float64, ord, "p"), dim, keepdim)
 
 
 @public("dist", out=True)

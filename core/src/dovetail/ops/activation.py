@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from dovetail.dtypes import FLOAT, INEXACT
-from dovetail.engine.attributes import NonZero, Scalar
+from dovetail.engine.attributes import Element, Factor, NonZero, Scalar
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
@@ -59,7 +59,7 @@ def _(ct: Tensor, input: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Te
 
 @op(accepts=FLOAT, out=False, torch="F.elu(inplace) F.elu_", oracle=exact(_scaled_elu),
     cases=corners({}, {"alpha": 1.5}))  # fmt: skip
-def elu(input: Tensor, alpha: Scalar = 1.0) -> Tensor:
+def elu(input: Tensor, alpha: Factor = 1.0) -> Tensor:
     """`input`, and alpha * expm1(input) below zero (Clevert et al. 2015)."""
     return scaled_elu(input, alpha)
 
@@ -116,7 +116,7 @@ def _logit(m: Any, x: Any, eps: Any = None) -> Any:
 
 @op(accepts=FLOAT, promote="float", domain=(0.1, 0.9), torch="logit logit_",
     oracle=exact(_logit))  # fmt: skip
-def logit(input: Tensor, eps: Scalar | None = None) -> Tensor:
+def logit(input: Tensor, eps: Element | None = None) -> Tensor:
     """log(input / (1 - input)), with `input` kept at least `eps` from 0 and 1."""
     if eps is not None:
         input = clamp(input, eps, 1 - eps)
@@ -186,7 +186,7 @@ def _softplus(m: Any, x: Any, beta: Any = 1.0, threshold: Any = 20.0) -> Any:
 
 @op(accepts=FLOAT, out=False, torch="F.softplus", oracle=exact(_softplus),
     cases=corners({}, {"beta": 2.0, "threshold": 1.0}))  # fmt: skip
-def softplus(input: Tensor, beta: Scalar = 1.0, threshold: Scalar = 20.0) -> Tensor:
+def softplus(input: Tensor, beta: Factor = 1.0, threshold: Factor = 20.0) -> Tensor:
     """log(1 + exp(beta input)) / beta, and `input` where that is above `threshold`."""
     z = input * beta
     y = (maximum(z, 0) + log1p(exp(neg(abs(z))))) / beta

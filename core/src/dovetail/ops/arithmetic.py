@@ -37,7 +37,7 @@ def add(input: Operand, other: Operand) -> Tensor:
     return input | other
 
 
-@op(sums=True, accepts=NUMERIC, primitive=NUMERIC,
+@op(sums=True, accepts=NUMERIC, each=True, primitive=NUMERIC,
     oracle=exact(lambda m, a, b: a - b, lambda a, b: a - b),
     grad={"input": lambda ct: ct, "other": lambda ct: -ct})  # fmt: skip
 def sub(input: Operand, other: Operand) -> Tensor:

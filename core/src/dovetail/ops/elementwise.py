@@ -18,7 +18,7 @@ from dovetail.dtypes import (
     bool_,
     int64,
 )
-from dovetail.engine.attributes import Operand, Scalar
+from dovetail.engine.attributes import Factor, Operand, Weight
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.exact import exact, whole
@@ -199,7 +199,7 @@ def _lerp(m: Any, a: Any, b: Any, weight: Any) -> Any:
         "end": lambda ct, weight: ct * conj(weight),
         "weight": lambda ct, input, end: ct * conj(end - input),
     })  # fmt: skip
-def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: Weight) -> Tensor:
     """input + weight * (end - input), which is exactly `end` where the weight is 1.
 
     >>> import dovetail as dt
@@ -227,7 +227,7 @@ def _scaled(ct: Tensor, value: Any) -> Tensor:
         "tensor2": lambda ct, tensor1, value: _scaled(ct, value) * conj(tensor1),
     })  # fmt: skip
 def addcmul(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Factor = 1
 ) -> Tensor:
     """input + value * tensor1 * tensor2."""
     product = tensor1 * tensor2
@@ -247,7 +247,7 @@ def _divisor_rule(ct: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> T
         "tensor2": _divisor_rule,
     })  # fmt: skip
 def addcdiv(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Factor = 1
 ) -> Tensor:
     """input + value * tensor1 / tensor2."""
     quotient = tensor1 / tensor2

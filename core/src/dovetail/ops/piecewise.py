@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import FLOAT, REAL
-from dovetail.engine.attributes import NonNegative, Scalar
+from dovetail.engine.attributes import Element, Extent, Factor
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.elements import stored
@@ -61,7 +61,7 @@ relu.grad(
     cases=corners({}, {"negative_slope": 0.25}),
     grad=lambda ct, input, negative_slope: where(
         lt(0, input), ct, ct * negative_slope))  # fmt: skip
-def leaky_relu(input: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+def leaky_relu(input: Tensor, negative_slope: Factor = 0.01) -> Tensor:
     """`input`, times `negative_slope` below zero (Maas et al. 2013)."""
     return where(lt(0, input), input, input * negative_slope)
 
@@ -85,7 +85,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     cases=lambda make: [
         case(make(2, 3), 1, 2), case(make(), 0.5 if make.dtype.is_inexact else 0, 1),
     ])  # fmt: skip
-def hardtanh(input: Tensor, min_val: Scalar = -1.0, max_val: Scalar = 1.0) -> Tensor:
+def hardtanh(input: Tensor, min_val: Element = -1.0, max_val: Element = 1.0) -> Tensor:
     """`input` between bounds; the gradient at a bound is 0, unlike that of clamp.
 
     Bounds of integers are cut to integers.
@@ -140,7 +140,7 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
     torch="torch.threshold torch.threshold_ F.threshold(inplace) "
     "F.threshold_", cases=lambda make: [case(make(2, 3), 1, 2), case(make(), -1, 0)],
     grad=lambda ct, input, threshold: where(le(input, threshold), 0, ct))  # fmt: skip
-def threshold(input: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+def threshold(input: Tensor, threshold: Factor, value: Element) -> Tensor:
     """`input` above the threshold, else `value`; of integers an integer."""
     if not input.dtype.is_inexact:
         threshold = stored("threshold", input.dtype, threshold, "threshold")
@@ -162,7 +162,7 @@ def _softshrink(x: Array, lambd: Any = 0.5) -> Array:
 @op(accepts=FLOAT, out=False, torch="F.softshrink", oracle=_softshrink,
     cases=corners({}, {"lambd": 1.0}),
     grad=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))  # fmt: skip
-def softshrink(input: Tensor, lambd: NonNegative = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: Extent = 0.5) -> Tensor:
     """`input` moved towards zero by `lambd`, and 0 within it."""
     below = where(lt(input, -lambd), input + lambd, input * 0)
     return where(lt(lambd, input), input - lambd, below)
@@ -172,6 +172,6 @@ def softshrink(input: Tensor, lambd: NonNegative = 0.5) -> Tensor:
     oracle=lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x),
     cases=corners({}, {"lambd": 1.0}),
     grad=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))  # fmt: skip
-def hardshrink(input: Tensor, lambd: Scalar = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: Element = 0.5) -> Tensor:
     """`input`, and 0 where its magnitude is at most `lambd`."""
     return where(le(abs(input), lambd), 0, input)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.dtypes import bool_, int64
+from dovetail.engine.elements import stored
+from dovetail.engine.promotion import result_type
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 from dovetail.ops.elementwise import pow, reciprocal, rsqrt, square
@@ -39,6 +41,8 @@ def power(base: Any, exponent: Any) -> Tensor:
                 return direct(base)
         elif kind is int:
             return _integers(base, exponent)
+        if not -128 < exponent < 128:
+            stored("pow", result_type((base, exponent)), exponent, "exponent")
     return pow(base, exponent)
 
 
@@ -51,4 +55,5 @@ def _integers(base: Tensor, exponent: int) -> Tensor:
     if base.dtype is bool_:
         base = cast(base, int64)
     direct = _INTEGER.get(exponent)
+    stored("pow", base.dtype, exponent, "exponent")
     return pow(base, exponent) if direct is None else direct(base)

@@ -12,6 +12,7 @@ from typing import Any
 
 from dovetail.engine.attributes import Operand
 from dovetail.engine.checks import at_hand
+from dovetail.engine.elements import operand
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DivisionByZero
@@ -23,8 +24,10 @@ def refuse_zero(name: str, input: Any, other: Any) -> None:
     if isinstance(other, Tensor):
         if _has_zero(other) and _is_whole(input):
             raise _by_zero(name, "a tensor with a 0 in it")
-    elif type(other) in (int, bool) and not other and _is_whole(input):
-        raise _by_zero(name, repr(other))
+    elif type(other) in (int, bool) and _is_whole(input):
+        dtype = input.dtype if isinstance(input, Tensor) else None
+        if not (other if dtype is None else operand(name, dtype, other)):
+            raise _by_zero(name, repr(other))
 
 
 def _is_whole(x: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, float64, int64
-from dovetail.engine.attributes import Axes, Scalar, Static
+from dovetail.engine.attributes import Axes, Finite, Static
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.op import DATA
@@ -250,7 +250,7 @@ def _histogram(input: Sizes, *, bins: int, min: Any, max: Any) -> Sizes:
 
 
 @op(shape=_histogram, accepts=FLOAT, nondifferentiable=True, torch="histc")
-def histc(input: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
+def histc(input: Tensor, bins: int = 100, min: Finite = 0, max: Finite = 0) -> Tensor:
     """How many elements lie in each of `bins` equal parts of min to max.
 
     Both bounds are included; NaN is not counted. Equal bounds mean those of the data.

@@ -1292,8 +1292,8 @@ def heaviside(
 def histc(
     input: Tensor,
     bins: _int = 100,
-    min: _complex = 0,
-    max: _complex = 0,
+    min: _float = 0,
+    max: _float = 0,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
@@ -1525,7 +1525,7 @@ def le(
 def lerp(
     input: Tensor,
     end: Tensor,
-    weight: Tensor | _complex,
+    weight: Tensor,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
@@ -2074,7 +2074,9 @@ def pow(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """`input` to the power of `exponent`; integers wrap."""
+    """`input` to the power of `exponent`; integers wrap, exponents have to
+    fit.
+    """
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`input`, times `weight` below zero: one weight, or one a channel (dim

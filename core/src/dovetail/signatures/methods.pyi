@@ -757,7 +757,7 @@ class Methods:
         """0 below zero and for NaN, 1 above, `values` at zero."""
     def heaviside_(self, values: Tensor) -> Tensor:
         """`heaviside` written into the tensor, which is returned."""
-    def histc(self, bins: _int = 100, min: complex = 0, max: complex = 0) -> Tensor:
+    def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """How many elements lie in each of `bins` equal parts of min to max."""
     def hsplit(
         self, sections: Any = None, *, indices: Any = None
@@ -894,11 +894,11 @@ class Methods:
         """Whether input <= other; NaN compares false."""
     def le_(self, other: Tensor | complex) -> Tensor:
         """`le` written into the tensor, which is returned."""
-    def lerp(self, end: Tensor, weight: Tensor | complex) -> Tensor:
+    def lerp(self, end: Tensor, weight: Tensor) -> Tensor:
         """input + weight * (end - input), which is exactly `end` where the weight
         is 1.
         """
-    def lerp_(self, end: Tensor, weight: Tensor | complex) -> Tensor:
+    def lerp_(self, end: Tensor, weight: Tensor) -> Tensor:
         """`lerp` written into the tensor, which is returned."""
     def less(self, other: Tensor | complex) -> Tensor:
         """Whether input < other; NaN compares false."""
@@ -1236,7 +1236,9 @@ class Methods:
     def positive(self) -> Tensor:
         """`input` itself, which may not be bool."""
     def pow(self, exponent: Tensor | complex) -> Tensor:
-        """`input` to the power of `exponent`; integers wrap."""
+        """`input` to the power of `exponent`; integers wrap, exponents have to
+        fit.
+        """
     def pow_(
         self,
         exponent: Tensor | complex,

@@ -29,6 +29,10 @@ def hardtanh(
         raise ArgumentError(
             "hardtanh", "min_val", was=min_val, needed=f"at most max_val, {max_val}"
         )
+    if input.dtype.category == 1 and not input.dtype.is_signed and min_val < 0:
+        raise ArgumentError(
+            "hardtanh", "min_val", was=min_val, needed=f"0 or more for {input.dtype}"
+        )
     call = NAMESPACES["F"]["hardtanh_"] if inplace else piecewise.hardtanh
     return call(input, min_val, max_val)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dovetail.engine.elements import stored
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -23,8 +24,9 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """`input` where the target is 1, max(0, margin - input) where it is -1."""
-    apart = where(eq(target, 1), 0.0, (margin - input).clamp(min=0))
-    losses = apart + where(eq(target, -1), 0.0, input)
+    margin = stored("hinge_embedding_loss", input.dtype, margin, "margin")
+    apart = where(eq(target, 1), 0, (margin - input).clamp(min=0))
+    losses = apart + where(eq(target, -1), 0, input)
     return reduced("hinge_embedding_loss", losses, reduction, size_average, reduce)
 
 
