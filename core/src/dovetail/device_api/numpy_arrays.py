@@ -16,6 +16,10 @@ Array = np.ndarray[Any, Any]
 
 DIMS: Final = 64
 """What NumPy's arrays have at most."""
+_EVERYWHERE: Final = (
+    0,
+    1,
+)  # numbers that all formats have, so that nothing is warned of
 
 
 class NumpyArrays(Backend):
@@ -64,7 +68,10 @@ class NumpyArrays(Backend):
         return tuple([s // size for s in a.strides]), offset
 
     def fill(self, a: Array, value: complex) -> None:
-        self._apart(np.ndarray.fill, a, value)
+        if value in _EVERYWHERE:
+            a.fill(value)
+        else:
+            self._apart(np.ndarray.fill, a, value)
 
     def copy(self, target: Array, source: Array) -> None:
         copy_bits(target, source)

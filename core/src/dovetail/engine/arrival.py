@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail.engine.basics import basics
 from dovetail.engine.scopes import anywhere, tell
-from dovetail.engine.tape import Leaf, storage_of
+from dovetail.engine.tape import Leaf, Storage, storage_of
 from dovetail.engine.tensor import Tensor
 
 Hook = Callable[[Tensor], "Tensor | None"]
@@ -84,7 +84,7 @@ def _owned(gradient: Tensor, create: bool) -> Tensor:
     What a leaf takes over gets its storage here, so that the next leaf copies it.
     """
     if gradient._storage is None and (create or gradient._node is None):
-        storage_of(gradient)
+        gradient._storage = Storage(gradient._a)
         return gradient
     copied: Tensor = basics.clone(gradient)
     return copied

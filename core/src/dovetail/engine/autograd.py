@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
+from itertools import repeat
 
 from dovetail.engine.arrival import Hook
 from dovetail.engine.backward_pass import Pass, place_of
@@ -119,10 +120,10 @@ def _seeds(
             needed=f"one for each of {len(tensors)} tensors",
         )  # fmt: skip
     edges, seeds = [], []
-    for i, t in enumerate(tensors):
+    for t, given in zip(tensors, gradients or repeat(None), strict=False):
         edge = flowing(edge_of(t._node))
         edges.append(edge)
-        seeds.append(_seed(t, edge, None if gradients is None else gradients[i]))
+        seeds.append(_seed(t, edge, given))
     return edges, seeds
 
 
@@ -133,8 +134,9 @@ def _seed(t: Tensor, edge: Edge, gradient: Tensor | None) -> Tensor:
             "grad_fn", needed="one that depends on a leaf with requires_grad=True",
         )  # fmt: skip
     if gradient is None:
-        shape = tuple(t._a.shape)
+        shape = t._a.shape
         if shape and math.prod(shape) != 1:
+            shape = tuple(shape)
             raise AutogradError(
                 "backward", "gradient", was=f"missing for a tensor of shape {shape}",
                 needed="grad can be implicitly created only for scalar outputs",

@@ -20,6 +20,7 @@ from typing import Any, Final
 from dovetail.engine import modes
 from dovetail.engine.arrival import accumulate, add, hooked, hooked_outputs
 from dovetail.engine.autocast import casting, without_casting
+from dovetail.engine.bound_pull import pull_of
 from dovetail.engine.pullback import pullback
 from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tape import Edge, Leaf, Node, Output, target_of
@@ -38,18 +39,12 @@ def awaited(roots: Iterable[Edge]) -> dict[Any, int]:
     stack: list[Node] = []
     while True:
         for edge in edges:
-            if edge in counts:
-                counts[edge] += 1
+            target: Any = edge.node if type(edge) is Output else edge
+            if target in counts:
+                counts[target] += 1
                 continue
-            kind = type(edge)
-            target: Any = edge
-            if kind is Output:
-                target = edge.node  # type: ignore[union-attr]
-                if target in counts:
-                    counts[target] += 1
-                    continue
             counts[target] = 1
-            if kind is not Leaf:
+            if type(target) is Node:
                 stack.append(target)
         if not stack:
             return counts
@@ -134,7 +129,7 @@ class Pass:
         Most of a pass is spent here, so most cases are inline.
         """
         ready, arrived, counts = self.ready, self.arrived, self.counts
-        create, retain, announced = self.create, self.retain, watched()
+        create, frees, by_rules = self.create, not self.retain, _rules(self.create)
         while True:
             if node is None:
                 if not ready:
@@ -147,21 +142,23 @@ class Pass:
             if ct is None:
                 results = repeat(None)
             else:
-                pull = _announced if announced else node.op.pull or pullback(node.op)
+                if by_rules is not None or node.extra is not None:
+                    pull = by_rules or _by_rules
+                else:
+                    pull = node.op.bound.get(ct._kind) or pull_of(node.op, ct._kind)
                 results = pull(node, ct, create)
-                if not retain and node.saved:
+                if frees and node.saved:
                     node.saved = None
             after: Any = None
             for edge, g in zip(node.edges, results):  # noqa: B905  it costs 0.1 µs
-                if edge is None:
-                    continue
-                if type(edge) is Output or edge in arrived or g is None:
-                    self._send(edge, g)
-                elif counts[edge] > 1:
-                    counts[edge] -= 1
-                    arrived[edge] = g
+                if counts.get(edge) != 1 or g is None or edge in arrived:
+                    if edge is not None:
+                        self._send(edge, g)
                 elif type(edge) is Leaf:
-                    self._gather(edge, g)
+                    if edge.hooks:
+                        self._gather(edge, g)
+                    else:
+                        accumulate(edge, g, create)
                 elif after is None and not ready:
                     after, ct = edge, g
                 else:
@@ -292,6 +289,16 @@ def _visible(node: Node, slots: list[Tensor | None]) -> Any:
 differentiated: Final[ContextVar[Node | None]] = ContextVar(
     "differentiated", default=None
 )
+
+
+def _rules(create: bool) -> Any:
+    """What calls the rules of ops as they are; None where kernels alone will do."""
+    return _announced if watched() else _by_rules if create else None
+
+
+def _by_rules(node: Node, ct: Any, create: bool) -> Any:
+    """The cotangents of a node's inputs, by rules made of ops."""
+    return (node.op.pull or pullback(node.op))(node, ct, create)
 
 
 def _announced(node: Node, ct: Any, create: bool) -> Any:

@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dovetail.engine.record_source import Given, recording
+
 if TYPE_CHECKING:
     from dovetail.engine.op import Op, Param
 
@@ -99,7 +101,7 @@ class _Source:
         self.miss = f"return {form.miss}_op, {self.values}, {self.others}, None)"
         self.key: list[str] = []
         self.natives: list[str] = []  # what the kernel gets
-        self.inputs: list[str] = []  # what the tape gets
+        self.inputs: dict[int, Given] = {}  # what the tape gets, by position
         self.nodes: list[str] = []  # what is true where an input is on the tape
 
     def lines(self) -> Iterator[str]:
@@ -208,7 +210,11 @@ class _Source:
         if role != "optional":
             self.nodes.append(node)
             is_number = promoted and not lead and self.numbers
-            self.inputs.append(f"_x{at}" if is_number else name)
+            self.inputs[at] = (
+                Given(f"_x{at}", native, own, f"_d{at}", constant=True)
+                if is_number
+                else Given(name, native, own, f"{name}._node")
+            )
 
     def _number(self, at: int, plain: str, fits: bool) -> Iterator[str]:
         """A tensor of the leading one's kind, or a number that leaves the dtype."""
@@ -248,7 +254,7 @@ class _Source:
         else:
             yield f"    {own} = {name}._kind"
         self.nodes.append(f"_d{at} is not None")
-        self.inputs.append(name)
+        self.inputs[at] = Given(name, f"_a{at}", own, f"_d{at}", optional=True)
 
     def _list(self, at: int, own: str, known: bool) -> Iterator[str]:
         name = self.op.tensors[at].name
@@ -277,7 +283,7 @@ class _Source:
             yield f"if {own} is None:"
             yield f"    {self.miss}"
         self.nodes.append(f"_d{at}")
-        self.inputs.append(f"_list({name})")
+        self.inputs[at] = Given(f"_list({name})", f"_a{at}", own, f"_d{at}")
 
     def _attribute(self, param: Param) -> Iterator[str]:
         """The value where its type is the one expected, else its frozen form."""
@@ -320,7 +326,10 @@ class _Source:
     def _entry(self) -> Iterator[str]:
         key = self.key[0] if len(self.key) == 1 else "(" + ", ".join(self.key) + ")"
         yield f"_key = {key}"
-        yield "_entry = _calls.get(_key)"
+        yield "try:"
+        yield "    _entry = _calls[_key]"
+        yield "except _KeyError:"
+        yield "    _entry = None"
         yield "if _entry is None:"
         yield f"    return {self.form.miss}_op, {self.values}, {self.others}, _key)"
         yield "_kernel, _kind, _array, _runner, _ready = _entry"
@@ -354,8 +363,7 @@ class _Source:
         if len(op.outputs) > 1:
             yield "if _r is _unserved:"
             yield f"    return {self.form.general}_ready, {self.values})"
-            inputs = "(" + "".join(f"{x}, " for x in self._recorded()) + ")"
-            rest = f"{inputs}, {self._attrs()}, {on_tape}"
+            rest = f"{self._tensors()}, {self._attrs()}, {on_tape}"
             yield f"return _several(_op, _ready, _r, {rest})"
             return
         yield "if _type(_r) is not _array:"
@@ -371,7 +379,7 @@ class _Source:
         yield "_t._node = _t._storage = None"
         if op.vjp is not None and self.nodes:
             yield f"if {on_tape}:"
-            yield f"    {self._record()}"
+            yield from (f"    {line}" for line in self._record())
         yield "return _t"
 
     def _written(self, on_tape: str) -> Iterator[str]:
@@ -395,23 +403,22 @@ class _Source:
         yield "_memory.version += 1"
         yield f"return {target}"
 
-    def _record(self) -> str:
-        op = self.op
-        if len(op.params) == 2 and op.is_elementwise and self.inputs[1:] == ["_x1"]:
-            return f"_record_binary(_op, _t, {self.inputs[0]}, _x1, _a1)"
-        if len(op.tensors) == 1 and op.tensors[0].role == "tensor":
-            return f"_record_unary(_op, _t, {self.inputs[0]}, {self._attrs()})"
-        inputs = "(" + "".join(f"{x}, " for x in self._recorded()) + ")"
-        return f"_record(_op, (_t,), {inputs}, {self._attrs()})"
+    def _record(self) -> Iterable[str]:
+        if self.op.has_list:
+            return (f"_record(_op, (_t,), {self._tensors()}, {self._attrs()})",)
+        inputs = [self.inputs[i] for i in sorted(self.inputs)]
+        return recording(self.op, inputs, self._attrs())
 
-    def _recorded(self) -> list[str]:
+    def _tensors(self) -> str:
         """The inputs in the order of the parameters, numbers as tensors."""
-        order = sorted(range(len(self.op.tensors)), key=lambda i: i != self.op.lead_at)
-        by_place = dict(zip(order, self.inputs, strict=True))
-        return [
-            f"(_wrap(_a{i}, _k) if {x} is None else {x})" if x == f"_x{i}" else x
-            for i, x in sorted(by_place.items())
-        ]
+        given = [self.inputs[i] for i in sorted(self.inputs)]
+        tensors = (
+            f"_wrap({x.native}, _k) if {x.tensor} is None else {x.tensor}"
+            if x.constant
+            else x.tensor
+            for x in given
+        )
+        return "(" + "".join(f"{x}, " for x in tensors) + ")"
 
     def _attrs(self) -> str:
         if not self.op.scalars:

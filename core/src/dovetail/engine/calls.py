@@ -24,9 +24,10 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import REQUIRED, UNSERVED, Op
 from dovetail.engine.overrides import ask
-from dovetail.engine.record import record, record_binary, record_unary
+from dovetail.engine.record import record
 from dovetail.engine.scopes import anywhere, here
-from dovetail.engine.tape import Storage
+from dovetail.engine.tape import Node, Storage, next_seq
+from dovetail.engine.tape_of_views import View
 from dovetail.engine.tensor import Parameter, Tensor, overridden, wrap
 from dovetail.engine.views import as_view
 from dovetail.errors import DovetailError
@@ -140,19 +141,19 @@ _NUMBERS: Final = frozenset({int, float, complex, bool})
 _NAMES: Final[dict[str, Any]] = {
     "_Tensor": Tensor, "_Parameter": Parameter, "_wrap": wrap,
     "_anywhere": anywhere, "_here": here, "_casting": casting,
-    "_grad_enabled": grad_enabled,
     "_miss": miss, "_miss_public": miss_public, "_miss_cast": partial(miss, cast=False),
     "_missed_before": _missed_before, "_handed_over": _handed_over,
     "_missed_over": _missed_over,
     "_failed": failed, "_failed_before": _failed_before, "_several": several,
     "_general": Ready.run, "_general_before": _general_before,
     "_as_view": as_view, "_frozen": frozen,
-    "_record": record, "_record_unary": record_unary, "_record_binary": record_binary,
+    "_record": record, "_grad_enabled": grad_enabled, "_View": View,
+    "_Node": Node, "_new_node": Node.__new__, "_next_seq": next_seq,
     "_required": None, "_unserved": UNSERVED, "_Storage": Storage, "_Kind": Kind,
     "_DType": DType,
-    "_type": type, "_len": len, "_int": int, "_bool": bool,
-    "_complex": complex, "_str": str,
-    "_list": list, "_tuple": tuple, "_Exception": Exception, "__builtins__": {},
+    "_type": type, "_len": len, "_int": int, "_bool": bool, "_complex": complex,
+    "_str": str, "_list": list, "_tuple": tuple, "_Exception": Exception,
+    "_KeyError": KeyError, "__builtins__": {},
 }  # fmt: skip
 _INNER: Final = Form()
 # What autocast calls on the inputs that it made ready.

@@ -125,6 +125,8 @@ class Op:
             or goes, when a device is lost, and when it holds 4096 of them.
         plans: for calls out of the ordinary, the plans by the same; emptied likewise.
         checked: result shapes by input shapes and attributes; emptied when full.
+        bound: by kind, what takes gradients through it while nothing is recorded, by
+            `dovetail.engine.bound_pull`; emptied as `calls` is when kernels change.
     """
 
     unwritten: CodeType
@@ -189,6 +191,7 @@ class Op:
         self.rules: tuple[ArgumentRule | None, ...] | None = None
         # Written by `engine.pullback` when a gradient first flows through the op.
         self.pull: Any = None
+        self.bound: dict[Kind, Any] = {}
         self.geometry: Callable[..., Any] | None = None
         self.check: Callable[..., Checked] | None = None
         self.oracle: Callable[..., Any] | None = None
@@ -451,6 +454,7 @@ class Op:
         positions = {p.name: i for i, p in enumerate(self.tensors)}
         self.by_body = False
         self.pull = None
+        self.bound.clear()
         self.on_change()
         self.vjp_names = tuple(names)
         self.vjp_needs = tuple(n for n in names if n in positions or n in self.outputs)
@@ -503,6 +507,7 @@ class Op:
         """Drop what was derived from kernel tables."""
         self.calls.clear()
         self.plans.clear()
+        self.bound.clear()
 
     def refuse_dtype(self, dtype: DType, name: str | None = None) -> DTypeError:
         names = ", ".join(d.name for d in dtypes.ALL if d in self.accepts)

@@ -42,9 +42,9 @@ _KEPT: Final = """\
 {indent}{name}._storage = storage
 {indent}{name}._node = again(node, slot) if create else None
 """
-_SUMMED: Final = """\
-    if g{i} is not None and g{i}._a.shape != node.shapes[{i}]:
-        g{i} = sum_to(g{i}, tuple(node.shapes[{i}]))
+SUMMED: Final = """\
+        if g{i} is not None and g{i}._a.shape != shapes[{i}]:
+            g{i} = sum_to(g{i}, tuple(shapes[{i}]))
 """
 
 
@@ -78,7 +78,8 @@ def _written(op: Op) -> Pull:
         lines.append(f"    if edges[{i}] is not None:\n" if count > 1 else "")
         lines.append(_call(op, i, entry[1], " " * (8 if count > 1 else 4)))
     if op.is_elementwise and count > 1:
-        lines += [_SUMMED.format(i=i) for i, rule in enumerate(op.rules) if rule]
+        lines.append("    shapes = node.shapes\n    if shapes is not None:\n")
+        lines += [SUMMED.format(i=i) for i, rule in enumerate(op.rules) if rule]
     if count == 2 and None not in op.rules:
         lines.append("    if g0 is g1 and g0 is not None:\n        shared(g0)\n")
     lines.append(f"    return ({''.join(f'g{i}, ' for i in range(count))})\n")

@@ -1,97 +1,17 @@
 """Recording: a call becomes a node, with edges and what its vjp asked to keep.
 
-`record_unary` and `record_binary` are `record` for the calls of the fast path, where
-every step counts.
+The calls of the fast path have it written out by `dovetail.engine.record_source`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import Op
-from dovetail.engine.tape import Node, Output, Storage, next_seq, save
+from dovetail.engine.tape import Node, Output, save
 from dovetail.engine.tape_of_views import View
 from dovetail.engine.tensor import Tensor
-
-_new: Final = Node.__new__
-
-
-def record_unary(op: Op, y: Tensor, x: Tensor, attrs: dict[str, Any]) -> None:
-    """Put a call with one input on the tape if it requires gradients."""
-    if not grad_enabled() or y._kind.dtype.category < 2:
-        return
-    edge = x._node
-    if type(edge) is View:
-        edge = edge.edge()
-        if edge is None:
-            return
-    node = _new(Node)
-    node.op = op
-    node.edges = (edge,)
-    node.shapes = (x._a.shape,) if op.wants_shapes else None
-    node.attrs = attrs
-    node.seq = next_seq()
-    node.extra = None
-    y._node = node
-    node.kinds = (x._kind,) if op.wants_dtypes else None
-    needs = op.vjp_needs
-    if not needs:
-        node.saved = ()
-    elif len(needs) == 1:
-        node.saved = (save(y, -1) if op.saves_output else save(x, 0),)
-    else:
-        node.saved = tuple(
-            [save(y, -1) if n in op.outputs else save(x, 0) for n in needs]
-        )
-
-
-def record_binary(op: Op, y: Tensor, a: Tensor, b: Any, constant: Any) -> None:
-    """Put an elementwise call or product of two on the tape.
-
-    `b` is None where the second operand is a number, `constant` its native array.
-    """
-    if not grad_enabled() or y._kind.dtype.category < 2:
-        return
-    edge_a = a._node
-    if type(edge_a) is View:
-        edge_a = edge_a.edge()
-    if b is None:
-        edge_b = None
-    else:
-        edge_b = b._node
-        if type(edge_b) is View:
-            edge_b = edge_b.edge()
-    if edge_a is None and edge_b is None:
-        return
-    node = _new(Node)
-    node.op = op
-    node.edges = (edge_a, edge_b)
-    node.shapes = (a._a.shape, constant.shape)
-    node.attrs = _NO_ATTRS
-    node.seq = next_seq()
-    node.extra = None
-    y._node = node
-    node.kinds = (a._kind, a._kind) if op.wants_dtypes else None
-    saved: list[Any] = []
-    for slot, users in op.save_plan:
-        if users is not None and not (
-            (edge_a is not None and 0 in users) or (edge_b is not None and 1 in users)
-        ):
-            saved.append(None)
-            continue
-        if slot == 1 and b is None:
-            saved.append((constant, a._kind, None, 0, 1))
-            continue
-        x = a if slot == 0 else b if slot == 1 else y
-        storage = x._storage
-        if storage is None:
-            storage = x._storage = Storage(x._a)
-        saved.append((x._a, x._kind, storage, storage.version, slot))
-    node.saved = tuple(saved)
-
-
-_NO_ATTRS: Final[dict[str, Any]] = {}
 
 
 def record(

@@ -74,7 +74,8 @@ class Node:
 
     Attributes:
         edges: for each tensor input, where its gradient goes (None: nowhere).
-        shapes: the shapes of the tensor inputs, None where nobody asks for them.
+        shapes: the shapes of the tensor inputs, None where nobody asks for them; of
+            an elementwise op, None where they are the same.
         kinds: their kinds, None where nobody asks for them.
         saved: what the op's vjp asked to keep, in its order; None once freed.
         attrs: scalars and attributes of the call.

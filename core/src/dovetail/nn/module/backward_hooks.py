@@ -130,8 +130,9 @@ def _past_node(
 
 def _node(tensors: list[Tensor], crossing: Any) -> Node:
     node = Node(crossing, tuple(edge_of(t._node) for t in tensors), None, {})
+    extra = node.more()  # it is no op's, so that its own `pull` is called
     if len(tensors) > 1:
-        node.more().outputs = tuple((t._a.shape, t._kind) for t in tensors)
+        extra.outputs = tuple((t._a.shape, t._kind) for t in tensors)
     return node
 
 

@@ -1,0 +1,132 @@
+"""The lines that put a call on the tape, for the code of an op's callable.
+
+They do what `dovetail.engine.record.record` does, with all that a declaration says
+written out: what the gradients ask to keep, and for which of the inputs. For `mul` they
+are
+
+    if _grad_enabled() and _kind.dtype.category > 1:
+        _e0 = input._node
+        if _type(_e0) is _View:
+            _e0 = _e0.edge()
+        ...
+        if _e0 is not None or _e1 is not None:
+            _n = _new_node(_Node)
+            _n.edges = (_e0, _e1, )
+            ...
+            _t._node = _n
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from dovetail.engine.op import Op
+
+
+class Given(NamedTuple):
+    """How the code of a call names one of its inputs.
+
+    Attributes:
+        tensor: the tensor; None where `constant` or `optional` say so.
+        native, kind, node: its native array, its kind, and its place on the tape.
+        constant: it may be a number, of which there is a native array alone.
+        optional: it may be absent.
+    """
+
+    tensor: str
+    native: str
+    kind: str
+    node: str
+    constant: bool = False
+    optional: bool = False
+
+    def or_none(self, expression: str) -> str:
+        """An expression about the tensor, which is None where that is absent."""
+        if not self.optional:
+            return expression
+        return f"None if {self.tensor} is None else {expression}"
+
+
+def recording(op: Op, inputs: list[Given], attrs: str) -> Iterator[str]:
+    """The lines that record `_t` as the result of `op`, on inputs in their order."""
+    yield "if _grad_enabled() and _kind.dtype.category > 1:"
+    for i, x in enumerate(inputs):
+        yield f"    _e{i} = {x.node}"
+        yield f"    if _type(_e{i}) is _View:"
+        yield f"        _e{i} = _e{i}.edge()"
+    yield f"    if {_flows(range(len(inputs)))}:"
+    yield from (f"        {line}" for line in _node(op, inputs, attrs))
+
+
+def _flows(places: range | tuple[int, ...]) -> str:
+    """Whether a gradient goes to one of these inputs."""
+    return " or ".join(f"_e{i} is not None" for i in places)
+
+
+def _node(op: Op, inputs: list[Given], attrs: str) -> Iterator[str]:
+    for at, (slot, users) in enumerate(op.save_plan):
+        lines = _kept(f"_s{at}", slot, inputs)
+        if users is None or len(users) == len(inputs):
+            yield from lines
+            continue
+        yield f"_s{at} = None"
+        yield f"if {_flows(users)}:"
+        yield from (f"    {line}" for line in lines)
+    kinds = [x.or_none(x.kind) for x in inputs]
+    yield from _shapes(op, inputs)
+    yield "_n = _new_node(_Node)"
+    yield "_n.op = _op"
+    yield f"_n.edges = {_tuple([f'_e{i}' for i in range(len(inputs))])}"
+    yield "_n.shapes = _shapes"
+    yield f"_n.kinds = {_tuple(kinds) if op.wants_dtypes else None}"
+    yield f"_n.saved = {_tuple([f'_s{i}' for i in range(len(op.save_plan))])}"
+    yield f"_n.attrs = {attrs}"
+    yield "_n.seq = _next_seq()"
+    yield "_n.extra = None"
+    yield "_t._node = _n"
+
+
+def _shapes(op: Op, inputs: list[Given]) -> Iterator[str]:
+    """The shapes that rules ask for, or by which broadcasting is undone, if any did."""
+    broadcasts = op.is_elementwise and len(inputs) > 1
+    if not op.wants_shapes and not broadcasts:
+        yield "_shapes = None"
+        return
+    names = [f"_h{i}" for i in range(len(inputs))]
+    for name, x in zip(names, inputs, strict=True):
+        yield f"{name} = {x.or_none(f'{x.native}.shape')}"
+    yield f"_shapes = {_tuple(names)}"
+    if not op.wants_shapes:
+        # A number has no gradient, and stretches no tensor.
+        alike = [
+            f"({x.tensor} is None or {name} == _h0)" if x.constant else f"{name} == _h0"
+            for name, x in zip(names[1:], inputs[1:], strict=True)
+        ]
+        yield f"if {' and '.join(alike)}:"
+        yield "    _shapes = None"
+
+
+def _kept(name: str, slot: int, inputs: list[Given]) -> Iterator[str]:
+    """What is kept of an input, or of the result, which nobody shares yet."""
+    if slot < 0:
+        yield "_m = _t._storage = _Storage(_r)"
+        yield f"{name} = (_r, _kind, _m, 0, {slot})"
+        return
+    x = inputs[slot]
+    indent = ""
+    if x.optional or x.constant:
+        absent = f"({x.native}, {x.kind}, None, 0, {slot})" if x.constant else "None"
+        yield f"if {x.tensor} is None:"
+        yield f"    {name} = {absent}"
+        yield "else:"
+        indent = "    "
+    yield f"{indent}_m = {x.tensor}._storage"
+    yield f"{indent}if _m is None:"
+    yield f"{indent}    _m = {x.tensor}._storage = _Storage({x.native})"
+    yield f"{indent}{name} = ({x.native}, {x.kind}, _m, _m.version, {slot})"
+
+
+def _tuple(items: list[str]) -> str:
+    return "(" + "".join(f"{item}, " for item in items) + ")"
