@@ -8,7 +8,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError
 
 from . import functional as F
-from .functional._loss import reduction_of
+from .functional._reduction import reduction_of
 from .module import Module
 
 

@@ -11,7 +11,7 @@ from dovetail.engine.public import public
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
-from dovetail.nn.functional._loss import reduction_of
+from dovetail.nn.functional._reduction import reduction_of
 from dovetail.ops import cross_entropy as ops
 from dovetail.ops import nll_loss as nll
 from dovetail.ops.compare import ne

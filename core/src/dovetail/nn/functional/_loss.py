@@ -1,4 +1,4 @@
-"""Losses of elements under torch's names and signatures, with its old two flags."""
+"""Losses of elements under torch's names and signatures."""
 
 # Ops are functions known by their declaration: what they return is Any to mypy.
 
@@ -6,66 +6,23 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Final
+from typing import Any
 
 from dovetail.engine.checks import at_hand
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
+from dovetail.nn.functional._reduction import Losses, loss, reduced, reduction_of
 from dovetail.ops import loss as ops
 from dovetail.ops.create import full
 from dovetail.ops.primitive import lt, where
-from dovetail.ops.reduce import mean
 from dovetail.ops.sums import sum
 from dovetail.ops.view import unsqueeze
 
-REDUCTIONS: Final = ("none", "mean", "sum")
 
-
-def reduction_of(
-    op: str, reduction: str, size_average: bool | None = None,
-    reduce: bool | None = None,
-) -> str:  # fmt: skip
-    """The reduction asked for, by its name or by torch's two old flags."""
-    if size_average is not None or reduce is not None:
-        if reduce is False:
-            reduction = "none"
-        else:
-            reduction = "sum" if size_average is False else "mean"
-        warnings.warn(
-            f"{op}: size_average and reduce are deprecated; give "
-            f"reduction={reduction!r} instead",
-            stacklevel=4,
-        )
-    if reduction not in REDUCTIONS:
-        raise ArgumentError(
-            op, "reduction", was=repr(reduction), needed=f"one of {REDUCTIONS}"
-        )
-    return reduction
-
-
-def reduced(
-    op: str, losses: Tensor, reduction: str, size_average: bool | None = None,
-    reduce: bool | None = None,
-) -> Tensor:  # fmt: skip
-    """The mean or the sum of losses, or themselves."""
-    reduction = reduction_of(op, reduction, size_average, reduce)
-    if reduction == "mean":
-        return mean(losses)
-    return sum(losses) if reduction == "sum" else losses
-
-
-def _weighted(
-    op: str, losses: Tensor, weight: Tensor | None, reduction: str, *flags: bool | None
-) -> Tensor:
-    """`reduced`, where the mean with weights is over their sum."""
-    if weight is None:
-        return reduced(op, losses, reduction, *flags)
-    reduction = reduction_of(op, reduction, *flags)
-    weighted = losses * weight
-    if reduction != "mean":
-        return reduced(op, weighted, reduction)
-    return sum(weighted) / sum(weight.expand_as(losses))
+def _weighted(losses: Tensor, weight: Tensor | None) -> Losses:
+    """Losses whose mean is over the sum of their weights."""
+    return losses if weight is None else (losses * weight, weight)
 
 
 def _warn_of_broadcast(op: str, input: Tensor, target: Tensor) -> None:
@@ -74,7 +31,7 @@ def _warn_of_broadcast(op: str, input: Tensor, target: Tensor) -> None:
         warnings.warn(
             f"{op}: Using a target size ({tuple(target._a.shape)}) that is different "
             f"to the input size ({tuple(input._a.shape)}): they will be broadcast",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -86,11 +43,8 @@ def _require_size(op: str, input: Tensor, target: Tensor) -> None:
         )  # fmt: skip
 
 
-@public("F.mse_loss")
-def mse_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean", weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+@loss("mse_loss", after="target")
+def mse_loss(input: Tensor, target: Tensor, weight: Tensor | None = None) -> Losses:
     """Squared differences; with `weight`, each times its weight.
 
     Args:
@@ -108,40 +62,30 @@ def mse_loss(
         tensor(2.5000)
     """
     _warn_of_broadcast("mse_loss", input, target)
-    losses = ops.squared_error(input, target)
-    return _weighted("mse_loss", losses, weight, reduction, size_average, reduce)
+    return _weighted(ops.squared_error(input, target), weight)
 
 
-@public("F.l1_loss")
-def l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean", weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+@loss("l1_loss", after="target")
+def l1_loss(input: Tensor, target: Tensor, weight: Tensor | None = None) -> Losses:
     """Absolute differences; shapes, weights and reductions as in `mse_loss`."""
     _warn_of_broadcast("l1_loss", input, target)
-    losses = (input - target).abs()
-    return _weighted("l1_loss", losses, weight, reduction, size_average, reduce)
+    return _weighted((input - target).abs(), weight)
 
 
-@public("F.smooth_l1_loss")
-def smooth_l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0,
-) -> Tensor:  # fmt: skip
+@loss("smooth_l1_loss", after="target")
+def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0) -> Losses:
     """Half the squared difference over `beta` up to there, then linear.
 
     Girshick 2015, arXiv:1504.08083, equation 3; `beta` is 0 or more.
     """
     _warn_of_broadcast("smooth_l1_loss", input, target)
-    losses = ops.smooth_l1_loss(input, target, beta)
-    return reduced("smooth_l1_loss", losses, reduction, size_average, reduce)
+    return ops.smooth_l1_loss(input, target, beta)
 
 
-@public("F.huber_loss")
+@loss("huber_loss", after="target", old=False)
 def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
-    weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, target: Tensor, delta: float = 1.0, weight: Tensor | None = None
+) -> Losses:
     """Half the squared difference up to a positive `delta`, then linear (Huber 1964).
 
     Shapes and reductions as in `mse_loss`.
@@ -153,15 +97,14 @@ def huber_loss(
         raise ArgumentError("huber_loss", "delta", was=delta, needed="greater than 0")
     _warn_of_broadcast("huber_loss", input, target)
     losses = ops.smooth_l1_loss(input, target, delta) * delta
-    if weight is not None:
-        if weight._a.shape != input._a.shape:
-            raise ArgumentError(
-                "huber_loss", "weight", was=f"of shape {tuple(weight.shape)}",
-                needed=f"{tuple(input.shape)}: Weights and input must have the same "
-                "size",
-            )  # fmt: skip
-        losses = losses * weight
-    return reduced("huber_loss", losses, reduction)
+    if weight is None:
+        return losses
+    if weight._a.shape != input._a.shape:
+        raise ArgumentError(
+            "huber_loss", "weight", was=f"of shape {tuple(weight.shape)}",
+            needed=f"{tuple(input.shape)}: Weights and input must have the same size",
+        )  # fmt: skip
+    return losses * weight
 
 
 def _require_fractions(op: str, **tensors: Tensor) -> None:
@@ -175,12 +118,10 @@ def _require_fractions(op: str, **tensors: Tensor) -> None:
             )  # fmt: skip
 
 
-@public("F.binary_cross_entropy")
+@loss("binary_cross_entropy")
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None,
-    size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor, target: Tensor, weight: Tensor | None = None
+) -> Losses:
     """Minus the log probability of `target` where `input` is that of one.
 
     Args:
@@ -191,27 +132,23 @@ def binary_cross_entropy(
     _require_size("binary_cross_entropy", input, target)
     _require_fractions("binary_cross_entropy", input=input, target=target)
     losses = ops.binary_cross_entropy(input, target)
-    losses = losses if weight is None else losses * weight
-    return reduced("binary_cross_entropy", losses, reduction, size_average, reduce)
+    return losses if weight is None else losses * weight
 
 
-@public("F.binary_cross_entropy_with_logits")
+@loss("binary_cross_entropy_with_logits", after="weight")
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None,
-    size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    pos_weight: Tensor | None = None,
+) -> Losses:  # fmt: skip
     """`binary_cross_entropy` of `sigmoid(input)`, exact where that would round.
 
     Args:
         weight: factors for each element.
         pos_weight: factors for the part of each element where `target` is one.
     """
-    op = "binary_cross_entropy_with_logits"
-    _require_size(op, input, target)
+    _require_size("binary_cross_entropy_with_logits", input, target)
     losses = ops.binary_cross_entropy_with_logits(input, target, pos_weight)
-    losses = losses if weight is None else losses * weight
-    return reduced(op, losses, reduction, size_average, reduce)
+    return losses if weight is None else losses * weight
 
 
 @public("F.kl_div")
@@ -231,7 +168,7 @@ def kl_div(
     if reduction == "batchmean":
         total: Tensor = sum(losses)
         return total / input.shape[0] if input.ndim else total
-    return reduced("kl_div", losses, reduction, size_average, reduce)
+    return reduced(losses, reduction_of("kl_div", reduction, size_average, reduce))
 
 
 @public("F.poisson_nll_loss")
@@ -255,14 +192,15 @@ def poisson_nll_loss(
         safe = where(large, target, 1.0)
         stirling = safe * safe.log() - safe + 0.5 * (2 * math.pi * safe).log()
         losses = losses + where(large, stirling, 0.0)
-    return reduced("poisson_nll_loss", losses, reduction, size_average, reduce)
+    how = reduction_of("poisson_nll_loss", reduction, size_average, reduce)
+    return reduced(losses, how)
 
 
-@public("F.gaussian_nll_loss")
+@loss("gaussian_nll_loss", old=False)
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False,
-    eps: float = 1e-6, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    eps: float = 1e-6,
+) -> Losses:  # fmt: skip
     """(log var + (input - target)² / var) / 2, with a variance of at least `eps`.
 
     Gradients ignore that floor (Nix & Weigend 1994).
@@ -274,9 +212,7 @@ def gaussian_nll_loss(
     spread = _variance(input, var)
     floor = spread + (spread.detach().clamp(min=eps) - spread.detach())
     losses = 0.5 * (floor.log() + ops.squared_error(input, target) / floor)
-    if full:
-        losses = losses + 0.5 * math.log(2 * math.pi)
-    return reduced("gaussian_nll_loss", losses, reduction)
+    return losses + 0.5 * math.log(2 * math.pi) if full else losses
 
 
 def _variance(input: Tensor, var: Any) -> Tensor:

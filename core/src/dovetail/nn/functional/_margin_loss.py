@@ -10,53 +10,40 @@ from dovetail.engine.elements import stored
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
-from dovetail.nn.functional._loss import reduced
+from dovetail.nn.functional._reduction import Losses, loss, reduced, reduction_of
 from dovetail.ops import create
 from dovetail.ops.activation import logsigmoid
 from dovetail.ops.primitive import eq, take_along, where
 from dovetail.ops.view import reshape, unsqueeze
 
 
-@public("F.hinge_embedding_loss")
-def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0,
-    size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+@loss("hinge_embedding_loss")
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0) -> Losses:
     """`input` where the target is 1, max(0, margin - input) where it is -1."""
     margin = stored("hinge_embedding_loss", input.dtype, margin, "margin")
     apart = where(eq(target, 1), 0, (margin - input).clamp(min=0))
-    losses = apart + where(eq(target, -1), 0, input)
-    return reduced("hinge_embedding_loss", losses, reduction, size_average, reduce)
+    return apart + where(eq(target, -1), 0, input)
 
 
-@public("F.margin_ranking_loss")
+@loss("margin_ranking_loss")
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
-    size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0
+) -> Losses:
     """max(0, -target (input1 - input2) + margin)."""
-    losses = (-target * (input1 - input2) + margin).clamp(min=0)
-    return reduced("margin_ranking_loss", losses, reduction, size_average, reduce)
+    losses: Tensor = (-target * (input1 - input2) + margin).clamp(min=0)
+    return losses
 
 
-@public("F.soft_margin_loss")
-def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+@loss("soft_margin_loss")
+def soft_margin_loss(input: Tensor, target: Tensor) -> Losses:
     """log(1 + exp(-target input))."""
-    losses = (-target * input).exp().log1p()
-    return reduced("soft_margin_loss", losses, reduction, size_average, reduce)
+    return (-target * input).exp().log1p()
 
 
-@public("F.cosine_embedding_loss")
+@loss("cosine_embedding_loss")
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
-    size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0
+) -> Losses:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1.
 
     Args:
@@ -73,17 +60,14 @@ def cosine_embedding_loss(
     squares = (input1 * input1).sum(-1) + tiny, (input2 * input2).sum(-1) + tiny
     cosine = (input1 * input2).sum(-1) / (squares[0] * squares[1]).sqrt()
     same = where(eq(target, 1), 1 - cosine, 0.0)
-    losses = same + where(eq(target, -1), (cosine - margin).clamp(min=0), 0.0)
-    return reduced("cosine_embedding_loss", losses, reduction, size_average, reduce)
+    return same + where(eq(target, -1), (cosine - margin).clamp(min=0), 0.0)
 
 
-@public("F.triplet_margin_loss")
+@loss("triplet_margin_loss")
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0,
     p: float = 2, eps: float = 1e-6, swap: bool = False,
-    size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Losses:  # fmt: skip
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the `p` norm.
 
     Balntas et al. 2016; with `swap`, the nearer of anchor and positive counts.
@@ -92,8 +76,7 @@ def triplet_margin_loss(
     def distance(a: Tensor, b: Tensor) -> Tensor:
         return _distance(a, b, p, eps)
 
-    losses = _of_triplets(distance, anchor, positive, negative, margin, swap)
-    return reduced("triplet_margin_loss", losses, reduction, size_average, reduce)
+    return _of_triplets(distance, anchor, positive, negative, margin, swap)
 
 
 @public("F.triplet_margin_with_distance_loss")
@@ -110,7 +93,8 @@ def triplet_margin_with_distance_loss(
             was=repr(distance), needed="a function of two tensors",
         )  # fmt: skip
     losses = _of_triplets(distance, anchor, positive, negative, margin, swap)
-    return reduced("triplet_margin_with_distance_loss", losses, reduction)
+    how = reduction_of("triplet_margin_with_distance_loss", reduction)
+    return reduced(losses, how)
 
 
 def _euclidean(a: Tensor, b: Tensor) -> Tensor:
@@ -135,25 +119,20 @@ def _distance(a: Tensor, b: Tensor, p: float, eps: float) -> Tensor:
     return ((a - b + eps).abs() ** p).sum(-1) ** (1 / p)
 
 
-@public("F.multilabel_soft_margin_loss")
+@loss("multilabel_soft_margin_loss")
 def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None,
-    size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor, target: Tensor, weight: Tensor | None = None
+) -> Losses:
     """The mean over the last dim of the cross entropies of each label by itself."""
-    op = "multilabel_soft_margin_loss"
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
-    losses = losses if weight is None else losses * weight
-    return reduced(op, losses.mean(-1), reduction, size_average, reduce)
+    return (losses if weight is None else losses * weight).mean(-1)
 
 
-@public("F.multi_margin_loss")
+@loss("multi_margin_loss")
 def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0,
-    weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    weight: Tensor | None = None,
+) -> Losses:  # fmt: skip
     """The mean over other classes of max(0, margin - x[target] + x[other])^p.
 
     Args:
@@ -178,5 +157,4 @@ def multi_margin_loss(
         apart = apart * unsqueeze(weight[reshape(target, (-1,))], 1)
     numbers = create.arange(0, 1, x.shape[1], target._kind)
     losses = where(eq(labels, numbers), 0.0, apart).sum(1) / x.shape[1]
-    losses = losses if target.ndim else reshape(losses, ())
-    return reduced("multi_margin_loss", losses, reduction, size_average, reduce)
+    return losses if target.ndim else reshape(losses, ())
