@@ -23,7 +23,7 @@ _SUMS: Final = ("scatter_add", "index_add", "scatter_reduce")
 
 def install(table: KernelTable, xp: Any, *, refuses: bool) -> None:
     """Add gathers, scatters and masks to a table."""
-    kernels, sums = Kernels(xp, refuses), NUMERIC - HALF
+    kernels, sums = Indexing(xp, refuses), NUMERIC - HALF
     for names, dtypes in ((_MOVES, ANY), (_SUMS, sums)):
         for name in names:
             table.add(name, getattr(kernels, name), dtypes=dtypes, checks_indices=True)
@@ -106,7 +106,7 @@ def _key(indices: Indices) -> tuple[Any, ...]:
     return tuple([slice(None) if i is None else i for i in indices])
 
 
-class Kernels(Bounds):
+class Indexing(Bounds):
     """The kernels, each a method of the name of its op."""
 
     def gather(self, a: Any, index: Any, dim: int) -> Any:

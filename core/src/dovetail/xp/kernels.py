@@ -40,6 +40,14 @@ class Kernels:
 
         return note
 
+    def each(
+        self, dtypes: Iterable[DType], functions: dict[str, Callable[..., Any]],
+        **options: Any,
+    ) -> None:  # fmt: skip
+        """Note functions as the kernels of the ops that they are named by."""
+        for op, function in functions.items():
+            self(op, dtypes, **options)(function)
+
     def install(self, table: KernelTable, xp: Any) -> None:
         """Add all of them to a table, for one library."""
         for op, bound, options in self._rows:
