@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import float64, int64
-from dovetail.engine.attributes import integers
+from dovetail.engine.attributes import axis, axis_set, integers
 from dovetail.engine.checks import values_of
 from dovetail.engine.elements import operand, stored
 from dovetail.engine.public import public
@@ -16,7 +16,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 from dovetail.frontend import ranges, views  # noqa: F401
 from dovetail.frontend.create import tensor
-from dovetail.frontend.views import one_axis, open_tensors
+from dovetail.frontend.views import open_tensors
 from dovetail.ops import diagonal as diagonals
 from dovetail.ops import pad as margins
 from dovetail.ops import shape as ops
@@ -28,11 +28,6 @@ from dovetail.ops.primitive import clone as copied
 
 def _tensors(name: str, tensors: Any) -> list[Tensor]:
     """A non-empty list of tensors."""
-    if isinstance(tensors, Tensor) or not isinstance(tensors, Sequence):
-        raise ArgumentTypeError(
-            name, "tensors", was=f"a {type(tensors).__name__}",
-            needed="a list or tuple of tensors",
-        )  # fmt: skip
     if not tensors:
         raise ArgumentError(
             name, "tensors", was="empty: expected a non-empty list of Tensors",
@@ -144,23 +139,16 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by `k` right angles from the first of two dims to the second."""
     if len(dims) != 2 or input.ndim < 2:
         raise ArgumentError(
-            "rot90",
-            "dims",
-            was=tuple(dims),
+            "rot90", "dims", was=tuple(dims),
             needed="two dims of a tensor that has them",
-        )
-    a, b = (one_axis("rot90", d, input.ndim) for d in dims)
-    if a == b:
-        raise ArgumentError("rot90", "dims", was=tuple(dims), needed="different dims")
+        )  # fmt: skip
+    a, b = axis_set("rot90", "dims", dims, input.ndim)
     turns = k % 4
-    y: Tensor
+    if not turns:
+        return copied(input)
     if turns == 2:
-        y = ops.flip(input, (a, b))
-    elif not turns:
-        y = copied(input)
-    else:
-        y = v.transpose(ops.flip(input, (b,) if turns == 1 else (a,)), a, b)
-    return y
+        return ops.flip(input, (a, b))
+    return v.transpose(ops.flip(input, (b,) if turns == 1 else (a,)), a, b)
 
 
 @public("repeat_interleave")
@@ -181,7 +169,7 @@ def repeat_interleave(
         return tensor(numbers, dtype=input.dtype, device=input.device)
     if dim is None:
         input, dim = v.reshape(input, (-1,)), 0
-    dim = one_axis("repeat_interleave", dim, input.ndim)
+    dim = axis("repeat_interleave", "dim", dim, input.ndim)
     x = views.grown_1d(input)
     n = int(x._a.shape[dim])
     counts = np.asarray(repeats) if isinstance(repeats, int) else _counts(repeats)

@@ -16,8 +16,8 @@ from dovetail.errors import (
     ArgumentTypeError,
     IndexOutOfRange,
     ShapeError,
-)  # fmt: skip
-from dovetail.frontend.views import one_axis, refuse_0d
+)
+from dovetail.frontend.views import existing_dim
 from dovetail.ops import view as v
 from dovetail.ops.shape import along
 
@@ -41,34 +41,28 @@ def part(x: Tensor, dim: int, entry: Any) -> Tensor:
 @public("select")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice at `index` along `dim`, which vanishes."""
-    refuse_0d("select", input)
-    return part(input, one_axis("select", dim, input.ndim), int(index))
+    return part(input, existing_dim("select", input, dim), int(index))
 
 
 @public("narrow")
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """The `length` slices from `start` on along `dim`."""
-    refuse_0d("narrow", input)
-    dim = one_axis("narrow", dim, input.ndim)
+    dim = existing_dim("narrow", input, dim)
     size = int(input._a.shape[dim])
     if isinstance(start, Tensor) and (start.ndim or start.dtype not in INTEGRAL):
         raise ArgumentTypeError(
-            "narrow",
-            "start",
-            was=f"a {start.dtype.name} tensor",
+            "narrow", "start", was=f"a {start.dtype.name} tensor",
             needed="a 0-d integer one",
-        )
+        )  # fmt: skip
     first = int(start)
     if not -size <= first <= size:
         raise IndexOutOfRange("narrow", "start", was=first, needed=f"-{size} to {size}")
     first = first + size if first < 0 else first
     if length < 0 or first + length > size:
         raise ArgumentError(
-            "narrow",
-            "length",
-            was=length,
+            "narrow", "length", was=length,
             needed=f"at most {size - first} from {first}",
-        )
+        )  # fmt: skip
     return part(input, dim, slice(first, first + length))
 
 
@@ -85,8 +79,7 @@ def split(
     tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
     """Parts along `dim` of one size, the last maybe smaller, or of the sizes given."""
-    refuse_0d("split", tensor)
-    dim = one_axis("split", dim, tensor.ndim)
+    dim = existing_dim("split", tensor, dim)
     total, size = int(tensor._a.shape[dim]), split_size_or_sections
     if isinstance(size, int):
         if size < 0 or (not size and total):
@@ -127,10 +120,9 @@ def split_with_sizes(
 @public("chunk")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts along `dim`, of equal size but for the last."""
-    refuse_0d("chunk", input)
     if chunks <= 0:
         raise ArgumentError("chunk", "chunks", was=chunks, needed="at least 1")
-    dim = one_axis("chunk", dim, input.ndim)
+    dim = existing_dim("chunk", input, dim)
     total = int(input._a.shape[dim])
     if not total:
         return _cut(input, dim, [0] * chunks)
@@ -146,8 +138,7 @@ def tensor_split(
     Args:
         sections: how many; the indices may stand here too, as a list or tensor.
     """
-    refuse_0d("tensor_split", input)
-    dim = one_axis("tensor_split", dim, input.ndim)
+    dim = existing_dim("tensor_split", input, dim)
     total, at = int(input._a.shape[dim]), one_of("tensor_split", sections, indices)
     if isinstance(at, Tensor):
         at = at.tolist()
@@ -191,11 +182,9 @@ def _nth_split(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, .
             not sections or input._a.shape[at] % sections
         ):
             raise ArgumentError(
-                name,
-                "sections",
-                was=sections,
+                name, "sections", was=sections,
                 needed=f"a divisor of {input._a.shape[at]}",
-            )
+            )  # fmt: skip
         return tensor_split(input, sections, at)
 
     split_there.__name__ = name
@@ -211,6 +200,5 @@ dsplit = _nth_split("dsplit", 3, 2)
 @public("unbind")
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, which vanishes."""
-    refuse_0d("unbind", input)
-    dim = one_axis("unbind", dim, input.ndim)
+    dim = existing_dim("unbind", input, dim)
     return tuple(part(input, dim, i) for i in range(int(input._a.shape[dim])))

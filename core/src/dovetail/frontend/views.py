@@ -6,41 +6,23 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail.engine.attributes import integer
+from dovetail.engine.attributes import axis, axis_set
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Size, Tensor
-from dovetail.errors import (
-    ArgumentError,
-    DimError,
-    ShapeError,
-)  # fmt: skip
+from dovetail.errors import ArgumentError, DimError, ShapeError
 from dovetail.ops import view as v
 from dovetail.ops.primitive import conj
 from dovetail.ops.strided import as_strided as strided_view
 from dovetail.ops.view_shapes import resolve_shape
 
 
-def one_axis(name: str, value: int, ndim: int) -> int:
-    """A dim counted from the front; a 0-d tensor counts as one of one dim."""
-    limit = max(ndim, 1)
-    value = integer(name, "dim", value, ndim)
-    if not -limit <= value < limit:
-        raise DimError(
-            name, "dim", was=value,
-            needed=f"between {-limit} and {limit - 1}: Dimension out of range",
-        )  # fmt: skip
-    return value % limit
-
-
-def _several(dims: Any) -> Sequence[Any]:
-    return dims if isinstance(dims, list | tuple) else (dims,)
-
-
-def refuse_0d(name: str, x: Tensor) -> None:
+def existing_dim(name: str, x: Tensor, dim: int) -> int:
+    """A dim counted from the front, of a tensor that has at least one."""
     if not x.ndim:
         raise DimError(name, "input", was="0-d", needed="at least one dim")
+    return axis(name, "dim", dim, x.ndim)
 
 
 @public("swapaxes Tensor.swapaxes_", view=True)
@@ -53,17 +35,15 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dims moved to other places; the rest keep their order."""
     ndim = input.ndim
-    pairs = [
-        [one_axis("movedim", d, ndim) for d in _several(dims)]
-        for dims in (source, destination)
-    ]
-    if len(pairs[0]) != len(pairs[1]) or any(len(set(p)) != len(p) for p in pairs):
+    taken = axis_set("movedim", "source", source, ndim)
+    places = axis_set("movedim", "destination", destination, ndim)
+    if len(taken) != len(places):
         raise DimError(
             "movedim", "source and destination", was=f"{source} and {destination}",
-            needed="as many of one as of the other, none twice",
+            needed="as many of one as of the other",
         )  # fmt: skip
-    order = [d for d in range(ndim) if d not in pairs[0]]
-    for to, d in sorted(zip(pairs[1], pairs[0], strict=True)):
+    order = [d for d in range(ndim) if d not in taken]
+    for to, d in sorted(zip(places, taken, strict=True)):
         order.insert(to, d)
     return v.permute(input, tuple(order[:ndim]))
 
@@ -85,8 +65,8 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dims from `start_dim` to `end_dim` made one; itself if it is one dim."""
     ndim = input.ndim
-    first = one_axis("flatten", start_dim, ndim)
-    last = one_axis("flatten", end_dim, ndim)
+    first = axis("flatten", "start_dim", start_dim, ndim)
+    last = axis("flatten", "end_dim", end_dim, ndim)
     if first > last:
         raise DimError(
             "flatten", "start_dim", was=start_dim, needed=f"at most end_dim, {end_dim}"
@@ -103,8 +83,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @public("unflatten")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dim made several of the sizes given, one of which may be -1."""
-    refuse_0d("unflatten", input)
-    dim = one_axis("unflatten", dim, input.ndim)
+    dim = existing_dim("unflatten", input, dim)
     size = tuple(input._a.shape)
     if not sizes:
         raise ArgumentError(
