@@ -254,6 +254,16 @@ def no_leaf_any_more(x: dt.Tensor) -> Any:
     return z.requires_grad, z
 
 
+def filled_on_the_tape(x: dt.Tensor) -> Any:
+    w = x.clone().requires_grad_()
+    y = w * 2
+    y[:2].fill_(3)
+    z = y * x
+    z[0] = 1.0
+    z.sum().backward()
+    return y, w.grad
+
+
 def off_the_tape(x: dt.Tensor) -> Any:
     w = x.clone().requires_grad_()
     y, z = w * x, w * 3
@@ -302,7 +312,7 @@ def random_with_checks(x: dt.Tensor) -> Any:
 
 
 PROGRAMS: list[P] = [
-    off_the_tape, gradient_off_the_tape, argument_becomes_a_leaf,
+    filled_on_the_tape, off_the_tape, gradient_off_the_tape, argument_becomes_a_leaf,
     generator_of_its_own, states_of_generators, state_of_values, random_with_checks,
     seeded, into_buffers, autocast, a_new_layer, swapped_data, no_leaf_any_more,
     backward_reads, casts, writes, writes_an_argument, detached, second_order,
@@ -461,7 +471,36 @@ def optimizer_within() -> Made:
     return (lambda x: recording(x * 0.5) + 1), lambda: list(model.parameters())
 
 
+def swapped_twice() -> Made:
+    w, running = leaf([1.0, 2.0, 3.0]), dt.zeros(3)
+
+    def function(x: dt.Tensor) -> Any:
+        for _ in range(2):
+            running.data = (x + running).detach()
+            w.data = w.data * 0.5
+        return running * w, w
+
+    return function, lambda: [w, running]
+
+
+def turned_in_place() -> Made:
+    table = dt.arange(6.0).reshape(2, 3)
+
+    def function(x: dt.Tensor) -> Any:
+        table.t_()
+        table.mul_(2)
+        x.unsqueeze_(0)
+        x.add_(1)
+        y = (x * 2).requires_grad_() * 1
+        y.squeeze_(0).mul_(3)
+        table.t_()
+        return y, x, x.sum(0) + table
+
+    return function, lambda: [table]
+
+
 STATEFUL = [
+    swapped_twice, turned_in_place,
     data_then_parameter, found_detached, schedule_within, recording_within,
     optimizer_within,
 ]  # fmt: skip
@@ -480,10 +519,12 @@ def test_a_program_with_state_is_replayed(make: Callable[[], Made]) -> None:
     eager(dt.tensor([1.0, -2.0, 3.0]))
     for values in OTHERS:
         place = dt.get_rng_state()
-        found = recording(dt.tensor(values))
+        given = dt.tensor(values), dt.tensor(values)
+        found = recording(given[0])
         dt.set_rng_state(place)
-        same(found, eager(dt.tensor(values)))
+        same(found, eager(given[1]))
         same(mine(), theirs())
+        same(*given)
 
 
 def test_a_result_on_the_tape() -> None:
@@ -634,6 +675,47 @@ def test_functions_that_read_values_are_guards(name: str) -> None:
     same(recording(x), READS[name](x))
     with pytest.raises(CaptureError, match="which Python read by"):
         recording(dt.tensor([4.5, 2.0]))
+
+
+def test_hooks_behind_a_result_are_refused() -> None:
+    """A replayed result has no hooks, so one with hooks behind it is not replayed."""
+    w = leaf([1.0, 2.0])
+    layer = dt.nn.Linear(2, 2)
+    layer.register_full_backward_hook(lambda m, gi, go: None)
+
+    def hooked(x: dt.Tensor) -> dt.Tensor:
+        y = w * x
+        y.register_hook(lambda g: g * 2)
+        return y + 1
+
+    def within(x: dt.Tensor) -> dt.Tensor:
+        y = hooked(x).sum()
+        w.grad = None
+        y.backward()
+        return y
+
+    for function in (hooked, layer):
+        recording = record(function, dt.ones(2))
+        with pytest.raises(CaptureError, match="hook"):
+            recording(dt.ones(2))
+    recording = record(within, dt.ones(2))
+    recording(dt.tensor([2.0, 3.0]))
+    assert w.grad.tolist() == [4, 6]
+
+
+def test_a_result_may_keep_its_gradient() -> None:
+    """What retains its gradient does so when it is replayed."""
+    w = leaf([1.0, 2.0])
+
+    def function(x: dt.Tensor) -> Any:
+        y = w * x
+        y.retain_grad()
+        return y, (y * y).sum()
+
+    recording = record(function, dt.ones(2))
+    y, loss = recording(dt.tensor([3.0, 4.0]))
+    loss.backward()
+    assert y.grad.tolist() == [6, 16]
 
 
 def test_state_that_begins_is_refused() -> None:

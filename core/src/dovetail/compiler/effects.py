@@ -9,56 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dovetail.compiler.steps import Replay, Step
+from dovetail.engine.geometry import become
 from dovetail.engine.graph import Slot
-from dovetail.engine.inplace import keep_before, rebind
 from dovetail.engine.kinds import Kind
-from dovetail.engine.modes import set_grad_enabled
 from dovetail.engine.scopes import perform, tell
-from dovetail.engine.tape_of_views import View
-from dovetail.engine.tensor import alias, wrap
-
-
-@dataclass(frozen=True, slots=True)
-class SetGrad(Step):
-    """`.grad` of a tensor becomes another, or None."""
-
-    target: Slot
-    grad: Slot | None
-
-    def do(self, replay: Replay) -> None:
-        grad = None if self.grad is None else replay.values[self.grad.number]
-        replay.values[self.target.number].grad = grad
-
-    def slots(self) -> Iterator[Slot]:
-        yield self.target
-        if self.grad is not None:
-            yield self.grad
-
-    def likeness(self) -> Any:
-        return SetGrad, self.target, self.grad
-
-    def __str__(self) -> str:
-        return f"{self.target}.grad = {self.grad}"
-
-
-@dataclass(frozen=True, slots=True)
-class SetRequiresGrad(Step):
-    """A tensor becomes a leaf that requires gradients, or is one no more."""
-
-    target: Slot
-    wanted: bool
-
-    def do(self, replay: Replay) -> None:
-        replay.values[self.target.number].requires_grad = self.wanted
-
-    def slots(self) -> Iterator[Slot]:
-        yield self.target
-
-    def likeness(self) -> Any:
-        return SetRequiresGrad, self.target, self.wanted
-
-    def __str__(self) -> str:
-        return f"{self.target}.requires_grad = {self.wanted}"
+from dovetail.engine.tensor import wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +48,6 @@ class Alias(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class LeaveTape(Step):
-    """A tensor forgets what made it: `detach_`."""
-
-    target: Slot
-
-    def do(self, replay: Replay) -> None:
-        replay.values[self.target.number].detach_()
-
-    def slots(self) -> Iterator[Slot]:
-        yield self.target
-
-    def likeness(self) -> Any:
-        return LeaveTape, self.target
-
-    def __str__(self) -> str:
-        return f"{self.target}.detach_()"
-
-
-@dataclass(frozen=True, slots=True)
 class SetData(Step):
     """A tensor gets the memory of another."""
 
@@ -133,41 +69,24 @@ class SetData(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Rebind(Step):
-    """A tensor that was written takes the place on the tape of what was written.
-
-    `over` keeps what it was before on the tape, too.
-    """
+class Become(Step):
+    """A tensor becomes a view of itself: `squeeze_` and the like."""
 
     target: Slot
-    value: Slot
-    loose: bool
-    over: bool
-    grad: bool
+    view: Slot
 
     def do(self, replay: Replay) -> None:
-        target = replay.values[self.target.number]
-        value = replay.values[self.value.number]
-        value = alias(value) if self.loose and value._node is not None else value
-        with set_grad_enabled(self.grad):
-            if self.over:
-                keep_before(target, value, replay.before.get(self.target.number))
-                tell("overwrite", target, value)
-                return
-            node = None if type(target._node) is View else target._node
-            replay.before[self.target.number] = node
-            rebind(target, value._node)
-            tell("rebind", target, value)
+        become(replay.values[self.target.number], replay.values[self.view.number])
 
     def slots(self) -> Iterator[Slot]:
         yield self.target
-        yield self.value
+        yield self.view
 
     def likeness(self) -> Any:
-        return Rebind, self.target, self.value, self.loose, self.over, self.grad
+        return Become, self.target, self.view
 
     def __str__(self) -> str:
-        return f"{self.target} {'over' if self.over else 'from'} {self.value} on tape"
+        return f"{self.target} becomes {self.view}"
 
 
 @dataclass(frozen=True, slots=True)

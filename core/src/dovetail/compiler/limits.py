@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dovetail.compiler.arguments import leaves
 from dovetail.compiler.steps import Replay, Step
 from dovetail.engine.checks import values_of
 from dovetail.engine.graph import Slot
+from dovetail.engine.op import Op
+from dovetail.engine.tape import Leaf, Output
+from dovetail.engine.tape_of_views import edge_of
 from dovetail.errors import CaptureError
 
 
@@ -64,6 +68,57 @@ class Outside(Limit):
 
     def __str__(self) -> str:
         return f"memory from elsewhere: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hooked(Limit):
+    """A function of Python's is on the tape of a result, and is not put there again."""
+
+    what: str
+
+    def do(self, replay: Replay) -> None:
+        raise CaptureError(
+            replay.name, "a differentiable result", was=f"made with {self.what}",
+            needed="no hooks on what it was made of",
+            remedy="run backward within the function, or use dovetail.compile",
+        )  # fmt: skip
+
+    def slots(self) -> Iterator[Slot]:
+        return iter(())
+
+    def likeness(self) -> Any:
+        return Hooked, self.what
+
+    def __str__(self) -> str:
+        return f"the result has {self.what}"
+
+
+def python_on_tape(
+    result: Any, start: int, was_there: Callable[[Leaf], bool]
+) -> Iterator[str]:
+    """Which functions of Python's a program put on the tape of its result.
+
+    Args:
+        start: the number from which on nodes are of this program.
+        was_there: whether a leaf was there before.
+    """
+    edges: list[Any] = [edge_of(x._node) for x in leaves(result) if x._node is not None]
+    seen: set[int] = set()
+    while edges:
+        at = edges.pop()
+        node = at.node if type(at) is Output else at
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if type(node) is Leaf:
+            if (node.hooks or node.after) and not was_there(node):
+                yield "a hook on a leaf that was made"
+        elif node.seq >= start and node.saved is not None:  # else it was freed
+            if not isinstance(node.op, Op):
+                yield "a backward hook of a module"
+            elif node.extra is not None and any(node.extra.hooks.values()):
+                yield f"a hook on a result of {node.op.name}"
+            edges += node.edges
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,8 @@ from typing import Any
 
 from dovetail.compiler.arguments import Arguments
 from dovetail.compiler.arguments import leaves as tensors_in
-from dovetail.compiler.effects import (
-    Alias,
-    LeaveTape,
-    Made,
-    Note,
-    Perform,
-    Rebind,
-    SetData,
-    SetGrad,
-    SetRequiresGrad,
-)
-from dovetail.compiler.limits import Begin, Outside, ReadValue
+from dovetail.compiler.effects import Alias, Become, Made, Note, Perform, SetData
+from dovetail.compiler.limits import Begin, Hooked, Outside, ReadValue, python_on_tape
 from dovetail.compiler.recording import Recording
 from dovetail.compiler.steps import Drawn, Read, Run, Step, Stream
 from dovetail.compiler.streams import (
@@ -29,7 +19,15 @@ from dovetail.compiler.streams import (
     Seed,
     SetState,
 )
-from dovetail.compiler.values import Values
+from dovetail.compiler.tape_effects import (
+    KeepCopies,
+    LeaveTape,
+    Rebind,
+    RetainGrad,
+    SetGrad,
+    SetRequiresGrad,
+)
+from dovetail.compiler.values import Values, with_slots
 from dovetail.engine.generator import Generator
 from dovetail.engine.graph import Call, Number, Slot
 from dovetail.engine.modes import grad_enabled, is_grad_enabled
@@ -37,7 +35,7 @@ from dovetail.engine.naming import ByIdentity, plain_attrs, targets
 from dovetail.engine.op import Op
 from dovetail.engine.scopes import Recorder
 from dovetail.engine.scopes import record as recorded
-from dovetail.engine.tape import Leaf
+from dovetail.engine.tape import Leaf, next_seq
 from dovetail.engine.tensor import Tensor
 
 
@@ -49,6 +47,8 @@ class ProgramRecorder(Recorder):
     ) -> None:
         self.values = Values(list(tensors_in((args, kwargs))))
         self.slot = self.values.slot
+        self.made: list[Slot] = []  # what is on the tape
+        self.marks: dict[int, int] = {}  # where among it what is written begins
         self.draws: list[tuple[int, int]] = []
         self.streams: ByIdentity[Stream] = ByIdentity()  # of generators made here
         self.made_streams = 0
@@ -64,7 +64,7 @@ class ProgramRecorder(Recorder):
     def finish(self, result: Any) -> Recording:
         """The recording, once the function gave its result."""
         made = self.recording
-        made.result = _with_slots(result, self.as_given)
+        made.result = with_slots(result, self.as_given)
         made.found = list(self.values.found.values())
         return made
 
@@ -95,6 +95,7 @@ class ProgramRecorder(Recorder):
         self.values.count_writes(written)
         writes = tuple(map(self.slot, written))
         made = tuple(map(self.values.result, outs))
+        self.made += [s for s, y in zip(made, outs, strict=True) if y.requires_grad]
         shown = plain_attrs(own)
         self.step(
             Run(
@@ -152,11 +153,26 @@ class ProgramRecorder(Recorder):
             slot = self._alias(x, source, Alias.DETACHED)
         self.step(SetRequiresGrad(slot, wanted))
 
+    def _retain_grad(self, x: Tensor) -> None:
+        self.step(RetainGrad(self.slot(x)))
+
     def _data(self, target: Tensor, value: Tensor) -> None:
-        self.step(SetData(self.slot(target), self.slot(value)))
+        data = self.slot(value)
+        self.step(SetData(self.values.takes(target, value), data))
+
+    def _become(self, x: Tensor, view: Tensor) -> None:
+        seen = self.slot(view)
+        self.step(Become(self.values.takes(x, view), seen))
 
     def _rebound(self, x: Tensor, y: Tensor) -> None:
         self._tape(x, y, over=False)
+
+    def _in_place(self, x: Tensor) -> None:
+        self.marks[id(x)] = len(self.made)
+
+    def _keep(self, x: Tensor) -> None:
+        made = self.made[self.marks.pop(id(x)) :]
+        self.step(KeepCopies(self.slot(x), tuple(made)))
 
     def _overwritten(self, x: Tensor, y: Tensor) -> None:
         self._tape(x, y, over=True)
@@ -225,36 +241,37 @@ class ProgramRecorder(Recorder):
 
 
 _EVENTS: Any = {
-    "number": ProgramRecorder._number, "grad": ProgramRecorder._grad,
+    "number": ProgramRecorder._number,
+    "grad": ProgramRecorder._grad,
     "accumulate": ProgramRecorder._accumulated,
-    "requires_grad": ProgramRecorder._requires_grad, "data": ProgramRecorder._data,
-    "rebind": ProgramRecorder._rebound, "overwrite": ProgramRecorder._overwritten,
-    "alias": ProgramRecorder._alias_of, "detach_": ProgramRecorder._off_tape,
-    "generator": ProgramRecorder._generator, "state": ProgramRecorder._state,
-    "set state": ProgramRecorder._state_set, "begin": ProgramRecorder._begun,
-    "seed": ProgramRecorder._seeded, "live": ProgramRecorder._live,
+    "requires_grad": ProgramRecorder._requires_grad,
+    "retain_grad": ProgramRecorder._retain_grad,
+    "data": ProgramRecorder._data,
+    "rebind": ProgramRecorder._rebound,
+    "in place": ProgramRecorder._in_place,
+    "keep": ProgramRecorder._keep,
+    "overwrite": ProgramRecorder._overwritten,
+    "alias": ProgramRecorder._alias_of,
+    "become": ProgramRecorder._become,
+    "detach_": ProgramRecorder._off_tape,
+    "generator": ProgramRecorder._generator,
+    "state": ProgramRecorder._state,
+    "set state": ProgramRecorder._state_set,
+    "seed": ProgramRecorder._seeded,
     "draw": ProgramRecorder._draw,
+    "live": ProgramRecorder._live,
     "perform": ProgramRecorder._perform,
-    "made": ProgramRecorder._made, "read": ProgramRecorder._read,
-    "backward": ProgramRecorder._backward, "outside": ProgramRecorder._outside,
+    "begin": ProgramRecorder._begun,
+    "made": ProgramRecorder._made,
+    "read": ProgramRecorder._read,
+    "outside": ProgramRecorder._outside,
+    "backward": ProgramRecorder._backward,
     "backward end": ProgramRecorder._backward_end,
-}  # fmt: skip
+}
 
 
 def _is_list(x: Any) -> bool:
     return type(x) is tuple
-
-
-def _with_slots(value: Any, slot: Callable[[Tensor], Slot]) -> Any:
-    if isinstance(value, Tensor):
-        return slot(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_with_slots(v, slot) for v in value))
-    if isinstance(value, list | tuple):
-        return type(value)(_with_slots(v, slot) for v in value)
-    if isinstance(value, dict):
-        return {k: _with_slots(v, slot) for k, v in value.items()}
-    return value
 
 
 def record(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Recording:
@@ -270,8 +287,11 @@ def record(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Recording
     """
     name = getattr(function, "__name__", type(function).__name__)
     recorder = ProgramRecorder(name, args, kwargs)
+    start = next_seq()
     with recorded(recorder):
         result = function(*args, **kwargs)
+    for what in python_on_tape(result, start, recorder.values.was_there):
+        recorder.step(Hooked(what))
     return recorder.finish(result)
 
 

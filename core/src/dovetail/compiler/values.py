@@ -7,7 +7,7 @@ the tape, whichever tensor backward meets it through.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -60,6 +60,13 @@ class Values:
     def another(self, x: Tensor, source: Slot) -> Slot:
         """The next slot, for another tensor over the array of `source`."""
         return self._note(x, self.names.fresh(source.spec))
+
+    def takes(self, x: Tensor, source: Tensor) -> Slot:
+        """The slot of a tensor that is about to take the array of another."""
+        slot = self._slot(x)
+        after = self._note(x, replace(slot, spec=spec_of(source)))
+        self._tensors[x] = (after, source._a)
+        return slot
 
     def same(self, x: Tensor) -> Slot:
         """The slot that a tensor has, also as the leaf that it now is."""
@@ -134,10 +141,30 @@ class Values:
                 return leaf.tensor()
         return None
 
+    def was_there(self, leaf: Leaf) -> bool:
+        """Whether a leaf was there before, or is that of an argument."""
+        if id(leaf) not in self._leaves:
+            return True
+        number = self._leaves[id(leaf)][1].number
+        return number in self.found or number in self._arguments
+
     def count_writes(self, written: Iterable[Tensor]) -> None:
         """Count one write to each memory that these tensors look into."""
         for root in {id(r): r for r in map(root_of, written)}.values():
             self._writes[root] = (self._writes.get(root) or 0) + 1
 
 
-__all__ = ["Values"]
+def with_slots(value: Any, slot: Callable[[Tensor], Slot]) -> Any:
+    """`value` with slots in the places of tensors, in lists, tuples and dicts."""
+    if isinstance(value, Tensor):
+        return slot(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(with_slots(v, slot) for v in value))
+    if isinstance(value, list | tuple):
+        return type(value)(with_slots(v, slot) for v in value)
+    if isinstance(value, dict):
+        return {k: with_slots(v, slot) for k, v in value.items()}
+    return value
+
+
+__all__ = ["Values", "with_slots"]

@@ -203,6 +203,8 @@ def retain_grad(tensor: Tensor) -> None:
     if isinstance(at, Node) and not tensor.is_leaf:
         at.more().retained[index] = weakref.ref(tensor)
         tensor.__dict__["_retains"] = True
+        if anywhere[0]:
+            tell("retain_grad", tensor)
 
 
 __all__ = ["backward", "grad", "register_hook", "retain_grad"]

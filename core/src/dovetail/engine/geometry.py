@@ -8,6 +8,7 @@ from typing import Any
 from dovetail.engine import modes
 from dovetail.engine.arguments import Shown
 from dovetail.engine.inplace import check_writable, follow_retained, touched
+from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape_of_views import View, change_geometry
 from dovetail.engine.tensor import Tensor
 
@@ -31,6 +32,8 @@ def geometry_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
 
 def become(x: Tensor, y: Tensor) -> None:
     """Make `x` what its view `y` is."""
+    if anywhere[0]:
+        tell("become", x, y)
     before = x._node
     if type(before) is View:
         x._node = y._node

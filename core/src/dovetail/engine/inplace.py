@@ -51,9 +51,13 @@ def inplace(
     """
     check_writable(name, x)
     start = next_seq()
+    if anywhere[0]:
+        tell("in place", x)
     y = function(x, *args, **kw)
     if y._node is not None and x._storage is not None:
         _keep_old_values(x, y._node, start)
+        if anywhere[0]:
+            tell("keep", x)
     return write(name, x, y)
 
 
@@ -68,8 +72,13 @@ def _keep_old_values(x: Tensor, node: Any, start: int) -> None:
             continue
         seen.add(node)
         stack += node.edges
-        if node.saved:
-            node.saved = tuple([_copied(x, kept) for kept in node.saved])
+        keep_copies(x, node)
+
+
+def keep_copies(x: Tensor, node: Node) -> None:
+    """Let a node keep copies of what it keeps of `x`."""
+    if node.saved:
+        node.saved = tuple([_copied(x, kept) for kept in node.saved])
 
 
 def _copied(x: Tensor, kept: Any) -> Any:
@@ -328,7 +337,8 @@ def fill(x: Tensor, value: Any, name: str = "fill_", overlap: bool = True) -> Te
     element = stored(name, kind.dtype, value)
     if anywhere[0] and watched():
         with modes.no_grad():
-            return write("fill_", x, basics.filled(x, element))
+            y = basics.filled(x, element)
+        return write("fill_", x, y)
     kind.backend.fill(x._a, element)
     touched(x)
     rebind(x, None)
