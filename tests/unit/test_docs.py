@@ -1,4 +1,7 @@
-"""The pages in docs/ are true: their code runs, in order, in one namespace."""
+"""The pages in docs/ are true: their code runs, in order, in one namespace.
+
+That what they name is there is the claim of `tests/packaging/test_docs_names.py`.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +38,3 @@ def test_page_runs(page: str, tmp_path: Path) -> None:
     assert "import" in source, "the page has no code"
     script.write_text(source)
     child.python("-W", "error", script, cwd=tmp_path, path=[ROOT])
-
-
-def test_design_names_real_files() -> None:
-    """Every file and folder that design.md names exists."""
-    text = (ROOT / "docs" / "design.md").read_text()
-    package = ROOT / "core" / "src" / "dovetail"
-    for name in re.findall(r"`([\w/]+\.(?:py|md))`", text):
-        places = (ROOT / name, package / name, *package.glob(f"*/{name}"))
-        assert any(p.exists() for p in places), f"{name} is not there"
