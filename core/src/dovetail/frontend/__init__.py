@@ -11,6 +11,7 @@ from dovetail.frontend import (  # noqa: F401
     conv,
     create,
     distance,
+    dropout,
     elementwise,
     generators,
     index,
@@ -27,7 +28,7 @@ from dovetail.frontend import (  # noqa: F401
     ranges,
     reduce,
     shape,
-    softmax_dtype,
+    softmax,
     statistics,
 )
 from dovetail.ops import families  # noqa: F401

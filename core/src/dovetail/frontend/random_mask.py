@@ -1,16 +1,14 @@
-"""Random choices: bernoulli, dropout, multinomial."""
+"""Random choices: bernoulli, multinomial."""
 
 # Ops are known by their declarations; what they return is typed where it matters.
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from dovetail.dtypes import float32
 from dovetail.engine.generator import Generator
-from dovetail.engine.inplace import inplace
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
 from dovetail.engine.scopes import unseen
@@ -25,10 +23,8 @@ from dovetail.ops.scan import cumsum
 from dovetail.ops.search import searchsorted
 from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape, unsqueeze
-from dovetail.xp import random_law as law
 
 Sizes = tuple[int, ...]
-Drop = Callable[[Tensor, float], Tensor]
 
 
 def probability(name: str, p: Any) -> float:
@@ -75,84 +71,6 @@ def bernoulli(
     p = probability("bernoulli", p)
     mask = mask_of("bernoulli", tuple(input.shape), input._kind, p, generator)
     return cast(mask, input.dtype)
-
-
-# ---- dropout
-
-
-def _offered(name: str) -> Callable[[Drop], Drop]:
-    """Offer `name(input, p, train)` and `name_`, which leave the input if p is 0."""
-
-    def offer(apply: Drop) -> Drop:
-        def call(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
-            p = probability(name, p)
-            return apply(input, p) if p and train else input
-
-        def in_place(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
-            p = probability(f"{name}_", p)
-            return inplace(f"{name}_", apply, input, p) if p and train else input
-
-        for function, called in ((call, name), (in_place, f"{name}_")):
-            function.__name__ = function.__qualname__ = called
-            function.__doc__ = apply.__doc__
-            public(f"torch.{called}")(function)
-        return apply
-
-    return offer
-
-
-@_offered("dropout")
-def dropped(input: Tensor, p: float) -> Tensor:
-    """Zero each element with probability `p`, and scale the others by `1 / (1 - p)`."""
-    kind = floats("dropout", input._kind)
-    if kind.dtype.is_complex:
-        return input * (_noise("dropout", input, p, False) * law.kept_scale(p))
-    return drawn("dropout", ops.random_dropout, kind, None, input, p)
-
-
-def _noise(name: str, input: Tensor, p: float, channels: bool) -> Tensor:
-    """1 where an element (or a channel of [n, c, …]) is kept, else 0."""
-    shape = tuple(input.shape)
-    if channels:
-        if len(shape) < 2:
-            raise ShapeError(
-                name, "input", was=f"of shape {shape}",
-                needed="2 dims or more, [n, c, …]",
-            )  # fmt: skip
-        shape = shape[:2] + (1,) * (len(shape) - 2)
-    mask = mask_of(name, shape, floats(name, input._kind), 1 - p, None)
-    return cast(mask, input.dtype)
-
-
-@_offered("feature_dropout")
-def feature_dropped(input: Tensor, p: float) -> Tensor:
-    """`dropout` of whole channels of [n, c, …] (Tompson et al. 2015)."""
-    return input * (_noise("feature_dropout", input, p, True) * law.kept_scale(p))
-
-
-# Minus the value that SELU goes to at minus infinity (Klambauer et al. 2017).
-_SATURATION = 1.7580993408473766
-
-
-def _alpha(name: str, input: Tensor, p: float, channels: bool) -> Tensor:
-    noise = _noise(name, input, p, channels)
-    if p == 1:
-        return input * noise
-    scale = 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
-    shift = (noise - 1) * (_SATURATION * scale) + _SATURATION * scale * p
-    return input * (noise * scale) + shift
-
-
-@_offered("alpha_dropout")
-def alpha_dropped(input: Tensor, p: float) -> Tensor:
-    """Dropout that keeps mean and variance after SELU (Klambauer et al. 2017)."""
-    return _alpha("alpha_dropout", input, p, False)
-
-
-@_offered("feature_alpha_dropout")
-def feature_alpha_dropped(input: Tensor, p: float) -> Tensor:
-    """`alpha_dropout` of whole channels."""
-    return _alpha("feature_alpha_dropout", input, p, True)
 
 
 # ---- multinomial

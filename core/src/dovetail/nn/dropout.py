@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dovetail.engine.tensor import Tensor
+from dovetail.frontend.random_mask import probability
 
 from . import functional as F
-from .functional._dropout import check_probability
 from .module import Module
 
 
@@ -19,7 +19,7 @@ class _DropoutNd(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        check_probability(type(self).__name__, p)
+        probability(type(self).__name__, p)
         self.p = p
         self.inplace = inplace
 

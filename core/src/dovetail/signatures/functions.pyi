@@ -1599,7 +1599,9 @@ def log_softmax(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """The logarithm of softmax, without its rounding."""
+    """The logarithm of softmax, without its rounding; `dtype` is cast to
+    first.
+    """
 
 def logaddexp(
     input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None

@@ -935,7 +935,9 @@ class Methods:
     ) -> Tensor:
         """Fill with floats whose logarithms are normal."""
     def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
-        """The logarithm of softmax, without its rounding."""
+        """The logarithm of softmax, without its rounding; `dtype` is cast to
+        first.
+        """
     def logaddexp(self, other: Tensor) -> Tensor:
         """log(exp(input) + exp(other)) without overflow."""
     def logaddexp2(self, other: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ Written by `python -m dovetail.signatures`.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, overload
 
+from dovetail.dtypes import DType
 from dovetail.engine.tensor import Tensor
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
@@ -268,17 +269,23 @@ def dropout(
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """`dropout` of whole channels of `(N, C, L)` or `(C, L)`."""
+    """`dropout` of whole channels of `(N, C, L)` or `(C, L)` (Tompson et al.
+    2015).
+    """
 
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """`dropout` of whole channels of `(N, C, H, W)` or `(N, C, L)`."""
+    """`dropout` of whole channels of `(N, C, H, W)` or `(N, C, L)` (Tompson et
+    al. 2015).
+    """
 
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """`dropout` of whole channels of `(N, C, D, H, W)`."""
+    """`dropout` of whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`
+    (Tompson et al. 2015).
+    """
 
 def elu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
     """`input`, and alpha * expm1(input) below zero (Clevert et al. 2015)."""
@@ -300,7 +307,7 @@ def embedding(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels of [n, channels, ...]."""
+    """`alpha_dropout` of whole channels."""
 
 def fold(
     input: Tensor,
@@ -447,9 +454,12 @@ def local_response_norm(
     """
 
 def log_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor,
+    dim: int | None = None,
+    _stacklevel: int = 3,
+    dtype: DType | None = None,
 ) -> Tensor:
-    """The logarithm of `softmax`, without its rounding."""
+    """The logarithm of softmax, without its rounding."""
 
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(input)), without overflow."""
@@ -757,12 +767,18 @@ def soft_margin_loss(
     """log(1 + exp(-target input))."""
 
 def softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor,
+    dim: int | None = None,
+    _stacklevel: int = 3,
+    dtype: DType | None = None,
 ) -> Tensor:
     """Exponentials along `dim`, scaled to sum to one."""
 
 def softmin(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor,
+    dim: int | None = None,
+    _stacklevel: int = 3,
+    dtype: DType | None = None,
 ) -> Tensor:
     """`softmax` of the negated input."""
 

@@ -11,7 +11,6 @@ from dovetail.nn.functional import (  # noqa: F401
     _activation,
     _attention,
     _class_loss,
-    _dropout,
     _embedding,
     _linear,
     _loss,

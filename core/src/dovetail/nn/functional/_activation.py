@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from dovetail import frontend as ft
 from dovetail.engine.attributes import axis
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
@@ -59,41 +56,3 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         )  # fmt: skip
     values, gates = input.chunk(2, dim)
     return values * sigmoid(gates)
-
-
-@public("F.softmax")
-def softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Tensor:
-    """Exponentials along `dim`, scaled to sum to one.
-
-    Args:
-        dim: the axis; None takes torch's old default, by the number of axes.
-        dtype: what to cast `input` to first.
-    """
-    y: Tensor = ft.softmax(input, dim=_axis(input, dim), dtype=dtype)
-    return y
-
-
-@public("F.softmin")
-def softmin(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Tensor:
-    """`softmax` of the negated input."""
-    y: Tensor = ft.softmax(-input, dim=_axis(input, dim), dtype=dtype)
-    return y
-
-
-@public("F.log_softmax")
-def log_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Tensor:
-    """The logarithm of `softmax`, without its rounding."""
-    y: Tensor = ft.log_softmax(input, dim=_axis(input, dim), dtype=dtype)
-    return y
-
-
-def _axis(input: Tensor, dim: int | None) -> int:
-    if dim is not None:
-        return dim
-    return 0 if input.ndim in (0, 1, 3) else 1

@@ -10,7 +10,8 @@ from dovetail import dtypes
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.nn.functional._dropout import dropout
+from dovetail.frontend.dropout import dropped
+from dovetail.frontend.random_mask import probability
 from dovetail.ops import create
 from dovetail.ops.attention import attention
 from dovetail.ops.primitive import where
@@ -40,8 +41,8 @@ def scaled_dot_product_attention(
     mask = None if attn_mask is None else _as_scores(attn_mask, query)
     y, weights = attention(query, key, value, mask, is_causal, scale)
     if dropout_p > 0.0:
-        weights = dropout(weights, dropout_p)
-        return weights @ value
+        p = probability("scaled_dot_product_attention", dropout_p)
+        return dropped(weights, p) @ value
     result: Tensor = y
     return result
 

@@ -1,0 +1,61 @@
+"""Softmax and its kin, in a dtype that is cast to first, under torch's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dovetail.dtypes import DType
+from dovetail.engine.public import public
+from dovetail.engine.tensor import Tensor
+from dovetail.ops import softmax as ops
+from dovetail.ops.primitive import cast
+
+
+def _axis(input: Tensor, dim: int | None) -> int:
+    """The axis; torch's old default, by the number of axes, where none is given."""
+    if dim is not None:
+        return dim
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+def _offer(
+    name: str, apply: Callable[[Tensor, int], Tensor], doc: str
+) -> Callable[..., Tensor]:
+    """Offer a function along an axis in the package and in nn.functional."""
+
+    def plain(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        if dtype is not None and input.dtype is not dtype:
+            input = cast(input, dtype)
+        return apply(input, dim)
+
+    def functional(
+        input: Tensor, dim: int | None = None, _stacklevel: int = 3,
+        dtype: DType | None = None,
+    ) -> Tensor:  # fmt: skip
+        return plain(input, _axis(input, dim), dtype)
+
+    plain.__doc__ = f"{doc}; `dtype` is cast to first."
+    functional.__doc__ = f"""{doc}.
+
+    Args:
+        dim: the axis; None takes torch's old default, by the number of axes.
+        dtype: what to cast `input` to first.
+    """
+    public(f"F.{name}")(functional)
+    public(name, out=True)(plain)
+    return plain
+
+
+_softmax = _offer(
+    "softmax", ops.softmax, "Exponentials along `dim`, scaled to sum to one"
+)
+_offer("log_softmax", ops.log_softmax, "The logarithm of softmax, without its rounding")
+
+
+@public("F.softmin")
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3,
+    dtype: DType | None = None,
+) -> Tensor:  # fmt: skip
+    """`softmax` of the negated input."""
+    return _softmax(-input, _axis(input, dim), dtype)
