@@ -26,7 +26,6 @@ TORCH: Final[dict[str, Callable[..., Any]]] = {
     "max_along": lambda x, d: torch.max(x, d)[0],
     "min_along": lambda x, d: torch.min(x, d)[0],
     "clamp": torch.clamp,
-    "clip": torch.clamp,
     "hardtanh": F.hardtanh,
     "threshold": F.threshold,
     "leaky_relu": F.leaky_relu,

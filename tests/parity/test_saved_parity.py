@@ -70,7 +70,6 @@ BY_HAND: Final[dict[str, tuple[Written, list[Any]]]] = {
     ),
     "squared_error": (lambda lib, x, y: lib.nn.functional.mse_loss(x, y), [X, Y]),
     "embedding": (lambda lib, i, w: lib.nn.functional.embedding(i, w), [AT, X]),
-    "clip": (lambda lib, x: lib.clamp(x, 0.3, 0.6), [X]),
     "clamp": (lambda lib, x, y: lib.clamp(x, y * 0, y), [X, Y]),
     "float_power": (lambda lib, x: lib.float_power(x, 3), [X]),
     "log_softmax_nll": (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from dovetail.dtypes import bool_, complex128, float64
 from dovetail.engine.attributes import Operand, Scalar
@@ -170,37 +170,15 @@ def clamp_max(input: Tensor, max: Operand) -> Tensor:
 
 
 def _bounded(name: str, x: Tensor, low: Any, high: Any) -> Tensor:
-    """By the op for numbers, where they cannot change the dtype."""
-    if isinstance(low, Tensor) or isinstance(high, Tensor):
-        _check_one_kind(name, low, high)
-        return bounds.clamp(x, low, high)
-    _check_bound(name, "min", x, low, high)
-    _check_bound(name, "max", x, high, low)
-    allowed = _NUMBERS if x.dtype.is_inexact else _WHOLE
-    if type(low) in allowed and type(high) in allowed and x.dtype is not bool_:
-        return bounds.clip(x, low, high)
-    return bounds.clamp(x, low, high)
-
-
-def _check_bound(name: str, key: str, x: Tensor, bound: Any, other: Any) -> None:
-    """Raise for a number that does not fit the result's dtype."""
-    small = type(bound) in _NUMBERS and (bound is None or -128 < bound < 128)
-    if small and x.dtype is not bool_:
-        return
-    if bound is None:
-        return
-    numbers = [v for v in (bound, other) if v is not None]
-    stored(name, result_type((x, *numbers)), bound, key)
-
-
-def _check_one_kind(name: str, low: Any, high: Any) -> None:
-    """Raise for a number beside a tensor."""
-    for key, bound in (("min", low), ("max", high)):
-        if not (bound is None or isinstance(bound, Tensor)):
+    """By the op, where both bounds are of one sort and numbers fit the result."""
+    given = {k: v for k, v in (("min", low), ("max", high)) if v is not None}
+    numbers = {k: v for k, v in given.items() if not isinstance(v, Tensor)}
+    for key, bound in numbers.items():
+        if len(numbers) < len(given):
             raise ArgumentTypeError(
                 name, key, was=repr(bound), needed="a Tensor, as the other bound is"
             )
-
-
-_WHOLE: Final = frozenset({int, type(None)})
-_NUMBERS: Final = frozenset({int, float, type(None)})
+        fits = type(bound) in (int, float) and -128 < bound < 128
+        if not fits or x.dtype is bool_:
+            stored(name, result_type((x, *numbers.values())), bound, key)
+    return bounds.clamp(x, low, high)

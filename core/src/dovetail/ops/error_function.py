@@ -187,8 +187,7 @@ _F: Final = (
 
 
 @op(largest=BY_MPMATH, **_FLOATS, domain=(-0.9, 0.9), torch="erfinv Tensor.erfinv_",
-    oracle=each(_inverse_erf),
-    grad=lambda ct, input, y: ct / _slope(y))  # fmt: skip
+    oracle=each(_inverse_erf))  # fmt: skip
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of erf; infinite at ±1, NaN beyond."""
     size = abs(input)
@@ -205,3 +204,6 @@ def erfinv(input: Tensor) -> Tensor:
     y = where(lt(size, 0.85), middle, tail) * math.sqrt(0.5)
     y = where(eq(size, 1), float("inf"), where(lt(1, size), float("nan"), y))
     return copysign(y, input)
+
+
+erfinv.grad(input=lambda ct, input: ct / _slope(erfinv(input)))

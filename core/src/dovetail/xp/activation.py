@@ -44,7 +44,6 @@ def install(table: KernelTable, xp: Any, chunk: int | None = None) -> None:
     table.add("sigmoid_backward", _sigmoid_backward, dtypes=_WIDE, **_PLAIN)
     table.add("leaky_relu", _leaky_relu(xp), dtypes=_WIDE, **_PLAIN)
     table.add("hardtanh", _hardtanh, dtypes=_WIDE, **_PLAIN)
-    table.add("clip", _clip(xp), dtypes=REAL, **_PLAIN)
     table.add("softplus", _softplus(xp), dtypes=_WIDE, **_PLAIN)
     table.add("logsigmoid", _logsigmoid(xp), dtypes=_WIDE, **_PLAIN)
     table.add("sigmoid", _sigmoid(xp), dtypes=_WIDE, **_PLAIN)
@@ -186,17 +185,6 @@ def _leaky_relu(xp: Any) -> Any:
 
 def _hardtanh(a: Any, min_val: Any, max_val: Any) -> Any:
     return a.clip(min_val, max_val)
-
-
-def _clip(xp: Any) -> Any:
-    def clip(a: Any, low: Any, high: Any) -> Any:
-        """Both bounds in one pass; integers lie between, whatever their width."""
-        if low is not None and high is not None and a.dtype.kind == "f":
-            return a.clip(low, high)
-        y = a if low is None else xp.maximum(a, a.dtype.type(low))
-        return y if high is None else xp.minimum(y, a.dtype.type(high))
-
-    return clip
 
 
 def _softplus(xp: Any) -> Any:

@@ -62,6 +62,7 @@ APPROXIMATE: Final = {
 }  # fmt: skip
 _PLAIN: Final[dict[str, Any]] = {"broadcasts": True, "checks": True}
 _WIDE: Final = FLOAT - HALF
+_MUCH: Final = 4096
 
 
 def install(table: KernelTable, xp: Any) -> None:
@@ -138,9 +139,11 @@ def _clamp(xp: Any) -> Any:
     maximum, minimum = xp.maximum, xp.minimum
 
     def clamp(a: Any, low: Any, high: Any) -> Any:
-        """Raised first, then lowered; NaN wins."""
+        """Raised first, then lowered; NaN wins. One pass, where there is much to do."""
         if low is None:
             return minimum(a, high)
+        if a.size > _MUCH and a.dtype.kind == "f" and high is not None:
+            return a.clip(low, high)
         y = maximum(a, low)
         return y if high is None else minimum(y, high)
 

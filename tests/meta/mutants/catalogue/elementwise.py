@@ -219,6 +219,6 @@ ELEMENTWISE: Final[list[Mutant]] = [
                  if y.dtype.kind == "i" else y)),
     kernel("values/logical-and-bitwise", "logical_and", "1 and 2 is False",
            after(lambda y, a, b: (a & b) != 0 if a.dtype.kind in "iu" else y)),
-    kernel("values/clamp-loses-nan", "clamp clip", "NaN is clamped to the bound",
+    kernel("values/clamp-loses-nan", "clamp", "NaN is clamped to the bound",
            after(lambda y, a, *b, **k: _clean(y))),
 ]  # fmt: skip

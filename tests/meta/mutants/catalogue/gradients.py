@@ -102,7 +102,7 @@ def _sub(ct: Any) -> Any:
 
 def _add_nonlinear(ct: Any) -> Any:
     """Gradients are clipped on the way."""
-    return f("clip")(ct, -0.5, 0.5), ct
+    return f("clamp")(ct, -0.5, 0.5), ct
 
 
 def _sin(ct: Any, input: Any) -> Any:
