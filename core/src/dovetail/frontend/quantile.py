@@ -17,22 +17,9 @@ from dovetail.ops import reduce as r
 from dovetail.ops.bounds import clamp
 from dovetail.ops.compare import bitwise_not, isnan, ne
 from dovetail.ops.create import full
-from dovetail.ops.primitive import (
-    cast,
-    eq,
-    floor,
-    maximum,
-    take_along,
-    where,
-)  # fmt: skip
+from dovetail.ops.primitive import cast, eq, floor, maximum, take_along, where
 from dovetail.ops.scan import scanned
-from dovetail.ops.view import (
-    basic_index,
-    expand,
-    permute,
-    reshape,
-    unsqueeze,
-)
+from dovetail.ops.view import basic_index, expand, permute, reshape, unsqueeze
 
 
 @public("median", out=True)
@@ -113,15 +100,13 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent along `dim`, the least of several; the last of its places."""
     dim = dim_of("mode", dim, input)
     if not input.ndim:
-        return _picked(
-            "mode", input, full((), 0, input._kind.with_dtype(int64)), 0, True
-        )
+        first = full((), 0, input._kind.with_dtype(int64))
+        return _picked("mode", input, first, 0, True)
     values, order = o.sort(input, dim)
     n, numbers = input._a.shape[dim], extremes.places(input, dim)
-    before = take_along(
-        values, expand(maximum(numbers - 1, 0), tuple(values._a.shape)), dim
-    )
-    start = where(ne(values, before), expand(numbers, tuple(values._a.shape)), 0)
+    shape = tuple(values._a.shape)
+    before = take_along(values, expand(maximum(numbers - 1, 0), shape), dim)
+    start = where(ne(values, before), expand(numbers, shape), 0)
     length = numbers - scanned(start, dim, maximum) if n else start
     best = extremes.argmax(length, dim)
     return _picked("mode", input, o.pick(order, best, dim), dim, keepdim)
@@ -149,14 +134,9 @@ def nanquantile(
 
 
 def _quantile(
-    name: str,
-    x: Tensor,
-    q: Any,
-    dim: int | None,
-    keepdim: bool,
-    between: str,
+    name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, between: str,
     skip: bool,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     if between not in _BETWEEN:
         raise ArgumentError(
             name, "interpolation", was=repr(between), needed=f"one of {_BETWEEN}"
@@ -175,17 +155,13 @@ def _quantile(
     values, _ = o.sort(lines, -1)
     n = values._a.shape[-1]
     absent = isnan(values)
-    present = sums.sum(bitwise_not(absent), -1, True) if skip else n
-    ranks = (
-        reshape(q, (-1,)) * cast(present - 1, x.dtype)
-        if skip
-        else reshape(q, (-1,)) * (n - 1)
-    )
+    last: Any = n - 1
+    if skip:
+        last = cast(sums.sum(bitwise_not(absent), -1, True) - 1, x.dtype)
+    ranks = reshape(q, (-1,)) * last
     ranks = expand(ranks, (*values._a.shape[:-1], ranks._a.shape[-1]))
     if not skip:
-        ranks = where(
-            expand(r.any(absent, -1, True), tuple(ranks._a.shape)), n - 1, ranks
-        )
+        ranks = where(r.any(absent, -1, True), n - 1, ranks)
     y = _interpolated(values, clamp(ranks, 0, None), between)
     return _arranged(y, x, q, dim, keepdim)
 

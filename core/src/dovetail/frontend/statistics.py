@@ -23,70 +23,40 @@ from dovetail.ops import sums
 from dovetail.ops.bounds import clamp
 from dovetail.ops.create import zeros_of
 from dovetail.ops.matmul import matmul
-from dovetail.ops.primitive import (
-    cast,
-    conj,
-    scatter_add_,
-    sqrt,
-)  # fmt: skip
-from dovetail.ops.view import (
-    basic_index,
-    reshape,
-    transpose,
-)
+from dovetail.ops.primitive import cast, conj, scatter_add_, sqrt
+from dovetail.ops.view import basic_index, reshape, transpose
 
 # ---- variance
 
 
-def _freedom(dim: Any, unbiased: bool, correction: Any) -> tuple[Any, Any]:
-    """torch's old and new ways to say what is subtracted from n."""
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    return dim, int(unbiased) if correction is None else correction
+def _offer_spread(name: str, of: Any) -> None:
+    """Offer `name` and `name_mean`, in torch's old and new ways to call them."""
+
+    def spread(
+        input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False,
+        *, correction: Any = None,
+    ) -> Tensor:  # fmt: skip
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        freed = int(unbiased) if correction is None else correction
+        found: Tensor = of(input, dim, freed, keepdim)
+        return found
+
+    def spread_mean(
+        input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False,
+        *, correction: Any = None,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        found = spread(input, dim, unbiased, keepdim, correction=correction)
+        return found, r.mean(input, None if isinstance(dim, bool) else dim, keepdim)
+
+    spread.__doc__ = f"{of.__doc__}\n    The correction is 1, or 0 unless `unbiased`."
+    spread_mean.__doc__ = f"`{name}`, and the mean over the same dims."
+    public(name, out=True)(spread)
+    public(f"torch.{name}_mean", out=True)(spread_mean)
 
 
-@public("var", out=True)
-def var(
-    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
-    correction: Any = None,
-) -> Tensor:  # fmt: skip
-    """The sum of squared distances from the mean, over n - `correction`.
-
-    In two passes (Chan, Golub, LeVeque 1983): NaN where n is not above the correction,
-    which is 1, or 0 unless `unbiased`.
-    """
-    dim, correction = _freedom(dim, unbiased, correction)
-    return s.var(input, dim, correction, keepdim)
-
-
-@public("std", out=True)
-def std(
-    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
-    correction: Any = None,
-) -> Tensor:  # fmt: skip
-    """The root of the variance; its gradient where that is 0 is 0."""
-    dim, correction = _freedom(dim, unbiased, correction)
-    return s.std(input, dim, correction, keepdim)
-
-
-@public("torch.var_mean", out=True)
-def var_mean(
-    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
-    correction: Any = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`var`, and the mean over the same dims."""
-    dim, correction = _freedom(dim, unbiased, correction)
-    return s.var(input, dim, correction, keepdim), r.mean(input, dim, keepdim)
-
-
-@public("torch.std_mean", out=True)
-def std_mean(
-    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
-    correction: Any = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`std`, and the mean over the same dims."""
-    dim, correction = _freedom(dim, unbiased, correction)
-    return s.std(input, dim, correction, keepdim), r.mean(input, dim, keepdim)
+_offer_spread("var", s.var)
+_offer_spread("std", s.std)
 
 
 # ---- norms
@@ -148,13 +118,10 @@ def cov(
         total = sums.sum(weights)
         away = x - sums.sum(x * weights, 1, True) / total
         left = away * weights
-        spare = (
-            total
-            if aweights is None
-            else sums.sum(weights * cast(aweights, x.dtype.real)) / total
-        )
-        freedom = total - correction * (1 if aweights is None else spare)
-        freedom = clamp(freedom, 0, None)
+        spare: Any = 1
+        if aweights is not None:
+            spare = sums.sum(weights * cast(aweights, x.dtype.real)) / total
+        freedom = clamp(total - correction * spare, 0, None)
     y: Tensor = matmul(left, transpose(conj(away), 0, 1)) / freedom
     return reshape(y, ()) if tuple(y._a.shape) == (1, 1) else y
 
@@ -189,9 +156,8 @@ def corrcoef(input: Tensor) -> Tensor:
     if not c.ndim:
         return c / c
     n = c._a.shape[0]
-    spread = sqrt(
-        reshape(basic_index(reshape(c, (-1,)), (slice(0, n * n, n + 1),)), (n, 1))
-    )
+    diagonal = basic_index(reshape(c, (-1,)), (slice(0, n * n, n + 1),))
+    spread = sqrt(reshape(diagonal, (n, 1)))
     y = c / spread / conj(transpose(spread, 0, 1))
     return y if y.dtype.is_complex else clamp(y, -1, 1)
 
