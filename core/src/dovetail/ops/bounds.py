@@ -112,7 +112,8 @@ def _(make: Any) -> Any:
     if x.dtype.kind in "fiu":
         yield case(x, make(3, 1, low=-1, high=0), make(4, low=1, high=3))
         yield case(x, None, make(low=1, high=3))
-        yield case(x, 1, 2)
-        yield case(make(), 0, None)
+        between = 0.3 if x.dtype.kind == "f" else 1  # no element is at a bound
+        yield case(x, between, between + 1)
+        yield case(make(), between, None)
     yield case(x, make(4), None)
     yield case(make(0, 2), make(2), make(2))

@@ -2497,7 +2497,9 @@ def std(
     correction: Any = None,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """The root of the variance; its gradient where that is 0 is 0."""
+    """The root of the variance; its gradient where that is 0 is 0. The
+    correction is 1, or 0 unless `unbiased`.
+    """
 
 def std_mean(
     input: Tensor,

@@ -1505,7 +1505,9 @@ class Methods:
         *,
         correction: Any = None,
     ) -> Tensor:
-        """The root of the variance; its gradient where that is 0 is 0."""
+        """The root of the variance; its gradient where that is 0 is 0. The
+        correction is 1, or 0 unless `unbiased`.
+        """
     def storage_offset(self) -> _int:
         """Where the first element lies in the storage, in elements."""
     @overload
