@@ -32,7 +32,7 @@ from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY, SPECIAL, Varied, classes_for
 from dovetail.conformance.verdicts import Check, How
 from dovetail.dtypes import ALL, DType
-from dovetail.engine.cases import Case, case, cases_of
+from dovetail.engine.cases import Case, calls_of, case, cases_of
 from dovetail.engine.op import DATA, Op
 
 Array = np.ndarray[Any, Any]
@@ -166,7 +166,7 @@ def _case(
     make = Varied(op, dtype, row["values"], as_named, number)
     if op.cases is None:
         return _elementwise(op, make, row["size"], sized)
-    own: list[Case] = list(op.cases(make))
+    own: list[Case] = list(calls_of(op, make))
     if not own:
         return None
     chosen = number % len(own)
@@ -178,9 +178,8 @@ def _case(
 
 def _resized(op: Op, make: Varied, chosen: int) -> Case | None:
     """One of the op's cases in the sampler's sizes; None where it has none such."""
-    assert op.cases is not None
     try:
-        for number, case in enumerate(op.cases(make)):
+        for number, case in enumerate(calls_of(op, make)):
             if number == chosen:
                 return None if make.oversized else case
             make.oversized = False

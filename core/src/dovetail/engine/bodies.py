@@ -63,26 +63,25 @@ def run_body(
 
 
 def _defined(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
-    """What the body gives; parameters stand in it as they do in torch's signature."""
+    """What the body gives for values that the op does not refuse."""
     if op.lines and any(not x._a.shape for x in inputs):
         lines = tuple(x if x._a.shape else basics.view(x, (1,)) for x in inputs)
         y = _defined(op, lines, attrs)
         return y if inputs[op.line_at]._a.shape else basics.view(y, ())
-    if op.tensors_first:
-        return _checked(op, inputs, attrs)
-    by_name = zip((p.name for p in op.tensors), inputs, strict=True)
-    return op.body(**dict(by_name), **attrs)
-
-
-def _checked(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
-    """What the body gives for values that the op does not refuse."""
     if not op.checked_by_body:
         look(op, inputs, attrs)
-        return op.body(*inputs, **attrs)
+        return _body(op, inputs, attrs)
     try:
-        return op.body(*inputs, **attrs)
+        return _body(op, inputs, attrs)
     except IndexOutOfRange as refused:
         raise refused.of(op.name) from None
+
+
+def _body(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
+    if op.tensors_first:
+        return op.body(*inputs, **attrs)
+    by_name = zip((p.name for p in op.tensors), inputs, strict=True)
+    return op.body(**dict(by_name), **attrs)
 
 
 def _as_tuple(result: Any) -> tuple[Tensor, ...]:

@@ -99,10 +99,15 @@ class Sampler:
 
 def cases_of(op: Op, dtype: DType) -> Iterator[Case]:
     """The sample calls of an op in one dtype."""
-    make = Sampler(op, dtype)
-    if op.cases is not None:
-        found: Iterable[Case] = op.cases(make)
-        yield from found
+    yield from calls_of(op, Sampler(op, dtype))
+
+
+def calls_of(op: Op, make: Sampler) -> Iterator[Case]:
+    """The sample calls of an op, their values drawn by `make`."""
+    if callable(op.cases):
+        yield from op.cases(make)
+    elif op.cases is not None:
+        yield from _calls(op.cases, make)
     elif op.is_elementwise and not op.has_list and not op.rest:
         yield from _elementwise(op, make)
     else:
@@ -131,23 +136,16 @@ def vary(**options: Any) -> Callable[[Sampler], Iterator[Case]]:
 Draw = Callable[[Sampler], Any]
 
 
-def calls(*rows: Any) -> Callable[[Sampler], Iterator[Case]]:
+def _calls(rows: Iterable[Any], make: Sampler) -> Iterator[Case]:
     """Calls as rows of arguments, in the order of the parameters.
 
     A list of sizes is a tensor drawn in that shape, a list of such lists a list of
     tensors; `ints` and `bools` draw others, and all else is given as it is. A row of
     one argument needs no tuple.
     """
-
-    def cases(make: Sampler) -> Iterator[Case]:
-        for row in rows:
-            yield case(*(_drawn(v, make) for v in _row(row)))
-
-    return cases
-
-
-def _row(row: Any) -> tuple[Any, ...]:
-    return row if isinstance(row, tuple) else (row,)
+    for row in rows:
+        args = row if isinstance(row, tuple) else (row,)
+        yield case(*(_drawn(value, make) for value in args))
 
 
 def _drawn(value: Any, make: Sampler) -> Any:
@@ -160,17 +158,17 @@ def _drawn(value: Any, make: Sampler) -> Any:
 
 
 def ints(*shape: int, low: int = 0, high: int = 10, dtype: str = "int64") -> Draw:
-    """In a row of `calls`: integers from `low` to `high` - 1."""
+    """In a row of sample calls: integers from `low` to `high` - 1."""
     return lambda make: make.ints(*shape, low=low, high=high, dtype=dtype)
 
 
 def bools(*shape: int) -> Draw:
-    """In a row of `calls`: True and False."""
+    """In a row of sample calls: True and False."""
     return lambda make: make.bools(*shape)
 
 
 def permutation(n: int, count: int | None = None) -> Draw:
-    """In a row of `calls`: 0 … n-1 in some order, the first `count` of them."""
+    """In a row of sample calls: 0 … n-1 in some order, the first `count` of them."""
     return lambda make: make.permutation(n)[:count]
 
 

@@ -72,6 +72,10 @@ ArgumentRule = tuple[Callable[..., Any], tuple[tuple[str, Any], ...]]
 Checked = tuple[Any, Callable[[], Exception]] | None
 
 
+# Rows of arguments, or what makes sample calls of a sampler.
+Cases = Callable[..., Any] | Sequence[Any]
+
+
 class Unserved:
     """What a plan gives where no kernel's condition holds."""
 
@@ -195,7 +199,7 @@ class Op:
         self.geometry: Callable[..., Any] | None = None
         self.check: Callable[..., Checked] | None = None
         self.oracle: Callable[..., Any] | None = None
-        self.cases: Callable[..., Any] | None = None
+        self.cases: Cases | None = None
         self.kinks: Callable[..., Any] | None = None
         self.domain: tuple[float, float] = options.pop("domain")
         self.function: Callable[..., Any] = body

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Axis, Index, NewAxis
-from dovetail.engine.cases import Case, calls, case
+from dovetail.engine.cases import Case, calls_of, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
@@ -23,20 +23,7 @@ Sizes = tuple[int, ...]
 Geometry = tuple[Sizes, Sizes, int]
 
 
-@op(
-    accepts=ANY,
-    promote=None,
-    view=True,
-    exact=True,
-    torch="diagonal",
-    oracle=lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
-)
-def diagonal(input: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1) -> Tensor:
-    """A diagonal of the matrices in two dims, as the last dim; above for offset > 0."""
-
-
-@diagonal.geometry
-def _(
+def _line(
     size: Sizes, strides: Sizes | None, *, offset: int, dim1: int, dim2: int
 ) -> Geometry:
     if len(size) < 2 or dim1 == dim2:
@@ -56,7 +43,11 @@ def _(
     )
 
 
-diagonal.cases(calls(([3, 4]), ([3, 4], 1), ([2, 3, 4], -1, -1, 0), ([2, 3], 5)))
+@op(accepts=ANY, promote=None, view=True, exact=True, torch="diagonal", geometry=_line,
+    oracle=lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
+    cases=[[3, 4], ([3, 4], 1), ([2, 3, 4], -1, -1, 0), ([2, 3], 5)])  # fmt: skip
+def diagonal(input: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1) -> Tensor:
+    """A diagonal of the matrices in two dims, as the last dim; above for offset > 0."""
 
 
 # ---- writing over what a view shows
@@ -109,7 +100,7 @@ def _completes(put: Any, view: Any) -> None:
         return y
 
     def cases(make: Any) -> Iterator[Case]:
-        for (x, *args), named in view.op.cases(make):
+        for (x, *args), named in calls_of(view.op, make):
             shape = view.op.oracle(x, *args, **named).shape
             yield case(x, make(*shape), *args, **named)
 
@@ -146,20 +137,7 @@ def _embedded(x: Sizes, *, offset: int, dim1: int, dim2: int) -> Sizes:
     return tuple(shape)
 
 
-@op(shape=_embedded, accepts=ANY, exact=True, torch="diag_embed", out=False)
-def diag_embed(
-    input: Tensor, offset: int = 0, dim1: NewAxis = -2, dim2: NewAxis = -1
-) -> Tensor:
-    """Matrices in two new dims, the last dim of `input` as a diagonal in zeros."""
-    shape = _embedded(tuple(input._a.shape), offset=offset, dim1=dim1, dim2=dim2)
-    return diagonal_scatter(zeros_of(input, shape), input, offset, dim1, dim2)
-
-
-diag_embed.grad(input=lambda ct, offset, dim1, dim2: diagonal(ct, offset, dim1, dim2))
-
-
-@diag_embed.oracle
-def _(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+def _in_zeros(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     n = x.shape[-1] + abs(offset)
     y = np.zeros((*x.shape[:-1], n, n), x.dtype)
     for k in range(x.shape[-1]):
@@ -167,4 +145,14 @@ def _(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     return np.moveaxis(y, (-2, -1), (dim1, dim2))
 
 
-diag_embed.cases(calls(([3], 0, 0, 1), ([2, 3], 1, 0, 2), ([2, 3], -2, 1, 0), ([2, 3])))
+@op(shape=_embedded, accepts=ANY, exact=True, torch="diag_embed", out=False,
+    oracle=_in_zeros,
+    grad=lambda ct, offset, dim1, dim2: diagonal(ct, offset, dim1, dim2),
+    cases=[([3], 0, 0, 1), ([2, 3], 1, 0, 2), ([2, 3], -2, 1, 0), [2, 3]],
+)  # fmt: skip
+def diag_embed(
+    input: Tensor, offset: int = 0, dim1: NewAxis = -2, dim2: NewAxis = -1
+) -> Tensor:
+    """Matrices in two new dims, the last dim of `input` as a diagonal in zeros."""
+    shape = _embedded(tuple(input._a.shape), offset=offset, dim1=dim1, dim2=dim2)
+    return diagonal_scatter(zeros_of(input, shape), input, offset, dim1, dim2)

@@ -14,7 +14,7 @@ import numpy as np
 
 from dovetail.dtypes import ANY, bool_, int32
 from dovetail.engine.attributes import Axis, Ignored
-from dovetail.engine.cases import calls, ints, permutation
+from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
@@ -165,13 +165,32 @@ def ungathered(ct: Tensor, indices: Tensor, input_shape: Sizes, dim: int) -> Ten
     return scatter_add(zeros_of(ct, input_shape), dim, indices, ct)
 
 
+def _unique_rows(make: Any) -> Array:
+    rows: Array = make.permutation(4)[:3].reshape(3, 1) * np.ones((1, 2), np.int64)
+    return rows
+
+
+_IN_PLACE = [([4, 2], _unique_rows, [3, 2], 0), ([5], permutation(5), [5], 0)]
+scatter_set_.cases(_IN_PLACE)
+scatter_add_.cases(_IN_PLACE)
+take_along.cases([
+    ([4, 3], ints(2, 3, high=4), 0),
+    ([2, 3, 4], ints(2, 3, 5, high=4, dtype="int32"), 2),
+])  # fmt: skip
+
+
 def _gathered(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
     if 0 not in index:
         fits("gather", "input", index, x, dim)
     return tuple(index)
 
 
-@op(shape=_gathered, lines="index", torch="gather", **READS)
+@op(shape=_gathered, lines="index", torch="gather", **READS, cases=[
+    ([4, 3], 0, ints(2, 3, high=4)), ([2, 3, 4], -1, ints(2, 2, 5, high=4)),
+    ([5], 0, ints(3, high=5, dtype="int32")), ([5, 2], 0, ints(0, 2)),
+    ([4, 4], 1, ints(4, 4, high=4)), ([], 0, ints(high=1)), ([3], -1, ints(high=3)),
+    ([], 0, ints(2, high=1)),
+])  # fmt: skip
 def gather(
     input: Tensor, dim: Axis, index: Tensor, *, sparse_grad: Ignored = False
 ) -> Tensor:
@@ -182,7 +201,10 @@ def gather(
     return take_along(narrowed(input, shape, dim), index, dim)
 
 
-@op(shape=covered("scatter"), exact=True, **WRITES)
+@op(shape=covered("scatter"), exact=True, **WRITES, cases=[
+    ([4, 3], 0, _unique_rows, [3, 2]), ([5], -1, permutation(5), [6]),
+    ([5], 0, ints(0), [5]), ([], 0, ints(high=1), [1]),
+])  # fmt: skip
 def scatter(input: Tensor, dim: Axis, index: Tensor, src: Tensor) -> Tensor:
     """`input` with `src` written to the places `index` along `dim`.
 
@@ -192,7 +214,11 @@ def scatter(input: Tensor, dim: Axis, index: Tensor, src: Tensor) -> Tensor:
 
 
 @op(shape=covered("scatter_add"), sums=True, largest=1 << 12,
-    torch="scatter_add Tensor.scatter_add_", **WRITES)  # fmt: skip
+    torch="scatter_add Tensor.scatter_add_", **WRITES, cases=[
+        ([4, 3], 0, ints(6, 2, high=4), [6, 3]),
+        ([2, 3, 4], 2, ints(2, 3, 5, high=4, dtype="int32"), [2, 3, 5]),
+        ([5], 0, ints(0), [5]), ([], 0, ints(1, high=1), []),
+    ])  # fmt: skip
 def scatter_add(input: Tensor, dim: Axis, index: Tensor, src: Tensor) -> Tensor:
     """`input` with `src` added to the places `index` along `dim`."""
     return added(input, index, src, dim)
@@ -259,47 +285,3 @@ scatter_set_.oracle(
 scatter_add_.oracle(
     lambda input, index, src, dim: _scattered(input, dim, index, src, adds=True)
 )
-gather.cases(
-    calls(
-        ([4, 3], 0, ints(2, 3, high=4)),
-        ([2, 3, 4], -1, ints(2, 2, 5, high=4)),
-        ([5], 0, ints(3, high=5, dtype="int32")),
-        ([5, 2], 0, ints(0, 2)),
-        ([4, 4], 1, ints(4, 4, high=4)),
-        ([], 0, ints(high=1)),
-        ([3], -1, ints(high=3)),
-        ([], 0, ints(2, high=1)),
-    )
-)
-take_along.cases(
-    calls(
-        ([4, 3], ints(2, 3, high=4), 0),
-        ([2, 3, 4], ints(2, 3, 5, high=4, dtype="int32"), 2),
-    )
-)
-scatter_add.cases(
-    calls(
-        ([4, 3], 0, ints(6, 2, high=4), [6, 3]),
-        ([2, 3, 4], 2, ints(2, 3, 5, high=4, dtype="int32"), [2, 3, 5]),
-        ([5], 0, ints(0), [5]),
-        ([], 0, ints(1, high=1), []),
-    )
-)
-
-
-def _unique_rows(make: Any) -> Array:
-    rows: Array = make.permutation(4)[:3].reshape(3, 1) * np.ones((1, 2), np.int64)
-    return rows
-
-
-scatter.cases(
-    calls(
-        ([4, 3], 0, _unique_rows, [3, 2]),
-        ([5], -1, permutation(5), [6]),
-        ([5], 0, ints(0), [5]),
-        ([], 0, ints(high=1), [1]),
-    )
-)
-_WRITTEN = calls(([4, 2], _unique_rows, [3, 2], 0), ([5], permutation(5), [5], 0))
-scatter_set_.cases(_WRITTEN)
-scatter_add_.cases(_WRITTEN)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.engine.attributes import Axis, NotYet
-from dovetail.engine.cases import calls, ints, permutation
+from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
@@ -70,20 +70,30 @@ def _replaced(name: str) -> Any:
     return rule
 
 
-@op(shape=_selected, lines="input", torch="index_select", **READS)
+@op(shape=_selected, lines="input", torch="index_select", **READS, cases=[
+    ([4, 3], 0, ints(6, high=4)), ([2, 3, 4], -2, ints(2, high=3, dtype="int32")),
+    ([], 0, ints(1, high=1)), ([3], 0, ints(high=3)),
+])  # fmt: skip
 def index_select(input: Tensor, dim: Axis, index: Tensor) -> Tensor:
     """The slices along `dim` that a one-dimensional index names."""
     return taken(input, index, dim)
 
 
-@op(shape=_replaced("index_add"), sums=True, largest=1 << 12, **WRITES)
+@op(shape=_replaced("index_add"), sums=True, largest=1 << 12, **WRITES, cases=[
+    ([4, 3], 0, ints(6, high=4), [6, 3]),
+    ([2, 3], -1, ints(5, high=3, dtype="int32"), [2, 5]),
+    ([7], 0, ints(3, high=7), [3]), ([7], 0, ints(high=7), []),
+])  # fmt: skip
 def index_add(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tensor:
     """`input` with the slices of `source` added to those that `index` names."""
     return added(input, along(index, tuple(source._a.shape), dim), source, dim)
 
 
 @op(shape=_replaced("index_copy"), autocast="widest", exact=True,
-    torch="index_copy Tensor.index_copy_", **WRITES)  # fmt: skip
+    torch="index_copy Tensor.index_copy_", **WRITES, cases=[
+        ([4, 3], 0, permutation(4, 2), [2, 3]), ([2, 3], -1, permutation(3), [2, 3]),
+        ([], 0, ints(1, high=1), [1]),
+    ])  # fmt: skip
 def index_copy(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tensor:
     """`input` with the slices of `source` written at the indices."""
     places = along(index, tuple(source._a.shape), dim)
@@ -118,8 +128,11 @@ def _embedded(weight: Sizes, indices: Sizes, **_: Any) -> Sizes:
     return (*indices, weight[1])
 
 
-@op(shape=_embedded, **READS | {"indices": ("indices",)}, torch="torch.embedding",
-    out=False)  # fmt: skip
+@op(shape=_embedded, torch="torch.embedding", out=False,
+    **READS | {"indices": ("indices",)}, cases=[
+        ([5, 3], ints(2, 4, high=5)), ([5, 3], ints(high=5, dtype="int32")),
+        ([5, 3], ints(0)),
+    ])  # fmt: skip
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1,
     scale_grad_by_freq: NotYet = False, sparse: NotYet = False,
@@ -185,34 +198,4 @@ embedding.oracle(
     lambda weight, indices, padding_idx=-1: np.array(
         [weight[int(i)] for i in indices.reshape(-1)], weight.dtype
     ).reshape(*indices.shape, weight.shape[1])
-)
-index_select.cases(
-    calls(
-        ([4, 3], 0, ints(6, high=4)),
-        ([2, 3, 4], -2, ints(2, high=3, dtype="int32")),
-        ([], 0, ints(1, high=1)),
-        ([3], 0, ints(high=3)),
-    )
-)
-index_add.cases(
-    calls(
-        ([4, 3], 0, ints(6, high=4), [6, 3]),
-        ([2, 3], -1, ints(5, high=3, dtype="int32"), [2, 5]),
-        ([7], 0, ints(3, high=7), [3]),
-        ([7], 0, ints(high=7), []),
-    )
-)
-index_copy.cases(
-    calls(
-        ([4, 3], 0, permutation(4, 2), [2, 3]),
-        ([2, 3], -1, permutation(3), [2, 3]),
-        ([], 0, ints(1, high=1), [1]),
-    )
-)
-embedding.cases(
-    calls(
-        ([5, 3], ints(2, 4, high=5)),
-        ([5, 3], ints(high=5, dtype="int32")),
-        ([5, 3], ints(0)),
-    )
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dovetail.dtypes import ANY, DType, int32, int64
 from dovetail.engine.attributes import Scalar
-from dovetail.engine.cases import Case, bools, calls, case
+from dovetail.engine.cases import bools
 from dovetail.engine.declare import op
 from dovetail.engine.op import DATA, Checked
 from dovetail.engine.promotion import index_dtype
@@ -54,8 +53,16 @@ def running_count(mask: Tensor) -> Tensor:
     return y
 
 
+def _nonzero_oracle(x: Array, dtype: DType) -> Array:
+    found = [at for at in np.ndindex(*x.shape) if x[at]]
+    return np.array(found, np.int64).reshape(len(found), x.ndim)
+
+
 @op(shape=DATA, accepts=ANY, promote=None, nondifferentiable=True, exact=True,
-    result=lambda _, attrs: attrs["dtype"])  # fmt: skip
+    result=lambda _, attrs: attrs["dtype"], oracle=_nonzero_oracle, cases=[
+        ([9], int32), ([2, 3, 4], int64), ([0, 3], int64), ([], int64),
+        (lambda make: np.zeros((3, 2), make.dtype.numpy), int64),
+    ])  # fmt: skip
 def nonzero(input: Tensor, dtype: DType) -> Tensor:
     """Indices of the elements that are not zero, [count, ndim], in row-major order."""
     size = tuple(input._a.shape)
@@ -84,33 +91,18 @@ def _nonzero_numbers(x: Tensor) -> Tensor:
     return basic_index(order, (slice(0, count),))
 
 
-@nonzero.oracle
-def _(x: Array, dtype: DType) -> Array:
-    found = [at for at in np.ndindex(*x.shape) if x[at]]
-    return np.array(found, np.int64).reshape(len(found), x.ndim)
-
-
-@nonzero.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case(make(9), int32)
-    yield case(make(2, 3, 4), int64)
-    yield case(make(0, 3), int64)
-    yield case(np.zeros((3, 2), make.dtype.numpy), int64)
-    yield case(make(), int64)
-
-
 def mask_indices(mask: Tensor) -> list[Tensor]:
     """One tensor of indices for each dim of a mask, of the places where it holds."""
     rows = nonzero(mask, index_dtype(mask._kind))
     return [rows[:, d] for d in range(mask.ndim)]
 
 
-@op(
-    accepts=ANY,
-    masks=("mask",),
-    exact=True,
+@op(accepts=ANY, masks=("mask",), exact=True,
     oracle=lambda x, mask, value: np.where(mask, np.asarray(value).astype(x.dtype), x),
-)
+    cases=[
+        ([2, 3], bools(2, 3), 2.0), ([2, 3], bools(3), 1), ([3], bools(2, 1), 0),
+        ([], bools(), True),
+    ])  # fmt: skip
 def masked_fill(input: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     """`input` with `value` where the mask, broadcast, holds."""
     return where(mask, full((), value, input._kind), input)
@@ -119,25 +111,13 @@ def masked_fill(input: Tensor, mask: Tensor, value: Scalar) -> Tensor:
 masked_fill.grad(input=lambda ct, mask: masked_fill(ct, mask, 0))
 
 
-masked_fill.cases(
-    calls(
-        ([2, 3], bools(2, 3), 2.0),
-        ([2, 3], bools(3), 1),
-        ([3], bools(2, 1), 0),
-        ([], bools(), True),
-    )
-)
-
-
-@op(
-    shape=DATA,
-    accepts=ANY,
-    masks=("mask",),
-    exact=True,
+@op(shape=DATA, accepts=ANY, masks=("mask",), exact=True,
     oracle=lambda x, mask: np.array(
         [v for v, m in zip(x.flat, mask.flat, strict=True) if m], x.dtype
     ),
-)
+    cases=[
+        ([2, 3], bools(2, 3)), ([4], np.zeros(4, bool)), ([], np.ones((), bool)),
+    ])  # fmt: skip
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements of `input` where a mask of its shape holds, in row-major order."""
     if tuple(input._a.shape) != tuple(mask._a.shape):
@@ -149,17 +129,15 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return index_select(reshape(input, (-1,)), 0, numbers)
 
 
-masked_select.cases(
-    calls(([2, 3], bools(2, 3)), ([4], np.zeros(4, bool)), ([], np.ones((), bool)))
-)
-
-
 def _common(input: Sizes, mask: Sizes, *_: Sizes) -> Sizes:
     return broadcast("masked_scatter", [input, mask], ["input", "mask"])
 
 
 @op(shape=_common, accepts=ANY, masks=("mask",), promote="equal", exact=True,
-    torch="masked_scatter Tensor.masked_scatter_", out=False)  # fmt: skip
+    torch="masked_scatter Tensor.masked_scatter_", out=False, cases=[
+        ([2, 3], bools(2, 3), [2, 4]), ([3], bools(2, 1), [7]),
+        ([3], np.ones(3, bool), [3]), ([3], np.zeros(3, bool), [0]),
+    ])  # fmt: skip
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """`input` with the elements of `source`, in order, where the mask holds."""
     shape = _common(tuple(input._a.shape), tuple(mask._a.shape))
@@ -223,13 +201,3 @@ def _(x: Array, mask: Array, source: Array) -> Array:
     for at, value in zip(chosen, source.flat, strict=False):
         y[at] = value
     return y
-
-
-masked_scatter.cases(
-    calls(
-        ([2, 3], bools(2, 3), [2, 4]),
-        ([3], bools(2, 1), [7]),
-        ([3], np.ones(3, bool), [3]),
-        ([3], np.zeros(3, bool), [0]),
-    )
-)

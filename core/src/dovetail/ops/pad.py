@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Ints, Scalar
-from dovetail.engine.cases import Case, calls, case
+from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
@@ -49,10 +49,10 @@ def _pad_oracle(x: Array, padding: Sizes, value: Any = 0) -> Array:
     return x
 
 
-@op(shape=_padded, accepts=ANY, exact=True, oracle=_pad_oracle, cases=calls(
+@op(shape=_padded, accepts=ANY, exact=True, oracle=_pad_oracle, cases=[
     ([2, 3], (0, 0, 1, 2)), ([2, 3], (1, 0, -1, 1), 2.0), ([4], (-1, -1), 1),
     ([0, 2], (1, 1, 0, 0), 3),
-))  # fmt: skip
+])  # fmt: skip
 def constant_pad(input: Tensor, padding: Ints, value: Scalar = 0) -> Tensor:
     """`input` with margins of `value`: before and after each dim, from the first.
 

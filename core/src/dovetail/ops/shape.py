@@ -11,7 +11,6 @@ import numpy as np
 
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Axis, AxisList, AxisSet, Ints, NewAxis
-from dovetail.engine.cases import calls
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
@@ -49,10 +48,10 @@ def _cut(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Tensor]:
 
 
 @op(autocast="widest", shape=_joined, accepts=ANY, exact=True, grad=_cut,
-    oracle=lambda xs, dim=0: np.concatenate(xs, dim), cases=calls(
+    oracle=lambda xs, dim=0: np.concatenate(xs, dim), cases=[
         ([[2, 3], [1, 3], [0, 3]], 0), ([[2, 3, 1], [2, 3, 2]], -1), ([[4]], 0),
         ([[2, 3]], -1),
-    ))  # fmt: skip
+    ])  # fmt: skip
 def cat(tensors: list[Tensor], dim: Axis = 0) -> Tensor:
     """The tensors one behind the other along an existing dim."""
     shape = _joined([tuple(x._a.shape) for x in tensors], dim=dim)
@@ -86,10 +85,10 @@ def _unstacked(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Ten
 
 
 @op(autocast="widest", shape=_stacked, accepts=ANY, exact=True, torch="torch.stack",
-    oracle=lambda xs, dim=0: np.stack(xs, dim), grad=_unstacked, cases=calls(
+    oracle=lambda xs, dim=0: np.stack(xs, dim), grad=_unstacked, cases=[
         ([[2, 3], [2, 3]], 0), ([[2, 3], [2, 3], [2, 3]], -1), ([[], []], 0),
         ([[3]], 1),
-    ))  # fmt: skip
+    ])  # fmt: skip
 def stack(tensors: list[Tensor], dim: NewAxis = 0) -> Tensor:
     """The tensors, all of one shape, side by side along a new dim."""
     shape = tuple(tensors[0]._a.shape)
@@ -128,9 +127,9 @@ def _repeat_oracle(x: Array, repeats: Sizes) -> Array:
 
 
 @op(shape=_repeated, accepts=ANY, exact=True, torch="Tensor.repeat*", grad=_added_up,
-    oracle=_repeat_oracle, cases=calls(
+    oracle=_repeat_oracle, cases=[
         ([2, 3], (2, 1)), ([2, 3], (2, 3, 2)), ([], (3,)), ([2], (0,)),
-    ))  # fmt: skip
+    ])  # fmt: skip
 def repeat(input: Tensor, repeats: Ints) -> Tensor:
     """`input` laid side by side with itself, `repeats` times along each dim."""
     shape = tuple(input._a.shape)
@@ -143,9 +142,9 @@ def repeat(input: Tensor, repeats: Ints) -> Tensor:
 
 @op(shape=lambda x, *, dims: x, accepts=ANY, exact=True, out=False, grows=(1,),
     torch="torch.flip Tensor.flip*",
-    oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x, cases=calls(
+    oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x, cases=[
         ([2, 3], (0,)), ([2, 3, 4], (-1, 0)), ([], (0,)), ([0, 2], (1,)),
-    ))  # fmt: skip
+    ])  # fmt: skip
 def flip(input: Tensor, dims: AxisSet) -> Tensor:
     """`input` with the order along `dims` reversed."""
     y = clone(input)
@@ -168,10 +167,10 @@ def _rolled(x: Sizes, *, shifts: Sizes, dims: Sizes) -> Sizes:
 
 
 @op(shape=_rolled, accepts=ANY, exact=True, torch="roll", out=False, grows=(1,),
-    oracle=lambda x, shifts, dims=(): np.roll(x, shifts, dims or None), cases=calls(
+    oracle=lambda x, shifts, dims=(): np.roll(x, shifts, dims or None), cases=[
         ([5], (2,), (0,)), ([2, 3], (1, -4), (0, 1)), ([2, 3], (1, 1), (1, 1)),
         ([2, 3], (2,)), ([0, 3], (1,), (0,)),
-    ))  # fmt: skip
+    ])  # fmt: skip
 def roll(input: Tensor, shifts: Ints, dims: AxisList = ()) -> Tensor:
     """`input` moved by `shifts` along `dims`; what leaves one end enters the other.
 
@@ -216,7 +215,7 @@ def _kept_where(holds: Callable[[int, int], bool]) -> Callable[..., Array]:
 
 _TRIANGLE: Any = {
     "shape": "(n,m)->(n,m)", "accepts": ANY, "exact": True,
-    "cases": calls([3, 4], ([2, 4, 3], -1), ([4, 4], 2), ([0, 3], 1)),
+    "cases": [[3, 4], ([2, 4, 3], -1), ([4, 4], 2), ([0, 3], 1)],
 }  # fmt: skip
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Axis, Ints, Shape
-from dovetail.engine.cases import calls
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
@@ -52,10 +51,10 @@ def _strided_oracle(
 
 
 @op(layout_matters=True, accepts=ANY, promote=None, view=True, exact=True,
-    geometry=_strided, oracle=_strided_oracle, cases=calls(
+    geometry=_strided, oracle=_strided_oracle, cases=[
         ([3, 4], (2, 3), (4, 1), 1, (4, 1)), ([8], (3, 4), (2, 1), 0, (1,)),
         ([2, 3], (2, 2), (0, 1), 2, (3, 1)), ([4], (0, 2), (1, 1), 0, (1,)),
-    ))  # fmt: skip
+    ])  # fmt: skip
 def as_strided(
     input: Tensor, size: Shape, stride: Ints, offset: int, layout: Ints
 ) -> Tensor:
@@ -169,8 +168,8 @@ def _windows(x: Array, dimension: int, size: int, step: int) -> Array:
 
 
 @op(accepts=ANY, promote=None, view=True, exact=True, torch="Tensor.unfold",
-    geometry=_unfolded, grad=_unfold_gradient, oracle=_windows, cases=calls(
+    geometry=_unfolded, grad=_unfold_gradient, oracle=_windows, cases=[
         ([7], 0, 3, 1), ([2, 7, 3], 1, 3, 2), ([2, 5], -1, 2, 3), ([], 0, 1, 1),
-    ))  # fmt: skip
+    ])  # fmt: skip
 def unfold(input: Tensor, dimension: Axis, size: int, step: int) -> Tensor:
     """Windows of `size` every `step` along `dimension`, in a new last dim."""

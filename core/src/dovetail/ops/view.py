@@ -14,7 +14,6 @@ import numpy as np
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Axis, AxisList, AxisSet, Index, NewAxis, Shape
-from dovetail.engine.cases import calls
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
@@ -65,7 +64,7 @@ def _expanded(have: Sizes, strides: Sizes | None, *, size: Sizes) -> Geometry:
 
 @op(torch="broadcast_to Tensor.expand*", geometry=_expanded, **_VIEW,
     oracle=lambda x, size: np.broadcast_to(x, _expanded(x.shape, None, size=size)[0]),
-    cases=calls(([3, 1], (2, 3, 4)), ([1, 3], (-1, 3)), ([1], (0,)), ([], (2,))),
+    cases=[([3, 1], (2, 3, 4)), ([1, 3], (-1, 3)), ([1], (0,)), ([], (2,))],
 )  # fmt: skip
 def expand(input: Tensor, size: Shape) -> Tensor:
     """Dims of size 1 repeated to `size`, without a copy; -1 keeps one; new dims lead.
@@ -91,7 +90,7 @@ def _permuted_back(ct: Tensor, dims: Sizes) -> Tensor:
 
 @op(torch="torch.permute Tensor.permute*", geometry=_permuted, grad=_permuted_back,
     oracle=lambda x, dims: np.transpose(x, dims), **_VIEW,
-    cases=calls(([2, 3, 4], (2, 0, 1)), ([2, 3], (-1, 0)), ([], ())))  # fmt: skip
+    cases=[([2, 3, 4], (2, 0, 1)), ([2, 3], (-1, 0)), ([], ())])  # fmt: skip
 def permute(input: Tensor, dims: AxisList) -> Tensor:
     """The dims of `input` in another order."""
 
@@ -105,7 +104,7 @@ def _swapped(size: Sizes, strides: Sizes | None, *, dim0: int, dim1: int) -> Geo
 
 @op(torch="transpose swapdims Tensor.transpose_ Tensor.swapdims_", geometry=_swapped,
     oracle=lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1) if x.ndim else x,
-    cases=calls(([2, 3, 4], 0, -1), ([2, 3], 1, 1), ([], 0, -1)), **_VIEW)  # fmt: skip
+    cases=[([2, 3, 4], 0, -1), ([2, 3], 1, 1), ([], 0, -1)], **_VIEW)  # fmt: skip
 def transpose(input: Tensor, dim0: Axis, dim1: Axis) -> Tensor:
     """`input` with two dims swapped."""
 
@@ -123,7 +122,7 @@ def _turned(size: Sizes, strides: Sizes | None) -> Geometry:
 
 
 @op(torch="t Tensor.t_", geometry=_turned, oracle=np.transpose,
-    cases=calls([2, 3], [3], []), **_VIEW)  # fmt: skip
+    cases=[[2, 3], [3], []], **_VIEW)  # fmt: skip
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; fewer dims stay as they are."""
 
@@ -147,7 +146,7 @@ def _viewed(size: Sizes, strides: Sizes | None, *, shape: Sizes) -> Geometry:
 
 @op(layout_matters=True, geometry=_viewed, grad=_back, **_VIEW,
     oracle=lambda x, shape: x.reshape(shape),
-    cases=calls(([2, 6], (3, 4)), ([2, 3], (-1,)), ([0, 3], (3, 0)), ([], (1, 1))),
+    cases=[([2, 6], (3, 4)), ([2, 3], (-1,)), ([0, 3], (3, 0)), ([], (1, 1))],
 )  # fmt: skip
 def view(input: Tensor, shape: Shape) -> Tensor:
     """The elements of `input` in the same order under another shape; never copies.
@@ -169,10 +168,10 @@ def _squeeze_oracle(x: Array, dim: Any = None) -> Array:
 
 
 @op(torch="squeeze Tensor.squeeze_", geometry=_squeezed, grad=_back, **_VIEW,
-    oracle=_squeeze_oracle, cases=calls(
+    oracle=_squeeze_oracle, cases=[
         ([1, 3, 1], (0, 1, -1)), ([1, 3, 1], (2,)), ([1, 3, 1], ()), [1, 3, 1],
         ([], (0,)),
-    ))  # fmt: skip
+    ])  # fmt: skip
 def squeeze(input: Tensor, dim: AxisSet | None = None) -> Tensor:
     """`input` without dims of size 1: all of them, or those of `dim`."""
 
@@ -185,7 +184,7 @@ def _unsqueezed(size: Sizes, strides: Sizes | None, *, dim: int) -> Geometry:
 
 @op(torch="unsqueeze Tensor.unsqueeze_", geometry=_unsqueezed, grad=_back,
     oracle=lambda x, dim: np.expand_dims(x, dim), **_VIEW,
-    cases=calls(([2, 3], 1), ([2, 3], -1), ([], 0)))  # fmt: skip
+    cases=[([2, 3], 1), ([2, 3], -1), ([], 0)])  # fmt: skip
 def unsqueeze(input: Tensor, dim: NewAxis) -> Tensor:
     """`input` with a dim of size 1 inserted at `dim`."""
 
@@ -242,11 +241,11 @@ def checked_index(entry: int, size: int, dim: int) -> int:
 
 
 @op(geometry=_indexed, oracle=lambda x, index: np.asarray(x[index]), **_VIEW,
-    cases=calls(
+    cases=[
         ([4, 5, 2], (slice(1, None, 2), -1)), ([4, 3], (slice(9, 2),)),
         ([5], (slice(-3, -1),)), ([5], (2,)), ([2, 3], ()),
         ([2, 3], (None, Ellipsis, 1, None)),
-    ))  # fmt: skip
+    ])  # fmt: skip
 def basic_index(input: Tensor, index: Index) -> Tensor:
     """`input[index]` for an int, a slice with a positive step, or a tuple of these.
 
@@ -262,9 +261,9 @@ def _place_oracle(x: Array, shape: Sizes, index: Any) -> Array:
 
 
 @op(shape=lambda ct, *, shape, index: shape, accepts=ANY, promote=None, exact=True,
-    grad=lambda ct, index: basic_index(ct, index), oracle=_place_oracle, cases=calls(
+    grad=lambda ct, index: basic_index(ct, index), oracle=_place_oracle, cases=[
         ([3], (2, 3), (-1,)), ([2, 2], (4, 3), (slice(0, 4, 2), slice(1, 3))),
-    ))  # fmt: skip
+    ])  # fmt: skip
 def place(input: Tensor, shape: Shape, index: Index) -> Tensor:
     """Zeros of `shape` with `input` written at a basic `index`."""
     whole = zeros_of(input, shape)
