@@ -125,3 +125,42 @@ def test_a_number_is_stored(entry: str, dtype: str, value: Any) -> None:
 def test_a_number_is_an_operand(entry: str, dtype: str, value: Any) -> None:
     """It wraps and overflows as torch's does; what torch refuses is refused."""
     _agree(OPERATORS[entry], dtype, value)
+
+
+class Rate(float):
+    """A number of a class of the caller's own."""
+
+
+class Count(int):
+    """A whole number of a class of the caller's own."""
+
+
+OPERATORS: Final[dict[str, Callable[[Any, Any, Any], Any]]] = {
+    "x * v": lambda lib, x, v: x * v,
+    "v - x": lambda lib, x, v: float(v) - x if isinstance(v, np.generic) else v - x,
+    "x ** v": lambda lib, x, v: x**v,
+    "x > v": lambda lib, x, v: x > v,
+    "x.mul_(v)": lambda lib, x, v: x.clone().mul_(v),
+    "where": lambda lib, x, v: lib.where(x > 1, x, v),
+    "clamp": lambda lib, x, v: x.clamp(v),
+    "alpha": lambda lib, x, v: lib.add(x, x, alpha=v),
+    "fill_": lambda lib, x, v: x.clone().fill_(v),
+}
+CLASSES: Final = (np.float64(2.5), Rate(2.5), np.int64(2), Count(2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
+@pytest.mark.parametrize("value", CLASSES, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_numbers_of_other_classes(name: str, value: Any, dtype: str) -> None:
+    """NumPy's numbers and subclasses of Python's are the numbers that they are."""
+    shown = []
+    for lib in (dt, torch):
+        x = lib.tensor([1, 2, 3], dtype=getattr(lib, dtype))
+        try:
+            y = OPERATORS[name](lib, x, value)
+        except (RuntimeError, TypeError, ValueError):
+            shown.append("refused")
+        else:
+            shown.append((str(y.dtype).split(".")[-1], y.tolist()))
+    assert shown[0] == shown[1]

@@ -11,7 +11,7 @@ from dovetail import dtypes
 from dovetail.dtypes import DType, dtype_of_scalar, get_default_dtype, promote
 from dovetail.engine.basics import basics
 from dovetail.engine.elements import factor
-from dovetail.engine.kinds import Kind, kind_on
+from dovetail.engine.kinds import Kind, kind_on, scalar_native
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentTypeError, DeviceError, DTypeError
@@ -216,14 +216,18 @@ def _cast_input(
         if param.fits:
             value = factor(op.name, target, value, param.name)
         wanted = kind.with_dtype(target)
-        cache = wanted.scalars.get(type(value))
-        return wrap(
-            cache[value] if cache is not None else wanted.scalars[complex][value],
-            wanted,
-        )
+        return wrap(_number_in(wanted, value), wanted)
     if op.promote is None or value._kind.dtype is target:
         return value
     return basics.cast(value, target)
+
+
+def _number_in(kind: Kind, value: Any) -> Any:
+    """A number, of Python's types or of a class made of them, as a 0-d array."""
+    for number in (bool, int, float, complex):
+        if isinstance(value, number) and number in kind.scalars:
+            return kind.scalars[number][value]
+    return scalar_native(kind, value)
 
 
 def _mask(op: Op, name: str, value: Any) -> Any:
