@@ -101,4 +101,4 @@ def gives_new(op: Op) -> bool:
 def computes(op: Op) -> bool:
     """Floats that are computed, not moved."""
     floats = any(d.is_inexact for d in op.accepts)
-    return gives_new(op) and floats and not op.exact
+    return gives_new(op) and floats and not op.unrounded

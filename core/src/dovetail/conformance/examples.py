@@ -59,7 +59,7 @@ def examples(
     boundaries = subject.backend.launch_boundaries
     count = budget.rows if native else max(budget.rows // 2, 1)
     largest = budget.largest
-    if (callable(op.shape) or op.shape is DATA) and not (op.exact and native):
+    if (callable(op.shape) or op.shape is DATA) and not (op.unrounded and native):
         largest = min(largest, _LINEAR_ONLY_ABOVE)
     shapes = _FEW_SHAPES if subject.backend.compiles_per_shape else None
     found = _examples(op, dtype, count, largest, tuple(boundaries), shapes)

@@ -29,7 +29,7 @@ def size_classes(
     """The classes of sizes that an op is called in, up to `largest` elements."""
     rounds = dtype.is_inexact or op.promote == "float"
     # Integers wrap in sums of any length, but what only moves bits is slow in them too.
-    limited = op.largest is not None and (rounds or op.exact)
+    limited = op.largest is not None and (rounds or op.unrounded)
     top = min(largest, op.largest or largest) if limited else largest
     if op.layout_matters:
         return (OWN,)

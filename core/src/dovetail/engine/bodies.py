@@ -53,7 +53,7 @@ def run_body(
     """`by_body`, the ops of the body being seen by whatever sees this one."""
     token = modes._grad.set(False)
     try:
-        if kind.dtype in HALF and not op.exact:
+        if kind.dtype in HALF and not op.unrounded:
             wide = tuple(_widened(x) for x in inputs)
             result = _defined(op, wide, attrs)
             return _owning(_narrowed(op, result, inputs, attrs, kind), inputs)

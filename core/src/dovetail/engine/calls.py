@@ -65,7 +65,7 @@ def before(
             others have their defaults. All of them, unless given.
         items: the last one is a sequence whose items may be given one by one.
     """
-    form = _BEFORE._replace(takes=takes, items=items, stores=op.exact)
+    form = _BEFORE._replace(takes=takes, items=items, stores=op.unrounded)
     function = _unwritten(op, name, form)
     function.slow = slow
     function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__

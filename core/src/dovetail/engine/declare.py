@@ -77,7 +77,7 @@ def op(
     view: bool = False,
     mutates: Sequence[str] = (),
     draws: Any = None,
-    exact: bool = False,
+    unrounded: bool = False,
     domain: tuple[float, float] = (-3.0, 3.0),
     ulp: float | None = None,
     sums: bool = False,
@@ -129,7 +129,7 @@ def op(
         mutates: tensor parameters that are written.
         draws: how many random words an element uses: a number, or a function of the
             results' dtype and of the attributes between the first and the seed.
-        exact: the op moves bits; 16-bit floats need no wider arithmetic.
+        unrounded: the op moves bits; 16-bit floats need no wider arithmetic.
         domain: the range that generated inputs are drawn from.
         ulp: how far a result may be from the truth, in units in the last place,
             beside what its conditioning allows; None for the default.
@@ -171,7 +171,7 @@ def op(
         "outputs": tuple(outputs),
         "residuals": residuals, "nondifferentiable": nondifferentiable,
         "primitive": primitive, "view": view, "mutates": tuple(mutates),
-        "draws": draws, "exact": exact, "domain": domain, "name": name,
+        "draws": draws, "unrounded": unrounded, "domain": domain, "name": name,
         "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
         "undefined_on": undefined_on, "largest": largest, "grows": grows,
         "layout_matters": layout_matters, "unspecified": unspecified,
@@ -331,7 +331,7 @@ def _as_op(
     body.__doc__ = f"`ct` taken through `{forward.name}` to its `{argument}`."
     return op(
         accepts=forward.accepts & INEXACT,
-        exact=forward.exact,
+        unrounded=forward.unrounded,
         outputs=("gradient",),
         shape="()->()" if forward.is_elementwise else shape,
         domain=forward.domain,

@@ -245,7 +245,7 @@ def _tape_entry(name: str, body: Callable[..., Any], rule: Callable[..., Any]) -
         "name": name, "primitive": frozenset(), "accepts": frozenset(),
         "result": "same", "promote": None, "indices": (), "masks": (), "lines": "",
         "outputs": ("y",), "residuals": 0, "nondifferentiable": False, "view": False,
-        "mutates": (), "draws": None, "exact": True, "shape": None,
+        "mutates": (), "draws": None, "unrounded": True, "shape": None,
         "domain": (0.0, 1.0),
     }  # fmt: skip
     entry = Op(body, options)

@@ -162,7 +162,7 @@ class Op:
         self.view: bool = options.pop("view")
         self.mutates: tuple[str, ...] = options.pop("mutates")
         self.draws: Any = options.pop("draws")
-        self.exact: bool = options.pop("exact")
+        self.unrounded: bool = options.pop("unrounded")
         # The names by which torch offers it as a function.
         self.public: tuple[str, ...] = ()
         self.ulp: float | None = options.pop("ulp", None)

@@ -71,7 +71,7 @@ def _got(x: Sizes, indices: Sequence[Sizes | None]) -> Sizes:
 
 @op(
     shape=_got,
-    exact=True,
+    unrounded=True,
     **_ADVANCED,
     oracle=lambda x, indices: np.array(x[_key(indices)]),
 )
@@ -208,7 +208,7 @@ def _put_in_place(
 
 
 @op(sums=True, shape=_put_in_place, mutates=("input",), outputs=(),
-    nondifferentiable=True, exact=True, **_ADVANCED)  # fmt: skip
+    nondifferentiable=True, unrounded=True, **_ADVANCED)  # fmt: skip
 def index_put_(
     input: Tensor,
     value: Tensor,

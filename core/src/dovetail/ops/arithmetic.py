@@ -104,14 +104,14 @@ def trunc_quotient(a: Tensor, b: Tensor) -> Tensor:
     return (a - float_fmod(a, b)) / b
 
 
-@op(accepts=REAL, primitive=FLOAT, exact=True, torch="floor floor_",
+@op(accepts=REAL, primitive=FLOAT, unrounded=True, torch="floor floor_",
     oracle=lambda x: np.floor(x).astype(x.dtype), grad=lambda ct: ct * 0)  # fmt: skip
 def floor(input: Tensor) -> Tensor:
     """The greatest integer not above; -0 stays, as integers do."""
     return clone(input)
 
 
-@op(accepts=ORDERED, primitive=REAL, exact=True, torch="maximum", oracle=np.maximum,
+@op(accepts=ORDERED, primitive=REAL, unrounded=True, torch="maximum", oracle=np.maximum,
     grad={
         "input": lambda ct, input, other: _share(ct, input, other),
         "other": lambda ct, input, other: _share(ct, other, input),

@@ -19,7 +19,7 @@ from dovetail.ops.formats import clone, where
 Array = np.ndarray[Any, Any]
 
 
-@op(accepts=ORDERED, exact=True, torch="minimum", oracle=np.minimum)
+@op(accepts=ORDERED, unrounded=True, torch="minimum", oracle=np.minimum)
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """The less of each pair; NaN if either is NaN."""
     if input.dtype is bool_:
@@ -40,7 +40,7 @@ minimum.grad(
 )
 
 
-@op(accepts=ORDERED, exact=True, torch="fmax", oracle=np.fmax)
+@op(accepts=ORDERED, unrounded=True, torch="fmax", oracle=np.fmax)
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The greater of each pair; of a number and NaN, the number."""
     greater = maximum(input, other)
@@ -57,7 +57,7 @@ def _is_fmax(a: Tensor, b: Tensor) -> Tensor:
     return bitwise_or(ge(a, b), isnan(b))
 
 
-@op(accepts=ORDERED, exact=True, torch="fmin", oracle=np.fmin)
+@op(accepts=ORDERED, unrounded=True, torch="fmin", oracle=np.fmin)
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The less of each pair; of a number and NaN, the number."""
     less = minimum(input, other)
@@ -95,7 +95,7 @@ def _clamped(x: Array, min: Any = None, max: Any = None) -> Array:
     return y if max is None else np.where(np.isnan(y) | (y <= max), y, max)
 
 
-@op(accepts=ORDERED, exact=True, oracle=_clamped,
+@op(accepts=ORDERED, unrounded=True, oracle=_clamped,
     grad={"input": _inside, "min": _below, "max": _above})  # fmt: skip
 def clamp(
     input: Tensor, min: Operand | None = None, max: Operand | None = None

@@ -37,7 +37,7 @@ def _shape(
     return (batch, channels * math.prod(kernel_size), math.prod(places))
 
 
-@op(shape=_shape, accepts=NUMERIC, exact=True)
+@op(shape=_shape, accepts=NUMERIC, unrounded=True)
 def im2col(
     x: Tensor, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> Tensor:

@@ -36,8 +36,8 @@ from dovetail.ops.create import full
 from dovetail.ops.formats import bitcast, cast, where
 
 Array = np.ndarray[Any, Any]
-_PREDICATE: Any = {"result": bool_, "nondifferentiable": True, "exact": True}
-_BITS: Any = {"nondifferentiable": True, "exact": True}
+_PREDICATE: Any = {"result": bool_, "nondifferentiable": True, "unrounded": True}
+_BITS: Any = {"nondifferentiable": True, "unrounded": True}
 
 
 def constant(input: Tensor, value: bool) -> Tensor:
@@ -141,7 +141,7 @@ def _nextafter(a: Array, b: Array, kind: DType) -> Any:
     return np.nextafter(a.astype(kind.numpy), b.astype(kind.numpy))
 
 
-@op(accepts=FLOAT, nondifferentiable=True, exact=True,
+@op(accepts=FLOAT, nondifferentiable=True, unrounded=True,
     torch="nextafter Tensor.nextafter_", oracle=_nextafter)  # fmt: skip
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The next representable value after `input` towards `other` (IEEE 754)."""

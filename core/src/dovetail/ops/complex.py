@@ -30,7 +30,7 @@ def _real(dtypes: Any, attrs: Any) -> Any:
 # ---- parts
 
 
-@op(accepts=ANY, exact=True, torch="conj_physical conj_physical_", oracle=np.conj)
+@op(accepts=ANY, unrounded=True, torch="conj_physical conj_physical_", oracle=np.conj)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate, computed; real numbers are unchanged."""
     if not input.dtype.is_complex:

@@ -25,7 +25,7 @@ def _of_kind(dtypes: Any, attrs: Any) -> Any:
     return attrs["kind"].dtype
 
 
-@op(shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True, memory=True,
+@op(shape=_shaped, result=_of_kind, nondifferentiable=True, unrounded=True, memory=True,
     oracle=lambda shape, value: np.full(shape, value),
     cases=lambda make: [case((2, 3), 1), case((), 1), case((0, 2), 1.0)])  # fmt: skip
 def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
@@ -36,7 +36,7 @@ def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     return wrap(native, kind)
 
 
-@op(shape=_shaped, result=_of_kind, nondifferentiable=True, exact=True, memory=True,
+@op(shape=_shaped, result=_of_kind, nondifferentiable=True, unrounded=True, memory=True,
     unspecified=True, oracle=lambda shape: np.zeros(shape))  # fmt: skip
 def empty(shape: Shape, kind: Kind) -> Tensor:
     """A tensor of `shape` with unspecified contents."""
@@ -53,7 +53,7 @@ def counted(n: int, x: Tensor) -> Tensor:
     return iota(n, x._kind.with_dtype(int32))
 
 
-@op(accepts=ANY, promote=None, nondifferentiable=True, exact=True,
+@op(accepts=ANY, promote=None, nondifferentiable=True, unrounded=True,
     oracle=lambda x: np.zeros(x.shape),
     cases=lambda make: [case(make(2, 3)), case(make())])  # fmt: skip
 def zeros_like(input: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ def zeros_like(input: Tensor) -> Tensor:
     return zeros_of(input, tuple(input._a.shape))
 
 
-@op(shape=lambda x, *, value: x, accepts=ANY, promote=None, exact=True,
+@op(shape=lambda x, *, value: x, accepts=ANY, promote=None, unrounded=True,
     oracle=lambda x, value: np.full(x.shape, value),
     cases=lambda make: [case(make(2, 3), 1), case(make(), 0.0)],
     grad=lambda ct: zeros_like(ct))  # fmt: skip
@@ -78,7 +78,7 @@ def _working(kind: Kind) -> Kind:
 
 
 @op(shape=lambda *, count, **_: (count,), result=_of_kind, nondifferentiable=True,
-    exact=True,
+    unrounded=True,
     oracle=lambda start, step, count: np.array(
         [start + i * step for i in range(count)]
     ))  # fmt: skip
@@ -101,7 +101,7 @@ def _(make: Any) -> Iterator[Case]:
 
 
 @op(shape=lambda *, count, **_: (count,), result=_of_kind, nondifferentiable=True,
-    exact=True,
+    unrounded=True,
     oracle=lambda start, end, count: np.linspace(start, end, count))  # fmt: skip
 def linspace(start: Scalar, end: Scalar, count: int, kind: Kind) -> Tensor:
     """`count` evenly spaced numbers from `start` to `end`, both included.
@@ -130,7 +130,7 @@ def _(make: Any) -> Iterator[Case]:
         yield case(-1.5, 2.0, 7)
 
 
-@op(accepts=ANY, promote=None, result=lambda d, a: a["kind"].dtype, exact=True,
+@op(accepts=ANY, promote=None, result=lambda d, a: a["kind"].dtype, unrounded=True,
     memory=True, oracle=lambda x: x,
     cases=lambda make: [case(make(2, 3)), case(make(0))])  # fmt: skip
 def transfer(input: Tensor, kind: Kind) -> Tensor:

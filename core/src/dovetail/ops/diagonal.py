@@ -43,7 +43,8 @@ def _line(
     )
 
 
-@op(accepts=ANY, promote=None, view=True, exact=True, torch="diagonal", geometry=_line,
+@op(accepts=ANY, promote=None, view=True, unrounded=True, torch="diagonal",
+    geometry=_line,
     oracle=lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
     cases=[[3, 4], ([3, 4], 1), ([2, 3, 4], -1, -1, 0), ([2, 3], 5)])  # fmt: skip
 def diagonal(input: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1) -> Tensor:
@@ -67,7 +68,7 @@ def _over(view: Any, name: str) -> Any:
     return rule
 
 
-_WRITES: Any = {"accepts": ANY, "promote": "first", "exact": True}
+_WRITES: Any = {"accepts": ANY, "promote": "first", "unrounded": True}
 
 
 @op(shape=_over(diagonal, "diagonal_scatter"), torch="diagonal_scatter", out=False,
@@ -145,7 +146,7 @@ def _in_zeros(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Arra
     return np.moveaxis(y, (-2, -1), (dim1, dim2))
 
 
-@op(shape=_embedded, accepts=ANY, exact=True, torch="diag_embed", out=False,
+@op(shape=_embedded, accepts=ANY, unrounded=True, torch="diag_embed", out=False,
     oracle=_in_zeros,
     grad=lambda ct, offset, dim1, dim2: diagonal(ct, offset, dim1, dim2),
     cases=[([3], 0, 0, 1), ([2, 3], 1, 0, 2), ([2, 3], -2, 1, 0), [2, 3]],

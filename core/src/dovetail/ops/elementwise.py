@@ -85,7 +85,7 @@ def _sign(x: Array) -> Array:
     return np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(x.dtype)
 
 
-@op(accepts=ORDERED, exact=True, torch="sign Tensor.sign_", oracle=_sign, grad=flat)
+@op(accepts=ORDERED, unrounded=True, torch="sign Tensor.sign_", oracle=_sign, grad=flat)
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1; 0 for NaN. Bools are unchanged."""
     if input.dtype is bool_:

@@ -56,7 +56,7 @@ def _shared(ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, keepdim: bool) -> 
 
 
 _EXTREME: Any = {
-    "shape": "(n+@dim)->()", "accepts": ORDERED, "exact": True, "grows": (1,),
+    "shape": "(n+@dim)->()", "accepts": ORDERED, "unrounded": True, "grows": (1,),
     "cases": cases_apart, "grad": _shared,
 }  # fmt: skip
 
@@ -105,8 +105,8 @@ def _cases_place(make: Any) -> Iterator[Case]:
 
 _PLACE: Any = {
     "shape": "(n+@dim)->()", "accepts": ORDERED, "result": int64,
-    "outputs": ("indices",), "nondifferentiable": True, "exact": True, "grows": (0,),
-    "cases": _cases_place,
+    "outputs": ("indices",), "nondifferentiable": True, "unrounded": True,
+    "grows": (0,), "cases": _cases_place,
 }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def _cast(x: Array, dtype: DType) -> Array:
 
 
 @op(accepts=ANY, primitive=ANY, promote=None, result=lambda d, a: a["dtype"],
-    exact=True, oracle=_cast)  # fmt: skip
+    unrounded=True, oracle=_cast)  # fmt: skip
 def cast(x: Tensor, dtype: DType) -> Tensor:
     """The values of `x` in another dtype.
 
@@ -84,7 +84,7 @@ def _(make: Any) -> Any:
     yield case(make(0, 2), int32)
 
 
-@op(accepts=ANY, promote=None, exact=True, oracle=lambda x: x, grad=lambda ct: ct)
+@op(accepts=ANY, promote=None, unrounded=True, oracle=lambda x: x, grad=lambda ct: ct)
 def clone(x: Tensor) -> Tensor:
     """A copy of `x` in memory of its own."""
     return cast(x, x.dtype)
@@ -97,7 +97,7 @@ def _bits(x: Array, dtype: DType) -> Array:
 
 
 @op(accepts=ANY, primitive=ANY, promote=None, result=lambda d, a: a["dtype"],
-    exact=True, nondifferentiable=True, oracle=_bits,
+    unrounded=True, nondifferentiable=True, oracle=_bits,
     cases=lambda make: [
         case(make(2, 3), {float32: int32, float64: int64}.get(make.dtype, make.dtype)),
         case(make(0, 3), make.dtype), case(make(), make.dtype),
@@ -110,7 +110,7 @@ def bitcast(x: Tensor, dtype: DType) -> Tensor:
 # ---- movement
 
 
-@op(accepts=ANY, promote=None, mutates=("x",), outputs=(), exact=True, memory=True,
+@op(accepts=ANY, promote=None, mutates=("x",), outputs=(), unrounded=True, memory=True,
     nondifferentiable=True, oracle=lambda x, source: source,
     cases=lambda make: [case(make(*n), make(*n)) for n in ((2, 3), ())])  # fmt: skip
 def assign_(x: Tensor, source: Tensor) -> None:
@@ -118,7 +118,7 @@ def assign_(x: Tensor, source: Tensor) -> None:
     x._kind.backend.copy(x._a, source._a)
 
 
-@op(accepts=ANY, primitive=ANY, masks=("condition",), exact=True, oracle=np.where)
+@op(accepts=ANY, primitive=ANY, masks=("condition",), unrounded=True, oracle=np.where)
 def where(condition: Tensor, input: Operand, other: Operand) -> Tensor:
     """`input` where the condition holds, else `other`; no NaN leaks from the rest."""
     absent("where")
@@ -146,7 +146,7 @@ def _along(op_name: str, shape: Any, index: Any, dim: int) -> tuple[int, ...]:
 
 
 @op(shape=lambda x, index, *, dim: _along("take_along", x, index, dim),
-    accepts=ANY, primitive=ANY, indices=("index",), exact=True)  # fmt: skip
+    accepts=ANY, primitive=ANY, indices=("index",), unrounded=True)  # fmt: skip
 def take_along(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
     """`input[..., index[..., i, ...], ...]` along `dim`; sizes elsewhere are equal.
 
@@ -170,7 +170,7 @@ def _scattered(name: str) -> Any:
 
 
 @op(shape=_scattered("scatter_set_"), accepts=ANY, primitive=ANY,
-    indices=("index",), mutates=("input",), outputs=(), exact=True,
+    indices=("index",), mutates=("input",), outputs=(), unrounded=True,
     nondifferentiable=True)  # fmt: skip
 def scatter_set_(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
     """Write `src` to the places `index` along `dim` of `input`.
@@ -182,7 +182,7 @@ def scatter_set_(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
 
 
 @op(sums=True, shape=_scattered("scatter_add_"), accepts=NUMERIC, primitive=NUMERIC,
-    indices=("index",), mutates=("input",), outputs=(), exact=True,
+    indices=("index",), mutates=("input",), outputs=(), unrounded=True,
     nondifferentiable=True)  # fmt: skip
 def scatter_add_(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
     """Add `src` to the places `index` along `dim`; repeated ones accumulate."""

@@ -36,7 +36,7 @@ from dovetail.ops.view import basic_index, place, reshape
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 # Ops that read, and those that write values of the dtype of what they write to.
-READS: Any = {"accepts": ANY, "indices": ("index",), "exact": True}
+READS: Any = {"accepts": ANY, "indices": ("index",), "unrounded": True}
 WRITES: Any = {
     "accepts": ANY, "indices": ("index",), "promote": "equal", "lines": "input",
 }  # fmt: skip
@@ -201,7 +201,7 @@ def gather(
     return take_along(narrowed(input, shape, dim), index, dim)
 
 
-@op(shape=covered("scatter"), exact=True, **WRITES, cases=[
+@op(shape=covered("scatter"), unrounded=True, **WRITES, cases=[
     ([4, 3], 0, _unique_rows, [3, 2]), ([5], -1, permutation(5), [6]),
     ([5], 0, ints(0), [5]), ([], 0, ints(high=1), [1]),
 ])  # fmt: skip

@@ -89,7 +89,7 @@ def index_add(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tensor
     return added(input, along(index, tuple(source._a.shape), dim), source, dim)
 
 
-@op(shape=_replaced("index_copy"), autocast="widest", exact=True,
+@op(shape=_replaced("index_copy"), autocast="widest", unrounded=True,
     torch="index_copy Tensor.index_copy_", **WRITES, cases=[
         ([4, 3], 0, permutation(4, 2), [2, 3]), ([2, 3], -1, permutation(3), [2, 3]),
         ([], 0, ints(1, high=1), [1]),

@@ -58,7 +58,7 @@ def _nonzero_oracle(x: Array, dtype: DType) -> Array:
     return np.array(found, np.int64).reshape(len(found), x.ndim)
 
 
-@op(shape=DATA, accepts=ANY, promote=None, nondifferentiable=True, exact=True,
+@op(shape=DATA, accepts=ANY, promote=None, nondifferentiable=True, unrounded=True,
     result=lambda _, attrs: attrs["dtype"], oracle=_nonzero_oracle, cases=[
         ([9], int32), ([2, 3, 4], int64), ([0, 3], int64), ([], int64),
         (lambda make: np.zeros((3, 2), make.dtype.numpy), int64),
@@ -97,7 +97,7 @@ def mask_indices(mask: Tensor) -> list[Tensor]:
     return [rows[:, d] for d in range(mask.ndim)]
 
 
-@op(accepts=ANY, masks=("mask",), exact=True,
+@op(accepts=ANY, masks=("mask",), unrounded=True,
     oracle=lambda x, mask, value: np.where(mask, np.asarray(value).astype(x.dtype), x),
     cases=[
         ([2, 3], bools(2, 3), 2.0), ([2, 3], bools(3), 1), ([3], bools(2, 1), 0),
@@ -111,7 +111,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Scalar) -> Tensor:
 masked_fill.grad(input=lambda ct, mask: masked_fill(ct, mask, 0))
 
 
-@op(shape=DATA, accepts=ANY, masks=("mask",), exact=True,
+@op(shape=DATA, accepts=ANY, masks=("mask",), unrounded=True,
     oracle=lambda x, mask: np.array(
         [v for v, m in zip(x.flat, mask.flat, strict=True) if m], x.dtype
     ),
@@ -133,7 +133,7 @@ def _common(input: Sizes, mask: Sizes, *_: Sizes) -> Sizes:
     return broadcast("masked_scatter", [input, mask], ["input", "mask"])
 
 
-@op(shape=_common, accepts=ANY, masks=("mask",), promote="equal", exact=True,
+@op(shape=_common, accepts=ANY, masks=("mask",), promote="equal", unrounded=True,
     torch="masked_scatter Tensor.masked_scatter_", out=False, cases=[
         ([2, 3], bools(2, 3), [2, 4]), ([3], bools(2, 1), [7]),
         ([3], np.ones(3, bool), [3]), ([3], np.zeros(3, bool), [0]),

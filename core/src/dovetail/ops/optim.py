@@ -41,7 +41,7 @@ _ADAM: Any = ("p", "grad", "exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 @op(undefined_on=("extreme",), cancels=True, name="sgd_step_",
     shape=lambda *shapes, **_: _same_shapes("sgd_step_", _SGD, shapes),
     accepts=FLOAT, promote=None, mutates=("p", "momentum_buffer"), outputs=(),
-    exact=True, nondifferentiable=True)  # fmt: skip
+    unrounded=True, nondifferentiable=True)  # fmt: skip
 def sgd_step_(
     p: Tensor, grad: Tensor, momentum_buffer: Tensor | None, lr: float,
     momentum: float, dampening: float, weight_decay: float, nesterov: bool,
@@ -65,7 +65,7 @@ def sgd_step_(
 
 @op(undefined_on=("extreme",), cancels=True, name="adam_step_",
     shape=lambda *shapes, **_: _same_shapes("adam_step_", _ADAM, shapes),
-    accepts=FLOAT, promote=None, outputs=(), exact=True, nondifferentiable=True,
+    accepts=FLOAT, promote=None, outputs=(), unrounded=True, nondifferentiable=True,
     mutates=("p", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"))  # fmt: skip
 def adam_step_(
     p: Tensor, grad: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor,
@@ -121,7 +121,7 @@ _ADAMS: Any = ("params", "grads", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs")
 @op(undefined_on=("extreme",), cancels=True, name="sgd_steps_",
     shape=lambda *lists, **_: _same_lists("sgd_steps_", _SGDS, lists),
     accepts=FLOAT, promote=None, mutates=("params", "momentum_buffers"), outputs=(),
-    exact=True, nondifferentiable=True)  # fmt: skip
+    unrounded=True, nondifferentiable=True)  # fmt: skip
 def sgd_steps_(
     params: Sequence[Tensor], grads: Sequence[Tensor],
     momentum_buffers: Sequence[Tensor], lr: float, momentum: float, dampening: float,
@@ -136,7 +136,7 @@ def sgd_steps_(
 
 @op(undefined_on=("extreme",), cancels=True, name="adam_steps_",
     shape=lambda *lists, **_: _same_lists("adam_steps_", _ADAMS, lists),
-    accepts=FLOAT, promote=None, outputs=(), exact=True, nondifferentiable=True,
+    accepts=FLOAT, promote=None, outputs=(), unrounded=True, nondifferentiable=True,
     mutates=("params", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs"))  # fmt: skip
 def adam_steps_(
     params: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[Tensor],

@@ -127,7 +127,7 @@ def _cases_order(make: Any) -> Iterator[Case]:
 
 @op(
     shape="(n@dim)->(n@dim)", accepts=ORDERED, result=int64, nondifferentiable=True,
-    exact=True, torch="argsort", out=False, oracle=_order, cases=_cases_order,
+    unrounded=True, torch="argsort", out=False, oracle=_order, cases=_cases_order,
 )  # fmt: skip
 def argsort(
     input: Tensor, dim: Axis = -1, descending: bool = False, *, stable: bool = False
@@ -167,7 +167,7 @@ def moved(x: Tensor, place: Tensor, dim: int) -> Tensor:
 
 
 _VALUED: Any = {
-    "accepts": ORDERED, "result": ("same", int64), "exact": True,
+    "accepts": ORDERED, "result": ("same", int64), "unrounded": True,
     "outputs": ("values", "indices"),
 }  # fmt: skip
 
@@ -278,7 +278,7 @@ def _unpicked(ct: Tensor, index: Tensor, input_shape: Sizes, dim: int) -> Tensor
     return ungathered(unsqueeze(ct, dim), unsqueeze(index, dim), input_shape, dim)
 
 
-@op(shape=_picked, accepts=ANY, indices=("index",), trusted=("index",), exact=True,
+@op(shape=_picked, accepts=ANY, indices=("index",), trusted=("index",), unrounded=True,
     oracle=_pick, cases=_cases_pick, grad=_unpicked)  # fmt: skip
 def pick(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
     """One element a line along `dim`, at `index`, which is in range; `dim` vanishes."""

@@ -49,7 +49,7 @@ def _pad_oracle(x: Array, padding: Sizes, value: Any = 0) -> Array:
     return x
 
 
-@op(shape=_padded, accepts=ANY, exact=True, oracle=_pad_oracle, cases=[
+@op(shape=_padded, accepts=ANY, unrounded=True, oracle=_pad_oracle, cases=[
     ([2, 3], (0, 0, 1, 2)), ([2, 3], (1, 0, -1, 1), 2.0), ([4], (-1, -1), 1),
     ([0, 2], (1, 1, 0, 0), 3),
 ])  # fmt: skip
@@ -100,7 +100,7 @@ def _margined(x: Sizes, *, padding: Sizes, mode: str) -> Sizes:
     return _padded(x, padding=padding)
 
 
-@op(shape=_margined, accepts=ANY, exact=True)
+@op(shape=_margined, accepts=ANY, unrounded=True)
 def margin_pad(input: Tensor, padding: Ints, mode: str) -> Tensor:
     """`input` with margins of its own elements, before and after each dim.
 

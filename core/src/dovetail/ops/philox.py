@@ -61,7 +61,7 @@ def _counted(*, n: int, **_: Any) -> tuple[int, ...]:
     return (n,)
 
 
-@op(shape=_counted, result=int32, nondifferentiable=True, exact=True,
+@op(shape=_counted, result=int32, nondifferentiable=True, unrounded=True,
     draws=1)  # fmt: skip
 def random_words(
     n: int, seed: Scalar, offset: Scalar, stream: Scalar, kind: Kind

@@ -37,7 +37,7 @@ def corners(*calls: dict[str, Any]) -> Any:
 # ---- nothing, or a slope, below zero
 
 
-@op(accepts=REAL, exact=True, out=False, torch="relu relu_ F.relu(inplace) F.relu_",
+@op(accepts=REAL, unrounded=True, out=False, torch="relu relu_ F.relu(inplace) F.relu_",
     oracle=lambda x: np.where(x <= 0, 0, x).astype(x.dtype))  # fmt: skip
 def relu(input: Tensor) -> Tensor:
     """The greater of `input` and 0; NaN stays.
@@ -168,7 +168,7 @@ def softshrink(input: Tensor, lambd: Extent = 0.5) -> Tensor:
     return where(lt(lambd, input), input - lambd, below)
 
 
-@op(accepts=FLOAT, exact=True, torch="hardshrink F.hardshrink",
+@op(accepts=FLOAT, unrounded=True, torch="hardshrink F.hardshrink",
     oracle=lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x),
     cases=corners({}, {"lambd": 1.0}),
     grad=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))  # fmt: skip

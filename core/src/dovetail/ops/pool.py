@@ -42,7 +42,7 @@ def _lowest(x: Tensor) -> float:
     return -float("inf") if dtype.is_floating_point else iinfo(dtype).min
 
 
-@op(shape=partial(pooled_shape, "max_pool"), accepts=REAL, exact=True, grows=(1,))
+@op(shape=partial(pooled_shape, "max_pool"), accepts=REAL, unrounded=True, grows=(1,))
 def max_pool(
     input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     ceil_mode: bool,
@@ -58,7 +58,7 @@ def max_pool(
 
 
 @op(shape=partial(pooled_shape, "max_pool_slots"), accepts=REAL, result=int32,
-    exact=True, nondifferentiable=True)  # fmt: skip
+    unrounded=True, nondifferentiable=True)  # fmt: skip
 def max_pool_slots(
     x: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     ceil_mode: bool,
@@ -108,7 +108,7 @@ def _taken_shape(u: Sizes, x: Sizes, **steps: Any) -> Sizes:
     return pooled_shape("max_pool_take", x, **steps)
 
 
-@op(shape=_taken_shape, accepts=FLOAT, exact=True)
+@op(shape=_taken_shape, accepts=FLOAT, unrounded=True)
 def max_pool_take(
     u: Tensor, input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints,
     dilation: Ints, ceil_mode: bool,

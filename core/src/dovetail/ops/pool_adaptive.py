@@ -117,7 +117,7 @@ def _axis_shares(dy: Tensor, axis: int, size: int) -> Tensor:
 
 
 @op(
-    shape=adaptive_shape, accepts=REAL, result=int32, exact=True,
+    shape=adaptive_shape, accepts=REAL, result=int32, unrounded=True,
     nondifferentiable=True, largest=1 << 12,
 )  # fmt: skip
 def adaptive_max_positions(x: Tensor, output_size: Ints) -> Tensor:

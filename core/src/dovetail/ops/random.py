@@ -69,7 +69,7 @@ def _each(dtype: DType, *_: Any) -> int:
 
 # What is made of nothing but a shape, a place in a stream, and a law.
 _MADE: Any = {
-    "shape": _shaped, "result": _of_kind, "nondifferentiable": True, "exact": True,
+    "shape": _shaped, "result": _of_kind, "nondifferentiable": True, "unrounded": True,
 }  # fmt: skip
 
 

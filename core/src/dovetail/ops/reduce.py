@@ -200,8 +200,8 @@ def _cases_truth(make: Any) -> Iterator[Case]:
 
 
 _TRUTH: Any = {
-    "accepts": ANY, "result": _truth_dtype, "nondifferentiable": True, "exact": True,
-    "cases": _cases_truth, **_ALONG,
+    "accepts": ANY, "result": _truth_dtype, "nondifferentiable": True,
+    "unrounded": True, "cases": _cases_truth, **_ALONG,
 }  # fmt: skip
 
 
@@ -219,8 +219,9 @@ def any(input: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     return cast(y, uint8) if input.dtype is uint8 else y
 
 
-@op(accepts=ANY, result=int64, nondifferentiable=True, exact=True, out=False, **_ALONG,
-    torch="count_nonzero", oracle=reduced(lambda x, **over: np.sum(x != 0, **over)),
+@op(accepts=ANY, result=int64, nondifferentiable=True, unrounded=True, out=False,
+    **_ALONG, torch="count_nonzero",
+    oracle=reduced(lambda x, **over: np.sum(x != 0, **over)),
     cases=lambda make: [
         case(make.ints(3, 4, high=2).astype(make.dtype.numpy), 1),
         case(make(2, 3, 4), (0, 2)), case(make(0, 2)),

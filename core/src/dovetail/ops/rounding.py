@@ -31,14 +31,14 @@ from dovetail.ops.formats import clone, where
 Array = np.ndarray[Any, Any]
 
 
-@op(accepts=REAL, exact=True, torch="ceil ceil_",
+@op(accepts=REAL, unrounded=True, torch="ceil ceil_",
     oracle=lambda x: np.ceil(x).astype(x.dtype))  # fmt: skip
 def ceil(input: Tensor) -> Tensor:
     """The least integer not below; -0 stays, as integers do."""
     return neg(floor(neg(input))) if input.dtype.is_floating_point else clone(input)
 
 
-@op(accepts=REAL, exact=True, torch="trunc fix trunc_ fix_",
+@op(accepts=REAL, unrounded=True, torch="trunc fix trunc_ fix_",
     oracle=lambda x: np.trunc(x).astype(x.dtype))  # fmt: skip
 def trunc(input: Tensor) -> Tensor:
     """The integer part, towards zero; -0 stays, as integers do."""
@@ -47,7 +47,7 @@ def trunc(input: Tensor) -> Tensor:
     return where(lt(input, 0), ceil(input), floor(input))
 
 
-@op(accepts=REAL, exact=True,
+@op(accepts=REAL, unrounded=True,
     oracle=lambda x: x if x.dtype.kind in "iu" else np.rint(x))  # fmt: skip
 def round(input: Tensor) -> Tensor:
     """The nearest integer, halves to even; -0 stays, as integers do."""
@@ -78,7 +78,7 @@ def _copysign_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
     return where(eq(input, 0), 0, where(same, ct, neg(ct)))
 
 
-@op(accepts=FLOAT, promote="float", exact=True, torch="copysign Tensor.copysign_",
+@op(accepts=FLOAT, promote="float", unrounded=True, torch="copysign Tensor.copysign_",
     oracle=np.copysign, grad={"input": _copysign_rule, "other": flat})  # fmt: skip
 def copysign(input: Tensor, other: Operand) -> Tensor:
     """The magnitude of `input` with the sign of `other`, of -0 and NaN too."""
@@ -207,7 +207,7 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     return abs(idiv(input, gcd(input, other)) * other)
 
 
-@op(accepts=ORDERED, nondifferentiable=True, exact=True,
+@op(accepts=ORDERED, nondifferentiable=True, unrounded=True,
     torch="heaviside Tensor.heaviside_",
     oracle=lambda x, at_0: np.where(x == 0, at_0, x > 0).astype(x.dtype))  # fmt: skip
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
@@ -220,7 +220,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 # ---- what is not finite
 
 
-@op(accepts=ORDERED, exact=True, torch="nan_to_num nan_to_num_",
+@op(accepts=ORDERED, unrounded=True, torch="nan_to_num nan_to_num_",
     grad=lambda ct, input: where(eq(input - input, 0), ct, 0))  # fmt: skip
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None,

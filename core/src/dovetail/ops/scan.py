@@ -163,7 +163,7 @@ def _last_best(x: Array, dim: int, better: Any) -> tuple[Array, Array]:
 
 _EXTREME: Any = {
     "shape": "(n@dim)->(n@dim),(n@dim)", "outputs": ("values", "indices"),
-    "accepts": ORDERED, "result": ("same", int64), "exact": True,
+    "accepts": ORDERED, "result": ("same", int64), "unrounded": True,
     "cases": _cases_place, "grows": (1,),
 }  # fmt: skip
 

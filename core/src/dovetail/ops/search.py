@@ -54,7 +54,13 @@ def _searched(sorted_sequence: Sizes, values: Sizes, *, right: bool) -> Sizes:
     return values
 
 
-@op(shape=_searched, accepts=ORDERED, result=int64, nondifferentiable=True, exact=True)
+@op(
+    shape=_searched,
+    accepts=ORDERED,
+    result=int64,
+    nondifferentiable=True,
+    unrounded=True,
+)
 def searchsorted(
     sorted_sequence: Tensor, values: Tensor, right: bool = False
 ) -> Tensor:
@@ -124,7 +130,7 @@ def _(make: Any) -> Iterator[Case]:
 
 
 @op(shape=lambda elements, test_elements: elements, accepts=ORDERED, result=bool_,
-    nondifferentiable=True, exact=True,
+    nondifferentiable=True, unrounded=True,
     oracle=lambda elements, test_elements: np.isin(elements, test_elements),
     cases=lambda make: [
         case(make.ints(3, 4, high=5).astype(make.dtype.numpy), make(6)),
@@ -145,7 +151,7 @@ def isin(elements: Tensor, test_elements: Tensor) -> Tensor:
 # ---- distinct values
 
 
-@op(shape=DATA, accepts=ORDERED, result=("same", int64, int64), exact=True,
+@op(shape=DATA, accepts=ORDERED, result=("same", int64, int64), unrounded=True,
     outputs=("values", "inverse", "counts"), nondifferentiable=True)  # fmt: skip
 def unique(input: Tensor, consecutive: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct rows of a matrix, each row's place in them, and their counts.

@@ -47,7 +47,7 @@ def _cut(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Tensor]:
     return [basic_index(ct, along(dim, slice(*cut))) for cut in pairwise(ends)]
 
 
-@op(autocast="widest", shape=_joined, accepts=ANY, exact=True, grad=_cut,
+@op(autocast="widest", shape=_joined, accepts=ANY, unrounded=True, grad=_cut,
     oracle=lambda xs, dim=0: np.concatenate(xs, dim), cases=[
         ([[2, 3], [1, 3], [0, 3]], 0), ([[2, 3, 1], [2, 3, 2]], -1), ([[4]], 0),
         ([[2, 3]], -1),
@@ -84,7 +84,7 @@ def _unstacked(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Ten
     return [basic_index(ct, along(dim, i)) for i in range(len(tensors_shape))]
 
 
-@op(autocast="widest", shape=_stacked, accepts=ANY, exact=True, torch="torch.stack",
+@op(autocast="widest", shape=_stacked, accepts=ANY, unrounded=True, torch="torch.stack",
     oracle=lambda xs, dim=0: np.stack(xs, dim), grad=_unstacked, cases=[
         ([[2, 3], [2, 3]], 0), ([[2, 3], [2, 3], [2, 3]], -1), ([[], []], 0),
         ([[3]], 1),
@@ -126,8 +126,8 @@ def _repeat_oracle(x: Array, repeats: Sizes) -> Array:
     return y
 
 
-@op(shape=_repeated, accepts=ANY, exact=True, torch="Tensor.repeat*", grad=_added_up,
-    oracle=_repeat_oracle, cases=[
+@op(shape=_repeated, accepts=ANY, unrounded=True, torch="Tensor.repeat*",
+    grad=_added_up, oracle=_repeat_oracle, cases=[
         ([2, 3], (2, 1)), ([2, 3], (2, 3, 2)), ([], (3,)), ([2], (0,)),
     ])  # fmt: skip
 def repeat(input: Tensor, repeats: Ints) -> Tensor:
@@ -140,7 +140,7 @@ def repeat(input: Tensor, repeats: Ints) -> Tensor:
     return reshape(copied, _repeated(shape, repeats=tuple(repeats)))
 
 
-@op(shape=lambda x, *, dims: x, accepts=ANY, exact=True, out=False, grows=(1,),
+@op(shape=lambda x, *, dims: x, accepts=ANY, unrounded=True, out=False, grows=(1,),
     torch="torch.flip Tensor.flip*",
     oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x, cases=[
         ([2, 3], (0,)), ([2, 3, 4], (-1, 0)), ([], (0,)), ([0, 2], (1,)),
@@ -166,7 +166,7 @@ def _rolled(x: Sizes, *, shifts: Sizes, dims: Sizes) -> Sizes:
     return tuple(x)
 
 
-@op(shape=_rolled, accepts=ANY, exact=True, torch="roll", out=False, grows=(1,),
+@op(shape=_rolled, accepts=ANY, unrounded=True, torch="roll", out=False, grows=(1,),
     oracle=lambda x, shifts, dims=(): np.roll(x, shifts, dims or None), cases=[
         ([5], (2,), (0,)), ([2, 3], (1, -4), (0, 1)), ([2, 3], (1, 1), (1, 1)),
         ([2, 3], (2,)), ([0, 3], (1,), (0,)),
@@ -214,7 +214,7 @@ def _kept_where(holds: Callable[[int, int], bool]) -> Callable[..., Array]:
 
 
 _TRIANGLE: Any = {
-    "shape": "(n,m)->(n,m)", "accepts": ANY, "exact": True,
+    "shape": "(n,m)->(n,m)", "accepts": ANY, "unrounded": True,
     "cases": [[3, 4], ([2, 4, 3], -1), ([4, 4], 2), ([0, 3], 1)],
 }  # fmt: skip
 

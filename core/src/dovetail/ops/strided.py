@@ -50,7 +50,7 @@ def _strided_oracle(
     return y
 
 
-@op(layout_matters=True, accepts=ANY, promote=None, view=True, exact=True,
+@op(layout_matters=True, accepts=ANY, promote=None, view=True, unrounded=True,
     geometry=_strided, oracle=_strided_oracle, cases=[
         ([3, 4], (2, 3), (4, 1), 1, (4, 1)), ([8], (3, 4), (2, 1), 0, (1,)),
         ([2, 3], (2, 2), (0, 1), 2, (3, 1)), ([4], (0, 2), (1, 1), 0, (1,)),
@@ -167,7 +167,7 @@ def _windows(x: Array, dimension: int, size: int, step: int) -> Array:
     return np.stack(windows, dimension)
 
 
-@op(accepts=ANY, promote=None, view=True, exact=True, torch="Tensor.unfold",
+@op(accepts=ANY, promote=None, view=True, unrounded=True, torch="Tensor.unfold",
     geometry=_unfolded, grad=_unfold_gradient, oracle=_windows, cases=[
         ([7], 0, 3, 1), ([2, 7, 3], 1, 3, 2), ([2, 5], -1, 2, 3), ([], 0, 1, 1),
     ])  # fmt: skip

@@ -25,7 +25,7 @@ from dovetail.ops.view_shapes import resolve_shape, view_strides
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 Geometry = tuple[Sizes, Sizes, int]
-_VIEW: Any = {"accepts": ANY, "promote": None, "view": True, "exact": True}
+_VIEW: Any = {"accepts": ANY, "promote": None, "view": True, "unrounded": True}
 
 
 def _back(ct: Tensor, input_shape: Sizes) -> Tensor:
@@ -260,7 +260,7 @@ def _place_oracle(x: Array, shape: Sizes, index: Any) -> Array:
     return y
 
 
-@op(shape=lambda ct, *, shape, index: shape, accepts=ANY, promote=None, exact=True,
+@op(shape=lambda ct, *, shape, index: shape, accepts=ANY, promote=None, unrounded=True,
     grad=lambda ct, index: basic_index(ct, index), oracle=_place_oracle, cases=[
         ([3], (2, 3), (-1,)), ([2, 2], (4, 3), (slice(0, 4, 2), slice(1, 3))),
     ])  # fmt: skip

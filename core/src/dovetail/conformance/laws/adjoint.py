@@ -97,7 +97,7 @@ def _transposed(
         return
     left, right = dx.inner(ct, pushed), dx.inner(grads, v)
     size = max(dx.terms(ct, pushed), dx.terms(grads, v), _largest(grads, pushed))
-    if not (op.sums or op.exact):
+    if not (op.sums or op.unrounded):
         # The products within a rule may cancel; slopes are taken to be about 1.
         size = max(size, _largest(ct) * _largest(v) * _difference_of(op, trial))
     allowed = _TERMS * roundoff(tape.leaves[0].dtype) * size
@@ -122,7 +122,7 @@ def _largest(*many: Sequence[Array]) -> float:
 
 def _is_exact(op: Op, found: Sequence[Array]) -> bool:
     """Whether all values are small multiples of 1/64, which sums do not round."""
-    if not (op.sums or op.exact):
+    if not (op.sums or op.unrounded):
         return False
     parts = [p for a in map(dx.wide, found) for p in (a.real, a.imag)]
     return all(np.all((a * 64 == np.round(a * 64)) & (abs(a) < 2)) for a in parts)

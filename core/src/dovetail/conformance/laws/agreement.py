@@ -48,7 +48,7 @@ def agree(
         name = note + named(op, at)
         if a.shape != b.shape:
             raise Wrong(f"{name} is of shape {a.shape}, needed {b.shape}")
-        if (op.exact and not op.scalars) or not out.is_inexact:
+        if (op.unrounded and not op.scalars) or not out.is_inexact:
             exactly(name, a, b)
             continue
         if np.all((a == b) | (np.isnan(a) & np.isnan(b))):

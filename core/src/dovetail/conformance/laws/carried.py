@@ -22,7 +22,7 @@ def _moves(subject: Subject, op: Op, dtype: DType) -> bool:
     """Ops that declare it; what they write, and what they draw, has other laws."""
     given = bool(op.tensors) and not op.mutates and not op.draws
     given = given and op.oracle is not None
-    return op.exact and given and dtype.is_inexact
+    return op.unrounded and given and dtype.is_inexact
 
 
 @law("carried", examples=some(2, 3, of_values(*_VALUES)), fits=_moves, rank=30)

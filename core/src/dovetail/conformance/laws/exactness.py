@@ -26,7 +26,7 @@ _SIZES: Final = ("own", "drawn", "32", "256", "1024")
 
 def _sums(subject: Subject, op: Op, dtype: DType) -> bool:
     sums = op.sums and not op.averages
-    moves = op.exact and not op.mutates
+    moves = op.unrounded and not op.mutates
     return (sums or moves) and dtype.is_inexact and bool(op.tensors)
 
 
@@ -48,7 +48,7 @@ def exactness(trial: Trial) -> None:
     results = trial.subject.run(op, trial.example, dtype)
     for at, (y, want) in enumerate(zip(results, wanted, strict=True)):
         got = trial.subject.values(y)
-        if y.dtype.is_inexact and (op.exact or _is_dyadic(want)):
+        if y.dtype.is_inexact and (op.unrounded or _is_dyadic(want)):
             rounded = rounded_to(want, y.dtype)
             exactly(named(op, at), got, rounded)
 

@@ -63,7 +63,7 @@ def is_exact(op: Op, dtype: DType) -> bool:
     if not dtype.is_inexact:
         return True
     rounds = op.sums or op.cancels or op.draws
-    return bool(op.exact and op.tensors and not rounds)
+    return bool(op.unrounded and op.tensors and not rounds)
 
 
 def smallest(dtype: DType) -> float:
