@@ -68,10 +68,14 @@ def _own(name: str, found: Any, seen: set[int]) -> Iterator[tuple[str, str]]:
                 yield from _own(f"{name}.{method}", value, seen)
 
 
+def example(name: str, doc: str) -> doctest.DocTest:
+    """The examples of a docstring, in which the usual names are there."""
+    names = {"torch": dovetail, "nn": nn, "F": functional, "optim": optim}
+    return doctest.DocTestParser().get_doctest(doc, names, name, None, 0)
+
+
 EXAMPLES = {
-    name: test
-    for name, doc in documented()
-    if (test := doctest.DocTestParser().get_doctest(doc, {}, name, None, 0)).examples
+    name: test for name, doc in documented() if (test := example(name, doc)).examples
 }
 
 

@@ -61,7 +61,13 @@ def backward(
     retain_graph: bool | None = None, create_graph: bool = False,
     inputs: Tensors | None = None,
 ) -> None:  # fmt: skip
-    """Add the gradients of `tensors` to the `.grad` of the leaves, or of `inputs`."""
+    """Add the gradients of `tensors` to the `.grad` of the leaves, or of `inputs`.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 4.])
+    """
     given = None if grad_tensors is None else _sequence(grad_tensors)
     into = None if inputs is None else _sequence(inputs)
     autograd.backward(_sequence(tensors), given, retain_graph, create_graph, into)

@@ -144,7 +144,13 @@ class no_grad(_Fixed):
 
 
 class enable_grad(_Fixed):
-    """Context manager and decorator that records again within `no_grad`."""
+    """Context manager and decorator that records again within `no_grad`.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     (x * 2).requires_grad
+    True
+    """
 
     recorded = True
 

@@ -66,7 +66,12 @@ def _moved(x: Tensor, kind: Kind) -> Tensor:
 def as_tensor(
     data: Any, dtype: DType | None = None, device: DeviceLike = None
 ) -> Tensor:
-    """`data` as a tensor, sharing memory where dtype and device allow it."""
+    """`data` as a tensor, sharing memory where dtype and device allow it.
+
+    >>> x = torch.tensor([1.0])
+    >>> torch.as_tensor(x) is x
+    True
+    """
     if isinstance(data, np.ndarray):
         data = from_numpy(data)
     if isinstance(data, Tensor):
@@ -189,25 +194,42 @@ def zeros(place: Place, *size: int | Sequence[int]) -> Tensor:
                 [0., 0., 0.]])
         >>> torch.zeros((2,), dtype=torch.int64)
         tensor([0, 0])
+
+    >>> torch.zeros_like(torch.ones(2, dtype=torch.int32))
+    tensor([0, 0], dtype=dovetail.int32)
     """
     return _filled(sizes(size), 0, place.kind())
 
 
 @creates("ones", like=True, new=True)
 def ones(place: Place, *size: int | Sequence[int]) -> Tensor:
-    """Ones of a shape given as ints or one sequence."""
+    """Ones of a shape given as ints or one sequence.
+
+    >>> torch.ones(2, 3)
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
     return _filled(sizes(size), 1, place.kind())
 
 
 @creates("empty", like=True, new=True)
 def empty(place: Place, *size: int | Sequence[int]) -> Tensor:
-    """A tensor with unspecified contents."""
+    """A tensor with unspecified contents.
+
+    >>> torch.empty(2, 3).shape
+    dovetail.Size([2, 3])
+    """
     return ops.empty(sizes(size), place.kind())
 
 
 @creates("full", like=True, new=True)
 def full(place: Place, size: int | Sequence[int], fill_value: Any) -> Tensor:
-    """Every element `fill_value`, whose type decides the dtype where none is named."""
+    """Every element `fill_value`, whose type decides the dtype where none is named.
+
+    >>> torch.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
     kind = place.kind(dtypes.dtype_of_scalar(fill_value))
     return ops.full(sizes((size,)), fill_value, kind)
 

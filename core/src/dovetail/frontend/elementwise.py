@@ -37,7 +37,11 @@ def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
 
 @public("sub subtract Tensor.sub_ Tensor.subtract_", out=True, plain=a.sub)
 def sub(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
-    """input - alpha * other; integers wrap."""
+    """input - alpha * other; integers wrap.
+
+    >>> torch.sub(torch.tensor([3.0]), torch.tensor([1.0]), alpha=2)
+    tensor([1.])
+    """
     return a.sub(input, _scaled("sub", input, other, alpha))
 
 
@@ -82,7 +86,11 @@ def div(
 
 @public("pow Tensor.pow_", out=True)
 def pow(input: Operand, exponent: Operand) -> Tensor:
-    """`input` to the power of `exponent`; integers wrap, exponents have to fit."""
+    """`input` to the power of `exponent`; integers wrap, exponents have to fit.
+
+    >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    """
     return power(input, exponent)
 
 

@@ -50,7 +50,12 @@ def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
     reduce: Literal["add", "multiply"] | None = None,
 ) -> Tensor:  # fmt: skip
-    """`input` with a tensor or a number written to the indices along `dim`."""
+    """`input` with a tensor or a number written to the indices along `dim`.
+
+    >>> index = torch.tensor([2, 0])
+    >>> torch.zeros(3).scatter_(0, index, torch.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
+    """
     src = value if src is None else src
     if src is None:
         raise ArgumentTypeError(
@@ -123,7 +128,12 @@ def index_put_(
 
 @public("masked_fill Tensor.masked_fill_")
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """`input` with one value where the mask, broadcast, holds."""
+    """`input` with one value where the mask, broadcast, holds.
+
+    >>> x = torch.tensor([1.0, -1.0])
+    >>> x.masked_fill(x < 0, 0.0)
+    tensor([1., 0.])
+    """
     if not isinstance(value, Tensor):
         element = stored("masked_fill", input.dtype, value)
         return masked.masked_fill(input, mask, element)
@@ -191,7 +201,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 @public("nonzero")
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
-    """Indices of the elements that are not zero: rows, or one tensor a dim."""
+    """Indices of the elements that are not zero: rows, or one tensor a dim.
+
+    >>> torch.nonzero(torch.tensor([0, 3, 0, 4]))
+    tensor([[1],
+            [3]])
+    """
     dtype = index_dtype(input._kind)
     if not as_tuple:
         rows = masked.nonzero(input, dtype)

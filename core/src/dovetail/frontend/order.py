@@ -90,7 +90,11 @@ def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False,
     return_counts: bool = False, dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """The distinct elements, or slices along `dim`, in order."""
+    """The distinct elements, or slices along `dim`, in order.
+
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
     return _unique(input, False, return_inverse, return_counts, dim)
 
 

@@ -44,6 +44,10 @@ def _max_pool(
         stride: the same; that of windows side by side unless given.
         ceil_mode: a last window may hang over the end.
         return_indices: the elements' places in the flattened spatial axes come too.
+
+    >>> F.max_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
     """
     steps = (kernel_size, stride or kernel_size, padding, dilation, ceil_mode)
     return (_with_places if return_indices else pool.max_pool)(input, *steps)
@@ -102,6 +106,10 @@ def _avg_pool(
         ceil_mode: a last window may hang over the end.
         count_include_pad: padding counts as zeros.
         divisor_override: what sums are divided by, instead of their elements' number.
+
+    >>> F.avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
     """
     steps = (kernel_size, stride or kernel_size, padding)
     return avg_pool(input, *steps, ceil_mode, count_include_pad, divisor_override)
@@ -175,6 +183,9 @@ def _unfold(
     """Each window of [batch, channels, height, width] as a column.
 
     Returns: [batch, channels · kernel, places].
+
+    >>> F.unfold(torch.randn(1, 3, 8, 8), kernel_size=3).shape
+    dovetail.Size([1, 27, 36])
     """
     return columns.im2col(input, kernel_size, dilation, padding, stride)
 

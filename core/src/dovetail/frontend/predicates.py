@@ -91,7 +91,11 @@ def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8,
     equal_nan: bool = False,
 ) -> bool:  # fmt: skip
-    """Whether all elements are close; see `isclose`."""
+    """Whether all elements are close; see `isclose`.
+
+    >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
+    True
+    """
     return holds(isclose(input, other, rtol, atol, equal_nan))
 
 

@@ -118,7 +118,11 @@ def rand(
 def randn(
     place: Place, *size: int | Sequence[int], generator: Generator | None = None
 ) -> Tensor:
-    """Normal floats of mean 0 and variance 1."""
+    """Normal floats of mean 0 and variance 1.
+
+    >>> torch.randn(2, 3, generator=torch.Generator().manual_seed(1)).shape
+    dovetail.Size([2, 3])
+    """
     kind = floats("randn", place.kind())
     return normal_of("randn", sizes(size), kind, generator)
 

@@ -76,6 +76,10 @@ def randint(
     """Integers in [low, high), or [0, low) with a size in second place.
 
     Each is as likely as the others (Lemire 2019, arXiv:1805.10941).
+
+    >>> x = torch.randint(0, 10, (1000,))
+    >>> x.min().item() >= 0, x.max().item() < 10
+    (True, True)
     """
     if size is None:
         low, high, size = 0, low, high
@@ -107,7 +111,11 @@ def randint_like(
 
 @creates("randperm")
 def randperm(place: Place, n: Any, *, generator: Generator | None = None) -> Tensor:
-    """0 … n-1 in random order."""
+    """0 … n-1 in random order.
+
+    >>> torch.randperm(5).sort().values
+    tensor([0, 1, 2, 3, 4])
+    """
     if isinstance(n, bool) or not isinstance(n, int) or n < 0:
         raise ArgumentError(
             "randperm", "n", was=repr(n), needed="an integer, 0 or more"

@@ -57,7 +57,11 @@ def _ends(name: str, ends: tuple[Any, ...], steps: Any, kind: Kind) -> tuple[Any
 
 @creates("linspace")
 def linspace(place: Place, start: Any, end: Any, steps: int) -> Tensor:
-    """`steps` evenly spaced numbers from `start` to `end`, both included."""
+    """`steps` evenly spaced numbers from `start` to `end`, both included.
+
+    >>> torch.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     kind = float_kind(place, start, end)
     return ops.linspace(*_ends("linspace", (start, end), steps, kind), kind)
@@ -81,7 +85,12 @@ def logspace(
 
 @creates("eye")
 def eye(place: Place, n: int, m: int | None = None) -> Tensor:
-    """A matrix with ones on the diagonal and zeros elsewhere."""
+    """A matrix with ones on the diagonal and zeros elsewhere.
+
+    >>> torch.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     rows, columns = sizes((n, n if m is None else m))
     kind = place.kind()
     ones_along = ops.full((min(rows, columns),), 1, kind)

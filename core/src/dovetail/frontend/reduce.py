@@ -72,7 +72,11 @@ def min(
     input: Tensor, dim: Any = None, keepdim: bool = False, *,
     other: Tensor | None = None,
 ) -> Any:  # fmt: skip
-    """The least of all, along `dim` with its indices, or of two tensors; as `max`."""
+    """The least of all, along `dim` with its indices, or of two tensors; as `max`.
+
+    >>> torch.tensor([[1.0, 3.0], [4.0, 2.0]]).min(1).indices
+    tensor([0, 1])
+    """
     if isinstance(dim, Tensor):
         other, dim = dim, None
     if other is not None:

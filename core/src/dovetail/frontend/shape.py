@@ -268,6 +268,9 @@ def pad(
     """Margins before and after each dim, the last dim's first, as torch.nn.functional.
 
     Reads no values; negative sizes cut elements off.
+
+    >>> F.pad(torch.tensor([1, 2]), (1, 2))
+    tensor([0, 1, 2, 0, 0])
     """
     sizes = tuple(int(n) for n in pad)
     if len(sizes) % 2 or len(sizes) > 2 * input.ndim:

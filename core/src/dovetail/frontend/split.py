@@ -78,7 +78,11 @@ def _cut(x: Tensor, dim: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
 def split(
     tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
-    """Parts along `dim` of one size, the last maybe smaller, or of the sizes given."""
+    """Parts along `dim` of one size, the last maybe smaller, or of the sizes given.
+
+    >>> torch.split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     dim = existing_dim("split", tensor, dim)
     total, size = int(tensor._a.shape[dim]), split_size_or_sections
     if isinstance(size, int):
@@ -119,7 +123,11 @@ def split_with_sizes(
 
 @public("chunk")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` parts along `dim`, of equal size but for the last."""
+    """At most `chunks` parts along `dim`, of equal size but for the last.
+
+    >>> torch.chunk(torch.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     if chunks <= 0:
         raise ArgumentError("chunk", "chunks", was=chunks, needed="at least 1")
     dim = existing_dim("chunk", input, dim)

@@ -63,7 +63,11 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
 
 @public("flatten")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dims from `start_dim` to `end_dim` made one; itself if it is one dim."""
+    """The dims from `start_dim` to `end_dim` made one; itself if it is one dim.
+
+    >>> torch.flatten(torch.ones(2, 3, 4), start_dim=1).shape
+    dovetail.Size([2, 12])
+    """
     ndim = input.ndim
     first = axis("flatten", "start_dim", start_dim, ndim)
     last = axis("flatten", "end_dim", end_dim, ndim)

@@ -85,7 +85,11 @@ def celu(input: Tensor, alpha: NonZero = 1.0) -> Tensor:
 @op(accepts=INEXACT, promote="float", torch="sigmoid sigmoid_ F.sigmoid",
     oracle=exact(lambda m, x: 1 / (1 + m.exp(-x))))  # fmt: skip
 def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + exp(-input)), without overflow."""
+    """1 / (1 + exp(-input)), without overflow.
+
+    >>> torch.sigmoid(torch.tensor([0.0, 2.0]))
+    tensor([0.5000, 0.8808])
+    """
     if input.dtype.is_complex:
         return 1 / (1 + exp(neg(input)))
     e = exp(neg(abs(input)))

@@ -53,7 +53,11 @@ def sub(input: Operand, other: Operand) -> Tensor:
         "other": lambda ct, input: ct * conj(input),
     })  # fmt: skip
 def mul(input: Operand, other: Operand) -> Tensor:
-    """input * other; integers wrap, the product of bools is `and`."""
+    """input * other; integers wrap, the product of bools is `and`.
+
+    >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
     return input & other
 
 
@@ -117,7 +121,11 @@ def floor(input: Tensor) -> Tensor:
         "other": lambda ct, input, other: _share(ct, other, input),
     })  # fmt: skip
 def maximum(input: Tensor, other: Tensor) -> Tensor:
-    """The greater of each pair; NaN if either is NaN."""
+    """The greater of each pair; NaN if either is NaN.
+
+    >>> torch.maximum(torch.tensor([1, 5]), torch.tensor([3, 2]))
+    tensor([3, 5])
+    """
     return input | other
 
 
@@ -195,14 +203,22 @@ def _(make: Any) -> Any:
     torch="sqrt sqrt_", oracle=exact("sqrt"),
     grad=lambda ct, y: ct / (2 * conj(y)))  # fmt: skip
 def sqrt(input: Tensor) -> Tensor:
-    """Square root, at most 3 ulp; NaN below zero."""
+    """Square root, at most 3 ulp; NaN below zero.
+
+    >>> torch.sqrt(torch.tensor([4.0, 2.0]))
+    tensor([2.0000, 1.4142])
+    """
     absent("sqrt")
 
 
 @op(accepts=INEXACT, primitive=INEXACT, promote="float", torch="exp exp_",
     oracle=exact("exp"), grad=lambda ct, y: ct * conj(y))  # fmt: skip
 def exp(input: Tensor) -> Tensor:
-    """e to the power of `input`, at most 3 ulp."""
+    """e to the power of `input`, at most 3 ulp.
+
+    >>> torch.exp(torch.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
     absent("exp")
 
 
@@ -210,7 +226,11 @@ def exp(input: Tensor) -> Tensor:
     torch="log log_", oracle=exact("log"),
     grad=lambda ct, input: ct / conj(input))  # fmt: skip
 def log(input: Tensor) -> Tensor:
-    """Natural logarithm, at most 3 ulp; -inf at 0, NaN below."""
+    """Natural logarithm, at most 3 ulp; -inf at 0, NaN below.
+
+    >>> torch.log(torch.tensor([1.0, 0.0]))
+    tensor([0., -inf])
+    """
     absent("log")
 
 

@@ -115,6 +115,9 @@ def argmax(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tenso
     """Where along `dim` the greatest is; the first of several, the first NaN.
 
     Without `dim`, where it is among all elements in row-major order.
+
+    >>> torch.tensor([[1, 3], [4, 2]]).argmax(1)
+    tensor([1, 0])
     """
     if isinstance(dim, tuple):  # all of them
         found: Tensor = argmax(reshape(input, (-1,)), 0)
@@ -137,6 +140,9 @@ def argmin(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tenso
     """Where along `dim` the least is; the first of several, the first NaN.
 
     Without `dim`, where it is among all elements in row-major order.
+
+    >>> torch.tensor([[1, 3], [4, 2]]).argmin(0)
+    tensor([0, 1])
     """
     return argmax(_mirrored(input), dim, keepdim)
 

@@ -194,7 +194,13 @@ def _gathered(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
 def gather(
     input: Tensor, dim: Axis, index: Tensor, *, sparse_grad: Ignored = False
 ) -> Tensor:
-    """`input[..., index[..., i, ...], ...]` along `dim`, in the shape of `index`."""
+    """`input[..., index[..., i, ...], ...]` along `dim`, in the shape of `index`.
+
+    >>> x = torch.tensor([[1, 2], [3, 4]])
+    >>> torch.gather(x, 1, torch.tensor([[1], [0]]))
+    tensor([[2],
+            [3]])
+    """
     shape = tuple(index._a.shape)
     if 0 in shape:
         return zeros_of(input, shape)

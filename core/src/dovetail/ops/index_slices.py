@@ -75,7 +75,11 @@ def _replaced(name: str) -> Any:
     ([], 0, ints(1, high=1)), ([3], 0, ints(high=3)),
 ])  # fmt: skip
 def index_select(input: Tensor, dim: Axis, index: Tensor) -> Tensor:
-    """The slices along `dim` that a one-dimensional index names."""
+    """The slices along `dim` that a one-dimensional index names.
+
+    >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
+    tensor([7, 5])
+    """
     return taken(input, index, dim)
 
 

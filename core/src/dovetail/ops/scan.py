@@ -78,7 +78,11 @@ def _accumulated(ufunc: Any, x: Array, dim: int) -> Array:
     torch="cumsum Tensor.cumsum_", **_ALONG,
     oracle=lambda x, dim, dtype=None: _accumulated(np.add, x, dim))  # fmt: skip
 def cumsum(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
-    """Sums of the elements so far; integers in int64."""
+    """Sums of the elements so far; integers in int64.
+
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0)
+    tensor([1, 3, 6])
+    """
     return scanned(cast(input, in_dtype(input, dtype)), dim, add)
 
 

@@ -90,7 +90,12 @@ def _unstacked(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Ten
         ([[3]], 1),
     ])  # fmt: skip
 def stack(tensors: list[Tensor], dim: NewAxis = 0) -> Tensor:
-    """The tensors, all of one shape, side by side along a new dim."""
+    """The tensors, all of one shape, side by side along a new dim.
+
+    >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], dim=1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
     shape = tuple(tensors[0]._a.shape)
     thick = (*shape[:dim], 1, *shape[dim:])
     return cat([reshape(x, thick) for x in tensors], dim)
@@ -131,7 +136,12 @@ def _repeat_oracle(x: Array, repeats: Sizes) -> Array:
         ([2, 3], (2, 1)), ([2, 3], (2, 3, 2)), ([], (3,)), ([2], (0,)),
     ])  # fmt: skip
 def repeat(input: Tensor, repeats: Ints) -> Tensor:
-    """`input` laid side by side with itself, `repeats` times along each dim."""
+    """`input` laid side by side with itself, `repeats` times along each dim.
+
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
     shape = tuple(input._a.shape)
     whole = _whole(shape, tuple(repeats))
     pairs = [size for r, n in zip(repeats, whole, strict=True) for size in (r, n)]

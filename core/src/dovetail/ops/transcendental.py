@@ -272,7 +272,11 @@ sinh.grad(input=lambda ct, input: ct * cosh(conj(input)))
 
 @op(**_FLOATS, torch="tanh tanh_ F.tanh", oracle=exact("tanh"))
 def tanh(input: Tensor) -> Tensor:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    >>> torch.tanh(torch.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
     if input.dtype.is_complex:
         e = expm1(input * 2)
         return e / (e + 2)

@@ -92,7 +92,11 @@ def _permuted_back(ct: Tensor, dims: Sizes) -> Tensor:
     oracle=lambda x, dims: np.transpose(x, dims), **_VIEW,
     cases=[([2, 3, 4], (2, 0, 1)), ([2, 3], (-1, 0)), ([], ())])  # fmt: skip
 def permute(input: Tensor, dims: AxisList) -> Tensor:
-    """The dims of `input` in another order."""
+    """The dims of `input` in another order.
+
+    >>> torch.permute(torch.ones(2, 3, 4), (2, 0, 1)).shape
+    dovetail.Size([4, 2, 3])
+    """
 
 
 def _swapped(size: Sizes, strides: Sizes | None, *, dim0: int, dim1: int) -> Geometry:
@@ -106,7 +110,11 @@ def _swapped(size: Sizes, strides: Sizes | None, *, dim0: int, dim1: int) -> Geo
     oracle=lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1) if x.ndim else x,
     cases=[([2, 3, 4], 0, -1), ([2, 3], 1, 1), ([], 0, -1)], **_VIEW)  # fmt: skip
 def transpose(input: Tensor, dim0: Axis, dim1: Axis) -> Tensor:
-    """`input` with two dims swapped."""
+    """`input` with two dims swapped.
+
+    >>> torch.transpose(torch.ones(2, 3), 0, 1).shape
+    dovetail.Size([3, 2])
+    """
 
 
 transpose.grad(input=lambda ct, dim0, dim1: transpose(ct, dim0, dim1))
@@ -173,7 +181,11 @@ def _squeeze_oracle(x: Array, dim: Any = None) -> Array:
         ([], (0,)),
     ])  # fmt: skip
 def squeeze(input: Tensor, dim: AxisSet | None = None) -> Tensor:
-    """`input` without dims of size 1: all of them, or those of `dim`."""
+    """`input` without dims of size 1: all of them, or those of `dim`.
+
+    >>> torch.squeeze(torch.ones(1, 3, 1)).shape
+    dovetail.Size([3])
+    """
 
 
 def _unsqueezed(size: Sizes, strides: Sizes | None, *, dim: int) -> Geometry:
@@ -186,7 +198,11 @@ def _unsqueezed(size: Sizes, strides: Sizes | None, *, dim: int) -> Geometry:
     oracle=lambda x, dim: np.expand_dims(x, dim), **_VIEW,
     cases=[([2, 3], 1), ([2, 3], -1), ([], 0)])  # fmt: skip
 def unsqueeze(input: Tensor, dim: NewAxis) -> Tensor:
-    """`input` with a dim of size 1 inserted at `dim`."""
+    """`input` with a dim of size 1 inserted at `dim`.
+
+    >>> torch.unsqueeze(torch.ones(3), 0).shape
+    dovetail.Size([1, 3])
+    """
 
 
 # ---- parts, as Python's brackets name them

@@ -44,7 +44,11 @@ extend(backward=_backward)
 
 @public("detach")
 def detach(input: Tensor) -> Tensor:
-    """The same memory outside the graph; writes show in both."""
+    """The same memory outside the graph; writes show in both.
+
+    >>> torch.ones(1, requires_grad=True).detach().requires_grad
+    False
+    """
     made = alias(input)
     if anywhere[0]:
         tell("alias", input, made, "detach()")
@@ -67,13 +71,24 @@ def _detach_(self: Tensor) -> Tensor:
 
 
 def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Say whether gradients are wanted for this leaf; returns it."""
+    """Say whether gradients are wanted for this leaf; returns it.
+
+    >>> torch.ones(2).requires_grad_()
+    tensor([1., 1.], requires_grad=True)
+    """
     self.requires_grad = requires_grad
     return self
 
 
 def _register_hook(self: Tensor, hook: Hook) -> RemovableHandle:
-    """Call `hook(grad)` when this tensor's gradient is computed; it may replace it."""
+    """Call `hook(grad)` when this tensor's gradient is computed; it may replace it.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> handle = x.register_hook(lambda gradient: gradient * 2)
+    >>> (x * 3).sum().backward()
+    >>> x.grad
+    tensor([6.])
+    """
     return HandleOf(autograd.register_hook(self, hook))
 
 

@@ -163,7 +163,13 @@ _WHOLE: Final = slice(None)
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
-    """`x[index] = value`, in place."""
+    """`x[index] = value`, in place.
+
+    >>> x = torch.zeros(3)
+    >>> x[1:] = torch.tensor([4.0, 5.0])
+    >>> x
+    tensor([0., 4., 5.])
+    """
     if overridden((x, value)):
         cls = type(x) if overridden((x,)) else type(value)
         cls.__torch_function__(setitem, (cls,), (x, index, value))

@@ -32,7 +32,11 @@ from dovetail.tensor_api.indexing import copied
 
 
 def size(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or the size of one dim."""
+    """The shape, or the size of one dim.
+
+    >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(1)
+    (dovetail.Size([2, 3]), 3)
+    """
     return self.shape if dim is None else _of_dim("size", self, self.shape, dim)
 
 
@@ -86,7 +90,11 @@ def is_contiguous(self: Tensor) -> bool:
 
 @public("Tensor.contiguous")
 def contiguous(self: Tensor) -> Tensor:
-    """This tensor if it is contiguous, else a copy."""
+    """This tensor if it is contiguous, else a copy.
+
+    >>> torch.ones(2, 3).t().contiguous().stride()
+    (2, 1)
+    """
     return v.contiguous(self)
 
 
@@ -110,7 +118,11 @@ def element_size(self: Tensor) -> int:
 
 @public("Tensor.item")
 def item(self: Tensor) -> Any:
-    """The value of a tensor with one element, as a Python number; waits for it."""
+    """The value of a tensor with one element, as a Python number; waits for it.
+
+    >>> torch.tensor(2.5).item()
+    2.5
+    """
     if numel(self) != 1:
         raise ShapeError(
             "item", "tensor", was=f"of shape {tuple(self.shape)}",
@@ -121,13 +133,23 @@ def item(self: Tensor) -> Any:
 
 @public("Tensor.tolist")
 def tolist(self: Tensor) -> Any:
-    """The values as nested lists of Python numbers; waits for them."""
+    """The values as nested lists of Python numbers; waits for them.
+
+    >>> torch.tensor([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
+    """
     return values_of(self, "tolist").tolist()
 
 
 @public("clone")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy in memory of its own."""
+    """A copy in memory of its own.
+
+    >>> x = torch.zeros(2)
+    >>> y = x.clone().fill_(1)
+    >>> x
+    tensor([0., 0.])
+    """
     return clone_of(input)
 
 
@@ -201,7 +223,11 @@ for _name, _dtype in {
 
 @public("Tensor.copy_")
 def copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
-    """Write the values of `other`, broadcast, cast and moved as needed."""
+    """Write the values of `other`, broadcast, cast and moved as needed.
+
+    >>> torch.zeros(2).copy_(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
     if isinstance(other, int | float | complex):
         return fill(self, other, "copy_")
     mine, theirs = self._kind, other._kind
@@ -247,6 +273,9 @@ def view(
 
     Raises:
         ShapeError: the strides do not allow it without a copy.
+
+    >>> torch.arange(6).view(2, -1).shape
+    dovetail.Size([2, 3])
     """
     asked = size if isinstance(size, DType) else dtype
     if asked is not None:

@@ -32,6 +32,10 @@ def scaled_dot_product_attention(
         is_causal: hides the keys after a query's own place.
         scale: 1 / sqrt of the query's width unless given.
         enable_gqa: each head of keys and values serves several of queries.
+
+    >>> q, k, v = torch.randn(3, 2, 4, 5, 8).unbind()
+    >>> F.scaled_dot_product_attention(q, k, v, is_causal=True).shape
+    dovetail.Size([2, 4, 5, 8])
     """
     _check_attention(query, key, value, attn_mask, is_causal)
     if enable_gqa:

@@ -47,6 +47,10 @@ def nll_loss(
         weight: [classes] factors.
         ignore_index: the class number that does not count.
         reduction: "mean" (over the weights of what counts), "sum" or "none".
+
+    >>> logp = F.log_softmax(torch.zeros(2, 4), dim=1)
+    >>> F.nll_loss(logp, torch.tensor([0, 3]))
+    tensor(1.3863)
     """
     reduction = reduction_of("nll_loss", reduction, size_average, reduce)
     _check_labels("nll_loss", input, target)

@@ -36,6 +36,10 @@ def embedding(
         padding_idx: the row that gets no gradient.
 
     Returns: `input.shape + [width]`.
+
+    >>> F.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
     """
     if max_norm is not None or scale_grad_by_freq or sparse:
         _refuse_options(max_norm is not None, scale_grad_by_freq)
@@ -69,6 +73,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             for which values are read.
 
     Returns: [*tensor, num_classes] int64.
+
+    >>> F.one_hot(torch.tensor([1, 0]), 3)
+    tensor([[0, 1, 0],
+            [1, 0, 0]])
     """
     if tensor.dtype not in INTEGRAL:
         raise DTypeError("one_hot", "tensor", was=tensor.dtype.name, needed="integers")

@@ -145,6 +145,9 @@ def binary_cross_entropy_with_logits(
     Args:
         weight: factors for each element.
         pos_weight: factors for the part of each element where `target` is one.
+
+    >>> F.binary_cross_entropy_with_logits(torch.zeros(2), torch.ones(2))
+    tensor(0.6931)
     """
     _require_size("binary_cross_entropy_with_logits", input, target)
     losses = ops.binary_cross_entropy_with_logits(input, target, pos_weight)
