@@ -25,6 +25,15 @@ class Dataset(Generic[T_co]):
     """Samples by number: a subclass has `__getitem__`, and `__len__` if it is finite.
 
     With `__getitems__(indices)` a DataLoader asks for the samples of a batch at once.
+
+    Examples:
+        >>> class Squares(torch.utils.data.Dataset):
+        ...     def __getitem__(self, index):
+        ...         return index**2
+        ...     def __len__(self):
+        ...         return 10
+        >>> Squares()[3]
+        9
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -53,6 +62,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     Args:
         tensors: [n, ...] each.
+
+    Examples:
+        >>> from dovetail.data import TensorDataset
+        >>> pairs = TensorDataset(torch.arange(3), torch.arange(3) * 10)
+        >>> pairs[2]
+        (tensor(2), tensor(20))
     """
 
     tensors: tuple[Tensor, ...]
@@ -74,7 +89,13 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class Subset(Dataset[T_co]):
-    """Some samples of a dataset, in the order of `indices`."""
+    """Some samples of a dataset, in the order of `indices`.
+
+    Examples:
+        >>> from dovetail.data import Subset
+        >>> list(Subset([5, 6, 7, 8], [3, 0]))
+        [8, 5]
+    """
 
     def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
@@ -167,6 +188,11 @@ def random_split(
         generator: where the permutation comes from.
 
     Raises: ArgumentError if the lengths do not sum to the dataset's.
+
+    Examples:
+        >>> from dovetail.data import random_split
+        >>> [len(part) for part in random_split(range(10), [0.8, 0.2])]
+        [8, 2]
     """
     size = _length(dataset)
     counts = _counts(lengths, size)

@@ -42,14 +42,24 @@ class Tanhshrink(FunctionLayer):
 
 @layer(F.relu)
 class ReLU(FunctionLayer):
-    """The larger of the input and zero."""
+    """The larger of the input and zero.
+
+    Examples:
+        >>> nn.ReLU()(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     inplace: bool = False
 
 
 @layer(F.silu)
 class SiLU(FunctionLayer):
-    """`x * sigmoid(x)`, also called swish (Elfwing et al. 2017, arXiv:1702.03118)."""
+    """`x * sigmoid(x)`, also called swish (Elfwing et al. 2017, arXiv:1702.03118).
+
+    Examples:
+        >>> nn.SiLU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2689,  1.7616])
+    """
 
     inplace: bool = False
 
@@ -121,6 +131,10 @@ class GELU(FunctionLayer):
 
     Args:
         approximate: "none", or "tanh" for the paper's approximation.
+
+    Examples:
+        >>> nn.GELU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.1587,  1.9545])
     """
 
     approximate: str = "none"
@@ -150,7 +164,12 @@ class Softshrink(FunctionLayer):
 
 @layer(F.softmax)
 class Softmax(FunctionLayer):
-    """Exponentials along `dim`, scaled to sum to one."""
+    """Exponentials along `dim`, scaled to sum to one.
+
+    Examples:
+        >>> nn.Softmax(dim=1)(torch.zeros(1, 4))
+        tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
+    """
 
     dim: int | None = None
 

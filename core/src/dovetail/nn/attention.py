@@ -41,6 +41,13 @@ class MultiheadAttention(Module):
         in_proj_weight: [3 * embed_dim, embed_dim] for query, key and value; with
             other widths q_proj_weight, k_proj_weight and v_proj_weight instead.
         out_proj: the last projection.
+
+    Examples:
+        >>> m = nn.MultiheadAttention(8, num_heads=2, batch_first=True)
+        >>> x = torch.randn(4, 5, 8)
+        >>> y, weights = m(x, x, x)
+        >>> y.shape, weights.shape
+        (dovetail.Size([4, 5, 8]), dovetail.Size([4, 5, 5]))
     """
 
     in_proj_weight: Tensor | None

@@ -143,13 +143,26 @@ class _BatchNorm(Module):
 
 
 class BatchNorm1d(_BatchNorm):
-    """`_BatchNorm` of [n, c] or [n, c, l]."""
+    """`_BatchNorm` of [n, c] or [n, c, l].
+
+    Examples:
+        >>> m = nn.BatchNorm1d(4)
+        >>> m(torch.randn(8, 4)).mean(0).abs().max().item() < 1e-5
+        True
+        >>> m.num_batches_tracked
+        tensor(1)
+    """
 
     allowed_dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """`_BatchNorm` of images [n, c, h, w]."""
+    """`_BatchNorm` of images [n, c, h, w].
+
+    Examples:
+        >>> nn.BatchNorm2d(3)(torch.randn(8, 3, 5, 5)).shape
+        dovetail.Size([8, 3, 5, 5])
+    """
 
     allowed_dims = (4,)
 

@@ -169,6 +169,11 @@ class ModuleList(_Listed):
 
     Args:
         modules: what it holds first.
+
+    Examples:
+        >>> layers = nn.ModuleList([nn.Linear(4, 8), nn.Linear(8, 2)])
+        >>> len(layers), len(list(layers.parameters()))
+        (2, 4)
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -200,6 +205,11 @@ class ModuleDict(Module):
 
     Args:
         modules: a mapping or pairs of names and modules it holds first.
+
+    Examples:
+        >>> heads = nn.ModuleDict({"a": nn.Linear(4, 2), "b": nn.Linear(4, 3)})
+        >>> heads["b"](torch.ones(1, 4)).shape
+        dovetail.Size([1, 3])
     """
 
     _modules: ModuleTable  # type: ignore[assignment]

@@ -157,7 +157,12 @@ class _ConvNd(Module):
 
 
 class Conv1d(_ConvNd):
-    """Cross-correlation along one axis; `_ConvNd` has the arguments."""
+    """Cross-correlation along one axis; `_ConvNd` has the arguments.
+
+    Examples:
+        >>> nn.Conv1d(3, 8, kernel_size=3, padding=1)(torch.ones(2, 3, 10)).shape
+        dovetail.Size([2, 8, 10])
+    """
 
     spatial_dims = 1
 

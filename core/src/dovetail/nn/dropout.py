@@ -35,6 +35,13 @@ class Dropout(_DropoutNd):
     Args:
         p: the probability of being zeroed.
         inplace: whether the input itself is changed.
+
+    Examples:
+        >>> m = nn.Dropout(p=0.5)
+        >>> m(torch.ones(1000)).unique()
+        tensor([0., 2.])
+        >>> m.eval()(torch.ones(2))
+        tensor([1., 1.])
     """
 
     def forward(self, input: Tensor) -> Tensor:

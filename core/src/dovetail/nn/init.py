@@ -56,7 +56,12 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None
 ) -> Tensor:
-    """Fill with normal values."""
+    """Fill with normal values.
+
+    Examples:
+        >>> nn.init.normal_(torch.empty(3, 5), std=0.02).shape
+        dovetail.Size([3, 5])
+    """
     with no_grad():
         y: Tensor = tensor.normal_(mean, std, generator=generator)
         return y
@@ -87,7 +92,12 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with `val`."""
+    """Fill with `val`.
+
+    Examples:
+        >>> nn.init.constant_(torch.empty(2), 0.3)
+        tensor([0.3000, 0.3000])
+    """
     with no_grad():
         y: Tensor = tensor.fill_(val)
         return y
@@ -99,7 +109,12 @@ def ones_(tensor: Tensor) -> Tensor:
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill with zeros.
+
+    Examples:
+        >>> nn.init.zeros_(torch.empty(2))
+        tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
 
 
@@ -119,6 +134,11 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     """Fill uniformly, keeping variance forwards and backwards (Glorot & Bengio 2010).
 
     The bound is `gain * sqrt(6 / (fan_in + fan_out))`.
+
+    Examples:
+        >>> w = nn.init.xavier_uniform_(torch.empty(12, 12))
+        >>> w.abs().max().item() <= 0.5
+        True
     """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
@@ -143,6 +163,11 @@ def kaiming_uniform_(
         a: the slope of "leaky_relu".
         mode: "fan_in" keeps it in the forward pass, "fan_out" in the backward.
         nonlinearity: what follows; "relu" or "leaky_relu".
+
+    Examples:
+        >>> w = nn.init.kaiming_uniform_(torch.empty(16, 24), nonlinearity="relu")
+        >>> w.abs().max().item() <= 0.5
+        True
     """
     if tensor.numel() == 0:
         return tensor
@@ -158,7 +183,13 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fill normally, keeping variance through rectifiers (He et al. 2015)."""
+    """Fill normally, keeping variance through rectifiers (He et al. 2015).
+
+    Examples:
+        >>> w = nn.init.kaiming_normal_(torch.empty(1000, 200))
+        >>> abs(w.std().item() - 0.1) < 0.01
+        True
+    """
     if tensor.numel() == 0:
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)

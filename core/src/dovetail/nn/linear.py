@@ -16,7 +16,12 @@ from .module import Module
 
 
 class Identity(Module):
-    """Returns its input; takes any arguments and ignores them."""
+    """Returns its input; takes any arguments and ignores them.
+
+    Examples:
+        >>> nn.Identity(64, unused=True)(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -157,6 +162,10 @@ class Flatten(FunctionLayer):
 
     Shape:
         [n, *rest] -> [n, prod(rest)] with the defaults
+
+    Examples:
+        >>> nn.Flatten()(torch.ones(2, 3, 4)).shape
+        dovetail.Size([2, 12])
     """
 
     start_dim: int = 1

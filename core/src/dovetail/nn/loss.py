@@ -40,14 +40,24 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """The absolute difference of input and target."""
+    """The absolute difference of input and target.
+
+    Examples:
+        >>> nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(1.)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """The squared difference of input and target."""
+    """The squared difference of input and target.
+
+    Examples:
+        >>> nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(2.)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
@@ -57,6 +67,10 @@ class SmoothL1Loss(_Loss):
     """Half the squared difference over `beta` up to there, then linear.
 
     Girshick 2015, arXiv:1504.08083, equation 3.
+
+    Examples:
+        >>> nn.SmoothL1Loss()(torch.tensor([0.0, 0.0]), torch.tensor([0.5, 3.0]))
+        tensor(1.3125)
     """
 
     def __init__(
@@ -97,6 +111,11 @@ class NLLLoss(_WeightedLoss):
 
     Shape:
         [n, classes, ...] log probabilities and [n, ...] class numbers -> []
+
+    Examples:
+        >>> logp = F.log_softmax(torch.zeros(2, 4), dim=1)
+        >>> nn.NLLLoss()(logp, torch.tensor([0, 3]))
+        tensor(1.3863)
     """
 
     def __init__(
@@ -172,6 +191,10 @@ class BCEWithLogitsLoss(_Loss):
     Args:
         weight: factors for each element.
         pos_weight: factors for the part of each element where the target is one.
+
+    Examples:
+        >>> nn.BCEWithLogitsLoss()(torch.zeros(2), torch.ones(2))
+        tensor(0.6931)
     """
 
     weight: Tensor | None

@@ -27,6 +27,10 @@ class LayerNorm(Module):
 
     Attributes:
         weight, bias: normalized_shape, ones and zeros at first.
+
+    Examples:
+        >>> nn.LayerNorm(4)(torch.tensor([[1.0, 2.0, 3.0, 4.0]])).detach()
+        tensor([[-1.3416, -0.4472,  0.4472,  1.3416]])
     """
 
     weight: Tensor | None
@@ -75,6 +79,10 @@ class RMSNorm(Module):
 
     Shape:
         [..., *normalized_shape], the same out
+
+    Examples:
+        >>> nn.RMSNorm(2, eps=0.0)(torch.tensor([[3.0, 4.0]])).square().mean().item()
+        1.0
     """
 
     weight: Tensor | None
@@ -118,6 +126,10 @@ class GroupNorm(Module):
 
     Shape:
         [n, num_channels, ...], the same out
+
+    Examples:
+        >>> nn.GroupNorm(2, 4)(torch.randn(3, 4, 5)).shape
+        dovetail.Size([3, 4, 5])
     """
 
     weight: Tensor | None

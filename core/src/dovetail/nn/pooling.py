@@ -153,7 +153,12 @@ class AvgPool1d(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window of [n, c, h, w]; `_AvgPoolNd` has the arguments."""
+    """The mean of each window of [n, c, h, w]; `_AvgPoolNd` has the arguments.
+
+    Examples:
+        >>> nn.AvgPool2d(2)(torch.ones(1, 3, 8, 8)).shape
+        dovetail.Size([1, 3, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(
@@ -181,7 +186,12 @@ class AdaptiveAvgPool1d(FunctionLayer):
 
 @layer(F.adaptive_avg_pool2d)
 class AdaptiveAvgPool2d(FunctionLayer):
-    """Means over windows, [n, c, h, w] to [n, c, *output_size]; None keeps one."""
+    """Means over windows, [n, c, h, w] to [n, c, *output_size]; None keeps one.
+
+    Examples:
+        >>> nn.AdaptiveAvgPool2d((1, 1))(torch.ones(2, 3, 7, 5)).shape
+        dovetail.Size([2, 3, 1, 1])
+    """
 
     output_size: Any
 

@@ -29,6 +29,11 @@ class Embedding(Module):
 
     Attributes:
         weight: [num_embeddings, embedding_dim], normal.
+
+    Examples:
+        >>> m = nn.Embedding(10, 3, padding_idx=0)
+        >>> m(torch.tensor([[0, 4]])).shape
+        dovetail.Size([1, 2, 3])
     """
 
     weight: Tensor

@@ -38,6 +38,14 @@ class Adam(Optimizer):
         maximize: whether to go up the gradient.
         capturable, differentiable: not there yet; only False.
         decoupled_weight_decay: whether decay bypasses the means, as in AdamW.
+
+    Examples:
+        >>> w = torch.ones(2, requires_grad=True)
+        >>> optimizer = torch.optim.Adam([w], lr=0.1)
+        >>> w.square().sum().backward()
+        >>> optimizer.step()
+        >>> w
+        tensor([0.9000, 0.9000], requires_grad=True)
     """
 
     def __init__(

@@ -78,6 +78,14 @@ def clip_grad_norm_(
     Pascanu et al. 2013, arXiv:1211.5063, algorithm 1.
 
     Returns: the norm before.
+
+    Examples:
+        >>> w = torch.tensor([3.0, 4.0], requires_grad=True)
+        >>> (w.square().sum() / 2).backward()
+        >>> nn.utils.clip_grad_norm_([w], max_norm=1.0)
+        tensor(5.)
+        >>> w.grad
+        tensor([0.6000, 0.8000])
     """
     listed = _listed(parameters)
     with no_grad():

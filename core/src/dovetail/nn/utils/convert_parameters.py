@@ -10,7 +10,12 @@ from dovetail.errors import ArgumentTypeError, ShapeError
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements of all parameters in one vector; a copy, recorded by autograd."""
+    """All elements of all parameters in one vector; a copy, recorded by autograd.
+
+    Examples:
+        >>> nn.utils.parameters_to_vector(nn.Linear(2, 3).parameters()).shape
+        dovetail.Size([9])
+    """
     vector: Tensor = ft.cat([param.reshape(-1) for param in parameters])
     return vector
 

@@ -22,6 +22,15 @@ class LambdaLR(LRScheduler):
         lr_lambda: a function, or one for each group. A state dict keeps callable
             objects' attributes, but no functions.
         last_epoch: the epoch to go on from; -1 starts.
+
+    Examples:
+        >>> optimizer = optim.SGD(nn.Linear(2, 1).parameters(), lr=1.0)
+        >>> scheduler = lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.125]
     """
 
     def __init__(

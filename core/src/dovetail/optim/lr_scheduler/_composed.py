@@ -21,6 +21,17 @@ class SequentialLR(LRScheduler):
         schedulers: the schedules, all of that optimizer.
         milestones: the epochs at which the second, third, … begin.
         last_epoch: the epoch to go on from; -1 starts.
+
+    Examples:
+        >>> optimizer = optim.SGD(nn.Linear(2, 1).parameters(), lr=1.0)
+        >>> warm = lr_scheduler.LinearLR(optimizer, 0.25, total_iters=2)
+        >>> then = lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = lr_scheduler.SequentialLR(optimizer, [warm, then], [2])
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(

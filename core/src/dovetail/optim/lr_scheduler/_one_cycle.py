@@ -28,6 +28,15 @@ class OneCycleLR(LRScheduler):
         final_div_factor: the first rate over the last.
         three_phase: whether the way down stops at the first rate before the last.
         last_epoch: the batch to go on from; -1 starts.
+
+    Examples:
+        >>> optimizer = optim.SGD(nn.Linear(2, 1).parameters(), lr=1.0)
+        >>> scheduler = lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.9504846320134737]
     """
 
     def __init__(

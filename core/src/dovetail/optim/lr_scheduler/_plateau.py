@@ -24,6 +24,15 @@ class ReduceLROnPlateau(LRScheduler):
         cooldown: epochs after a change in which nothing is counted.
         min_lr: the least rate, or one for each group.
         eps: a change below it is not made.
+
+    Examples:
+        >>> optimizer = optim.SGD(nn.Linear(2, 1).parameters(), lr=1.0)
+        >>> scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+        >>> for loss in (3.0, 3.0, 3.0):
+        ...     optimizer.step()
+        ...     scheduler.step(loss)
+        >>> scheduler.get_last_lr()
+        [0.1]
     """
 
     def __init__(

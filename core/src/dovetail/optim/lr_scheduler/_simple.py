@@ -15,7 +15,17 @@ from ._base import LRScheduler
 
 
 class StepLR(LRScheduler):
-    """Times `gamma` every `step_size` epochs."""
+    """Times `gamma` every `step_size` epochs.
+
+    Examples:
+        >>> optimizer = optim.SGD(nn.Linear(2, 1).parameters(), lr=1.0)
+        >>> scheduler = lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.1]
+    """
 
     def __init__(
         self,
@@ -39,7 +49,17 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times `gamma` at each of the epochs `milestones`."""
+    """Times `gamma` at each of the epochs `milestones`.
+
+    Examples:
+        >>> optimizer = optim.SGD(nn.Linear(2, 1).parameters(), lr=1.0)
+        >>> scheduler = lr_scheduler.MultiStepLR(optimizer, [1, 3], gamma=0.5)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.25]
+    """
 
     def __init__(
         self,
@@ -62,7 +82,17 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times `gamma` every epoch."""
+    """Times `gamma` every epoch.
+
+    Examples:
+        >>> optimizer = optim.SGD(nn.Linear(2, 1).parameters(), lr=1.0)
+        >>> scheduler = lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.125]
+    """
 
     def __init__(
         self, optimizer: Optimizer, gamma: float, last_epoch: int = -1
@@ -106,7 +136,17 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """From `start_factor` to `end_factor` times the rate in `total_iters` epochs."""
+    """From `start_factor` to `end_factor` times the rate in `total_iters` epochs.
+
+    Examples:
+        >>> optimizer = optim.SGD(nn.Linear(2, 1).parameters(), lr=1.0)
+        >>> scheduler = lr_scheduler.LinearLR(optimizer, 0.25, total_iters=3)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [1.0]
+    """
 
     def __init__(
         self,
@@ -167,6 +207,15 @@ class CosineAnnealingLR(LRScheduler):
     """Down to `eta_min` along half a cosine of `T_max` epochs, and up again.
 
     SGDR without restarts (Loshchilov & Hutter 2016, arXiv:1608.03983, equation 5).
+
+    Examples:
+        >>> optimizer = optim.SGD(nn.Linear(2, 1).parameters(), lr=1.0)
+        >>> scheduler = lr_scheduler.CosineAnnealingLR(optimizer, T_max=6)
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(
