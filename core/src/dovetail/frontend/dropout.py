@@ -77,6 +77,9 @@ def dropped(input: Tensor, p: float) -> Tensor:
         input: [...] floats.
 
     Raises: ArgumentError for a `p` that is no probability.
+
+    >>> F.dropout(torch.ones(1000), p=0.5).unique()
+    tensor([0., 2.])
     """
     kind = floats("dropout", input._kind)
     if kind.dtype.is_complex:

@@ -19,9 +19,12 @@ def _axis(input: Tensor, dim: int | None) -> int:
 
 
 def _offer(
-    name: str, apply: Callable[[Tensor, int], Tensor], doc: str
+    name: str, apply: Callable[[Tensor, int], Tensor], half: str, doc: str
 ) -> Callable[..., Tensor]:
-    """Offer a function along an axis in the package and in nn.functional."""
+    """Offer a function along an axis in the package and in nn.functional.
+
+    `half` is what it gives for two equal numbers.
+    """
 
     def plain(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
         if dtype is not None and input.dtype is not dtype:
@@ -34,12 +37,17 @@ def _offer(
     ) -> Tensor:  # fmt: skip
         return plain(input, _axis(input, dim), dtype)
 
-    plain.__doc__ = f"{doc}; `dtype` is cast to first."
+    shown = (
+        f">>> torch.{name}(torch.zeros(1, 2), dim=1)\n    tensor([[{half}, {half}]])"
+    )
+    plain.__doc__ = f"{doc}; `dtype` is cast to first.\n\n    {shown}\n    "
     functional.__doc__ = f"""{doc}.
 
     Args:
         dim: the axis; None takes torch's old default, by the number of axes.
         dtype: what to cast `input` to first.
+
+    {shown.replace("torch", "F", 1)}
     """
     public(f"F.{name}")(functional)
     public(name, out=True)(plain)
@@ -47,9 +55,12 @@ def _offer(
 
 
 _softmax = _offer(
-    "softmax", ops.softmax, "Exponentials along `dim`, scaled to sum to one"
+    "softmax", ops.softmax, "0.5000", "Exponentials along `dim`, scaled to sum to one"
 )
-_offer("log_softmax", ops.log_softmax, "The logarithm of softmax, without its rounding")
+_offer(
+    "log_softmax", ops.log_softmax, "-0.6931",
+    "The logarithm of softmax, without its rounding",
+)  # fmt: skip
 
 
 @public("F.softmin")

@@ -49,7 +49,12 @@ def _offer_spread(name: str, of: Any) -> None:
         found = spread(input, dim, unbiased, keepdim, correction=correction)
         return found, r.mean(input, None if isinstance(dim, bool) else dim, keepdim)
 
-    spread.__doc__ = f"{of.__doc__}\n    The correction is 1, or 0 unless `unbiased`."
+    spread.__doc__ = f"""{of.__doc__}
+    The correction is 1, or 0 unless `unbiased`.
+
+    >>> torch.tensor([1.0, 3.0]).{name}(correction=0)
+    tensor(1.)
+    """
     spread_mean.__doc__ = f"`{name}`, and the mean over the same dims."
     public(name, out=True)(spread)
     public(f"torch.{name}_mean", out=True)(spread_mean)
@@ -169,7 +174,11 @@ def corrcoef(input: Tensor) -> Tensor:
 def bincount(
     input: Tensor, weights: Tensor | None = None, minlength: int = 0
 ) -> Tensor:
-    """How often each of 0, 1, … occurs, or the sum of its weights."""
+    """How often each of 0, 1, … occurs, or the sum of its weights.
+
+    >>> torch.bincount(torch.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
     if weights is None:
         return s.bincount(input, minlength)
     if tuple(weights._a.shape) != tuple(input._a.shape):
