@@ -19,17 +19,13 @@ from dovetail.engine.op import Checked
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
-from dovetail.ops.compare import bitwise_or
 from dovetail.ops.create import zeros_of
 from dovetail.ops.index import added, index_check, written
 from dovetail.ops.index_slices import along, taken
 from dovetail.ops.primitive import (
-    add,
     assign_,
     cast,
     clone,
-    lt,
-    mul,
     scatter_set_,
     where,
 )
@@ -119,8 +115,8 @@ def _numbers(
         index = indices[d]
         assert index is not None
         index = cast(index, wanted) if index.dtype is not wanted else index
-        index = where(lt(index, 0), add(index, size), index)
-        total = index if total is None else add(mul(total, size), index)
+        index = where(index < 0, index + size, index)
+        total = index if total is None else total * size + index
     assert total is not None
     return reshape(expand(total, shape), (-1,))
 
@@ -238,7 +234,7 @@ def _(x: Tensor, *rest: Any, **_: Any) -> Checked:
         return None
     outside = present[0][0]
     for flag, _error in present[1:]:
-        outside = bitwise_or(outside, flag)
+        outside = outside | flag
 
     def error() -> Exception:
         bad: Exception = next(e for flag, e in present if flag.item())()

@@ -22,11 +22,8 @@ from dovetail.errors import IndexOutOfRange, ShapeError
 from dovetail.ops.create import zeros_of
 from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import (
-    bitwise_and,
-    bitwise_xor,
     cast,
     clone,
-    lt,
     scatter_add_,
     scatter_set_,
     take_along,
@@ -51,8 +48,8 @@ def index_check(op: str, index: Tensor, size: int, dim: int, low: int = 0) -> Ch
     """What the check of an op gives for indices from `low` to `size` - 1."""
     if 0 in index._a.shape:
         return None
-    inside = bitwise_and(lt(index, size), bitwise_xor(lt(index, low), True))
-    outside = amax(bitwise_xor(inside, True))
+    inside = (index < size) & ~(index < low)
+    outside = amax(~inside)
 
     def error() -> IndexOutOfRange:
         found = index._kind.backend.copy_out(index._a).reshape(-1)

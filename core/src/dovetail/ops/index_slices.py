@@ -22,7 +22,7 @@ from dovetail.ops.index import (
     index_check,
     written,
 )
-from dovetail.ops.primitive import eq, scatter_set_, take_along, where
+from dovetail.ops.primitive import scatter_set_, take_along, where
 from dovetail.ops.view import expand, reshape
 
 Array = np.ndarray[Any, Any]
@@ -161,7 +161,7 @@ def _of_rows(
     flat = reshape(indices, (-1,))
     rows = reshape(ct, (flat._a.shape[0], weight_shape[1]))
     if padding_idx >= 0:
-        rows = where(eq(reshape(flat, (-1, 1)), padding_idx), 0, rows)
+        rows = where(reshape(flat, (-1, 1)) == padding_idx, 0, rows)
     return index_add(zeros_of(ct, weight_shape), 0, flat, rows)
 
 

@@ -19,16 +19,10 @@ from dovetail.ops.create import counted, full, zeros_of
 from dovetail.ops.index import read, widened
 from dovetail.ops.index_slices import index_select
 from dovetail.ops.primitive import (
-    add,
-    bitwise_xor,
     cast,
     clone,
-    eq,
     idiv,
-    lt,
-    mul,
     scatter_set_,
-    sub,
     take_along,
     where,
 )  # fmt: skip
@@ -49,7 +43,7 @@ def running_count(mask: Tensor) -> Tensor:
     while step < n:
         shifted = zeros_of(y, (n,))
         shifted[step:] = y[: n - step]
-        y, step = add(y, shifted), 2 * step
+        y, step = y + shifted, 2 * step
     return y
 
 
@@ -70,7 +64,7 @@ def nonzero(input: Tensor, dtype: DType) -> Tensor:
     rows = zeros_of(rest, (int(rest._a.shape[0]), len(size)))
     for d in range(len(size) - 1, -1, -1):
         quotient = idiv(rest, max(size[d], 1))
-        rows[:, d] = sub(rest, mul(quotient, size[d]))
+        rows[:, d] = rest - quotient * size[d]
         rest = quotient
     return rows
 
@@ -81,11 +75,11 @@ def _nonzero_numbers(x: Tensor) -> Tensor:
     numbers = counted(n, x)
     if not n:
         return numbers
-    mask = bitwise_xor(eq(x, 0), True)
+    mask = x != 0
     before = running_count(mask)
     count = read(basic_index(before, (n - 1,)))
     # A permutation: those that are not zero first, the others behind them.
-    place = where(mask, sub(before, 1), add(sub(numbers, before), count))
+    place = where(mask, before - 1, numbers - before + count)
     order = zeros_of(numbers, (n,))
     scatter_set_(order, place, numbers, 0)
     return basic_index(order, (slice(0, count),))
@@ -145,7 +139,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if 0 in source._a.shape or 0 in shape:
         return clone(expand(input, shape))
     flat = reshape(wide, (-1,))
-    place = where(flat, sub(running_count(flat), 1), 0)
+    place = where(flat, running_count(flat) - 1, 0)
     taken = take_along(reshape(source, (-1,)), place, 0)
     return where(wide, reshape(taken, shape), input)
 
@@ -163,7 +157,7 @@ def _(x: Tensor, mask: Tensor, source: Tensor) -> Checked:
     def error() -> Exception:
         return too_few(read(count), have)
 
-    return bitwise_xor(lt(count, have + 1), True), error
+    return count > have, error
 
 
 def too_few(count: int, have: int) -> ShapeError:

@@ -16,7 +16,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.create import counted, full, zeros_of
 from dovetail.ops.index_slices import index_add, index_select
-from dovetail.ops.primitive import add, clone, lt, sub, where
+from dovetail.ops.primitive import clone, where
 from dovetail.ops.view import basic_index
 
 Array = np.ndarray[Any, Any]
@@ -117,16 +117,16 @@ def margin_pad(input: Tensor, padding: Ints, mode: str) -> Tensor:
 
 def _source(like: Tensor, n: int, before: int, after: int, mode: str) -> Tensor:
     """For each place along a padded dim, the index it is copied from."""
-    at = sub(counted(n + before + after, like), before)
-    below, above = lt(at, 0), lt(n - 1, at)
+    at = counted(n + before + after, like) - before
+    below, above = at < 0, n - 1 < at
     if mode == "circular":
         kept = n + min(before, 0) + min(after, 0)
-        low, high = add(at, kept), sub(at, kept)
-        below, above = lt(at, -min(before, 0)), lt(n - 1 + min(after, 0), at)
+        low, high = at + kept, at - kept
+        below, above = at < -min(before, 0), n - 1 + min(after, 0) < at
     elif mode == "reflect":
-        low, high = sub(0, at), sub(2 * (n - 1), at)
+        low, high = -at, 2 * (n - 1) - at
     else:
-        low, high = sub(at, at), add(sub(at, at), n - 1)
+        low, high = at * 0, at * 0 + (n - 1)
     return where(below, low, where(above, high, at))
 
 

@@ -14,6 +14,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
+from dovetail.ops.bounds import minimum
 from dovetail.ops.create import counted, full, zeros_like, zeros_of
 from dovetail.ops.extremes import amax
 from dovetail.ops.index import (
@@ -32,18 +33,12 @@ from dovetail.ops.index import (
     written,
 )  # fmt: skip
 from dovetail.ops.primitive import (
-    bitwise_and,
-    bitwise_xor,
     cast,
     clone,
-    div,
-    eq,
     idiv,
-    lt,
     maximum,
     mul,
     scatter_set_,
-    sub,
     take_along,
     where,
 )  # fmt: skip
@@ -110,10 +105,10 @@ def _lowest(x: Tensor) -> Any:
 def _mean(total: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     count = _count(total, index, dim, include_self)
     if total.dtype.is_inexact:
-        return div(total, count)
+        return total / count
     # Floored: one less where a negative quotient was truncated.
     y = idiv(total, count)
-    cut = bitwise_and(lt(total, 0), bitwise_xor(eq(mul(y, count), total), True))
+    cut = (total < 0) & (y * count != total)
     return y - cast(cut, y.dtype)
 
 
@@ -122,16 +117,10 @@ def _count(x: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     ones = full(tuple(index._a.shape), 1, x._kind)
     start = full(tuple(x._a.shape), int(include_self), x._kind)
     count = added(start, index, ones, dim)
-    return where(eq(count, 0), 1, count)
+    return where(count == 0, 1, count)
 
 
-def _smaller(a: Tensor, b: Tensor) -> Tensor:
-    """The smaller, NaN if either is NaN."""
-    unordered = bitwise_xor(eq(a, a), True)
-    return where(bitwise_xor(unordered, lt(a, b)), a, b)
-
-
-_COMBINE: Any = {"prod": mul, "amax": maximum, "amin": _smaller}
+_COMBINE: Any = {"prod": mul, "amax": maximum, "amin": minimum}
 
 
 def _combined(
@@ -152,10 +141,10 @@ def _combined(
     while read(amax(waiting)):
         claimed = where(waiting, index, size)
         scatter_set_(owner, claimed, number, dim)
-        won = bitwise_and(eq(take_along(owner, claimed, dim), number), waiting)
+        won = (take_along(owner, claimed, dim) == number) & waiting
         value = _COMBINE[reduce](take_along(y, index, dim), src)
         scatter_set_(y, where(won, index, size), value, dim)
-        waiting = bitwise_xor(waiting, won)
+        waiting = waiting ^ won
     result = clone(start)
     cut = tuple(slice(0, size) if d == dim else slice(None) for d in range(len(shape)))
     write("scatter_reduce", narrowed(result, shape, dim), basic_index(y, cut))
@@ -186,7 +175,7 @@ def _(
         reduce, _extreme_vjp
     )
     if reduce == "mean":
-        ct = div(ct, _count(ct, index, dim, include_self))
+        ct = ct / _count(ct, index, dim, include_self)
     gx, gsrc = rule(ct, input, index, part, y, dim, include_self)
     if not include_self:
         gx = scatter(gx, dim, index, zeros_of(ct, shape))
@@ -206,16 +195,16 @@ def _prod_vjp(
     """Each factor gets the product of the others, also where one of them is 0."""
     if not include_self:
         x = scatter(x, dim, index, full(tuple(index._a.shape), 1, x._kind))
-    zero_x, zero_src = eq(x, 0), eq(src, 0)
+    zero_x, zero_src = x == 0, src == 0
     own = where(zero_x, 1, x)
     ones = where(zero_src, 1, src)
     whole = scatter_reduce(own, dim, index, ones, "prod", True)
     count = scatter_add(cast(zero_x, x.dtype), dim, index, cast(zero_src, x.dtype))
     zeros = scatter_add(where(zero_x, x, 0), dim, index, where(zero_src, src, 0))
-    gx = _others(x, zero_x, div(whole, own), zeros, count)
+    gx = _others(x, zero_x, whole / own, zeros, count)
     met = [gather(a, dim, index) for a in (whole, zeros, count)]
-    gsrc = _others(src, zero_src, div(met[0], ones), met[1], met[2])
-    return mul(ct, gx), mul(gather(ct, dim, index), gsrc)
+    gsrc = _others(src, zero_src, met[0] / ones, met[1], met[2])
+    return ct * gx, gather(ct, dim, index) * gsrc
 
 
 def _others(
@@ -226,9 +215,9 @@ def _others(
     `rest` is that of the others that are not 0; `zeros` sums the factors that are 0,
     and stands for the single one where there is no more than one beside `value`.
     """
-    beside = sub(count, cast(zero, count.dtype))
-    single = mul(sub(zeros, where(zero, value, 0)), rest)
-    return where(eq(beside, 0), rest, where(eq(beside, 1), single, 0))
+    beside = count - cast(zero, count.dtype)
+    single = (zeros - where(zero, value, 0)) * rest
+    return where(beside == 0, rest, where(beside == 1, single, 0))
 
 
 def _extreme_vjp(
@@ -236,13 +225,13 @@ def _extreme_vjp(
     include_self: bool,
 ) -> Any:  # fmt: skip
     """To the values that equal the extreme, in equal parts."""
-    mine = cast(eq(x, y), ct.dtype)
+    mine = cast(x == y, ct.dtype)
     if not include_self:
         mine = scatter(mine, dim, index, zeros_of(ct, tuple(index._a.shape)))
-    theirs = cast(eq(src, gather(y, dim, index)), ct.dtype)
+    theirs = cast(src == gather(y, dim, index), ct.dtype)
     count = scatter_add(mine, dim, index, theirs)
-    share = div(ct, where(eq(count, 0), 1, count))
-    return mul(mine, share), mul(theirs, gather(share, dim, index))
+    share = ct / where(count == 0, 1, count)
+    return mine * share, theirs * gather(share, dim, index)
 
 
 _ORACLE: Any = {

@@ -18,7 +18,7 @@ from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops import sums
 from dovetail.ops.create import counted, empty, zeros_of
 from dovetail.ops.index_slices import index_select
-from dovetail.ops.primitive import bitwise_xor, clone, lt, sub, where
+from dovetail.ops.primitive import clone, where
 from dovetail.ops.view import basic_index, expand, reshape
 
 Array = np.ndarray[Any, Any]
@@ -160,7 +160,7 @@ def flip(input: Tensor, dims: AxisSet) -> Tensor:
     y = clone(input)
     for d in dims if input._a.shape else ():  # type: ignore[union-attr]
         n = int(input._a.shape[d])
-        y = index_select(y, d, sub(n - 1, counted(n, input)))
+        y = index_select(y, d, n - 1 - counted(n, input))
     return y
 
 
@@ -207,7 +207,7 @@ def _below(x: Tensor, diagonal: int) -> Tensor:
     rows, columns = (int(n) for n in x._a.shape[-2:])
     row = reshape(counted(rows, x), (rows, 1))
     column = reshape(counted(columns, x), (1, columns))
-    return lt(sub(column, row), diagonal + 1)
+    return column - row < diagonal + 1
 
 
 def _kept_where(holds: Callable[[int, int], bool]) -> Callable[..., Array]:
@@ -238,7 +238,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 @op(torch="triu Tensor.triu_", oracle=_kept_where(operator.ge), **_TRIANGLE)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices in the last two dims with zeros below a diagonal."""
-    above = bitwise_xor(_below(input, diagonal - 1), True)
+    above = ~_below(input, diagonal - 1)
     return where(above, input, zeros_of(input, ()))
 
 

@@ -14,7 +14,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.create import counted, full, zeros_of
 from dovetail.ops.index_slices import index_add, index_select
-from dovetail.ops.primitive import add, cast, div, eq, mul, where
+from dovetail.ops.primitive import cast, where
 from dovetail.ops.view import expand, permute, reshape
 
 Array = np.ndarray[Any, Any]
@@ -82,7 +82,7 @@ def _as_strided_gradient(
     if _overlaps(input_shape, layout):
         ones = full(tuple(own._a.shape), 1, ct._kind)
         times = index_add(zeros_of(ct, (length,)), 0, own, ones)
-        memory = div(memory, where(eq(times, 0), 1, times))
+        memory = memory / where(times == 0, 1, times)
     return reshape(index_select(memory, 0, own), input_shape)
 
 
@@ -94,8 +94,8 @@ def _places(like: Tensor, size: Sizes, stride: Sizes, start: int) -> Tensor:
     wanted = index_dtype(like._kind)
     total = full((), start, like._kind.with_dtype(wanted))
     for d, (n, step) in enumerate(zip(size, stride, strict=True)):
-        steps = mul(cast(counted(n, like), wanted), step)
-        total = add(total, reshape(steps, (n, *(1,) * (len(size) - 1 - d))))
+        steps = cast(counted(n, like), wanted) * step
+        total = total + reshape(steps, (n, *(1,) * (len(size) - 1 - d)))
     return reshape(expand(total, tuple(size)), (-1,))
 
 
