@@ -55,6 +55,18 @@ def test_layer_norm_is_the_same_on_the_tape(shape: tuple[int, ...]) -> None:
     assert (F.layer_norm(x, shape[-1:], w, b).detach() == plain).all()
 
 
+def test_views_on_the_tape() -> None:
+    """Views are on the tape as what they look into is by now, or as leaves."""
+    leaf, plain = dt.randn(32, requires_grad=True), dt.randn(32)
+    seen, later, own = leaf.reshape(4, 8), plain.reshape(4, 8), dt.randn(32)[::2]
+    assert F.layer_norm(seen, (8,)).requires_grad
+    assert not F.layer_norm(later, (8,)).requires_grad
+    plain.mul_(leaf)
+    assert F.layer_norm(later, (8,)).requires_grad
+    assert F.layer_norm(own.requires_grad_(), (16,)).requires_grad
+    assert not F.layer_norm(seen.detach(), (8,)).requires_grad
+
+
 @pytest.mark.parametrize("width", [1, 2, 5, 8, 32])
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
 def test_what_is_not_finite_stays_in_its_row(width: int, bad: float) -> None:
@@ -105,6 +117,25 @@ def test_classes_that_do_not_count(ignored: int) -> None:
     found = F.cross_entropy(dt.tensor(x), dt.tensor(labels), ignore_index=ignored)
     want = _loss(x[counts], labels[counts]).mean()
     assert abs(found.item() - want) < 1e-12
+
+
+def test_other_eps() -> None:
+    """The last call's eps is not the next one's; NaN gives NaN."""
+    x, w, b = dt.tensor(_numbers((4, 8), 9)), dt.ones(8).double(), dt.zeros(8).double()
+    for eps in (1e-5, 1.0, 1e-5, float("nan"), 2):
+        centred = x - x.mean(1, keepdim=True)
+        want = centred / (centred.square().mean(1, keepdim=True) + eps).sqrt()
+        for found in (F.layer_norm(x, (8,), w, b, eps), F.layer_norm(x, (8,), eps=eps)):
+            assert dt.allclose(found, want, rtol=1e-12, atol=1e-12, equal_nan=True)
+
+
+def test_other_widths() -> None:
+    """Rows that went well before are refused where another width is asked for."""
+    for width, x in ((8, dt.ones(4, 8)), (7, dt.ones(4, 7)), (9, dt.ones(9, 9))):
+        F.layer_norm(x, (width,), x[0], x[0])
+        F.layer_norm(x, tuple(x.shape), x, x)
+        with pytest.raises(RuntimeError, match=r"^layer_norm: normalized_shape is \("):
+            F.layer_norm(x, (width + 1,), x[0], x[0])
 
 
 def test_weights_of_another_shape() -> None:

@@ -352,7 +352,7 @@ class _Source:
             yield from self._written(on_tape)
             return
         if op.by_body and self.nodes and not op.view:
-            yield f"if ({on_tape}) and _grad_enabled():"
+            yield f"if ({self._flows() or on_tape}) and _grad_enabled():"
             yield f"    return {self.form.general}_ready, {self.values})"
         given = ", ".join(self.natives)
         yield "try:"
@@ -381,6 +381,13 @@ class _Source:
             yield f"if {on_tape}:"
             yield from (f"    {line}" for line in self._record())
         yield "return _t"
+
+    def _flows(self) -> str:
+        """What is true where gradients flow, which a node alone of a view is not."""
+        if self.op.has_list:
+            return ""
+        nodes = [self.inputs[i].node for i in sorted(self.inputs)]
+        return " or ".join(f"({n} is not None and _on_tape({n}))" for n in nodes)
 
     def _written(self, on_tape: str) -> Iterator[str]:
         """The kernel writes over the first operand, if nothing speaks against it.

@@ -27,7 +27,7 @@ from dovetail.engine.overrides import ask
 from dovetail.engine.record import record
 from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import Node, Storage, next_seq
-from dovetail.engine.tape_of_views import View
+from dovetail.engine.tape_of_views import View, on_tape
 from dovetail.engine.tensor import Parameter, Tensor, overridden, wrap
 from dovetail.engine.views import as_view
 from dovetail.errors import DovetailError
@@ -148,6 +148,7 @@ _NAMES: Final[dict[str, Any]] = {
     "_general": Ready.run, "_general_before": _general_before,
     "_as_view": as_view, "_frozen": frozen,
     "_record": record, "_grad_enabled": grad_enabled, "_View": View,
+    "_on_tape": on_tape,
     "_Node": Node, "_new_node": Node.__new__, "_next_seq": next_seq,
     "_required": None, "_unserved": UNSERVED, "_Storage": Storage, "_Kind": Kind,
     "_DType": DType,

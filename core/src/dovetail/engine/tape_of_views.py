@@ -227,6 +227,13 @@ def edge_of(node: Any) -> Edge:
     return edge
 
 
+def on_tape(node: Any) -> bool:
+    """Whether gradients flow to a tensor with this `_node`."""
+    if type(node) is View and node.edge_ is None and node.base._node is None:
+        return False  # as most views: nothing is to be taken
+    return edge_of(node) is not None
+
+
 def leaf_of(node: Any) -> Leaf | None:
     """Where a tensor with this `_node` gathers its gradient, None if it is no leaf."""
     if type(node) is Leaf:

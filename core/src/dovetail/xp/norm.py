@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
-from dovetail.xp.short_rows import Norm, is_stack, short_norm
+from dovetail.xp.short_rows import Norm, ShortNorm
 from dovetail.xp.slabs import slabs
 
 Dims = tuple[int, ...]
@@ -47,19 +47,15 @@ def _as_cut(xp: Any, v: Any, x: Any, parts: tuple[Any, ...]) -> Any:
 
 
 def _normalise(xp: Any, dtype: Any) -> Callable[..., Any]:
-    general = _of_any_size(xp)
+    general, short = _of_any_size(xp), ShortNorm(xp, dtype)
 
     def normalise(dims: Dims) -> Norm:
-        def beside(x: Any, weight: Any, bias: Any, eps: float) -> Any:
-            last = short is not None and dims[0] == x.ndim - 1
-            if short and last and is_stack(x.shape, weight, bias):
-                y, *statistics = short(x.reshape(-1, x.shape[-1]), weight, bias, eps)
-                kept = (*x.shape[:-1], 1)
-                return y.reshape(x.shape), *(s.reshape(kept) for s in statistics)
+        def call(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+            if dims == (x.ndim - 1,) and short.fits(x, weight, bias, eps):
+                return short(x, weight, bias, eps), *short.statistics(x, eps)
             return general(x, weight, bias, dims, eps)
 
-        short = short_norm(xp, dtype, beside, whole=True) if len(dims) == 1 else None
-        return beside if short is None or dims != (1,) else short
+        return call
 
     return normalise
 
@@ -69,21 +65,18 @@ def _layer_norm(xp: Any, dtype: Any) -> Callable[..., Any]:
     general = _of_any_size(xp)
 
     def layer_norm(normalized_shape: Dims) -> Norm:
-        inner = len(normalized_shape)
+        short = ShortNorm(xp, dtype)  # which knows rows of this width alone
 
         def beside(x: Any, weight: Any, bias: Any, eps: float) -> Any:
-            first = max(x.ndim - inner, 0)
+            first = max(x.ndim - len(normalized_shape), 0)
             for a in (x.shape[first:], weight, bias):
                 if a is not None and getattr(a, "shape", a) != normalized_shape:
                     raise ValueError  # the op's rule words it
-            if short is not None and is_stack(x.shape, weight, bias):
-                rows = short(x.reshape(-1, x.shape[-1]), weight, bias, eps)
-                return rows.reshape(x.shape)
+            if first == x.ndim - 1 and short.fits(x, weight, bias, eps):
+                return short(x, weight, bias, eps)
             return general(x, weight, bias, tuple(range(first, x.ndim)), eps)[0]
 
-        width = normalized_shape[0] if inner == 1 else 0
-        short = short_norm(xp, dtype, beside, width=width) if width else None
-        return short or beside
+        return short.call(beside) if len(normalized_shape) == 1 else beside
 
     return layer_norm
 

@@ -9,7 +9,7 @@ the BLAS takes 0.3 µs and gives them spread. None of it pays beyond a few eleme
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
+from math import isnan, prod
 from typing import Any, Final, NamedTuple
 
 WIDTH: Final = 32  # beyond it, sums one by one lose digits that pairwise ones keep
@@ -28,91 +28,112 @@ def is_short(shape: tuple[int, ...]) -> bool:
     return len(shape) == 2 and 1 < shape[1] <= WIDTH and 0 < prod(shape) <= COUNT
 
 
-def is_stack(shape: tuple[int, ...], *vectors: Any) -> bool:
-    """Whether it would be, with all dims but the last made one, and vectors fit it."""
-    fits = all(v is None or v.shape == shape[-1:] for v in vectors)
-    return fits and len(shape) != 2 and is_short((prod(shape[:-1]), *shape[-1:]))
-
-
 class _Form(NamedTuple):
-    """What the normalisation of rows needs, whatever the values.
+    """What the normalisation of rows of one shape needs, whatever the values.
 
     Attributes:
+        eps: added to variances.
+        width: of the rows.
         columns: the column of each element, to spread a vector by.
         mean: matrix that takes rows to their means, one in each column.
         centre: matrix that takes rows to themselves less their means.
-        eps: for each element.
+        epsilon: `eps` for each element.
     """
 
+    eps: float
+    width: int
     columns: Any
     mean: Any
     centre: Any
-    eps: Any
+    epsilon: Any
 
 
-def _form(xp: Any, shape: tuple[int, int], eps: float, dtype: Any) -> _Form:
-    width = shape[1]
-    mean = xp.full((width, width), 1 / width, dtype)
-    centre = xp.asarray(xp.eye(width) - 1 / width, dtype)
-    return _Form(xp.indices(shape)[1], mean, centre, xp.full(shape, eps, dtype))
+class ShortNorm:
+    """Normalisation of short rows: less their mean, over their deviation."""
 
+    def __init__(self, xp: Any, dtype: Any) -> None:
+        self.xp, self.dtype = xp, dtype
+        # the fields of forms: a plain tuple is unpacked faster than a named one
+        self.known: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self.rows = self.call(self._learned)
 
-def short_norm(
-    xp: Any, dtype: Any, beside: Norm, *, whole: bool = False, width: int | None = None
-) -> Norm:
-    """Normalisation of each row: less its mean, over its deviation, scaled, shifted.
+    def fits(self, x: Any, weight: Any, bias: Any, eps: float) -> bool:
+        """Whether the last dim is short, weight and bias as long, and eps not NaN."""
+        width = x.shape[-1:]
+        vectors = all(v is None or v.shape == width for v in (weight, bias))
+        return vectors and not isnan(eps) and is_short((prod(x.shape[:-1]), *width))
 
-    Args:
-        beside: does what is not `[rows, columns]` with weights `[columns]`, or is more
-            than a few elements.
-        whole: mean, variance and reciprocal deviation are results too.
-        width: that rows have, if they have to have one.
-    """
-    add, multiply, divide, sqrt = xp.add, xp.multiply, xp.divide, xp.sqrt
-    known: dict[Any, _Form] = {}
-    one = xp.array(1, dtype)
+    def call(self, beside: Norm) -> Norm:
+        """What normalises `[rows, columns]` of a known form; `beside` does all else.
 
-    def norm(x: Any, weight: Any, bias: Any, eps: float) -> Any:
-        shape = x.shape
-        form = known.get((shape, eps))
-        if form is None:
-            return learn(x, weight, bias, eps)
-        columns, mean, centre, epsilon = form
-        y = x.dot(centre)
-        # Done while that product is on its way, which is why it comes first.
-        w = b = None
-        if weight is not None:
-            if weight.shape != shape[1:]:
+        A weight or a bias of another shape is left to `beside`, or makes the library
+        raise IndexError or ValueError: for vectors that fit no shape is compared.
+        """
+        xp, known = self.xp, self.known
+        add, multiply, divide, sqrt = xp.add, xp.multiply, xp.divide, xp.sqrt
+
+        def norm(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+            try:
+                own_eps, width, columns, mean, centre, epsilon = known[x.shape]
+            except KeyError:
                 return beside(x, weight, bias, eps)
-            w = weight[columns]
-        if bias is not None:
-            if bias.shape != shape[1:]:
+            if weight is None or bias is None:
                 return beside(x, weight, bias, eps)
-            b = bias[columns]
-        spread = multiply(y, y).dot(mean)
-        if whole:
-            average = x.dot(mean[:, :1])
-            # NaN where that is infinite, which centring by a product does not see
-            var = spread[:, :1] + (average - average)
-        add(spread, epsilon, spread)
-        divide(y, sqrt(spread, spread), y)
-        if w is not None:
+            y = x.dot(centre)
+            # What does not wait for a product is done while one is on its way.
+            w, b = weight[columns], bias[columns]
+            spread = multiply(y, y).dot(mean)
+            if eps != own_eps or weight.size != width or bias.size != width:
+                return beside(x, weight, bias, eps)
+            add(spread, epsilon, spread)
+            divide(y, sqrt(spread, spread), y)
             multiply(y, w, y)
-        if b is not None:
-            add(y, b, y)
-        if not whole:
-            return y
-        return y, average, var, divide(one, sqrt(var + epsilon[:, :1]))
+            return add(y, b, y)
 
-    def learn(x: Any, weight: Any, bias: Any, eps: float) -> Any:
-        if not is_short(x.shape) or width not in (None, x.shape[1]):
-            return beside(x, weight, bias, eps)
-        if len(known) >= _SHAPES:
-            known.clear()
-        known[x.shape, eps] = _form(xp, x.shape, eps, dtype)
-        return norm(x, weight, bias, eps)
+        return norm
 
-    return norm
+    def __call__(self, x: Any, weight: Any, bias: Any, eps: float) -> Any:
+        """The rows along the last dim normalised, if all `fits`."""
+        y = self.rows(x.reshape(-1, x.shape[-1]), weight, bias, eps)
+        return y.reshape(x.shape)
+
+    def _learned(self, x: Any, weight: Any, bias: Any, eps: float) -> Any:
+        xp, width = self.xp, self._form(x.shape, eps).width
+        w = xp.ones(width, self.dtype) if weight is None else weight
+        b = xp.zeros(width, self.dtype) if bias is None else bias
+        return self.rows(x, w, b, eps)
+
+    def statistics(self, x: Any, eps: float) -> tuple[Any, Any, Any]:
+        """Mean, variance, and reciprocal deviation along the last dim, which stays."""
+        form = self._form((prod(x.shape[:-1]), x.shape[-1]), eps)
+        share, kept = form.mean[:, :1], (*x.shape[:-1], 1)
+        rows = x.reshape(-1, x.shape[-1])
+        centred, mean = rows.dot(form.centre), rows.dot(share)
+        # NaN where the mean is infinite, which centring by a product does not see
+        var = (centred * centred).dot(share) + (mean - mean)
+        rstd = self.xp.reciprocal(self.xp.sqrt(var + form.epsilon[:, :1]))
+        return mean.reshape(kept), var.reshape(kept), rstd.reshape(kept)
+
+    def _form(self, shape: tuple[int, int], eps: float) -> _Form:
+        found = self.known.get(shape)
+        if found is not None and found[0] == eps:
+            return _Form(*found)
+        if len(self.known) >= _SHAPES:
+            self.known.clear()
+        form = self._new_form(shape, eps)
+        self.known[shape] = tuple(form)
+        return form
+
+    def _new_form(self, shape: tuple[int, int], eps: float) -> _Form:
+        xp, dtype, width = self.xp, self.dtype, shape[1]
+        return _Form(
+            eps,
+            width,
+            xp.indices(shape)[1],
+            xp.full((width, width), 1 / width, dtype),
+            xp.asarray(xp.eye(width) - 1 / width, dtype),
+            xp.full(shape, eps, dtype),
+        )
 
 
 def short_cross_entropy(
@@ -125,7 +146,7 @@ def short_cross_entropy(
     to `beside`, as are labels that do not count or are none.
     """
     subtract, exp, log, inf = xp.subtract, xp.exp, xp.log, xp.inf
-    known: dict[Any, _Classes] = {}
+    known: dict[Any, tuple[Any, ...]] = {}  # the fields of `_Classes`
 
     def cross_entropy(x: Any, target: Any, weight: Any) -> Any:
         form = known.get(x.shape)
@@ -148,7 +169,7 @@ def short_cross_entropy(
             return beside(x, target, weight)
         if len(known) >= _SHAPES:
             known.clear()
-        known[x.shape] = _classes(xp, x, ignore_index, reduction)
+        known[x.shape] = tuple(_classes(xp, x, ignore_index, reduction))
         return cross_entropy(x, target, weight)
 
     return cross_entropy
