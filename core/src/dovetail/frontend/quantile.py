@@ -11,7 +11,7 @@ from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.frontend.reduce import VALUED, dim_of, filled
-from dovetail.ops import extremes, sums
+from dovetail.ops import extremes, pick, sums
 from dovetail.ops import order as o
 from dovetail.ops import reduce as r
 from dovetail.ops.bounds import clamp
@@ -44,12 +44,12 @@ def _median(name: str, x: Tensor, dim: int, keepdim: bool) -> Any:
         present = sums.sum(bitwise_not(isnan(values)), dim, True)
         first_nan = clamp(present, None, line - 1)
         at = where(eq(present, line), (line - 1) // 2, first_nan)
-        middle = o.pick(order, reshape(at, tuple(middle._a.shape)), dim)
+        middle = pick.pick(order, reshape(at, tuple(middle._a.shape)), dim)
     return _picked(name, x, middle, dim, keepdim)
 
 
 def _picked(name: str, x: Tensor, index: Tensor, dim: int, keepdim: bool) -> Any:
-    return fields(name, VALUED)(o.picked(x, index, dim, keepdim))
+    return fields(name, VALUED)(pick.picked(x, index, dim, keepdim))
 
 
 def _entry(x: Tensor, dim: int, at: int) -> Tensor:
@@ -74,7 +74,7 @@ def _nanmedian(x: Tensor, dim: int, keepdim: bool) -> Any:
     _, order = o.sort(x, dim)
     present = cast(sums.sum(eq(x, x), dim), order.dtype)
     at = where(eq(present, 0), 0, _halved(present))
-    return _picked("nanmedian", x, o.pick(order, at, dim), dim, keepdim)
+    return _picked("nanmedian", x, pick.pick(order, at, dim), dim, keepdim)
 
 
 def _halved(count: Tensor) -> Tensor:
@@ -109,7 +109,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     start = where(ne(values, before), expand(numbers, shape), 0)
     length = numbers - scanned(start, dim, maximum) if n else start
     best = extremes.argmax(length, dim)
-    return _picked("mode", input, o.pick(order, best, dim), dim, keepdim)
+    return _picked("mode", input, pick.pick(order, best, dim), dim, keepdim)
 
 
 _BETWEEN = ("linear", "lower", "higher", "nearest", "midpoint")

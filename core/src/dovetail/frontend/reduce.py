@@ -10,7 +10,7 @@ from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError, EmptyDimError
 from dovetail.ops import extremes as x
-from dovetail.ops import order as o
+from dovetail.ops import pick
 from dovetail.ops.bounds import minimum
 from dovetail.ops.primitive import maximum
 
@@ -64,7 +64,7 @@ def max(
         other, dim = dim, None
     if other is not None:
         return maximum(input, other)
-    return _extreme("max", x.amax, o.max_along, input, dim, keepdim)
+    return _extreme("max", x.amax, pick.max_along, input, dim, keepdim)
 
 
 @public("min", out=True)
@@ -81,7 +81,7 @@ def min(
         other, dim = dim, None
     if other is not None:
         return minimum(input, other)
-    return _extreme("min", x.amin, o.min_along, input, dim, keepdim)
+    return _extreme("min", x.amin, pick.min_along, input, dim, keepdim)
 
 
 def _extreme(

@@ -61,8 +61,8 @@ def _cast(x: Array, dtype: DType) -> Array:
 
 @op(accepts=ANY, primitive=ANY, promote=None, result=lambda d, a: a["dtype"],
     unrounded=True, oracle=_cast)  # fmt: skip
-def cast(x: Tensor, dtype: DType) -> Tensor:
-    """The values of `x` in another dtype.
+def cast(input: Tensor, dtype: DType) -> Tensor:
+    """The values of `input` in another dtype.
 
     To float: nearest even. To integers: truncated; NaN and overflow unspecified, but
     no trap. To bool: whether not zero. To real from complex: the real part.
@@ -70,7 +70,7 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
     absent("cast")
 
 
-cast.grad(x=lambda ct, x_dtype: cast(ct, x_dtype))
+cast.grad(input=lambda ct, input_dtype: cast(ct, input_dtype))
 
 
 @cast.cases
@@ -85,9 +85,9 @@ def _(make: Any) -> Any:
 
 
 @op(accepts=ANY, promote=None, unrounded=True, oracle=lambda x: x, grad=lambda ct: ct)
-def clone(x: Tensor) -> Tensor:
-    """A copy of `x` in memory of its own."""
-    return cast(x, x.dtype)
+def clone(input: Tensor) -> Tensor:
+    """A copy of `input` in memory of its own."""
+    return cast(input, input.dtype)
 
 
 def _bits(x: Array, dtype: DType) -> Array:
@@ -102,20 +102,20 @@ def _bits(x: Array, dtype: DType) -> Array:
         case(make(2, 3), {float32: int32, float64: int64}.get(make.dtype, make.dtype)),
         case(make(0, 3), make.dtype), case(make(), make.dtype),
     ])  # fmt: skip
-def bitcast(x: Tensor, dtype: DType) -> Tensor:
-    """The raw bits of `x` read as another dtype of the same width."""
+def bitcast(input: Tensor, dtype: DType) -> Tensor:
+    """The raw bits of `input` read as another dtype of the same width."""
     absent("bitcast")
 
 
 # ---- movement
 
 
-@op(accepts=ANY, promote=None, mutates=("x",), outputs=(), unrounded=True, memory=True,
-    nondifferentiable=True, oracle=lambda x, source: source,
+@op(accepts=ANY, promote=None, mutates=("input",), outputs=(), unrounded=True,
+    memory=True, nondifferentiable=True, oracle=lambda x, source: source,
     cases=lambda make: [case(make(*n), make(*n)) for n in ((2, 3), ())])  # fmt: skip
-def assign_(x: Tensor, source: Tensor) -> None:
-    """Move the bits of `source`, of the same shape and dtype, into `x`."""
-    x._kind.backend.copy(x._a, source._a)
+def assign_(input: Tensor, source: Tensor) -> None:
+    """Move the bits of `source`, of the same shape and dtype, into `input`."""
+    input._kind.backend.copy(input._a, source._a)
 
 
 @op(accepts=ANY, primitive=ANY, masks=("condition",), unrounded=True, oracle=np.where)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import (
-    ANY,
     HALF,
     ORDERED,
     DType,
@@ -23,10 +22,10 @@ from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError
 from dovetail.ops.compare import bits_of, bitwise_not, isnan
 from dovetail.ops.create import full, zeros_of
-from dovetail.ops.extremes import argmax, argmin, places
+from dovetail.ops.extremes import places
 from dovetail.ops.index import taken_along, ungathered
 from dovetail.ops.primitive import (
     bitcast,
@@ -38,12 +37,10 @@ from dovetail.ops.primitive import (
     lt,
     scatter_set_,
     shift_right,
-    take_along,
     where,
 )  # fmt: skip
 from dovetail.ops.scan import cumsum
-from dovetail.ops.sums import kept
-from dovetail.ops.view import basic_index, expand, reshape, unsqueeze
+from dovetail.ops.view import basic_index, expand
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -166,7 +163,7 @@ def moved(x: Tensor, place: Tensor, dim: int) -> Tensor:
     return moved
 
 
-_VALUED: Any = {
+VALUED: Any = {
     "accepts": ORDERED, "result": ("same", int64), "unrounded": True,
     "outputs": ("values", "indices"),
 }  # fmt: skip
@@ -183,7 +180,7 @@ def _by(order: Any) -> Any:
 
 
 @op(shape="(n@dim)->(n@dim),(n@dim)", torch="sort", cases=_cases_sort, grows=(1,),
-    **_VALUED,
+    **VALUED,
     oracle=_by(lambda x, dim=-1, *a, **k: (_order(x, dim, *a, **k), dim)),
     grad=ungathered)  # fmt: skip
 def sort(
@@ -231,7 +228,7 @@ def _cases_top(make: Any) -> Iterator[Case]:
 
 
 @op(shape=_first, torch="topk", oracle=_by(_top_at), cases=_cases_top, grows=(1,),
-    **_VALUED, grad=ungathered)  # fmt: skip
+    **VALUED, grad=ungathered)  # fmt: skip
 def topk(
     input: Tensor, k: int, dim: Axis = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, Tensor]:
@@ -249,106 +246,4 @@ def topk(
     return taken_along(input, order, dim), clone(order)
 
 
-def _picked(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
-    wanted = (*x[:dim], *x[dim + 1 :])
-    if tuple(index) != wanted:
-        raise ShapeError(
-            "pick", "index", was=f"of shape {tuple(index)}",
-            needed=f"{wanted}, that of x without dim {dim}",
-        )  # fmt: skip
-    return wanted
-
-
-def _pick(x: Array, index: Array, dim: int) -> Array:
-    if not x.ndim:
-        return x
-    return np.take_along_axis(x, np.expand_dims(index, dim), dim).squeeze(dim)
-
-
-def _cases_pick(make: Any) -> Iterator[Case]:
-    yield case(make(3, 4, 2), make.ints(3, 2, high=4), 1)
-    yield case(make(5), make.ints(high=5), -1)
-    yield case(make(0, 2), make.ints(0, high=2), 1)
-    yield case(make(), make.ints(high=1), 0)
-
-
-def _unpicked(ct: Tensor, index: Tensor, input_shape: Sizes, dim: int) -> Tensor:
-    if not input_shape:
-        return ct
-    return ungathered(unsqueeze(ct, dim), unsqueeze(index, dim), input_shape, dim)
-
-
-@op(shape=_picked, accepts=ANY, indices=("index",), trusted=("index",), unrounded=True,
-    oracle=_pick, cases=_cases_pick, grad=_unpicked)  # fmt: skip
-def pick(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
-    """One element a line along `dim`, at `index`, which is in range; `dim` vanishes."""
-    if not input._a.shape:
-        return clone(input)
-    found = take_along(input, unsqueeze(index, dim), dim)
-    return reshape(found, tuple(index._a.shape))
-
-
-# ---- extremes with their places
-
-
-def _cases_best(make: Any) -> Iterator[Case]:
-    yield case(make.distinct(3, 4, 2), 1)
-    yield case(make.distinct(5), -1, True)
-    yield case(make.distinct(), 0, True)
-    yield case(make.distinct(0, 3), 1)
-    if make.dtype is float32:
-        yield case(np.asarray([[1.0, np.nan, 2.0, np.nan]], np.float32), 1)
-
-
-def _best(reduce: Any, place: Any) -> Any:
-    """The oracle of an extreme and its place."""
-
-    def oracle(x: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
-        axis = dim if x.ndim else None
-        return reduce(x, axis, keepdims=keepdim), place(x, axis, keepdims=keepdim)
-
-    return oracle
-
-
-_BEST: Any = {
-    "shape": "(n+@dim)->(),()", "cases": _cases_best, "grows": (1, 0), **_VALUED,
-}  # fmt: skip
-
-
-@op(oracle=_best(np.max, np.argmax), **_BEST)
-def max_along(input: Tensor, dim: Axis, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The greatest along `dim`, and the first place it is at; NaN wins."""
-    return picked(input, argmax(input, dim), dim, keepdim)
-
-
-@op(oracle=_best(np.min, np.argmin), **_BEST)
-def min_along(input: Tensor, dim: Axis, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The least along `dim`, and the first place it is at; NaN wins."""
-    return picked(input, argmin(input, dim), dim, keepdim)
-
-
-def picked(x: Tensor, index: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """The elements at one place a line along `dim`, and the places."""
-    values: Tensor = pick(x, index, dim)
-    if not keepdim:
-        return values, index
-    shape = kept(x._a.shape, (dim,))
-    return reshape(values, shape), reshape(index, shape)
-
-
-def _to_best(
-    ct: Tensor, indices: Tensor, input_shape: Sizes, dim: int, keepdim: bool
-) -> Tensor:
-    if not keepdim and input_shape:
-        ct, indices = unsqueeze(ct, dim), unsqueeze(indices, dim)
-    return ungathered(ct, indices, input_shape, dim)
-
-
-max_along.grad(input=_to_best)
-min_along.grad(input=_to_best)
-
-
-__all__ = [
-    "argsort", "at", "max_along", "min_along", "moved", "pick", "picked", "sort",
-    "topk",
-]  # fmt: skip
+__all__ = ["VALUED", "argsort", "at", "moved", "sort", "topk"]
