@@ -63,6 +63,58 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
+def _loss(name: str, *more: Any) -> Program:
+    """A loss of two tensors, and of constants."""
+
+    def program(lib: Any, d: Any) -> Any:
+        rest = [lib.tensor(m) for m in more]
+        return getattr(lib.nn.functional, name)(_x(lib, d), _x(lib, d) * 0.5, *rest)
+
+    return program
+
+
+# Functions of several ops that torch casts as one, or does not cast.
+PROGRAMS |= {
+    "l1_loss": _loss("l1_loss"),
+    "huber_loss": _loss("huber_loss"),
+    "poisson_nll_loss": _loss("poisson_nll_loss"),
+    "soft_margin_loss": _loss("soft_margin_loss"),
+    "hinge_embedding_loss": _loss("hinge_embedding_loss"),
+    "cosine_embedding_loss": _loss("cosine_embedding_loss", np.ones(4, "f4")),
+    "gaussian_nll_loss": lambda lib, d: lib.nn.functional.gaussian_nll_loss(
+        _x(lib, d), _x(lib, d) * 0.5, _x(lib, d).abs() + 0.5
+    ),
+    "triplet_margin_loss": lambda lib, d: lib.nn.functional.triplet_margin_loss(
+        _x(lib, d), _x(lib, d) * 0.5, _x(lib, d) + 1
+    ),
+    "multi_margin_loss": lambda lib, d: lib.nn.functional.multi_margin_loss(
+        _x(lib, d), lib.tensor(LABELS)
+    ),
+    "cdist": lambda lib, d: lib.cdist(_x(lib, d), _x(lib, d) * 0.5),
+    "quantile": lambda lib, d: lib.quantile(_x(lib, d), 0.3, 1),
+    "reflected": lambda lib, d: lib.nn.functional.pad(_x(lib, d), (1, 1), "reflect"),
+    "circular": lambda lib, d: lib.nn.functional.pad(_x(lib, d), (1, 1), "circular"),
+    "avg_pool3d": lambda lib, d: lib.nn.functional.avg_pool3d(_x(lib, d, IMAGE), 2),
+    "avg_pool2d": lambda lib, d: lib.nn.functional.avg_pool2d(_x(lib, d, IMAGE), 2),
+    "dot": lambda lib, d: _x(lib, d)[0].dot(_x(lib, d)[1]),
+    "mv": lambda lib, d: _x(lib, d).mv(_x(lib, d)[0]),
+    "matrix @ vector": lambda lib, d: _x(lib, d) @ _x(lib, d)[0],
+    "addmv": lambda lib, d: lib.addmv(_x(lib, d)[:, 0], _x(lib, d), _x(lib, d)[1]),
+    "addmm": lambda lib, d: lib.addmm(
+        _x(lib, d)[:, :4], _x(lib, d), _x(lib, d).t(), beta=0.5
+    ),
+    "baddbmm": lambda lib, d: lib.baddbmm(
+        _x(lib, d)[None, :, :4], _x(lib, d)[None], _x(lib, d).t()[None]
+    ),
+    "addbmm": lambda lib, d: lib.addbmm(
+        _x(lib, d)[:, :4], _x(lib, d)[None], _x(lib, d).t()[None]
+    ),
+    "addmm_": lambda lib, d: (
+        _x(lib, d)[:, :4].clone().addmm_(_x(lib, d), _x(lib, d).t())
+    ),
+}
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_have_torchs_dtype_and_values(name: str, dtype: str) -> None:

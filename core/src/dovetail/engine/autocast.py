@@ -7,8 +7,10 @@ the CPU. Only floating point tensors of the scope's device are cast, and float64
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from dovetail import dtypes
 from dovetail.dtypes import DType
@@ -22,6 +24,7 @@ from dovetail.engine.tensor import Parameter, Tensor
 
 CLASSES: Final = ("lower", "float32", "widest")
 Values = tuple[Any, ...]
+F = TypeVar("F", bound=Callable[..., Any])
 
 _PLAIN: Final = (Tensor, Parameter)
 _REMEMBERED: Final = 1024
@@ -99,6 +102,12 @@ class Casting:
         wide = op.autocast == "float32" or dtypes.float32 in found
         return dtypes.float32 if wide else self.dtype
 
+    def cast(self, x: Tensor, dtype: DType) -> Any:
+        """A tensor in another dtype, if its own is one that is cast."""
+        if not self._eligible(x._kind):
+            return x
+        return self._cast(x, x._kind.with_dtype(dtype))
+
     def _cast(self, x: Any, kind: Kind) -> Any:
         if type(x) is list or type(x) is tuple:
             return [self._cast(v, kind) for v in x]
@@ -147,6 +156,39 @@ def casts_for(op: Op, values: Values) -> Casting | None:
             found = here.get(first._kind.backend.type)
             return found if found is not None and found.is_open else None
     return None
+
+
+def as_one(function: F, policy: str) -> F:
+    """A function of several ops that autocast treats as one op.
+
+    Its arguments are cast, and what it is made of is not.
+
+    Args:
+        policy: a class of ops, or `none`: the arguments are as they are given, too.
+    """
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        here = casting()
+        if here is None:
+            return function(*args, **kwargs)
+        if policy != "none":
+            args = tuple([_cast_by(policy, x, here) for x in args])
+            kwargs = {n: _cast_by(policy, x, here) for n, x in kwargs.items()}
+        with without_casting():
+            return function(*args, **kwargs)
+
+    return run  # type: ignore[return-value]
+
+
+def _cast_by(policy: str, x: Any, here: dict[str, Casting]) -> Any:
+    """An argument as the scope of its device casts it."""
+    if type(x) not in _PLAIN:
+        return x
+    found = here.get(x._kind.backend.type)
+    if found is None or not found.is_open:
+        return x
+    return found.cast(x, dtypes.float32 if policy == "float32" else found.dtype)
 
 
 def set_casting(

@@ -26,6 +26,7 @@ from dovetail.engine.annotations import (
 )
 from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.attributes import SPELLINGS
+from dovetail.engine.autocast import as_one
 from dovetail.engine.calls import before, over, public_callable
 from dovetail.engine.geometry import geometry_form
 from dovetail.engine.inplace import inplace
@@ -59,6 +60,7 @@ def public(
     asks: bool = True,
     plain: Any = None,
     takes: tuple[str, ...] = (),
+    autocast: str | None = None,
 ) -> Callable[[F], F]:
     """Offer the decorated function under torch's names.
 
@@ -73,15 +75,24 @@ def public(
         plain: the op that a call without keywords of the function's own is.
         takes: the op's parameters that such a call gives, if they are not all of them
             or come in another order; more arguments than these are the function's own.
+        autocast: the class of ops that autocast takes the function for, `none` for
+            that of ops that are not cast; where not given, it casts what the function
+            is made of. In-place forms are not cast.
     """
 
     def offer(function: F) -> F:
         first = _last(names.split(maxsplit=1)[0]).rstrip("*")
-        call = guarded(function, first, out, asks)
+        bare = function if autocast is None else as_one(function, "none")
+        one = function if autocast is None else as_one(function, autocast)
+        call = guarded(one, first, out, asks)
         takes_out = out or "out" in (getattr(function, "__kwdefaults__", None) or ())
-        method = guarded(function, first, False, asks, True) if takes_out else call
+        method = guarded(one, first, False, asks, True) if takes_out else call
         op = None if plain is None else plain.op
-        publish(call, names, view=view, plain=op, takes=takes, method=method)
+        written = call if autocast is None else guarded(bare, first, False, asks)
+        publish(
+            call, names, view=view, plain=op, takes=takes, method=method,
+            written=written,
+        )  # fmt: skip
         return function
 
     return offer
@@ -89,17 +100,18 @@ def public(
 
 def publish(
     call: Any, names: str, *, view: bool = False, plain: Op | None = None,
-    takes: tuple[str, ...] = (), method: Any = None,
+    takes: tuple[str, ...] = (), method: Any = None, written: Any = None,
 ) -> None:  # fmt: skip
     """Put a callable, and what derives from it, under torch's names.
 
     `plain` is the op that a call without further arguments than `takes` is; `method`
-    the callable as Tensor has it, which takes no `out=`.
+    the callable as Tensor has it, which takes no `out=`; `written` what in-place forms
+    are made of.
     """
     for entry in names.split():
         space, _, name = entry.rpartition(".")
         if name.endswith("_") and not call.__name__.endswith("_"):
-            function = _in_place(name, call, view)
+            function = _in_place(name, written or call, view)
             function = function if plain is None else over(plain, name, function)
             _put(space, name, function, function)
             continue

@@ -44,7 +44,7 @@ def pairwise_distance(
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@public("torch.cdist")
+@public("torch.cdist", autocast="float32")
 def cdist(
     x1: Tensor, x2: Tensor, p: float = 2.0,
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",

@@ -43,21 +43,21 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
-@public("mv", out=True)
+@public("mv", out=True, autocast="none")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
     _dims("mv", ("input", input, 2), ("vec", vec, 1))
     return matmul(input, vec)
 
 
-@public("dot", out=True)
+@public("dot", out=True, autocast="none")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements."""
     _dims("dot", ("input", input, 1), ("tensor", tensor, 1))
     return matmul(input, tensor)
 
 
-@public("vdot", out=True)
+@public("vdot", out=True, autocast="none")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """`dot` with the conjugate of `input`."""
     _dims("vdot", ("input", input, 1), ("other", other, 1))
@@ -105,7 +105,7 @@ def _added(op: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Te
     return scaled + (wide if beta == 1 else wide * beta)
 
 
-@public("addmm Tensor.addmm_", out=True)
+@public("addmm Tensor.addmm_", out=True, autocast="lower")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
@@ -113,7 +113,7 @@ def addmm(
     return _added("addmm", input, mm(mat1, mat2), beta, alpha)
 
 
-@public("addmv addmv_", out=True)
+@public("addmv addmv_", out=True, autocast="none")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
@@ -121,7 +121,7 @@ def addmv(
     return _added("addmv", input, mv(mat, vec), beta, alpha)
 
 
-@public("addbmm Tensor.addbmm_", out=True)
+@public("addbmm Tensor.addbmm_", out=True, autocast="lower")
 def addbmm(
     input: Tensor,
     batch1: Tensor,
@@ -135,7 +135,7 @@ def addbmm(
     return _added("addbmm", input, total, beta, alpha)
 
 
-@public("baddbmm Tensor.baddbmm_", out=True)
+@public("baddbmm Tensor.baddbmm_", out=True, autocast="lower")
 def baddbmm(
     input: Tensor,
     batch1: Tensor,

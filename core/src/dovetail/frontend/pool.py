@@ -91,7 +91,7 @@ def _avg_pool1d(
     return avg_pool(input, *steps, ceil_mode, count_include_pad, None)
 
 
-@over_axes("F.avg_pool{n}d", axes=(2, 3))
+@over_axes("F.avg_pool{n}d", axes=(2, 3), autocast={3: "float32"})
 def _avg_pool(
     input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
     ceil_mode: bool = False, count_include_pad: bool = True,

@@ -115,7 +115,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 _BETWEEN = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
-@public("quantile", out=True)
+@public("quantile", out=True, autocast="float32")
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
@@ -124,7 +124,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@public("nanquantile", out=True)
+@public("nanquantile", out=True, autocast="float32")
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from dovetail.dtypes import float64, int64
 from dovetail.engine.attributes import axis, axis_set, integers
+from dovetail.engine.autocast import as_one
 from dovetail.engine.checks import values_of
 from dovetail.engine.elements import operand, stored
 from dovetail.engine.public import public
@@ -289,8 +290,11 @@ def pad(
             "pad", "input", was=f"{input.ndim}-d with {len(pairs)} padded dims",
             needed=f"1 to 3 padded dims behind one or two others in mode {mode!r}",
         )  # fmt: skip
-    y = margins.margin_pad(input, whole, mode)
-    return y
+    make = margins.margin_pad if mode == "circular" else _wide_margins
+    return make(input, whole, mode)
+
+
+_wide_margins: Final = as_one(margins.margin_pad, "float32")
 
 
 def _margin(value: Any) -> float:

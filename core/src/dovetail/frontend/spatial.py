@@ -12,8 +12,9 @@ results again where there was none.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dovetail.engine.attributes import integer
@@ -43,7 +44,10 @@ def each_axis(op: str, name: str, value: Any, n: int) -> tuple[int, ...]:
 
 
 def over_axes(
-    names: str, axes: Sequence[int] = (1, 2, 3), dims: int | None = None
+    names: str,
+    axes: Sequence[int] = (1, 2, 3),
+    dims: int | None = None,
+    autocast: Mapping[int, str] = MappingProxyType({}),
 ) -> Callable[[Function], Callable[[int], Function]]:
     """Offer the decorated function for several numbers of spatial axes.
 
@@ -52,6 +56,7 @@ def over_axes(
             docstring may name so too.
         axes: these numbers.
         dims: of a batched input; two more than it has axes unless given.
+        autocast: by the number of axes, as of `public`.
 
     Returns: what gives the function for any number of axes.
     """
@@ -60,7 +65,7 @@ def over_axes(
         last = names.rpartition(".")[2]
         of = cache(lambda n: _over(function, last.format(n=n), n, dims or n + 2))
         for n in axes:
-            public(names.format(n=n))(of(n))
+            public(names.format(n=n), autocast=autocast.get(n))(of(n))
         return of
 
     return offer

@@ -117,13 +117,7 @@ def addmv(
     """beta * input + alpha * (mat @ vec)."""
 
 def addmv_(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *,
-    beta: _complex = 1,
-    alpha: _complex = 1,
-    out: Tensor | tuple[Tensor, ...] | None = None,
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex = 1, alpha: _complex = 1
 ) -> Tensor:
     """`addmv` written into the tensor, which is returned."""
 

@@ -163,13 +163,7 @@ class Methods:
     ) -> Tensor:
         """beta * input + alpha * the sum of the products of a batch."""
     def addbmm_(
-        self,
-        batch1: Tensor,
-        batch2: Tensor,
-        *,
-        beta: complex = 1,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
         """`addbmm` written into the tensor, which is returned."""
     def addcdiv(
@@ -193,13 +187,7 @@ class Methods:
     ) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2)."""
     def addmm_(
-        self,
-        mat1: Tensor,
-        mat2: Tensor,
-        *,
-        beta: complex = 1,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
         """`addmm` written into the tensor, which is returned."""
     def addmv(
@@ -207,13 +195,7 @@ class Methods:
     ) -> Tensor:
         """beta * input + alpha * (mat @ vec)."""
     def addmv_(
-        self,
-        mat: Tensor,
-        vec: Tensor,
-        *,
-        beta: complex = 1,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
         """`addmv` written into the tensor, which is returned."""
     def addr(
@@ -353,13 +335,7 @@ class Methods:
     ) -> Tensor:
         """beta * input + alpha * the products of a batch."""
     def baddbmm_(
-        self,
-        batch1: Tensor,
-        batch2: Tensor,
-        *,
-        beta: complex = 1,
-        alpha: complex = 1,
-        out: Tensor | tuple[Tensor, ...] | None = None,
+        self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
         """`baddbmm` written into the tensor, which is returned."""
     def bernoulli(

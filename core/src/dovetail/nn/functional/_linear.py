@@ -12,7 +12,7 @@ from dovetail.ops.einsum import einsum
 from dovetail.ops.statistics import vector_norm
 
 
-@public("F.bilinear")
+@public("F.bilinear", autocast="none")
 def bilinear(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:

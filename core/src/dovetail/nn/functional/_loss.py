@@ -65,7 +65,7 @@ def mse_loss(input: Tensor, target: Tensor, weight: Tensor | None = None) -> Los
     return _weighted(ops.squared_error(input, target), weight)
 
 
-@loss("l1_loss", after="target")
+@loss("l1_loss", after="target", autocast="float32")
 def l1_loss(input: Tensor, target: Tensor, weight: Tensor | None = None) -> Losses:
     """Absolute differences; shapes, weights and reductions as in `mse_loss`."""
     _warn_of_broadcast("l1_loss", input, target)
@@ -174,7 +174,7 @@ def kl_div(
     return reduced(losses, reduction_of("kl_div", reduction, size_average, reduce))
 
 
-@public("F.poisson_nll_loss")
+@public("F.poisson_nll_loss", autocast="float32")
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
     size_average: bool | None = None, eps: float = 1e-8, reduce: bool | None = None,
@@ -199,7 +199,7 @@ def poisson_nll_loss(
     return reduced(losses, how)
 
 
-@loss("gaussian_nll_loss", old=False)
+@loss("gaussian_nll_loss", old=False, autocast="none")
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False,
     eps: float = 1e-6,

@@ -17,7 +17,7 @@ from dovetail.ops.primitive import eq, take_along, where
 from dovetail.ops.view import reshape, unsqueeze
 
 
-@loss("hinge_embedding_loss")
+@loss("hinge_embedding_loss", autocast="float32")
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0) -> Losses:
     """`input` where the target is 1, max(0, margin - input) where it is -1."""
     margin = stored("hinge_embedding_loss", input.dtype, margin, "margin")
@@ -34,13 +34,13 @@ def margin_ranking_loss(
     return losses
 
 
-@loss("soft_margin_loss")
+@loss("soft_margin_loss", autocast="float32")
 def soft_margin_loss(input: Tensor, target: Tensor) -> Losses:
     """log(1 + exp(-target input))."""
     return (-target * input).exp().log1p()
 
 
-@loss("cosine_embedding_loss")
+@loss("cosine_embedding_loss", autocast="float32")
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0
 ) -> Losses:
@@ -63,7 +63,7 @@ def cosine_embedding_loss(
     return same + where(eq(target, -1), (cosine - margin).clamp(min=0), 0.0)
 
 
-@loss("triplet_margin_loss")
+@loss("triplet_margin_loss", autocast="float32")
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0,
     p: float = 2, eps: float = 1e-6, swap: bool = False,
@@ -128,7 +128,7 @@ def multilabel_soft_margin_loss(
     return (losses if weight is None else losses * weight).mean(-1)
 
 
-@loss("multi_margin_loss")
+@loss("multi_margin_loss", autocast="float32")
 def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0,
     weight: Tensor | None = None,

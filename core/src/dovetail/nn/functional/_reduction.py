@@ -79,13 +79,14 @@ class _Signed:
 
 
 def loss(
-    name: str, after: str = "", old: bool = True
+    name: str, after: str = "", old: bool = True, autocast: str | None = None
 ) -> Callable[[Callable[..., Losses]], Callable[..., Tensor]]:
     """Offer the decorated function of losses as torch's, which reduces them.
 
     Args:
         after: the parameter behind which those of the reduction come, if not the last.
         old: the two old flags are among these.
+        autocast: as of `public`.
     """
 
     def offer(function: Callable[..., Losses]) -> Callable[..., Tensor]:
@@ -102,7 +103,7 @@ def loss(
 
         call.__doc__, call.__module__ = function.__doc__, function.__module__
         call.__wrapped__ = _Signed(function, at, added)  # type: ignore[attr-defined]
-        public(f"F.{name}")(call)
+        public(f"F.{name}", autocast=autocast)(call)
         return call
 
     return offer
