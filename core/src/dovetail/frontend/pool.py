@@ -14,6 +14,7 @@ from dovetail.frontend.spatial import Size, over_axes
 from dovetail.ops import columns, pool, pool_adaptive
 from dovetail.ops.pool_mean import avg_pool
 from dovetail.ops.primitive import cast
+from dovetail.xp.windows import Windows
 
 Places = tuple[Tensor, Tensor]
 
@@ -23,11 +24,11 @@ def _with_places(
     ceil_mode: bool,
 ) -> Places:  # fmt: skip
     """The largest element of each window, and its place in the flattened input."""
-    steps = (kernel_size, stride or kernel_size, padding, dilation)
-    y = pool.max_pool(input, *steps, ceil_mode)
+    w = Windows(kernel_size, stride or kernel_size, padding, dilation, ceil_mode)
+    y = pool.max_pool(input, *w)
     with no_grad():
-        slots = pool.max_pool_slots(input, *steps, ceil_mode)
-        found = pool.flat_positions(slots, tuple(input.shape[2:]), *steps)
+        slots = pool.max_pool_slots(input, *w)
+        found = pool.flat_positions(slots, tuple(input.shape[2:]), w)
         return y, cast(found, index_dtype(input._kind))
 
 

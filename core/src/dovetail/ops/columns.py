@@ -23,7 +23,7 @@ from dovetail.ops.windows import (
     windows,
     windows_shape,
 )
-from dovetail.xp.windows import places_of
+from dovetail.xp.windows import Windows
 
 Sizes = Sequence[int]
 _ALL = slice(None)
@@ -43,10 +43,9 @@ def im2col(
 ) -> Tensor:
     """Each window of `x` as a column: [batch, channels · kernel, places]."""
     n, channels, *size = x._a.shape
-    steps = (kernel_size, stride, padding, dilation)
-    places = places_of(size, *steps)
-    y = stack(list(windows(x, places, *steps)), 2)
-    return reshape(y, (n, channels * math.prod(kernel_size), math.prod(places)))
+    w = Windows(kernel_size, stride, padding, dilation)
+    rows, count = channels * math.prod(kernel_size), math.prod(w.places(size))
+    return reshape(stack(list(windows(x, w)), 2), (n, rows, count))
 
 
 @adjoint_of(
@@ -60,11 +59,11 @@ def col2im(
     stride: Ints,
 ) -> Tensor:  # fmt: skip
     """Columns added to where `im2col` takes them from; its adjoint."""
-    steps = (kernel_size, stride, padding, dilation)
+    w = Windows(kernel_size, stride, padding, dilation)
     rows, (n, lines, _) = math.prod(kernel_size), dy._a.shape
-    columns = reshape(dy, (n, lines // rows, rows, *places_of(size, *steps)))
+    columns = reshape(dy, (n, lines // rows, rows, *w.places(size)))
     parts = (basic_index(columns, (_ALL, _ALL, i)) for i in range(rows))
-    return gathered_back(parts, size, *steps)
+    return gathered_back(parts, size, w)
 
 
 # ---- proof
@@ -72,18 +71,19 @@ def col2im(
 
 @im2col.oracle
 def _(x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    places = places_of(x.shape[2:], kernel, stride, padding, dilation)
-    found = columns_of(x, places, kernel, stride, padding, dilation)
-    rows = x.shape[1] * math.prod(kernel)
-    return np.moveaxis(found, -1, 2).reshape(x.shape[0], rows, math.prod(places))
+    found = np.moveaxis(
+        columns_of(x, Windows(kernel, stride, padding, dilation)), -1, 2
+    )
+    rows, places = x.shape[1] * math.prod(kernel), found.shape[3:]
+    return found.reshape(x.shape[0], rows, math.prod(places))
 
 
 @col2im.oracle
 def _(dy: Any, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    steps = (kernel, stride, padding, dilation)
+    w = Windows(kernel, stride, padding, dilation)
     rows, (n, lines, _) = math.prod(kernel), dy.shape
-    columns = dy.reshape(n, lines // rows, rows, *places_of(size, *steps))
-    return added_back(np.moveaxis(columns, 2, -1), size, *steps)
+    columns = dy.reshape(n, lines // rows, rows, *w.places(size))
+    return added_back(np.moveaxis(columns, 2, -1), size, w)
 
 
 # x, kernel, dilation, padding, stride

@@ -33,7 +33,7 @@ from dovetail.ops.windows import (
     offsets,
     windows,
 )
-from dovetail.xp.windows import places_of
+from dovetail.xp.windows import Windows
 
 Sizes = Sequence[int]
 _ALL = slice(None)
@@ -65,7 +65,7 @@ def _shape(
     if b is not None and b != (w[0],):
         needed = f"({w[0]},), one a channel out"
         raise ShapeError(name, "bias", was=f"of shape {b}", needed=needed)
-    size = places_of(x[2:], w[2:], stride, padding, dilation)
+    size = Windows(w[2:], stride, padding, dilation).places(x[2:])
     if any(s < 1 for s in (*size, *x[2:], *w[2:])):
         raise ShapeError(
             name, "kernel", was=f"{w[2:]} with dilation {dilation}",
@@ -99,13 +99,12 @@ def convolution(
     dilation: Ints, groups: int,
 ) -> Tensor:  # fmt: skip
     """Cross-correlation of [batch, in, *spatial] with [out, in / groups, *kernel]."""
-    kernel, steps = tuple(weight._a.shape[2:]), (stride, padding, dilation)
-    size = places_of(tuple(input._a.shape[2:]), kernel, *steps)
-    parts = windows(_swapped(input), size, kernel, *steps)
+    w = Windows(tuple(weight._a.shape[2:]), stride, padding, dilation)
     total: Any = 0
-    for at, part in zip(offsets(kernel), parts, strict=True):
+    for at, part in zip(offsets(w.kernel), windows(_swapped(input), w), strict=True):
         total = total + bmm(_taps(weight, at, groups), _grouped(part, groups))
     channels, batch = weight._a.shape[0], input._a.shape[0]
+    size = w.places(tuple(input._a.shape[2:]))
     y = contiguous(_swapped(reshape(total, (channels, batch, *size))))
     return y if bias is None else y + reshape(bias, (-1, *(1 for _ in size)))
 
@@ -138,7 +137,7 @@ def convolution_transpose(
         for at in offsets(kernel)
     )
     parts = (reshape(term, (channels, batch, *places)) for term in terms)
-    y = gathered_back(parts, size, kernel, stride, padding, dilation)
+    y = gathered_back(parts, size, Windows(kernel, stride, padding, dilation))
     return contiguous(_swapped(y))
 
 
@@ -151,9 +150,8 @@ def convolution_weight(
     dilation: Ints, groups: int,
 ) -> Tensor:  # fmt: skip
     """The adjoint of convolution in its weight: what each tap met, summed."""
-    steps = (kernel, stride, padding, dilation)
     source = _grouped(_swapped(dy), groups)
-    parts = windows(_swapped(input), tuple(dy._a.shape[2:]), *steps)
+    parts = windows(_swapped(input), Windows(kernel, stride, padding, dilation))
     met = [bmm(source, transpose(_grouped(part, groups), 1, 2)) for part in parts]
     out, inner = dy._a.shape[1], input._a.shape[1] // groups
     return reshape(stack(met, -1), (out, inner, *kernel))
@@ -172,11 +170,10 @@ def _rows(w: _Array, groups: int) -> list[_Array]:
 @convolution.oracle
 def _(x: _Array, w: _Array, b: _Array, *how: Any) -> _Array:
     *steps, groups = how
-    size = places_of(x.shape[2:], w.shape[2:], *steps)
-    columns = np.split(columns_of(x, size, w.shape[2:], *steps), groups, 1)
+    columns = np.split(columns_of(x, Windows(w.shape[2:], *steps)), groups, 1)
     parts = map(_met, columns, _rows(w, groups))
     y = np.concatenate([np.moveaxis(part, -1, 1) for part in parts], 1)
-    return y if b is None else y + b.reshape(-1, *(1 for _ in size))
+    return y if b is None else y + b.reshape(-1, *(1 for _ in w.shape[2:]))
 
 
 def _met(columns: _Array, rows: _Array) -> _Array:
@@ -189,13 +186,13 @@ def _(dy: _Array, w: _Array, size: Any, *how: Any) -> _Array:
     *steps, groups = how
     parts = zip(np.split(dy, groups, 1), _rows(w, groups), strict=True)
     columns = [np.moveaxis(np.tensordot(a, b, (1, 0)), -2, 1) for a, b in parts]
-    return added_back(np.concatenate(columns, 1), size, w.shape[2:], *steps)
+    return added_back(np.concatenate(columns, 1), size, Windows(w.shape[2:], *steps))
 
 
 @convolution_weight.oracle
 def _(x: _Array, dy: _Array, kernel: Any, *how: Any) -> _Array:
     *steps, groups = how
-    columns = np.split(columns_of(x, dy.shape[2:], kernel, *steps), groups, 1)
+    columns = np.split(columns_of(x, Windows(kernel, *steps)), groups, 1)
     axes = (0, *range(2, x.ndim))
     parts = zip(np.split(dy, groups, 1), columns, strict=True)
     dw = np.concatenate([np.tensordot(a, b, (axes, axes)) for a, b in parts])

@@ -32,7 +32,7 @@ from dovetail.ops.windows import (
     pooled_shape,
     windows,
 )
-from dovetail.xp.windows import places_of
+from dovetail.xp.windows import Windows
 
 Sizes = Sequence[int]
 
@@ -48,9 +48,8 @@ def max_pool(
     ceil_mode: bool,
 ) -> Tensor:  # fmt: skip
     """The largest element of each window; padding is below everything, NaN wins."""
-    steps = (kernel_size, stride, padding, dilation)
-    places = places_of(tuple(input._a.shape[2:]), *steps, ceil_mode)
-    parts = windows(input, places, *steps, _lowest(input))
+    w = Windows(kernel_size, stride, padding, dilation, ceil_mode)
+    parts = windows(input, w, _lowest(input))
     best = clone(next(parts))
     for part in parts:
         best = maximum(best, part)
@@ -67,10 +66,9 @@ def max_pool_slots(
 
     The first among equals, the last among NaNs.
     """
-    steps = (kernel_size, stride, padding, dilation)
-    places = places_of(tuple(x._a.shape[2:]), *steps, ceil_mode)
-    slot = _first_inside(x, places, *steps)
-    parts = windows(x, places, *steps, _lowest(x))
+    w = Windows(kernel_size, stride, padding, dilation, ceil_mode)
+    slot = _first_inside(x, w)
+    parts = windows(x, w, _lowest(x))
     best = next(parts)
     for i, part in enumerate(parts, 1):
         better = lt(best, part)
@@ -81,24 +79,15 @@ def max_pool_slots(
     return contiguous(slot)
 
 
-def _first_inside(
-    x: Tensor, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes,
-) -> Tensor:  # fmt: skip
+def _first_inside(x: Tensor, w: Windows) -> Tensor:
     """The first offset of each window that is not padding."""
-    slot: Tensor = full((1,) * len(places), 0, x._kind.with_dtype(int32))
-    if not any(padding):
-        return _everywhere(slot, x, places)
-    for axis, (n, k, t, p, d) in enumerate(
-        zip(places, kernel, stride, padding, dilation, strict=True)
-    ):
-        starts = counted(x, n, len(places) - 1 - axis) * t
-        outside = maximum(p - starts, 0)
-        slot = slot * k + idiv(outside + (d - 1), d)
-    return _everywhere(slot, x, places)
-
-
-def _everywhere(slot: Tensor, x: Tensor, places: Sizes) -> Tensor:
+    places = w.places(tuple(x._a.shape[2:]))
+    slot = full((1,) * len(places), 0, x._kind.with_dtype(int32))
+    if any(w.padding):
+        for axis in range(2, x.ndim):
+            n, k, t, p, d = w.along(axis, places)
+            outside = maximum(p - counted(x, n, x.ndim - 1 - axis) * t, 0)
+            slot = slot * k + idiv(outside + (d - 1), d)
     return expand(slot, (*x._a.shape[:2], *places))
 
 
@@ -114,9 +103,8 @@ def max_pool_take(
     dilation: Ints, ceil_mode: bool,
 ) -> Tensor:  # fmt: skip
     """The elements of `u` where each window of `input` has its maximum."""
-    steps = (kernel_size, stride, padding, dilation)
-    slot = max_pool_slots(input, *steps, ceil_mode)
-    parts = windows(u, tuple(slot._a.shape[2:]), *steps)
+    w = Windows(kernel_size, stride, padding, dilation, ceil_mode)
+    slot, parts = max_pool_slots(input, *w), windows(u, w)
     y = clone(next(parts))
     for i, part in enumerate(parts, 1):
         y = where(eq(slot, i), part, y)
@@ -130,29 +118,24 @@ def max_pool_backward(
     dilation: Ints, ceil_mode: bool,
 ) -> Tensor:  # fmt: skip
     """`dy` added to the place in `input` where each window has its maximum."""
-    steps = (kernel_size, stride, padding, dilation)
-    slot = max_pool_slots(input, *steps, ceil_mode)
+    w = Windows(kernel_size, stride, padding, dilation, ceil_mode)
+    slot = max_pool_slots(input, *w)
     parts = (where(eq(slot, i), dy, 0) for i in range(math.prod(kernel_size)))
-    return gathered_back(parts, tuple(input._a.shape[2:]), *steps)
+    return gathered_back(parts, tuple(input._a.shape[2:]), w)
 
 
 max_pool.grad(input=max_pool_backward)
 
 
-def flat_positions(
-    slot: Tensor, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes,
-) -> Tensor:  # fmt: skip
+def flat_positions(slot: Tensor, size: Sizes, w: Windows) -> Tensor:
     """Slots as positions in the flattened spatial axes of an input of that size."""
     flat: Any = 0
     left, step = slot, 1
-    places = slot._a.shape[2:]
-    geometry = list(zip(places, size, kernel, stride, padding, dilation, strict=True))
-    for behind, (n, s, k, t, p, d) in enumerate(reversed(geometry)):
+    for behind, s in enumerate(reversed(size)):
+        n, k, t, p, d = w.along(slot.ndim - 1 - behind, slot._a.shape[2:])
         rest = idiv(left, k)
-        offset = left - rest * k
-        at = (counted(slot, n, behind) * t - p + offset * d) * step
-        flat = flat + at
+        at = counted(slot, n, behind) * t - p + (left - rest * k) * d
+        flat = flat + at * step
         left, step = rest, step * s
     found: Tensor = flat
     return found
@@ -164,7 +147,7 @@ def flat_positions(
 def _columns(x: Any, *steps: Any) -> Any:
     """The elements of each window, with less than any around the input."""
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    return columns_of(x, places_of(x.shape[2:], *steps), *steps[:4], fill=lowest)
+    return columns_of(x, Windows(*steps), lowest)
 
 
 @max_pool.oracle
@@ -187,7 +170,8 @@ def _(u: Any, x: Any, *steps: Any) -> Any:
 def _(dy: Any, x: Any, *steps: Any) -> Any:
     best = first_of_largest(_columns(x, *steps))[..., None]
     chosen = best == np.arange(math.prod(steps[0]))
-    return added_back(np.where(chosen, dy[..., None], 0), x.shape[2:], *steps[:4])
+    columns = np.where(chosen, dy[..., None], 0)
+    return added_back(columns, x.shape[2:], Windows(*steps))
 
 
 @max_pool.cases

@@ -26,13 +26,15 @@ from dovetail.ops.windows import (
     pooled_shape,
     windows,
 )
-from dovetail.xp.windows import places_of
+from dovetail.xp.windows import Windows
 
 Sizes = Sequence[int]
 
 
-def _ones(kernel: Sizes) -> Sizes:
-    return (1,) * len(kernel)
+def _windows(
+    kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool = False
+) -> Windows:
+    return Windows(kernel, stride, padding, (1,) * len(kernel), ceil_mode)
 
 
 def _mean_shape(
@@ -41,8 +43,8 @@ def _mean_shape(
 ) -> Sizes:  # fmt: skip
     if divisor_override == 0:
         raise ArgumentError("avg_pool", "divisor_override", was=0, needed="not zero")
-    once = _ones(kernel_size)
-    return pooled_shape("avg_pool", x, kernel_size, stride, padding, once, ceil_mode)
+    w = _windows(kernel_size, stride, padding, ceil_mode)
+    return pooled_shape("avg_pool", x, *w)
 
 
 @op(averages=True, shape=_mean_shape, accepts=FLOAT | {int64})
@@ -56,15 +58,13 @@ def avg_pool(
     Padding counts where `count_include_pad`; what hangs over the padding never does.
     `divisor_override` replaces the number.
     """
-    once = _ones(kernel_size)
-    size = tuple(input._a.shape[2:])
-    places = places_of(size, kernel_size, stride, padding, once, ceil_mode)
-    parts = windows(input, places, kernel_size, stride, padding, once)
+    w = _windows(kernel_size, stride, padding, ceil_mode)
+    parts = windows(input, w)
     total = next(parts)
     for part in parts:
         total = total + part
-    how = (kernel_size, stride, padding, count_include_pad, divisor_override)
-    counts = divisors(input, size, places, *how)
+    size = tuple(input._a.shape[2:])
+    counts = divisors(input, size, w, count_include_pad, divisor_override)
     divide = div if input._kind.dtype.is_floating_point else idiv
     return divide(contiguous(total), counts)
 
@@ -76,23 +76,23 @@ def avg_pool_backward(
     ceil_mode: bool, count_include_pad: bool, divisor_override: int | None,
 ) -> Tensor:  # fmt: skip
     """`dy`, divided as the mean of its window was, added to all of the window."""
-    places = tuple(dy._a.shape[2:])
-    how = (kernel_size, stride, padding, count_include_pad, divisor_override)
-    share = dy / divisors(dy, tuple(size), places, *how)
+    w = _windows(kernel_size, stride, padding, ceil_mode)
+    share = dy / divisors(dy, tuple(size), w, count_include_pad, divisor_override)
     parts = (share for _ in range(math.prod(kernel_size)))
-    return gathered_back(parts, size, kernel_size, stride, padding, _ones(kernel_size))
+    return gathered_back(parts, size, w)
 
 
 def divisors(
-    x: Tensor, size: Sizes, places: Sizes, kernel: Sizes, stride: Sizes,
-    padding: Sizes, count_include_pad: bool, divisor_override: int | None,
+    x: Tensor, size: Sizes, w: Windows, count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor | int:  # fmt: skip
     """What the sum of each window is divided by: a number if it is one for all."""
     if divisor_override is not None:
         return divisor_override
-    geometry = list(zip(size, places, kernel, stride, padding, strict=True))
     counts: Tensor | int = 1
-    for behind, (s, n, k, t, p) in enumerate(reversed(geometry)):
+    places = w.places(size)
+    for behind, s in enumerate(reversed(size)):
+        n, k, t, p, _ = w.along(x.ndim - 1 - behind, places)
         margin = p if count_include_pad else 0
         if (margin == p) and (n - 1) * t + k <= s + 2 * p:
             counts = counts * k
@@ -107,29 +107,24 @@ def divisors(
 # ---- proof
 
 
-def _counts(
-    size: Sizes, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
-    include: bool, divisor_override: int | None,
-) -> Any:  # fmt: skip
+def _counts(size: Sizes, w: Windows, include: bool, override: int | None) -> Any:
+    places = w.places(size)
+    if override is not None:
+        return np.full(places, float(override))
     counts = np.ones(places)
     for at in np.ndindex(*places):
-        for i, s, k, t, p in zip(at, size, kernel, stride, padding, strict=True):
+        for i, s, k, t, p in zip(at, size, *w[:3], strict=True):
             margin = p if include else 0
             reached = range(i * t - p, i * t - p + k)
             counts[at] *= sum(-margin <= j < s + margin for j in reached)
-    return (
-        counts if divisor_override is None else np.full(places, float(divisor_override))
-    )
+    return counts
 
 
 @avg_pool.oracle
-def _(
-    x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, *how: Any
-) -> Any:
-    steps = (kernel, stride, padding, _ones(kernel))
-    places = places_of(x.shape[2:], *steps, ceil_mode)
-    y = columns_of(x, places, *steps).sum(-1, dtype=x.dtype)
-    counts = _counts(x.shape[2:], places, kernel, stride, padding, *how)
+def _(x: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, *how: Any) -> Any:
+    w = _windows(kernel, stride, padding, ceil)
+    y = columns_of(x, w).sum(-1, dtype=x.dtype)
+    counts = _counts(x.shape[2:], w, *how)
     if x.dtype.kind == "f":
         return y / counts
     size = np.abs(y.astype(object)) // np.asarray(counts).astype(int).astype(object)
@@ -138,11 +133,11 @@ def _(
 
 @avg_pool_backward.oracle
 def _(
-    dy: Any, size: Any, kernel: Any, stride: Any, padding: Any, _: bool, *how: Any
+    dy: Any, size: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, *how: Any
 ) -> Any:
-    share = dy / _counts(size, dy.shape[2:], kernel, stride, padding, *how)
-    columns = np.repeat(share[..., None], math.prod(kernel), -1)
-    return added_back(columns, size, kernel, stride, padding, _ones(kernel))
+    w = _windows(kernel, stride, padding, ceil)
+    share = (dy / _counts(size, w, *how))[..., None]
+    return added_back(np.repeat(share, math.prod(kernel), -1), size, w)
 
 
 _HOW: Any = ((True, None), (False, None), (True, 3), (False, None))

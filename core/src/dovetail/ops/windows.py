@@ -21,10 +21,9 @@ from dovetail.ops.create import zeros_of
 from dovetail.ops.pad import constant_pad
 from dovetail.ops.primitive import add, iota
 from dovetail.ops.view import basic_index, contiguous, reshape
-from dovetail.xp.windows import places_of, reach_of
+from dovetail.xp.windows import Windows
 
 Sizes = Sequence[int]
-_ALL = slice(None)
 
 
 def check_steps(name: str, n: int, **values: Sizes) -> None:
@@ -51,7 +50,7 @@ def windows_shape(
         )  # fmt: skip
     steps = {"stride": stride, "padding": padding, "dilation": dilation}
     check_steps(name, n, kernel_size=kernel_size, **steps)
-    size = places_of(x[2:], kernel_size, **steps, ceil_mode=ceil_mode)
+    size = Windows(kernel_size, stride, padding, dilation, ceil_mode).places(x[2:])
     if any(s < 1 for s in size):
         raise ShapeError(
             name, "input", was=f"of shape {x}",
@@ -82,51 +81,30 @@ def offsets(kernel: Sizes) -> Iterator[Sizes]:
     return itertools.product(*map(range, kernel))
 
 
-def _window(at: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Any, ...]:
-    """Where one place of the kernel falls in a padded input, for all results."""
-    steps = zip(at, size, stride, dilation, strict=True)
-    spans = (slice(k * d, k * d + (n - 1) * t + 1, t) for k, n, t, d in steps)
-    return (_ALL, _ALL, *spans)
-
-
-def _margins(size: Sizes, padding: Sizes, reach: Sizes) -> Iterator[tuple[int, int]]:
-    """What an input needs on both sides of each axis to hold all windows."""
-    for s, p, e in zip(size, padding, reach, strict=True):
-        yield p, max(p, e - s - p)
-
-
 def _grown(x: Tensor, margins: Iterable[tuple[int, int]], value: Any = 0) -> Tensor:
     """`x` with margins on both sides of its spatial axes; negative ones cut off."""
     flat = tuple(n for pair in margins for n in pair)
-    grown: Tensor = constant_pad(x, (0, 0, 0, 0, *flat), value) if any(flat) else x
-    return grown
+    return constant_pad(x, (0, 0, 0, 0, *flat), value) if any(flat) else x
 
 
-def windows(
-    x: Tensor, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, value: Any = 0,
-) -> Iterator[Tensor]:  # fmt: skip
+def windows(x: Tensor, w: Windows, value: Any = 0) -> Iterator[Tensor]:
     """For each kernel offset, the element that every window has there."""
-    reach = reach_of(places, kernel, stride, dilation)
-    wide = _grown(x, _margins(x._a.shape[2:], padding, reach), value)
-    for at in offsets(kernel):
-        yield basic_index(wide, _window(at, places, stride, dilation))
+    spatial = tuple(x._a.shape[2:])
+    places = w.places(spatial)
+    wide = _grown(x, w.margins(spatial, places), value)
+    for at in offsets(w.kernel):
+        yield basic_index(wide, w.region(at, places))
 
 
-def gathered_back(
-    parts: Iterator[Tensor], size: Sizes, kernel: Sizes, stride: Sizes,
-    padding: Sizes, dilation: Sizes,
-) -> Tensor:  # fmt: skip
+def gathered_back(parts: Iterator[Tensor], size: Sizes, w: Windows) -> Tensor:
     """The adjoint of `windows`: parts added to where each was taken from."""
     first = next(parts)
     batch, channels, *places = first._a.shape
-    margins = list(_margins(size, padding, reach_of(places, kernel, stride, dilation)))
-    wide = [s + a + b for s, (a, b) in zip(size, margins, strict=True)]
-    whole = zeros_of(first, (batch, channels, *wide))
+    margins = w.margins(size, places)
+    whole = zeros_of(first, (batch, channels, *w.wide(size, places)))
     every = itertools.chain([first], parts)
-    for at, part in zip(offsets(kernel), every, strict=True):
-        region = _window(at, places, stride, dilation)
-        inplace("add_", add, basic_index(whole, region), part)
+    for at, part in zip(offsets(w.kernel), every, strict=True):
+        inplace("add_", add, basic_index(whole, w.region(at, places)), part)
     return contiguous(_grown(whole, ((-a, -b) for a, b in margins)))
 
 
@@ -139,30 +117,25 @@ def counted(x: Tensor, n: int, behind: int) -> Tensor:
 # ---- for proofs
 
 
-def columns_of(
-    x: Any, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, *, fill: Any = 0,
-) -> Any:  # fmt: skip
+def columns_of(x: Any, w: Windows, fill: Any = 0) -> Any:
     """NumPy: the elements of each window, [batch, channels, *places, offsets]."""
-    reach = reach_of(places, kernel, stride, dilation)
-    margins = _margins(x.shape[2:], padding, reach)
+    places = w.places(x.shape[2:])
+    margins = w.margins(x.shape[2:], places)
     wide = np.pad(x, [(0, 0), (0, 0), *margins], constant_values=fill)
-    spans = reach_of([1] * len(kernel), kernel, stride, dilation)
-    axes = tuple(range(2, x.ndim))
+    spans, axes = w.reach([1] * len(places)), tuple(range(2, x.ndim))
     view = np.lib.stride_tricks.sliding_window_view(wide, spans, axes)
-    starts = [slice(0, (n - 1) * t + 1, t) for n, t in zip(places, stride, strict=True)]
-    region: Any = (..., *starts, *(slice(None, None, d) for d in dilation))
-    return view[region].reshape(*x.shape[:2], *places, math.prod(kernel))
+    starts = w.region([0] * len(places), places)
+    region: Any = (*starts, *(slice(None, None, d) for d in w.dilation))
+    return view[region].reshape(*x.shape[:2], *places, math.prod(w.kernel))
 
 
-def added_back(columns: Any, size: Sizes, *steps: Any) -> Any:
+def added_back(columns: Any, size: Sizes, w: Windows) -> Any:
     """NumPy: the adjoint of `columns_of`, by the numbers that windows would see."""
-    batch, channels, *places, _ = columns.shape
+    batch, channels = columns.shape[:2]
     count = math.prod(size)
-    seen = np.arange(count).reshape(1, 1, *size)
-    numbers = columns_of(seen, places, *steps, fill=-1).reshape(-1)
+    numbers = columns_of(np.arange(count).reshape(1, 1, *size), w, -1).reshape(-1)
     rows = np.zeros((batch * channels, count + 1), columns.dtype)
-    target: Any = (_ALL, numbers)
+    target: Any = (slice(None), numbers)
     np.add.at(rows, target, columns.reshape(len(rows), numbers.size))
     return rows[:, :-1].reshape(batch, channels, *size)
 

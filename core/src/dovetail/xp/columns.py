@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from dovetail.xp.scratch import scratch
+from dovetail.xp.windows import Windows
 
 Sizes = tuple[int, ...]
 TILE_BYTES: Final = 4 << 20  # of columns; smaller ones leave the matrix product starved
@@ -27,35 +28,15 @@ def tiles(batch: int, rows: int, places: Sizes, itemsize: int) -> Iterator[Tile]
             yield n, n + 1, r, min(r + step, places[0])
 
 
-def region(at: Sizes, places: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Any, ...]:
-    """Where one kernel offset falls in a padded input, for all results."""
-    return (
-        ...,
-        *(
-            slice(k * d, k * d + (n - 1) * t + 1, t)
-            for k, n, t, d in zip(at, places, stride, dilation, strict=True)
-        ),
-    )
-
-
-def inner(spatial: Sizes, padding: Sizes) -> tuple[Any, ...]:
-    """Where an input lies in its padded form."""
-    return (..., *(slice(p, p + s) for s, p in zip(spatial, padding, strict=True)))
-
-
 class Columns:
     """The patches of a batch, copied tile by tile."""
 
-    def __init__(
-        self, xp: Any, x: Any, kernel: Sizes, places: Sizes, stride: Sizes,
-        padding: Sizes, dilation: Sizes,
-    ) -> None:  # fmt: skip
-        self.xp, self.x, self.kernel, self.places = xp, x, kernel, places
-        self.stride, self.padding, self.dilation = stride, padding, dilation
+    def __init__(self, xp: Any, x: Any, w: Windows, places: Sizes) -> None:
+        self.xp, self.x, self.windows, self.places = xp, x, w, places
         # Rows that follow one another without a gap are copied in one run.
         self.runs = (
-            len(kernel) == 2 and stride == (1, 1) and places[1] == x.shape[3]
-            and kernel[1] > 1 and x.shape[3] < 256
+            w.stride == (1, 1) and places[1] == x.shape[3]
+            and w.kernel[1] > 1 and x.shape[3] < 256
         )  # fmt: skip
         self.images: tuple[int, int] = (0, 0)
         self.wide: Any = None
@@ -69,7 +50,7 @@ class Columns:
             self._fill_runs(out, start, stop)
         else:
             view = self._patches()
-            at = (slice(None),) * (2 + len(self.kernel))
+            at = (slice(None),) * (2 + len(self.places))
             self.xp.copyto(out, view[(*at, slice(start, stop))])
 
     def _load(self, first: int, last: int) -> None:
@@ -79,29 +60,28 @@ class Columns:
         if self.runs:
             self._load_runs(x)
             return
-        if not any(self.padding):
+        if not any(self.windows.padding):
             self.wide = x
             return
-        wide = [s + 2 * p for s, p in zip(spatial, self.padding, strict=True)]
-        shape = (*x.shape[:2], *wide)
+        shape = (*x.shape[:2], *self.windows.wide(spatial, self.places))
         whole = scratch(xp, "padded", math.prod(shape), x.dtype).reshape(shape)
         whole.fill(0)
-        whole[inner(spatial, self.padding)] = x
+        whole[self.windows.inner(spatial)] = x
         self.wide = whole
 
     def _patches(self) -> Any:
-        x, n = self.wide, len(self.kernel)
+        x, w = self.wide, self.windows
         steps = x.strides[2:]
-        taps = (s * d for s, d in zip(steps, self.dilation, strict=True))
-        moves = (s * t for s, t in zip(steps, self.stride, strict=True))
-        shape = (*x.shape[:2], *self.kernel, *self.places)
-        strides = (*x.strides[:2], *taps, *moves)[: 2 + 2 * n]
+        taps = (s * d for s, d in zip(steps, w.dilation, strict=True))
+        moves = (s * t for s, t in zip(steps, w.stride, strict=True))
+        shape = (*x.shape[:2], *w.kernel, *self.places)
+        strides = (*x.strides[:2], *taps, *moves)
         return self.xp.lib.stride_tricks.as_strided(x, shape, strides)
 
     def _load_runs(self, x: Any) -> None:
         """Images as one line a channel, with zeros before and after."""
         height, width = x.shape[2:]
-        above, margin = self.padding[0] * width, self.padding[1]
+        above, margin = self.windows.padding[0] * width, self.windows.padding[1]
         length = height * width + 2 * (above + margin)
         shape = (*x.shape[:2], length)
         whole = scratch(self.xp, "padded", math.prod(shape), x.dtype).reshape(shape)
@@ -114,22 +94,17 @@ class Columns:
 
     def _fill_runs(self, out: Any, start: int, stop: int) -> None:
         """Copy whole runs, then clear what a shift brought in from the next row."""
-        xp, wide = self.xp, self.wide
+        xp, wide, w = self.xp, self.wide, self.windows
         width = self.places[1]
-        down, right = self.dilation
+        down, right = w.dilation
         step = wide.strides[2]
-        shape = (*wide.shape[:2], *self.kernel, stop - start, width)
-        strides = (
-            *wide.strides[:2],
-            down * width * step,
-            right * step,
-            width * step,
-            step,
-        )
+        shape = (*wide.shape[:2], *w.kernel, stop - start, width)
+        steps = (down * width * step, right * step, width * step, step)
+        strides = (*wide.strides[:2], *steps)
         view = wide[..., start * width :]
         xp.copyto(out, xp.lib.stride_tricks.as_strided(view, shape, strides))
-        for k in range(self.kernel[1]):
-            shift = k * right - self.padding[1]
+        for k in range(w.kernel[1]):
+            shift = k * right - w.padding[1]
             if shift < 0:
                 out[:, :, :, k, :, : min(-shift, width)] = 0
             elif shift > 0:

@@ -9,81 +9,57 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import HALF, NUMERIC
-from dovetail.xp.columns import Columns, inner, region, tiles
+from dovetail.xp.columns import Columns, tiles
 from dovetail.xp.depthwise import depthwise
+from dovetail.xp.kernels import Kernels
 from dovetail.xp.scratch import scratch
-from dovetail.xp.windows import places_of
+from dovetail.xp.windows import Windows
 
 Sizes = tuple[int, ...]
+kernels: Final = Kernels()
+install = kernels.install
 
 
-def install(table: KernelTable, xp: Any) -> None:
-    """Add convolution and its adjoints to a table."""
-    for name, bind in (
-        ("convolution", _convolution(xp)),
-        ("convolution_transpose", _transpose(xp)),
-        ("convolution_weight", _weight(xp)),
-    ):
-        table.add(name, bind, dtypes=NUMERIC - HALF, binds=True)
-        table.add(name, _in_float32(bind), dtypes=HALF, binds=True)
-
-
-def _in_float32(bind: Callable[..., Any]) -> Callable[..., Any]:
+def _in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """16-bit floats compute in float32 and round once."""
 
-    def bind_wide(**attrs: Any) -> Callable[..., Any]:
-        run = bind(**attrs)
+    def call(*arrays: Any, **attrs: Any) -> Any:
+        wide = [None if a is None else a.astype("float32") for a in arrays]
+        return kernel(*wide, **attrs).astype(arrays[0].dtype)
 
-        def call(*arrays: Any) -> Any:
-            wide = [None if a is None else a.astype("float32") for a in arrays]
-            return run(*wide).astype(arrays[0].dtype)
-
-        return call
-
-    return bind_wide
+    return call
 
 
-def _pointwise(kernel: Sizes, stride: Sizes, padding: Sizes) -> bool:
+def _pointwise(w: Windows) -> bool:
     """Whether the columns are the input itself."""
-    return set(kernel) == set(stride) == {1} and not any(padding)
+    return set(w.kernel) == set(w.stride) == {1} and not any(w.padding)
 
 
-def _convolution(xp: Any) -> Callable[..., Any]:
-    def bind(
-        stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-    ) -> Callable[..., Any]:
-        def convolution(x: Any, w: Any, b: Any) -> Any:
-            return forward(xp, x, w, b, stride, padding, dilation, groups)
-
-        return convolution
-
-    return bind
-
-
-def forward(
-    xp: Any, x: Any, w: Any, b: Any, stride: Sizes, padding: Sizes, dilation: Sizes,
-    groups: int,
+@kernels("convolution", NUMERIC - HALF)
+@kernels("convolution", HALF, through=_in_float32)
+def _convolution(
+    xp: Any, x: Any, weight: Any, b: Any, stride: Sizes, padding: Sizes,
+    dilation: Sizes, groups: int,
 ) -> Any:  # fmt: skip
-    """Cross-correlation of `x` with `w`, plus `b`."""
-    kernel, batch = w.shape[2:], x.shape[0]
-    places = places_of(x.shape[2:], kernel, stride, padding, dilation)
-    y = xp.empty((batch, w.shape[0], *places), x.dtype)
-    bias = None if b is None else b.reshape(groups, w.shape[0] // groups, 1)
-    if w.shape[1] == 1 and w.shape[0] == groups > 1 and set(stride) == {1}:
-        depthwise(xp, x, w, y, padding, dilation)
-        shift = (w.shape[0], *(1 for _ in places))
+    w = Windows(weight.shape[2:], stride, padding, dilation)
+    kernel, batch, out_channels = w.kernel, x.shape[0], weight.shape[0]
+    places = w.places(x.shape[2:])
+    y = xp.empty((batch, out_channels, *places), x.dtype)
+    bias = None if b is None else b.reshape(groups, out_channels // groups, 1)
+    if weight.shape[1] == 1 and out_channels == groups > 1 and set(stride) == {1}:
+        depthwise(xp, x, weight, y, w)
+        shift = (out_channels, *(1 for _ in places))
         return y if b is None else xp.add(y, b.reshape(shift), y)
-    rows = w.shape[1] * math.prod(kernel)
-    taps = w.reshape(groups, w.shape[0] // groups, rows)
+    rows = weight.shape[1] * math.prod(kernel)
+    taps = weight.reshape(groups, out_channels // groups, rows)
     out = y.reshape(batch, groups, taps.shape[1], math.prod(places))
-    if _pointwise(kernel, stride, padding):
+    if _pointwise(w):
         xp.matmul(taps, x.reshape(batch, groups, rows, out.shape[3]), out)
         return y if b is None else xp.add(out, bias, out).reshape(y.shape)
-    columns = Columns(xp, x, kernel, places, stride, padding, dilation)
+    columns = Columns(xp, x, w, places)
     line = math.prod(places[1:])
     for tile in tiles(batch, groups * rows, places, x.itemsize):
         first, last, start, stop = tile
@@ -98,24 +74,20 @@ def forward(
     return y
 
 
-def _transpose(xp: Any) -> Callable[..., Any]:
-    def bind(
-        size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-    ) -> Callable[..., Any]:
-        def convolution_transpose(x: Any, w: Any) -> Any:
-            around = tuple(
-                d * (k - 1) - p
-                for k, p, d in zip(w.shape[2:], padding, dilation, strict=True)
-            )
-            one = set(stride) == {1} and min(around) >= 0
-            if one and not _few(w, groups, padding):
-                turned = _turned(w, groups)
-                return forward(xp, x, turned, None, stride, around, dilation, groups)
-            return _scattered(xp, x, w, size, stride, padding, dilation, groups)
-
-        return convolution_transpose
-
-    return bind
+@kernels("convolution_transpose", NUMERIC - HALF)
+@kernels("convolution_transpose", HALF, through=_in_float32)
+def _transpose(
+    xp: Any, x: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, groups: int,
+) -> Any:  # fmt: skip
+    w = Windows(weight.shape[2:], stride, padding, dilation)
+    axes = zip(w.kernel, padding, dilation, strict=True)
+    around = tuple(d * (k - 1) - p for k, p, d in axes)
+    one = set(stride) == {1} and min(around) >= 0
+    if one and not _few(weight, groups, padding):
+        turned = _turned(weight, groups)
+        return _convolution(xp, x, turned, None, stride, around, dilation, groups)
+    return _scattered(xp, x, weight, size, w, groups)
 
 
 def _few(w: Any, groups: int, padding: Sizes) -> bool:
@@ -134,18 +106,16 @@ def _turned(w: Any, groups: int) -> Any:
 
 
 def _scattered(
-    xp: Any, x: Any, w: Any, size: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, groups: int,
-) -> Any:  # fmt: skip
+    xp: Any, x: Any, weight: Any, size: Sizes, w: Windows, groups: int
+) -> Any:
     """Products with the weight, each added to where its patch was (col2im)."""
-    batch, kernel, places = x.shape[0], w.shape[2:], x.shape[2:]
-    rows, channels = w.shape[1] * math.prod(kernel), groups * w.shape[1]
-    taps = w.reshape(groups, w.shape[0] // groups, rows).swapaxes(1, 2)
+    batch, kernel, places = x.shape[0], w.kernel, x.shape[2:]
+    rows, channels = weight.shape[1] * math.prod(kernel), groups * weight.shape[1]
+    taps = weight.reshape(groups, weight.shape[0] // groups, rows).swapaxes(1, 2)
     source = x.reshape(batch, groups, taps.shape[2], math.prod(places))
-    if _pointwise(kernel, stride, padding) and size == places:
+    if _pointwise(w) and size == places:
         return xp.matmul(taps, source).reshape(batch, channels, *size)
-    wide = [s + 2 * p for s, p in zip(size, padding, strict=True)]
-    y = xp.zeros((batch, channels, *wide), x.dtype)
+    y = xp.zeros((batch, channels, *w.wide(size, places)), x.dtype)
     line = math.prod(places[1:])
     for first, last, start, stop in tiles(batch, groups * rows, places, x.itemsize):
         n, count = last - first, (stop - start) * line
@@ -154,36 +124,33 @@ def _scattered(
         xp.matmul(taps, part, flat.reshape(n, groups, rows, count))
         found = (stop - start, *places[1:])
         columns = flat.reshape(n, channels, *kernel, *found)
-        below = y[first:last, :, start * stride[0] :]
+        below = y[first:last, :, start * w.stride[0] :]
         for at in itertools.product(*map(range, kernel)):
-            target = below[region(at, found, stride, dilation)]
+            target = below[w.region(at, found)]
             xp.add(target, columns[(slice(None), slice(None), *at)], target)
-    return y if not any(padding) else y[inner(size, padding)].copy("C")
+    return y if not any(w.padding) else y[w.inner(size)].copy("C")
 
 
-def _weight(xp: Any) -> Callable[..., Any]:
-    def bind(
-        kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-    ) -> Callable[..., Any]:
-        def convolution_weight(x: Any, dy: Any) -> Any:
-            batch, places = x.shape[0], dy.shape[2:]
-            inside, out = x.shape[1] // groups, dy.shape[1] // groups
-            rows, line = inside * math.prod(kernel), math.prod(places[1:])
-            dw = xp.zeros((groups, out, rows), x.dtype)
-            if not (x.size and dy.size):
-                return dw.reshape(groups * out, inside, *kernel)
-            grouped = dy.reshape(batch, groups, out, math.prod(places))
-            columns = Columns(xp, x, kernel, places, stride, padding, dilation)
-            for tile in tiles(batch, groups * rows, places, x.itemsize):
-                first, last, start, stop = tile
-                part = grouped[first:last, :, :, start * line : stop * line]
-                product = _by_image if rows <= (stop - start) * line else _at_once
-                xp.add(dw, product(xp, part, columns, tile, groups, rows), dw)
-            return dw.reshape(groups * out, inside, *kernel)
-
-        return convolution_weight
-
-    return bind
+@kernels("convolution_weight", NUMERIC - HALF)
+@kernels("convolution_weight", HALF, through=_in_float32)
+def _weight(
+    xp: Any, x: Any, dy: Any, kernel: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, groups: int,
+) -> Any:  # fmt: skip
+    batch, places = x.shape[0], dy.shape[2:]
+    inside, out = x.shape[1] // groups, dy.shape[1] // groups
+    rows, line = inside * math.prod(kernel), math.prod(places[1:])
+    dw = xp.zeros((groups, out, rows), x.dtype)
+    if not (x.size and dy.size):
+        return dw.reshape(groups * out, inside, *kernel)
+    grouped = dy.reshape(batch, groups, out, math.prod(places))
+    columns = Columns(xp, x, Windows(kernel, stride, padding, dilation), places)
+    for tile in tiles(batch, groups * rows, places, x.itemsize):
+        first, last, start, stop = tile
+        part = grouped[first:last, :, :, start * line : stop * line]
+        product = _by_image if rows <= (stop - start) * line else _at_once
+        xp.add(dw, product(xp, part, columns, tile, groups, rows), dw)
+    return dw.reshape(groups * out, inside, *kernel)
 
 
 def _by_image(
@@ -193,8 +160,8 @@ def _by_image(
     n, count = dy.shape[0], dy.shape[3]
     flat = scratch(xp, "columns", n * groups * rows * count, dy.dtype)
     found = (tile[3] - tile[2], *columns.places[1:])
-    channels = groups * rows // math.prod(columns.kernel)
-    columns.fill(flat.reshape(n, channels, *columns.kernel, *found), tile)
+    channels = groups * rows // math.prod(columns.windows.kernel)
+    columns.fill(flat.reshape(n, channels, *columns.windows.kernel, *found), tile)
     met = flat.reshape(n, groups, rows, count).swapaxes(2, 3)
     products = xp.matmul(dy, met)
     return products[0] if n == 1 else products.sum(axis=0, dtype=dy.dtype)
@@ -206,7 +173,7 @@ def _at_once(
     """One product for all images of a tile, side by side: where they are small."""
     n, count = dy.shape[0], dy.shape[3]
     flat = scratch(xp, "columns", n * groups * rows * count, dy.dtype)
-    kernel, found = columns.kernel, (tile[3] - tile[2], *columns.places[1:])
+    kernel, found = columns.windows.kernel, (tile[3] - tile[2], *columns.places[1:])
     target = flat.reshape(groups * rows // math.prod(kernel), *kernel, n, *found)
     columns.fill(xp.moveaxis(target, len(kernel) + 1, 0), tile)
     part = dy.transpose(1, 2, 0, 3).reshape(groups, dy.shape[2], n * count)

@@ -6,27 +6,27 @@ import itertools
 import math
 from typing import Any, Final
 
-from dovetail.xp.columns import inner
 from dovetail.xp.scratch import scratch
+from dovetail.xp.windows import Windows
 
 Sizes = tuple[int, ...]
 BLOCK: Final = 1 << 15  # elements
 
 
-def depthwise(xp: Any, x: Any, w: Any, y: Any, padding: Sizes, dilation: Sizes) -> None:
-    """Write to `y` the correlation of `x` with `w`, of stride 1.
+def depthwise(xp: Any, x: Any, weight: Any, y: Any, w: Windows) -> None:
+    """Write to `y` the correlation of `x` with `weight`, of stride 1.
 
     A padded image is one line a channel, a shift an offset in it. What a line's end
     brings in from the next lies outside of the places that are copied to `y`.
     """
     spatial, places = x.shape[2:], y.shape[2:]
-    wide = tuple(s + 2 * p for s, p in zip(spatial, padding, strict=True))
+    wide = w.wide(spatial, places)
     line = math.prod(wide)
     steps = [math.prod(wide[i + 1 :]) for i in range(len(wide))]
     reach = sum((p - 1) * s for p, s in zip(places, steps, strict=True)) + 1
-    taps = list(itertools.product(*map(range, w.shape[2:])))
+    taps = list(itertools.product(*map(range, w.kernel)))
     shifts = [
-        sum(k * d * s for k, d, s in zip(at, dilation, steps, strict=True))
+        sum(k * d * s for k, d, s in zip(at, w.dilation, steps, strict=True))
         for at in taps
     ]
     channels = max(1, min(BLOCK // line, x.shape[1]))
@@ -37,15 +37,13 @@ def depthwise(xp: Any, x: Any, w: Any, y: Any, padding: Sizes, dilation: Sizes) 
     keep = (..., *(slice(0, p) for p in places))
     for n, c in itertools.product(range(x.shape[0]), range(0, x.shape[1], channels)):
         count = min(channels, x.shape[1] - c)
-        grown[:count].reshape(count, *wide)[inner(spatial, padding)] = x[
-            n, c : c + count
-        ]
+        grown[:count].reshape(1, count, *wide)[w.inner(spatial)] = x[n, c : c + count]
         sums, part = total[:count, :reach], term[:count]
         for i, (at, shift) in enumerate(zip(taps, shifts, strict=True)):
-            weight = w[(slice(c, c + count), slice(0, 1), *at)]
+            tap = weight[(slice(c, c + count), slice(0, 1), *at)]
             source = grown[:count, shift : shift + reach]
             if i:
-                xp.add(sums, xp.multiply(source, weight, part), sums)
+                xp.add(sums, xp.multiply(source, tap, part), sums)
             else:
-                xp.multiply(source, weight, sums)
+                xp.multiply(source, tap, sums)
         y[n, c : c + count] = total[:count].reshape(count, *wide)[keep]

@@ -9,78 +9,70 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
-from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF, REAL
 from dovetail.xp import pool_mean
-from dovetail.xp.windows import along, grown, inner_of, places_of, reach_of, reduced
+from dovetail.xp.kernels import Kernels
+from dovetail.xp.windows import Windows, along, grown, reduced
 
 Sizes = tuple[int, ...]
 BLOCK: Final = 1 << 18  # elements of input at a time, so that temporaries stay in cache
+kernels: Final = Kernels()
 
 
-def install(table: KernelTable, xp: Any) -> None:
-    """Add poolings by maximum to a table."""
-    table.add("max_pool", _max_pool(xp), dtypes=REAL - HALF, binds=True)
-    table.add("max_pool_slots", _max_pool_slots(xp), dtypes=REAL - HALF, binds=True)
-    grad = _blockwise(xp, _max_pool_backward)
-    table.add("max_pool_backward", grad, dtypes=FLOAT - HALF, binds=True)
-    pool_mean.install(table, xp)
+def install(table: Any, xp: Any) -> None:
+    """Add poolings to a table."""
+    kernels.install(table, xp)
+    pool_mean.kernels.install(table, xp)
 
 
-def _blockwise(xp: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that takes some images at a time; each image is by itself."""
-    bind = kernel(xp)
+def _windowed(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that takes its attributes as windows, bound once."""
 
-    def bind_blocks(**attrs: Any) -> Callable[..., Any]:
-        run = bind(**attrs)
+    def bind(kernel_size: Sizes, **steps: Any) -> Callable[..., Any]:
+        return partial(kernel, Windows(kernel_size, **steps))
 
-        def call(*arrays: Any) -> Any:
-            lead = arrays[-1]
-            step = max(1, BLOCK // max(1, lead.size // max(1, len(lead))))
-            if step >= len(lead):
-                return run(*arrays)
-            y = None
-            for n in range(0, len(lead), step):
-                part = run(*(a[n : n + step] for a in arrays))
-                if y is None:
-                    y = xp.empty((len(lead), *part.shape[1:]), part.dtype)
-                y[n : n + step] = part
-            return y
+    return bind
 
-        return call
 
-    return bind_blocks
+def _blockwise(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, which takes some images at a time; each image is by itself."""
+    xp = kernel.args[0]  # type: ignore[attr-defined]
+
+    def call(w: Windows, *arrays: Any) -> Any:
+        lead = arrays[-1]
+        step = max(1, BLOCK // max(1, lead.size // max(1, len(lead))))
+        if step >= len(lead):
+            return kernel(w, *arrays)
+        y = None
+        for n in range(0, len(lead), step):
+            part = kernel(w, *(a[n : n + step] for a in arrays))
+            if y is None:
+                y = xp.empty((len(lead), *part.shape[1:]), part.dtype)
+            y[n : n + step] = part
+        return y
+
+    return _windowed(call)
 
 
 def _lowest(xp: Any, dtype: Any) -> Any:
     return -xp.inf if dtype.kind == "f" else xp.iinfo(dtype).min
 
 
-def _max_pool(xp: Any) -> Callable[..., Any]:
-    def bind(
-        kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
-        ceil_mode: bool,
-    ) -> Callable[..., Any]:  # fmt: skip
-        steps = (kernel_size, stride, dilation)
-
-        def max_pool(x: Any) -> Any:
-            places = places_of(
-                x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode
-            )
-            wide = grown(xp, x, padding, reach_of(places, *steps), _lowest(xp, x.dtype))
-            return reduced(xp, xp.maximum, wide, places, *steps)
-
-        return max_pool
-
-    return bind
+def _below(xp: Any, x: Any, w: Windows, places: Sizes) -> Any:
+    """`x` with less than any element around it."""
+    return grown(xp, x, w, places, _lowest(xp, x.dtype))
 
 
-def _winners(
-    xp: Any, x: Any, places: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes,
-) -> list[Any]:  # fmt: skip
+@kernels("max_pool", REAL - HALF, binds=True, through=_windowed)
+def _max_pool(xp: Any, w: Windows, x: Any) -> Any:
+    places = w.places(x.shape[2:])
+    return reduced(xp, xp.maximum, _below(xp, x, w, places), w, places)
+
+
+def _winners(xp: Any, x: Any, w: Windows, places: Sizes) -> list[Any]:
     """For each axis, from the last: which offset along it wins, where the axes behind
     have been reduced already.
 
@@ -91,9 +83,7 @@ def _winners(
     found = []
     nans = x.dtype.kind == "f" and bool(xp.isnan(xp.max(x, initial=0)))
     for axis in reversed(range(2, x.ndim)):
-        n, k, t, p, d = (
-            v[axis - 2] for v in (places, kernel, stride, padding, dilation)
-        )
+        n, k, t, p, d = w.along(axis, places)
         at = along(axis, 0, n, t, 1)
         best, slot = _leading(xp, x, axis, k, p, d, nans, axis > 2)
         found.append(slot[at].copy("C"))
@@ -144,70 +134,39 @@ def _replace(xp: Any, kept: Any, new: Any, better: Any) -> None:
     xp.add(kept, change, out=kept)
 
 
-def _max_pool_slots(xp: Any) -> Callable[..., Any]:
-    def bind(
-        kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
-        ceil_mode: bool,
-    ) -> Callable[..., Any]:  # fmt: skip
-        def max_pool_slots(x: Any) -> Any:
-            places = places_of(
-                x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode
-            )
-            reach = reach_of(places, kernel_size, stride, dilation)
-            wide = grown(xp, x, padding, reach, _lowest(xp, x.dtype))
-            steps = (kernel_size, stride, padding, dilation)
-            whole, below, size = None, None, 1
-            for back, slot in enumerate(_winners(xp, wide, places, *steps)):
-                axis = x.ndim - 1 - back
-                n, k, t, d = (
-                    v[axis - 2] for v in (places, kernel_size, stride, dilation)
-                )
-                whole = slot.astype("int32") * size
-                if below is not None:
-                    for i in range(k):
-                        part = below[along(axis, i, n, t, d)]
-                        whole += part * (slot == i)
-                below, size = whole, size * k
-            return whole
-
-        return max_pool_slots
-
-    return bind
+@kernels("max_pool_slots", REAL - HALF, binds=True, through=_windowed)
+def _max_pool_slots(xp: Any, w: Windows, x: Any) -> Any:
+    places = w.places(x.shape[2:])
+    whole, below, size = None, None, 1
+    for back, slot in enumerate(_winners(xp, _below(xp, x, w, places), w, places)):
+        axis = x.ndim - 1 - back
+        n, k, t, _, d = w.along(axis, places)
+        whole = slot.astype("int32") * size
+        if below is not None:
+            for i in range(k):
+                part = below[along(axis, i, n, t, d)]
+                whole += part * (slot == i)
+        below, size = whole, size * k
+    return whole
 
 
-def _max_pool_backward(xp: Any) -> Callable[..., Any]:
-    def bind(
-        kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
-        ceil_mode: bool,
-    ) -> Callable[..., Any]:  # fmt: skip
-        def max_pool_backward(dy: Any, x: Any) -> Any:
-            places, spatial = dy.shape[2:], x.shape[2:]
-            reach = reach_of(places, kernel_size, stride, dilation)
-            wide = grown(xp, x, padding, reach, _lowest(xp, x.dtype))
-            steps = (kernel_size, stride, padding, dilation)
-            slots = _winners(xp, wide, places, *steps)
-            dx = dy
-            for axis, slot in enumerate(reversed(slots), 2):
-                k, t, d = (v[axis - 2] for v in (kernel_size, stride, dilation))
-                dx = _sent_back(xp, dx, slot, axis, k, t, d, wide.shape[axis])
-            if dx.shape[2:] == spatial:
-                return dx
-            return dx[inner_of(spatial, padding)].copy("C")
-
-        return max_pool_backward
-
-    return bind
+@kernels("max_pool_backward", FLOAT - HALF, binds=True, through=_blockwise)
+def _max_pool_backward(xp: Any, w: Windows, dy: Any, x: Any) -> Any:
+    places, spatial = dy.shape[2:], x.shape[2:]
+    wide = _below(xp, x, w, places)
+    dx = dy
+    for axis, slot in enumerate(reversed(_winners(xp, wide, w, places)), 2):
+        dx = _sent_back(xp, dx, slot, axis, w, wide.shape[axis])
+    return dx if dx.shape[2:] == spatial else dx[w.inner(spatial)].copy("C")
 
 
-def _sent_back(
-    xp: Any, dy: Any, slot: Any, axis: int, k: int, t: int, d: int, wide: int
-) -> Any:
+def _sent_back(xp: Any, dy: Any, slot: Any, axis: int, w: Windows, wide: int) -> Any:
     """Each element of `dy` added to the offset along one axis that its slot names.
 
     Elements are selected by and-ing their bits: a product with 0 would make a NaN of
     an infinity, and masked copies take ten times as long.
     """
-    n, bits = dy.shape[axis], f"int{8 * dy.itemsize}"
+    (n, k, t, _, d), bits = w.along(axis, dy.shape[2:]), f"int{8 * dy.itemsize}"
     source = xp.ascontiguousarray(dy).view(bits)
     if t == k and d == 1 and wide == n * k and axis < dy.ndim - 1:
         chosen = xp.repeat(slot, k, axis)
