@@ -41,7 +41,10 @@ def backward(
         for x in inputs:
             retain_grad(x)
         run.restrict([edge_of(x._node) for x in inputs])
-    _run(run, seeds)
+    if anywhere[0]:
+        _run_told(run, seeds)
+    else:
+        run.run(seeds)
 
 
 def grad(
@@ -63,7 +66,10 @@ def grad(
     run = Pass(create_graph, retain_graph, roots)
     wanted = [flowing(edge_of(x._node)) for x in inputs]
     run.capture(wanted)
-    _run(run, seeds)
+    if anywhere[0]:
+        _run_told(run, seeds)
+    else:
+        run.run(seeds)
     captured = {place: _writable(found) for place, found in run.captured.items()}
     found = tuple([captured.get(place_of(edge)) for edge in wanted])
     for i, gradient in enumerate(found):
@@ -76,11 +82,8 @@ def grad(
     return found
 
 
-def _run(run: Pass, seeds: list[Tensor]) -> None:
+def _run_told(run: Pass, seeds: list[Tensor]) -> None:
     """Run a pass, which recorders hear of as `backward` and `backward end`."""
-    if not anywhere[0]:
-        run.run(seeds)
-        return
     tell("backward", run)
     try:
         run.run(seeds)
@@ -121,7 +124,9 @@ def _seeds(
         )  # fmt: skip
     edges, seeds = [], []
     for t, given in zip(tensors, gradients or repeat(None), strict=False):
-        edge = flowing(edge_of(t._node))
+        edge = t._node
+        if type(edge) is not Node:
+            edge = flowing(edge_of(edge))
         edges.append(edge)
         seeds.append(_seed(t, edge, given))
     return edges, seeds

@@ -32,23 +32,28 @@ def place_of(edge: Edge) -> Any:
     return (edge.node, edge.index) if type(edge) is Output else edge
 
 
-def awaited(roots: Iterable[Edge]) -> dict[Any, int]:
-    """How many gradients each node and leaf below `roots` is going to be sent."""
-    counts: dict[Any, int] = {None: 0}  # of inputs that need none; it is never asked
-    edges: Iterable[Edge] = roots
-    stack: list[Node] = []
-    while True:
-        for edge in edges:
-            target: Any = edge.node if type(edge) is Output else edge
+def awaited(start: Pass) -> dict[Any, int]:
+    """How many gradients each node and leaf is going to be sent by a pass.
+
+    Only what is sent one in all has 1: edges to one of several outputs, whose nodes are
+    counted, have 0, and so has None, of inputs that need none.
+    """
+    counts: dict[Any, int] = {None: 0}
+    nodes: list[Any] = [start]
+    for node in nodes:  # it grows meanwhile
+        for edge in node.edges:
+            target = edge
+            if type(edge) is Output:
+                counts[edge] = 0
+                target = edge.node
             if target in counts:
                 counts[target] += 1
-                continue
-            counts[target] = 1
-            if type(target) is Node:
-                stack.append(target)
-        if not stack:
-            return counts
-        edges = stack.pop().edges
+            else:
+                counts[target] = 1
+                if type(target) is Node:
+                    nodes.append(target)
+    counts[None] = 0
+    return counts
 
 
 class Pass:
@@ -57,22 +62,23 @@ class Pass:
     Args:
         create: record the pass, so that its results can be differentiated.
         retain: leave nodes what they keep, for another pass.
-        roots: where the pass starts.
+        edges: where the pass starts.
 
     Attributes:
         captured: what arrived at the places asked for with `capture`.
+        counts: how many gradients are still to come, negative where some have arrived.
     """
 
     __slots__ = (
-        "arrived", "captured", "counts", "create", "needed", "reached", "ready",
-        "retain", "roots",
+        "arrived", "captured", "counts", "create", "edges", "needed", "reached",
+        "ready", "retain",
     )  # fmt: skip
 
-    def __init__(self, create: bool, retain: bool | None, roots: list[Edge]) -> None:
+    def __init__(self, create: bool, retain: bool | None, edges: list[Edge]) -> None:
         self.create = create
         self.retain = create if retain is None else retain
-        self.roots = roots
-        self.counts = awaited(roots)
+        self.edges = edges
+        self.counts = awaited(self)
         self.arrived: dict[Any, Any] = {}
         self.ready: list[tuple[int, Node]] = []
         self.captured: dict[Any, Tensor | None] = {}
@@ -111,10 +117,11 @@ class Pass:
                 return self.run(gradients)
         token = modes._grad.set(self.create)
         try:
-            if self.needed is None and len(self.roots) == 1 and _is_only(self.roots[0]):
-                self._run_all(self.roots[0], *gradients)
+            edges = self.edges
+            if self.needed is None and len(edges) == 1 and type(edges[0]) is Node:
+                self._run_all(edges[0], *gradients)
                 return
-            for edge, gradient in zip(self.roots, gradients, strict=True):
+            for edge, gradient in zip(edges, gradients, strict=True):
                 self._send(edge, gradient)
             if self.needed is None:
                 self._run_all(None, None)
@@ -129,7 +136,8 @@ class Pass:
         Most of a pass is spent here, so most cases are inline.
         """
         ready, arrived, counts = self.ready, self.arrived, self.counts
-        create, frees, by_rules = self.create, not self.retain, _rules(self.create)
+        create, frees, nothing = self.create, not self.retain, repeat(None)
+        by_rules = _rules(create) if create or anywhere[0] else None
         while True:
             if node is None:
                 if not ready:
@@ -138,10 +146,8 @@ class Pass:
                 ct = arrived.pop(node, None)
             if node.extra is not None:
                 ct = self._looked_at(node, ct)
-            results: Any
-            if ct is None:
-                results = repeat(None)
-            else:
+            results: Any = nothing
+            if ct is not None:
                 if by_rules is not None or node.extra is not None:
                     pull = by_rules or _by_rules
                 else:
@@ -151,7 +157,7 @@ class Pass:
                     node.saved = None
             after: Any = None
             for edge, g in zip(node.edges, results):  # noqa: B905  it costs 0.1 µs
-                if counts.get(edge) != 1 or g is None or edge in arrived:
+                if counts[edge] != 1 or g is None:
                     if edge is not None:
                         self._send(edge, g)
                 elif type(edge) is Leaf:
@@ -195,8 +201,8 @@ class Pass:
             return
         if edge is None:
             return
-        left = self.counts[edge] - 1
-        self.counts[edge] = left
+        left = abs(self.counts[edge]) - 1
+        self.counts[edge] = -left
         if self.reached is not None and edge not in self.reached:
             return
         known = self.arrived.get(edge)
@@ -214,7 +220,8 @@ class Pass:
 
     def _send_output(self, edge: Output, ct: Tensor | None) -> None:
         node = edge.node
-        left = self.counts[node] = self.counts[node] - 1
+        left = abs(self.counts[node]) - 1
+        self.counts[node] = -left
         if self.reached is not None and node not in self.reached:
             return
         if ct is not None:
@@ -265,11 +272,6 @@ class Pass:
         for i in range(len(node.outputs)):
             if (node, i) in self.captured and ct is not None:
                 self.captured[node, i] = ct[i]
-
-
-def _is_only(root: Edge) -> bool:
-    """Whether a root is a node of one output, which then is what to begin with."""
-    return type(root) is Node and root.extra is None
 
 
 def _sequence(node: Node) -> int:

@@ -95,17 +95,22 @@ def _shapes(op: Op, inputs: list[Given]) -> Iterator[str]:
         yield "_shapes = None"
         return
     names = [f"_h{i}" for i in range(len(inputs))]
-    for name, x in zip(names, inputs, strict=True):
-        yield f"{name} = {x.or_none(f'{x.native}.shape')}"
-    yield f"_shapes = {_tuple(names)}"
-    if not op.wants_shapes:
-        # A number has no gradient, and stretches no tensor.
-        alike = [
-            f"({x.tensor} is None or {name} == _h0)" if x.constant else f"{name} == _h0"
-            for name, x in zip(names[1:], inputs[1:], strict=True)
-        ]
-        yield f"if {' and '.join(alike)}:"
-        yield "    _shapes = None"
+    own = [
+        f"{name} = {x.or_none(f'{x.native}.shape')}"
+        for name, x in zip(names, inputs, strict=True)
+    ]
+    if op.wants_shapes:
+        yield from own
+        yield f"_shapes = {_tuple(names)}"
+        return
+    yield "_shapes = None"
+    indent = ""
+    if all(x.constant for x in inputs[1:]):  # a number stretches no tensor
+        yield f"if {' or '.join(f'{x.tensor} is not None' for x in inputs[1:])}:"
+        indent = "    "
+    yield from (f"{indent}{line}" for line in own)
+    yield f"{indent}if not {' == '.join(names)}:"
+    yield f"{indent}    _shapes = {_tuple(names)}"
 
 
 def _kept(name: str, slot: int, inputs: list[Given]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Final
 
 from dovetail.dtypes import ANY, COMPLEX, DType
@@ -22,7 +21,9 @@ kernels.each(ANY, {
 
 @kernels("cat", ANY, binds=True, checks=True)
 def _cat(xp: Any, dim: int) -> Any:
-    return partial(xp.concatenate, axis=dim)
+    """Without an argument for the first dim, which takes 0.1 µs to read."""
+    concatenate = xp.concatenate
+    return concatenate if dim == 0 else lambda xs: concatenate(xs, dim)
 
 
 @kernels("flip", ANY)
