@@ -17,7 +17,7 @@ from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.extremes import amax
 from dovetail.ops.matmul import matmul
-from dovetail.ops.primitive import eq, exp, iota, lt, maximum, where
+from dovetail.ops.primitive import exp, iota, maximum, where
 from dovetail.ops.softmax import softmax_backward, sum_along
 from dovetail.ops.sums import sum_to
 from dovetail.ops.view import reshape, transpose
@@ -60,7 +60,7 @@ def _later(scores: Tensor) -> Tensor:
     """True where a key comes after the query."""
     rows, columns = scores._a.shape[-2:]
     whole = scores._kind.with_dtype(int32)
-    return lt(reshape(iota(rows, whole), (rows, 1)), iota(columns, whole))
+    return reshape(iota(rows, whole), (rows, 1)) < iota(columns, whole)
 
 
 def _weights(scores: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def _weights(scores: Tensor) -> Tensor:
     top = amax(scores, last, True)
     e = exp(scores - maximum(top, finfo(scores.dtype).min))
     total = sum_along(e, last)
-    return e / where(eq(total, 0), 1, total)
+    return e / where(total == 0, 1, total)
 
 
 @attention.vjp

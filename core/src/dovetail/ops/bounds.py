@@ -11,9 +11,8 @@ from dovetail.engine.attributes import Operand
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.arithmetic import eq, lt, maximum
-from dovetail.ops.compare import bitwise_not, bitwise_or, ge, isnan, le
-from dovetail.ops.elementwise import neg
+from dovetail.ops.arithmetic import maximum
+from dovetail.ops.compare import isnan
 from dovetail.ops.formats import clone, where
 
 Array = np.ndarray[Any, Any]
@@ -25,13 +24,13 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     if input.dtype is bool_:
         return input & other
     if input.dtype.is_floating_point:
-        return neg(maximum(neg(input), neg(other)))
-    return bitwise_not(maximum(bitwise_not(input), bitwise_not(other)))
+        return -maximum(-input, -other)
+    return ~maximum(~input, ~other)
 
 
 def _share(ct: Tensor, mine: Tensor, theirs: Tensor) -> Tensor:
     """All of `ct` where `mine` is less, half at ties; as in torch, all for NaN."""
-    return where(eq(mine, theirs), ct * 0.5, where(lt(theirs, mine), 0, ct))
+    return where(mine == theirs, ct * 0.5, where(theirs < mine, 0, ct))
 
 
 minimum.grad(
@@ -54,7 +53,7 @@ fmax.grad(
 
 
 def _is_fmax(a: Tensor, b: Tensor) -> Tensor:
-    return bitwise_or(ge(a, b), isnan(b))
+    return (a >= b) | isnan(b)
 
 
 @op(accepts=ORDERED, unrounded=True, torch="fmin", oracle=np.fmin)
@@ -71,22 +70,22 @@ fmin.grad(
 
 
 def _is_fmin(a: Tensor, b: Tensor) -> Tensor:
-    return bitwise_or(le(a, b), isnan(b))
+    return (a <= b) | isnan(b)
 
 
 def _inside(ct: Tensor, input: Tensor, min: Any, max: Any) -> Tensor:
-    ct = ct if min is None else where(ge(input, min), ct, 0)
-    return ct if max is None else where(le(input, max), ct, 0)
+    ct = ct if min is None else where(input >= min, ct, 0)
+    return ct if max is None else where(input <= max, ct, 0)
 
 
 def _below(ct: Tensor, input: Tensor, min: Tensor, max: Any) -> Tensor:
-    ct = where(lt(input, min), ct, 0)
-    return ct if max is None else where(lt(min, max), ct, 0)
+    ct = where(input < min, ct, 0)
+    return ct if max is None else where(min < max, ct, 0)
 
 
 def _above(ct: Tensor, input: Tensor, min: Any, max: Tensor) -> Tensor:
-    above = lt(max, input)
-    above = above if min is None else bitwise_or(above, lt(max, min))
+    above = max < input
+    above = above if min is None else above | (max < min)
     return where(above, ct, 0)
 
 

@@ -18,7 +18,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops import sums
-from dovetail.ops.primitive import bmm, clone, eq, iota, where
+from dovetail.ops.primitive import bmm, clone, iota, where
 from dovetail.ops.view import expand, permute, reshape
 
 Sizes = tuple[int, ...]
@@ -182,7 +182,7 @@ def _diagonals(x: Tensor, labels: Labels) -> tuple[Tensor, Labels]:
         place = iota(size, x._kind.with_dtype(int32))
         row = reshape(place, (size, *(1,) * (x.ndim - i - 1)))
         column = reshape(place, (size, *(1,) * (x.ndim - j - 1)))
-        x = sums.sum(where(eq(row, column), x, 0), j, dtype=x.dtype)
+        x = sums.sum(where(row == column, x, 0), j, dtype=x.dtype)
         labels = (*labels[:j], *labels[j + 1 :])
     return x, labels
 

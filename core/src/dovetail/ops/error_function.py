@@ -16,15 +16,14 @@ from dovetail.engine.declare import op
 from dovetail.engine.exact import BY_MPMATH, each
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (
-    eq,
     exp,
     log,
-    lt,
     maximum,
     sqrt,
 )
 from dovetail.ops.bounds import minimum
-from dovetail.ops.elementwise import abs, neg, square
+from dovetail.ops.compare import isnan
+from dovetail.ops.elementwise import abs, square
 from dovetail.ops.formats import where
 from dovetail.ops.rounding import copysign
 from dovetail.ops.transcendental import polynomial
@@ -36,7 +35,7 @@ _TWO_OVER_ROOT_PI: Final = 2 / math.sqrt(math.pi)
 
 def _slope(x: Tensor) -> Tensor:
     """The derivative of erf."""
-    return exp(neg(square(x))) * _TWO_OVER_ROOT_PI
+    return exp(-square(x)) * _TWO_OVER_ROOT_PI
 
 
 # s_erf.c of fdlibm (Sun Microsystems 1993): erf on [0, 0.84375] as x + x P/Q(x²),
@@ -104,7 +103,7 @@ def _erf_middle(size: Tensor) -> Tensor:
 def _erfc_tail(size: Tensor) -> Tensor:
     """erfc(size) for sizes from 1.25 to 28."""
     s = 1 / square(size)
-    near = lt(size, 1 / 0.35)
+    near = size < 1 / 0.35
     ratio = where(
         near,
         polynomial(s, _RA) / polynomial(s, _SA),
@@ -114,7 +113,7 @@ def _erfc_tail(size: Tensor) -> Tensor:
     wide = size * (2.0**27 + 1 if size.dtype is float64 else 2.0**12 + 1)
     head = wide - (wide - size)
     rest = (head - size) * (head + size)
-    return exp(neg(square(head)) - 0.5625) * exp(rest + ratio) / size
+    return exp(-square(head) - 0.5625) * exp(rest + ratio) / size
 
 
 @op(**_FLOATS, torch="erf erf_", oracle=each(math.erf),
@@ -125,24 +124,24 @@ def erf(input: Tensor) -> Tensor:
     small = input + input * _erf_small(minimum(size, 0.84375))
     middle = _ERX + _erf_middle(maximum(minimum(size, 1.25), 0.84375))
     tail = 1 - _erfc_tail(maximum(size, 1.25))
-    large = copysign(where(lt(size, 1.25), middle, tail), input)
-    return where(lt(size, 0.84375), small, large)
+    large = copysign(where(size < 1.25, middle, tail), input)
+    return where(size < 0.84375, small, large)
 
 
 @op(**_FLOATS, torch="erfc erfc_", oracle=each(math.erfc),
-    grad=lambda ct, input: ct * neg(_slope(input)))  # fmt: skip
+    grad=lambda ct, input: -ct * _slope(input))  # fmt: skip
 def erfc(input: Tensor) -> Tensor:
     """1 - erf(input), accurate where it is small."""
     size = minimum(abs(input), 28)
     bounded = copysign(minimum(size, 0.84375), input)
     y = bounded * _erf_small(bounded)
-    small = where(lt(input, 0.25), 1 - (bounded + y), 0.5 - (bounded - 0.5 + y))
+    small = where(input < 0.25, 1 - (bounded + y), 0.5 - (bounded - 0.5 + y))
     middle = _erf_middle(maximum(minimum(size, 1.25), 0.84375))
-    middle = where(lt(input, 0), 1 + (_ERX + middle), (1 - _ERX) - middle)
+    middle = where(input < 0, 1 + (_ERX + middle), (1 - _ERX) - middle)
     tail = _erfc_tail(maximum(size, 1.25))
-    tail = where(lt(input, 0), 2 - tail, tail)
-    large = where(lt(size, 1.25), middle, tail)
-    return where(lt(size, 0.84375), small, where(eq(input, input), large, input))
+    tail = where(input < 0, 2 - tail, tail)
+    large = where(size < 1.25, middle, tail)
+    return where(size < 0.84375, small, where(isnan(input), input, large))
 
 
 def _inverse_erf(v: float) -> float:
@@ -194,15 +193,15 @@ def erfinv(input: Tensor) -> Tensor:
     q = minimum(size, 0.85) * 0.5
     s = 0.180625 - square(q)
     middle = q * polynomial(s, _A) / polynomial(s, _B)
-    r = sqrt(neg(log((1 - size) * 0.5)))
+    r = sqrt(-log((1 - size) * 0.5))
     near, far = minimum(r, 5) - 1.6, minimum(maximum(r, 5), 30) - 5
     tail = where(
-        lt(r, 5),
+        r < 5,
         polynomial(near, _C) / polynomial(near, _D),
         polynomial(far, _E) / polynomial(far, _F),
     )
-    y = where(lt(size, 0.85), middle, tail) * math.sqrt(0.5)
-    y = where(eq(size, 1), float("inf"), where(lt(1, size), float("nan"), y))
+    y = where(size < 0.85, middle, tail) * math.sqrt(0.5)
+    y = where(size == 1, float("inf"), where(size > 1, float("nan"), y))
     return copysign(y, input)
 
 

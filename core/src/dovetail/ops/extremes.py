@@ -13,17 +13,14 @@ from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.compare import bitwise_not, bitwise_or, isfinite, isnan
-from dovetail.ops.elementwise import neg
+from dovetail.ops.compare import isfinite, isnan
 from dovetail.ops.formats import absent
 from dovetail.ops.primitive import (
     cast,
     conj,
-    eq,
     exp,
     iota,
     log,
-    lt,
     where,
 )  # fmt: skip
 from dovetail.ops.reduce import cases_undefined
@@ -50,7 +47,7 @@ def cases_apart(make: Any) -> Iterator[Case]:
 def _shared(ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, keepdim: bool) -> Tensor:
     """The gradient in equal parts to the elements that are equal to the result."""
     shape = input._a.shape
-    tie = cast(eq(input, as_kept(y, shape, dim, keepdim)), ct.dtype)
+    tie = cast(input == as_kept(y, shape, dim, keepdim), ct.dtype)
     many = sum(tie, dim, True)
     return tie * (as_kept(ct, shape, dim, keepdim) / many)
 
@@ -75,7 +72,7 @@ def amin(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
 
 def _mirrored(x: Tensor) -> Tensor:
     """The elements in reverse order of size, without overflow."""
-    return neg(x) if x.dtype.is_inexact else bitwise_not(x)
+    return -x if x.dtype.is_inexact else ~x
 
 
 # ---- where they are
@@ -126,9 +123,9 @@ def argmax(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tenso
 
 
 def _first_hit(x: Tensor, dim: int, keepdim: bool) -> Tensor:
-    hit = eq(x, amax(x, dim, True))
+    hit = x == amax(x, dim, True)
     if x.dtype.is_inexact:
-        hit = bitwise_or(hit, isnan(x))
+        hit = hit | isnan(x)
     n = x._a.shape[dim] if x._a.shape else 1
     # The first hit is the one with the most elements from it to the end.
     left: Tensor = amax(where(hit, n - places(x, dim), 0), dim, keepdim)
@@ -175,7 +172,7 @@ def _weighted(
     shape = input._a.shape
     whole = as_kept(y, shape, dim, keepdim)
     if not input.dtype.is_complex:  # all of -inf: exp(-inf - 0) and not NaN
-        whole = where(lt(whole, float("inf")), where(isfinite(whole), whole, 0), whole)
+        whole = where(whole < float("inf"), where(isfinite(whole), whole, 0), whole)
     return as_kept(ct, shape, dim, keepdim) * conj(exp(input - whole))
 
 

@@ -12,18 +12,15 @@ from dovetail.engine.declare import op
 from dovetail.engine.exact import BY_MPMATH, each
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (
-    bitwise_and,
     cos,
-    eq,
     floor,
     log,
-    lt,
     maximum,
     sin,
 )
 from dovetail.ops.bounds import minimum
 from dovetail.ops.create import zeros_like
-from dovetail.ops.elementwise import abs, neg, square
+from dovetail.ops.elementwise import abs, square
 from dovetail.ops.formats import where
 from dovetail.ops.rounding import copysign
 from dovetail.ops.transcendental import polynomial
@@ -76,18 +73,18 @@ _HALF_LOG_2PI: Final = 0.5 * math.log(2 * math.pi)
 def _circle(size: Tensor) -> tuple[Tensor, Tensor]:
     """Cosine and sine, up to one common sign, of pi times a magnitude."""
     part = size - floor(size)
-    beyond = lt(0.5, part)
+    beyond = part > 0.5
     near = where(beyond, 1 - part, part) * math.pi
-    return where(beyond, neg(cos(near)), cos(near)), sin(near)
+    return where(beyond, -cos(near), cos(near)), sin(near)
 
 
 @op(largest=BY_MPMATH, **_FLOATS, domain=(0.2, 9.0), oracle=_polygamma(1))
 def trigamma(input: Tensor) -> Tensor:
     """The derivative of digamma (DLMF 5.15)."""
-    negative = lt(input, 0)
+    negative = input < 0
     at, y = where(negative, 1 - input, input), zeros_like(input)
     for _ in range(_REDUCED):
-        low = lt(at, _REDUCED)
+        low = at < _REDUCED
         y = where(low, y + 1 / square(where(low, at, 1)), y)
         at = where(low, at + 1, at)
     r = 1 / at
@@ -105,10 +102,10 @@ def trigamma(input: Tensor) -> Tensor:
     oracle=_polygamma(0), grad=lambda ct, input: ct * trigamma(input))  # fmt: skip
 def digamma(input: Tensor) -> Tensor:
     """The derivative of lgamma (DLMF 5.5.2, 5.5.4, 5.11.2)."""
-    negative = lt(input, 0)
+    negative = input < 0
     at, y = where(negative, 1 - input, input), zeros_like(input)
     for _ in range(_REDUCED):
-        low = lt(at, _REDUCED)
+        low = at < _REDUCED
         y = where(low, y - 1 / where(low, at, 1), y)
         at = where(low, at + 1, at)
     r = 1 / at
@@ -119,11 +116,9 @@ def digamma(input: Tensor) -> Tensor:
     y = y + log(at) - r * 0.5 - series * square(r)
     cosine, sine = _circle(abs(input))
     reflected = y + math.pi * (cosine / sine)
-    reflected = where(eq(sine, 0), float("nan"), reflected)
+    reflected = where(sine == 0, float("nan"), reflected)
     y = where(negative, reflected, y)
-    return where(
-        eq(input, 0), copysign(zeros_like(input) + float("inf"), neg(input)), y
-    )
+    return where(input == 0, copysign(zeros_like(input) + float("inf"), -input), y)
 
 
 @op(**_FLOATS, domain=(0.2, 9.0), torch="lgamma Tensor.lgamma_", oracle=each(_lgamma),
@@ -135,23 +130,23 @@ def lgamma(input: Tensor) -> Tensor:
     _, sine = _circle(size)
     reflected = math.log(math.pi) - log(size) - log(sine) - whole
     # Next to 0 both sides are -log|input|; the product with pi would lose bits there.
-    y = where(bitwise_and(lt(input, 0), lt(1e-20, size)), reflected, whole)
-    return where(eq(size, float("inf")), size, y)
+    y = where((input < 0) & (size > 1e-20), reflected, whole)
+    return where(size == float("inf"), size, y)
 
 
 def _lgamma_positive(x: Tensor) -> Tensor:
     at = minimum(x, _REDUCED)
     product = at * 0 + 1
     for _ in range(_REDUCED - 2):
-        above = lt(2, at)
+        above = at > 2
         product = where(above, product * (at - 1), product)
         at = where(above, at - 1, at)
-    below = lt(at, 1)
+    below = at < 1
     e = where(below, at, at - 1)
     small = e * (e - 1) * polynomial(e - 0.5, _LGAMMA)
-    small = small + where(below, neg(log(where(below, at, 1))), log(product))
+    small = small + where(below, -log(where(below, at, 1)), log(product))
     large = maximum(x, _REDUCED)
-    return where(lt(x, _REDUCED), small, _stirling(large))
+    return where(x < _REDUCED, small, _stirling(large))
 
 
 def _stirling(x: Tensor) -> Tensor:

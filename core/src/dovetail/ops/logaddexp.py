@@ -12,14 +12,12 @@ from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (
-    bitwise_and,
-    eq,
     exp,
     log,
     maximum,
 )  # fmt: skip
-from dovetail.ops.compare import le
-from dovetail.ops.elementwise import abs, neg
+from dovetail.ops.compare import isnan
+from dovetail.ops.elementwise import abs
 from dovetail.ops.formats import where
 from dovetail.ops.transcendental import LN2, exp2, log1p
 
@@ -35,9 +33,9 @@ def _exponentials(log1p: Any, exp: Any, log_2: Any, a: Any, b: Any) -> Any:
     oracle=exact(lambda m, a, b: _exponentials(m.log1p, m.exp, 1, a, b)))  # fmt: skip
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)) without overflow."""
-    same = eq(input, other)
+    same = input == other
     gap = abs(where(same, 0, input - other))
-    return where(same, input + LN2, maximum(input, other) + log1p(exp(neg(gap))))
+    return where(same, input + LN2, maximum(input, other) + log1p(exp(-gap)))
 
 
 logaddexp.grad(
@@ -51,9 +49,9 @@ logaddexp.grad(
                  _exponentials(m.log1p, m.exp2, m.ln2, a, b)))  # fmt: skip
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log2(2^input + 2^other) without overflow."""
-    same = eq(input, other)
+    same = input == other
     gap = abs(where(same, 0, input - other))
-    more = log1p(exp2(neg(gap))) * (1 / LN2)
+    more = log1p(exp2(-gap)) * (1 / LN2)
     return where(same, input + 1, maximum(input, other) + more)
 
 
@@ -71,12 +69,12 @@ def _xlogy(m: Any, a: Any, b: Any) -> Any:
     oracle=exact(_xlogy))  # fmt: skip
 def xlogy(input: Operand, other: Operand) -> Tensor:
     """input log(other), which is 0 where `input` is 0 and `other` is not NaN."""
-    zero = bitwise_and(eq(input, 0), eq(other, other))
+    zero = (input == 0) & ~isnan(other)
     return where(zero, 0, input * log(where(zero, 1, other)))
 
 
 def _xlogy_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
-    flat = bitwise_and(eq(input, 0), le(other, 0))
+    flat = (input == 0) & (other <= 0)
     return where(flat, 0, ct * log(where(flat, 1, other)))
 
 

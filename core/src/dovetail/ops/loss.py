@@ -16,8 +16,8 @@ from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.activation import sigmoid
 from dovetail.ops.bounds import clamp
-from dovetail.ops.elementwise import abs, neg, sign
-from dovetail.ops.primitive import cast, conj, eq, exp, log, lt, maximum, where
+from dovetail.ops.elementwise import abs, sign
+from dovetail.ops.primitive import cast, conj, exp, log, maximum, where
 from dovetail.ops.transcendental import log1p
 
 Array = np.ndarray[Any, Any]
@@ -46,7 +46,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: NonNegative = 1.0) -> Te
     d = abs(input - target)
     if beta == 0:
         return d
-    return where(lt(d, beta), d * d * (0.5 / beta), d - 0.5 * beta)
+    return where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta)
 
 
 def _smooth_l1_slope(d: Tensor, beta: float) -> Tensor:
@@ -91,7 +91,7 @@ def _log_hit(p: Tensor) -> Tensor:
 
 
 def _log_missed(p: Tensor) -> Tensor:
-    return maximum(log1p(neg(p)), -100)
+    return maximum(log1p(-p), -100)
 
 
 def _through_probability(ct: Tensor, input: Tensor, target: Tensor) -> Tensor:
@@ -133,19 +133,19 @@ def binary_cross_entropy_with_logits(
 
 def _softplus_of_negative(x: Tensor) -> Tensor:
     """log(1 + exp(-x)), without overflow."""
-    return log1p(exp(neg(abs(x)))) + maximum(neg(x), 0)
+    return log1p(exp(-abs(x))) + maximum(-x, 0)
 
 
 def _through_logit(ct: Tensor, input: Tensor, target: Tensor, pos_weight: Any) -> Any:
     if pos_weight is None:
         return ct * (sigmoid(input) - target)
     scale = 1 + (pos_weight - 1) * target
-    return ct * (1 - target - scale * sigmoid(neg(input)))
+    return ct * (1 - target - scale * sigmoid(-input))
 
 
 def _through_label(ct: Tensor, input: Tensor, pos_weight: Any) -> Any:
     if pos_weight is None:
-        return neg(ct * input)
+        return -(ct * input)
     return ct * ((pos_weight - 1) * _softplus_of_negative(input) - input)
 
 
@@ -176,7 +176,7 @@ def kl_div(input: Tensor, target: Tensor, log_target: bool = False) -> Tensor:
     """t (log t - input), input being log probabilities, and with `log_target` t too."""
     if log_target:
         return exp(target) * (target - input)
-    absent = eq(target, 0)
+    absent = target == 0
     safe = where(absent, 1, target)
     return where(absent, 0, safe * log(safe)) - target * input
 

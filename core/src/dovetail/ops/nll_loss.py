@@ -15,16 +15,10 @@ from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError
-from dovetail.ops.compare import bitwise_or, ne
 from dovetail.ops.create import full
-from dovetail.ops.elementwise import neg
 from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import (
-    bitwise_and,
-    bitwise_xor,
-    eq,
     iota,
-    lt,
     take_along,
     where,
 )  # fmt: skip
@@ -88,7 +82,7 @@ def labels_check(name: str, x: Tensor, target: Tensor, ignore_index: int) -> Che
         return None
     classes = x._a.shape[class_dim(x.ndim)]
     _, safe = _valid(target, ignore_index)
-    outside = bitwise_or(lt(safe, 0), bitwise_xor(lt(safe, classes), True))
+    outside = (safe < 0) | (safe >= classes)
 
     def error() -> IndexOutOfRange:
         found = safe._kind.backend.copy_out(safe._a).reshape(-1)
@@ -100,7 +94,7 @@ def labels_check(name: str, x: Tensor, target: Tensor, ignore_index: int) -> Che
 
 def _valid(target: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
     """Which samples count, and their classes with 0 for the others."""
-    valid = ne(target, ignore_index)
+    valid = target != ignore_index
     return valid, where(valid, target, 0)
 
 
@@ -125,7 +119,7 @@ def _chosen(target: Tensor, classes: int, ignore_index: int) -> Tensor:
         (classes, *(1,) * (target.ndim - dim)),
     )
     wide = unsqueeze(target, dim)
-    return bitwise_and(eq(wide, numbers), ne(wide, ignore_index))
+    return (wide == numbers) & (wide != ignore_index)
 
 
 @op(autocast="float32", shape=_nll_shape, accepts=FLOAT, indices=("target",))
@@ -148,7 +142,7 @@ def picked_loss(
     _, safe = _valid(target, ignore_index)
     weights = _sample_weights(target, weight, ignore_index, x)
     picked = squeeze(take_along(x, unsqueeze(safe, dim), dim), (dim,))
-    losses = where(ne(target, ignore_index), neg(picked * weights), 0)
+    losses = where(target != ignore_index, -(picked * weights), 0)
     if reduction == "none":
         return losses
     total = sum(losses, None)
@@ -165,10 +159,10 @@ def through_weight(
     dims = tuple(d for d in range(input.ndim) if d != dim)
     if reduction == "mean":
         total = sum(_sample_weights(target, weight, ignore_index, input), None)
-        picked = where(chosen, (neg(input) - y) * ct / total, 0)
+        picked = where(chosen, (-input - y) * ct / total, 0)
     else:
         scale = unsqueeze(ct, dim) if reduction == "none" else ct
-        picked = where(chosen, neg(input) * scale, 0)
+        picked = where(chosen, -input * scale, 0)
     return sum(picked, dims) if dims else picked
 
 
@@ -179,10 +173,10 @@ def nll_loss_backward(
 ) -> Tensor:  # fmt: skip
     """The gradient of nll_loss: minus the sample's weight at its class, else 0."""
     weights = _sample_weights(target, weight, ignore_index, ct)
-    scale = where(eq(weights, 0), 0, neg(ct) * weights)  # not 0 * inf
+    scale = where(weights == 0, 0, -ct * weights)  # not 0 * inf
     if reduction == "mean":
         total = sum(weights, None)
-        scale = scale / where(eq(total, 0), 1, total)
+        scale = scale / where(total == 0, 1, total)
     chosen = _chosen(target, classes, ignore_index)
     dim = class_dim(target.ndim + 1)
     return where(chosen, unsqueeze(scale, dim), 0)

@@ -12,9 +12,8 @@ from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.elements import stored
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.arithmetic import bitwise_and, lt, maximum
+from dovetail.ops.arithmetic import maximum
 from dovetail.ops.bounds import clamp
-from dovetail.ops.compare import le
 from dovetail.ops.elementwise import abs
 from dovetail.ops.formats import where
 
@@ -50,7 +49,7 @@ def relu(input: Tensor) -> Tensor:
 
 
 relu.grad(
-    input=lambda ct, y: where(le(y, 0), 0, ct),
+    input=lambda ct, y: where(y <= 0, 0, ct),
     backward=True,
     oracle=lambda ct, y: np.where(y <= 0, 0, ct),
 )
@@ -60,21 +59,21 @@ relu.grad(
     oracle=lambda x, negative_slope=0.01: np.where(x > 0, x, x * negative_slope),
     cases=corners({}, {"negative_slope": 0.25}),
     grad=lambda ct, input, negative_slope: where(
-        lt(0, input), ct, ct * negative_slope))  # fmt: skip
+        input > 0, ct, ct * negative_slope))  # fmt: skip
 def leaky_relu(input: Tensor, negative_slope: Factor = 0.01) -> Tensor:
     """`input`, times `negative_slope` below zero (Maas et al. 2013)."""
-    return where(lt(0, input), input, input * negative_slope)
+    return where(input > 0, input, input * negative_slope)
 
 
 @op(autocast="lower", accepts=FLOAT,
     oracle=lambda x, weight: np.where(x > 0, x, x * weight),
     grad={
-        "input": lambda ct, input, weight: where(lt(0, input), ct, ct * weight),
-        "weight": lambda ct, input: where(lt(0, input), 0, ct * input),
+        "input": lambda ct, input, weight: where(input > 0, ct, ct * weight),
+        "weight": lambda ct, input: where(input > 0, 0, ct * input),
     })  # fmt: skip
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`input`, times `weight` below zero; both broadcast (He et al. 2015)."""
-    return where(lt(0, input), input, input * weight)
+    return where(input > 0, input, input * weight)
 
 
 # ---- between bounds
@@ -98,7 +97,7 @@ def hardtanh(input: Tensor, min_val: Element = -1.0, max_val: Element = 1.0) -> 
 
 @hardtanh.vjp
 def _(ct: Tensor, input: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    return where(bitwise_and(lt(min_val, input), lt(input, max_val)), ct, 0)
+    return where((min_val < input) & (input < max_val), ct, 0)
 
 
 @op(accepts=REAL, out=False, torch="F.relu6(inplace)",
@@ -117,7 +116,7 @@ def hardsigmoid(input: Tensor) -> Tensor:
 
 @hardsigmoid.vjp
 def _(ct: Tensor, input: Tensor) -> Tensor:
-    return where(bitwise_and(lt(-3, input), lt(input, 3)), ct * (1 / 6), 0)
+    return where((input > -3) & (input < 3), ct * (1 / 6), 0)
 
 
 @op(accepts=FLOAT, out=False, torch="F.hardswish(inplace)",
@@ -129,8 +128,8 @@ def hardswish(input: Tensor) -> Tensor:
 
 @hardswish.vjp
 def _(ct: Tensor, input: Tensor) -> Tensor:
-    middle = where(le(input, -3), 0, ct * (input * (1 / 3) + 0.5))
-    return where(lt(input, 3), middle, ct)
+    middle = where(input <= -3, 0, ct * (input * (1 / 3) + 0.5))
+    return where(input < 3, middle, ct)
 
 
 # ---- thresholds
@@ -139,13 +138,13 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
 @op(accepts=REAL, out=False,
     torch="torch.threshold torch.threshold_ F.threshold(inplace) "
     "F.threshold_", cases=lambda make: [case(make(2, 3), 1, 2), case(make(), -1, 0)],
-    grad=lambda ct, input, threshold: where(le(input, threshold), 0, ct))  # fmt: skip
+    grad=lambda ct, input, threshold: where(input <= threshold, 0, ct))  # fmt: skip
 def threshold(input: Tensor, threshold: Factor, value: Element) -> Tensor:
     """`input` above the threshold, else `value`; of integers an integer."""
     if not input.dtype.is_inexact:
         threshold = stored("threshold", input.dtype, threshold, "threshold")
         value = stored("threshold", input.dtype, value)
-    return where(le(input, threshold), value, input)
+    return where(input <= threshold, value, input)
 
 
 @threshold.oracle
@@ -161,17 +160,17 @@ def _softshrink(x: Array, lambd: Any = 0.5) -> Array:
 
 @op(accepts=FLOAT, out=False, torch="F.softshrink", oracle=_softshrink,
     cases=corners({}, {"lambd": 1.0}),
-    grad=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))  # fmt: skip
+    grad=lambda ct, input, lambd: where(abs(input) <= lambd, 0, ct))  # fmt: skip
 def softshrink(input: Tensor, lambd: Extent = 0.5) -> Tensor:
     """`input` moved towards zero by `lambd`, and 0 within it."""
-    below = where(lt(input, -lambd), input + lambd, input * 0)
-    return where(lt(lambd, input), input - lambd, below)
+    below = where(input < -lambd, input + lambd, input * 0)
+    return where(lambd < input, input - lambd, below)
 
 
 @op(accepts=FLOAT, unrounded=True, torch="hardshrink F.hardshrink",
     oracle=lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x),
     cases=corners({}, {"lambd": 1.0}),
-    grad=lambda ct, input, lambd: where(le(abs(input), lambd), 0, ct))  # fmt: skip
+    grad=lambda ct, input, lambd: where(abs(input) <= lambd, 0, ct))  # fmt: skip
 def hardshrink(input: Tensor, lambd: Element = 0.5) -> Tensor:
     """`input`, and 0 where its magnitude is at most `lambd`."""
-    return where(le(abs(input), lambd), 0, input)
+    return where(abs(input) <= lambd, 0, input)

@@ -18,14 +18,13 @@ from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops import sums
+from dovetail.ops.compare import isnan
 from dovetail.ops.create import zeros_of
 from dovetail.ops.index import gather
 from dovetail.ops.primitive import (
     add,
     clone,
-    eq,
     idiv,
-    lt,
     maximum,
     take_along,
     where,
@@ -142,9 +141,9 @@ def adaptive_max_positions(x: Tensor, output_size: Ints) -> Tensor:
         if best is None or found is None:
             best, found = part, flat
             continue
-        found = where(lt(best, part), flat, found)
+        found = where(best < part, flat, found)
         if x._kind.dtype.is_floating_point:
-            found = where(eq(part, part), found, flat)
+            found = where(isnan(part), flat, found)
         best = maximum(best, part)
     assert found is not None
     return contiguous(expand(found, (*x._a.shape[:2], *output_size)))

@@ -26,8 +26,8 @@ from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError
-from dovetail.ops.compare import isnan, ne
-from dovetail.ops.primitive import cast, eq, mul, where
+from dovetail.ops.compare import isnan
+from dovetail.ops.primitive import cast, where
 from dovetail.ops.sums import (
     as_dtype_of,
     cases_empty,
@@ -126,7 +126,7 @@ def nanmean(
 ) -> Tensor:  # fmt: skip
     """The mean over `dim` of what is not NaN."""
     x = input if dtype is None else cast(input, dtype)
-    return nansum(x, dim, keepdim) / sum(cast(eq(x, x), x.dtype), dim, keepdim)
+    return nansum(x, dim, keepdim) / sum(cast(~isnan(x), x.dtype), dim, keepdim)
 
 
 # ---- products
@@ -178,9 +178,9 @@ def _halved(y: Tensor, d: int) -> Tensor:
         if n % 2:
             odd.append(basic_index(y, (*whole, slice(n - 1, n))))
         first = basic_index(y, (*whole, slice(0, half)))
-        y = mul(first, basic_index(y, (*whole, slice(half, 2 * half))))
+        y = first * basic_index(y, (*whole, slice(half, 2 * half)))
     for rest in odd:
-        y = mul(y, rest)
+        y = y * rest
     return y
 
 
@@ -208,14 +208,14 @@ _TRUTH: Any = {
 @op(torch="all", **_TRUTH, oracle=reduced(np.all))
 def all(input: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     """Whether none over `dim` is zero; true where there are none."""
-    y: Tensor = eq(sum(eq(input, 0), dim, keepdim, int32), 0)
+    y: Tensor = sum(input == 0, dim, keepdim, int32) == 0
     return cast(y, uint8) if input.dtype is uint8 else y
 
 
 @op(torch="any", **_TRUTH, oracle=reduced(np.any))
 def any(input: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     """Whether one over `dim` is not zero; false where there are none."""
-    y: Tensor = ne(sum(ne(input, 0), dim, keepdim, int32), 0)
+    y: Tensor = sum(input != 0, dim, keepdim, int32) != 0
     return cast(y, uint8) if input.dtype is uint8 else y
 
 
@@ -228,7 +228,7 @@ def any(input: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     ])  # fmt: skip
 def count_nonzero(input: Tensor, dim: Axes = None) -> Tensor:
     """How many over `dim` are not zero."""
-    return sum(input if input.dtype is bool_ else ne(input, 0), dim)
+    return sum(input if input.dtype is bool_ else input != 0, dim)
 
 
 __all__ = [

@@ -15,7 +15,6 @@ from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
-from dovetail.ops.elementwise import neg
 from dovetail.ops.norm import axes_of, fits, kept_shape, narrowed, statistics_dtype
 from dovetail.ops.primitive import sqrt
 from dovetail.ops.sums import sum, sum_to
@@ -65,7 +64,7 @@ def _through_root(ct: Any, x: Tensor, weight: Any, rrms: Tensor, dims: Sizes) ->
         along = sum_to(g * x, tuple(rrms._a.shape))
         inner = along if inner is None else inner + along
     # d rrms / dx = -rrms³ x / n
-    more = neg(inner * rrms * rrms * share) * (x * rrms)
+    more = -(inner * rrms * rrms * share) * (x * rrms)
     return narrowed(more if gx is None else gx + more, x)
 
 

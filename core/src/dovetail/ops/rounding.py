@@ -15,17 +15,13 @@ from dovetail.engine.declare import op
 from dovetail.engine.exact import whole
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (
-    add,
-    bitwise_and,
-    eq,
     float_fmod,
     floor,
     idiv,
-    lt,
 )
-from dovetail.ops.compare import bitwise_or, ne, signbit
+from dovetail.ops.compare import isnan, signbit
 from dovetail.ops.create import zeros_like
-from dovetail.ops.elementwise import abs, flat, neg
+from dovetail.ops.elementwise import abs, flat
 from dovetail.ops.formats import clone, where
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +31,7 @@ Array = np.ndarray[Any, Any]
     oracle=lambda x: np.ceil(x).astype(x.dtype))  # fmt: skip
 def ceil(input: Tensor) -> Tensor:
     """The least integer not below; -0 stays, as integers do."""
-    return neg(floor(neg(input))) if input.dtype.is_floating_point else clone(input)
+    return -floor(-input) if input.dtype.is_floating_point else clone(input)
 
 
 @op(accepts=REAL, unrounded=True, torch="trunc fix trunc_ fix_",
@@ -44,7 +40,7 @@ def trunc(input: Tensor) -> Tensor:
     """The integer part, towards zero; -0 stays, as integers do."""
     if not input.dtype.is_floating_point:
         return clone(input)
-    return where(lt(input, 0), ceil(input), floor(input))
+    return where(input < 0, ceil(input), floor(input))
 
 
 @op(accepts=REAL, unrounded=True,
@@ -56,8 +52,8 @@ def round(input: Tensor) -> Tensor:
     size = abs(input)
     low = floor(size)
     part = size - low
-    odd = ne(float_fmod(low, 2), 0)
-    up = bitwise_or(lt(0.5, part), bitwise_and(eq(part, 0.5), odd))
+    odd = float_fmod(low, 2) != 0
+    up = (part > 0.5) | ((part == 0.5) & odd)
     # At 2^(p-1) and above every float is an integer, and low + 1 may not exist.
     return copysign(where(up, low + 1, low), input)
 
@@ -74,15 +70,15 @@ def frac(input: Tensor) -> Tensor:
 
 
 def _copysign_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
-    same = eq(signbit(input), signbit(other))
-    return where(eq(input, 0), 0, where(same, ct, neg(ct)))
+    same = signbit(input) == signbit(other)
+    return where(input == 0, 0, where(same, ct, -ct))
 
 
 @op(accepts=FLOAT, promote="float", unrounded=True, torch="copysign Tensor.copysign_",
     oracle=np.copysign, grad={"input": _copysign_rule, "other": flat})  # fmt: skip
 def copysign(input: Tensor, other: Operand) -> Tensor:
     """The magnitude of `input` with the sign of `other`, of -0 and NaN too."""
-    return where(eq(signbit(input), signbit(other)), input, neg(input))
+    return where(signbit(input) == signbit(other), input, -input)
 
 
 # ---- quotients
@@ -102,21 +98,21 @@ def floor_divide(input: Operand, other: Operand) -> Tensor:
     if not input.dtype.is_floating_point:
         return _floor_integers(input, other)
     rest = float_fmod(input, other)
-    crossed = bitwise_and(ne(rest, 0), ne(lt(other, 0), lt(rest, 0)))
+    crossed = (rest != 0) & ((other < 0) != (rest < 0))
     quotient = (input - rest) / other
     quotient = where(crossed, quotient - 1, quotient)
     low = floor(quotient)
-    low = where(lt(0.5, quotient - low), low + 1, low)
-    low = where(eq(quotient, 0), copysign(0 * low, input / other), low)
-    return where(eq(other, 0), input / other, low)
+    low = where(quotient - low > 0.5, low + 1, low)
+    low = where(quotient == 0, copysign(0 * low, input / other), low)
+    return where(other == 0, input / other, low)
 
 
 def _floor_integers(a: Tensor, b: Tensor) -> Tensor:
     quotient = idiv(a, b)
     if not a.dtype.is_signed:
         return quotient
-    inexact = bitwise_and(ne(quotient * b, a), ne(b, 0))
-    down = bitwise_and(inexact, ne(lt(a, 0), lt(b, 0)))
+    inexact = (quotient * b != a) & (b != 0)
+    down = inexact & ((a < 0) != (b < 0))
     return where(down, quotient - 1, quotient)
 
 
@@ -130,21 +126,21 @@ for _op in (trunc_divide, floor_divide):
 @op(accepts=REAL, domain=(0.3, 9.0),
     grad={
         "input": lambda ct: ct,
-        "other": lambda ct, input, other: neg(ct) * floor_divide(input, other),
+        "other": lambda ct, input, other: -ct * floor_divide(input, other),
     })  # fmt: skip
 def remainder(input: Operand, other: Operand) -> Tensor:
     """input modulo other, with the sign of `other`; integers modulo 0 are 0."""
     rest = fmod(input, other)
     if not input.dtype.is_signed:
         return rest
-    crossed = bitwise_and(ne(rest, 0), ne(lt(other, 0), lt(rest, 0)))
+    crossed = (rest != 0) & ((other < 0) != (rest < 0))
     return where(crossed, rest + other, rest)
 
 
 @op(accepts=REAL, domain=(0.3, 9.0),
     grad={
         "input": lambda ct: ct,
-        "other": lambda ct, input, other: neg(ct) * trunc_divide(input, other),
+        "other": lambda ct, input, other: -ct * trunc_divide(input, other),
     })  # fmt: skip
 def fmod(input: Tensor, other: Operand) -> Tensor:
     """What truncated division leaves, with the sign of `input`; integers by 0 leave 0.
@@ -153,7 +149,7 @@ def fmod(input: Tensor, other: Operand) -> Tensor:
     """
     if input.dtype.is_floating_point:
         return float_fmod(input, other)
-    return where(eq(other, 0), 0, input - idiv(input, other) * other)
+    return where(other == 0, 0, input - idiv(input, other) * other)
 
 
 def _unless_zero(function: Callable[[int, int], int], of_floats: Any) -> Any:
@@ -193,10 +189,10 @@ fmod.oracle(_unless_zero(lambda x, y: x - _truncated(x, y) * y, np.fmod))
     oracle=lambda a, b: whole(math.gcd, a, b))  # fmt: skip
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor, not negative, by Euclid's algorithm."""
-    a, b = add(abs(input), other * 0), add(abs(other), input * 0)
+    a, b = abs(input) + other * 0, abs(other) + input * 0
     # Lamé: Euclid takes at most log_phi(2^bits) steps.
     for _ in range(math.ceil(a.dtype.itemsize * 8 / math.log2(1.618))):
-        a, b = where(eq(b, 0), a, b), where(eq(b, 0), 0, remainder(a, b))
+        a, b = where(b == 0, a, b), where(b == 0, 0, remainder(a, b))
     return abs(a)  # the least integer has no absolute value, and stays negative above
 
 
@@ -212,16 +208,16 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     oracle=lambda x, at_0: np.where(x == 0, at_0, x > 0).astype(x.dtype))  # fmt: skip
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 below zero and for NaN, 1 above, `values` at zero."""
-    one = lt(0, input)
+    one = input > 0
     step = one if input.dtype is bool_ else where(one, zeros_like(input) + 1, 0)
-    return where(eq(input, 0), values, step)
+    return where(input == 0, values, step)
 
 
 # ---- what is not finite
 
 
 @op(accepts=ORDERED, unrounded=True, torch="nan_to_num nan_to_num_",
-    grad=lambda ct, input: where(eq(input - input, 0), ct, 0))  # fmt: skip
+    grad=lambda ct, input: where(input - input == 0, ct, 0))  # fmt: skip
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None,
     neginf: float | None = None,
@@ -230,11 +226,11 @@ def nan_to_num(
     if not input.dtype.is_floating_point:
         return clone(input)
     limits = finfo(input.dtype)
-    y = where(ne(input, input), 0.0 if nan is None else nan, input)
+    y = where(isnan(input), 0.0 if nan is None else nan, input)
     most = limits.max if posinf is None else posinf
-    y = where(eq(input, float("inf")), most, y)
+    y = where(input == float("inf"), most, y)
     least = limits.min if neginf is None else neginf
-    return where(eq(input, float("-inf")), least, y)
+    return where(input == float("-inf"), least, y)
 
 
 @nan_to_num.oracle

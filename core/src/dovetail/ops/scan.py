@@ -17,16 +17,14 @@ from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor, alias
 from dovetail.ops.bounds import minimum
-from dovetail.ops.compare import bitwise_or, isfinite, isnan
+from dovetail.ops.compare import isfinite, isnan
 from dovetail.ops.extremes import places
 from dovetail.ops.index import taken_along, ungathered
 from dovetail.ops.primitive import (
     add,
     cast,
     clone,
-    eq,
     exp,
-    lt,
     maximum,
     mul,
     take_along,
@@ -50,7 +48,7 @@ def scanned(x: Tensor, dim: int, combine: Combine) -> Tensor:
         return x
     n, at, step = shape[dim], places(x, dim), 1
     while step < n:
-        edge = lt(at, step)
+        edge = at < step
         before = expand(where(edge, at, at - step), shape)
         x = where(edge, x, combine(take_along(x, before, dim), x))
         step *= 2
@@ -189,9 +187,9 @@ def cummin(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:
 
 
 def _latest(x: Tensor, best: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    hit = eq(x, best)
+    hit = x == best
     if x.dtype.is_inexact:
-        hit = bitwise_or(hit, isnan(x))
+        hit = hit | isnan(x)
     at = scanned(where(hit, places(x, dim), 0), dim, maximum)
     return taken_along(x, at, dim), cast(at, index_dtype(x._kind))
 

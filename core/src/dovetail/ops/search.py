@@ -19,15 +19,12 @@ from dovetail.engine.op import DATA
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.ops.compare import bitwise_or, isnan, le, ne
+from dovetail.ops.compare import isnan
 from dovetail.ops.create import full
 from dovetail.ops.order import argsort, moved, sort
 from dovetail.ops.primitive import (
-    bitwise_and,
     cast,
-    eq,
     iota,
-    lt,
     scatter_add_,
     shift_right,
     take_along,
@@ -79,20 +76,20 @@ def searchsorted(
     for _ in range(size.bit_length()):
         middle = cast(shift_right(low + high, 1), int32)
         entry = take_along(
-            rows, where(eq(middle, size), size - 1, middle), len(rows._a.shape) - 1
+            rows, where(middle == size, size - 1, middle), len(rows._a.shape) - 1
         )
-        after = le(entry, values) if right else lt(entry, values)
+        after = entry <= values if right else entry < values
         if values.dtype.is_inexact:
-            after = bitwise_or(after, _nan_after(entry, values, right))
-        after = bitwise_and(after, lt(low, high))
+            after = after | _nan_after(entry, values, right)
+        after = after & (low < high)
         low = where(after, middle + 1, low)
-        high = where(after, high, where(lt(middle, high), middle, high))
+        high = where(after, high, where(middle < high, middle, high))
     return reshape(cast(low, index_dtype(values._kind)), shape)
 
 
 def _nan_after(entry: Tensor, values: Tensor, right: bool) -> Tensor:
     """Whether a NaN goes after an entry, NaN being the greatest."""
-    return isnan(values) if right else bitwise_and(isnan(values), eq(entry, entry))
+    return isnan(values) if right else isnan(values) & ~isnan(entry)
 
 
 @searchsorted.oracle
@@ -144,8 +141,8 @@ def isin(elements: Tensor, test_elements: Tensor) -> Tensor:
     row, _ = sort(pool)
     place = reshape(searchsorted(row, elements), (-1,))
     last = pool._a.shape[0] - 1
-    near = take_along(row, where(lt(last, place), last, place), 0)
-    return eq(reshape(near, tuple(elements._a.shape)), elements)
+    near = take_along(row, where(last < place, last, place), 0)
+    return reshape(near, tuple(elements._a.shape)) == elements
 
 
 # ---- distinct values
@@ -170,7 +167,7 @@ def unique(input: Tensor, consecutive: bool = False) -> tuple[Tensor, Tensor, Te
         basic_index(rows, (slice(0, n - 1),)),
         basic_index(rows, (slice(1, n),)),
     )
-    starts = place(cast(any(ne(before, after), 1), int32), (n,), (slice(1, n),))
+    starts = place(cast(any(before != after, 1), int32), (n,), (slice(1, n),))
     run: Tensor = cumsum(starts, 0, int32)
     runs = 1 + int(run._kind.backend.copy_out(run._a)[-1])
     heads, counts = full((runs,), 0, whole), full((runs,), 0, wanted)

@@ -16,18 +16,14 @@ from dovetail.engine.op import DATA
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.ops.compare import ge, le
 from dovetail.ops.create import full, zeros_of
 from dovetail.ops.elementwise import abs, sgn
 from dovetail.ops.extremes import amax, amin
 from dovetail.ops.primitive import (
-    bitwise_and,
     cast,
     conj,
-    eq,
     float_pow,
     floor,
-    mul,
     scatter_add_,
     sqrt,
     where,
@@ -66,7 +62,7 @@ def var(
     In two passes (Chan, Golub, LeVeque 1983): NaN where n is not above the correction.
     """
     away = input - mean(input, dim, True)
-    squares = cast(mul(away, conj(away)), input.dtype.real)
+    squares = cast(away * conj(away), input.dtype.real)
     return sum(squares, dim, keepdim) / _freedom(input._a.shape, dim, correction)
 
 
@@ -79,7 +75,7 @@ def _std_gradient(
 ) -> Tensor:
     shape = input._a.shape
     freedom = _freedom(shape, dim, correction)
-    still = eq(y, 0)
+    still = y == 0
     scale = where(still, 0, ct / where(still, 1, y))
     away = input - mean(input, dim, True)
     g: Tensor = as_kept(scale, shape, dim, keepdim) * away
@@ -136,15 +132,15 @@ def _vector_norm_gradient(
     if p == 1:
         return ct * sgn(input)
     if p in (math.inf, -math.inf):
-        tie = cast(eq(abs(input), y), y.dtype)
+        tie = cast(abs(input) == y, y.dtype)
         return sgn(input) * (tie * (ct / sum(tie, dim, True)))
-    still = eq(y, 0)
+    still = y == 0
     scale = where(still, 0, ct / where(still, 1, y))
     if p == 2:
         return input * scale
     size = abs(input)
     # |input|^(p-1) is not finite at 0 for p < 1, where the gradient is taken as 0.
-    zero = eq(size, 0)
+    zero = size == 0
     ratio = where(zero, 1, size) / where(still, 1, y)
     return sgn(input) * where(zero, 0, float_pow(ratio, p - 1) * where(still, 0, ct))
 
@@ -160,7 +156,7 @@ def vector_norm(
     if p == -math.inf:
         return amin(size, dim, keepdim)
     if p == 0:
-        return sum(cast(eq(size, 0) ^ True, size.dtype), dim, keepdim)
+        return sum(cast(size != 0, size.dtype), dim, keepdim)
     if p == 1:
         return sum(size, dim, keepdim)
     if p == 2:
@@ -262,9 +258,9 @@ def histc(input: Tensor, bins: int = 100, min: Finite = 0, max: Finite = 0) -> T
         first, last = _bounds(x)
     elif min == max:
         first, last = min - 1, max + 1
-    inside = bitwise_and(ge(x, first), le(x, last))
+    inside = (x >= first) & (x <= last)
     place = floor((where(inside, x, first) - first) * bins / (last - first))
-    place = where(ge(place, bins), bins - 1, place)
+    place = where(place >= bins, bins - 1, place)
     found = zeros_of(x, (bins,))
     scatter_add_(found, cast(place, index_dtype(x._kind)), cast(inside, x.dtype), 0)
     return found
@@ -273,7 +269,7 @@ def histc(input: Tensor, bins: int = 100, min: Finite = 0, max: Finite = 0) -> T
 def _bounds(x: Tensor) -> tuple[Tensor, Tensor]:
     """The least and the greatest, one less and one more where they are equal."""
     low, high = amin(x), amax(x)
-    equal = eq(low, high)
+    equal = low == high
     return where(equal, low - 1, low), where(equal, high + 1, high)
 
 
