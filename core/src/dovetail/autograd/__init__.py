@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dovetail.engine import autograd
+from dovetail.engine.basics import basics
 from dovetail.engine.modes import enable_grad, no_grad, set_grad_enabled
-from dovetail.engine.op import vocabulary
 from dovetail.engine.tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]
@@ -50,10 +50,8 @@ def grad(
     )
     if not materialize_grads:
         return found
-    zeros = vocabulary["zeros_like"].function
-    return tuple(
-        zeros(x) if g is None else g for g, x in zip(found, leaves, strict=True)
-    )
+    pairs = zip(found, leaves, strict=True)
+    return tuple(basics.zeros_like(x) if g is None else g for g, x in pairs)
 
 
 def backward(

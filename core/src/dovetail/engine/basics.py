@@ -5,16 +5,16 @@ The engine imports no op: `ops` stands above it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
-Function = Callable[..., Any]
+Function = Any  # has its op in `op`
 
 
 class Basics:
     """The functions of these ops, by name; absent until they are declared."""
 
     add: Function
+    as_strided: Function
     assign_: Function
     cast: Function
     clone: Function
@@ -22,8 +22,10 @@ class Basics:
     filled: Function
     full: Function
     permute: Function
+    sum: Function
     sum_to: Function
     transfer: Function
+    transpose: Function
     view: Function
     zeros_like: Function
 

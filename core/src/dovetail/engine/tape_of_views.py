@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail.engine.op import vocabulary
+from dovetail.engine.basics import basics
 from dovetail.engine.tape import (
     Edge,
     Leaf,
@@ -199,7 +199,7 @@ class View:
         native = self.base._a
         layout = tuple(self.base._kind.backend.geometry(native, native)[0])
         how = {"size": shape, "stride": strides, "offset": offset, "layout": layout}
-        return [(vocabulary["as_strided"], how)]
+        return [(basics.as_strided.op, how)]
 
 
 # Entries that only the tape has, by name; `inplace` makes them.

@@ -22,10 +22,10 @@ from dovetail.dtypes import (
     int64,
 )
 from dovetail.engine.attributes import Axis, Operand
+from dovetail.engine.basics import basics
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.kinds import Kind
-from dovetail.engine.op import vocabulary
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import NotSupported, ShapeError
 
@@ -46,7 +46,7 @@ def conj(input: Tensor) -> Tensor:
     """The complex conjugate for gradients; a real tensor is its own, at no cost."""
     if input._kind.dtype.category < COMPLEX_CATEGORY:
         return input
-    conjugated: Tensor = vocabulary["conj_physical"].function(input)
+    conjugated: Tensor = basics.conj_physical(input)
     return conjugated
 
 

@@ -21,9 +21,9 @@ from dovetail.dtypes import (
     FLOAT,
     NUMERIC,
 )
+from dovetail.engine.basics import basics
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
-from dovetail.engine.op import vocabulary
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (
     add,
@@ -76,12 +76,12 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     dovetail.Size([3, 2, 5])
     """
     terms = input[:, :, :, None] * mat2[:, None, :, :]
-    y: Tensor = vocabulary["sum"].function(terms, (2,), dtype=input.dtype)
+    y: Tensor = basics.sum(terms, (2,), dtype=input.dtype)
     return y
 
 
 def _transposed(x: Tensor) -> Tensor:
-    turned: Tensor = vocabulary["transpose"].function(conj(x), 1, 2)
+    turned: Tensor = basics.transpose(conj(x), 1, 2)
     return turned
 
 

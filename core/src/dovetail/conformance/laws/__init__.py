@@ -6,7 +6,6 @@ from dovetail.conformance.laws import (  # noqa: F401
     arithmetic,
     backward,
     batch,
-    carried,
     conversions,
     definition,
     devices,
@@ -22,7 +21,7 @@ from dovetail.conformance.laws import (  # noqa: F401
     memory_of_calls,
     promotion,
     randomness,
-    refused,
+    refusals,
     repeatable,
     shifts,
     streams,
@@ -30,5 +29,6 @@ from dovetail.conformance.laws import (  # noqa: F401
     threads,
     transport,
     twins,
+    verbatim,
     views_memory,
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail.conformance.rounding import roundoff
+from dovetail.engine.basics import basics
 from dovetail.testing.comparison.inputs import Inputs, Where
 from dovetail.testing.comparison.report import Lockstep
 from dovetail.testing.comparison.sensitivity import allowed_at_once, measured
@@ -62,7 +63,7 @@ class Judge:
             if base is None:
                 continue
             mine, theirs = got[i], want[i]
-            if inputs.op.name == "cast":
+            if inputs.op is basics.cast.op:
                 mine, theirs = _specified(inputs, mine, theirs)
             one, error = difference(
                 name, mine, theirs, base,

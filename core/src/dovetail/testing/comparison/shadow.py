@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.engine import modes, scopes
+from dovetail.engine.basics import basics
 from dovetail.engine.bodies import run_body
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import Op
@@ -130,7 +131,7 @@ class Shadow:
 
     def _wanted(self, taken: Inputs) -> list[Array]:
         """The results of the reference; those of a move are the values moved."""
-        if taken.op.name == "transfer":
+        if taken.op is basics.transfer.op:
             return [taken.values[0].host]
         call = taken.on(self.judge.reference)
         want = [host_of(y) for y in results_of(call.run())]
