@@ -26,7 +26,7 @@ from dovetail.engine.annotations import (
 )
 from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.attributes import SPELLINGS
-from dovetail.engine.autocast import as_one
+from dovetail.engine.autocast import as_one, casting
 from dovetail.engine.calls import before, over, public_callable
 from dovetail.engine.geometry import geometry_form
 from dovetail.engine.inplace import inplace
@@ -82,13 +82,15 @@ def public(
 
     def offer(function: F) -> F:
         first = _last(names.split(maxsplit=1)[0]).rstrip("*")
-        bare = function if autocast is None else as_one(function, "none")
-        one = function if autocast is None else as_one(function, autocast)
-        call = guarded(one, first, out, asks)
+        call = guarded(function, first, out, asks, autocast=autocast)
         takes_out = out or "out" in (getattr(function, "__kwdefaults__", None) or ())
-        method = guarded(one, first, False, asks, True) if takes_out else call
+        method = call
+        if takes_out:
+            method = guarded(function, first, False, asks, True, autocast)
         op = None if plain is None else plain.op
-        written = call if autocast is None else guarded(bare, first, False, asks)
+        written = None
+        if autocast is not None:
+            written = guarded(function, first, False, asks, autocast="none")
         publish(
             call, names, view=view, plain=op, takes=takes, method=method,
             written=written,
@@ -259,7 +261,7 @@ class _Edge:
 
 def guarded(
     function: Callable[..., Any], name: str, out: bool, asks: bool = True,
-    method: bool = False,
+    method: bool = False, autocast: str | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
     """`function` as its callers see it: overridable, with errors that are ours.
 
@@ -268,11 +270,13 @@ def guarded(
         out: it takes `out=`, which is written here.
         asks: arguments may handle the call.
         method: it is one of Tensor's, which takes no `out=`, though the function may.
+        autocast: as of `public`.
     """
     if isinstance(function, type):  # who asks `isinstance`, or catches it, needs it
         return function
     edge = _Edge(function, name, out, asks, method)
     usual = edge.usual
+    one = None if autocast is None else as_one(function, autocast)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         target = None
@@ -290,7 +294,10 @@ def guarded(
                 if not LEAST <= value <= MOST:
                     edge.check_size(at, value)
         try:
-            result = function(*args, **kwargs)
+            if one is None or casting() is None:
+                result = function(*args, **kwargs)
+            else:
+                result = one(*args, **kwargs)
         except DovetailError:
             raise
         except Exception as error:
