@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
-from dovetail.ops.norm import normalise
+from dovetail.ops.norm import normalise, normalise_truth
 
 Array = np.ndarray[Any, Any]
 
@@ -67,13 +66,8 @@ def layer_norm(
 
 @layer_norm.oracle
 def _(x: Array, weight: Any, bias: Any, normalized_shape: Any, eps: float) -> Any:
-    if not x.size:
-        return x
-    rows = x.reshape(-1, math.prod(normalized_shape))
-    mean = np.mean(rows, axis=1, keepdims=True)
-    deviation = np.sqrt(np.var(rows, axis=1, keepdims=True) + eps)
-    y = ((rows - mean) / deviation).reshape(x.shape)
-    return y * (1 if weight is None else weight) + (0 if bias is None else bias)
+    dims = tuple(range(x.ndim - len(normalized_shape), x.ndim))
+    return normalise_truth(x, weight, bias, dims, eps)[0]
 
 
 @layer_norm.cases

@@ -4,8 +4,6 @@ Statistics are results beside the normalised values, so that backward need not c
 them again and a batch's can be tracked; gradients flow through them too.
 """
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 import math
@@ -24,7 +22,6 @@ from dovetail.ops.create import full
 from dovetail.ops.elementwise import neg
 from dovetail.ops.primitive import cast, sqrt
 from dovetail.ops.sums import sum, sum_to
-from dovetail.ops.view import reshape
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -39,24 +36,41 @@ def kept_shape(shape: Sizes, dims: Sequence[int]) -> Sizes:
     return tuple(1 if d in dims else s for d, s in enumerate(shape))
 
 
+def check_weights(name: str, x: Sizes, **weights: Any) -> None:
+    """Raise for one that does not broadcast to the input's shape."""
+    for what, shape in weights.items():
+        if shape is None:
+            continue
+        tail = x[len(x) - len(shape) :]
+        if len(shape) > len(x) or any(
+            s not in (1, n) for s, n in zip(shape, tail, strict=True)
+        ):
+            raise ShapeError(
+                name, what, was=f"of shape {tuple(shape)}",
+                needed=f"one that broadcasts to the input's {x}",
+            )  # fmt: skip
+
+
+def share_of(x: Any, dims: Sequence[int]) -> float:
+    """One over the number of elements along `dims`."""
+    return 1.0 / max(math.prod(int(x.shape[d]) for d in dims), 1)
+
+
+def mean_over(x: Tensor, dims: Sizes) -> Tensor:
+    """The mean along dims, which stay with size 1."""
+    return sum(x, dims, True) * share_of(x._a, dims) if dims else x
+
+
+def narrowed(y: Tensor, x: Tensor) -> Tensor:
+    return y if y.dtype is x.dtype else cast(y, x.dtype)
+
+
 def _normalised_shape(
     x: Sizes, weight: Any, bias: Any, *, dims: Sizes, eps: float
 ) -> tuple[Sizes, Sizes, Sizes, Sizes]:
-    for name, shape in (("weight", weight), ("bias", bias)):
-        if shape is not None and not fits(tuple(shape), x):
-            raise ShapeError(
-                "normalise", name, was=f"of shape {tuple(shape)}",
-                needed=f"one that broadcasts to the input's {x}",
-            )  # fmt: skip
+    check_weights("normalise", x, weight=weight, bias=bias)
     kept = kept_shape(x, dims)
     return x, kept, kept, kept
-
-
-def fits(shape: Sizes, x: Sizes) -> bool:
-    tail = x[len(x) - len(shape) :]
-    return len(shape) <= len(x) and all(
-        s in (1, n) for s, n in zip(shape, tail, strict=True)
-    )
 
 
 @op(
@@ -73,13 +87,9 @@ def normalise(
     result come the mean, the variance and 1 / sqrt(variance + eps), with `dims` of
     size 1.
     """
-    shape = tuple(x._a.shape)
-    kept = kept_shape(shape, dims)
-    share = 1 / max(math.prod(shape[d] for d in dims), 1)
-    mean = reshape(sum(x, dims), kept) * share if dims else x
+    mean = mean_over(x, tuple(dims))
     centred = x - mean
-    square = centred * centred
-    variance = reshape(sum(square, dims), kept) * share if dims else square
+    variance = mean_over(centred * centred, tuple(dims))
     rstd = 1 / sqrt(variance + eps)
     y = centred * rstd
     y = y if weight is None else y * weight
@@ -121,7 +131,7 @@ def _through_statistics(
     x: Tensor, mean: Tensor, rstd: Tensor, cts: Sequence[Any], dims: Sizes
 ) -> Tensor:
     """The part of the gradient that comes through the statistics themselves."""
-    share = 1 / max(math.prod(x._a.shape[d] for d in dims), 1)
+    share = share_of(x._a, dims)
     ct_mean, ct_var, ct_rstd = cts
     slope: Any = None if ct_var is None else ct_var * 2
     if ct_rstd is not None:
@@ -132,37 +142,65 @@ def _through_statistics(
     if ct_mean is not None:
         total = ct_mean * share + total
     zeros = full(tuple(x._a.shape), 0, x._kind)
-    spread = zeros + total
-    return spread if spread.dtype is x.dtype else cast(spread, x.dtype)
+    return narrowed(zeros + total, x)
 
 
-@op(cancels=True, shape=lambda ct, x, *_, **__: x, accepts=FLOAT)
+def _mean(x: Array, dims: Any) -> Array:
+    """NumPy: the mean along dims, which stay; of nothing it is 0, as a sum is."""
+    total: Array = np.sum(x, axis=dims, keepdims=True)
+    mean: Array = total / max(x.size / max(total.size, 1), 1)
+    return mean
+
+
+def _backward_truth(
+    ct: Array, x: Array, weight: Any, mean: Array, rstd: Array, dims: Any
+) -> Any:
+    g = ct * (1 if weight is None else weight)
+    z = (x - mean) * rstd
+    return (g - _mean(g, dims) - z * _mean(g * z, dims)) * rstd
+
+
+def _backward_calls(make: Any) -> Any:
+    mean, rstd = make(4, 1), make(4, 1, low=0.2, high=3)
+    yield case(make(4, 5), make(4, 5), None, mean, rstd, (1,))
+    mean, rstd = make(1, 2, 1), make(1, 2, 1, low=0.2, high=3)
+    yield case(make(3, 2, 4), make(3, 2, 4), make(1, 2, 1), mean, rstd, (0, 2))
+
+
+@op(cancels=True, shape=lambda ct, x, *_, **__: x, accepts=FLOAT,
+    oracle=_backward_truth, cases=_backward_calls)  # fmt: skip
 def normalise_backward(
-    ct: Tensor,
-    x: Tensor,
-    weight: Tensor | None,
-    mean: Tensor,
-    rstd: Tensor,
+    ct: Tensor, x: Tensor, weight: Tensor | None, mean: Tensor, rstd: Tensor,
     dims: AxisList,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """The gradient rstd (g - mean(g) - z mean(g z)) with g = ct weight, z = y's core.
 
     Ioffe & Szegedy 2015, section 3; Ba et al. 2016.
     """
-    shape = tuple(x._a.shape)
-    kept = kept_shape(shape, dims)
-    share = 1 / max(math.prod(shape[d] for d in dims), 1)
     g = ct if weight is None else ct * weight
     z = (x - mean) * rstd
     if not dims:
         return g * 0
-    first = reshape(sum(g, dims), kept) * share
-    second = reshape(sum(g * z, dims), kept) * share
-    y: Tensor = (g - first - z * second) * rstd
-    return y
+    over = tuple(dims)
+    return (g - mean_over(g, over) - z * mean_over(g * z, over)) * rstd
 
 
-@op(cancels=True, shape=lambda ct, x, mean, rstd, *, shape: shape, accepts=FLOAT)
+def _weight_truth(ct: Array, x: Array, mean: Array, rstd: Array, shape: Sizes) -> Array:
+    wide = (1,) * (x.ndim - len(shape)) + tuple(shape)
+    axes = tuple(d for d, n in enumerate(wide) if n == 1)
+    y: Array = np.sum(ct * (x - mean) * rstd, axis=axes, keepdims=True)
+    return y.reshape(shape)
+
+
+def _weight_calls(make: Any) -> Any:
+    mean, rstd = make(4, 1), make(4, 1, low=0.2, high=3)
+    yield case(make(4, 5), make(4, 5), mean, rstd, (5,))
+    mean, rstd = make(1, 2, 1), make(1, 2, 1, low=0.2, high=3)
+    yield case(make(3, 2, 4), make(3, 2, 4), mean, rstd, (2, 1))
+
+
+@op(cancels=True, shape=lambda ct, x, mean, rstd, *, shape: shape, accepts=FLOAT,
+    oracle=_weight_truth, cases=_weight_calls)  # fmt: skip
 def normalise_weight_backward(
     ct: Tensor, x: Tensor, mean: Tensor, rstd: Tensor, shape: Shape
 ) -> Tensor:
@@ -170,9 +208,21 @@ def normalise_weight_backward(
     return sum_to(ct * ((x - mean) * rstd), shape)
 
 
-@op(
-    cancels=True, shape=lambda x, mean, var, weight, bias, *, eps: x, accepts=FLOAT,
-)  # fmt: skip
+def _by_truth(
+    x: Array, mean: Array, var: Array, weight: Any, bias: Any, eps: float
+) -> Array:
+    y = (x - mean) / np.sqrt(var + eps) * (1 if weight is None else weight)
+    return np.asarray(y + (0 if bias is None else bias))
+
+
+def _by_calls(make: Any) -> Any:
+    yield case(make(2, 3), make(3), make(3, low=0.2, high=3), None, None, 1e-3)
+    mean, var, weight, bias = (make(3, 1, low=0.2, high=3) for _ in range(4))
+    yield case(make(2, 3, 4), mean, var, weight, bias, 1e-3)
+
+
+@op(cancels=True, shape=lambda x, mean, var, weight, bias, *, eps: x, accepts=FLOAT,
+    oracle=_by_truth, cases=_by_calls)  # fmt: skip
 def normalise_by(
     x: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None,
     eps: Scalar,
@@ -185,24 +235,11 @@ def normalise_by(
     return x * scale + (shift if bias is None else shift + bias)
 
 
-def narrowed(y: Tensor, x: Tensor) -> Tensor:
-    return y if y.dtype is x.dtype else cast(y, x.dtype)
-
-
-# ---- the truth, and samples
-
-
-def axes_of(x: Array, dims: Any) -> tuple[int, ...]:
-    return dims if isinstance(dims, tuple) else (dims,)
-
-
 @normalise.oracle
-def _(x: Array, weight: Any, bias: Any, dims: Any, eps: float) -> Any:
-    axes = axes_of(x, dims)
-    mean = np.mean(x, axis=axes, keepdims=True)
-    var = np.var(x, axis=axes, keepdims=True)
-    if not x.size:  # nothing is as far from its mean as 0
-        mean, var = np.zeros_like(mean), np.zeros_like(var)
+def normalise_truth(x: Array, weight: Any, bias: Any, dims: Any, eps: float) -> Any:
+    """By NumPy, in float64."""
+    mean = _mean(x, dims)
+    var = _mean((x - mean) ** 2, dims)
     rstd = 1 / np.sqrt(var + eps)
     y = (x - mean) * rstd * (1 if weight is None else weight)
     return y + (0 if bias is None else bias), mean, var, rstd
@@ -215,50 +252,3 @@ def _(make: Any) -> Any:
     yield case(make(2, 3, 4), make(3, 4), None, (1, 2), 1e-2)
     yield case(make(3, 2, 4), make(1, 2, 1), make(1, 2, 1), (0, 2), 1e-3)
     yield case(make(2, 3, 2, 2), None, make(3, 1, 1), (0, 2, 3), 0.1)
-
-
-@normalise_backward.oracle
-def _(ct: Array, x: Array, weight: Any, mean: Array, rstd: Array, dims: Any) -> Array:
-    axes = axes_of(x, dims)
-    g = ct * (1 if weight is None else weight)
-    z = (x - mean) * rstd
-    along = np.mean(g * z, axis=axes, keepdims=True)
-    y: Array = (g - np.mean(g, axis=axes, keepdims=True) - z * along) * rstd
-    return y
-
-
-@normalise_backward.cases
-def _(make: Any) -> Any:
-    mean, rstd = make(4, 1), make(4, 1, low=0.2, high=3)
-    yield case(make(4, 5), make(4, 5), None, mean, rstd, (1,))
-    mean, rstd = make(1, 2, 1), make(1, 2, 1, low=0.2, high=3)
-    yield case(make(3, 2, 4), make(3, 2, 4), make(1, 2, 1), mean, rstd, (0, 2))
-
-
-@normalise_weight_backward.oracle
-def _(ct: Array, x: Array, mean: Array, rstd: Array, shape: Sizes) -> Array:
-    wide = (1,) * (x.ndim - len(shape)) + tuple(shape)
-    axes = tuple(d for d, n in enumerate(wide) if n == 1)
-    y: Array = np.sum(ct * (x - mean) * rstd, axis=axes, keepdims=True).reshape(shape)
-    return y
-
-
-@normalise_weight_backward.cases
-def _(make: Any) -> Any:
-    mean, rstd = make(4, 1), make(4, 1, low=0.2, high=3)
-    yield case(make(4, 5), make(4, 5), mean, rstd, (5,))
-    mean, rstd = make(1, 2, 1), make(1, 2, 1, low=0.2, high=3)
-    yield case(make(3, 2, 4), make(3, 2, 4), mean, rstd, (2, 1))
-
-
-@normalise_by.oracle
-def _(x: Array, mean: Array, var: Array, weight: Any, bias: Any, eps: float) -> Array:
-    y = (x - mean) / np.sqrt(var + eps) * (1 if weight is None else weight)
-    return np.asarray(y + (0 if bias is None else bias))
-
-
-@normalise_by.cases
-def _(make: Any) -> Any:
-    yield case(make(2, 3), make(3), make(3, low=0.2, high=3), None, None, 1e-3)
-    mean, var, weight, bias = (make(3, 1, low=0.2, high=3) for _ in range(4))
-    yield case(make(2, 3, 4), mean, var, weight, bias, 1e-3)

@@ -1,10 +1,7 @@
 """Normalisation by the root mean square, which is a result beside the values."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,22 +11,23 @@ from dovetail.engine.attributes import AxisList, Scalar
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ShapeError
-from dovetail.ops.norm import axes_of, fits, kept_shape, narrowed, statistics_dtype
+from dovetail.ops.norm import (
+    check_weights,
+    kept_shape,
+    mean_over,
+    narrowed,
+    share_of,
+    statistics_dtype,
+)
 from dovetail.ops.primitive import sqrt
-from dovetail.ops.sums import sum, sum_to
-from dovetail.ops.view import reshape
+from dovetail.ops.sums import sum_to
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 
 
 def _rms_shape(x: Sizes, weight: Any, *, dims: Sizes, eps: float) -> Any:
-    if weight is not None and not fits(tuple(weight), x):
-        raise ShapeError(
-            "rms_norm", "weight", was=f"of shape {tuple(weight)}",
-            needed=f"one that broadcasts to the input's {x}",
-        )  # fmt: skip
+    check_weights("rms_norm", x, weight=weight)
     return x, kept_shape(x, dims)
 
 
@@ -44,19 +42,13 @@ def rms_norm(
 
     Beside it the reciprocal root mean square, with `dims` of size 1.
     """
-    shape = tuple(x._a.shape)
-    share = 1 / max(math.prod(shape[d] for d in dims), 1)
-    square = x * x
-    if dims:
-        square = reshape(sum(square, dims), kept_shape(shape, dims)) * share
-    rrms = 1 / sqrt(square + eps)
+    rrms = 1 / sqrt(mean_over(x * x, tuple(dims)) + eps)
     y = x * rrms
     return (y if weight is None else y * weight), rrms
 
 
 def _through_root(ct: Any, x: Tensor, weight: Any, rrms: Tensor, dims: Sizes) -> Tensor:
     ct_y, inner = ct
-    share = 1 / max(math.prod(x._a.shape[d] for d in dims), 1)
     gx = None
     if ct_y is not None:
         g = ct_y if weight is None else ct_y * weight
@@ -64,7 +56,7 @@ def _through_root(ct: Any, x: Tensor, weight: Any, rrms: Tensor, dims: Sizes) ->
         along = sum_to(g * x, tuple(rrms._a.shape))
         inner = along if inner is None else inner + along
     # d rrms / dx = -rrms³ x / n
-    more = -(inner * rrms * rrms * share) * (x * rrms)
+    more = -(inner * rrms * rrms * share_of(x._a, dims)) * (x * rrms)
     return narrowed(more if gx is None else gx + more, x)
 
 
@@ -78,8 +70,9 @@ rms_norm.grad(
 
 @rms_norm.oracle
 def _(x: Array, weight: Any, dims: Any, eps: float) -> Any:
-    square = np.mean(x * x, axis=axes_of(x, dims), keepdims=True)
-    rrms = 1 / np.sqrt((square if x.size else np.zeros_like(square)) + eps)
+    axes = dims if isinstance(dims, tuple) else (dims,)
+    square = np.sum(x * x, axis=axes, keepdims=True) * share_of(x, axes)
+    rrms = 1 / np.sqrt(square + eps)
     return x * rrms * (1 if weight is None else weight), rrms
 
 
