@@ -24,14 +24,6 @@ from dovetail.ops.shape import along
 from dovetail.tensor_api.indexing import masks_as_indices, write_places
 
 
-def _same_dtype(name: str, argument: str, x: Tensor, other: Tensor) -> None:
-    if other.dtype is not x.dtype:
-        raise DTypeError(
-            name, argument, was=other.dtype.name,
-            needed=f"{x.dtype.name}, as the tensor written has",
-        )  # fmt: skip
-
-
 def _as_like(op: str, x: Tensor, value: Any, shape: Sequence[int] = ()) -> Tensor:
     """A number or 0-d tensor in the dtype of `x`, expanded to `shape`."""
     if isinstance(value, Tensor) and value.ndim:
@@ -103,26 +95,20 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @public("index_put")
 def index_put(
-    input: Tensor,
-    indices: Sequence[Tensor | None],
-    values: Tensor,
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor,
     accumulate: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """`input` with `values` written, or added, at tuples of indices."""
-    _same_dtype("index_put", "values", input, values)
     at = masks_as_indices(input, indices)
     return advanced.index_put(input, values, at, accumulate)
 
 
 @public("index_put_")
 def index_put_(
-    input: Tensor,
-    indices: Sequence[Tensor | None],
-    values: Tensor,
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor,
     accumulate: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Write `values` into `input`, or add them, at tuples of indices."""
-    _same_dtype("index_put_", "values", input, values)
     return write_places(input, values, masks_as_indices(input, indices), accumulate)
 
 
@@ -163,7 +149,6 @@ def put(
     input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False
 ) -> Tensor:
     """`input` with elements written, or added, by their row-major number."""
-    _same_dtype("put", "source", input, source)
     if index.numel() != source.numel():
         raise ShapeError(
             "put", "source", was=f"{source.numel()} elements", needed=f"{index.numel()}"

@@ -6,14 +6,14 @@ row-major number in it stands for each tuple of indices.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dovetail.dtypes import ANY, HALF, float32
 from dovetail.engine import signature
-from dovetail.engine.cases import Case, case
+from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.promotion import index_dtype
@@ -59,18 +59,25 @@ def _layout(x: Sizes, indices: Sequence[Sizes | None]) -> tuple[Sizes, list[int]
     )
 
 
+def _key(indices: Sequence[Array | None]) -> tuple[Any, ...]:
+    return tuple(slice(None) if i is None else i for i in indices)
+
+
 def _got(x: Sizes, indices: Sequence[Sizes | None]) -> Sizes:
     shape, dims, at = _layout(x, indices)
     rest = [n for d, n in enumerate(x) if d not in dims]
     return (*rest[:at], *shape, *rest[at:])
 
 
-@op(
-    shape=_got,
-    unrounded=True,
-    **_ADVANCED,
-    oracle=lambda x, indices: np.array(x[_key(indices)]),
-)
+_I, _J = ints(2, 1, low=-3, high=3), ints(4, low=-4, high=4)
+
+
+@op(shape=_got, unrounded=True, **_ADVANCED,
+    oracle=lambda x, indices: np.array(x[_key(indices)]), cases=[
+        ([3, 2], [ints(5, low=-3, high=3)]), ([3, 4, 2], [_I, _J]),
+        ([2, 3, 4], [None, _I, _J]), ([3, 2, 4], [_I, None, _J]),
+        ([2, 3], [None, ints(2, 2, high=3, dtype="int32")]), ([3, 2], [ints(0)]),
+    ])  # fmt: skip
 def index_get(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """`input` at tuples of indices, one tensor or None (the whole dim) for each dim.
 
@@ -95,11 +102,8 @@ def _rows(x: Tensor, dims: Sequence[int]) -> tuple[Tensor, Sizes]:
     """`x` with the indexed dims first and made one, and the sizes of the others."""
     size = tuple(x._a.shape)
     rest = tuple(n for d, n in enumerate(size) if d not in dims)
-    moved = (
-        permute(x, _front(len(size), dims))
-        if list(dims) != list(range(len(dims)))
-        else x
-    )
+    leading = list(dims) == list(range(len(dims)))
+    moved = x if leading else permute(x, _front(len(size), dims))
     count = int(np.prod([size[d] for d in dims]))
     return reshape(moved, (count, *rest)), rest
 
@@ -129,31 +133,52 @@ def _placed(y: Tensor, count: int, at: int) -> Tensor:
     return clone(permute(y, order))
 
 
-def _put_shape(x: Sizes, value: Sizes, indices: Any, *, accumulate: bool) -> Sizes:
+def _put_shape(x: Sizes, values: Sizes, indices: Any, *, accumulate: bool) -> Sizes:
     wanted = _got(x, indices)
-    missing = len(wanted) - len(value)
+    missing = len(wanted) - len(values)
     if missing < 0 or any(
-        n not in (1, m) for n, m in zip(value, wanted[missing:], strict=True)
+        n not in (1, m) for n, m in zip(values, wanted[missing:], strict=True)
     ):
         raise ShapeError(
-            "indexing", "value", was=f"of shape {tuple(value)}",
+            "indexing", "value", was=f"of shape {tuple(values)}",
             needed=f"one that broadcasts to {wanted}, the shape of what is indexed",
         )  # fmt: skip
     return tuple(x)
 
 
-@op(shape=_put_shape, largest=1 << 12, **_ADVANCED)
+def _put_oracle(
+    x: Array, values: Array, indices: Any, accumulate: bool = False
+) -> Array:
+    y = x.copy()
+    places = np.arange(x.size).reshape(x.shape)[_key(indices)]
+    parts = np.broadcast_to(values, places.shape)
+    for place, part in zip(places.reshape(-1), parts.reshape(-1), strict=True):
+        y.flat[place] = y.flat[place] + part if accumulate else part
+    return y
+
+
+_PUT: Any = {
+    **_ADVANCED, "promote": "equal", "oracle": _put_oracle, "cases": [
+        ([3, 2], [5, 2], [ints(5, low=-3, high=3)], True),
+        ([3, 4, 2], [2, 4, 1], [_I, _J], True),
+        ([3, 2, 4], [2], [_I, None, _J], True),
+        ([3, 2], [2, 2], [permutation(3, 2)]),
+        ([2, 5], [3], [None, permutation(5, 3)]),
+        ([2, 5, 3], [2, 2, 3], [None, lambda _: np.array([[4, -4], [2, 0]]), None]),
+    ],
+}  # fmt: skip
+
+
+@op(shape=_put_shape, largest=1 << 12, **_PUT)
 def index_put(
-    input: Tensor,
-    value: Tensor,
-    indices: Sequence[Tensor | None],
+    input: Tensor, values: Tensor, indices: Sequence[Tensor | None],
     accumulate: bool = False,
-) -> Tensor:
-    """`input` with `value`, broadcast, written or added at tuples of indices.
+) -> Tensor:  # fmt: skip
+    """`input` with `values`, broadcast, written or added at tuples of indices.
 
     Where a tuple repeats, any one of its values stays, unless they accumulate.
     """
-    return _put(input, value, indices, accumulate)
+    return _put(input, values, indices, accumulate)
 
 
 def _put(
@@ -192,31 +217,29 @@ index_put.grad(
     input=lambda ct, indices, accumulate: (
         ct if accumulate else index_put(ct, zeros_of(ct, ()), indices, False)
     ),
-    value=lambda ct, indices, value_shape: sum_to(index_get(ct, indices), value_shape),
+    values=lambda ct, indices, values_shape: sum_to(
+        index_get(ct, indices), values_shape
+    ),
 )
 
 
-def _put_in_place(
-    x: Sizes, value: Sizes, indices: Any, *, accumulate: bool
-) -> tuple[()]:
-    _put_shape(x, value, indices, accumulate=accumulate)
+def _written(x: Sizes, values: Sizes, indices: Any, *, accumulate: bool) -> tuple[()]:
+    _put_shape(x, values, indices, accumulate=accumulate)
     return ()
 
 
-@op(sums=True, shape=_put_in_place, mutates=("input",), outputs=(),
-    nondifferentiable=True, unrounded=True, **_ADVANCED)  # fmt: skip
+@op(sums=True, shape=_written, mutates=("input",), outputs=(), nondifferentiable=True,
+    unrounded=True, **_PUT)  # fmt: skip
 def index_put_(
-    input: Tensor,
-    value: Tensor,
-    indices: Sequence[Tensor | None],
+    input: Tensor, values: Tensor, indices: Sequence[Tensor | None],
     accumulate: bool = False,
-) -> None:
-    """Write `value`, broadcast, into `input` at tuples of indices, or add it there."""
+) -> None:  # fmt: skip
+    """Write `values`, broadcast, into `input` at tuples of indices, or add them."""
     if input.dtype in HALF and accumulate:  # many terms, of few digits
-        sums = _put(cast(input, float32), cast(value, float32), indices, True)
+        sums = _put(cast(input, float32), cast(values, float32), indices, True)
         assign_(input, cast(sums, input.dtype))
     else:
-        assign_(input, _put(input, value, indices, accumulate))
+        assign_(input, _put(input, values, indices, accumulate))
 
 
 @index_get.check
@@ -241,45 +264,3 @@ def _(x: Tensor, *rest: Any, **_: Any) -> Checked:
         return bad
 
     return outside, error
-
-
-def _key(indices: Sequence[Array | None]) -> tuple[Any, ...]:
-    return tuple(slice(None) if i is None else i for i in indices)
-
-
-@index_put.oracle
-def _(x: Array, value: Array, indices: Any, accumulate: bool = False) -> Array:
-    y = x.copy()
-    places = np.arange(x.size).reshape(x.shape)[_key(indices)]
-    parts = np.broadcast_to(value, places.shape)
-    for place, part in zip(places.reshape(-1), parts.reshape(-1), strict=True):
-        y.flat[place] = y.flat[place] + part if accumulate else part
-    return y
-
-
-index_put_.oracle(index_put.op.oracle)  # type: ignore[type-var]
-
-
-@index_get.cases
-def _(make: Any) -> Iterator[Case]:
-    i, j = make.ints(2, 1, low=-3, high=3), make.ints(4, low=-4, high=4)
-    yield case(make(3, 2), [make.ints(5, low=-3, high=3)])
-    yield case(make(3, 4, 2), [i, j])
-    yield case(make(2, 3, 4), [None, i, j])
-    yield case(make(3, 2, 4), [i, None, j])
-    yield case(make(2, 3), [None, make.ints(2, 2, high=3, dtype="int32")])
-    yield case(make(3, 2), [make.ints(0)])
-
-
-@index_put.cases
-def _(make: Any) -> Iterator[Case]:
-    i, j = make.ints(2, 1, low=-3, high=3), make.ints(4, low=-4, high=4)
-    yield case(make(3, 2), make(5, 2), [make.ints(5, low=-3, high=3)], True)
-    yield case(make(3, 4, 2), make(2, 4, 1), [i, j], True)
-    yield case(make(3, 2, 4), make(2), [i, None, j], True)
-    yield case(make(3, 2), make(2, 2), [make.permutation(3)[:2]])
-    yield case(make(2, 5), make(3), [None, make.permutation(5)[:3]])
-    yield case(make(2, 5, 3), make(2, 2, 3), [None, np.array([[4, -4], [2, 0]]), None])
-
-
-index_put_.cases(index_put.op.cases)  # type: ignore[type-var]
