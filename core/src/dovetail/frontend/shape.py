@@ -11,6 +11,7 @@ from dovetail.dtypes import float64, int64
 from dovetail.engine.attributes import axis, axis_set, integers
 from dovetail.engine.autocast import as_one
 from dovetail.engine.checks import values_of
+from dovetail.engine.dims import need_dims
 from dovetail.engine.elements import operand, stored
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -103,10 +104,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     width = sum(int(x._a.shape[1]) for x in given)
     rows, at = [], 0
     for x in given:
-        if x.ndim != 2:
-            raise ShapeError(
-                "block_diag", "tensor", was=f"{x.ndim}-d", needed="at most 2"
-            )
+        need_dims("block_diag", "tensor", x, 2)
         after = width - at - int(x._a.shape[1])
         rows.append(margins.constant_pad(x, (0, 0, at, after), 0))
         at += int(x._a.shape[1])
@@ -122,16 +120,14 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
 @public("fliplr")
 def fliplr(input: Tensor) -> Tensor:
     """Columns in the opposite order."""
-    if input.ndim < 2:
-        raise ShapeError("fliplr", "input", was=f"{input.ndim}-d", needed="two dims")
+    need_dims("fliplr", "input", input, least=2)
     return ops.flip(input, (1,))
 
 
 @public("flipud")
 def flipud(input: Tensor) -> Tensor:
     """Rows in the opposite order."""
-    if input.ndim < 1:
-        raise ShapeError("flipud", "input", was="0-d", needed="one dim")
+    need_dims("flipud", "input", input, least=1)
     return ops.flip(input, (0,))
 
 
@@ -161,11 +157,8 @@ def repeat_interleave(
 
     Reads `repeats` where it is a tensor; alone, it repeats its own indices.
     """
-    if repeats is None and input.ndim != 1:
-        raise ShapeError(
-            "repeat_interleave", "input", was=f"{input.ndim}-d", needed="1-d counts"
-        )
     if repeats is None:
+        need_dims("repeat_interleave", "input", input, 1)
         numbers = np.repeat(np.arange(input.numel()), _counts(input))
         return tensor(numbers, dtype=input.dtype, device=input.device)
     if dim is None:
@@ -205,8 +198,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         raise ArgumentError(
             "meshgrid", "indexing", was=repr(indexing), needed="ij or xy"
         )
-    if any(x.ndim > 1 for x in given):
-        raise ShapeError("meshgrid", "tensors", was="of several dims", needed="one dim")
+    for x in given:
+        need_dims("meshgrid", "tensors", x, 1)
     swap = indexing == "xy" and len(given) > 1
     if swap:
         given[:2] = given[1::-1]
@@ -234,13 +227,10 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @public("diag", out=True)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with `input` on a diagonal, or a copy of the diagonal of a matrix."""
+    need_dims("diag", "input", input, 1, 2)
     if input.ndim == 1:
-        y: Tensor = diagonals.diag_embed(input, diagonal, 0, 1)
-    elif input.ndim == 2:
-        y = copied(diagonals.diagonal(input, diagonal, 0, 1))
-    else:
-        raise ShapeError("diag", "input", was=f"{input.ndim}-d", needed="1 or 2 dims")
-    return y
+        return diagonals.diag_embed(input, diagonal, 0, 1)
+    return copied(diagonals.diagonal(input, diagonal, 0, 1))
 
 
 @public("diagflat")
@@ -252,8 +242,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 @public("trace")
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix; integers are summed as int64."""
-    if input.ndim != 2:
-        raise ShapeError("trace", "input", was=f"{input.ndim}-d", needed="a matrix")
+    need_dims("trace", "input", input, 2)
     line = diagonals.diagonal(input, 0, 0, 1)
     dtype = line.dtype if line.dtype.is_inexact else int64
     return sums.sum(line, dtype=dtype)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from dovetail.dtypes import INTEGRAL
 from dovetail.engine.attributes import integers
+from dovetail.engine.dims import need_dims
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tensor import Parameter, Tensor
@@ -15,7 +16,6 @@ from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
     IndexOutOfRange,
-    ShapeError,
 )
 from dovetail.frontend.views import existing_dim
 from dovetail.ops import view as v
@@ -180,10 +180,7 @@ def _nth_split(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, .
     def split_there(
         input: Tensor, sections: Any = None, *, indices: Any = None
     ) -> tuple[Tensor, ...]:
-        if input.ndim < least:
-            raise ShapeError(
-                name, "input", was=f"{input.ndim}-d", needed=f"{least} dims"
-            )
+        need_dims(name, "input", input, least=least)
         at = 0 if input.ndim == 1 else dim
         sections = one_of(name, sections, indices)
         if isinstance(sections, int) and (

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail.engine.attributes import axis, axis_set
+from dovetail.engine.dims import need_dims
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Size, Tensor
-from dovetail.errors import ArgumentError, DimError, ShapeError
+from dovetail.errors import ArgumentError, DimError
 from dovetail.ops import view as v
 from dovetail.ops.primitive import conj
 from dovetail.ops.strided import as_strided as strided_view
@@ -195,10 +196,7 @@ _at_least("atleast_3d", grown_3d)
 
 def _matrix_transposed(self: Tensor) -> Tensor:
     """The last two dims swapped."""
-    if self.ndim < 2:
-        raise ShapeError(
-            "mT", "tensor", was=f"{self.ndim}-d", needed="two dims or more"
-        )
+    need_dims("mT", "tensor", self, least=2)
     return v.transpose(self, -2, -1)
 
 
@@ -212,8 +210,7 @@ def adjoint(input: Tensor) -> Tensor:
 
 def _conjugate_transposed(self: Tensor) -> Tensor:
     """A matrix transposed and conjugated."""
-    if self.ndim not in (0, 2):
-        raise ShapeError("H", "tensor", was=f"{self.ndim}-d", needed="a matrix")
+    need_dims("H", "tensor", self, 0, 2)
     return adjoint(self)
 
 
