@@ -250,6 +250,7 @@ def _through(wrong: Callable[..., Any], sound: Callable[..., Any]) -> Any:
 
 _kept: list[Any] = []
 _scratch: list[Any] = [None]
+_calls = [0]
 
 
 def keeps(sound: Any, *args: Any, **attrs: Any) -> Any:
@@ -263,6 +264,12 @@ def shares(sound: Any, *args: Any, **attrs: Any) -> Any:
     _scratch[0] = sound(*args, **attrs)
     time.sleep(1e-4)
     return _scratch[0]
+
+
+def drifts(sound: Any, *args: Any, **attrs: Any) -> Any:
+    """Results that depend on how many there were before."""
+    _calls[0] += 1
+    return sound(*args, **attrs) * (1 + _calls[0] / 4096)
 
 
 def flushes(sound: Any, *args: Any, **attrs: Any) -> Any:

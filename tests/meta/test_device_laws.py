@@ -80,6 +80,7 @@ def test_faults_in_a_dtype_are_caught(law: str, fault: type[Any]) -> None:
         ("devices", planted.Twice),
         ("synchronize", planted.Answers),
         ("threads", with_kernel("add", planted.shares)),
+        ("replay", with_kernel("exp", planted.drifts)),
         ("memory", with_kernel("add", planted.keeps)),
         ("memory", planted.NeverFrees),
         ("memory", planted.ForgetsThePeak),

@@ -36,6 +36,11 @@ class Workload:
 
     def step(self, device: str) -> tuple[Step, tuple[dt.Tensor, ...]]:
         """A training step on a device, and its inputs."""
+        _, step, inputs = self.training(device)
+        return step, inputs
+
+    def training(self, device: str) -> tuple[nn.Module, Step, tuple[dt.Tensor, ...]]:
+        """A model on a device, its training step, and inputs of that."""
         # So that no other one is needed; the frontend makes devices contexts.
         with dt.device(device):  # type: ignore[attr-defined]
             model = self.make()
@@ -48,7 +53,7 @@ class Workload:
             optimizer.step()
             return loss
 
-        return train, self.inputs(device)
+        return model, train, self.inputs(device)
 
 
 class _Block(nn.Module):

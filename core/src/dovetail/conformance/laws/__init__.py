@@ -23,6 +23,7 @@ from dovetail.conformance.laws import (  # noqa: F401
     randomness,
     refusals,
     repeatable,
+    replay,
     shifts,
     streams,
     tails,
