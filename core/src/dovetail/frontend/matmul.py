@@ -84,9 +84,6 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return unsqueeze(input, 1) * vec2
 
 
-# ---- sums with products
-
-
 def _added(op: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """beta * input + alpha * product; a beta of 0 ignores `input`, NaN and all."""
     if input._kind.dtype is not product._kind.dtype:
@@ -158,9 +155,6 @@ def addr(
         check_factor("addr", name, dtype, value)
     product = cast(outer(vec1, vec2), dtype)
     return _added("addr", cast(input, dtype), product, beta, alpha)
-
-
-# ---- products over named dims
 
 
 @public("torch.einsum")

@@ -37,9 +37,6 @@ def mask_of(name: str, shape: Sizes, kind: Kind, p: float, generator: Any) -> Te
     return drawn(name, ops.random_mask, kind, generator, shape, p)
 
 
-# ---- bernoulli
-
-
 def trials(name: str, p: Tensor, generator: Any) -> Tensor:
     """1 with the probability that `p` has at each element, else 0."""
     kind = floats(name, p._kind)
@@ -71,9 +68,6 @@ def bernoulli(
     p = probability("bernoulli", p)
     mask = mask_of("bernoulli", tuple(input.shape), input._kind, p, generator)
     return cast(mask, input.dtype)
-
-
-# ---- multinomial
 
 
 @public("multinomial", out=True)

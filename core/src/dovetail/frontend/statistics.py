@@ -26,8 +26,6 @@ from dovetail.ops.matmul import matmul
 from dovetail.ops.primitive import cast, conj, scatter_add_, sqrt
 from dovetail.ops.view import basic_index, reshape, transpose
 
-# ---- variance
-
 
 def _offer_spread(name: str, of: Any) -> None:
     """Offer `name` and `name_mean`, in torch's old and new ways to call them."""
@@ -64,9 +62,6 @@ _offer_spread("var", s.var)
 _offer_spread("std", s.std)
 
 
-# ---- norms
-
-
 @public("norm", out=True)
 def norm(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False,
@@ -95,9 +90,6 @@ def vector_norm(
 def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     """The p-norm of the difference."""
     return vector_norm(input - other, p)
-
-
-# ---- covariance
 
 
 @public("cov", out=True)
@@ -165,9 +157,6 @@ def corrcoef(input: Tensor) -> Tensor:
     spread = sqrt(reshape(diagonal, (n, 1)))
     y = c / spread / conj(transpose(spread, 0, 1))
     return y if y.dtype.is_complex else clamp(y, -1, 1)
-
-
-# ---- counts of values
 
 
 @public("bincount", out=True)

@@ -31,9 +31,6 @@ _SELU_ALPHA: Final = 1.6732632423543772
 _SELU_SCALE: Final = 1.0507009873554805
 
 
-# ---- exponential below zero
-
-
 def _scaled_elu(
     m: Any, x: Any, alpha: Any = 1.0, scale: Any = 1.0, input_scale: Any = 1.0
 ) -> Any:
@@ -79,9 +76,6 @@ def celu(input: Tensor, alpha: NonZero = 1.0) -> Tensor:
     return scaled_elu(input, alpha, 1.0, 1 / alpha)
 
 
-# ---- sigmoid and its kin
-
-
 @op(accepts=INEXACT, promote="float", torch="sigmoid sigmoid_ F.sigmoid",
     oracle=exact(lambda m, x: 1 / (1 + m.exp(-x))))  # fmt: skip
 def sigmoid(input: Tensor) -> Tensor:
@@ -104,13 +98,11 @@ sigmoid.grad(
 
 
 @op(accepts=FLOAT, out=False, torch="F.logsigmoid",
-    oracle=exact(lambda m, x: -_softplus(m, -x, 1.0, math.inf)))  # fmt: skip
+    oracle=exact(lambda m, x: -_softplus(m, -x, 1.0, math.inf)),
+    grad=lambda ct, input: ct * sigmoid(neg(input)))  # fmt: skip
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(input)), without overflow."""
     return minimum(input, 0) - log1p(exp(neg(abs(input))))
-
-
-logsigmoid.grad(input=lambda ct, input: ct * sigmoid(neg(input)))
 
 
 def _logit(m: Any, x: Any, eps: Any = None) -> Any:
@@ -204,16 +196,11 @@ def _(ct: Tensor, input: Tensor, beta: Any, threshold: Any) -> Tensor:
 
 
 @op(accepts=FLOAT, out=False, promote="float", torch="F.softsign",
-    oracle=lambda x: x / (1 + np.abs(x)))  # fmt: skip
+    oracle=lambda x: x / (1 + np.abs(x)),
+    grad=lambda ct, input: ct / square(1 + abs(input)))  # fmt: skip
 def softsign(input: Tensor) -> Tensor:
     """input / (1 + |input|)."""
     return input / (1 + abs(input))
-
-
-softsign.grad(input=lambda ct, input: ct / square(1 + abs(input)))
-
-
-# ---- gelu
 
 
 def _cdf(x: Any) -> Array:

@@ -26,8 +26,6 @@ from dovetail.ops.formats import absent, clone, conj, where
 
 Array = np.ndarray[Any, Any]
 
-# ---- sums, products, quotients
-
 
 @op(sums=True, accepts=ANY, primitive=NUMERIC,
     oracle=exact(lambda m, a, b: a + b, lambda a, b: a + b),
@@ -134,9 +132,6 @@ def _share(ct: Tensor, mine: Tensor, theirs: Tensor) -> Tensor:
     return where(eq(mine, theirs), ct / 2, where(lt(mine, theirs), 0, ct))
 
 
-# ---- predicates and bits
-
-
 @op(accepts=ORDERED, primitive=ORDERED, result=bool_, nondifferentiable=True,
     torch="lt less Tensor.lt_ Tensor.less_", oracle=lambda a, b: a < b)  # fmt: skip
 def lt(input: Tensor, other: Operand) -> Tensor:
@@ -194,9 +189,6 @@ def _(make: Any) -> Any:
     yield case(make.distinct(3, 4), counts)
     yield case(make(4, low=-128, high=127), counts)
     yield case(make.distinct(2, 1), np.array([0, width - 1], make.dtype.numpy))
-
-
-# ---- elementary functions
 
 
 @op(accepts=INEXACT, primitive=INEXACT, promote="float", domain=(0.0, 9.0),

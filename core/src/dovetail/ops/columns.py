@@ -66,9 +66,6 @@ def col2im(
     return gathered_back(parts, size, w)
 
 
-# ---- proof
-
-
 @im2col.oracle
 def _(x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     found = np.moveaxis(

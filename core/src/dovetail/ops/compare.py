@@ -45,9 +45,6 @@ def constant(input: Tensor, value: bool) -> Tensor:
     return full(tuple(input._a.shape), value, input._kind.with_dtype(bool_))
 
 
-# ---- comparison
-
-
 @op(accepts=ORDERED, **_PREDICATE, torch="gt greater Tensor.gt_ Tensor.greater_",
     oracle=lambda a, b: a > b)  # fmt: skip
 def gt(input: Tensor, other: Operand) -> Tensor:
@@ -158,9 +155,6 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
     return where(unordered, input + other, y)
 
 
-# ---- logic: every number is a truth value
-
-
 @op(accepts=ANY, **_PREDICATE, torch="logical_not Tensor.logical_not_",
     oracle=lambda x: x == 0)  # fmt: skip
 def logical_not(input: Tensor) -> Tensor:
@@ -187,9 +181,6 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Whether exactly one is not zero."""
     return bitwise_xor(ne(input, 0), ne(other, 0))
-
-
-# ---- bits
 
 
 @op(accepts=BITS, **_BITS, torch="bitwise_not Tensor.bitwise_not_",

@@ -27,9 +27,6 @@ def _real(dtypes: Any, attrs: Any) -> Any:
     return dtypes[0].real
 
 
-# ---- parts
-
-
 @op(accepts=ANY, unrounded=True, torch="conj_physical conj_physical_", oracle=np.conj)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate, computed; real numbers are unchanged."""
@@ -65,9 +62,6 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return cast(real, wide) + cast(imag, wide) * 1j
 
 
-# ---- modulus and angle
-
-
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of that modulus and angle in radians."""
     return complex(abs * cos(angle), abs * sin(angle))
@@ -96,9 +90,6 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
     a, b, size = real(input), imag(input), abs(input)
     scaled = where(eq(size, 0), 0, ct / where(eq(size, 0), 1, size * size))
     return complex(neg(b) * scaled, a * scaled)
-
-
-# ---- pairs of reals
 
 
 @op(shape=lambda shape: (*shape, 2), accepts=COMPLEX, result=_real,

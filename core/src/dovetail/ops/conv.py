@@ -157,8 +157,6 @@ def convolution_weight(
     return reshape(stack(met, -1), (out, inner, *kernel))
 
 
-# ---- proof
-
 _Array = Any
 
 

@@ -46,9 +46,6 @@ def flat(ct: Tensor) -> Tensor:
     return zeros_like(ct)
 
 
-# ---- signs
-
-
 @op(accepts=NUMERIC, torch="neg negative neg_ negative_",
     oracle=exact(lambda m, x: -x, lambda x: -x), grad=lambda ct: -ct)  # fmt: skip
 def neg(input: Tensor) -> Tensor:
@@ -105,9 +102,6 @@ def sgn(input: Tensor) -> Tensor:
 
 
 abs.grad(input=lambda ct, input: ct * sgn(input))
-
-
-# ---- squares, roots, powers
 
 
 def _square_dtype(dtypes: Any, attrs: Any) -> Any:
@@ -181,9 +175,6 @@ def _(a: Array, b: Array) -> Any:
         return exact("pow")(a, b)
     bits = a.dtype.itemsize * 8
     return whole(lambda x, n: _integer_power(x, n, bits), a, b)
-
-
-# ---- sums of products
 
 
 def _lerp(m: Any, a: Any, b: Any, weight: Any) -> Any:
@@ -260,9 +251,6 @@ def _(make: Any) -> Any:
     yield case(make(2, 3), make(2, 3), make(2, 3))
     yield case(make(2, 3), make(3), make(2, 1), value=2)
     yield case(make(), make(), make(), value=-1 if make.dtype.is_signed else 3)
-
-
-# ---- angles in degrees
 
 
 @op(accepts=FLOAT, promote="float", torch="deg2rad deg2rad_",

@@ -170,9 +170,6 @@ def _wide(*tensors: Tensor | None) -> tuple[Any, ...]:
     )
 
 
-# ---- proof
-
-
 @sgd_step_.oracle
 def _(p: Any, grad: Any, buffer: Any, lr: float, momentum: float, *how: Any) -> Any:
     dampening, weight_decay, nesterov, maximize, first = how

@@ -51,9 +51,6 @@ def at(dim: int, *index: Any) -> tuple[Any, ...]:
     return ((slice(None),) * dim + index) if dim else index
 
 
-# ---- sorting
-
-
 def keys_of(x: Tensor) -> tuple[Tensor, int]:
     """Integers in the order of `x` as unsigned bits, and how many bits count.
 

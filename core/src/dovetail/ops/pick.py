@@ -63,9 +63,6 @@ def pick(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
     return reshape(found, tuple(index._a.shape))
 
 
-# ---- extremes with their places
-
-
 def _cases_best(make: Any) -> Iterator[Case]:
     yield case(make.distinct(3, 4, 2), 1)
     yield case(make.distinct(5), -1, True)

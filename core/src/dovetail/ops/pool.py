@@ -141,9 +141,6 @@ def flat_positions(slot: Tensor, size: Sizes, w: Windows) -> Tensor:
     return found
 
 
-# ---- proof
-
-
 def _columns(x: Any, *steps: Any) -> Any:
     """The elements of each window, with less than any around the input."""
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min

@@ -104,9 +104,6 @@ def divisors(
     return cast(counts, x._kind.dtype) if isinstance(counts, Tensor) else counts
 
 
-# ---- proof
-
-
 def _counts(size: Sizes, w: Windows, include: bool, override: int | None) -> Any:
     places = w.places(size)
     if override is not None:

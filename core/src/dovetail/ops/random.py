@@ -82,9 +82,6 @@ def _words(count: int, seed: Any, offset: Any, kind: Kind) -> Tensor:
     return random_words(count, seed, offset, 0, kind.with_dtype(int32))
 
 
-# ---- uniform
-
-
 @op(accepts=FLOAT, draws=_each, **_MADE)
 def uniform(
     shape: Shape, low: Scalar, high: Scalar, seed: Scalar, offset: Scalar, kind: Kind
@@ -118,9 +115,6 @@ def _units(words: Tensor, dtype: DType) -> Tensor:
     rest = bitwise_and(high, 31) * 2**21 + philox.upper_bits(low, 21)
     upper = cast(philox.upper_bits(high, 27), float64) * 2.0**-27
     return upper + cast(rest, float64) * 2.0**-53
-
-
-# ---- normal
 
 
 @op(cancels=True, accepts=FLOAT, draws=_each, **_MADE)
@@ -184,9 +178,6 @@ def exponential(
     return reshape(made, tuple(shape))
 
 
-# ---- masks
-
-
 @op(draws=1, **{**_MADE, "result": bool_})
 def random_mask(
     shape: Shape, p: Scalar, seed: Scalar, offset: Scalar, kind: Kind
@@ -227,9 +218,6 @@ def random_dropout(input: Tensor, p: Scalar, seed: Scalar, offset: Scalar) -> An
 
 def _kept(x: Tensor, mask: Tensor, p: float) -> Tensor:
     return x * (cast(mask, x.dtype) * law.kept_scale(p))
-
-
-# ---- integers
 
 
 def _integer_words(dtype: DType, low: int, high: int) -> int:
@@ -295,9 +283,6 @@ def _roomy(y: Tensor, dtype: DType) -> Tensor:
     if y._kind.dtype is int64 or dtype is int32 or dtype.itemsize < 4:
         return y
     return bitwise_and(cast(y, int64), law.LOW32)
-
-
-# ---- permutations
 
 
 @op(accepts=INTEGRAL, draws=2, **{**_MADE, "shape": lambda *, n, **_: (n,)})

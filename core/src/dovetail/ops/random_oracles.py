@@ -90,8 +90,7 @@ def _(n: int, seed: int, offset: int) -> Array:
     return truth.permutation(n, seed, offset)
 
 
-# ---- cases: empty, odd, 0-d, places within a block and across 2^32 blocks
-
+# Cases: empty, odd, 0-d, places within a block and across 2^32 blocks.
 _PLACES = (0, 6, 8 * (2**32 - 1) + 2)
 
 

@@ -50,20 +50,6 @@ def _strided_oracle(
     return y
 
 
-@op(layout_matters=True, accepts=ANY, promote=None, view=True, unrounded=True,
-    geometry=_strided, oracle=_strided_oracle, cases=[
-        ([3, 4], (2, 3), (4, 1), 1, (4, 1)), ([8], (3, 4), (2, 1), 0, (1,)),
-        ([2, 3], (2, 2), (0, 1), 2, (3, 1)), ([4], (0, 2), (1, 1), 0, (1,)),
-    ])  # fmt: skip
-def as_strided(
-    input: Tensor, size: Shape, stride: Ints, offset: int, layout: Ints
-) -> Tensor:
-    """Elements of the memory of `input` by element strides, `offset` from its first.
-
-    `layout` holds the strides of `input`, from which the gradient finds its places.
-    """
-
-
 def _as_strided_gradient(
     ct: Tensor,
     input_shape: Sizes,
@@ -86,7 +72,19 @@ def _as_strided_gradient(
     return reshape(index_select(memory, 0, own), input_shape)
 
 
-as_strided.grad(input=_as_strided_gradient)
+@op(layout_matters=True, accepts=ANY, promote=None, view=True, unrounded=True,
+    geometry=_strided, oracle=_strided_oracle,
+    cases=[
+        ([3, 4], (2, 3), (4, 1), 1, (4, 1)), ([8], (3, 4), (2, 1), 0, (1,)),
+        ([2, 3], (2, 2), (0, 1), 2, (3, 1)), ([4], (0, 2), (1, 1), 0, (1,)),
+    ], grad=_as_strided_gradient)  # fmt: skip
+def as_strided(
+    input: Tensor, size: Shape, stride: Ints, offset: int, layout: Ints
+) -> Tensor:
+    """Elements of the memory of `input` by element strides, `offset` from its first.
+
+    `layout` holds the strides of `input`, from which the gradient finds its places.
+    """
 
 
 def _places(like: Tensor, size: Sizes, stride: Sizes, start: int) -> Tensor:

@@ -49,9 +49,6 @@ def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
     return y
 
 
-# ---- exponentials and logarithms
-
-
 @op(**_FLOATS, torch="expm1 expm1_", oracle=exact("expm1"),
     grad=lambda ct, y: ct * (conj(y) + 1))  # fmt: skip
 def expm1(input: Tensor) -> Tensor:
@@ -109,9 +106,6 @@ def log2(input: Tensor) -> Tensor:
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10."""
     return log(input) * (1 / LN10)
-
-
-# ---- circular
 
 
 @op(**_FLOATS, domain=(-1.2, 1.2), torch="tan tan_", oracle=exact("tan"),
@@ -207,9 +201,6 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
     ratio = where(unscaled, 0, small / where(unscaled, 1, large))
     y = large * sqrt(1 + square(ratio))
     return where(bitwise_or(eq(a, float("inf")), eq(b, float("inf"))), float("inf"), y)
-
-
-# ---- hyperbolic
 
 
 @op(**_FLOATS, torch="sinh sinh_", oracle=exact("sinh"))

@@ -114,9 +114,6 @@ def counted(x: Tensor, n: int, behind: int) -> Tensor:
     return reshape(numbers, (n, *(1 for _ in range(behind))))
 
 
-# ---- for proofs
-
-
 def columns_of(x: Any, w: Windows, fill: Any = 0) -> Any:
     """NumPy: the elements of each window, [batch, channels, *places, offsets]."""
     places = w.places(x.shape[2:])

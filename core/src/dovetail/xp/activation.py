@@ -205,9 +205,6 @@ def _logsigmoid(xp: Any) -> Any:
     return logsigmoid
 
 
-# ---- erf and gelu
-
-
 def _polynomial(xp: Any, s: Any, coefficients: tuple[float, ...]) -> Any:
     """The highest coefficient first."""
     highest, *rest, last = coefficients
