@@ -162,6 +162,11 @@ def ints(*shape: int, low: int = 0, high: int = 10, dtype: str = "int64") -> Dra
     return lambda make: make.ints(*shape, low=low, high=high, dtype=dtype)
 
 
+def distinct(*shape: int) -> Draw:
+    """In a row of sample calls: values that all differ, well apart."""
+    return lambda make: make.distinct(*shape)
+
+
 def bools(*shape: int) -> Draw:
     """In a row of sample calls: True and False."""
     return lambda make: make.bools(*shape)

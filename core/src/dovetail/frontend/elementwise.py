@@ -21,8 +21,6 @@ from dovetail.ops.power import power
 from dovetail.ops.quotient import refuse_zero
 from dovetail.ops.transcendental import exp2
 
-# ---- sums, quotients, powers
-
 
 @public("add Tensor.add_", out=True, plain=a.add)
 def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
@@ -118,9 +116,6 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     if n not in (0, 1):
         raise NotSupported("polygamma", "n", was=n, needed="0 or 1")
     return g.trigamma(input) if n else g.digamma(input)
-
-
-# ---- signs, rounding, bounds
 
 
 @public("positive")

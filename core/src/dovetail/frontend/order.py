@@ -17,16 +17,11 @@ from dovetail.ops.primitive import cast, take_along
 from dovetail.ops.shape import cat
 from dovetail.ops.view import basic_index, permute, reshape, unsqueeze
 
-# ---- sorting
-
 
 @public("msort", out=True)
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dim."""
     return o.sort(input, 0)[0]
-
-
-# ---- searching
 
 
 def _placed_by(order: Tensor | None, row: Tensor) -> Tensor:
@@ -82,9 +77,6 @@ def isin(
     return logical_not(found) if invert else found
 
 
-# ---- distinct values
-
-
 @public("unique")
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False,
@@ -135,9 +127,6 @@ def _unique_slices(x: Tensor, dim: int, consecutive: bool) -> Any:
 def sorted_places(order: tuple[int, ...]) -> list[int]:
     """The permutation that undoes another."""
     return [order.index(d) for d in range(len(order))]
-
-
-# ---- differences and integrals
 
 
 @public("diff", out=True)

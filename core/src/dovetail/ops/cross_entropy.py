@@ -141,9 +141,6 @@ def cross_entropy_backward(
     return g - exp(logp) * sum_along(g, dim)
 
 
-# ---- the truth, and samples
-
-
 @log_softmax_nll.oracle
 def _both(
     x: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str

@@ -51,9 +51,6 @@ def diagonal(input: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1) -> 
     """A diagonal of the matrices in two dims, as the last dim; above for offset > 0."""
 
 
-# ---- writing over what a view shows
-
-
 def _over(view: Any, name: str) -> Any:
     """The rule of an op of that name that writes over a view of its input."""
 

@@ -151,8 +151,7 @@ def _inverse_erf(v: float) -> float:
     return float(mpmath.erfinv(mpmath.mpf(float(v)))) if inside else math.nan
 
 
-# ---- erfinv: the quantile of the normal distribution, PPND16 of Wichura (1988), AS 241
-
+# The quantile of the normal distribution, PPND16 of Wichura (1988), AS 241.
 _A: Final = (
     3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
     1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,

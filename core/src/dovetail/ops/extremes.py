@@ -31,9 +31,6 @@ Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 
 
-# ---- the greatest and the least
-
-
 def cases_apart(make: Any) -> Iterator[Case]:
     """Values well apart, so that differences do not cross a kink; NaN and empty."""
     yield case(make.distinct(2, 3, 4))
@@ -73,9 +70,6 @@ def amin(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
 def _mirrored(x: Tensor) -> Tensor:
     """The elements in reverse order of size, without overflow."""
     return -x if x.dtype.is_inexact else ~x
-
-
-# ---- where they are
 
 
 def places(x: Tensor, dim: int) -> Tensor:
@@ -142,9 +136,6 @@ def argmin(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tenso
     tensor([0, 1])
     """
     return argmax(_mirrored(input), dim, keepdim)
-
-
-# ---- exponentials
 
 
 def _log_of_sum(x: Array, dim: Any, keepdim: bool = False) -> Any:

@@ -250,9 +250,6 @@ for _op in (gather, scatter, scatter_add):
     checks_dim(_op)
 
 
-# ---- what they must equal
-
-
 def places(index: Array, dim: int) -> Iterator[tuple[Sizes, Sizes]]:
     """For each element of `index`: where it stands, and the place it names."""
     for at in np.ndindex(*index.shape):

@@ -173,9 +173,6 @@ def _(weight: Tensor, indices: Tensor, **_: Any) -> Checked:
     return index_check("embedding", indices, weight._a.shape[0], 0)
 
 
-# ---- what they must equal
-
-
 def _numbered(input: Array, dim: int, index: Array) -> Array:
     """For each element of the slices named, its number in `input`."""
     numbers = np.arange(input.size).reshape(input.shape or (1,))

@@ -198,9 +198,6 @@ nll_loss.grad(
 )  # fmt: skip
 
 
-# ---- the truth, and samples
-
-
 def _one_hot(x: Array, target: Array, weight: Array | None, ignore: int) -> Array:
     """The weight of each sample at its class, zero elsewhere, in the shape of `x`."""
     dim = class_dim(x.ndim)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import ANY, float32
 from dovetail.engine.attributes import Axis
-from dovetail.engine.cases import Case, case
+from dovetail.engine.cases import Case, case, ints
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
@@ -40,13 +40,6 @@ def _pick(x: Array, index: Array, dim: int) -> Array:
     return np.take_along_axis(x, np.expand_dims(index, dim), dim).squeeze(dim)
 
 
-def _cases_pick(make: Any) -> Iterator[Case]:
-    yield case(make(3, 4, 2), make.ints(3, 2, high=4), 1)
-    yield case(make(5), make.ints(high=5), -1)
-    yield case(make(0, 2), make.ints(0, high=2), 1)
-    yield case(make(), make.ints(high=1), 0)
-
-
 def _unpicked(ct: Tensor, index: Tensor, input_shape: Sizes, dim: int) -> Tensor:
     if not input_shape:
         return ct
@@ -54,7 +47,11 @@ def _unpicked(ct: Tensor, index: Tensor, input_shape: Sizes, dim: int) -> Tensor
 
 
 @op(shape=_picked, accepts=ANY, indices=("index",), trusted=("index",), unrounded=True,
-    oracle=_pick, cases=_cases_pick, grad=_unpicked)  # fmt: skip
+    oracle=_pick,
+    cases=[
+        ([3, 4, 2], ints(3, 2, high=4), 1), ([5], ints(high=5), -1),
+        ([0, 2], ints(0, high=2), 1), ([], ints(high=1), 0),
+    ], grad=_unpicked)  # fmt: skip
 def pick(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
     """One element a line along `dim`, at `index`, which is in range; `dim` vanishes."""
     if not input._a.shape:

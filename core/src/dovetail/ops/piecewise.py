@@ -33,9 +33,6 @@ def corners(*calls: dict[str, Any]) -> Any:
     return cases
 
 
-# ---- nothing, or a slope, below zero
-
-
 @op(accepts=REAL, unrounded=True, out=False, torch="relu relu_ F.relu(inplace) F.relu_",
     oracle=lambda x: np.where(x <= 0, 0, x).astype(x.dtype))  # fmt: skip
 def relu(input: Tensor) -> Tensor:
@@ -74,9 +71,6 @@ def leaky_relu(input: Tensor, negative_slope: Factor = 0.01) -> Tensor:
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`input`, times `weight` below zero; both broadcast (He et al. 2015)."""
     return where(input > 0, input, input * weight)
-
-
-# ---- between bounds
 
 
 @op(accepts=REAL, out=False, torch="F.hardtanh_",
@@ -132,12 +126,9 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
     return where(input < 3, middle, ct)
 
 
-# ---- thresholds
-
-
 @op(accepts=REAL, out=False,
     torch="torch.threshold torch.threshold_ F.threshold(inplace) "
-    "F.threshold_", cases=lambda make: [case(make(2, 3), 1, 2), case(make(), -1, 0)],
+    "F.threshold_", cases=[([2, 3], 1, 2), ([], -1, 0)],
     grad=lambda ct, input, threshold: where(input <= threshold, 0, ct))  # fmt: skip
 def threshold(input: Tensor, threshold: Factor, value: Element) -> Tensor:
     """`input` above the threshold, else `value`; of integers an integer."""

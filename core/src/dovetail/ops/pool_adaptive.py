@@ -36,9 +36,6 @@ Sizes = Sequence[int]
 _ALL = slice(None)
 
 
-# ---- means
-
-
 def spans(size: int, out: int) -> list[tuple[int, int]]:
     """Start and stop of each of the `out` windows that cover an axis."""
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
@@ -112,9 +109,6 @@ def _axis_shares(dy: Tensor, axis: int, size: int) -> Tensor:
     return whole
 
 
-# ---- maxima
-
-
 @op(
     shape=adaptive_shape, accepts=REAL, result=int32, unrounded=True,
     nondifferentiable=True, largest=1 << 12,
@@ -168,9 +162,6 @@ def adaptive_max_pool(x: Tensor, output_size: Ints) -> tuple[Tensor, Tensor]:
     source = reshape(x, (*lead, math.prod(x._a.shape[2:])))
     index = reshape(found, (*lead, math.prod(shape[2:])))
     return reshape(gather(source, 2, index), shape), found
-
-
-# ---- proof
 
 
 def _regions(size: Sizes, output_size: Sizes) -> Iterator[tuple[Any, Any]]:

@@ -61,8 +61,6 @@ from dovetail.ops.formats import (
     where,
 )
 
-# ---- products
-
 
 @op(autocast="lower", sums=True, shape="(b,n,k),(b,k,m)->(b,n,m)", accepts=NUMERIC,
     promote="equal", primitive=FLOAT | COMPLEX, torch="bmm",

@@ -45,9 +45,6 @@ Array = np.ndarray[Any, Any]
 _ALONG: Any = {"shape": "(n@dim)->()"}
 
 
-# ---- means
-
-
 def cases_undefined(make: Any) -> Iterator[Case]:
     """Nothing over nothing where gradients are proven: it has no differences."""
     yield from cases_summed(make) if make.dtype is float64 else cases_empty(make)
@@ -129,9 +126,6 @@ def nanmean(
     return nansum(x, dim, keepdim) / sum(cast(~isnan(x), x.dtype), dim, keepdim)
 
 
-# ---- products
-
-
 # Long ones leave the format, and so do those of large numbers.
 PRODUCT: Any = {
     "largest": 64, "undefined_on": ("extreme", "wide", "special"), "accepts": ANY,
@@ -182,9 +176,6 @@ def _halved(y: Tensor, d: int) -> Tensor:
     for rest in odd:
         y = y * rest
     return y
-
-
-# ---- truth
 
 
 def _truth_dtype(dtypes: Any, attrs: Any) -> DType:

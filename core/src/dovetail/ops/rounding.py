@@ -81,9 +81,6 @@ def copysign(input: Tensor, other: Operand) -> Tensor:
     return where(signbit(input) == signbit(other), input, -input)
 
 
-# ---- quotients
-
-
 @op(accepts=REAL, domain=(0.3, 9.0))
 def trunc_divide(input: Operand, other: Operand) -> Tensor:
     """input / other rounded towards zero; n / 0 is 0 for integers."""
@@ -118,9 +115,6 @@ def _floor_integers(a: Tensor, b: Tensor) -> Tensor:
 
 for _op in (trunc_divide, floor_divide):
     _op.grad(input=flat, other=flat)
-
-
-# ---- remainders
 
 
 @op(accepts=REAL, domain=(0.3, 9.0),
@@ -182,9 +176,6 @@ remainder.oracle(_unless_zero(lambda x, y: x % y, np.remainder))
 fmod.oracle(_unless_zero(lambda x, y: x - _truncated(x, y) * y, np.fmod))
 
 
-# ---- divisors and steps
-
-
 @op(accepts=INTEGRAL, nondifferentiable=True, torch="gcd gcd_",
     oracle=lambda a, b: whole(math.gcd, a, b))  # fmt: skip
 def gcd(input: Tensor, other: Tensor) -> Tensor:
@@ -211,9 +202,6 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     one = input > 0
     step = one if input.dtype is bool_ else where(one, zeros_like(input) + 1, 0)
     return where(input == 0, values, step)
-
-
-# ---- what is not finite
 
 
 @op(accepts=ORDERED, unrounded=True, torch="nan_to_num nan_to_num_",

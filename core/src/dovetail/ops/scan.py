@@ -63,9 +63,6 @@ def _cases(make: Any) -> Iterator[Case]:
     yield case(make(), 0)
 
 
-# ---- sums and products
-
-
 def _accumulated(ufunc: Any, x: Array, dim: int) -> Array:
     if x.dtype.kind in "bu" or x.dtype.itemsize < 8:
         x = x.astype(np.int64)
@@ -130,9 +127,6 @@ def _joined(a: Tensor, b: Tensor) -> Tensor:
     top = alias(more)
     top = where(isfinite(top), top, 0)
     return log1p(expm1(more - top) + exp(less - top)) + top
-
-
-# ---- extremes, and where they are
 
 
 def _cases_place(make: Any) -> Iterator[Case]:

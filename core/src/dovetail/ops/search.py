@@ -38,9 +38,6 @@ Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 
 
-# ---- searching
-
-
 def _searched(sorted_sequence: Sizes, values: Sizes, *, right: bool) -> Sizes:
     batch = sorted_sequence[:-1]
     if not sorted_sequence or (batch and batch != values[:-1]):
@@ -143,9 +140,6 @@ def isin(elements: Tensor, test_elements: Tensor) -> Tensor:
     last = pool._a.shape[0] - 1
     near = take_along(row, where(last < place, last, place), 0)
     return reshape(near, tuple(elements._a.shape)) == elements
-
-
-# ---- distinct values
 
 
 @op(shape=DATA, accepts=ORDERED, result=("same", int64, int64), unrounded=True,

@@ -40,9 +40,6 @@ def _real(dtypes: Any, attrs: Any) -> Any:
     return dtypes[0].real
 
 
-# ---- variance
-
-
 def _var_gradient(
     ct: Tensor, input: Tensor, dim: Sizes, correction: Any, keepdim: bool
 ) -> Tensor:
@@ -119,9 +116,6 @@ var.cases(_cases_spread)
 std.cases(_cases_spread)
 
 
-# ---- norms
-
-
 def _vector_norm_gradient(
     ct: Tensor, input: Tensor, y: Tensor, p: Any, dim: Sizes, keepdim: bool
 ) -> Tensor:
@@ -186,9 +180,6 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make.distinct(3, 4) + np.asarray(7).astype(make.dtype.numpy), -math.inf)
     yield case(make(2, 3, 2), 2, (0, 2))
     yield case(make(2, 0), 2, 1)
-
-
-# ---- counts of values
 
 
 def _read(x: Tensor) -> Any:

@@ -205,9 +205,6 @@ def unsqueeze(input: Tensor, dim: NewAxis) -> Tensor:
     """
 
 
-# ---- parts, as Python's brackets name them
-
-
 def _indexed(size: Sizes, strides: Sizes | None, *, index: Any) -> Geometry:
     entries = _entries(index if type(index) is tuple else (index,), size)
     steps = strides or (0,) * len(size)
@@ -293,9 +290,6 @@ basic_index.grad(input=lambda ct, input_shape, index: place(ct, input_shape, ind
 def widened(x: Tensor, shape: Sizes) -> Tensor:
     """`x` itself if it has that shape, else expanded to it."""
     return x if tuple(x._a.shape) == tuple(shape) else expand(x, tuple(shape))
-
-
-# ---- reshape and its kin: a view where one exists, else a copy
 
 
 def is_contiguous(x: Tensor) -> bool:
