@@ -297,6 +297,20 @@ _HOOKS: Final[dict[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
+def close() -> None:
+    """End the declarations made so far: their functions have no more hooks.
+
+    What came in by a hook late would be one thing to some programs and another to
+    others; and each of the hooks is an object to the garbage collector. Ops whose
+    oracle is declared when the kit asks for it keep theirs.
+    """
+    for made in vocabulary.values():
+        if made.oracle is not None:
+            own = vars(made.function)
+            for hook in _HOOKS:
+                own.pop(hook, None)
+
+
 def _as_op(
     forward: Op, argument: str, taken: list[str], rule: Callable[..., Any],
     options: dict[str, Any],
@@ -341,4 +355,4 @@ def _as_op(
     )(body)
 
 
-__all__ = ["Declared", "op"]
+__all__ = ["Declared", "close", "op"]

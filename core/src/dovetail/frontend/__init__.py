@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from dovetail.engine.declare import close
 from dovetail.engine.public import NAMESPACES
 from dovetail.frontend import (  # noqa: F401
     activation,
@@ -45,6 +46,7 @@ from dovetail.tensor_api import (  # noqa: F401
     streams,
 )
 
+close()  # the vocabulary is whole
 NAMES: Final = NAMESPACES["torch"]
 globals().update(NAMES)
 
