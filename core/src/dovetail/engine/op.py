@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -54,6 +54,7 @@ class Param(NamedTuple):
     fits: bool = False  # a number has to fit what the tensors are promoted to
 
 
+Params = tuple[Param, ...]
 _ROLES: Final = {
     "Tensor": "tensor", "Tensor | None": "optional", "list[Tensor]": "list",
     "Operand": "tensor", "Operand | None": "optional", "Weight": "tensor",
@@ -217,13 +218,13 @@ class Op:
 
     def _index_params(self) -> None:
         self.names = tuple(p.name for p in self.params)
-        self.tensors = tuple(p for p in self.params if p.role in _TENSOR_ROLES)
-        self.rest = tuple(p for p in self.params if p.role in _PASSED_ROLES)
-        self.options = tuple(p for p in self.params if p.role == "option")
+        self.tensors = _of_roles(self.params, _TENSOR_ROLES)
+        self.rest = _of_roles(self.params, _PASSED_ROLES)
+        self.options = _of_roles(self.params, ("option",))
         roles = enumerate(p.role for p in self.params)
         self.tensor_places = tuple(i for i, role in roles if role in _TENSOR_ROLES)
         self.tensors_first = self.tensor_places == tuple(range(len(self.tensors)))
-        self.statics = tuple(p for p in self.rest if p.role == "attr")
+        self.statics = _of_roles(self.rest, ("attr",))
         self.scalars = tuple(p.name for p in self.rest if p.role == "scalar")
         # Operands whose numbers have to fit what the tensors are promoted to.
         self.weights = tuple(i for i, p in enumerate(self.params) if p.fits)
@@ -522,6 +523,14 @@ class Op:
 
 
 _FITTING: Final = frozenset({"Element", "Extent", "Factor", "Finite", "NonZero"})
+
+
+def _of_roles(params: Params, roles: Collection[str]) -> Params:
+    """The parameters of these roles; the very tuple where that is all of them."""
+    found = tuple(p for p in params if p.role in roles)
+    return params if len(found) == len(params) else found
+
+
 _TENSOR_ROLES: Final = frozenset({"tensor", "optional", "list"})
 _PASSED_ROLES: Final = frozenset({"attr", "scalar"})  # to bodies, rules and kernels
 vocabulary: Final[dict[str, Op]] = {}
