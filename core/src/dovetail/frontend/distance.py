@@ -1,7 +1,5 @@
 """Distances and likenesses of vectors."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 from dovetail.engine.public import public

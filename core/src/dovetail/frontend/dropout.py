@@ -130,8 +130,7 @@ def feature_alpha_dropped(input: Tensor, p: float) -> Tensor:
 
 def _dropped_of_one(input: Tensor, p: float) -> Tensor:
     """`feature_dropped` without a batch."""
-    found: Tensor = squeeze(feature_dropped(unsqueeze(input, 0), p), (0,))
-    return found
+    return squeeze(feature_dropped(unsqueeze(input, 0), p), (0,))
 
 
 def _offer_of_channels(n: int, shapes: str) -> None:

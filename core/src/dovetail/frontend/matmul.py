@@ -1,7 +1,5 @@
 """Products of vectors and matrices that are expressions of others."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 import math

@@ -1,7 +1,5 @@
 """Normalisations: torch's signatures over `ops/norm.py`."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 import math

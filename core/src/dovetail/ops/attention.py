@@ -1,7 +1,5 @@
 """Attention: a mixture of values by the likeness of queries and keys."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 from typing import Any

@@ -76,8 +76,7 @@ def _shape(
 
 def _swapped(x: Tensor) -> Tensor:
     """Channels before batch."""
-    swapped: Tensor = transpose(x, 0, 1)
-    return swapped
+    return transpose(x, 0, 1)
 
 
 def _taps(w: Tensor, at: Sizes, groups: int) -> Tensor:
@@ -112,8 +111,7 @@ def convolution(
 def _bias_gradient(ct: Tensor) -> Tensor:
     channels = ct._a.shape[1]
     total = sum_to(ct, (1, channels, *(1 for _ in ct._a.shape[2:])))
-    found: Tensor = reshape(total, (channels,))
-    return found
+    return reshape(total, (channels,))
 
 
 @adjoint_of(

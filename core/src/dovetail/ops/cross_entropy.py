@@ -1,7 +1,5 @@
 """Cross entropy: the negative log likelihood of logits."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 from typing import Any, Literal
@@ -89,8 +87,7 @@ def cross_entropy(
     Its gradient is that of `log_softmax_nll`, which keeps the log probabilities; calls
     that keep nothing need not compute them as a result.
     """
-    y: Tensor = log_softmax_nll(input, target, weight, ignore_index, reduction)[0]
-    return y
+    return log_softmax_nll(input, target, weight, ignore_index, reduction)[0]
 
 
 @cross_entropy.check

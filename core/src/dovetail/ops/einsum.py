@@ -1,7 +1,5 @@
 """Einstein summation: labels for dims, contracted two operands at a time."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 import math

@@ -1,7 +1,5 @@
 """Layer normalisation: the result alone, where nothing asks for its statistics."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 from typing import Any
@@ -57,8 +55,7 @@ def layer_norm(
     """
     ndim = input.ndim
     dims = tuple(range(ndim - len(normalized_shape), ndim))
-    y: Tensor = normalise(input, weight, bias, dims, eps)[0]
-    return y
+    return normalise(input, weight, bias, dims, eps)[0]
 
 
 # ---- the truth, and samples

@@ -1,7 +1,5 @@
 """How far each element is from its target; `nn.functional` reduces these."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,7 +1,5 @@
 """Products of matrices: of every rank, and with the weights of a layer."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 import math

@@ -1,7 +1,5 @@
 """Losses over classes: the negative log likelihood, of log probabilities."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 import math

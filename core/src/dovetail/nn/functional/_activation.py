@@ -1,7 +1,5 @@
 """Activations that are more than one op, or check more than one argument."""
 
-# What the frontend offers is known by name at run time.
-
 from __future__ import annotations
 
 from dovetail.engine.attributes import axis

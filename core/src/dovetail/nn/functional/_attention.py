@@ -1,7 +1,5 @@
 """Attention under torch's name and signature."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 import math
@@ -47,8 +45,7 @@ def scaled_dot_product_attention(
     if dropout_p > 0.0:
         p = probability("scaled_dot_product_attention", dropout_p)
         return dropped(weights, p) @ value
-    result: Tensor = y
-    return result
+    return y
 
 
 def _check_attention(

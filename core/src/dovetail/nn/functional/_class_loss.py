@@ -1,7 +1,5 @@
 """Losses over classes under torch's names and signatures."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 import math

@@ -1,7 +1,5 @@
 """Looking rows up by number."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 from dovetail.dtypes import INTEGRAL

@@ -1,7 +1,5 @@
 """Products with weights, and vectors made to have a norm of one."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Losses with a margin under torch's names and signatures."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -30,8 +28,7 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0
 ) -> Losses:
     """max(0, -target (input1 - input2) + margin)."""
-    losses: Tensor = (-target * (input1 - input2) + margin).clamp(min=0)
-    return losses
+    return (-target * (input1 - input2) + margin).clamp(min=0)
 
 
 @loss("soft_margin_loss", autocast="float32")

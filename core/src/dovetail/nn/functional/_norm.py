@@ -1,7 +1,5 @@
 """Normalisation over neighbouring channels."""
 
-# Ops are functions known by their declaration: what they return is Any to mypy.
-
 from __future__ import annotations
 
 import math
