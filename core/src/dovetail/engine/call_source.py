@@ -324,14 +324,16 @@ class _Source:
     # ---- the entry, the kernel, the results
 
     def _entry(self) -> Iterator[str]:
-        key = self.key[0] if len(self.key) == 1 else "(" + ", ".join(self.key) + ")"
-        yield f"_key = {key}"
+        key = self.key[0]
+        if len(self.key) > 1:
+            yield f"_key = ({', '.join(self.key)})"
+            key = "_key"
         yield "try:"
-        yield "    _entry = _calls[_key]"
+        yield f"    _entry = _calls[{key}]"
         yield "except _KeyError:"
         yield "    _entry = None"
         yield "if _entry is None:"
-        yield f"    return {self.form.miss}_op, {self.values}, {self.others}, _key)"
+        yield f"    return {self.form.miss}_op, {self.values}, {self.others}, {key})"
         yield "_kernel, _kind, _array, _runner, _ready = _entry"
         if self.over:
             return

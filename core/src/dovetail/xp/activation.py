@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF, REAL, float32
+from dovetail.xp.kernels import undispatched
 
 _PLAIN: Final[dict[str, Any]] = {"broadcasts": True, "checks": True}
 _WIDE: Final = FLOAT - HALF
@@ -97,7 +98,7 @@ def _relu(xp: Any, zero: Any) -> Any:
 
 def _relu_backward(xp: Any, zero: Any) -> Any:
     bits = {4: "int32", 8: "int64"}[zero.dtype.itemsize]
-    less_equal, where, copyto = xp.less_equal, xp.where, xp.copyto
+    less_equal, where, copyto = xp.less_equal, xp.where, undispatched(xp.copyto)
 
     def relu_backward(g: Any, y: Any) -> Any:
         """Bits of `g` and'ed with all ones where y > 0 or NaN, else with none.

@@ -18,6 +18,7 @@ from dovetail.dtypes import (
     ORDERED,
     REAL,
 )  # fmt: skip
+from dovetail.xp.kernels import undispatched
 
 # op: (name of the ufunc, dtypes). IEEE 754 says what these give, to the last bit.
 ROUNDED: Final = {
@@ -77,7 +78,7 @@ def install(table: KernelTable, xp: Any) -> None:
     table.add("trunc_divide", _trunc_divide(xp), dtypes=_WIDE, **_PLAIN)
     table.add("shift_right", _shift_right(xp), dtypes=INTEGRAL, **_PLAIN)
     table.add("pow", _integer_pow(xp), dtypes=INTEGRAL, **_PLAIN)
-    table.add("where", xp.where, dtypes=ANY, **_PLAIN)
+    table.add("where", undispatched(xp.where), dtypes=ANY, **_PLAIN)
     table.add("clamp", _clamp(xp), dtypes=ORDERED - BOOL, **_PLAIN)
     table.add("rsqrt", lambda a: xp.reciprocal(xp.sqrt(a)), dtypes=_WIDE, **_PLAIN)
     table.add("sign", _sign(xp), dtypes=FLOAT, **_PLAIN)

@@ -54,4 +54,14 @@ class Kernels:
             table.add(op, bound(xp), **options)
 
 
-__all__ = ["Kernels"]
+def undispatched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy for arrays of its own class alone.
+
+    It asks no argument for `__array_function__` (NEP 18), which takes 0.2 µs. Other
+    libraries' functions are as they were.
+    """
+    found: Callable[..., Any] = getattr(function, "_implementation", function)
+    return found
+
+
+__all__ = ["Kernels", "undispatched"]

@@ -122,9 +122,12 @@ def _sum(xp: Any, segments: bool) -> Callable[..., Kernel]:
 
         def one(a: Any) -> Any:
             """The array of a single sum at once, where `reduce` would give a scalar."""
-            if a.ndim > 1 or not a.size:
-                return several(a)
-            return reduceat(a, start).squeeze()
+            if a.ndim == 1:
+                try:
+                    return reduceat(a, start).squeeze()
+                except IndexError:  # there is nothing to begin with
+                    pass
+            return several(a)
 
         run = one if segments and dim == (0,) and not keepdim else several
         if dtype is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dovetail.dtypes import ANY, COMPLEX, DType
-from dovetail.xp.kernels import Kernels
+from dovetail.xp.kernels import Kernels, undispatched
 
 Sizes = tuple[int, ...]
 kernels: Final = Kernels()
@@ -22,7 +22,7 @@ kernels.each(ANY, {
 @kernels("cat", ANY, binds=True, checks=True)
 def _cat(xp: Any, dim: int) -> Any:
     """Without an argument for the first dim, which takes 0.1 µs to read."""
-    concatenate = xp.concatenate
+    concatenate = undispatched(xp.concatenate)
     return concatenate if dim == 0 else lambda xs: concatenate(xs, dim)
 
 
