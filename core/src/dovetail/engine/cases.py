@@ -157,6 +157,11 @@ def _drawn(value: Any, make: Sampler) -> Any:
     return [_drawn(v, make) for v in value] if of_tensors else make(*value)
 
 
+def values(*shape: int, low: float | None = None, high: float | None = None) -> Draw:
+    """In a row of sample calls: values from `low` to `high`, as drawn otherwise."""
+    return lambda make: make(*shape, low=low, high=high)
+
+
 def ints(*shape: int, low: int = 0, high: int = 10, dtype: str = "int64") -> Draw:
     """In a row of sample calls: integers from `low` to `high` - 1."""
     return lambda make: make.ints(*shape, low=low, high=high, dtype=dtype)

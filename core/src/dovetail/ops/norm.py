@@ -73,11 +73,15 @@ def _normalised_shape(
     return x, kept, kept, kept
 
 
-@op(
-    cancels=True, shape=_normalised_shape, accepts=FLOAT,
+@op(cancels=True, shape=_normalised_shape, accepts=FLOAT,
     outputs=("y", "mean", "var", "rstd"),
     result=("same", statistics_dtype, statistics_dtype, statistics_dtype),
-)  # fmt: skip
+    cases=[
+        ([4, 5], None, None, (1,), 0.001), ([2, 3, 4], [4], [4], 2, 0.001),
+        ([2, 3, 4], [3, 4], None, (1, 2), 0.01),
+        ([3, 2, 4], [1, 2, 1], [1, 2, 1], (0, 2), 0.001),
+        ([2, 3, 2, 2], None, [3, 1, 1], (0, 2, 3), 0.1),
+    ])  # fmt: skip
 def normalise(
     x: Tensor, weight: Tensor | None, bias: Tensor | None, dims: AxisList, eps: Scalar
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -243,12 +247,3 @@ def normalise_truth(x: Array, weight: Any, bias: Any, dims: Any, eps: float) -> 
     rstd = 1 / np.sqrt(var + eps)
     y = (x - mean) * rstd * (1 if weight is None else weight)
     return y + (0 if bias is None else bias), mean, var, rstd
-
-
-@normalise.cases
-def _(make: Any) -> Any:
-    yield case(make(4, 5), None, None, (1,), 1e-3)
-    yield case(make(2, 3, 4), make(4), make(4), 2, 1e-3)
-    yield case(make(2, 3, 4), make(3, 4), None, (1, 2), 1e-2)
-    yield case(make(3, 2, 4), make(1, 2, 1), make(1, 2, 1), (0, 2), 1e-3)
-    yield case(make(2, 3, 2, 2), None, make(3, 1, 1), (0, 2, 3), 0.1)

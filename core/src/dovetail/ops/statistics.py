@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, float64, int64
 from dovetail.engine.attributes import Axes, Finite, Static
-from dovetail.engine.cases import Case, case
+from dovetail.engine.cases import Case, case, values
 from dovetail.engine.declare import op
 from dovetail.engine.op import DATA
 from dovetail.engine.promotion import index_dtype
@@ -189,9 +189,8 @@ def _read(x: Tensor) -> Any:
 @op(shape=DATA, accepts=INTEGRAL, promote=None, result=int64, nondifferentiable=True,
     undefined_on=("extreme",),
     oracle=lambda x, minlength=0: np.bincount(x, minlength=minlength),
-    cases=lambda make: [
-        case(make(9, low=0, high=5)), case(make(4, low=0, high=2), 6),
-        case(make(0), 2),
+    cases=[
+        values(9, low=0, high=5), (values(4, low=0, high=2), 6), ([0], 2),
     ])  # fmt: skip
 def bincount(input: Tensor, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, … occurs in a 1-d tensor; waits for the greatest."""
