@@ -11,7 +11,7 @@ from dovetail.dtypes import ANY, INEXACT, DType
 from dovetail.engine import signature as sig
 from dovetail.engine.basics import basics
 from dovetail.engine.calls import callable_of
-from dovetail.engine.cases import backward_cases
+from dovetail.engine.cases import Array, backward_cases
 from dovetail.engine.declaration_names import check_names, check_rule, check_uses
 from dovetail.engine.op import (
     REQUIRED,
@@ -19,6 +19,7 @@ from dovetail.engine.op import (
     Cases,
     Op,
     Param,
+    Sizes,
     parameters_of,
     vocabulary,
 )
@@ -355,4 +356,4 @@ def _as_op(
     )(body)
 
 
-__all__ = ["Declared", "close", "op"]
+__all__ = ["Array", "Declared", "Sizes", "close", "op"]

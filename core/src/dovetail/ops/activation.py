@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.dtypes import FLOAT, INEXACT
 from dovetail.engine.attributes import Element, Factor, NonZero, Scalar
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import bitwise_and, exp, log, lt, maximum
@@ -22,7 +22,6 @@ from dovetail.ops.formats import conj, where
 from dovetail.ops.piecewise import corners
 from dovetail.ops.transcendental import expm1, log1p, tanh
 
-Array = np.ndarray[Any, Any]
 _SQRT_HALF: Final = math.sqrt(0.5)
 _TANH_SCALE: Final = math.sqrt(2 / math.pi)
 _TANH_CUBE: Final = 0.044715

@@ -14,7 +14,7 @@ import numpy as np
 from dovetail.dtypes import ANY, HALF, float32
 from dovetail.engine import signature
 from dovetail.engine.cases import ints, permutation
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.op import Checked
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
@@ -32,8 +32,6 @@ from dovetail.ops.primitive import (
 from dovetail.ops.sums import sum_to
 from dovetail.ops.view import expand, permute, reshape
 
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 _ADVANCED: Any = {"accepts": ANY, "indices": ("indices",)}
 
 

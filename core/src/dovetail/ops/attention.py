@@ -10,7 +10,7 @@ from dovetail.dtypes import FLOAT, finfo, int32
 from dovetail.engine import signature as sig
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.extremes import amax
@@ -20,8 +20,6 @@ from dovetail.ops.softmax import softmax_backward, sum_along
 from dovetail.ops.sums import sum_to
 from dovetail.ops.view import reshape, transpose
 
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 _SCORES = sig.parse("(l,e),(s,e)->(l,s)")
 _MIXED = sig.parse("(l,s),(s,v)->(l,v)")
 

@@ -9,13 +9,11 @@ import numpy as np
 from dovetail.dtypes import ORDERED, bool_
 from dovetail.engine.attributes import Operand
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import maximum
 from dovetail.ops.compare import isnan
 from dovetail.ops.formats import clone, where
-
-Array = np.ndarray[Any, Any]
 
 
 @op(accepts=ORDERED, unrounded=True, torch="minimum", oracle=np.minimum)

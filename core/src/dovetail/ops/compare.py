@@ -21,7 +21,7 @@ from dovetail.dtypes import (
     int64,
 )  # fmt: skip
 from dovetail.engine.attributes import Operand
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.exact import whole
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (
@@ -35,7 +35,6 @@ from dovetail.ops.arithmetic import (
 from dovetail.ops.create import full
 from dovetail.ops.formats import bitcast, cast, where
 
-Array = np.ndarray[Any, Any]
 _PREDICATE: Any = {"result": bool_, "nondifferentiable": True, "unrounded": True}
 _BITS: Any = {"nondifferentiable": True, "unrounded": True}
 

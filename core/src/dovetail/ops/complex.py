@@ -19,8 +19,6 @@ from dovetail.ops.formats import cast, clone, iota, where
 from dovetail.ops.transcendental import atan2
 from dovetail.ops.view import basic_index, unsqueeze
 
-Array = np.ndarray[Any, Any]
-
 
 def _real(dtypes: Any, attrs: Any) -> Any:
     return dtypes[0].real

@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.dtypes import FLOAT
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.exact import exact
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
@@ -25,8 +25,6 @@ from dovetail.ops.nll_loss import (
 )  # fmt: skip
 from dovetail.ops.primitive import exp
 from dovetail.ops.softmax import log_softmax, log_softmax_backward, sum_along
-
-Array = np.ndarray[Any, Any]
 
 
 def _loss_shape(

@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Axis, Index, NewAxis
 from dovetail.engine.cases import Case, calls_of, case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DimError, ShapeError
@@ -18,8 +18,6 @@ from dovetail.ops.create import zeros_of
 from dovetail.ops.primitive import clone
 from dovetail.ops.view import basic_index
 
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 Geometry = tuple[Sizes, Sizes, int]
 
 

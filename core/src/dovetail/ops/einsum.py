@@ -12,14 +12,13 @@ import numpy as np
 
 from dovetail.dtypes import NUMERIC, int32
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Sizes, op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops import sums
 from dovetail.ops.primitive import bmm, clone, iota, where
 from dovetail.ops.view import expand, permute, reshape
 
-Sizes = tuple[int, ...]
 Labels = tuple[str, ...]
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

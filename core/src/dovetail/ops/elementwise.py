@@ -20,7 +20,7 @@ from dovetail.dtypes import (
 )
 from dovetail.engine.attributes import Factor, Operand, Weight
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.exact import exact, whole
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (
@@ -37,8 +37,6 @@ from dovetail.ops.arithmetic import (
 )
 from dovetail.ops.create import zeros_like
 from dovetail.ops.formats import cast, clone, conj, where
-
-Array = np.ndarray[Any, Any]
 
 
 def flat(ct: Tensor) -> Tensor:

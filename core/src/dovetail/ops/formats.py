@@ -24,12 +24,11 @@ from dovetail.dtypes import (
 from dovetail.engine.attributes import Axis, Operand
 from dovetail.engine.basics import basics
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import NotSupported, ShapeError
 
-Array = np.ndarray[Any, Any]
 _INT32: Final = frozenset({int32})
 
 

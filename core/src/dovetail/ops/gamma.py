@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-import numpy as np
-
 from dovetail.dtypes import FLOAT
 from dovetail.engine.declare import op
 from dovetail.engine.exact import BY_MPMATH, each
@@ -25,7 +23,6 @@ from dovetail.ops.formats import where
 from dovetail.ops.rounding import copysign
 from dovetail.ops.transcendental import polynomial
 
-Array = np.ndarray[Any, Any]
 _FLOATS: Any = {"accepts": FLOAT, "promote": "float"}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from dovetail.dtypes import ANY, bool_, int32
 from dovetail.engine.attributes import Axis, Ignored
 from dovetail.engine.cases import ints, permutation
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError
@@ -30,8 +30,6 @@ from dovetail.ops.primitive import (
 )
 from dovetail.ops.view import basic_index, place, reshape
 
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 # Ops that read, and those that write values of the dtype of what they write to.
 READS: Any = {"accepts": ANY, "indices": ("index",), "unrounded": True}
 WRITES: Any = {

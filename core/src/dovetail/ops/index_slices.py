@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.engine.attributes import Axis, NotYet
 from dovetail.engine.cases import ints, permutation
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
@@ -24,9 +24,6 @@ from dovetail.ops.index import (
 )
 from dovetail.ops.primitive import scatter_set_, take_along, where
 from dovetail.ops.view import expand, reshape
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def taken(x: Tensor, index: Tensor, dim: int) -> Tensor:

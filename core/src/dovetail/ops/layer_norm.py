@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from dovetail.dtypes import FLOAT
 from dovetail.engine.attributes import Scalar, Sizes
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.norm import normalise, normalise_truth
-
-Array = np.ndarray[Any, Any]
 
 
 def last_dims(

@@ -9,7 +9,7 @@ import numpy as np
 from dovetail.dtypes import FLOAT, HALF, NUMERIC, float32
 from dovetail.engine.attributes import NonNegative
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.activation import sigmoid
@@ -17,8 +17,6 @@ from dovetail.ops.bounds import clamp
 from dovetail.ops.elementwise import abs, sign
 from dovetail.ops.primitive import cast, conj, exp, log, maximum, where
 from dovetail.ops.transcendental import log1p
-
-Array = np.ndarray[Any, Any]
 
 
 @op(autocast="float32", sums=True, accepts=NUMERIC,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dovetail.dtypes import ANY, DType, int32, int64
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import bools
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.op import DATA, Checked
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.signature import broadcast
@@ -28,9 +26,6 @@ from dovetail.ops.primitive import (
 )  # fmt: skip
 from dovetail.ops.sums import sum_to
 from dovetail.ops.view import basic_index, expand, reshape
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def running_count(mask: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from dovetail.dtypes import NUMERIC
 from dovetail.engine import signature as sig
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.primitive import bmm, conj
@@ -19,8 +19,6 @@ from dovetail.ops.shape import roll
 from dovetail.ops.sums import sum_to
 from dovetail.ops.view import expand, reshape, transpose, unsqueeze
 
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 _MATRICES = sig.parse("(n,k),(k,m)->(n,m)")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import FLOAT, int32
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError
@@ -22,9 +22,6 @@ from dovetail.ops.primitive import (
 )  # fmt: skip
 from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape, squeeze, unsqueeze
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def class_dim(ndim: int) -> int:

@@ -15,16 +15,13 @@ import numpy as np
 from dovetail.dtypes import FLOAT, HALF, float32
 from dovetail.engine.attributes import AxisList, Scalar, Shape
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.create import full
 from dovetail.ops.elementwise import neg
 from dovetail.ops.primitive import cast, sqrt
 from dovetail.ops.sums import sum, sum_to
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def statistics_dtype(dtypes: Any, attrs: Any) -> Any:

@@ -15,13 +15,11 @@ import numpy as np
 
 from dovetail.dtypes import FLOAT, HALF, float32
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Sizes, op
 from dovetail.engine.inplace import commit, fitting
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.primitive import cast, maximum, sqrt
-
-Sizes = tuple[int, ...]
 
 
 def _same_shapes(name: str, names: tuple[str, ...], shapes: tuple[Any, ...]) -> Sizes:

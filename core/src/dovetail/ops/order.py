@@ -19,7 +19,7 @@ from dovetail.dtypes import (
 )
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
@@ -41,9 +41,6 @@ from dovetail.ops.primitive import (
 )  # fmt: skip
 from dovetail.ops.scan import cumsum
 from dovetail.ops.view import basic_index, expand
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def at(dim: int, *index: Any) -> tuple[Any, ...]:

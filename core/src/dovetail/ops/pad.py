@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Ints, Scalar
 from dovetail.engine.cases import Case, case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
@@ -19,8 +19,6 @@ from dovetail.ops.index_slices import index_add, index_select
 from dovetail.ops.primitive import clone, where
 from dovetail.ops.view import basic_index
 
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 MODES = ("reflect", "replicate", "circular")
 
 

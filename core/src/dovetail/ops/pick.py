@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.dtypes import ANY, float32
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case, ints
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.extremes import argmax, argmin
@@ -19,9 +19,6 @@ from dovetail.ops.order import VALUED
 from dovetail.ops.primitive import clone, take_along
 from dovetail.ops.sums import kept
 from dovetail.ops.view import reshape, unsqueeze
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def _picked(x: Sizes, index: Sizes, *, dim: int) -> Sizes:

@@ -9,15 +9,13 @@ import numpy as np
 from dovetail.dtypes import FLOAT, REAL
 from dovetail.engine.attributes import Element, Extent, Factor
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.elements import stored
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import maximum
 from dovetail.ops.bounds import clamp
 from dovetail.ops.elementwise import abs
 from dovetail.ops.formats import where
-
-Array = np.ndarray[Any, Any]
 
 
 def corners(*calls: dict[str, Any]) -> Any:

@@ -24,7 +24,7 @@ from dovetail.dtypes import (
     int64,
 )  # fmt: skip
 from dovetail.engine.attributes import Scalar, Shape
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Sizes, op
 from dovetail.engine.inplace import write
 from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
@@ -50,8 +50,6 @@ from dovetail.ops.primitive import (
 )  # fmt: skip
 from dovetail.ops.view import basic_index, reshape
 from dovetail.xp import random_law as law
-
-Sizes = tuple[int, ...]
 
 
 def _shaped(*, shape: Sizes, **_: Any) -> Sizes:

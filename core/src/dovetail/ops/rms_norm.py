@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.dtypes import FLOAT
 from dovetail.engine.attributes import AxisList, Scalar
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.norm import (
     check_weights,
@@ -20,9 +20,6 @@ from dovetail.ops.norm import (
 )
 from dovetail.ops.primitive import sqrt
 from dovetail.ops.sums import sum_to
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def _rms_shape(x: Sizes, weight: Any, *, dims: Sizes, eps: float) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from dovetail.dtypes import FLOAT, HALF, INTEGRAL, ORDERED, REAL, DType, bool_, finfo
 from dovetail.engine.attributes import Operand
 from dovetail.engine.cases import case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.exact import whole
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (
@@ -23,8 +23,6 @@ from dovetail.ops.compare import isnan, signbit
 from dovetail.ops.create import zeros_like
 from dovetail.ops.elementwise import abs, flat
 from dovetail.ops.formats import clone, where
-
-Array = np.ndarray[Any, Any]
 
 
 @op(accepts=REAL, unrounded=True, torch="ceil ceil_",

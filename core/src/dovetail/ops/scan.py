@@ -13,7 +13,7 @@ import numpy as np
 from dovetail.dtypes import ANY, FLOAT, ORDERED, DType, int64
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor, alias
 from dovetail.ops.bounds import minimum
@@ -36,7 +36,6 @@ from dovetail.ops.sums import as_dtype_of, sum_dtype
 from dovetail.ops.transcendental import expm1, log1p
 from dovetail.ops.view import expand
 
-Array = np.ndarray[Any, Any]
 Combine = Callable[[Tensor, Tensor], Tensor]
 _ALONG: Any = {"shape": "(n@dim)->(n@dim)"}
 

@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.dtypes import ORDERED, bool_, int32
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
@@ -44,8 +44,6 @@ from dovetail.ops.primitive import (
 )  # fmt: skip
 from dovetail.ops.view import basic_index, expand, reshape
 
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 

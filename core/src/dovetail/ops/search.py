@@ -14,7 +14,7 @@ from dovetail.dtypes import (
     int64,
 )
 from dovetail.engine.cases import Case, case
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.op import DATA
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
@@ -33,9 +33,6 @@ from dovetail.ops.primitive import (
 from dovetail.ops.reduce import any
 from dovetail.ops.scan import cumsum
 from dovetail.ops.view import basic_index, expand, place, reshape
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def _searched(sorted_sequence: Sizes, values: Sizes, *, right: bool) -> Sizes:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Axis, AxisList, AxisSet, Ints, NewAxis
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
@@ -20,9 +20,6 @@ from dovetail.ops.create import counted, empty, zeros_of
 from dovetail.ops.index_slices import index_select
 from dovetail.ops.primitive import clone, where
 from dovetail.ops.view import basic_index, expand, reshape
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def _joined(xs: Sequence[Sizes], *, dim: int) -> Sizes:

@@ -11,7 +11,7 @@ import numpy as np
 from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, float64, int64
 from dovetail.engine.attributes import Axes, Finite, Static
 from dovetail.engine.cases import Case, case, values
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.op import DATA
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
@@ -31,9 +31,6 @@ from dovetail.ops.primitive import (
 from dovetail.ops.reduce import mean
 from dovetail.ops.sums import as_kept, count, sum
 from dovetail.ops.view import reshape
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def _real(dtypes: Any, attrs: Any) -> Any:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dovetail.dtypes import ANY
 from dovetail.engine.attributes import Axis, Ints, Shape
-from dovetail.engine.declare import op
+from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
@@ -17,8 +15,6 @@ from dovetail.ops.index_slices import index_add, index_select
 from dovetail.ops.primitive import cast, where
 from dovetail.ops.view import expand, permute, reshape
 
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 Geometry = tuple[Sizes, Sizes, int]
 
 
