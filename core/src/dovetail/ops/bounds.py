@@ -16,7 +16,11 @@ from dovetail.ops.compare import isnan
 from dovetail.ops.formats import clone, where
 
 
-@op(accepts=ORDERED, unrounded=True, torch="minimum", oracle=np.minimum)
+@op(accepts=ORDERED, unrounded=True, torch="minimum", oracle=np.minimum,
+    grad={
+        "input": lambda ct, input, other: _share(ct, input, other),
+        "other": lambda ct, input, other: _share(ct, other, input),
+    })  # fmt: skip
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """The less of each pair; NaN if either is NaN."""
     if input.dtype is bool_:
@@ -31,40 +35,30 @@ def _share(ct: Tensor, mine: Tensor, theirs: Tensor) -> Tensor:
     return where(mine == theirs, ct * 0.5, where(theirs < mine, 0, ct))
 
 
-minimum.grad(
-    input=lambda ct, input, other: _share(ct, input, other),
-    other=lambda ct, input, other: _share(ct, other, input),
-)
-
-
-@op(accepts=ORDERED, unrounded=True, torch="fmax", oracle=np.fmax)
+@op(accepts=ORDERED, unrounded=True, torch="fmax", oracle=np.fmax,
+    grad={
+        "input": lambda ct, input, other: where(_is_fmax(input, other), ct, 0),
+        "other": lambda ct, input, other: where(_is_fmax(input, other), 0, ct),
+    })  # fmt: skip
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The greater of each pair; of a number and NaN, the number."""
     greater = maximum(input, other)
     return where(isnan(input), other, where(isnan(other), input, greater))
 
 
-fmax.grad(
-    input=lambda ct, input, other: where(_is_fmax(input, other), ct, 0),
-    other=lambda ct, input, other: where(_is_fmax(input, other), 0, ct),
-)
-
-
 def _is_fmax(a: Tensor, b: Tensor) -> Tensor:
     return (a >= b) | isnan(b)
 
 
-@op(accepts=ORDERED, unrounded=True, torch="fmin", oracle=np.fmin)
+@op(accepts=ORDERED, unrounded=True, torch="fmin", oracle=np.fmin,
+    grad={
+        "input": lambda ct, input, other: where(_is_fmin(input, other), ct, 0),
+        "other": lambda ct, input, other: where(_is_fmin(input, other), 0, ct),
+    })  # fmt: skip
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The less of each pair; of a number and NaN, the number."""
     less = minimum(input, other)
     return where(isnan(input), other, where(isnan(other), input, less))
-
-
-fmin.grad(
-    input=lambda ct, input, other: where(_is_fmin(input, other), ct, 0),
-    other=lambda ct, input, other: where(_is_fmin(input, other), 0, ct),
-)
 
 
 def _is_fmin(a: Tensor, b: Tensor) -> Tensor:

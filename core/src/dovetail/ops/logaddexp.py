@@ -30,7 +30,11 @@ def _exponentials(log1p: Any, exp: Any, log_2: Any, a: Any, b: Any) -> Any:
 
 
 @op(accepts=FLOAT, promote="float", torch="logaddexp",
-    oracle=exact(lambda m, a, b: _exponentials(m.log1p, m.exp, 1, a, b)))  # fmt: skip
+    oracle=exact(lambda m, a, b: _exponentials(m.log1p, m.exp, 1, a, b)),
+    grad={
+        "input": lambda ct, input, other: ct / (1 + exp(other - input)),
+        "other": lambda ct, input, other: ct / (1 + exp(input - other)),
+    })  # fmt: skip
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)) without overflow."""
     same = input == other
@@ -38,15 +42,12 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     return where(same, input + LN2, maximum(input, other) + log1p(exp(-gap)))
 
 
-logaddexp.grad(
-    input=lambda ct, input, other: ct / (1 + exp(other - input)),
-    other=lambda ct, input, other: ct / (1 + exp(input - other)),
-)
-
-
 @op(accepts=FLOAT, promote="float", torch="logaddexp2",
-    oracle=exact(lambda m, a, b:
-                 _exponentials(m.log1p, m.exp2, m.ln2, a, b)))  # fmt: skip
+    oracle=exact(lambda m, a, b: _exponentials(m.log1p, m.exp2, m.ln2, a, b)),
+    grad={
+        "input": lambda ct, input, other: ct / (1 + exp2(other - input)),
+        "other": lambda ct, input, other: ct / (1 + exp2(input - other)),
+    })  # fmt: skip
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log2(2^input + 2^other) without overflow."""
     same = input == other
@@ -55,22 +56,8 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     return where(same, input + 1, maximum(input, other) + more)
 
 
-logaddexp2.grad(
-    input=lambda ct, input, other: ct / (1 + exp2(other - input)),
-    other=lambda ct, input, other: ct / (1 + exp2(input - other)),
-)
-
-
 def _xlogy(m: Any, a: Any, b: Any) -> Any:
     return np.where((a == 0) & np.equal(b, b), 0, a * m.log(b))
-
-
-@op(accepts=FLOAT, promote="float", domain=(0.1, 3.0), torch="xlogy xlogy_",
-    oracle=exact(_xlogy))  # fmt: skip
-def xlogy(input: Operand, other: Operand) -> Tensor:
-    """input log(other), which is 0 where `input` is 0 and `other` is not NaN."""
-    zero = (input == 0) & ~isnan(other)
-    return where(zero, 0, input * log(where(zero, 1, other)))
 
 
 def _xlogy_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
@@ -78,4 +65,13 @@ def _xlogy_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
     return where(flat, 0, ct * log(where(flat, 1, other)))
 
 
-xlogy.grad(input=_xlogy_rule, other=lambda ct, input, other: ct * (input / other))
+@op(accepts=FLOAT, promote="float", domain=(0.1, 3.0), torch="xlogy xlogy_",
+    oracle=exact(_xlogy),
+    grad={
+        "input": _xlogy_rule,
+        "other": lambda ct, input, other: ct * (input / other),
+    })  # fmt: skip
+def xlogy(input: Operand, other: Operand) -> Tensor:
+    """input log(other), which is 0 where `input` is 0 and `other` is not NaN."""
+    zero = (input == 0) & ~isnan(other)
+    return where(zero, 0, input * log(where(zero, 1, other)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.dtypes import FLOAT, HALF, NUMERIC, float32
 from dovetail.engine.attributes import NonNegative
-from dovetail.engine.cases import case
+from dovetail.engine.cases import values
 from dovetail.engine.declare import Array, op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
@@ -20,20 +20,25 @@ from dovetail.ops.transcendental import log1p
 
 
 @op(autocast="float32", sums=True, accepts=NUMERIC,
-    oracle=lambda input, target: (input - target) * (input - target))  # fmt: skip
+    oracle=lambda input, target: (input - target) * (input - target),
+    grad={
+        "input": lambda ct, input, target: ct * conj((input - target) * 2),
+        "target": lambda ct, input, target: ct * conj((target - input) * 2),
+    })  # fmt: skip
 def squared_error(input: Tensor, target: Tensor) -> Tensor:
     """(input - target)²."""
     d = input - target
     return d * d
 
 
-squared_error.grad(
-    input=lambda ct, input, target: ct * conj((input - target) * 2),
-    target=lambda ct, input, target: ct * conj((target - input) * 2),
-)
-
-
-@op(autocast="float32", accepts=FLOAT)
+@op(autocast="float32", accepts=FLOAT,
+    cases=[([2, 3], [2, 3]), ([4, 1], [3], 0.5), ([5], [5], 0.0)],
+    grad={
+        "input": lambda ct, input, target, beta: (
+            ct * _smooth_l1_slope(input - target, beta)),
+        "target": lambda ct, input, target, beta: (
+            ct * _smooth_l1_slope(target - input, beta)),
+    })  # fmt: skip
 def smooth_l1_loss(input: Tensor, target: Tensor, beta: NonNegative = 1.0) -> Tensor:
     """d² / (2 beta) up to d = |input - target| = beta, from there d - beta / 2.
 
@@ -49,25 +54,12 @@ def _smooth_l1_slope(d: Tensor, beta: float) -> Tensor:
     return sign(d) if beta == 0 else clamp(d * (1 / beta), -1, 1)
 
 
-smooth_l1_loss.grad(
-    input=lambda ct, input, target, beta: ct * _smooth_l1_slope(input - target, beta),
-    target=lambda ct, input, target, beta: ct * _smooth_l1_slope(target - input, beta),
-)
-
-
 @smooth_l1_loss.oracle
 def _(input: Array, target: Array, beta: float = 1.0) -> Array:
     d: Array = np.abs(input - target)
     if beta == 0:
         return d
     return np.where(d < beta, d * d / (2 * beta), d - beta / 2)
-
-
-@smooth_l1_loss.cases
-def _(make: Any) -> Any:
-    yield case(make(2, 3), make(2, 3))
-    yield case(make(4, 1), make(3), beta=0.5)
-    yield case(make(5), make(5), beta=0.0)
 
 
 def _surprise(m: Any, input: Any, target: Any) -> Any:
@@ -113,7 +105,32 @@ def _surprise_of_logits(m: Any, input: Any, target: Any, pos_weight: Any = 1) ->
     return weight * target * hit + (1 - target) * miss
 
 
-@op(autocast="float32", cancels=True, accepts=FLOAT, oracle=exact(_surprise_of_logits))
+def _through_logit(ct: Tensor, input: Tensor, target: Tensor, pos_weight: Any) -> Any:
+    if pos_weight is None:
+        return ct * (sigmoid(input) - target)
+    scale = 1 + (pos_weight - 1) * target
+    return ct * (1 - target - scale * sigmoid(-input))
+
+
+def _through_label(ct: Tensor, input: Tensor, pos_weight: Any) -> Any:
+    if pos_weight is None:
+        return -(ct * input)
+    return ct * ((pos_weight - 1) * _softplus_of_negative(input) - input)
+
+
+@op(autocast="float32", cancels=True, accepts=FLOAT, oracle=exact(_surprise_of_logits),
+    cases=[
+        ([2, 3], values(2, 3, low=0, high=1)),
+        (values(4, low=-60, high=60), values(4, low=0, high=1)),
+        ([2, 3], values(2, 3, low=0, high=1), values(3, low=0.5, high=2)),
+        ([], values(low=0, high=1)),
+    ],
+    grad={
+        "input": _through_logit,
+        "target": _through_label,
+        "pos_weight": lambda ct, input, target: (
+            ct * target * _softplus_of_negative(input)),
+    })  # fmt: skip
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, pos_weight: Tensor | None = None
 ) -> Tensor:
@@ -132,34 +149,6 @@ def _softplus_of_negative(x: Tensor) -> Tensor:
     return log1p(exp(-abs(x))) + maximum(-x, 0)
 
 
-def _through_logit(ct: Tensor, input: Tensor, target: Tensor, pos_weight: Any) -> Any:
-    if pos_weight is None:
-        return ct * (sigmoid(input) - target)
-    scale = 1 + (pos_weight - 1) * target
-    return ct * (1 - target - scale * sigmoid(-input))
-
-
-def _through_label(ct: Tensor, input: Tensor, pos_weight: Any) -> Any:
-    if pos_weight is None:
-        return -(ct * input)
-    return ct * ((pos_weight - 1) * _softplus_of_negative(input) - input)
-
-
-binary_cross_entropy_with_logits.grad(
-    input=_through_logit,
-    target=_through_label,
-    pos_weight=lambda ct, input, target: ct * target * _softplus_of_negative(input),
-)
-
-
-@binary_cross_entropy_with_logits.cases
-def _(make: Any) -> Any:
-    yield case(make(2, 3), make(2, 3, low=0, high=1))
-    yield case(make(4, low=-60, high=60), make(4, low=0, high=1))
-    yield case(make(2, 3), make(2, 3, low=0, high=1), make(3, low=0.5, high=2))
-    yield case(make(), make(low=0, high=1))
-
-
 def _divergence(m: Any, input: Any, target: Any, log_target: bool = False) -> Any:
     """The truth in the arithmetic `m`."""
     if log_target:
@@ -167,7 +156,8 @@ def _divergence(m: Any, input: Any, target: Any, log_target: bool = False) -> An
     return target * m.log(np.where(target == 0, 1, target)) - target * input
 
 
-@op(autocast="float32", accepts=FLOAT, domain=(0.1, 2.0), oracle=exact(_divergence))
+@op(autocast="float32", accepts=FLOAT, domain=(0.1, 2.0), oracle=exact(_divergence),
+    cases=[([2, 3], [2, 3]), ([2, 3], [3], True)])  # fmt: skip
 def kl_div(input: Tensor, target: Tensor, log_target: bool = False) -> Tensor:
     """t (log t - input), input being log probabilities, and with `log_target` t too."""
     if log_target:
@@ -175,9 +165,3 @@ def kl_div(input: Tensor, target: Tensor, log_target: bool = False) -> Tensor:
     absent = target == 0
     safe = where(absent, 1, target)
     return where(absent, 0, safe * log(safe)) - target * input
-
-
-@kl_div.cases
-def _(make: Any) -> Any:
-    yield case(make(2, 3), make(2, 3))
-    yield case(make(2, 3), make(3), log_target=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dovetail.dtypes import FLOAT, int32
-from dovetail.engine.cases import case
+from dovetail.engine.cases import case, ints, values
 from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
@@ -161,7 +161,12 @@ def through_weight(
     return sum(picked, dims) if dims else picked
 
 
-@op(shape=_dense_shape, accepts=FLOAT, indices=("target",))
+@op(shape=_dense_shape, accepts=FLOAT, indices=("target",),
+    cases=[
+        ([], ints(4, high=3), None, 3, -100, "mean"),
+        ([2, 3], ints(2, 3, high=4), values(4, low=0.5), 4, 1, "none"),
+        ([], ints(high=3), None, 3, -100, "sum"),
+    ])  # fmt: skip
 def nll_loss_backward(
     ct: Tensor, target: Tensor, weight: Tensor | None, classes: int,
     ignore_index: int, reduction: str,
@@ -244,10 +249,3 @@ def labelled(make: Any) -> Any:
         yield case(make(2, 3, 4), make.ints(2, 4, high=3), **ignore)
     yield case(make(3), make.ints(high=3), reduction="sum")
     yield case(make(2, 3, 2, 2), make.ints(2, 2, 2, high=3), make(3, low=0.5, high=2))
-
-
-@nll_loss_backward.cases
-def _(make: Any) -> Any:
-    yield case(make(), make.ints(4, high=3), None, 3, -100, "mean")
-    yield case(make(2, 3), make.ints(2, 3, high=4), make(4, low=0.5), 4, 1, "none")
-    yield case(make(), make.ints(high=3), None, 3, -100, "sum")

@@ -70,33 +70,6 @@ def _normalised_shape(
     return x, kept, kept, kept
 
 
-@op(cancels=True, shape=_normalised_shape, accepts=FLOAT,
-    outputs=("y", "mean", "var", "rstd"),
-    result=("same", statistics_dtype, statistics_dtype, statistics_dtype),
-    cases=[
-        ([4, 5], None, None, (1,), 0.001), ([2, 3, 4], [4], [4], 2, 0.001),
-        ([2, 3, 4], [3, 4], None, (1, 2), 0.01),
-        ([3, 2, 4], [1, 2, 1], [1, 2, 1], (0, 2), 0.001),
-        ([2, 3, 2, 2], None, [3, 1, 1], (0, 2, 3), 0.1),
-    ])  # fmt: skip
-def normalise(
-    x: Tensor, weight: Tensor | None, bias: Tensor | None, dims: AxisList, eps: Scalar
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """(x - mean) / sqrt(variance + eps) over `dims`, times `weight`, plus `bias`.
-
-    The variance is the biased one; `weight` and `bias` broadcast to `x`. Beside the
-    result come the mean, the variance and 1 / sqrt(variance + eps), with `dims` of
-    size 1.
-    """
-    mean = mean_over(x, tuple(dims))
-    centred = x - mean
-    variance = mean_over(centred * centred, tuple(dims))
-    rstd = 1 / sqrt(variance + eps)
-    y = centred * rstd
-    y = y if weight is None else y * weight
-    return (y if bias is None else y + bias), mean, variance, rstd
-
-
 def _through_input(
     ct: Any, x: Tensor, weight: Any, mean: Tensor, rstd: Tensor, dims: Sizes
 ) -> Any:
@@ -121,11 +94,37 @@ def _through_scale(
     return narrowed(normalise_weight_backward(ct_y, x, mean, rstd, weight_shape), x)
 
 
-normalise.grad(
-    x=_through_input,
-    weight=_through_scale,
-    bias=lambda ct, bias_shape: None if ct[0] is None else sum_to(ct[0], bias_shape),
-)
+@op(cancels=True, shape=_normalised_shape, accepts=FLOAT,
+    outputs=("y", "mean", "var", "rstd"),
+    result=("same", statistics_dtype, statistics_dtype, statistics_dtype),
+    cases=[
+        ([4, 5], None, None, (1,), 0.001), ([2, 3, 4], [4], [4], 2, 0.001),
+        ([2, 3, 4], [3, 4], None, (1, 2), 0.01),
+        ([3, 2, 4], [1, 2, 1], [1, 2, 1], (0, 2), 0.001),
+        ([2, 3, 2, 2], None, [3, 1, 1], (0, 2, 3), 0.1),
+    ],
+    grad={
+        "x": _through_input,
+        "weight": _through_scale,
+        "bias": lambda ct, bias_shape: (
+            None if ct[0] is None else sum_to(ct[0], bias_shape)),
+    })  # fmt: skip
+def normalise(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, dims: AxisList, eps: Scalar
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(x - mean) / sqrt(variance + eps) over `dims`, times `weight`, plus `bias`.
+
+    The variance is the biased one; `weight` and `bias` broadcast to `x`. Beside the
+    result come the mean, the variance and 1 / sqrt(variance + eps), with `dims` of
+    size 1.
+    """
+    mean = mean_over(x, tuple(dims))
+    centred = x - mean
+    variance = mean_over(centred * centred, tuple(dims))
+    rstd = 1 / sqrt(variance + eps)
+    y = centred * rstd
+    y = y if weight is None else y * weight
+    return (y if bias is None else y + bias), mean, variance, rstd
 
 
 def _through_statistics(

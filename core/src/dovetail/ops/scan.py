@@ -68,9 +68,14 @@ def _accumulated(ufunc: Any, x: Array, dim: int) -> Array:
     return np.asarray(ufunc.accumulate(x, axis=dim)) if x.ndim else x
 
 
+def _cumsum_rule(ct: Tensor, input_dtype: DType, dim: int) -> Tensor:
+    return as_dtype_of(flip(cumsum(flip(ct, (dim,)), dim), (dim,)), input_dtype)
+
+
 @op(sums=True, accepts=ANY, promote=None, result=sum_dtype, cases=_cases,
     torch="cumsum Tensor.cumsum_", **_ALONG,
-    oracle=lambda x, dim, dtype=None: _accumulated(np.add, x, dim))  # fmt: skip
+    oracle=lambda x, dim, dtype=None: _accumulated(np.add, x, dim),
+    grad=_cumsum_rule)  # fmt: skip
 def cumsum(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
     """Sums of the elements so far; integers in int64.
 
@@ -78,13 +83,6 @@ def cumsum(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
     tensor([1, 3, 6])
     """
     return scanned(cast(input, in_dtype(input, dtype)), dim, add)
-
-
-def _cumsum_rule(ct: Tensor, input_dtype: DType, dim: int) -> Tensor:
-    return as_dtype_of(flip(cumsum(flip(ct, (dim,)), dim), (dim,)), input_dtype)
-
-
-cumsum.grad(input=_cumsum_rule)
 
 
 def _cases_product(make: Any) -> Iterator[Case]:
