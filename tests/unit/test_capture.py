@@ -581,6 +581,31 @@ def test_other_arguments_are_refused(name: str) -> None:
     assert recording(dt.ones(2), dt.ones(2), 2.0).tolist() == [3, 3]
 
 
+def test_generators_are_given() -> None:
+    """A replay draws from the generators that it is given."""
+
+    def draw(x: dt.Tensor, sources: list[dt.Generator]) -> dt.Tensor:
+        first, second = sources
+        y = x + dt.rand(2, generator=first) * dt.rand(2, generator=second)
+        second.manual_seed(5)
+        return y + dt.rand(2, generator=second) + dt.rand(2)
+
+    def sources(seed: int) -> list[dt.Generator]:
+        return [dt.Generator().manual_seed(seed + i) for i in range(2)]
+
+    recording = record(draw, dt.ones(2), sources(1))
+    mine, theirs = sources(7), sources(7)
+    for _ in range(2):
+        place = dt.get_rng_state()
+        found = recording(dt.zeros(2), mine)
+        dt.set_rng_state(place)
+        same(found, draw(dt.zeros(2), theirs))
+        same([g.get_state() for g in mine], [g.get_state() for g in theirs])
+    for others in ([mine[0], mine[0]], [mine[0], dt.manual_seed(0)]):
+        with pytest.raises(CaptureError, match="arguments"):
+            recording(dt.zeros(2), others)
+
+
 def test_shared_memory_among_arguments_is_refused() -> None:
     """One tensor given twice is another program, where one of them is written."""
     recording = record(lambda x, y: x.mul_(2) + y, dt.ones(2), dt.ones(2))

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from dovetail.engine.generator import Generator, existing_generators
 from dovetail.engine.graph import Slot
 from dovetail.engine.naming import spec_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import CaptureError
 
+T = TypeVar("T")
+
 
 def leaves(value: Any) -> Iterator[Tensor]:
     """The tensors in lists, tuples and dicts, in order."""
-    if isinstance(value, Tensor):
+    return _all_of(Tensor, value)
+
+
+def generators(value: Any) -> list[Generator]:
+    """The generators in lists, tuples and dicts, each once."""
+    return list(dict.fromkeys(_all_of(Generator, value)))
+
+
+def _all_of(cls: type[T], value: Any) -> Iterator[T]:
+    if isinstance(value, cls):
         yield value
     elif isinstance(value, list | tuple):
         for v in value:
-            yield from leaves(v)
+            yield from _all_of(cls, v)
     elif isinstance(value, dict):
         for v in value.values():
-            yield from leaves(v)
+            yield from _all_of(cls, v)
 
 
 def pattern(value: Any, name: Callable[[Tensor], Any]) -> Any:
@@ -32,6 +44,8 @@ def pattern(value: Any, name: Callable[[Tensor], Any]) -> Any:
         return (type(value), *(pattern(v, name) for v in value))
     if isinstance(value, dict):
         return (dict, *((k, pattern(v, name)) for k, v in value.items()))
+    if isinstance(value, Generator):
+        return (Generator, value.device, value in existing_generators())
     return (type(value), value)
 
 
@@ -57,11 +71,13 @@ class Arguments:
 
     Attributes:
         slots: of the tensors among the arguments, in order.
+        streams: how many generators are among them.
         structure: of all arguments, with the looks of tensors.
         shared: which tensors have the same memory.
     """
 
     slots: tuple[Slot, ...]
+    streams: int
     structure: Any
     shared: tuple[int, ...]
 
@@ -72,8 +88,9 @@ class Arguments:
         """The arguments of the call that is recorded."""
         tensors = list(leaves((args, kwargs)))
         return Arguments(
-            tuple(map(name, tensors)), pattern((args, kwargs), looks), sharing(tensors)
-        )
+            tuple(map(name, tensors)), len(generators((args, kwargs))),
+            pattern((args, kwargs), looks), sharing(tensors),
+        )  # fmt: skip
 
     def numbers(self) -> set[int]:
         """The numbers of the slots."""
@@ -90,6 +107,8 @@ class Arguments:
             return "structure, numbers, or shape, dtype, layout of tensors"
         if sharing(tensors) != self.shared:
             return "which of them share memory"
+        if len(generators((args, kwargs))) != self.streams:
+            return "which of them are one generator"
         return None
 
     def bind(

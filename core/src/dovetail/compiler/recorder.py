@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from dovetail.compiler.arguments import Arguments
+from dovetail.compiler.arguments import Arguments, generators
 from dovetail.compiler.arguments import leaves as tensors_in
 from dovetail.compiler.effects import Alias, Become, Made, Note, Perform, SetData
 from dovetail.compiler.limits import Begin, Hooked, Outside, ReadValue, python_on_tape
@@ -50,8 +50,10 @@ class ProgramRecorder(Recorder):
         self.made: list[Slot] = []  # what is on the tape
         self.marks: dict[int, int] = {}  # where among it what is written begins
         self.draws: list[tuple[int, int]] = []
-        self.streams: ByIdentity[Stream] = ByIdentity()  # of generators made here
-        self.made_streams = 0
+        self.streams: ByIdentity[Stream] = ByIdentity()  # given, or made here
+        self.stream_count = 0
+        for generator in generators((args, kwargs)):
+            self._new_stream(generator)
         self.live: dict[int, tuple[float, Callable[[], float]]] = {}
         self.graded: set[int] = set()  # tensors whose `.grad` was set or added to
         arguments = Arguments.of(args, kwargs, self.values.argument)
@@ -89,7 +91,7 @@ class ProgramRecorder(Recorder):
         """Keep an op call."""
         given = tuple(map(self.values.named, inputs))
         flat = [v for x in inputs for v in (x if isinstance(x, list) else (x,))]
-        names = [v for x in given for v in (x if _is_list(x) else (x,))]
+        names = [v for x in given for v in (x if type(x) is tuple else (x,))]
         own = {k: self._attribute(op, k, v) for k, v in attrs.items()}
         written = targets(op, inputs)
         self.values.count_writes(written)
@@ -194,9 +196,13 @@ class ProgramRecorder(Recorder):
         return Stream(generator.device, None, generator) if known is None else known
 
     def _generator(self, generator: Generator) -> None:
-        self.made_streams += 1
-        self.streams[generator] = stream = Stream(generator.device, self.made_streams)
-        self.step(MakeGenerator(stream))
+        self.step(MakeGenerator(self._new_stream(generator)))
+
+    def _new_stream(self, generator: Generator) -> Stream:
+        stream = Stream(generator.device, self.stream_count)
+        self.streams[generator] = stream
+        self.stream_count += 1
+        return stream
 
     def _draw(
         self, generator: Generator, words: int, align: int, seed: int, start: int
@@ -268,10 +274,6 @@ _EVENTS: Any = {
     "backward": ProgramRecorder._backward,
     "backward end": ProgramRecorder._backward_end,
 }
-
-
-def _is_list(x: Any) -> bool:
-    return type(x) is tuple
 
 
 def record(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Recording:

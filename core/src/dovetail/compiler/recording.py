@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dovetail.compiler.arguments import Arguments, root_of
+from dovetail.compiler.arguments import Arguments, generators, root_of
 from dovetail.compiler.limits import Limit
 from dovetail.compiler.steps import Replay, Run, Step
 from dovetail.engine.graph import Slot
@@ -104,6 +104,7 @@ class Recording:
                 self.name, "grad mode", was=is_grad_enabled(), needed=self.grad
             )
         replay = Replay(self.name, self.arguments.bind(self.name, args, kwargs))
+        replay.streams |= enumerate(generators((args, kwargs)))
         for step in self.steps:
             if isinstance(step, Limit):
                 step.do(replay)

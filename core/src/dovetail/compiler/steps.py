@@ -27,7 +27,7 @@ class Replay:
         values: tensors by slot.
         drawn: places drawn, by draw.
         before: what tensors that are written were on the tape, by slot.
-        streams: the generators that it made, by number.
+        streams: the generators that it was given, or made, by number.
     """
 
     name: str
@@ -46,10 +46,10 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A generator of a program: one that was there before, or one that it makes.
+    """A generator of a program: one that was there before, is given, or made.
 
     Attributes:
-        number: counts those that the program makes; None for one of before.
+        number: counts those that are given or made; None for one of before.
     """
 
     device: device
