@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 from tests.meta.report_data import full
 
-from dovetail.conformance.advise import advise, measure, parts
+from dovetail.conformance.advise import advise
+from dovetail.conformance.bodies import measure, parts
 from dovetail.conformance.report import build
 from dovetail.conformance.run import RunRecord
 from dovetail.conformance.unlocks import dependents

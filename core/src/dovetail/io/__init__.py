@@ -19,7 +19,8 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.io.containers import Contents, decoded, encoded
 from dovetail.io.files import Opened, Target, written
-from dovetail.io.tensors import Packer, Unpacker, host_values
+from dovetail.io.packing import Packer, host_values
+from dovetail.io.unpacking import Unpacker
 from dovetail.tensor_api.memory import Layout, ground
 
 __all__ = ["load", "load_file", "map_location", "save", "save_file"]

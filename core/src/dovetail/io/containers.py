@@ -20,7 +20,7 @@ from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.tensor import Parameter, Size, Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
-from dovetail.io.tensors import Array, Packer, Path
+from dovetail.io.packing import Array, Packer, Path
 
 Json = Any
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.conformance.advise import measure
+from dovetail.conformance.bodies import measure
 from dovetail.conformance.runner import protocol
 
 protocol.EXTRA[protocol.MEASURE] = measure

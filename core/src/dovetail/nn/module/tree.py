@@ -7,23 +7,22 @@ an optimizer that was given them goes on with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from dovetail import dtypes
 from dovetail import frontend as ft
 from dovetail.device import device as Device
 from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Parameter, Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
+from dovetail.errors import ArgumentError
 
 from ..parameter import clear_grad
 from .attributes import ModuleAttributes
+from .conversion import of_type, options_of_to, renew
 from .errors import NoSuchName
 
 if TYPE_CHECKING:
     from .module import Module
-
-_OPTIONS_OF_TO: Final = {"device", "dtype", "non_blocking", "memory_format"}
 
 
 class ModuleTree(ModuleAttributes):
@@ -202,7 +201,7 @@ class ModuleTree(ModuleAttributes):
         with no_grad():
             for param in self._parameters.values():
                 if param is not None:
-                    _replace(param, fn)
+                    renew(param, fn)
             for name, buffer in self._buffers.items():
                 if buffer is not None:
                     self._buffers[name] = fn(buffer)
@@ -216,7 +215,7 @@ class ModuleTree(ModuleAttributes):
 
         Raises: DTypeError if the dtype is neither floating point nor complex.
         """
-        options = _options_of_to(*args, **kwargs)
+        options = options_of_to(*args, **kwargs)
         for_integers = {k: v for k, v in options.items() if k != "dtype"}
 
         def convert(tensor: Tensor) -> Tensor:
@@ -236,11 +235,11 @@ class ModuleTree(ModuleAttributes):
 
     def cuda(self, device: int | Device | None = None) -> Self:
         """Move to the CUDA device of that index, or to the current one."""
-        return self.to(_of_type("cuda", device))
+        return self.to(of_type("cuda", device))
 
     def xpu(self, device: int | Device | None = None) -> Self:
         """Move to the XPU device of that index, or to the current one."""
-        return self.to(_of_type("xpu", device))
+        return self.to(of_type("xpu", device))
 
     def type(self, dst_type: Any) -> Self:
         """Cast every parameter and buffer, integers too."""
@@ -264,51 +263,3 @@ class ModuleTree(ModuleAttributes):
 
     def _cast_floats(self, dtype: Any) -> Self:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
-
-
-def _replace(param: Tensor, fn: Callable[[Tensor], Tensor]) -> None:
-    """Give a parameter and its gradient new data; both stay the objects they are."""
-    grad = param.grad
-    data, moved = fn(param), None if grad is None else fn(grad)
-    if data is param and moved is grad:
-        return
-    param.grad = None  # a gradient has to match: out, while the two differ
-    param.data = data
-    if grad is not None and moved is not None:
-        grad.data = moved
-        param.grad = grad
-
-
-def _of_type(kind: str, device: int | Device | None) -> Device:
-    if isinstance(device, int):
-        return Device(kind, device)
-    return Device(kind) if device is None else Device(device)
-
-
-def _options_of_to(*args: Any, **kwargs: Any) -> dict[str, Any]:
-    """The arguments of a call of `Module.to`, by the names `Tensor.to` has for them."""
-    named = dict(kwargs)
-    given = list(args)
-    tensor = named.pop("tensor", None)
-    if given and isinstance(given[0], Tensor):
-        tensor = given.pop(0)
-    if tensor is not None:
-        named |= {"device": tensor.device, "dtype": tensor.dtype}
-    elif given and (given[0] is None or isinstance(given[0], str | int | Device)):
-        named["device"] = given.pop(0)
-    if given and (given[0] is None or isinstance(given[0], dtypes.DType)):
-        named["dtype"] = given.pop(0)
-    if given:
-        named["non_blocking"] = given.pop(0)
-    if given or not named.keys() <= _OPTIONS_OF_TO:
-        raise ArgumentTypeError(
-            "Module.to", "the argument list", was=f"{args} {kwargs}",
-            needed="a device, a dtype, both, or a tensor",
-        )  # fmt: skip
-    dtype = named.get("dtype")
-    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-        raise DTypeError(
-            "Module.to", "dtype", was=dtype, needed="a floating point or complex dtype",
-            remedy="Module.type casts every tensor",
-        )  # fmt: skip
-    return {k: v for k, v in named.items() if v is not None}
