@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import random
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import dovetail as dt
@@ -58,6 +60,32 @@ class Target:
     kind: str
     path: str
     parameters: tuple[inspect.Parameter, ...]
+
+
+def respelled(call: Call, parameters: Sequence[inspect.Parameter]) -> Iterator[Call]:
+    """The same arguments by place alone, as far as they lie together, and by name.
+
+    torch has overloads that take an argument by one of the two only.
+    """
+    tree = ast.parse(call.template, mode="eval").body
+    if call.kind not in ("function", "method") or not isinstance(tree, ast.Call):
+        return
+    names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+    given = [ast.unparse(a) for a in tree.args]
+    named = {k.arg: ast.unparse(k.value) for k in tree.keywords if k.arg is not None}
+    if len(named) != len(tree.keywords) or len(given) > len(names):
+        return
+    places, rest = list(given), dict(named)
+    for name in names[len(given) :]:
+        if name not in rest:
+            break
+        places.append(rest.pop(name))
+    first = int(call.kind == "function")
+    by_name = dict(zip(names[first:], given[first:], strict=False)) | named
+    function = ast.unparse(tree.func)
+    for some, others in ((places, rest), (given[:first], by_name)):
+        listed = ", ".join([*some, *(f"{k}={v}" for k, v in others.items())])
+        yield replace(call, template=f"{function}({listed})")
 
 
 def targets() -> list[Target]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from dovetail import dtypes
 from dovetail.device_api.contract import Backend, DeviceInfo, Ints
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import DType
-from dovetail.errors import NotSupported
+from dovetail.errors import NotSupported, OutOfMemory
 
 
 def contiguous_strides(shape: Ints) -> Ints:
@@ -51,6 +52,11 @@ class MetaBackend(Backend):
         return (DeviceInfo(0, "shapes and dtypes only", 0),)
 
     def empty(self, shape: Ints, dtype: DType, index: int) -> MetaArray:
+        if math.prod(shape) * dtype.itemsize >= 1 << 63:
+            raise OutOfMemory(
+                "empty", "size", was=f"{shape} of {dtype.name}",
+                needed="bytes that 64 bits count",
+            )  # fmt: skip
         return MetaArray(shape, dtype, contiguous_strides(shape))
 
     def copy_in(self, host: np.ndarray[Any, Any], index: int) -> MetaArray:

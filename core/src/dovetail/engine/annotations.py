@@ -16,13 +16,11 @@ import numpy as np
 
 from dovetail.device import device
 from dovetail.dtypes import DType
+from dovetail.engine.attributes import LEAST, MOST
 from dovetail.engine.tensor import Parameter, Size, Tensor
 from dovetail.errors import ArgumentTypeError, NumberOutOfRange
 
 Check = Callable[[Any], bool]
-# What integers are that count, or name a dim.
-LEAST: Final = -(1 << 63)
-MOST: Final = (1 << 63) - 1
 # Whose values conform, or not, by their types alone.
 _PLAIN: Final = frozenset({
     int, float, complex, bool, type(None), str, DType, device, Size, slice,
@@ -127,7 +125,7 @@ def described(value: Any) -> str:
 
 def wanted(annotation: str) -> str:
     """What an annotation asks for, for an error."""
-    parts = annotation.split(" | ")
+    parts = [part for part in annotation.split(" | ") if part != "Absent"]
     return " or ".join(_WORDS.get(part, f"a {part}") for part in parts)
 
 
@@ -200,7 +198,8 @@ _CHECKS: Final[dict[str, Check]] = {
     "Tensor": _is_tensor, "int": _is_integer, "float": _is_real,
     "complex": _is_number, "Scalar": _is_number, "Element": _is_number,
     "Factor": _is_number, "bool": _is_flag,
-    "str": lambda v: isinstance(v, str), "None": lambda v: v is None,
+    "str": lambda v: isinstance(v, str), "Absent": lambda v: False,
+    "None": lambda v: v is None,
     "DType": lambda v: isinstance(v, DType | type),
     "Sequence[int]": _all(_is_integer),
     "tuple[int, ...]": _all(_is_integer), "Sequence[Tensor]": _all(_is_tensor),

@@ -20,7 +20,9 @@ from dovetail.errors import (
     ArgumentTypeError,
     DimError,
     NotSupported,
+    NumberOutOfRange,
     RepeatedDimError,
+    ShapeError,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +32,11 @@ if TYPE_CHECKING:
 Axis: TypeAlias = int
 NewAxis: TypeAlias = int
 Axes: TypeAlias = int | Sequence[int] | None
+AxesIfAny: TypeAlias = int | Sequence[int] | None
+AxesGiven: TypeAlias = int | Sequence[int]
 AxisOrAll: TypeAlias = int | None
+# The default of what torch refuses as None, if it is given.
+Absent: TypeAlias = None
 AxisSet: TypeAlias = int | Sequence[int]
 Shape: TypeAlias = Sequence[int]
 Ints: TypeAlias = Sequence[int]
@@ -94,11 +100,31 @@ def axes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(found)) if ndim else ()
 
 
+def axes_if_any(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
+    """As `axes`, but the empty tuple is no dims."""
+    if isinstance(value, tuple | list) and not value:
+        return ()
+    return axes(op, name, value, ndim)
+
+
+def axes_given(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
+    """As `axes`, but None is refused."""
+    if value is None:
+        raise ArgumentTypeError(op, name, was=None, needed="an int or a tuple of ints")
+    return axes(op, name, value, ndim)
+
+
+class Every(tuple[int, ...]):
+    """All dims, where a tuple of dims would not be taken."""
+
+    __slots__ = ()
+
+
 def axis_or_all(op: str, name: str, value: Any, ndim: int) -> int | tuple[int, ...]:
     """One dim, or all of them as a tuple for None."""
-    whole = tuple(range(ndim))
-    every = value is None or (isinstance(value, tuple) and value == whole)
-    return whole if every else axis(op, name, value, ndim)
+    if value is None or type(value) is Every:
+        return Every(range(ndim))
+    return axis(op, name, value, ndim)
 
 
 def axis_list(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
@@ -116,15 +142,25 @@ def axis_set(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     return found
 
 
+# What integers are that count, or name a dim.
+LEAST: Final = -(1 << 63)
+MOST: Final = (1 << 63) - 1
+
+
 def integer(op: str, name: str, value: Any, ndim: int) -> int:
     if isinstance(value, bool):
         raise ArgumentTypeError(op, name, was=value, needed="an integer")
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise ArgumentTypeError(
             op, name, was=repr(value), needed="an integer"
         ) from None
+    if not LEAST <= number <= MOST:
+        raise NumberOutOfRange(
+            op, name, was="too large", needed=f"from {LEAST} to {MOST}, 64 bits"
+        )
+    return number
 
 
 def integers(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
@@ -132,6 +168,14 @@ def integers(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     if isinstance(value, tuple | list):
         return tuple(integer(op, name, v, ndim) for v in value)
     return (integer(op, name, value, ndim),)
+
+
+def shape(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
+    """Sizes from one int or a sequence; -1 stands for one that follows."""
+    found = integers(op, name, value, ndim)
+    if any(size < -1 for size in found):
+        raise ShapeError(op, name, was=found, needed="no negative size but -1")
+    return found
 
 
 def sizes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
@@ -218,7 +262,7 @@ def optional(normalise: Normalise) -> Normalise:
 _PLAIN: Final[dict[str, Normalise]] = {
     "Axis": axis, "NewAxis": new_axis, "AxisList": axis_list,
     "AxisSet": axis_set,
-    "int": integer, "Ints": integers, "Shape": integers, "Sizes": sizes,
+    "int": integer, "Ints": integers, "Shape": shape, "Sizes": sizes,
     "bool": boolean, "str": string, "DType": dtype, "Static": anything,
     "Index": anything, "Kind": anything, "Ignored": boolean, "NotYet": not_yet,
     "Positive": _number_where(lambda v: v > 0, "a number above 0"),
@@ -233,6 +277,8 @@ NORMALISERS: Final[dict[str, Normalise]] = {
     **_PLAIN,
     **{f"{name} | None": optional(f) for name, f in _PLAIN.items()},
     "Axes": axes,
+    "AxesGiven": axes_given,
+    "AxesIfAny": axes_if_any,
     "AxisOrAll": axis_or_all,
 }
 AxisList: TypeAlias = Sequence[int]
@@ -244,7 +290,7 @@ def frozen(value: Any) -> Any:
     Equal keys mean the same: 0, 0.0, -0.0 and False are told apart, also in tuples.
     """
     cls = type(value)
-    if cls is tuple or cls is list:
+    if cls is tuple or cls is list or cls is Every:
         if _INTS.issuperset(map(type, value)):  # sizes and dims: most of them
             return (cls, int, *value)
         parts = tuple(map(frozen, value))

@@ -37,7 +37,7 @@ from dovetail.engine.plans import plan_for
 from dovetail.engine.pullback import SUMMED, Pull, pullback
 from dovetail.engine.scopes import Recorder, record, unseen
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.tensor import Tensor, fresh, wrap
 
 # A rule is worth looking through when it has been asked so often.
 _OFTEN: Final = 16
@@ -168,7 +168,7 @@ class _Source:
         self.kind = kind
         self.names: dict[str, Any] = {
             "general": general, "kind": kind, "array": kind.array, "lift": kind.lift,
-            "here": kind.runner.here, "Tensor": Tensor, "freed": cotangents.freed,
+            "here": kind.runner.here, "fresh": fresh, "freed": cotangents.freed,
             "shared": storage_of, "sum_to": basics.sum_to, "unserved": UNSERVED,
         }  # fmt: skip
 
@@ -218,7 +218,7 @@ class _Source:
             raise Unbound
         for step in steps:
             yield from self.step(step, values)
-        yield f"g{i} = Tensor()"
+        yield f"g{i} = fresh()"
         yield f"g{i}._a = {values[result]}"
         yield f"g{i}._kind = kind"
         yield f"g{i}._node = g{i}._storage = None"

@@ -29,7 +29,13 @@ _EXACT: Final = {
     "Axis": "_int", "NewAxis": "_int", "int": "_int", "bool": "_bool", "str": "_str",
     "DType": "_DType", "Kind": "_Kind", "Ignored": "_bool", "NotYet": "_bool",
 }  # fmt: skip
-_COUNTED: Final = ("Axis", "NewAxis", "Axes", "AxisList")  # from the front, by ndim
+_COUNTED: Final = (
+    "Axis",
+    "NewAxis",
+    "Axes",
+    "AxesIfAny",
+    "AxisList",
+)  # from the front, by ndim
 _UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape", "Sizes"} - {*_COUNTED})
 _SEQUENCES: Final = frozenset({"Shape", "Sizes", "Ints", "AxisList", "AxisSet"})
 _CHOICE: Final = "Literal["  # of strings, which all choices are
@@ -375,7 +381,7 @@ class _Source:
         if op.view:
             yield f"return _as_view(_op, {op.tensors[0].name}, _r, _ready.attrs)"
             return
-        yield "_t = _Tensor()"
+        yield "_t = _fresh()"
         yield "_t._a = _r"
         yield "_t._kind = _kind"
         yield "_t._node = _t._storage = None"

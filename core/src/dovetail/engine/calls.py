@@ -28,7 +28,7 @@ from dovetail.engine.record import record
 from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import Node, Storage, next_seq
 from dovetail.engine.tape_of_views import View, on_tape
-from dovetail.engine.tensor import Parameter, Tensor, overridden, wrap
+from dovetail.engine.tensor import Parameter, Tensor, fresh, overridden, wrap
 from dovetail.engine.views import as_view
 from dovetail.errors import DovetailError
 
@@ -139,7 +139,7 @@ def _missed_over(
 _NUMBERS: Final = frozenset({int, float, complex, bool})
 # What the written code refers to, beside what is a callable's own.
 _NAMES: Final[dict[str, Any]] = {
-    "_Tensor": Tensor, "_Parameter": Parameter, "_wrap": wrap,
+    "_Tensor": Tensor, "_fresh": fresh, "_Parameter": Parameter, "_wrap": wrap,
     "_anywhere": anywhere, "_here": here, "_casting": casting,
     "_miss": miss, "_miss_public": miss_public, "_miss_cast": partial(miss, cast=False),
     "_missed_before": _missed_before, "_handed_over": _handed_over,

@@ -50,6 +50,11 @@ def inplace(
         DTypeError: the result's dtype is of a higher category than that of `x`.
     """
     check_writable(name, x)
+    if kw.get("dtype", x._kind.dtype) not in (None, x._kind.dtype):
+        raise DTypeError(
+            name, "dtype", was=kw["dtype"], needed=f"{x._kind.dtype.name}, as the "
+            "tensor written has", remedy="use the out-of-place form",
+        )  # fmt: skip
     start = next_seq()
     if anywhere[0]:
         tell("in place", x)

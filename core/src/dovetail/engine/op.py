@@ -21,7 +21,7 @@ from dovetail.engine.attributes import (
 from dovetail.engine.elements import factor, stored
 from dovetail.engine.kinds import on_kernel_change
 from dovetail.engine.return_types import fields
-from dovetail.errors import ArgumentTypeError, DTypeError
+from dovetail.errors import ArgumentTypeError, DTypeError, NumberOutOfRange
 
 if TYPE_CHECKING:
     from dovetail.engine.graph import Graph
@@ -613,9 +613,15 @@ def _number(op: Op, param: Param, value: Any) -> Any:
                 op.name, param.name, was=repr(value), needed="a Python number"
             )
         value = item()
-    if isinstance(value, complex) and param.annotation.startswith("float"):
+    if not param.annotation.startswith("float"):
+        return value
+    if isinstance(value, complex):
         raise ArgumentTypeError(
             op.name, param.name, was=repr(value), needed="a real number"
+        )
+    if isinstance(value, int) and abs(value) >= 1 << 1023:
+        raise NumberOutOfRange(
+            op.name, param.name, was="too large", needed="a number that a float holds"
         )
     return value
 

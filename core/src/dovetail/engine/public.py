@@ -17,15 +17,9 @@ from typing import Any, Final, TypeVar
 
 from dovetail.device import device
 from dovetail.dtypes import DType
-from dovetail.engine.annotations import (
-    LEAST,
-    MOST,
-    Expected,
-    check_size,
-    types_of,
-)
+from dovetail.engine.annotations import Expected, check_size, types_of
 from dovetail.engine.arguments import Shown, explained, respelled
-from dovetail.engine.attributes import SPELLINGS
+from dovetail.engine.attributes import LEAST, MOST, SPELLINGS
 from dovetail.engine.autocast import as_one, casting
 from dovetail.engine.calls import before, over, public_callable
 from dovetail.engine.geometry import geometry_form
@@ -254,9 +248,13 @@ class _Edge:
 
     def check_size(self, at: int | str, value: int) -> None:
         """Raise for an integer of more than 64 bits, and name its parameter."""
-        if not LEAST <= value <= MOST:
-            places = [] if self.expected is None else self.expected.places
-            check_size(self.name, at if isinstance(at, str) else places[at][0], value)
+        if LEAST <= value <= MOST or self.expected is None:
+            return
+        expected, name = self.expected, at
+        if isinstance(at, int):
+            given = (*expected.places, expected.more)[min(at, len(expected.places))]
+            name = given[0] if given is not None else at
+        check_size(self.name, str(name), value)
 
 
 def guarded(

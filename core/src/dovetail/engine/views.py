@@ -10,7 +10,7 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.op import UNSERVED, Op, Plan
 from dovetail.engine.tape import Storage, next_seq
 from dovetail.engine.tape_of_views import TAKEN, UNTAKEN, View
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, fresh
 
 Inputs = tuple[Any, ...]
 
@@ -61,7 +61,7 @@ def as_view(op: Op, x: Tensor, native: Any, how: Any) -> Tensor:
     view.version = view.made = storage.version
     view.edge_ = node
     view.state = UNTAKEN
-    t = Tensor()
+    t: Tensor = fresh()
     t._a = native
     t._kind = x._kind
     t._node = view

@@ -31,6 +31,7 @@ from dovetail.frontend import (  # noqa: F401
     shape,
     softmax,
     statistics,
+    tensor_call,
 )
 from dovetail.ops import families  # noqa: F401
 from dovetail.tensor_api import (  # noqa: F401

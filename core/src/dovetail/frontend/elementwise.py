@@ -8,6 +8,7 @@ from typing import Any, Literal
 from dovetail.dtypes import bool_, complex128, float64
 from dovetail.engine.attributes import Operand, Scalar
 from dovetail.engine.elements import check_factor, stored
+from dovetail.engine.inplace import inplace
 from dovetail.engine.promotion import result_type
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -92,10 +93,22 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     return power(input, exponent)
 
 
-@public("float_power Tensor.float_power_", out=True)
+@public("float_power", out=True)
 def float_power(input: Operand, exponent: Operand) -> Tensor:
     """`input` to the power of `exponent`, computed in float64 or complex128."""
     return power(_double(input), _double(exponent))
+
+
+@public("Tensor.float_power_")
+def float_power_(input: Tensor, exponent: Operand) -> Tensor:
+    """`float_power` written into the tensor, which has its dtype already."""
+    y = float_power(input, exponent)
+    if y.dtype is not input.dtype:
+        raise DTypeError(
+            "float_power_", "input", was=input.dtype.name,
+            needed=f"{y.dtype.name}, the dtype of the result",
+        )  # fmt: skip
+    return inplace("float_power_", float_power, input, exponent)
 
 
 def _double(x: Any) -> Any:

@@ -160,13 +160,16 @@ def put(
 
 @public("take_along_dim", out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`input` at indices along `dim`, negative ones too; the other dims broadcast."""
+    """`input` at indices along `dim`, negative ones too; the other dims broadcast.
+
+    Without `dim`, at indices from 0 on of the elements in row-major order.
+    """
     if indices.dtype not in INTEGRAL:
         raise DTypeError(
             "take_along_dim", "indices", was=indices.dtype.name, needed="integers"
         )
     if dim is None:
-        return take(input, v.reshape(indices, (-1,)))
+        return ops.gather(v.reshape(input, (-1,)), 0, v.reshape(indices, (-1,)))
     if input.ndim != indices.ndim:
         raise ShapeError(
             "take_along_dim", "indices", was=f"{indices.ndim}-d",

@@ -139,6 +139,11 @@ def diff(
         raise ShapeError("diff", "input", was="0-d", needed="at least one dim")
     if n < 0:
         raise ArgumentError("diff", "n", was=n, needed="0 or more")
+    for name, beside in (("prepend", prepend), ("append", append)):
+        if beside is not None and beside.ndim != input.ndim:
+            raise ShapeError(
+                "diff", name, was=f"{beside.ndim}-d", needed=f"{input.ndim}-d"
+            )
     if not n:
         return input.clone()
     dim = dim_of("diff", dim, input)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from dovetail.dtypes import int64
+from dovetail.engine.attributes import Absent
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
@@ -23,7 +24,7 @@ from dovetail.ops.view import basic_index, expand, permute, reshape, unsqueeze
 
 
 @public("median", out=True)
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+def median(input: Tensor, dim: int | Absent = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements, of all or along `dim`; NaN wins."""
     if dim is not None:
         dim = dim_of("median", dim, input)
@@ -60,7 +61,7 @@ def _entry(x: Tensor, dim: int, at: int) -> Tensor:
 
 
 @public("nanmedian", out=True)
-def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+def nanmedian(input: Tensor, dim: int | Absent = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements that are not NaN."""
     if dim is None:
         x: Tensor = reshape(input, (-1,))

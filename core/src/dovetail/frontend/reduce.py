@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from dovetail.engine.attributes import axis
+from dovetail.engine.attributes import Absent, axis
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
@@ -41,8 +42,8 @@ def filled(name: str, input: Tensor, dim: int | None) -> None:
 
 @public("max", out=True)
 def max(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *,
-    other: Tensor | None = None,
+    input: Tensor, dim: int | Sequence[int] | Tensor | Absent = None,
+    keepdim: bool = False, *, other: Tensor | Absent = None,
 ) -> Any:  # fmt: skip
     """The greatest of all, along `dim` with its indices, or of two tensors.
 
@@ -60,28 +61,37 @@ def max(
     >>> dt.tensor([[1.0, 3.0], [4.0, 2.0]]).max(1).values
     tensor([3., 4.])
     """
-    if isinstance(dim, Tensor):
-        other, dim = dim, None
-    if other is not None:
-        return maximum(input, other)
+    second = _second("max", dim, other)
+    if second is not None:
+        return maximum(input, second)
     return _extreme("max", x.amax, pick.max_along, input, dim, keepdim)
 
 
 @public("min", out=True)
 def min(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *,
-    other: Tensor | None = None,
+    input: Tensor, dim: int | Sequence[int] | Tensor | Absent = None,
+    keepdim: bool = False, *, other: Tensor | Absent = None,
 ) -> Any:  # fmt: skip
     """The least of all, along `dim` with its indices, or of two tensors; as `max`.
 
     >>> torch.tensor([[1.0, 3.0], [4.0, 2.0]]).min(1).indices
     tensor([0, 1])
     """
-    if isinstance(dim, Tensor):
-        other, dim = dim, None
-    if other is not None:
-        return minimum(input, other)
+    second = _second("min", dim, other)
+    if second is not None:
+        return minimum(input, second)
     return _extreme("min", x.amin, pick.min_along, input, dim, keepdim)
+
+
+def _second(name: str, dim: Any, other: Tensor | None) -> Tensor | None:
+    """The other tensor, if the call is of two."""
+    if isinstance(dim, Tensor):
+        return dim
+    if other is not None and dim is not None:
+        raise ArgumentTypeError(
+            name, "other", was="given beside dim", needed="one of them"
+        )
+    return other
 
 
 def _extreme(

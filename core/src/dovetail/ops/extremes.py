@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import INEXACT, ORDERED, float32, int32, int64
-from dovetail.engine.attributes import Axes, AxisOrAll
+from dovetail.engine.attributes import Axes, AxesGiven, AxisOrAll
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
@@ -170,7 +170,7 @@ def _weighted(
 @op(shape="(n@dim)->()", accepts=INEXACT, promote="float", torch="logsumexp",
     grows=(1,), oracle=_log_of_sum, cases=_cases_exponentials,
     grad=_weighted)  # fmt: skip
-def logsumexp(input: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
+def logsumexp(input: Tensor, dim: AxesGiven, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over nothing."""
     if not count(input._a.shape, dim):
         return log(sum(exp(input), dim, keepdim))

@@ -20,7 +20,7 @@ from dovetail.dtypes import (
     int64,
     uint8,
 )  # fmt: skip
-from dovetail.engine.attributes import Axes
+from dovetail.engine.attributes import Axes, AxesIfAny, AxisOrAll
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
@@ -134,7 +134,11 @@ PRODUCT: Any = {
 
 
 def _cases_product(make: Any) -> Iterator[Case]:
-    yield from cases_empty(make)
+    yield case(make(3, 5, 2))
+    yield case(make(3, 5, 2), -2, True)
+    yield case(make(), 0)
+    yield case(make(0, 3), 1)
+    yield case(make(2, 0), 1, True)
     x = make(3, 5)
     x[0, 0] = x[1, 1] = x[1, 3] = 0
     yield case(x, 1)
@@ -143,7 +147,7 @@ def _cases_product(make: Any) -> Iterator[Case]:
 @op(autocast="float32", torch="prod", oracle=reduced(np.prod), cases=_cases_product,
     **PRODUCT, **_ALONG)  # fmt: skip
 def prod(
-    input: Tensor, dim: Axes = None, keepdim: bool = False, *,
+    input: Tensor, dim: AxisOrAll = None, keepdim: bool = False, *,
     dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
     """The product over `dim`, by halving; integers multiply in int64. Empty gives 1.
@@ -151,9 +155,11 @@ def prod(
     Differentiated through the halving, so that gradients are right at zeros too.
     """
     y = cast(input, in_dtype(input, dtype))
-    for d in dim:  # type: ignore[union-attr]
+    every: Any = dim
+    dims = every if isinstance(every, tuple) else (every,)[: input.ndim]
+    for d in dims:
         y = _halved(y, d)
-    return reshape(y, without(input._a.shape, dim, keepdim))
+    return reshape(y, without(input._a.shape, dims, keepdim))
 
 
 def in_dtype(x: Tensor, dtype: DType | None) -> DType:
@@ -188,6 +194,14 @@ def _cases_truth(make: Any) -> Iterator[Case]:
     x = make.ints(4, 3, high=2).astype(make.dtype.numpy)
     yield case(x, 1)
     yield case(x, (0, 1), True)
+    yield case(x, ())
+
+
+def _over(function: Any) -> Any:
+    """An oracle by a function of NumPy's, for which `()` is no dim, too."""
+    return lambda x, dim=None, keepdim=False: np.asarray(
+        function(x, axis=tuple(dim) if isinstance(dim, list) else dim, keepdims=keepdim)
+    )
 
 
 _TRUTH: Any = {
@@ -196,16 +210,26 @@ _TRUTH: Any = {
 }  # fmt: skip
 
 
-@op(torch="all", **_TRUTH, oracle=reduced(np.all))
-def all(input: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
+def _truth_of_each(input: Tensor) -> Tensor:
+    """What `all` and `any` over no dims are."""
+    y: Tensor = input != 0
+    return cast(y, uint8) if input.dtype is uint8 else y
+
+
+@op(torch="all", **_TRUTH, oracle=_over(np.all))
+def all(input: Tensor, dim: AxesIfAny = None, keepdim: bool = False) -> Tensor:
     """Whether none over `dim` is zero; true where there are none."""
+    if dim == ():
+        return _truth_of_each(input)
     y: Tensor = sum(input == 0, dim, keepdim, int32) == 0
     return cast(y, uint8) if input.dtype is uint8 else y
 
 
-@op(torch="any", **_TRUTH, oracle=reduced(np.any))
-def any(input: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
+@op(torch="any", **_TRUTH, oracle=_over(np.any))
+def any(input: Tensor, dim: AxesIfAny = None, keepdim: bool = False) -> Tensor:
     """Whether one over `dim` is not zero; false where there are none."""
+    if dim == ():
+        return _truth_of_each(input)
     y: Tensor = sum(input != 0, dim, keepdim, int32) != 0
     return cast(y, uint8) if input.dtype is uint8 else y
 

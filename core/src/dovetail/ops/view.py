@@ -62,7 +62,8 @@ def _expanded(have: Sizes, strides: Sizes | None, *, size: Sizes) -> Geometry:
     return tuple(new_size), tuple(new_strides), 0
 
 
-@op(torch="broadcast_to Tensor.expand*", geometry=_expanded, **_VIEW,
+@op(torch="torch.broadcast_to Tensor.broadcast_to* Tensor.expand*", **_VIEW,
+    geometry=_expanded,
     oracle=lambda x, size: np.broadcast_to(x, _expanded(x.shape, None, size=size)[0]),
     cases=[([3, 1], (2, 3, 4)), ([1, 3], (-1, 3)), ([1], (0,)), ([], (2,))],
 )  # fmt: skip

@@ -1660,7 +1660,7 @@ def logspace(
 
 def logsumexp(
     input: Tensor,
-    dim: _int | Sequence[_int] | None,
+    dim: _int | Sequence[_int],
     keepdim: _bool = False,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
@@ -2081,7 +2081,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 def prod(
     input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
+    dim: _int | None = None,
     keepdim: _bool = False,
     *,
     dtype: DType | None = None,

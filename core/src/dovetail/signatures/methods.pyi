@@ -380,10 +380,13 @@ class Methods:
         """Products of a batch of matrices [b, n, k] and [b, k, m]."""
     def bool(self) -> Tensor:
         """This tensor as bool; itself if it is."""
+    @overload
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
         """Dims of size 1 repeated to `size`, without a copy; -1 keeps one; new
         dims lead.
         """
+    @overload
+    def broadcast_to(self, *size: _int) -> Tensor: ...
     def byte(self) -> Tensor:
         """This tensor as uint8; itself if it is."""
     def cauchy_(
@@ -662,13 +665,8 @@ class Methods:
         """This tensor as float32; itself if it is."""
     def float_power(self, exponent: Tensor | complex) -> Tensor:
         """`input` to the power of `exponent`, computed in float64 or complex128."""
-    def float_power_(
-        self,
-        exponent: Tensor | complex,
-        *,
-        out: Tensor | tuple[Tensor, ...] | None = None,
-    ) -> Tensor:
-        """`float_power` written into the tensor, which is returned."""
+    def float_power_(self, exponent: Tensor | complex) -> Tensor:
+        """`float_power` written into the tensor, which has its dtype already."""
     def floor(self) -> Tensor:
         """The greatest integer not above; -0 stays, as integers do."""
     def floor_(self) -> Tensor:
@@ -940,9 +938,7 @@ class Methods:
         """log(input / (1 - input)), with `input` kept at least `eps` from 0 and 1."""
     def logit_(self, eps: complex | None = None) -> Tensor:
         """`logit` written into the tensor, which is returned."""
-    def logsumexp(
-        self, dim: _int | Sequence[_int] | None, keepdim: _bool = False
-    ) -> Tensor:
+    def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
         """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over
         nothing.
         """
@@ -1230,7 +1226,7 @@ class Methods:
         """
     def prod(
         self,
-        dim: _int | Sequence[_int] | None = None,
+        dim: _int | None = None,
         keepdim: _bool = False,
         *,
         dtype: DType | None = None,

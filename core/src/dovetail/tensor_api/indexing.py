@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dovetail.dtypes import bool_, int64, uint8
+from dovetail.dtypes import bool_, int32, int64, uint8
 from dovetail.engine import modes
 from dovetail.engine.elements import scalar
 from dovetail.engine.inplace import check_writable, fill, inplace, overwrite
@@ -30,6 +30,7 @@ from dovetail.ops.primitive import cast, clone, where
 
 _BASIC: Final = ops.basic_index.op
 _MASKS: Final = (bool_, uint8)
+_PLACES: Final = (int64, int32, *_MASKS)
 
 
 class Parsed(NamedTuple):
@@ -225,7 +226,7 @@ def write_places(x: Tensor, value: Tensor, at: Any, accumulate: bool) -> Tensor:
     """Write or add at tuples of indices; in place alone where no gradient is wanted."""
     if modes.grad_enabled() and (x.requires_grad or value.requires_grad):
         return inplace("index_put_", index_put, x, value, at, accumulate)
-    check_writable("index_put_", x)
+    check_writable("index_put_", x, overlap=True)
     if x._kind.backend.rules_only:
         index_put(x, value, at, accumulate)  # its rule checks the shapes
     else:
@@ -388,6 +389,13 @@ def _tensor_entry(entry: Tensor, x: Tensor) -> Any:
             "must be integer or bool", needed="an integer or bool tensor",
             remedy="cast it with .long()",
         )  # fmt: skip
+    if entry.dtype not in _PLACES:
+        raise IndexOutOfRange(
+            "indexing", "index",
+            was=f"a {entry.dtype.name} tensor", needed="one of int64, int32, uint8 or "
+            "bool: tensors used as indices must be long, int, byte or bool tensors",
+            remedy="cast it with .long()",
+        )  # fmt: skip
     if not entry.ndim and entry.dtype not in _MASKS:
         return int(entry.item())
     if entry._kind.backend is not x._kind.backend and entry._kind.backend.type == "cpu":
@@ -410,18 +418,27 @@ def _slice(entry: slice) -> slice:
 
 
 def _without_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
-    at = [i for i, e in enumerate(entries) if e is Ellipsis]
-    if len(at) > 1:
-        raise IndexOutOfRange(
-            "indexing", "...", was="given twice", needed="one at most"
-        )
-    if not at:
+    """The dims that the first `...` stands for, whole; further ones add none."""
+    at = next((i for i, e in enumerate(entries) if e is Ellipsis), None)
+    if at is None:
         return entries
-    used = sum(
-        0 if e is None or e is Ellipsis else e.ndim if _is_mask(e) else 1
-        for e in entries
-    )
-    return [*entries[: at[0]], *[_WHOLE] * (ndim - used), *entries[at[0] + 1 :]]
+    used = list(map(_dims_of, entries))
+    left = ndim - sum(used)
+    last = max(i for i, e in enumerate(entries) if e is Ellipsis)
+    if last > at and left > 0 and any(used[last:]):
+        raise IndexOutOfRange(
+            "indexing", "...", was="given twice before an index",
+            needed="one, since the first takes all dims that are left",
+        )  # fmt: skip
+    after = [e for e in entries[at:] if e is not Ellipsis]
+    return [*entries[:at], *[_WHOLE] * left, *after]
+
+
+def _dims_of(entry: Any) -> int:
+    """How many dims an index takes."""
+    if entry is None or entry is Ellipsis:
+        return 0
+    return int(entry.ndim) if _is_mask(entry) else 1
 
 
 extend(__getitem__=getitem, __setitem__=setitem)

@@ -42,10 +42,8 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 
 def _of_dim(name: str, x: Tensor, values: Any, dim: Any) -> Any:
     """What a tuple has for one dim."""
-    try:
+    if type(dim) is int and -len(values) <= dim < len(values):
         return values[dim]
-    except (IndexError, TypeError):
-        pass
     number = axis(name, "dim", dim, x.ndim)
     if not x.ndim:
         raise DimError(name, "dim", was=dim, needed="none: the tensor is 0-d")

@@ -54,8 +54,10 @@ def install(table: KernelTable, xp: Any, *, segments: bool = False) -> None:
     table.add("vector_norm", _norm(xp, floats), dtypes=FLOAT - HALF, **bound)
 
 
-def axis_of(dims: Dims) -> Any:
+def axis_of(dims: int | Dims) -> Any:
     """One dim as an int, which libraries are faster with."""
+    if isinstance(dims, int):
+        return dims
     return dims[0] if len(dims) == 1 else dims
 
 
@@ -92,7 +94,7 @@ def _lowered(run: Kernel, dtype: DType) -> Kernel:
 def _typed(reduce: Kernel) -> Callable[..., Kernel]:
     """A reduction in the dtype asked for; bools and integers in int64."""
 
-    def factory(dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
+    def factory(dim: int | Dims, keepdim: bool, dtype: DType | None) -> Kernel:
         axis, to = axis_of(dim), None if dtype is None else dtype.numpy
         whole = int64.numpy
 

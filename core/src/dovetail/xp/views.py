@@ -65,6 +65,8 @@ def _expand(xp: Any) -> Callable[..., View]:
             if not (a.ndim or is_open):  # the gradient of a sum
                 return xp.ndarray(size, a.dtype, a, 0, none)
             missing = len(size) - a.ndim
+            if is_open and -1 in size[:missing]:
+                raise ValueError(size)
             steps = [0] * missing
             sizes = list(size)
             for d, (have, step) in enumerate(

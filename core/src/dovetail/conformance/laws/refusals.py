@@ -32,7 +32,8 @@ from dovetail.errors import (
 Broken = tuple[str, type[Exception], list[Any], dict[str, Any]]
 _FAR: Final = 1_000_000
 _DIM_TYPES: Final = (
-    NORMALISERS["Axis"], NORMALISERS["Axes"], NORMALISERS["AxisList"],
+    NORMALISERS["Axis"], NORMALISERS["Axes"], NORMALISERS["AxesIfAny"],
+    NORMALISERS["AxesGiven"], NORMALISERS["AxisList"],
 )  # fmt: skip
 
 

@@ -18,9 +18,20 @@ from dovetail.ops.sums import sum
 from dovetail.ops.view import unsqueeze
 
 
-def _weighted(losses: Tensor, weight: Tensor | None) -> Losses:
+def _weighted(op: str, losses: Tensor, input: Tensor, weight: Tensor | None) -> Losses:
     """Losses whose mean is over the sum of their weights."""
-    return losses if weight is None else (losses * weight, weight)
+    if weight is None:
+        return losses
+    _require_weights(op, input, weight)
+    return losses * weight, weight
+
+
+def _require_weights(op: str, input: Tensor, weight: Tensor) -> None:
+    if weight._a.shape != input._a.shape:
+        raise ArgumentError(
+            op, "weight", was=f"of shape {tuple(weight.shape)}",
+            needed=f"{tuple(input.shape)}: Weights and input must have the same size",
+        )  # fmt: skip
 
 
 def _warn_of_broadcast(op: str, input: Tensor, target: Tensor) -> None:
@@ -60,14 +71,14 @@ def mse_loss(input: Tensor, target: Tensor, weight: Tensor | None = None) -> Los
         tensor(2.5000)
     """
     _warn_of_broadcast("mse_loss", input, target)
-    return _weighted(ops.squared_error(input, target), weight)
+    return _weighted("mse_loss", ops.squared_error(input, target), input, weight)
 
 
 @loss("l1_loss", after="target", autocast="float32")
 def l1_loss(input: Tensor, target: Tensor, weight: Tensor | None = None) -> Losses:
     """Absolute differences; shapes, weights and reductions as in `mse_loss`."""
     _warn_of_broadcast("l1_loss", input, target)
-    return _weighted((input - target).abs(), weight)
+    return _weighted("l1_loss", (input - target).abs(), input, weight)
 
 
 @loss("smooth_l1_loss", after="target")
@@ -97,11 +108,7 @@ def huber_loss(
     losses = ops.smooth_l1_loss(input, target, delta) * delta
     if weight is None:
         return losses
-    if weight._a.shape != input._a.shape:
-        raise ArgumentError(
-            "huber_loss", "weight", was=f"of shape {tuple(weight.shape)}",
-            needed=f"{tuple(input.shape)}: Weights and input must have the same size",
-        )  # fmt: skip
+    _require_weights("huber_loss", input, weight)
     return losses * weight
 
 
@@ -221,6 +228,12 @@ def _variance(input: Tensor, var: Any) -> Tensor:
     v: Tensor = var if isinstance(var, Tensor) else full((), var, input._kind)
     if v.ndim == input.ndim - 1 and tuple(v.shape) == tuple(input.shape)[:-1]:
         v = unsqueeze(v, -1)
+    whole, own = tuple(input.shape), tuple(v.shape)
+    if v.ndim and (own[:-1] != whole[:-1] or own[-1:] not in (whole[-1:], (1,))):
+        raise ArgumentError(
+            "gaussian_nll_loss", "var", was=f"of shape {own}",
+            needed=f"{whole}, one a row of the last dim, or one number",
+        )  # fmt: skip
     if bool(lt(v, 0).any()):
         raise ArgumentError(
             "gaussian_nll_loss", "var", was="negative somewhere", needed="0 or more"

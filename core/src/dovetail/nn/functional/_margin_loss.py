@@ -23,18 +23,38 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0) -> 
     return apart + where(eq(target, -1), 0, input)
 
 
+def _require_one_ndim(op: str, **tensors: Tensor) -> None:
+    """Raise for tensors of different numbers of dims."""
+    counts = {name: x.ndim for name, x in tensors.items()}
+    first = next(iter(counts))
+    for name, count in counts.items():
+        if count != counts[first]:
+            raise ShapeError(
+                op, name, was=f"{count}-d", needed=f"{counts[first]}-d, as {first} is"
+            )
+
+
 @loss("margin_ranking_loss")
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0
 ) -> Losses:
     """max(0, -target (input1 - input2) + margin)."""
+    _require_one_ndim(
+        "margin_ranking_loss", input1=input1, input2=input2, target=target
+    )
     return (-target * (input1 - input2) + margin).clamp(min=0)
 
 
 @loss("soft_margin_loss", autocast="float32")
 def soft_margin_loss(input: Tensor, target: Tensor) -> Losses:
     """log(1 + exp(-target input))."""
-    return (-target * input).exp().log1p()
+    losses: Tensor = (-target * input).exp().log1p()
+    if losses._a.shape != input._a.shape:
+        raise ShapeError(
+            "soft_margin_loss", "target", was=f"of shape {tuple(target.shape)}",
+            needed=f"one that broadcasts to {tuple(input.shape)}, that of input",
+        )  # fmt: skip
+    return losses
 
 
 @loss("cosine_embedding_loss", autocast="float32")
@@ -106,6 +126,9 @@ def _of_triplets(
         raise ArgumentError(
             "triplet_margin_loss", "margin", was=margin, needed="greater than 0"
         )
+    _require_one_ndim(
+        "triplet_margin_loss", anchor=anchor, positive=positive, negative=negative
+    )
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))

@@ -1,0 +1,67 @@
+"""`Tensor(…)`: sizes, or data, in the default dtype; torch's oldest way to make one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.dtypes import get_default_dtype
+from dovetail.engine.annotations import conforms, described
+from dovetail.engine.arguments import explained
+from dovetail.engine.tensor import Size, Tensor, TensorType
+from dovetail.errors import ArgumentError, ArgumentTypeError, DovetailError
+from dovetail.frontend.create import empty, tensor
+from dovetail.ops.view import reshape
+
+
+def called(cls: type[Tensor], *data: Any, device: Any = None) -> Any:
+    """A tensor of sizes with unspecified contents, or of the numbers in a sequence.
+
+    Args:
+        data: nothing; sizes one by one, or a `Size`; a sequence of numbers or an array,
+            cast to the default dtype; or a tensor, of which the result is a view.
+        device: the CPU, if it is given.
+
+    Raises:
+        ArgumentTypeError: something else.
+    """
+    if device is not None and str(device).partition(":")[0] != "cpu":
+        raise ArgumentError(
+            "Tensor", "device", was=repr(device), needed="cpu",
+            remedy="use dovetail.tensor(…, device=…) or dovetail.empty",
+        )  # fmt: skip
+    made = _made(data)
+    return made if cls is Tensor else made.as_subclass(cls)
+
+
+def _made(data: tuple[Any, ...]) -> Tensor:
+    first = data[0] if data else ()
+    if len(data) == 1 and isinstance(first, Tensor):
+        view: Tensor = reshape(first, tuple(first.shape))
+        return view
+    if isinstance(first, Size) and len(data) == 1:
+        return empty(first, dtype=get_default_dtype(), device="cpu")
+    if data and all(conforms("int", size) for size in data):
+        return empty(*data, dtype=get_default_dtype(), device="cpu")
+    if len(data) > 1 or not hasattr(first, "__len__") or isinstance(first, str):
+        wrong = next(v for v in data if len(data) == 1 or not conforms("int", v))
+        raise ArgumentTypeError(
+            "Tensor", "data", was=described(wrong), needed="sizes, or a sequence",
+            remedy="use dovetail.tensor for a number",
+        )  # fmt: skip
+    return tensor(first, dtype=get_default_dtype(), device="cpu")
+
+
+def _explained(cls: type[Tensor], *args: Any, **kwargs: Any) -> Any:
+    try:
+        return called(cls, *args, **kwargs)
+    except DovetailError:
+        raise
+    except Exception as error:
+        ours = explained("Tensor", called, (cls, *args), kwargs, error)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+_explained.__wrapped__ = called  # type: ignore[attr-defined]
+TensorType.made = _explained
