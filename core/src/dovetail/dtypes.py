@@ -330,3 +330,13 @@ class iinfo(_Limits):
         low = -(1 << (bits - 1)) if dtype.is_signed else 0
         high = (1 << (bits - dtype.is_signed)) - 1
         super().__init__(dtype=dtype, bits=bits, max=high, min=low)
+
+
+def least(dtype: DType) -> int | float:
+    """The real number that no element is less than: what a maximum starts from."""
+    return -math.inf if dtype.is_inexact else iinfo(dtype).min
+
+
+def greatest(dtype: DType) -> int | float:
+    """The real number that no element is greater than: what a minimum starts from."""
+    return math.inf if dtype.is_inexact else iinfo(dtype).max

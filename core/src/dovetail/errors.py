@@ -179,3 +179,11 @@ class CaptureError(DovetailError, RuntimeError):
 
 class FallbackWarning(UserWarning):
     """An op ran on the host because its backend has no kernel for it."""
+
+
+def outside_dim(op: str, index: int, size: int, dim: int, low: int) -> IndexOutOfRange:
+    """The error for an index out of bounds for a dim, which starts at `low`."""
+    return IndexOutOfRange(
+        op, "index", was=f"{index}, out of bounds for dim {dim} with size {size}",
+        needed=f"{low} to {size - 1}" if size else "a dim that is not empty",
+    )  # fmt: skip

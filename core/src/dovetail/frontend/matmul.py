@@ -20,8 +20,6 @@ from dovetail.ops.primitive import bmm, cast, conj
 from dovetail.ops.sums import sum
 from dovetail.ops.view import expand, permute, reshape, unsqueeze
 
-Sizes = tuple[int, ...]
-
 
 def _dims(op: str, *expected: tuple[str, Tensor, int]) -> None:
     for name, x, ndim in expected:

@@ -18,7 +18,7 @@ from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import Array, Sizes, op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import IndexOutOfRange, ShapeError
+from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim
 from dovetail.ops.create import zeros_of
 from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import (
@@ -52,7 +52,7 @@ def index_check(op: str, index: Tensor, size: int, dim: int, low: int = 0) -> Ch
     def error() -> IndexOutOfRange:
         found = index._kind.backend.copy_out(index._a).reshape(-1)
         bad = int(found[(found < low) | (found >= size)][0])
-        return out_of_range(op, bad, size, dim, low)
+        return outside_dim(op, bad, size, dim, low)
 
     return outside, error
 
@@ -65,14 +65,6 @@ def checks_dim(made: Any) -> None:
     def _(x: Tensor, index: Tensor, *rest: Any, dim: int, **_: Any) -> Checked:
         size = x._a.shape[dim] if x._a.shape else 1
         return index_check(name, index, size, dim)
-
-
-def out_of_range(op: str, index: int, size: int, dim: int, low: int) -> IndexOutOfRange:
-    """The error for an index out of bounds for a dim."""
-    return IndexOutOfRange(
-        op, "index", was=f"{index}, out of bounds for dim {dim} with size {size}",
-        needed=f"{low} to {size - 1}" if size else "a dim that is not empty",
-    )  # fmt: skip
 
 
 def narrowed(x: Tensor, sizes: Sizes, dim: int) -> Tensor:

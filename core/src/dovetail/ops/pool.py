@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, REAL, iinfo, int32
+from dovetail.dtypes import FLOAT, REAL, int32, least
 from dovetail.engine.adjoints import adjoint_of
 from dovetail.engine.attributes import Ints
 from dovetail.engine.cases import case
@@ -37,11 +37,6 @@ from dovetail.xp.windows import Windows
 Sizes = Sequence[int]
 
 
-def _lowest(x: Tensor) -> float:
-    dtype = x._kind.dtype
-    return -float("inf") if dtype.is_floating_point else iinfo(dtype).min
-
-
 @op(shape=partial(pooled_shape, "max_pool"), accepts=REAL, unrounded=True, grows=(1,))
 def max_pool(
     input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
@@ -49,7 +44,7 @@ def max_pool(
 ) -> Tensor:  # fmt: skip
     """The largest element of each window; padding is below everything, NaN wins."""
     w = Windows(kernel_size, stride, padding, dilation, ceil_mode)
-    parts = windows(input, w, _lowest(input))
+    parts = windows(input, w, least(input.dtype))
     best = clone(next(parts))
     for part in parts:
         best = maximum(best, part)
@@ -68,7 +63,7 @@ def max_pool_slots(
     """
     w = Windows(kernel_size, stride, padding, dilation, ceil_mode)
     slot = _first_inside(x, w)
-    parts = windows(x, w, _lowest(x))
+    parts = windows(x, w, least(x.dtype))
     best = next(parts)
     for i, part in enumerate(parts, 1):
         better = lt(best, part)

@@ -41,7 +41,6 @@ from dovetail.ops.sums import (
 )
 from dovetail.ops.view import basic_index, reshape
 
-Array = np.ndarray[Any, Any]
 _ALONG: Any = {"shape": "(n@dim)->()"}
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dovetail.dtypes import ORDERED, bool_, int32
+from dovetail.dtypes import ORDERED, bool_, greatest, int32, least
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import Array, Sizes, op
@@ -82,22 +82,8 @@ def scatter_reduce(
 def _neutral(x: Tensor, index: Tensor, reduce: str) -> Tensor:
     """What a reduction starts from."""
     shape = tuple(index._a.shape)
-    limits = {"prod": 1, "amax": _lowest(x), "amin": _highest(x)}
+    limits = {"prod": 1, "amax": least(x.dtype), "amin": greatest(x.dtype)}
     return full(shape, limits.get(reduce, 0), x._kind)
-
-
-def _highest(x: Tensor) -> Any:
-    dtype = x.dtype
-    if dtype.is_inexact:
-        return float("inf")
-    return (1 << (8 * dtype.itemsize - dtype.is_signed)) - 1
-
-
-def _lowest(x: Tensor) -> Any:
-    dtype = x.dtype
-    if dtype.is_inexact:
-        return float("-inf")
-    return -(1 << (8 * dtype.itemsize - 1)) if dtype.is_signed else 0
 
 
 def _mean(total: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:

@@ -9,7 +9,6 @@ from typing import Any, Final
 from dovetail.xp.scratch import scratch
 from dovetail.xp.windows import Windows
 
-Sizes = tuple[int, ...]
 BLOCK: Final = 1 << 15  # elements
 
 

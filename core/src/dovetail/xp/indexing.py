@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dovetail.device_api.kernels import KernelTable
-from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, DType
-from dovetail.errors import IndexOutOfRange, ShapeError
+from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, DType, from_numpy, greatest, least
+from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim
 
 Indices = Sequence[Any]
 _MOVES: Final = (
@@ -83,11 +83,7 @@ class Bounds:
     def error(self, op: str, index: Any, size: int, dim: int, low: int) -> Exception:
         """What is wrong with an index, the first bad one named."""
         bad = index[(index < low) | (index >= size)]
-        found = int(bad[0]) if bad.size else -1
-        return IndexOutOfRange(
-            op, "index", was=f"{found}, out of bounds for dim {dim} with size {size}",
-            needed=f"{low} to {size - 1}" if size else "a dim that is not empty",
-        )  # fmt: skip
+        return outside_dim(op, int(bad[0]) if bad.size else -1, size, dim, low)
 
     def explain(self, op: str, a: Any, indices: Indices) -> Exception:
         """The error for signed indices, one for each dim, that the library refused."""
@@ -222,7 +218,9 @@ class Indexing(Bounds):
         self.check("scatter_reduce", index, a.shape[dim], dim)
         places = self._grid(index.shape, dim, index)
         if not include_self:
-            y[places] = _start(xp, a.dtype, reduce)
+            own = from_numpy(a.dtype)
+            starts = {"prod": 1, "amax": least(own), "amin": greatest(own)}
+            y[places] = starts.get(reduce, 0)
         combine = {"prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}
         combine.get(reduce, xp.add).at(y, places, src[_corner(index.shape)])
         if reduce != "mean":
@@ -279,14 +277,3 @@ class Indexing(Bounds):
         rest = y.shape[len(indices) :]
         places += self._grid(rest, -1, None)
         self._add(y, tuple(places), xp.broadcast_to(value, shape + rest))
-
-
-def _start(xp: Any, dtype: Any, reduce: str) -> Any:
-    """What a reduction starts from."""
-    if reduce not in ("amax", "amin"):
-        return int(reduce == "prod")
-    least = reduce == "amax"
-    if dtype.kind == "f":
-        return -xp.inf if least else xp.inf
-    limits = xp.iinfo(dtype)
-    return limits.min if least else limits.max

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from dovetail.dtypes import FLOAT, HALF, REAL
+from dovetail.dtypes import FLOAT, HALF, REAL, from_numpy, least
 from dovetail.xp import pool_mean
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.windows import Windows, along, grown, reduced
@@ -57,13 +57,9 @@ def _blockwise(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return _windowed(call)
 
 
-def _lowest(xp: Any, dtype: Any) -> Any:
-    return -xp.inf if dtype.kind == "f" else xp.iinfo(dtype).min
-
-
 def _below(xp: Any, x: Any, w: Windows, places: Sizes) -> Any:
     """`x` with less than any element around it."""
-    return grown(xp, x, w, places, _lowest(xp, x.dtype))
+    return grown(xp, x, w, places, least(from_numpy(x.dtype)))
 
 
 @kernels("max_pool", REAL - HALF, binds=True, through=_windowed)
