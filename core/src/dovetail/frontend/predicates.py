@@ -115,18 +115,6 @@ def isreal(input: Tensor) -> Tensor:
     return c.constant(input, True)
 
 
-@public("is_complex")
-def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex."""
-    return input.dtype.is_complex
-
-
-@public("is_floating_point")
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a float."""
-    return input.dtype.is_floating_point
-
-
 @public("is_nonzero")
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero; waits for it."""

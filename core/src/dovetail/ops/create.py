@@ -16,17 +16,15 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.ops.primitive import cast, iota, lt, where
 
+# What is made of no tensor, but of a shape or a count, and a kind.
+MADE: Any = {
+    "shape": lambda *, shape, **_: shape, "result": lambda d, a: a["kind"].dtype,
+    "nondifferentiable": True, "unrounded": True,
+}  # fmt: skip
+_COUNTED: Any = {**MADE, "shape": lambda *, count, **_: (count,)}
 
-def _shaped(*, shape: Any, **_: Any) -> Any:
-    return shape
 
-
-def _of_kind(dtypes: Any, attrs: Any) -> Any:
-    return attrs["kind"].dtype
-
-
-@op(shape=_shaped, result=_of_kind, nondifferentiable=True, unrounded=True, memory=True,
-    oracle=lambda shape, value: np.full(shape, value),
+@op(**MADE, memory=True, oracle=lambda shape, value: np.full(shape, value),
     cases=[((2, 3), 1), ((), 1), ((0, 2), 1.0)])  # fmt: skip
 def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     """A tensor of `shape` with every element `value`."""
@@ -36,8 +34,13 @@ def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     return wrap(native, kind)
 
 
-@op(shape=_shaped, result=_of_kind, nondifferentiable=True, unrounded=True, memory=True,
-    unspecified=True, oracle=lambda shape: np.zeros(shape))  # fmt: skip
+@op(
+    **MADE,
+    memory=True,
+    unspecified=True,
+    oracle=lambda shape: np.zeros(shape),
+    cases=[((0, 2),)],
+)  # fmt: skip  of others, the contents are unspecified
 def empty(shape: Shape, kind: Kind) -> Tensor:
     """A tensor of `shape` with unspecified contents."""
     return wrap(kind.backend.empty(tuple(shape), kind.dtype, kind.index), kind)
@@ -75,11 +78,8 @@ def _working(kind: Kind) -> Kind:
     return kind.with_dtype(int64 if int64 in kind.backend.dtypes else int32)
 
 
-@op(shape=lambda *, count, **_: (count,), result=_of_kind, nondifferentiable=True,
-    unrounded=True,
-    oracle=lambda start, step, count: np.array(
-        [start + i * step for i in range(count)]
-    ))  # fmt: skip
+@op(**_COUNTED, oracle=lambda start, step, count: np.array(
+        [start + i * step for i in range(count)]))  # fmt: skip
 def arange(start: Scalar, step: Scalar, count: int, kind: Kind) -> Tensor:
     """start, start + step, … of `count` elements."""
     wide = _working(kind)
@@ -98,9 +98,7 @@ def _(make: Any) -> Iterator[Case]:
     yield case(0, 1, 0)
 
 
-@op(shape=lambda *, count, **_: (count,), result=_of_kind, nondifferentiable=True,
-    unrounded=True,
-    oracle=lambda start, end, count: np.linspace(start, end, count))  # fmt: skip
+@op(**_COUNTED, oracle=lambda start, end, count: np.linspace(start, end, count))
 def linspace(start: Scalar, end: Scalar, count: int, kind: Kind) -> Tensor:
     """`count` evenly spaced numbers from `start` to `end`, both included.
 
@@ -137,8 +135,3 @@ def transfer(input: Tensor, kind: Kind) -> Tensor:
 
 
 transfer.grad(input=lambda ct, input_kind: transfer(ct, input_kind))
-
-
-@empty.cases
-def _(make: Any) -> Iterator[Case]:
-    yield case((0, 2))  # of others, the contents are unspecified

@@ -43,7 +43,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.create import empty, full
+from dovetail.ops.create import MADE, empty, full
 from dovetail.ops.primitive import (
     bitwise_and,
     bitwise_xor,
@@ -57,12 +57,7 @@ from dovetail.ops.view import basic_index, reshape
 from dovetail.xp.random_law import LOW32, M0, M1, keys
 
 
-def _counted(*, n: int, **_: Any) -> tuple[int, ...]:
-    return (n,)
-
-
-@op(shape=_counted, result=int32, nondifferentiable=True, unrounded=True,
-    draws=1)  # fmt: skip
+@op(**{**MADE, "shape": lambda *, n, **_: (n,), "result": int32}, draws=1)
 def random_words(
     n: int, seed: Scalar, offset: Scalar, stream: Scalar, kind: Kind
 ) -> Tensor:

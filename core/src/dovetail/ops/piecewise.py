@@ -75,7 +75,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     oracle=lambda x, low=-1.0, high=1.0: np.clip(x, low, high),
     cases=lambda make: [
         case(make(2, 3), 1, 2), case(make(), 0.5 if make.dtype.is_inexact else 0, 1),
-    ])  # fmt: skip
+    ],
+    grad=lambda ct, input, min_val, max_val: where(
+        (min_val < input) & (input < max_val), ct, 0))  # fmt: skip
 def hardtanh(input: Tensor, min_val: Element = -1.0, max_val: Element = 1.0) -> Tensor:
     """`input` between bounds; the gradient at a bound is 0, unlike that of clamp.
 
@@ -87,11 +89,6 @@ def hardtanh(input: Tensor, min_val: Element = -1.0, max_val: Element = 1.0) -> 
     return clamp(input, min_val, max_val)
 
 
-@hardtanh.vjp
-def _(ct: Tensor, input: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    return where((min_val < input) & (input < max_val), ct, 0)
-
-
 @op(accepts=REAL, out=False, torch="F.relu6(inplace)",
     oracle=lambda x: np.clip(x, 0, 6))  # fmt: skip
 def relu6(input: Tensor) -> Tensor:
@@ -100,33 +97,28 @@ def relu6(input: Tensor) -> Tensor:
 
 
 @op(accepts=FLOAT, out=False, torch="F.hardsigmoid(inplace)",
-    oracle=lambda x: np.clip(x + 3, 0, 6) / 6)  # fmt: skip
+    oracle=lambda x: np.clip(x + 3, 0, 6) / 6,
+    grad=lambda ct, input: where((input > -3) & (input < 3), ct / 6, 0))  # fmt: skip
 def hardsigmoid(input: Tensor) -> Tensor:
     """input / 6 + 1 / 2 between 0 and 1 (Howard et al. 2019)."""
     return clamp(input + 3, 0, 6) * (1 / 6)
 
 
-@hardsigmoid.vjp
-def _(ct: Tensor, input: Tensor) -> Tensor:
-    return where((input > -3) & (input < 3), ct * (1 / 6), 0)
+def _hardswish_rule(ct: Tensor, input: Tensor) -> Tensor:
+    middle = where(input <= -3, 0, ct * (input * (1 / 3) + 0.5))
+    return where(input < 3, middle, ct)
 
 
 @op(accepts=FLOAT, out=False, torch="F.hardswish(inplace)",
-    oracle=lambda x: x * np.clip(x + 3, 0, 6) / 6)  # fmt: skip
+    oracle=lambda x: x * np.clip(x + 3, 0, 6) / 6, grad=_hardswish_rule)  # fmt: skip
 def hardswish(input: Tensor) -> Tensor:
     """input * hardsigmoid(input) (Howard et al. 2019, arXiv:1905.02244)."""
     return input * clamp(input + 3, 0, 6) * (1 / 6)
 
 
-@hardswish.vjp
-def _(ct: Tensor, input: Tensor) -> Tensor:
-    middle = where(input <= -3, 0, ct * (input * (1 / 3) + 0.5))
-    return where(input < 3, middle, ct)
-
-
 @op(accepts=REAL, out=False,
-    torch="torch.threshold torch.threshold_ F.threshold(inplace) "
-    "F.threshold_", cases=[([2, 3], 1, 2), ([], -1, 0)],
+    torch="torch.threshold torch.threshold_ F.threshold(inplace) F.threshold_",
+    cases=[([2, 3], 1, 2), ([], -1, 0)],
     grad=lambda ct, input, threshold: where(input <= threshold, 0, ct))  # fmt: skip
 def threshold(input: Tensor, threshold: Factor, value: Element) -> Tensor:
     """`input` above the threshold, else `value`; of integers an integer."""

@@ -24,12 +24,12 @@ from dovetail.dtypes import (
     int64,
 )  # fmt: skip
 from dovetail.engine.attributes import Scalar, Shape
-from dovetail.engine.declare import Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
 from dovetail.ops import philox
-from dovetail.ops.create import empty, full, zeros_like
+from dovetail.ops.create import MADE, empty, full, zeros_like
 from dovetail.ops.extremes import amax
 from dovetail.ops.order import argsort
 from dovetail.ops.philox import random_words, whole
@@ -52,23 +52,9 @@ from dovetail.ops.view import basic_index, reshape
 from dovetail.xp import random_law as law
 
 
-def _shaped(*, shape: Sizes, **_: Any) -> Sizes:
-    return shape
-
-
-def _of_kind(dtypes: Any, attrs: Any) -> Any:
-    return attrs["kind"].dtype
-
-
 def _each(dtype: DType, *_: Any) -> int:
     """How many words a float takes."""
     return law.words_each(dtype)
-
-
-# What is made of nothing but a shape, a place in a stream, and a law.
-_MADE: Any = {
-    "shape": _shaped, "result": _of_kind, "nondifferentiable": True, "unrounded": True,
-}  # fmt: skip
 
 
 def _wide(dtype: DType) -> DType:
@@ -80,7 +66,7 @@ def _words(count: int, seed: Any, offset: Any, kind: Kind) -> Tensor:
     return random_words(count, seed, offset, 0, kind.with_dtype(int32))
 
 
-@op(accepts=FLOAT, draws=_each, **_MADE)
+@op(accepts=FLOAT, draws=_each, **MADE)
 def uniform(
     shape: Shape, low: Scalar, high: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
@@ -115,7 +101,7 @@ def _units(words: Tensor, dtype: DType) -> Tensor:
     return upper + cast(rest, float64) * 2.0**-53
 
 
-@op(cancels=True, accepts=FLOAT, draws=_each, **_MADE)
+@op(cancels=True, accepts=FLOAT, draws=_each, **MADE)
 def normal(
     shape: Shape, mean: Scalar, std: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
@@ -160,7 +146,7 @@ def _unsigned(words: Tensor) -> Tensor:
     return cast(upper, float32) * 65536.0 + cast(lower, float32)
 
 
-@op(cancels=True, accepts=FLOAT, draws=_each, **_MADE)
+@op(cancels=True, accepts=FLOAT, draws=_each, **MADE)
 def exponential(
     shape: Shape, rate: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
@@ -176,7 +162,7 @@ def exponential(
     return reshape(made, tuple(shape))
 
 
-@op(draws=1, **{**_MADE, "result": bool_})
+@op(draws=1, **{**MADE, "result": bool_})
 def random_mask(
     shape: Shape, p: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
@@ -222,7 +208,7 @@ def _integer_words(dtype: DType, low: int, high: int) -> int:
     return law.integer_words(low, high)
 
 
-@op(accepts=INTEGRAL, draws=_integer_words, **_MADE)
+@op(accepts=INTEGRAL, draws=_integer_words, **MADE)
 def random_integers(
     shape: Shape, low: Scalar, high: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:
@@ -283,7 +269,7 @@ def _roomy(y: Tensor, dtype: DType) -> Tensor:
     return bitwise_and(cast(y, int64), law.LOW32)
 
 
-@op(accepts=INTEGRAL, draws=2, **{**_MADE, "shape": lambda *, n, **_: (n,)})
+@op(accepts=INTEGRAL, draws=2, **{**MADE, "shape": lambda *, n, **_: (n,)})
 def random_permutation(n: int, seed: Scalar, offset: Scalar, kind: Kind) -> Tensor:
     """0 … n-1 in the order of their random 64-bit words."""
     words = bitwise_xor(_words(2 * n, seed, offset, kind), law.SIGN)
