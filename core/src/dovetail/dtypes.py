@@ -11,6 +11,10 @@ import numpy as np
 
 from dovetail.errors import ArgumentTypeError, DTypeError
 
+# What annotations call arrays on the host, and shapes.
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
 BOOL_CATEGORY: Final = 0
 INT_CATEGORY: Final = 1
 FLOAT_CATEGORY: Final = 2

@@ -15,12 +15,11 @@ from dovetail.conformance.probes import flushed
 from dovetail.conformance.reference import reference
 from dovetail.conformance.tolerance import Bound, bound, terms
 from dovetail.conformance.values import limits
-from dovetail.dtypes import DType, from_numpy
+from dovetail.dtypes import Array, DType, from_numpy
 from dovetail.engine.cases import Case
 from dovetail.engine.tensor import Tensor
 
 _AT_THE_EDGE: Final = frozenset({"extreme", "wide", "subnormal", "special"})
-Array = np.ndarray[Any, Any]
 
 
 def against_oracle(trial: Trial, results: list[Tensor]) -> None:

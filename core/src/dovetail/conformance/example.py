@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.dtypes import Array
 from dovetail.engine.cases import Case
 
-Array = np.ndarray[Any, Any]
 PLAIN = "contiguous"
 
 

@@ -35,7 +35,6 @@ from dovetail.dtypes import ALL, DType
 from dovetail.engine.cases import Case, calls_of, case, cases_of
 from dovetail.engine.op import DATA, Op
 
-Array = np.ndarray[Any, Any]
 # Ops whose work may grow faster than their inputs are tried on smaller ones.
 _LINEAR_ONLY_ABOVE: Final = 1 << 16
 _NOT_A_NUMBER: Final = {"values": SPECIAL, "size": OWN}

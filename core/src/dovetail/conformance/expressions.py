@@ -13,10 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.dtypes import DType, from_numpy
+from dovetail.dtypes import Array, DType, from_numpy
 from dovetail.engine.kinds import Kind
 
-Array = np.ndarray[Any, Any]
 _LITERAL: Final = 64  # elements that a person may still want to read
 _NAMES: Final = {"nan": np.nan, "inf": np.inf, "nanj": complex(0, np.nan)}
 

@@ -17,10 +17,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from dovetail.device_api.contract import Backend
 from dovetail.device_api.meta import contiguous_strides
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.op import Op
 
-Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 
 

@@ -11,11 +11,9 @@ import numpy as np
 
 import dovetail.ops.random_oracles  # noqa: F401  declares
 from dovetail.conformance.example import Example
-from dovetail.dtypes import DType, from_numpy, get_default_dtype
+from dovetail.dtypes import Array, DType, from_numpy, get_default_dtype
 from dovetail.engine.op import Op
 from dovetail.errors import NotSupported
-
-Array = np.ndarray[Any, Any]
 
 
 def truth(op: Op, example: Example, dtype: DType) -> list[Array]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import limits
-from dovetail.dtypes import FLOAT, DType
+from dovetail.dtypes import FLOAT, Array, DType
 from dovetail.engine.tensor import Tensor
-
-Array = np.ndarray[Any, Any]
 
 KEPT: Final = "kept"
 FLUSHED: Final = "flushed"

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Any, Final
-
-import numpy as np
+from typing import Final
 
 from dovetail.conformance.example import Example
 from dovetail.conformance.expressions import Unwritable, written
 from dovetail.conformance.oracle import truth
 from dovetail.conformance.verdicts import Check
-from dovetail.dtypes import by_name
+from dovetail.dtypes import Array, by_name
 from dovetail.engine.op import vocabulary
 
-Array = np.ndarray[Any, Any]
 _SHOWN: Final = 1024  # elements of what is needed that are embedded
 _NAMED: Final = ("array", "bits", "dtype", "inf", "kind", "nan", "packed")
 

@@ -24,13 +24,12 @@ from dovetail.conformance.judge import attempt, describe, judge, resolve
 from dovetail.conformance.law import Trial
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import BAD, Check
-from dovetail.dtypes import by_name
+from dovetail.dtypes import Array, by_name
 from dovetail.dtypes import by_name as dtype
 from dovetail.engine.cases import Case
 from dovetail.engine.host import set_fallback_policy
 from dovetail.engine.kinds import Kind
 
-Array = np.ndarray[Any, Any]
 __all__ = ["array", "bits", "dtype", "inf", "kind", "nan", "packed"]
 SETUP = "DOVETAIL_CONFORMANCE_SETUP"
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.conformance.example import PLAIN, Example
+from dovetail.dtypes import Array
 from dovetail.engine.cases import Case
 
-Array = np.ndarray[Any, Any]
 CALLS: Final = 40
 Try = Callable[[Example], BaseException | None]
 

@@ -11,13 +11,11 @@ from dovetail.conformance.example import Example
 from dovetail.conformance.layouts import laid_out, layout_for
 from dovetail.conformance.verdicts import How
 from dovetail.device_api import registry
-from dovetail.dtypes import DType, from_numpy, int64
+from dovetail.dtypes import Array, DType, from_numpy, int64
 from dovetail.engine.cases import Case
 from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor, wrap
-
-Array = np.ndarray[Any, Any]
 
 
 class Subject:

@@ -28,11 +28,10 @@ from dovetail.conformance.rounding import (
     roundoff,
 )
 from dovetail.conformance.values import limits
-from dovetail.dtypes import DType, float64, from_numpy
+from dovetail.dtypes import Array, DType, float64, from_numpy
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 
-Array = np.ndarray[Any, Any]
 # The oracle computes float64 in float64: its own error is as large as the op's.
 _ORACLE: Final = 16.0
 _PROBES: Final = 3

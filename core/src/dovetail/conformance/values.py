@@ -8,11 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.cases import Sampler
 from dovetail.engine.op import Op
 
-Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
 # The values that each class mixes into ordinary ones; floats only, but for extremes.

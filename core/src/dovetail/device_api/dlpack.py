@@ -13,6 +13,7 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail.device_api.capabilities import Borrowed, DLPack
+from dovetail.dtypes import Array
 from dovetail.errors import ArgumentError, ExchangeError
 
 CPU: Final = 1
@@ -21,8 +22,6 @@ _UINT: Final = 1
 _BFLOAT: Final = 4
 _LEGACY: Final = b"dltensor"
 _VERSIONED: Final = b"dltensor_versioned"
-
-Array = np.ndarray[Any, Any]
 
 
 class DLTensor(ctypes.Structure):

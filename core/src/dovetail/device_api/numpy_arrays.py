@@ -9,10 +9,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from dovetail.device_api.contract import Backend, Ints, Runner
-from dovetail.dtypes import ANY, DType
+from dovetail.dtypes import ANY, Array, DType
 from dovetail.errors import ArgumentError, KernelError, OutOfMemory, ShapeError
-
-Array = np.ndarray[Any, Any]
 
 DIMS: Final = 64
 """What NumPy's arrays have at most."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from dovetail.dtypes import Sizes
 from dovetail.engine.basics import basics
 from dovetail.engine.cases import Case, Sampler, cases_of
 from dovetail.engine.declare import Declared, op
@@ -23,7 +24,6 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import DovetailError, ShapeError
 
 Function = Callable[..., Any]
-Sizes = tuple[int, ...]
 
 _RESULT: Final = -1  # the place of what an op gives
 # By the name of a linear op: its adjoints by the place of their argument.

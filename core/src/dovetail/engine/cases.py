@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.op import Op
 from dovetail.errors import NotSupported
-
-Array = np.ndarray[Any, Any]
 
 
 class Case(NamedTuple):

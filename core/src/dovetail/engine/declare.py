@@ -7,11 +7,11 @@ from types import MethodType
 from typing import Any, Final, Protocol, TypeVar, cast, overload
 
 from dovetail.device_api.kernels import KNOWN_OPS
-from dovetail.dtypes import ANY, INEXACT, DType
+from dovetail.dtypes import ANY, INEXACT, Array, DType, Sizes
 from dovetail.engine import signature as sig
 from dovetail.engine.basics import basics
 from dovetail.engine.calls import callable_of
-from dovetail.engine.cases import Array, backward_cases
+from dovetail.engine.cases import backward_cases
 from dovetail.engine.declaration_names import check_names, check_rule, check_uses
 from dovetail.engine.op import (
     REQUIRED,
@@ -19,7 +19,6 @@ from dovetail.engine.op import (
     Cases,
     Op,
     Param,
-    Sizes,
     parameters_of,
     vocabulary,
 )

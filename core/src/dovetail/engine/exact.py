@@ -18,7 +18,8 @@ from typing import Any, Final
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from dovetail.dtypes import Array
+
 Function = Callable[..., Any]
 
 # mpmath takes 5 to 30 µs an element: the most that its oracles are asked at once.

@@ -14,10 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dovetail import dtypes
-from dovetail.dtypes import DType
+from dovetail.dtypes import DType, Sizes
 from dovetail.errors import ArgumentTypeError
-
-Sizes = tuple[int, ...]
 
 
 class Spec(NamedTuple):

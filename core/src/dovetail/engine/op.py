@@ -8,7 +8,7 @@ from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail import dtypes
-from dovetail.dtypes import DType
+from dovetail.dtypes import DType, Sizes
 from dovetail.engine import signature as sig
 from dovetail.engine.attributes import (
     NORMALISERS,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dovetail.engine.kinds import Kind
 
 _CHECKED_LIMIT: Final = 4096
-Sizes = tuple[int, ...]
 
 # What a result's dtype may be, beside a DType and a function of (dtypes, attrs).
 SAME: Final = "same"

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from dovetail.dtypes import Sizes
 from dovetail.errors import EmptyDimError, ShapeError
 
-Sizes = tuple[int, ...]
 _GROUP: Final = re.compile(r"\(([^)]*)\)")
 
 

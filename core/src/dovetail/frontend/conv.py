@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dovetail.dtypes import Sizes
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
@@ -10,8 +11,6 @@ from dovetail.ops import conv as ops
 from dovetail.ops.pad import constant_pad
 from dovetail.ops.primitive import add
 from dovetail.ops.view import reshape
-
-Sizes = tuple[int, ...]
 
 
 def _kernel_of(op: str, weight: Tensor, n: int) -> Sizes:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.dtypes import INT_CATEGORY, DType
+from dovetail.dtypes import INT_CATEGORY, Array, DType
 from dovetail.engine.elements import stored
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
@@ -18,8 +18,6 @@ from dovetail.errors import (
     NumberOutOfRange,
     ShapeError,
 )
-
-Array = np.ndarray[Any, Any]
 
 _DEEPEST: Final = 64  # dims of an array
 _NEEDED: Final = "numbers, nested lists of numbers, an array or a tensor"

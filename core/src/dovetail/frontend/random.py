@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail.dtypes import Sizes
 from dovetail.engine.attributes import NORMALISERS
 from dovetail.engine.declare import Declared
 from dovetail.engine.generator import Generator, draw
@@ -19,8 +20,6 @@ from dovetail.frontend.creation import Place, creates, sizes
 from dovetail.ops import random as ops
 from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import cast
-
-Sizes = tuple[int, ...]
 
 
 def floats(name: str, kind: Kind) -> Kind:

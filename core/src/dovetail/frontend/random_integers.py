@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail import dtypes
-from dovetail.dtypes import DType
+from dovetail.dtypes import DType, Sizes
 from dovetail.engine.generator import Generator
 from dovetail.engine.kinds import Kind
 from dovetail.engine.promotion import index_dtype
@@ -18,8 +18,6 @@ from dovetail.frontend.random import drawn
 from dovetail.ops import random as ops
 from dovetail.ops.primitive import cast
 from dovetail.xp import random_law as law
-
-Sizes = tuple[int, ...]
 
 
 def integers_of(

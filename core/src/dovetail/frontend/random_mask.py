@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail.dtypes import float32
+from dovetail.dtypes import Sizes, float32
 from dovetail.engine.generator import Generator
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
@@ -23,8 +23,6 @@ from dovetail.ops.scan import cumsum
 from dovetail.ops.search import searchsorted
 from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape, unsqueeze
-
-Sizes = tuple[int, ...]
 
 
 def probability(name: str, p: Any) -> float:

@@ -17,10 +17,10 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail.device import device
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.tensor import Parameter, Size, Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
-from dovetail.io.packing import Array, Packer, Path
+from dovetail.io.packing import Packer, Path
 
 Json = Any
 

@@ -12,10 +12,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-import numpy as np
-
 from dovetail import dtypes
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.errors import (
     ArgumentTypeError,
     DovetailError,
@@ -25,7 +23,6 @@ from dovetail.errors import (
 )
 from dovetail.io.whole_files import replacing
 
-Array = np.ndarray[Any, Any]
 Target = str | os.PathLike[str] | BinaryIO
 
 _VERSION: Final = 1

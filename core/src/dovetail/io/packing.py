@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dovetail.device_api import HostMemory
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Parameter, Tensor
@@ -20,7 +20,6 @@ from dovetail.tensor_api.memory import Layout
 if TYPE_CHECKING:
     pass
 
-Array = np.ndarray[Any, Any]
 Path = tuple[Any, ...]
 Json = dict[str, Any]
 

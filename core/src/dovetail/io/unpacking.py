@@ -7,17 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from dovetail import dtypes
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.tensor_api.memory import Ground, Layout, ground
 
 if TYPE_CHECKING:
     from dovetail.io.files import Opened
 
-Array = np.ndarray[Any, Any]
 Json = dict[str, Any]
 _MOST: Final = 1 << 58  # elements
 

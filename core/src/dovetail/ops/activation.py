@@ -7,10 +7,10 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, INEXACT
+from dovetail.dtypes import FLOAT, INEXACT, Array
 from dovetail.engine.attributes import Element, Factor, NonZero, Scalar
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import bitwise_and, exp, log, lt, maximum

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, HALF, float32
+from dovetail.dtypes import ANY, HALF, Array, Sizes, float32
 from dovetail.engine import signature
 from dovetail.engine.cases import ints, permutation
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor

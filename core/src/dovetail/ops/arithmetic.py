@@ -15,11 +15,12 @@ from dovetail.dtypes import (
     NUMERIC,
     ORDERED,
     REAL,
+    Array,
     bool_,
 )
 from dovetail.engine.attributes import Operand
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.exact import exact, whole
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.formats import absent, clone, conj, where

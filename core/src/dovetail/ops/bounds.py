@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ORDERED, bool_
+from dovetail.dtypes import ORDERED, Array, bool_
 from dovetail.engine.attributes import Operand
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import maximum
 from dovetail.ops.compare import isnan

@@ -13,6 +13,7 @@ from dovetail.dtypes import (
     HALF,
     INTEGRAL,
     ORDERED,
+    Array,
     DType,
     bool_,
     float32,
@@ -21,7 +22,7 @@ from dovetail.dtypes import (
     int64,
 )  # fmt: skip
 from dovetail.engine.attributes import Operand
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.exact import whole
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT
+from dovetail.dtypes import FLOAT, Array
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dovetail.dtypes import NUMERIC, int32
+from dovetail.dtypes import NUMERIC, Sizes, int32
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops import sums

@@ -15,12 +15,13 @@ from dovetail.dtypes import (
     INEXACT,
     NUMERIC,
     ORDERED,
+    Array,
     bool_,
     int64,
 )
 from dovetail.engine.attributes import Factor, Operand, Weight
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.exact import exact, whole
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import INEXACT, ORDERED, float32, int32, int64
+from dovetail.dtypes import INEXACT, ORDERED, Array, Sizes, float32, int32, int64
 from dovetail.engine.attributes import Axes, AxesGiven, AxisOrAll
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -26,9 +26,6 @@ from dovetail.ops.primitive import (
 from dovetail.ops.reduce import cases_undefined
 from dovetail.ops.sums import as_kept, axis_of, count, reduced, sum, without
 from dovetail.ops.view import reshape
-
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 
 
 def cases_apart(make: Any) -> Iterator[Case]:

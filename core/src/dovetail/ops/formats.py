@@ -13,6 +13,7 @@ from dovetail.dtypes import (
     ANY,
     COMPLEX_CATEGORY,
     NUMERIC,
+    Array,
     DType,
     bool_,
     complex128,
@@ -24,7 +25,7 @@ from dovetail.dtypes import (
 from dovetail.engine.attributes import Axis, Operand
 from dovetail.engine.basics import basics
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import NotSupported, ShapeError

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, bool_, int32
+from dovetail.dtypes import ANY, Array, Sizes, bool_, int32
 from dovetail.engine.attributes import Axis, Ignored
 from dovetail.engine.cases import ints, permutation
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim

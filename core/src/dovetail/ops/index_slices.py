@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.dtypes import Array, Sizes
 from dovetail.engine.attributes import Axis, NotYet
 from dovetail.engine.cases import ints, permutation
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.dtypes import FLOAT
+from dovetail.dtypes import FLOAT, Array
 from dovetail.engine.attributes import Scalar, Sizes
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.norm import normalise, normalise_truth

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, HALF, NUMERIC, float32
+from dovetail.dtypes import FLOAT, HALF, NUMERIC, Array, float32
 from dovetail.engine.attributes import NonNegative
 from dovetail.engine.cases import values
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.activation import sigmoid

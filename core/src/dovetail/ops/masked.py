@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.dtypes import ANY, DType, int32, int64
+from dovetail.dtypes import ANY, Array, DType, Sizes, int32, int64
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import bools
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.op import DATA, Checked
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.signature import broadcast

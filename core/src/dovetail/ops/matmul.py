@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import NUMERIC
+from dovetail.dtypes import NUMERIC, Array, Sizes
 from dovetail.engine import signature as sig
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.primitive import bmm, conj

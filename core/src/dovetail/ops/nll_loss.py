@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, int32
+from dovetail.dtypes import FLOAT, Array, Sizes, int32
 from dovetail.engine.cases import case, ints, values
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, HALF, float32
+from dovetail.dtypes import FLOAT, HALF, Array, Sizes, float32
 from dovetail.engine.attributes import AxisList, Scalar, Shape
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.create import full

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, HALF, float32
+from dovetail.dtypes import FLOAT, HALF, Sizes, float32
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.inplace import commit, fitting
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError

@@ -10,7 +10,9 @@ import numpy as np
 from dovetail.dtypes import (
     HALF,
     ORDERED,
+    Array,
     DType,
+    Sizes,
     bool_,
     float32,
     float64,
@@ -19,7 +21,7 @@ from dovetail.dtypes import (
 )
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, float32
+from dovetail.dtypes import ANY, Array, Sizes, float32
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case, ints
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.extremes import argmax, argmin

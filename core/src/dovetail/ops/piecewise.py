@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, REAL
+from dovetail.dtypes import FLOAT, REAL, Array
 from dovetail.engine.attributes import Element, Extent, Factor
 from dovetail.engine.cases import case
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.elements import stored
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import maximum

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import DType, float32, float64
+from dovetail.dtypes import Array, DType, Sizes, float32, float64
 from dovetail.engine.cases import Case, Sampler, case
 from dovetail.ops import philox
 from dovetail.ops import random as r
 from dovetail.ops import random_truth as truth
 
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 _SEED = 0x9E3779B97F4A7C15
 
 

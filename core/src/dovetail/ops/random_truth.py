@@ -7,13 +7,11 @@ real numbers are taken in `longdouble`, by other code than the kernels'.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from dovetail.dtypes import DType, bfloat16, float16, float32, float64
-
-Array = np.ndarray[Any, Any]
+from dovetail.dtypes import Array, DType, bfloat16, float16, float32, float64
 
 _WORD: Final = np.uint64(0xFFFFFFFF)
 _HALF: Final = np.uint64(32)

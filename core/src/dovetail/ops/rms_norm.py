@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT
+from dovetail.dtypes import FLOAT, Array, Sizes
 from dovetail.engine.attributes import AxisList, Scalar
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.norm import (
     check_weights,

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, FLOAT, ORDERED, DType, int64
+from dovetail.dtypes import ANY, FLOAT, ORDERED, Array, DType, int64
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
-from dovetail.engine.declare import Array, op
+from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor, alias
 from dovetail.ops.bounds import minimum

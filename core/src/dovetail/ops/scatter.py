@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dovetail.dtypes import ORDERED, bool_, greatest, int32, least
+from dovetail.dtypes import ORDERED, Array, Sizes, bool_, greatest, int32, least
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError

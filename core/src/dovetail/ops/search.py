@@ -9,12 +9,14 @@ import numpy as np
 
 from dovetail.dtypes import (
     ORDERED,
+    Array,
+    Sizes,
     bool_,
     int32,
     int64,
 )
 from dovetail.engine.cases import Case, case
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.op import DATA
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY
+from dovetail.dtypes import ANY, Array, Sizes
 from dovetail.engine.attributes import Axis, AxisList, AxisSet, Ints, NewAxis
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, float64, int64
+from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, Array, Sizes, float64, int64
 from dovetail.engine.attributes import Axes, Finite, Static
 from dovetail.engine.cases import Case, case, values
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.op import DATA
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.dtypes import ANY
+from dovetail.dtypes import ANY, Array, Sizes
 from dovetail.engine.attributes import Axis, Ints, Shape
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError

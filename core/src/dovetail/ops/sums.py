@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, BOOL, NUMERIC, DType, int32, int64
+from dovetail.dtypes import ANY, BOOL, NUMERIC, Array, DType, Sizes, int32, int64
 from dovetail.engine.attributes import Axes, Shape
 from dovetail.engine.cases import Case, case
-from dovetail.engine.declare import Array, Sizes, op
+from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.formats import absent, cast, clone
 from dovetail.ops.view import expand, reshape, unsqueeze

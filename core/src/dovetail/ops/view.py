@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.device_api.meta import contiguous_strides
-from dovetail.dtypes import ANY
+from dovetail.dtypes import ANY, Array, Sizes
 from dovetail.engine.attributes import Axis, AxisList, AxisSet, Index, NewAxis, Shape
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
@@ -22,8 +22,6 @@ from dovetail.ops.create import zeros_of
 from dovetail.ops.primitive import clone
 from dovetail.ops.view_shapes import resolve_shape, view_strides
 
-Array = np.ndarray[Any, Any]
-Sizes = tuple[int, ...]
 Geometry = tuple[Sizes, Sizes, int]
 _VIEW: Any = {"accepts": ANY, "promote": None, "view": True, "unrounded": True}
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from dovetail.device_api.meta import contiguous_strides
+from dovetail.dtypes import Sizes
 from dovetail.errors import ShapeError
-
-Sizes = tuple[int, ...]
 
 
 def resolve_shape(name: str, size: Sizes, shape: Sizes) -> Sizes:

@@ -15,15 +15,13 @@ from dovetail import dtypes
 from dovetail.device_api import HostMemory, registry
 from dovetail.device_api.contract import Backend, Ints, Native
 from dovetail.device_api.meta import contiguous_strides
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.placement import place
 from dovetail.engine.scopes import anywhere, outside, tell
 from dovetail.engine.tape import Storage, storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import DTypeError
-
-Array = np.ndarray[Any, Any]
 
 
 class Layout(NamedTuple):

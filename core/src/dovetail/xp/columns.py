@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
+from dovetail.dtypes import Sizes
 from dovetail.xp.scratch import scratch
 from dovetail.xp.windows import Windows
 
-Sizes = tuple[int, ...]
 TILE_BYTES: Final = 4 << 20  # of columns; smaller ones leave the matrix product starved
 Tile = tuple[int, int, int, int]  # images from, to; rows of results from, to
 

@@ -11,14 +11,13 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.dtypes import HALF, NUMERIC
+from dovetail.dtypes import HALF, NUMERIC, Sizes
 from dovetail.xp.columns import Columns, tiles
 from dovetail.xp.depthwise import depthwise
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.scratch import scratch
 from dovetail.xp.windows import Windows
 
-Sizes = tuple[int, ...]
 kernels: Final = Kernels()
 install = kernels.install
 

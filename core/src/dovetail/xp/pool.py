@@ -12,12 +12,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from dovetail.dtypes import FLOAT, HALF, REAL, from_numpy, least
+from dovetail.dtypes import FLOAT, HALF, REAL, Sizes, from_numpy, least
 from dovetail.xp import pool_mean
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.windows import Windows, along, grown, reduced
 
-Sizes = tuple[int, ...]
 BLOCK: Final = 1 << 18  # elements of input at a time, so that temporaries stay in cache
 kernels: Final = Kernels()
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from dovetail.dtypes import FLOAT, HALF
+from dovetail.dtypes import FLOAT, HALF, Sizes
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.windows import Windows, along, grown, reduced
 
-Sizes = tuple[int, ...]
 kernels: Final = Kernels()
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from dovetail.dtypes import ANY, FLOAT, HALF, INTEGRAL, DType
+from dovetail.dtypes import ANY, FLOAT, HALF, INTEGRAL, DType, Sizes
 from dovetail.xp import random_law as law
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.philox import Philox, chunks
 
-Sizes = tuple[int, ...]
 kernels: Final = Kernels()
 install = kernels.install
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail.dtypes import ANY, COMPLEX, DType
+from dovetail.dtypes import ANY, COMPLEX, DType, Sizes
 from dovetail.xp.kernels import Kernels, undispatched
 
-Sizes = tuple[int, ...]
 kernels: Final = Kernels()
 install = kernels.install
 kernels.each(ANY, {

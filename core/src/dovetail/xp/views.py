@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.device_api.kernels import KernelTable
-from dovetail.dtypes import ANY
+from dovetail.dtypes import ANY, Sizes
 
-Sizes = tuple[int, ...]
 View = Callable[[Any], Any]
 _ALL = slice(None)
 

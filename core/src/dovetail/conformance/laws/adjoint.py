@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -15,12 +15,11 @@ from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.rounding import roundoff
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY, limits
-from dovetail.dtypes import DType, float16
+from dovetail.dtypes import Array, DType, float16
 from dovetail.engine import autograd
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
 
-Array = np.ndarray[Any, Any]
 _TERMS: Final = 64.0
 
 

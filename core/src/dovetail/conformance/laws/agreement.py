@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from dovetail.conformance.compare import exactly, left_open, within
 from dovetail.conformance.law import Trial, Wrong
 from dovetail.conformance.tolerance import Bound, bound
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
-
-Array = np.ndarray[Any, Any]
 
 
 def judged(trial: Trial) -> tuple[Op, DType]:

@@ -17,12 +17,11 @@ from dovetail.conformance.laws.agreement import arrays, judged, named, same_bits
 from dovetail.conformance.laws.memory_of_calls import Watched, watched
 from dovetail.conformance.laws.sampling import guarded, some
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
 
-Array = np.ndarray[Any, Any]
 _MARK: Final = 77
 
 

@@ -18,10 +18,9 @@ from dovetail.conformance.rounding import accumulates_in, roundoff
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.tolerance import Bound
 from dovetail.conformance.values import limits
-from dovetail.dtypes import DType, complex128, float64
+from dovetail.dtypes import Array, DType, complex128, float64
 from dovetail.engine.op import Op
 
-Array = np.ndarray[Any, Any]
 # How much further than the same formulas on the reference device one may be off.
 _BESIDE: Final = 8.0
 _ULP: Final = 16.0

@@ -13,12 +13,11 @@ from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import agree, arrays, judged
 from dovetail.conformance.laws.sampling import of_values, some
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 from dovetail.engine.signature import Signature
 
-Array = np.ndarray[Any, Any]
 _SUMMABLE: Final = of_values("ordinary", "ties", "zeros", "exact", "wide")
 Change = Callable[[Array, int], Array]
 

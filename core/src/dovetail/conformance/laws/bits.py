@@ -9,9 +9,8 @@ import numpy as np
 
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.law import Trial, Wrong
-from dovetail.dtypes import BOOL_CATEGORY, DType
+from dovetail.dtypes import BOOL_CATEGORY, Array, DType
 
-Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 # Where kernels change their ways: a warp, a block, a grid, an index format.
 _POWERS: Final = (5, 8, 10, 16)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -15,9 +14,7 @@ from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import rng
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import limits
-from dovetail.dtypes import BOOL_CATEGORY, INT_CATEGORY, DType
-
-Array = np.ndarray[Any, Any]
+from dovetail.dtypes import BOOL_CATEGORY, INT_CATEGORY, Array, DType
 
 
 def _targets(

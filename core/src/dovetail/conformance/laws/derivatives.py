@@ -10,13 +10,11 @@ import numpy as np
 
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import DType, from_numpy
+from dovetail.dtypes import Array, DType, from_numpy
 from dovetail.engine import autograd
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(slots=True)

@@ -17,11 +17,10 @@ from dovetail.conformance.layouts import LAYOUTS, projected
 from dovetail.conformance.reference import TYPE, install
 from dovetail.conformance.subject import Subject
 from dovetail.device_api import registry
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DeviceError, DTypeError
 
-Array = np.ndarray[Any, Any]
 _REQUIRED: Final = (dtypes.bool_, dtypes.int32, dtypes.float32)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -15,10 +15,9 @@ from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import judged, named
 from dovetail.conformance.oracle import truth
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.op import Op
 
-Array = np.ndarray[Any, Any]
 # Products of quarters are sixteenths; so are those of two of them 256ths.
 _PARTS: Final = 256
 _SIZES: Final = ("own", "drawn", "32", "256", "1024")

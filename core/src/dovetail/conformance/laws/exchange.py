@@ -23,10 +23,9 @@ from dovetail.conformance.reference import TYPE, install
 from dovetail.conformance.subject import Subject
 from dovetail.device_api.capabilities import DLPack
 from dovetail.device_api.dlpack import CPU
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.tensor import Parameter, Tensor
 
-Array = np.ndarray[Any, Any]
 _SHAPE: Final = (3, 4)
 
 

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import examples
@@ -19,11 +17,10 @@ from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.reference import reference
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY
-from dovetail.dtypes import DType, complex128, float32, float64
+from dovetail.dtypes import Array, DType, complex128, float32, float64
 from dovetail.engine.modes import no_grad
 from dovetail.engine.op import Op
 
-Array = np.ndarray[Any, Any]
 _STEP: Final = 1e-5
 _TOLERANCE: Final = 2e-5
 _LARGEST: Final = 512

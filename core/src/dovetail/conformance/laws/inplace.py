@@ -19,6 +19,7 @@ from dovetail.conformance.laws.sampling import GUARDED, some
 from dovetail.conformance.reference import reference
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import (
+    Array,
     DType,
     bool_,
     can_cast,
@@ -35,7 +36,6 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import DivisionByZero, DovetailError, DTypeError, ShapeError
 
 NAMES: Final = NAMESPACES["torch"]
-Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
 # One of each category: what is written is moved, not computed.
 _DTYPES: Final = (bool_, int32, float32, complex64)

@@ -16,11 +16,10 @@ from dovetail.conformance.laws.agreement import judged
 from dovetail.conformance.rounding import roundoff
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import limits
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 
-Array = np.ndarray[Any, Any]
 _ULP = 16.0
 
 

@@ -23,7 +23,6 @@ from dovetail.dtypes import DType, float32
 from dovetail.engine.cases import cases_of
 from dovetail.engine.op import Op
 
-Array = np.ndarray[Any, Any]
 Live = Callable[[], int]
 
 _REPEATS: Final = 4

@@ -14,10 +14,8 @@ from dovetail.conformance.laws.agreement import judged, same_bits
 from dovetail.conformance.laws.sampling import guarded
 from dovetail.conformance.layouts import LAYOUTS, laid_out, layout_for, poison
 from dovetail.conformance.subject import Subject, needs_kind
-from dovetail.dtypes import DType, from_numpy
+from dovetail.dtypes import Array, DType, from_numpy
 from dovetail.engine.tensor import Tensor, wrap
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(slots=True)

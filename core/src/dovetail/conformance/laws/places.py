@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from dovetail.dtypes import Array
+
 Ints = tuple[int, ...]
 Random = np.random.Generator
 

@@ -16,14 +16,13 @@ from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import expect_bits, rng, sizes
 from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.generator import generator_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DovetailError
 from dovetail.ops import philox, random_truth
 from dovetail.ops import random as ops
 
-Array = np.ndarray[Any, Any]
 # Places in the stream: its start, odd ones, and across 2^32 blocks.
 _OFFSETS: Final = (0, 2, 6, 4 * (2**32 - 3), 2**40 + 4)
 _ODD_SIZES: Final = (4097, 40960, 40961)  # beyond one grid of many a launch

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import numpy as np
-
 from dovetail.compiler import record
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
@@ -14,12 +12,11 @@ from dovetail.conformance.law import Trial, Unclaimed, device_law
 from dovetail.conformance.laws.bits import expect_bits
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.workloads import WORKLOADS, Workload
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.generator import generator_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError, NotSupported
 
-Array = np.ndarray[Any, Any]
 _STEPS: Final = 3
 _SMALL: Final = ("MLP", "transformer block")
 

@@ -17,7 +17,6 @@ from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
 
-Array = np.ndarray[Any, Any]
 _BY: Final = 2.0
 
 

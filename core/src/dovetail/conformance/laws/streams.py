@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import math
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,10 +16,9 @@ from dovetail.conformance.law import Trial, Unclaimed, Wrong, device_law
 from dovetail.conformance.laws.bits import expect_bits, rng
 from dovetail.conformance.subject import Subject
 from dovetail.device_api.capabilities import CallersContext, Streams
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.tensor import Tensor
 
-Array = np.ndarray[Any, Any]
 _LONG: Final = 12  # products before the one that is waited for
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from dovetail.engine.cases import Case
 from dovetail.engine.op import REQUIRED, Op
 from dovetail.engine.signature import Signature
 
-Array = np.ndarray[Any, Any]
 _SIZES: Final = (5, 33, 63, 129, 257, 1025)
 
 

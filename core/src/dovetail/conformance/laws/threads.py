@@ -15,10 +15,9 @@ from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import expect_bits, rng
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.tensor import Tensor
 
-Array = np.ndarray[Any, Any]
 _THREADS: Final = 4
 _ROUNDS: Final = 4
 

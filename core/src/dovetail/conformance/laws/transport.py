@@ -18,9 +18,8 @@ from dovetail.conformance.laws.bits import (
     sizes,
 )
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 
-Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 
 

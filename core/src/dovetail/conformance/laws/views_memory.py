@@ -22,9 +22,8 @@ from dovetail.conformance.laws.bits import (
 from dovetail.conformance.laws.places import Look, alike, any_look, row, single_look
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import limits
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 
-Array = np.ndarray[Any, Any]
 _MEMORY: Final = 160  # elements of the memory that is looked into
 _CHAINS: Final = 3  # views of views
 

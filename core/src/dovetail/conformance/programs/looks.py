@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.conformance.programs.model import Alias
+from dovetail.dtypes import Array
 
-Array = np.ndarray[Any, Any]
 Random = np.random.Generator
 Look = tuple[str, Array] | None  # text behind the tensor's name, index map
 

@@ -7,11 +7,11 @@ differentiated the model keeps the derivative of each element by each leaf's ele
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from dovetail.dtypes import Array
 
 # Elements of all leaves that require gradients, one column of a derivative each.
 COLUMNS: Final = 12

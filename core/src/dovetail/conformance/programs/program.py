@@ -13,9 +13,9 @@ from dovetail.conformance.programs.model import COLUMNS, Alias, Need
 from dovetail.conformance.subject import Subject
 from dovetail.device_api import Unwritten
 from dovetail.device_api.capabilities import Pool
+from dovetail.dtypes import Array
 from dovetail.engine.tensor import Tensor
 
-Array = np.ndarray[Any, Any]
 Namespace = dict[str, Any]
 
 PREAMBLE: Final = """\

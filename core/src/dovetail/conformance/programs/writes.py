@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from dovetail.conformance.programs.model import (
 )
 from dovetail.conformance.programs.program import Program
 from dovetail.conformance.programs.tensors import is_number, pick, room
+from dovetail.dtypes import Array
 
-Array = np.ndarray[Any, Any]
 Random = np.random.Generator
 
 _FACTORS: Final = (2, -1, 3)

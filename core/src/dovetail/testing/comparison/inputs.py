@@ -11,7 +11,7 @@ import numpy as np
 from dovetail import dtypes
 from dovetail.device_api import registry
 from dovetail.device_api.contract import Backend
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine import modes, scopes
 from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.op import Op
@@ -20,8 +20,6 @@ from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import DTypeError
-
-Array = np.ndarray[Any, Any]
 
 # What stands in for a dtype that a device lacks, the first that it has.
 _INSTEAD: Final = {

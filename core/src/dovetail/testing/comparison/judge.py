@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dovetail import dtypes
 from dovetail.conformance.rounding import roundoff
+from dovetail.dtypes import Array
 from dovetail.engine.basics import basics
 from dovetail.testing.comparison.inputs import Inputs, Where
 from dovetail.testing.comparison.report import Lockstep
@@ -20,8 +20,6 @@ from dovetail.testing.comparison.values import (
     difference,
     sizes_of,
 )
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail.conformance.rounding import roundoff
+from dovetail.dtypes import Array
 from dovetail.engine.tensor import Tensor
 from dovetail.nn.module.attributes import ModuleAttributes
 from dovetail.optim.optimizer import Optimizer
@@ -21,7 +22,6 @@ from dovetail.testing.comparison.values import (
     sizes_of,
 )
 
-Array = np.ndarray[Any, Any]
 Leaves = dict[str, Array]
 
 _FREE: Final = 64.0  # roundoffs of the largest value that drift may always have

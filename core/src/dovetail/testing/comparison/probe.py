@@ -12,6 +12,7 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail.conformance.rounding import roundoff
+from dovetail.dtypes import Array
 from dovetail.engine import modes, scopes
 from dovetail.engine.bodies import run_body
 from dovetail.testing.comparison.inputs import (
@@ -25,7 +26,6 @@ from dovetail.testing.comparison.inputs import (
 from dovetail.testing.comparison.noise import NOISE, Noise
 from dovetail.testing.comparison.values import sizes_of
 
-Array = np.ndarray[Any, Any]
 Results = list[Array]
 
 _SAMPLES: Final = 2  # of changes up and down

@@ -10,13 +10,11 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.conformance.expressions import written
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.kinds import Kind
 from dovetail.io.whole_files import replacing
 from dovetail.testing.comparison.inputs import Inputs, Value
 from dovetail.testing.comparison.values import widened
-
-Array = np.ndarray[Any, Any]
 
 
 def save(

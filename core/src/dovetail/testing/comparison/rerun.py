@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import DType, by_name
+from dovetail.dtypes import Array, DType, by_name
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import vocabulary
 from dovetail.engine.tensor import Tensor
 from dovetail.testing.comparison.inputs import Call, Where, host_of, results_of
 from dovetail.testing.comparison.values import errors, widened
 
-Array = np.ndarray[Any, Any]
 # Of one input: its dtype, and its element strides unless it is contiguous.
 Layout = tuple[str, tuple[int, ...] | None]
 

@@ -12,7 +12,7 @@ ch. 1.6 and 3.1), and every step of the body.
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from dovetail.conformance.rounding import (
     own_error,
     roundoff,
 )
-from dovetail.dtypes import DType
+from dovetail.dtypes import Array, DType
 from dovetail.engine.op import Op
 from dovetail.testing.comparison.inputs import Inputs, Where
 from dovetail.testing.comparison.probe import Probe
@@ -32,7 +32,6 @@ from dovetail.testing.comparison.values import (
     smallest,
 )
 
-Array = np.ndarray[Any, Any]
 Results = list[Array]
 
 _UNSTEADY: Final = 1 / 16  # of the typical S, where chance made the measured one small

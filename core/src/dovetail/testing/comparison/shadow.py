@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.dtypes import Array
 from dovetail.engine import modes, scopes
 from dovetail.engine.basics import basics
 from dovetail.engine.bodies import run_body
@@ -27,8 +28,6 @@ from dovetail.testing.comparison.inputs import (
 from dovetail.testing.comparison.judge import Judge
 from dovetail.testing.comparison.report import Divergence, Lockstep
 from dovetail.testing.comparison.values import Difference
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(slots=True)

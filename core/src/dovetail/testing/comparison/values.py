@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dovetail import dtypes
 from dovetail.conformance.rounding import roundoff
 from dovetail.conformance.values import limits
-from dovetail.dtypes import HALF, DType
+from dovetail.dtypes import HALF, Array, DType
 from dovetail.engine.op import Op
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
