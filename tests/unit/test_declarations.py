@@ -140,6 +140,14 @@ def test_tensors_without_dims_are_lines(shape: tuple[int, ...]) -> None:
     assert whole.item() == 3.0
 
 
+def test_a_line_of_one_element_gives_no_more() -> None:
+    """A tensor without dims has no slices for several indices, as in torch."""
+    x = dt.tensor(5.0)
+    assert dt.index_select(x, 0, dt.tensor([0])).shape == ()
+    with pytest.raises(RuntimeError, match="index_select"):
+        dt.index_select(x, 0, dt.tensor([0, 0]))
+
+
 def test_options_that_are_not_there_yet() -> None:
     """They are refused, also where a call without them is known; others are ignored."""
     weight, index = dt.ones(3, 2), dt.tensor([0, 2])

@@ -21,7 +21,7 @@ from dovetail.engine.attributes import (
 from dovetail.engine.elements import factor, stored
 from dovetail.engine.kinds import on_kernel_change
 from dovetail.engine.return_types import fields
-from dovetail.errors import ArgumentTypeError, DTypeError, NumberOutOfRange
+from dovetail.errors import ArgumentTypeError, DTypeError, NumberOutOfRange, ShapeError
 
 if TYPE_CHECKING:
     from dovetail.engine.graph import Graph
@@ -344,7 +344,7 @@ class Op:
         """Shapes of the results; raises what the op refuses."""
         if self.lines and () in shapes:
             found = self.infer_shapes([s or (1,) for s in shapes], attrs)
-            return found if shapes[self.line_at] else ((),) * len(found)
+            return found if shapes[self.line_at] else self._without_dims(found)
         if isinstance(self.shape, sig.Signature):
             names = [p.name for p in self.tensors]
             if self.has_list:
@@ -390,6 +390,16 @@ class Op:
     def view_shape(self, shape: Sizes, attrs: dict[str, Any]) -> Sizes:
         """The shape of a view of a tensor with that shape."""
         return self.infer_shapes((shape,), attrs)[0]
+
+    def _without_dims(self, found: tuple[Sizes, ...]) -> tuple[Sizes, ...]:
+        """Shapes of lines of one element, as shapes without dims."""
+        for shape in found:
+            if shape != (1,):
+                raise ShapeError(
+                    self.name, self.lines, was="0-d, one element",
+                    needed=f"as many as the result has, which is of shape {shape}",
+                )  # fmt: skip
+        return ((),) * len(found)
 
     @cached_property
     def line_at(self) -> int:

@@ -16,6 +16,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import DimError, ShapeError
 from dovetail.ops.create import zeros_of
 from dovetail.ops.primitive import clone
+from dovetail.ops.read_write import derive_read, derive_write
 from dovetail.ops.view import basic_index
 
 Geometry = tuple[Sizes, Sizes, int]
@@ -85,39 +86,22 @@ def basic_put(input: Tensor, src: Tensor, index: Index) -> Tensor:
     return y
 
 
-def _completes(put: Any, view: Any) -> None:
-    """Gradients, oracle and cases of an op that writes over a view: all the view's."""
-    attrs = [p.name for p in view.op.rest]
-
-    def oracle(x: Array, src: Array, *args: Any, **named: Any) -> Array:
-        y = x.copy()
-        numbers = np.arange(x.size).reshape(x.shape)
-        y.reshape(-1)[view.op.oracle(numbers, *args, **named)] = src
-        return y
+def _cases_over(view: Any) -> Any:
+    """Sample calls of an op that writes over a view: those of the view."""
 
     def cases(make: Any) -> Iterator[Case]:
         for (x, *args), named in calls_of(view.op, make):
             shape = view.op.oracle(x, *args, **named).shape
             yield case(x, make(*shape), *args, **named)
 
-    put.oracle(oracle)
-    put.cases(cases)
-    put.op.set_rules(
-        {
-            "input": lambda ct, shape, *at: put(ct, zeros_of(ct, shape), *at),
-            "src": view,
-        },
-        {"input": ["ct", "src_shape", *attrs], "src": ["ct", *attrs]},
-    )
+    return cases
 
 
-_completes(diagonal_scatter, diagonal)
-_completes(basic_put, basic_index)
-diagonal.grad(
-    input=lambda ct, input_shape, offset, dim1, dim2: diagonal_scatter(
-        zeros_of(ct, input_shape), ct, offset, dim1, dim2
-    )
-)
+diagonal_scatter.cases(_cases_over(diagonal))
+basic_put.cases(_cases_over(basic_index))
+derive_write(diagonal_scatter, diagonal, "src")
+derive_write(basic_put, basic_index, "src")
+derive_read(diagonal, diagonal_scatter, "src")
 
 
 def _embedded(x: Sizes, *, offset: int, dim1: int, dim2: int) -> Sizes:

@@ -6,8 +6,6 @@ see to it, or the check of the op, by comparisons and one read; bodies read noth
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,8 @@ from dovetail.ops.primitive import (
     scatter_set_,
     take_along,
 )
-from dovetail.ops.view import basic_index, place, reshape
+from dovetail.ops.read_write import derive_read, derive_write
+from dovetail.ops.view import basic_index
 
 # Ops that read, and those that write values of the dtype of what they write to.
 READS: Any = {"accepts": ANY, "indices": ("index",), "unrounded": True}
@@ -79,21 +78,6 @@ def narrowed(x: Tensor, sizes: Sizes, dim: int) -> Tensor:
 def corner(x: Tensor, sizes: Sizes) -> Tensor:
     """The first elements of every dim, as many as `sizes` says."""
     return basic_index(x, tuple(slice(0, n) for n in sizes))
-
-
-def as_line(x: Tensor) -> Tensor:
-    """A tensor without dims as one of one element."""
-    return x if x._a.shape else reshape(x, (1,))
-
-
-def widened(x: Tensor, shape: Sizes) -> Tensor:
-    """`x` in the first corner of zeros of `shape`."""
-    if tuple(x._a.shape) == tuple(shape):
-        return x
-    if not shape:
-        return reshape(x, ())
-    line = as_line(x)
-    return place(line, shape, tuple(slice(0, n) for n in line._a.shape))
 
 
 def fits(
@@ -217,61 +201,25 @@ def scatter_add(input: Tensor, dim: Axis, index: Tensor, src: Tensor) -> Tensor:
     return added(input, index, src, dim)
 
 
-def _read_back(ct: Tensor, index: Tensor, src_shape: Sizes, dim: int) -> Tensor:
-    """The gradient of what was written: read where it went."""
-    return widened(gather(ct, dim, index), src_shape)
-
-
-gather.grad(
-    input=lambda ct, index, input_shape, dim: ungathered(ct, index, input_shape, dim)
-)
-take_along.grad(
-    input=lambda ct, index, input_shape, dim: ungathered(ct, index, input_shape, dim)
-)
-scatter.grad(
-    input=lambda ct, index, dim: scatter(
-        ct, dim, index, zeros_of(ct, tuple(index._a.shape))
-    ),
-    src=_read_back,
-)
-scatter_add.grad(input=lambda ct: ct, src=_read_back)
-
 for _op in (gather, scatter, scatter_add):
     checks_dim(_op)
 
 
-def places(index: Array, dim: int) -> Iterator[tuple[Sizes, Sizes]]:
-    """For each element of `index`: where it stands, and the place it names."""
-    for at in np.ndindex(*index.shape):
-        to = list(at)
-        to[dim : dim + 1 or None] = [int(index[at])] * (index.ndim > 0)
-        yield at, tuple(to)
-
-
 @gather.oracle
-def _read(input: Array, dim: int, index: Array) -> Array:
-    y = np.zeros(index.shape, input.dtype)
-    for at, to in places(np.atleast_1d(index), dim):
-        np.atleast_1d(y)[at] = np.atleast_1d(input)[to]
-    return y
+def _gathered_by_one(input: Array, dim: int, index: Array) -> Array:
+    line, at = np.atleast_1d(input), np.atleast_1d(index)
+    y = np.zeros(at.shape, input.dtype)
+    for place in np.ndindex(*at.shape):
+        taken = list(place)
+        taken[dim] = int(at[place])
+        y[place] = line[tuple(taken)]
+    return y.reshape(index.shape)
 
 
-def _scattered(
-    input: Array, dim: int, index: Array, src: Array, *, adds: bool
-) -> Array:
-    y = input.copy()
-    line, values = y.reshape(y.shape or (1,)), np.atleast_1d(src)
-    for at, to in places(np.atleast_1d(index), dim):
-        line[to] = line[to] + values[at] if adds else values[at]
-    return y
-
-
-take_along.oracle(lambda input, index, dim: _read(input, dim, index))
-scatter.oracle(partial(_scattered, adds=False))
-scatter_add.oracle(partial(_scattered, adds=True))
-scatter_set_.oracle(
-    lambda input, index, src, dim: _scattered(input, dim, index, src, adds=False)
-)
-scatter_add_.oracle(
-    lambda input, index, src, dim: _scattered(input, dim, index, src, adds=True)
-)
+take_along.oracle(lambda input, index, dim: _gathered_by_one(input, dim, index))
+derive_write(scatter, gather, "src")
+derive_write(scatter_add, gather, "src", adds=True)
+derive_write(scatter_set_, take_along, "src")
+derive_write(scatter_add_, take_along, "src", adds=True)
+derive_read(gather, scatter_add, "src")
+derive_read(take_along, scatter_add, "src")

@@ -18,12 +18,12 @@ from dovetail.ops.index import (
     READS,
     WRITES,
     added,
-    as_line,
     checks_dim,
     index_check,
     written,
 )
 from dovetail.ops.primitive import scatter_set_, take_along, where
+from dovetail.ops.read_write import derive_read, derive_write
 from dovetail.ops.view import expand, reshape
 
 
@@ -102,22 +102,6 @@ def index_copy(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tenso
     return written(scatter_set_, input, places, source, dim)
 
 
-def _read_back(ct: Tensor, index: Tensor, source_shape: Sizes, dim: int) -> Tensor:
-    return reshape(index_select(as_line(ct), dim, index), source_shape)
-
-
-index_select.grad(
-    input=lambda ct, index, input_shape, dim: index_add(
-        zeros_of(ct, input_shape), dim, index, ct
-    )
-)
-index_add.grad(input=lambda ct: ct, source=_read_back)
-index_copy.grad(
-    input=lambda ct, index, source_shape, dim: index_copy(
-        ct, dim, index, zeros_of(ct, source_shape)
-    ),
-    source=_read_back,
-)
 for _op in (index_select, index_add, index_copy):
     checks_dim(_op)
 
@@ -171,28 +155,16 @@ def _(weight: Tensor, indices: Tensor, **_: Any) -> Checked:
     return index_check("embedding", indices, weight._a.shape[0], 0)
 
 
-def _numbered(input: Array, dim: int, index: Array) -> Array:
-    """For each element of the slices named, its number in `input`."""
-    numbers = np.arange(input.size).reshape(input.shape or (1,))
-    return np.stack([numbers.take(int(i), dim) for i in np.atleast_1d(index)], dim)
-
-
-def _written(input: Array, dim: int, index: Array, source: Array, adds: bool) -> Array:
-    y = input.copy()
-    numbers = _numbered(input, dim, index).reshape(-1)
-    for number, value in zip(numbers, source.reshape(-1), strict=True):
-        y.flat[number] = y.flat[number] + value if adds else value
-    return y
-
-
 @index_select.oracle
 def _(input: Array, dim: int, index: Array) -> Array:
-    found = input.reshape(-1)[_numbered(input, dim, index)]
+    line = np.atleast_1d(input)
+    found = np.stack([line.take(int(i), dim) for i in np.atleast_1d(index)], dim)
     return found if input.ndim else found.reshape(())
 
 
-index_add.oracle(lambda x, dim, index, source: _written(x, dim, index, source, True))
-index_copy.oracle(lambda x, dim, index, source: _written(x, dim, index, source, False))
+derive_write(index_add, index_select, "source", adds=True)
+derive_write(index_copy, index_select, "source")
+derive_read(index_select, index_add, "source")
 embedding.oracle(
     lambda weight, indices, padding_idx=-1: np.array(
         [weight[int(i)] for i in indices.reshape(-1)], weight.dtype

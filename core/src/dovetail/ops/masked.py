@@ -14,7 +14,7 @@ from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.create import counted, full, zeros_of
-from dovetail.ops.index import read, widened
+from dovetail.ops.index import read
 from dovetail.ops.index_slices import index_select
 from dovetail.ops.primitive import (
     cast,
@@ -24,6 +24,7 @@ from dovetail.ops.primitive import (
     take_along,
     where,
 )  # fmt: skip
+from dovetail.ops.read_write import cornered
 from dovetail.ops.sums import sum_to
 from dovetail.ops.view import basic_index, expand, reshape
 
@@ -172,7 +173,7 @@ masked_select.grad(
 
 def _source_gradient(ct: Tensor, mask: Tensor, source_shape: Sizes) -> Tensor:
     found = masked_select(ct, expand(mask, tuple(ct._a.shape)))
-    return reshape(widened(found, (int(np.prod(source_shape)),)), source_shape)
+    return reshape(cornered(found, (int(np.prod(source_shape)),)), source_shape)
 
 
 masked_scatter.grad(

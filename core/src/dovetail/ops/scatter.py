@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dovetail.dtypes import ORDERED, Array, Sizes, bool_, greatest, int32, least
+from dovetail.dtypes import ORDERED, Array, bool_, greatest, int32, least
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -25,11 +25,9 @@ from dovetail.ops.index import (
     covered,
     gather,
     narrowed,
-    places,
     read,
     scatter,
     scatter_add,
-    widened,
     written,
 )  # fmt: skip
 from dovetail.ops.primitive import (
@@ -42,6 +40,7 @@ from dovetail.ops.primitive import (
     take_along,
     where,
 )  # fmt: skip
+from dovetail.ops.read_write import cornered, written_by
 from dovetail.ops.view import basic_index, expand, reshape
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
@@ -163,7 +162,7 @@ def _(
     gx, gsrc = rule(ct, input, index, part, y, dim, include_self)
     if not include_self:
         gx = scatter(gx, dim, index, zeros_of(ct, shape))
-    return gx if need[0] else None, None, widened(gsrc, tuple(src._a.shape))
+    return gx if need[0] else None, None, cornered(gsrc, tuple(src._a.shape))
 
 
 def _sum_vjp(
@@ -229,12 +228,12 @@ def _(
     x: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool = True
 ) -> Array:
     y = x.copy()
-    met: dict[Sizes, list[Any]] = {}
-    for at, place in places(index, dim):
-        met.setdefault(place, [x[place]] if include_self else []).append(src[at])
-    for place, values in met.items():
+    met: dict[int, list[Any]] = {}
+    for number, value in written_by(gather, x, src, dim=dim, index=index):
+        met.setdefault(number, [x.flat[number]] if include_self else []).append(value)
+    for number, values in met.items():
         found = _ORACLE[reduce](values)
-        y[place] = np.floor(found) if x.dtype.kind in "iu" else found
+        y.flat[number] = np.floor(found) if x.dtype.kind in "iu" else found
     return y
 
 
