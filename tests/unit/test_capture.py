@@ -17,6 +17,7 @@ import dovetail as dt
 from dovetail.compiler import Recording, record
 from dovetail.conformance.example import Example
 from dovetail.conformance.subject import Subject
+from dovetail.engine import scopes
 from dovetail.engine.cases import Case, cases_of
 from dovetail.engine.naming import ByIdentity
 from dovetail.engine.op import DATA, Op, declared
@@ -633,6 +634,24 @@ def test_the_grad_mode_is_the_recorded_one() -> None:
     recording = record(lambda x: x + 1, dt.ones(2))
     with dt.no_grad(), pytest.raises(CaptureError, match="grad mode"):
         recording(dt.ones(2))
+
+
+def test_the_modes_are_the_recorded_ones() -> None:
+    """Where eager would call other ops, or others would see them, a replay refuses."""
+    recording = record(lambda x: x @ x + dt.ones(2), dt.ones(2, 2))
+    with dt.autocast("cpu", dt.bfloat16):
+        with pytest.raises(CaptureError, match="autocast"):
+            recording(dt.ones(2, 2))
+        lower = record(lambda x: x @ x, dt.ones(2, 2))
+        assert lower(dt.ones(2, 2)).dtype is dt.bfloat16
+    with pytest.raises(CaptureError, match="autocast"):
+        lower(dt.ones(2, 2))
+    see = scopes.interpose(lambda op, x, attrs, proceed: proceed(x, attrs))
+    with see, pytest.raises(CaptureError, match="interposers"):
+        recording(dt.ones(2, 2))
+    with dt.device("meta"), pytest.raises(CaptureError, match="default device"):
+        recording(dt.ones(2, 2, device="cpu"))
+    assert recording(dt.ones(2, 2)).tolist() == [[3, 3], [3, 3]]
 
 
 def test_a_value_that_python_read_is_a_guard() -> None:

@@ -10,7 +10,7 @@ from dovetail.compiler.arguments import Arguments, generators
 from dovetail.compiler.arguments import leaves as tensors_in
 from dovetail.compiler.effects import Alias, Become, Made, Note, Perform, SetData
 from dovetail.compiler.limits import Begin, Hooked, Outside, ReadValue, python_on_tape
-from dovetail.compiler.recording import Recording
+from dovetail.compiler.recording import Recording, modes_now
 from dovetail.compiler.steps import Drawn, Read, Run, Step, Stream
 from dovetail.compiler.streams import (
     Draw,
@@ -30,7 +30,7 @@ from dovetail.compiler.tape_effects import (
 from dovetail.compiler.values import Values, with_slots
 from dovetail.engine.generator import Generator
 from dovetail.engine.graph import Call, Number, Slot
-from dovetail.engine.modes import grad_enabled, is_grad_enabled
+from dovetail.engine.modes import grad_enabled
 from dovetail.engine.naming import ByIdentity, plain_attrs, targets
 from dovetail.engine.op import Op
 from dovetail.engine.scopes import Recorder
@@ -57,7 +57,7 @@ class ProgramRecorder(Recorder):
         self.live: dict[int, tuple[float, Callable[[], float]]] = {}
         self.graded: set[int] = set()  # tensors whose `.grad` was set or added to
         arguments = Arguments.of(args, kwargs, self.values.argument)
-        self.recording = Recording(name, arguments, grad=is_grad_enabled())
+        self.recording = Recording(name, arguments, modes=modes_now())
 
     def step(self, step: Step) -> None:
         """Keep what was done."""

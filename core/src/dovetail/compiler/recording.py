@@ -15,10 +15,12 @@ from typing import Any
 from dovetail.compiler.arguments import Arguments, generators, root_of
 from dovetail.compiler.limits import Limit
 from dovetail.compiler.steps import Replay, Run, Step
+from dovetail.dtypes import get_default_dtype
+from dovetail.engine import scopes
+from dovetail.engine.autocast import casting
 from dovetail.engine.graph import Slot
-from dovetail.engine.modes import is_grad_enabled
+from dovetail.engine.modes import default_device, is_grad_enabled
 from dovetail.engine.naming import spec_of
-from dovetail.engine.scopes import without_interposers
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import CaptureError
 
@@ -62,6 +64,20 @@ def _changed(slot: Slot, what: str) -> CaptureError:
     )  # fmt: skip
 
 
+def modes_now() -> dict[str, Any]:
+    """What holds in this context and decides what ops a function calls, by name."""
+    scope = scopes.current()
+    return {
+        "grad mode": is_grad_enabled(),
+        "autocast": {
+            kind: str(c.dtype) for kind, c in (casting() or {}).items() if c.is_open
+        },
+        "interposers": 0 if scope is None else len(scope.interposers),
+        "default dtype": get_default_dtype(),
+        "default device": str(default_device()),
+    }
+
+
 @dataclass(slots=True)
 class Recording:
     """What a function did with its arguments.
@@ -72,7 +88,7 @@ class Recording:
         had_grad: whether tensors to which gradients were added had one before.
         steps: what was done, in order.
         result: the function's result, tensors replaced by slots.
-        grad: whether gradients were enabled.
+        modes: what held when it was recorded, by name.
     """
 
     name: str
@@ -81,7 +97,7 @@ class Recording:
     had_grad: list[tuple[Slot, bool]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     result: Any = None
-    grad: bool = True
+    modes: dict[str, Any] = field(default_factory=dict)
 
     @property
     def calls(self) -> list[Run]:
@@ -99,17 +115,18 @@ class Recording:
                 the recorded ones in more than values; or a value that Python read
                 has changed. What was done before that stays done.
         """
-        if is_grad_enabled() != self.grad:
-            raise CaptureError(
-                self.name, "grad mode", was=is_grad_enabled(), needed=self.grad
-            )
+        for mode, now in modes_now().items():
+            if now != self.modes[mode]:
+                raise CaptureError(
+                    self.name, mode, was=now, needed=f"{self.modes[mode]}, as recorded"
+                )
         replay = Replay(self.name, self.arguments.bind(self.name, args, kwargs))
         replay.streams |= enumerate(generators((args, kwargs)))
         for step in self.steps:
             if isinstance(step, Limit):
                 step.do(replay)
         self._find(replay.values)
-        with without_interposers():
+        with scopes.without_interposers():
             for step, dead in zip(self.steps, self._deaths(), strict=True):
                 step.do(replay)
                 for number in dead:
