@@ -70,6 +70,10 @@ CONVS: list[tuple[int, Any, Any, dict[str, Any]]] = [
     (2, (1, 3, 12, 12), (4, 3, 7, 7), {"stride": 2, "padding": 3}),
     (2, (2, 1, 12, 12), (16, 1, 3, 3), {"padding": 1}),
     (2, (2, 3, 8, 3), (5, 3, 3, 9), {"padding": (1, 4)}),
+    (2, (3, 2, 6, 5), (5, 2, 3, 3), {"padding": (2, 1)}),
+    (2, (2, 4, 6, 5), (16, 2, 2, 5), {"padding": (0, 2), "groups": 2}),
+    (2, (2, 1, 7, 6), (2, 1, 3, 3), {"padding": (1, 2), "dilation": (1, 2)}),
+    (2, (2, 2, 9, 4), (4, 2, 3, 5), {"padding": (2, 4), "dilation": 2}),
     (2, (0, 3, 8, 8), (5, 3, 3, 3), {"padding": 1}),
     (3, (2, 2, 4, 5, 4), (3, 2, 2, 3, 2), {"padding": (1, 0, 1), "stride": (1, 2, 1)}),
     (3, (1, 2, 4, 5, 4), (2, 1, 3, 3, 3), {"padding": 1, "groups": 2}),
@@ -233,11 +237,30 @@ def test_ties_nan_and_infinity(name: str) -> None:
         _both(getattr(F, name), theirs, [values], return_indices=True, **how)
 
 
-def test_infinite_cotangents_stay_apart() -> None:
+@pytest.mark.parametrize("shape", [
+    (2, 3, 6, 4), (1, 1, 2, 2), (3, 2, 2, 8), (1, 2, 8, 2), (2, 1, 7, 6), (2, 1, 6, 7),
+])  # fmt: skip
+@pytest.mark.parametrize("values", [2, 3, 1000])
+@pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf])
+def test_windows_of_two_by_two(shape: Any, values: int, bad: float | None) -> None:
+    """Each gradient goes to the first of the largest, and is that very number."""
+    x = SEED.integers(0, values, shape).astype("float32") - 1
+    if bad is not None:
+        x.flat[x.size // 2] = bad
+    theirs = torch.nn.functional.max_pool2d
+    _both(F.max_pool2d, theirs, [x], rtol=0, kernel_size=2)
+    _both(
+        lambda a: F.max_pool2d(a.swapaxes(0, 1), 2),
+        lambda a: theirs(a.swapaxes(0, 1), 2), [x], rtol=0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_infinite_cotangents_stay_apart(dtype: str) -> None:
     """An infinite gradient reaches its maximum and makes no NaN elsewhere."""
-    x = dt.tensor(_array(1, 1, 4, 4)).requires_grad_()
+    x = dt.tensor(_array(1, 1, 4, 4, dtype=dtype)).requires_grad_()
     y = F.max_pool2d(x, 2)
-    y.backward(dt.full((1, 1, 2, 2), float("inf"), dtype=dt.float64))
+    y.backward(dt.full((1, 1, 2, 2), float("inf"), dtype=x.dtype))
     grad = x.grad.numpy()
     assert np.isinf(grad).sum() == 4
     assert (grad == 0).sum() == 12

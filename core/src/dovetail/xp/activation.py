@@ -111,9 +111,12 @@ def _relu_backward(xp: Any, zero: Any) -> Any:
             result = g.copy()
             copyto(result, zero, where=less_equal(y, zero))
             return result
-        mask = less_equal(y, zero).astype(bits)
-        mask -= 1
-        return (mask & g.view(bits)).view(g.dtype)
+        some = less_equal(y, zero).view("int8")  # a byte each: the shortest passes
+        some -= 1
+        mask = some.astype(bits)
+        return xp.bitwise_and(
+            mask, g.view(bits), out=mask if g.shape == mask.shape else None
+        ).view(g.dtype)
 
     return relu_backward
 

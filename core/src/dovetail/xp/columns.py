@@ -28,16 +28,33 @@ def tiles(batch: int, rows: int, places: Sizes, itemsize: int) -> Iterator[Tile]
             yield n, n + 1, r, min(r + step, places[0])
 
 
+def in_lines(w: Windows, places: Sizes, spatial: Sizes) -> bool:
+    """Whether rows of results follow one another as rows of the input do.
+
+    Then an image is one line for each kernel offset, but for what a shift takes over
+    the end of a row; it pays for rows that are short.
+    """
+    plain = len(places) == 2 and w.stride == (1, 1) and w.kernel[1] > 1
+    return plain and places[1] == spatial[1] < 256
+
+
+def clear_ends(columns: Any, w: Windows) -> None:
+    """Zeros where a kernel offset reaches beyond its row, into the one beside it."""
+    width = columns.shape[-1]
+    for k in range(w.kernel[1]):
+        shift = k * w.dilation[1] - w.padding[1]
+        if shift < 0:
+            columns[:, :, :, k, :, : min(-shift, width)] = 0
+        elif shift > 0:
+            columns[:, :, :, k, :, max(width - shift, 0) :] = 0
+
+
 class Columns:
     """The patches of a batch, copied tile by tile."""
 
     def __init__(self, xp: Any, x: Any, w: Windows, places: Sizes) -> None:
         self.xp, self.x, self.windows, self.places = xp, x, w, places
-        # Rows that follow one another without a gap are copied in one run.
-        self.runs = (
-            w.stride == (1, 1) and places[1] == x.shape[3]
-            and w.kernel[1] > 1 and x.shape[3] < 256
-        )  # fmt: skip
+        self.runs = in_lines(w, places, x.shape[2:])
         self.images: tuple[int, int] = (0, 0)
         self.wide: Any = None
 
@@ -103,9 +120,4 @@ class Columns:
         strides = (*wide.strides[:2], *steps)
         view = wide[..., start * width :]
         xp.copyto(out, xp.lib.stride_tricks.as_strided(view, shape, strides))
-        for k in range(w.kernel[1]):
-            shift = k * right - w.padding[1]
-            if shift < 0:
-                out[:, :, :, k, :, : min(-shift, width)] = 0
-            elif shift > 0:
-                out[:, :, :, k, :, max(width - shift, 0) :] = 0
+        clear_ends(out, w)

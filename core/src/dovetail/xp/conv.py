@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.dtypes import HALF, NUMERIC, Sizes
-from dovetail.xp.columns import Columns, tiles
+from dovetail.xp.columns import Columns, in_lines, tiles
+from dovetail.xp.columns_back import scattered_lines
 from dovetail.xp.depthwise import depthwise
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.scratch import scratch
@@ -59,16 +60,21 @@ def _convolution(
         xp.matmul(taps, x.reshape(batch, groups, rows, out.shape[3]), out)
         return y if b is None else xp.add(out, bias, out).reshape(y.shape)
     columns = Columns(xp, x, w, places)
-    line = math.prod(places[1:])
+    line, tapped = math.prod(places[1:]), bias is not None and groups == 1
+    if tapped:  # as one more tap, on a row of ones: no pass of its own
+        taps = xp.concatenate((taps, bias), 2)
     for tile in tiles(batch, groups * rows, places, x.itemsize):
         first, last, start, stop = tile
         n, count = last - first, (stop - start) * line
-        flat = scratch(xp, "columns", n * groups * rows * count, x.dtype)
+        flat = scratch(xp, "columns", n * (groups * rows + tapped) * count, x.dtype)
+        flat = flat.reshape(n, groups, rows + tapped, count)
+        if tapped:
+            flat[:, :, rows] = 1
         shape = (n, x.shape[1], *kernel, stop - start, *places[1:])
-        columns.fill(flat.reshape(shape), tile)
+        columns.fill(flat[:, :, :rows].reshape(shape), tile)
         target = out[first:last, :, :, start * line : stop * line]
-        xp.matmul(taps, flat.reshape(n, groups, rows, count), target)
-        if bias is not None:
+        xp.matmul(taps, flat, target)
+        if bias is not None and not tapped:
             xp.add(target, bias, target)
     return y
 
@@ -83,17 +89,22 @@ def _transpose(
     axes = zip(w.kernel, padding, dilation, strict=True)
     around = tuple(d * (k - 1) - p for k, p, d in axes)
     one = set(stride) == {1} and min(around) >= 0
-    if one and not _few(weight, groups, padding):
+    lines = in_lines(w, x.shape[2:], size)
+    if one and not _few(weight, groups, padding, lines):
         turned = _turned(weight, groups)
         return _convolution(xp, x, turned, None, stride, around, dilation, groups)
-    return _scattered(xp, x, weight, size, w, groups)
+    scattered = scattered_lines if lines else _scattered
+    return scattered(xp, x, weight, size, w, groups)
 
 
-def _few(w: Any, groups: int, padding: Sizes) -> bool:
-    """Whether columns of the result are much smaller than columns of the input."""
+def _few(w: Any, groups: int, padding: Sizes, lines: bool) -> bool:
+    """Whether columns of the result are much smaller than columns of the input.
+
+    The more so where adding them up takes one pass a row after the other.
+    """
     if set(w.shape[2:]) == {1} and not any(padding):
         return True
-    return bool(4 * w.shape[1] <= w.shape[0] // groups)
+    return bool((2 if lines else 4) * w.shape[1] <= w.shape[0] // groups)
 
 
 def _turned(w: Any, groups: int) -> Any:

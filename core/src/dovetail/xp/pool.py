@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from dovetail.dtypes import FLOAT, HALF, REAL, Sizes, from_numpy, least
-from dovetail.xp import pool_mean
+from dovetail.xp import pool_mean, pool_pairs
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.windows import Windows, along, grown, reduced
 
@@ -67,6 +67,10 @@ def _max_pool(xp: Any, w: Windows, x: Any) -> Any:
     return reduced(xp, xp.maximum, _below(xp, x, w, places), w, places)
 
 
+def _has_nan(xp: Any, x: Any) -> bool:
+    return x.dtype.kind == "f" and bool(xp.isnan(xp.max(x, initial=0)))
+
+
 def _winners(xp: Any, x: Any, w: Windows, places: Sizes) -> list[Any]:
     """For each axis, from the last: which offset along it wins, where the axes behind
     have been reduced already.
@@ -76,7 +80,7 @@ def _winners(xp: Any, x: Any, w: Windows, places: Sizes) -> list[Any]:
     as the first that is inside.
     """
     found = []
-    nans = x.dtype.kind == "f" and bool(xp.isnan(xp.max(x, initial=0)))
+    nans = _has_nan(xp, x)
     for axis in reversed(range(2, x.ndim)):
         n, k, t, p, d = w.along(axis, places)
         at = along(axis, 0, n, t, 1)
@@ -147,6 +151,8 @@ def _max_pool_slots(xp: Any, w: Windows, x: Any) -> Any:
 
 @kernels("max_pool_backward", FLOAT - HALF, binds=True, through=_blockwise)
 def _max_pool_backward(xp: Any, w: Windows, dy: Any, x: Any) -> Any:
+    if pool_pairs.serves(w, x) and not _has_nan(xp, x):
+        return pool_pairs.sent_to_pairs(xp, dy, x)
     places, spatial = dy.shape[2:], x.shape[2:]
     wide = _below(xp, x, w, places)
     dx = dy
