@@ -1,7 +1,7 @@
 """Linear ops and their adjoints: each is the gradient of the other.
 
-    @adjoint_of(im2col, "x", shape=…)
-    def col2im(dy, size, kernel_size, dilation, padding, stride): ...
+    @adjoint_of(im2col, "input", shape=…)
+    def col2im(input, output_size, kernel_size, dilation, padding, stride): ...
 
 The adjoint of an op in one argument has the cotangent in the place of that argument,
 the other tensors where the op has them, and the op's attributes. An attribute that only

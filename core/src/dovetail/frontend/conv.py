@@ -118,7 +118,7 @@ def convolution(
     dilation: Size, transposed: bool = False, output_padding: Size = 0, groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """Convolution, or its transpose, over as many axes as the weight has behind two."""
-    n = weight.ndim - 2
+    n = max(weight.ndim - 2, 1)
     y: Tensor
     if transposed:
         steps = (stride, padding, output_padding, groups, dilation)

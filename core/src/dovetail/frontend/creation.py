@@ -23,8 +23,6 @@ from dovetail.errors import ArgumentError, ArgumentTypeError
 DeviceLike = Device | str | None
 Make = Callable[..., Tensor]
 
-_KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
-
 
 class Place:
     """What is asked of a tensor to be made.

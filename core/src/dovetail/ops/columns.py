@@ -39,31 +39,31 @@ def _shape(
 
 @op(shape=_shape, accepts=NUMERIC, unrounded=True)
 def im2col(
-    x: Tensor, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
+    input: Tensor, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> Tensor:
-    """Each window of `x` as a column: [batch, channels · kernel, places]."""
-    n, channels, *size = x._a.shape
+    """Each window of `input` as a column: [batch, channels · kernel, places]."""
+    n, channels, *size = input._a.shape
     w = Windows(kernel_size, stride, padding, dilation)
     rows, count = channels * math.prod(kernel_size), math.prod(w.places(size))
-    return reshape(stack(list(windows(x, w)), 2), (n, rows, count))
+    return reshape(stack(list(windows(input, w)), 2), (n, rows, count))
 
 
 @adjoint_of(
-    im2col, "x", sums=True,
-    shape=lambda dy, *, size, kernel_size, **_: (
-        dy[0], dy[1] // max(math.prod(kernel_size), 1), *size
+    im2col, "input", sums=True,
+    shape=lambda dy, *, output_size, kernel_size, **_: (
+        dy[0], dy[1] // max(math.prod(kernel_size), 1), *output_size
     ),
 )  # fmt: skip
 def col2im(
-    dy: Tensor, size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints,
+    input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints,
     stride: Ints,
 ) -> Tensor:  # fmt: skip
     """Columns added to where `im2col` takes them from; its adjoint."""
     w = Windows(kernel_size, stride, padding, dilation)
-    rows, (n, lines, _) = math.prod(kernel_size), dy._a.shape
-    columns = reshape(dy, (n, lines // rows, rows, *w.places(size)))
+    rows, (n, lines, _) = math.prod(kernel_size), input._a.shape
+    columns = reshape(input, (n, lines // rows, rows, *w.places(output_size)))
     parts = (basic_index(columns, (_ALL, _ALL, i)) for i in range(rows))
-    return gathered_back(parts, size, w)
+    return gathered_back(parts, output_size, w)
 
 
 @im2col.oracle
