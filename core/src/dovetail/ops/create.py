@@ -34,13 +34,8 @@ def full(shape: Shape, value: Scalar, kind: Kind) -> Tensor:
     return wrap(native, kind)
 
 
-@op(
-    **MADE,
-    memory=True,
-    unspecified=True,
-    oracle=lambda shape: np.zeros(shape),
-    cases=[((0, 2),)],
-)  # fmt: skip  of others, the contents are unspecified
+@op(**MADE, memory=True, unspecified=True, oracle=lambda shape: np.zeros(shape),
+    cases=[((0, 2),)])  # fmt: skip
 def empty(shape: Shape, kind: Kind) -> Tensor:
     """A tensor of `shape` with unspecified contents."""
     return wrap(kind.backend.empty(tuple(shape), kind.dtype, kind.index), kind)

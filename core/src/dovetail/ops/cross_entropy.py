@@ -46,14 +46,8 @@ def _logits_shape(ct: Any, target: Any, logp: Any, weight: Any, **_: Any) -> Any
     return logp
 
 
-@op(
-    autocast="float32",
-    cancels=True,
-    shape=_shapes,
-    accepts=FLOAT,
-    indices=("target",),
-    outputs=("y", "logp"),
-)
+@op(autocast="float32", cancels=True, shape=_shapes, accepts=FLOAT, indices=("target",),
+    outputs=("y", "logp"))  # fmt: skip
 def log_softmax_nll(
     input: Tensor, target: Tensor, weight: Tensor | None,
     ignore_index: int, reduction: Literal["none", "mean", "sum"],
@@ -68,14 +62,8 @@ def _(x: Tensor, target: Tensor, *_: Any, ignore_index: int, **__: Any) -> Check
     return labels_check("log_softmax_nll", x, target, ignore_index)
 
 
-@op(
-    autocast="float32",
-    cancels=True,
-    shape=_loss_shape,
-    accepts=FLOAT,
-    indices=("target",),
-    checked_by_body=True,
-)
+@op(autocast="float32", cancels=True, shape=_loss_shape, accepts=FLOAT,
+    indices=("target",), checked_by_body=True)  # fmt: skip
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None,
     ignore_index: int = -100, reduction: Literal["none", "mean", "sum"] = "mean",
@@ -118,13 +106,8 @@ log_softmax_nll.grad(
 )
 
 
-@op(
-    undefined_on=("special",),
-    cancels=True,
-    shape=_logits_shape,
-    accepts=FLOAT,
-    indices=("target",),
-)
+@op(undefined_on=("special",), cancels=True, shape=_logits_shape, accepts=FLOAT,
+    indices=("target",))  # fmt: skip
 def cross_entropy_backward(
     ct: Tensor, target: Tensor, logp: Tensor, weight: Tensor | None,
     ignore_index: int, reduction: str,

@@ -11,7 +11,6 @@ from dovetail.dtypes import (
     HALF,
     ORDERED,
     Array,
-    DType,
     Sizes,
     bool_,
     float32,
@@ -65,16 +64,7 @@ def keys_of(x: Tensor) -> tuple[Tensor, int]:
         x = cast(x, int32)
     elif not dtype.is_signed:
         return bitcast(x, bits_of(dtype)), width
-    return (
-        (bitwise_xor(x, _sign_bit(width, x.dtype)), width)
-        if dtype.is_signed
-        else (x, width)
-    )
-
-
-def _sign_bit(width: int, dtype: DType) -> int:
-    full_width = width == dtype.itemsize * 8
-    return -(1 << (width - 1)) if full_width else 1 << (width - 1)
+    return bitwise_xor(x, -(1 << (width - 1))) if dtype.is_signed else x, width
 
 
 def _float_keys(x: Tensor) -> tuple[Tensor, int]:
@@ -118,10 +108,9 @@ def _cases_order(make: Any) -> Iterator[Case]:
         yield case(x.astype(make.dtype.numpy), 0, True, True)
 
 
-@op(
-    shape="(n@dim)->(n@dim)", accepts=ORDERED, result=int64, nondifferentiable=True,
-    unrounded=True, torch="argsort", out=False, oracle=_order, cases=_cases_order,
-)  # fmt: skip
+@op(shape="(n@dim)->(n@dim)", accepts=ORDERED, result=int64, nondifferentiable=True,
+    unrounded=True, torch="argsort", out=False, oracle=_order,
+    cases=_cases_order)  # fmt: skip
 def argsort(
     input: Tensor, dim: Axis = -1, descending: bool = False, *, stable: bool = False
 ) -> Tensor:

@@ -109,10 +109,8 @@ def _axis_shares(dy: Tensor, axis: int, size: int) -> Tensor:
     return whole
 
 
-@op(
-    shape=adaptive_shape, accepts=REAL, result=int32, unrounded=True,
-    nondifferentiable=True, largest=1 << 12,
-)  # fmt: skip
+@op(shape=adaptive_shape, accepts=REAL, result=int32, unrounded=True,
+    nondifferentiable=True, largest=1 << 12)  # fmt: skip
 def adaptive_max_positions(x: Tensor, output_size: Ints) -> Tensor:
     """Where, in the flattened spatial axes, each adaptive window has its maximum.
 

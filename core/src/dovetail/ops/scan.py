@@ -92,10 +92,8 @@ def _cases_product(make: Any) -> Iterator[Case]:
     yield case(x, 1)
 
 
-@op(
-    torch="cumprod Tensor.cumprod_", cases=_cases_product, **_ALONG, **PRODUCT,
-    oracle=lambda x, dim, dtype=None: _accumulated(np.multiply, x, dim),
-)  # fmt: skip
+@op(torch="cumprod Tensor.cumprod_", cases=_cases_product, **_ALONG, **PRODUCT,
+    oracle=lambda x, dim, dtype=None: _accumulated(np.multiply, x, dim))  # fmt: skip
 def cumprod(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
     """Products of the elements so far; integers in int64.
 

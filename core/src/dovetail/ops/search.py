@@ -47,13 +47,8 @@ def _searched(sorted_sequence: Sizes, values: Sizes, *, right: bool) -> Sizes:
     return values
 
 
-@op(
-    shape=_searched,
-    accepts=ORDERED,
-    result=int64,
-    nondifferentiable=True,
-    unrounded=True,
-)
+@op(shape=_searched, accepts=ORDERED, result=int64, nondifferentiable=True,
+    unrounded=True)  # fmt: skip
 def searchsorted(
     sorted_sequence: Tensor, values: Tensor, right: bool = False
 ) -> Tensor:
@@ -71,9 +66,8 @@ def searchsorted(
     high = low + size
     for _ in range(size.bit_length()):
         middle = cast(shift_right(low + high, 1), int32)
-        entry = take_along(
-            rows, where(middle == size, size - 1, middle), len(rows._a.shape) - 1
-        )
+        inside = where(middle == size, size - 1, middle)
+        entry = take_along(rows, inside, len(rows._a.shape) - 1)
         after = entry <= values if right else entry < values
         if values.dtype.is_inexact:
             after = after | _nan_after(entry, values, right)
@@ -90,11 +84,8 @@ def _nan_after(entry: Tensor, values: Tensor, right: bool) -> Tensor:
 
 @searchsorted.oracle
 def _(sorted_sequence: Array, values: Array, right: bool = False) -> Array:
-    if not np.array_equal(
-        sorted_sequence,
-        np.sort(sorted_sequence),
-        equal_nan=sorted_sequence.dtype.kind == "f",
-    ):
+    floats = sorted_sequence.dtype.kind == "f"
+    if not np.array_equal(sorted_sequence, np.sort(sorted_sequence), equal_nan=floats):
         raise ArgumentError(
             "searchsorted", "sorted_sequence", was="not in order", needed="sorted rows"
         )
@@ -156,11 +147,9 @@ def unique(input: Tensor, consecutive: bool = False) -> tuple[Tensor, Tensor, Te
         return cast(input, input.dtype), none, cast(none, wanted.dtype)
     order = iota(n, whole) if consecutive else _row_order(input, iota(n, whole))
     rows = take_along(input, _repeated(order, m), 0)
-    before, after = (
-        basic_index(rows, (slice(0, n - 1),)),
-        basic_index(rows, (slice(1, n),)),
-    )
-    starts = place(cast(any(before != after, 1), int32), (n,), (slice(1, n),))
+    first, rest = slice(0, n - 1), slice(1, n)
+    differs = any(basic_index(rows, (first,)) != basic_index(rows, (rest,)), 1)
+    starts = place(cast(differs, int32), (n,), (rest,))
     run: Tensor = cumsum(starts, 0, int32)
     runs = 1 + int(run._kind.backend.copy_out(run._a)[-1])
     heads, counts = full((runs,), 0, whole), full((runs,), 0, wanted)

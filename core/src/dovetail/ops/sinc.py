@@ -38,13 +38,8 @@ def _sinc_rule(ct: Tensor, input: Tensor) -> Tensor:
     return ct * conj(slope * math.pi)
 
 
-@op(
-    accepts=INEXACT,
-    promote="float",
-    torch="sinc sinc_",
-    oracle=exact(_sinc),
-    grad=_sinc_rule,
-)
+@op(accepts=INEXACT, promote="float", torch="sinc sinc_", oracle=exact(_sinc),
+    grad=_sinc_rule)  # fmt: skip
 def sinc(input: Tensor) -> Tensor:
     """sin(pi input) / (pi input), which is 1 at 0."""
     zero = eq(input, 0)
