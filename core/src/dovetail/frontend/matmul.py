@@ -116,13 +116,9 @@ def addmv(
 
 @public("addbmm Tensor.addbmm_", out=True, autocast="lower")
 def addbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Scalar = 1,
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1,
     alpha: Scalar = 1,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """beta * input + alpha * the sum of the products of a batch."""
     total: Tensor = sum(bmm(batch1, batch2), 0, dtype=batch1.dtype)
     return _added("addbmm", input, total, beta, alpha)
@@ -130,13 +126,9 @@ def addbmm(
 
 @public("baddbmm Tensor.baddbmm_", out=True, autocast="lower")
 def baddbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Scalar = 1,
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1,
     alpha: Scalar = 1,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """beta * input + alpha * the products of a batch."""
     return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
 
@@ -204,11 +196,9 @@ def _wrapped(dims: Sequence[int], ndim: int) -> list[int]:
     found = [d % ndim if -ndim <= d < ndim else -1 for d in dims]
     if -1 in found or len(set(found)) != len(found):
         raise ShapeError(
-            "tensordot",
-            "dims",
-            was=list(dims),
+            "tensordot", "dims", was=list(dims),
             needed=f"each dim of {ndim} at most once",
-        )
+        )  # fmt: skip
     return found
 
 

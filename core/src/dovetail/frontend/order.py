@@ -40,11 +40,9 @@ def searchsorted(
         )
     if side == "left" and right:
         raise ArgumentError(
-            "searchsorted",
-            "side",
-            was="'left' while right is True",
+            "searchsorted", "side", was="'left' while right is True",
             needed="one of the two",
-        )
+        )  # fmt: skip
     if not isinstance(input, Tensor):
         input = full((), input, sorted_sequence._kind)
     row = _placed_by(sorter, sorted_sequence)
@@ -66,12 +64,9 @@ def bucketize(
 
 @public("torch.isin", out=True)
 def isin(
-    elements: Any,
-    test_elements: Any,
-    *,
-    assume_unique: bool = False,
+    elements: Any, test_elements: Any, *, assume_unique: bool = False,
     invert: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Whether each element is among others."""
     found = search.isin(elements, test_elements)
     return logical_not(found) if invert else found

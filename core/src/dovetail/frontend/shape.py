@@ -250,11 +250,9 @@ def trace(input: Tensor) -> Tensor:
 
 @public("F.pad")
 def pad(
-    input: Tensor,
-    pad: Sequence[int],
-    mode: str = "constant",
+    input: Tensor, pad: Sequence[int], mode: str = "constant",
     value: float | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Margins before and after each dim, the last dim's first, as torch.nn.functional.
 
     Reads no values; negative sizes cut elements off.

@@ -44,11 +44,9 @@ def each_axis(op: str, name: str, value: Any, n: int) -> tuple[int, ...]:
 
 
 def over_axes(
-    names: str,
-    axes: Sequence[int] = (1, 2, 3),
-    dims: int | None = None,
+    names: str, axes: Sequence[int] = (1, 2, 3), dims: int | None = None,
     autocast: Mapping[int, str] = MappingProxyType({}),
-) -> Callable[[Function], Callable[[int], Function]]:
+) -> Callable[[Function], Callable[[int], Function]]:  # fmt: skip
     """Offer the decorated function for several numbers of spatial axes.
 
     Args:

@@ -47,13 +47,9 @@ def _strided_oracle(
 
 
 def _as_strided_gradient(
-    ct: Tensor,
-    input_shape: Sizes,
-    size: Sizes,
-    stride: Sizes,
-    offset: int,
+    ct: Tensor, input_shape: Sizes, size: Sizes, stride: Sizes, offset: int,
     layout: Sizes,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     # Each element goes to the place it was read from; then we read where input lies.
     # A place that input has several times shares its gradient among them, as in torch.
     low = min(0, offset)

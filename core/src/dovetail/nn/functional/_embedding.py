@@ -18,14 +18,10 @@ from dovetail.ops.view import unsqueeze
 
 @public("F.embedding", plain=rows_of, takes=("indices", "weight"))
 def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
+    input: Tensor, weight: Tensor, padding_idx: int | None = None,
+    max_norm: float | None = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
     """The rows of `weight` that `input` numbers.
 
     Args:
