@@ -11,7 +11,8 @@ import dovetail as dt
 from dovetail.engine import bound_pull, scopes
 from dovetail.engine.bound_pull import Unbound, looked_through
 from dovetail.engine.modes import no_grad
-from dovetail.engine.op import REQUIRED, Op, declared
+from dovetail.engine.op import Op, declared
+from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.pullback import pullback
 from dovetail.engine.tape import Node
 from dovetail.errors import AutogradError

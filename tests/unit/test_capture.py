@@ -20,7 +20,8 @@ from dovetail.conformance.subject import Subject
 from dovetail.engine import scopes
 from dovetail.engine.cases import Case, cases_of
 from dovetail.engine.naming import ByIdentity
-from dovetail.engine.op import DATA, Op, declared
+from dovetail.engine.op import Op, declared
+from dovetail.engine.results import DATA
 from dovetail.errors import CaptureError
 
 STEPS = 20

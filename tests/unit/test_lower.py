@@ -22,8 +22,9 @@ from dovetail.engine.interpret import interpret
 from dovetail.engine.lower import is_primitive
 from dovetail.engine.modes import no_grad
 from dovetail.engine.naming import spec_of
-from dovetail.engine.op import DATA, Op, declared, vocabulary
+from dovetail.engine.op import Op, declared, vocabulary
 from dovetail.engine.promotion import lead_of, prepare
+from dovetail.engine.results import DATA
 from dovetail.errors import NotSupported
 
 # Ops whose bodies decide by values, beside those whose shapes depend on values.

@@ -21,7 +21,7 @@ from dovetail.compiler.recording import replace_slots
 from dovetail.compiler.steps import Run, Step
 from dovetail.engine.graph import Slot
 from dovetail.engine.modes import is_grad_enabled
-from dovetail.engine.op import DATA
+from dovetail.engine.results import DATA
 from dovetail.errors import CaptureError
 
 

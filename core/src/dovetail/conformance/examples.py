@@ -33,7 +33,8 @@ from dovetail.conformance.values import ORDINARY, SPECIAL, Varied, classes_for
 from dovetail.conformance.verdicts import Check, How
 from dovetail.dtypes import ALL, DType
 from dovetail.engine.cases import Case, calls_of, case, cases_of
-from dovetail.engine.op import DATA, Op
+from dovetail.engine.op import Op
+from dovetail.engine.results import DATA
 
 # Ops whose work may grow faster than their inputs are tried on smaller ones.
 _LINEAR_ONLY_ABOVE: Final = 1 << 16

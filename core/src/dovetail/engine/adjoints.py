@@ -19,7 +19,8 @@ from dovetail.dtypes import Sizes
 from dovetail.engine.basics import basics
 from dovetail.engine.cases import Case, Sampler, cases_of
 from dovetail.engine.declare import Declared, op
-from dovetail.engine.op import Op, parameters_of
+from dovetail.engine.op import Op
+from dovetail.engine.parameters import parameters_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DovetailError, ShapeError
 

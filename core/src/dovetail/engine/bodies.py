@@ -11,8 +11,10 @@ from dovetail.engine.basics import basics
 from dovetail.engine.checks import look
 from dovetail.engine.kernel_call import shapes_of
 from dovetail.engine.kinds import Kind
-from dovetail.engine.op import DATA, Op, Plan
+from dovetail.engine.op import Op
+from dovetail.engine.plan import Plan
 from dovetail.engine.plans import plan_for
+from dovetail.engine.results import DATA
 from dovetail.engine.scopes import anywhere, within_body
 from dovetail.engine.tape_of_views import View
 from dovetail.engine.tensor import Tensor, wrap

@@ -32,9 +32,11 @@ from dovetail.engine.basics import basics
 from dovetail.engine.graph import Number
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.naming import Names
-from dovetail.engine.op import DATA, UNSERVED, Op
+from dovetail.engine.op import Op
+from dovetail.engine.plan import UNSERVED
 from dovetail.engine.plans import plan_for
 from dovetail.engine.pullback import SUMMED, Pull, pullback
+from dovetail.engine.results import DATA
 from dovetail.engine.scopes import Recorder, record, unseen
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, fresh, wrap

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dovetail.engine.record_source import Given, recording
 
 if TYPE_CHECKING:
-    from dovetail.engine.op import Op, Param
+    from dovetail.engine.op import Op
+    from dovetail.engine.parameters import Param
 
 # By annotation, what a value has to be for its equality to be identity of meaning:
 # 1, 1.0 and True are equal, and only one of them is a dim.

@@ -22,8 +22,10 @@ from dovetail.engine.call_source import Form, enclosed, source_of
 from dovetail.engine.dispatch import Ready, failed, miss, miss_public, several
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
-from dovetail.engine.op import REQUIRED, UNSERVED, Op
+from dovetail.engine.op import Op
 from dovetail.engine.overrides import ask
+from dovetail.engine.parameters import REQUIRED
+from dovetail.engine.plan import UNSERVED
 from dovetail.engine.record import record
 from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import Node, Storage, next_seq

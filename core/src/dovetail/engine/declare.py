@@ -13,16 +13,10 @@ from dovetail.engine.basics import basics
 from dovetail.engine.calls import callable_of
 from dovetail.engine.cases import backward_cases
 from dovetail.engine.declaration_names import check_names, check_rule, check_uses
-from dovetail.engine.op import (
-    REQUIRED,
-    SAME,
-    Cases,
-    Op,
-    Param,
-    parameters_of,
-    vocabulary,
-)
+from dovetail.engine.op import Cases, Op, vocabulary
+from dovetail.engine.parameters import REQUIRED, Param, parameters_of
 from dovetail.engine.public import publish_op
+from dovetail.engine.results import SAME
 from dovetail.errors import ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])

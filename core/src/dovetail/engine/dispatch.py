@@ -18,12 +18,15 @@ from dovetail.engine.bodies import by_body, by_recorded_body, by_rules, requires
 from dovetail.engine.elements import factor, sure
 from dovetail.engine.kernel_call import is_reentry, native_call, shapes_of
 from dovetail.engine.kinds import Kind
-from dovetail.engine.op import DATA, REQUIRED, Op, Plan
+from dovetail.engine.op import Op
 from dovetail.engine.out import write_out, written_by_kernel
 from dovetail.engine.overrides import ask
+from dovetail.engine.parameters import REQUIRED
+from dovetail.engine.plan import Plan
 from dovetail.engine.plans import plan_for
 from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.record import record
+from dovetail.engine.results import DATA
 from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Parameter, Tensor, overridden, wrap

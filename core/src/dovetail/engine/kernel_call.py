@@ -8,7 +8,9 @@ from typing import Any, Final
 from dovetail.device_api.contract import Runner
 from dovetail.engine.checks import look
 from dovetail.engine.kinds import Kind
-from dovetail.engine.op import DATA, UNSERVED, Op, Plan
+from dovetail.engine.op import Op
+from dovetail.engine.plan import UNSERVED, Plan
+from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import DovetailError, KernelError, OutOfMemory
 

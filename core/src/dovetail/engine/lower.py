@@ -15,8 +15,10 @@ from dovetail.engine.bodies import run_body
 from dovetail.engine.graph import Call, Graph, Number, Placed, Slot, Spec, is_slot
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.naming import Names, plain_attrs, spec_of, targets, versioned
-from dovetail.engine.op import DATA, REQUIRED, Op
+from dovetail.engine.op import Op
+from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.promotion import lead_of
+from dovetail.engine.results import DATA
 from dovetail.engine.scopes import Recorder, record, unseen
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentTypeError, NotSupported

@@ -10,8 +10,10 @@ from dovetail.device_api.kernels import Facts, Kernel
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType, int64
 from dovetail.engine.kinds import Kind
-from dovetail.engine.op import DATA, UNSERVED, Op, Plan
+from dovetail.engine.op import Op
+from dovetail.engine.plan import UNSERVED, Plan
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.results import DATA
 from dovetail.errors import KernelError
 
 Inputs = tuple[Any, ...]

@@ -7,7 +7,8 @@ from typing import Any
 from dovetail.engine import modes
 from dovetail.engine.kernel_call import explain
 from dovetail.engine.kinds import Kind
-from dovetail.engine.op import UNSERVED, Op, Plan
+from dovetail.engine.op import Op
+from dovetail.engine.plan import UNSERVED, Plan
 from dovetail.engine.tape import Storage, next_seq
 from dovetail.engine.tape_of_views import TAKEN, UNTAKEN, View
 from dovetail.engine.tensor import Tensor, fresh

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dovetail.engine.attributes import integer
-from dovetail.engine.op import REQUIRED, parameters_of
+from dovetail.engine.parameters import REQUIRED, parameters_of
 from dovetail.engine.public import public
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.view import squeeze, unsqueeze

@@ -8,8 +8,9 @@ from dovetail.dtypes import ANY, Array, DType, Sizes, int32, int64
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import bools
 from dovetail.engine.declare import op
-from dovetail.engine.op import DATA, Checked
+from dovetail.engine.op import Checked
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.results import DATA
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError

@@ -17,8 +17,8 @@ from dovetail.dtypes import (
 )
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
-from dovetail.engine.op import DATA
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.compare import isnan

@@ -12,8 +12,8 @@ from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, Array, Sizes, float64, int
 from dovetail.engine.attributes import Axes, Finite, Static
 from dovetail.engine.cases import Case, case, values
 from dovetail.engine.declare import op
-from dovetail.engine.op import DATA
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.create import full, zeros_of

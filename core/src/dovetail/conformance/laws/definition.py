@@ -14,8 +14,9 @@ from dovetail.conformance.subject import Subject, written
 from dovetail.conformance.verdicts import How
 from dovetail.dtypes import DType, int32, int64
 from dovetail.engine.bodies import by_body
-from dovetail.engine.op import DATA, Op
+from dovetail.engine.op import Op
 from dovetail.engine.promotion import lead_of, prepare
+from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import FallbackError
 

@@ -18,7 +18,8 @@ from dovetail.conformance.verdicts import How
 from dovetail.device_api.capabilities import Pool
 from dovetail.dtypes import DType, bool_, complex64, float16, float32, int32
 from dovetail.engine.attributes import NORMALISERS
-from dovetail.engine.op import REQUIRED, Op
+from dovetail.engine.op import Op
+from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.signature import Signature
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import (

@@ -16,7 +16,8 @@ from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import How
 from dovetail.dtypes import DType
 from dovetail.engine.cases import Case
-from dovetail.engine.op import REQUIRED, Op
+from dovetail.engine.op import Op
+from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.signature import Signature
 
 _SIZES: Final = (5, 33, 63, 129, 257, 1025)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.engine.op import parameters_of
+from dovetail.engine.parameters import parameters_of
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError

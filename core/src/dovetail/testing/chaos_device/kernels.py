@@ -13,8 +13,9 @@ from dovetail.device_api.kernels import Kernel, KernelTable
 from dovetail.dtypes import DType
 from dovetail.engine.kernel_call import call
 from dovetail.engine.kinds import kind_on
-from dovetail.engine.op import DATA, Op, vocabulary
+from dovetail.engine.op import Op, vocabulary
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.results import DATA
 from dovetail.errors import KernelError
 from dovetail.testing.chaos_device.memory import Cell, ChaosArray
 from dovetail.testing.chaos_device.work import Job, again
