@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import dovetail as dt
-from dovetail.device_api import DenseBackend, DeviceInfo, KernelTable, registry
+from dovetail.device_api import Backend, DenseBackend, DeviceInfo, KernelTable, registry
 from dovetail.dtypes import DType, bool_, by_name, from_numpy
 from dovetail.engine import host
 from dovetail.engine.op import vocabulary
@@ -158,7 +158,7 @@ def _copied(a: Any) -> Any:
 
 
 @contextmanager
-def registered(*backends: DenseBackend) -> Iterator[None]:
+def registered(*backends: Backend) -> Iterator[None]:
     """Backends known to this process for a while, with nothing run on the host."""
     before = host.get_fallback_policy()
     for backend in backends:
