@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from dovetail.dtypes import DType
@@ -57,7 +58,6 @@ class Parameters:
         tensors, statics, options: those of a role.
         rest: what goes to bodies, rules and kernels beside tensors.
         scalars: the names of numbers that may change from call to call.
-        defaults: by name.
         lead_at: which tensor decides dtype and dims.
     """
 
@@ -84,7 +84,6 @@ class Parameters:
             (p.name, p.annotation.startswith(("Element", "Extent", "Finite")))
             for p in self.rest if p.annotation.split(" | ")[0] in _FITTING
         )  # fmt: skip
-        self.defaults = {p.name: p.default for p in self.params}
         # Operands that torch takes as tensors alone; bodies give numbers for any of
         # them, and one operand on its own is a tensor anyway.
         self.no_numbers = tuple(
@@ -100,6 +99,11 @@ class Parameters:
         )
         if not self.is_elementwise or self.has_list or len(self.tensors) < 2:
             self.no_numbers = ()
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """What each parameter is where it is not given, or REQUIRED, by name."""
+        return {p.name: p.default for p in self.params}
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """The values of all parameters, in order.
