@@ -32,7 +32,7 @@ def install(table: KernelTable) -> None:
     """Add every kernel of the CPU."""
     elementwise.install(table, np)
     activation.install(table, np, chunk=1 << 14)
-    reduce.install(table, np, segments=True)
+    reduce.install(table, np)
     order.install(table, np)
     movement.install(table, np)
     indexing.install(table, np, refuses=True)

@@ -54,7 +54,7 @@ class ReferenceBackend(NumpyArrays):
         for family in (elementwise, movement, shape, views, matmul):
             family.install(full, np)
         indexing.install(full, np, refuses=True)
-        reduce.install(full, np, segments=True)
+        reduce.install(full, np)
         for op in vocabulary.values():
             for kernel in full._kernels.get(op.name, ()):
                 if dtypes := kernel.dtypes & op.primitive:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import (
     ANY,
     BITS,
@@ -18,6 +17,7 @@ from dovetail.dtypes import (
     int64,
     uint8,
 )  # fmt: skip
+from dovetail.xp.kernels import Kernels
 
 Dims = tuple[int, ...]
 Kernel = Callable[..., Any]
@@ -27,31 +27,9 @@ _RUN: Final = 128
 _WIDE: Final = INEXACT - HALF
 
 
-def install(table: KernelTable, xp: Any, *, segments: bool = False) -> None:
-    """Add reductions to a table.
-
-    `segments` says that `add.reduceat` is the fastest sum of one dim, as in NumPy.
-    """
-    add, bound = xp.add.reduce, {"binds": True, "checks": True}
-    floats, whole = _sum(xp, segments), _typed(xp.add.reduce)
-    table.add("sum", floats, dtypes=_WIDE, **bound)
-    table.add("sum", whole, dtypes=BITS, **bound)
-    table.add("sum", in_float32(floats), dtypes=HALF, **bound)
-    table.add("mean", _mean(xp, floats), dtypes=_WIDE, **bound)
-    table.add("mean", in_float32(_mean(xp, floats)), dtypes=HALF, **bound)
-    table.add("prod", _typed(xp.multiply.reduce), dtypes=ANY - HALF, **bound)
-    table.add("prod", in_float32(_typed(xp.multiply.reduce)), dtypes=HALF, **bound)
-    table.add("amax", _extreme(xp.maximum.reduce), dtypes=ORDERED, **bound)
-    table.add("amin", _extreme(xp.minimum.reduce), dtypes=ORDERED, **bound)
-    table.add("all", _truth(xp.logical_and.reduce), dtypes=ANY - {uint8}, **bound)
-    table.add("any", _truth(xp.logical_or.reduce), dtypes=ANY - {uint8}, **bound)
-    table.add("argmax", _place(xp.argmax), dtypes=ORDERED, **bound)
-    table.add("argmin", _place(xp.argmin), dtypes=ORDERED, **bound)
-    table.add("count_nonzero", _count_nonzero(xp, add), dtypes=ANY, **bound)
-    table.add("logsumexp", _logsumexp(xp, floats), dtypes=FLOAT - HALF, **bound)
-    table.add("var", _var(xp, floats), dtypes=_WIDE, **bound)
-    table.add("std", _std(xp, floats), dtypes=_WIDE, **bound)
-    table.add("vector_norm", _norm(xp, floats), dtypes=FLOAT - HALF, **bound)
+kernels: Final = Kernels()
+install = kernels.install
+_BOUND: Final[dict[str, Any]] = {"binds": True, "checks": True}
 
 
 def axis_of(dims: int | Dims) -> Any:
@@ -91,54 +69,54 @@ def _lowered(run: Kernel, dtype: DType) -> Kernel:
     return call
 
 
-def _typed(reduce: Kernel) -> Callable[..., Kernel]:
+@kernels("sum", BITS, "add", **_BOUND)
+@kernels("prod", ANY - HALF, "multiply", **_BOUND)
+@kernels("prod", HALF, "multiply", through=in_float32, **_BOUND)
+def _typed(
+    xp: Any, ufunc: str, dim: int | Dims, keepdim: bool, dtype: DType | None
+) -> Kernel:
     """A reduction in the dtype asked for; bools and integers in int64."""
+    reduce = getattr(xp, ufunc).reduce
+    axis, to = axis_of(dim), None if dtype is None else dtype.numpy
+    whole = int64.numpy
 
-    def factory(dim: int | Dims, keepdim: bool, dtype: DType | None) -> Kernel:
-        axis, to = axis_of(dim), None if dtype is None else dtype.numpy
-        whole = int64.numpy
+    def call(a: Any) -> Any:
+        own = a.dtype
+        return reduce(a, axis, whole if own.kind in "biu" else own, None, keepdim)
 
-        def call(a: Any) -> Any:
-            own = a.dtype
-            return reduce(a, axis, whole if own.kind in "biu" else own, None, keepdim)
-
-        if dtype is None:
-            return call
-        return _lowered(lambda a: reduce(a, axis, to, None, keepdim), dtype)
-
-    return factory
+    if dtype is None:
+        return call
+    return _lowered(lambda a: reduce(a, axis, to, None, keepdim), dtype)
 
 
-def _sum(xp: Any, segments: bool) -> Callable[..., Kernel]:
+@kernels("sum", _WIDE, **_BOUND)
+@kernels("sum", HALF, through=in_float32, **_BOUND)
+def _sum(xp: Any, dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
     reduce: Kernel = xp.add.reduce
     reduceat: Any = getattr(xp.add, "reduceat", None)
     start = xp.zeros(1, "intp")
+    axis = axis_of(dim)
 
-    def factory(dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
-        axis = axis_of(dim)
+    def several(a: Any) -> Any:
+        if a.size > CAREFUL:
+            return careful_sum(reduce, a, dim, keepdim)
+        return reduce(a, axis, None, None, keepdim)
 
-        def several(a: Any) -> Any:
-            if a.size > CAREFUL:
-                return careful_sum(reduce, a, dim, keepdim)
-            return reduce(a, axis, None, None, keepdim)
+    def one(a: Any) -> Any:
+        """The array of a single sum at once, where `reduce` would give a scalar."""
+        if a.ndim == 1:
+            try:
+                return reduceat(a, start).squeeze()
+            except IndexError:  # there is nothing to begin with
+                pass
+        return several(a)
 
-        def one(a: Any) -> Any:
-            """The array of a single sum at once, where `reduce` would give a scalar."""
-            if a.ndim == 1:
-                try:
-                    return reduceat(a, start).squeeze()
-                except IndexError:  # there is nothing to begin with
-                    pass
-            return several(a)
-
-        run = one if segments and dim == (0,) and not keepdim else several
-        if dtype is None:
-            return run
-        if dtype in BITS:
-            return _lowered(lambda a: reduce(a, axis, a.dtype, None, keepdim), dtype)
-        return _lowered(run, dtype)
-
-    return factory
+    run = one if reduceat and dim == (0,) and not keepdim else several
+    if dtype is None:
+        return run
+    if dtype in BITS:
+        return _lowered(lambda a: reduce(a, axis, a.dtype, None, keepdim), dtype)
+    return _lowered(run, dtype)
 
 
 def careful_sum(reduce: Kernel, a: Any, dims: Dims, keepdim: bool) -> Any:
@@ -179,115 +157,97 @@ def _along(reduce: Kernel, y: Any, d: int) -> Any:
     return total
 
 
-def _mean(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
-    def factory(dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
-        total = floats(dim, keepdim, dtype)
+@kernels("mean", _WIDE, **_BOUND)
+@kernels("mean", HALF, through=in_float32, **_BOUND)
+def _mean(xp: Any, dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
+    total = _sum(xp, dim, keepdim, dtype)
 
-        def call(a: Any) -> Any:
-            y = total(a)
-            return y / (a.size // y.size) if y.size else y
+    def call(a: Any) -> Any:
+        y = total(a)
+        return y / (a.size // y.size) if y.size else y
 
-        return call
-
-    return factory
-
-
-def _extreme(reduce: Kernel) -> Callable[..., Kernel]:
-    def factory(dim: Dims, keepdim: bool) -> Kernel:
-        axis = axis_of(dim)
-        if not keepdim:
-            return lambda a: reduce(a, axis)
-        return lambda a: reduce(a, axis, None, None, True)
-
-    return factory
+    return call
 
 
-def _truth(reduce: Kernel) -> Callable[..., Kernel]:
-    def factory(dim: Dims, keepdim: bool) -> Kernel:
-        axis = axis_of(dim)
-        return lambda a: reduce(a, axis, bool, None, keepdim)
-
-    return factory
-
-
-def _place(find: Kernel) -> Callable[..., Kernel]:
-    def factory(dim: int | Dims, keepdim: bool) -> Kernel:
-        axis = None if isinstance(dim, tuple) else dim
-        return lambda a: find(a, axis=axis, keepdims=keepdim) if a.ndim else find(a)
-
-    return factory
+@kernels("amax", ORDERED, "maximum", **_BOUND)
+@kernels("amin", ORDERED, "minimum", **_BOUND)
+def _extreme(xp: Any, ufunc: str, dim: Dims, keepdim: bool) -> Kernel:
+    reduce, axis = getattr(xp, ufunc).reduce, axis_of(dim)
+    if not keepdim:
+        return lambda a: reduce(a, axis)
+    return lambda a: reduce(a, axis, None, None, True)
 
 
-def _count_nonzero(xp: Any, add: Kernel) -> Callable[..., Kernel]:
-    def factory(dim: Dims) -> Kernel:
-        axis, whole = axis_of(dim), int64.numpy
-        return lambda a: add(a != 0, axis, whole)
-
-    return factory
-
-
-def _logsumexp(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
-    def factory(dim: Dims, keepdim: bool) -> Kernel:
-        axis, total = axis_of(dim), floats(dim, True, None)
-
-        def call(a: Any) -> Any:
-            top = xp.maximum.reduce(a, axis, None, None, True, -xp.inf)
-            top = xp.where(xp.isfinite(top), top, a.dtype.type(0))
-            e = xp.subtract(a, top)
-            y = xp.log(total(xp.exp(e, out=e) if e.ndim else xp.exp(e))) + top
-            return y if keepdim else y.reshape(_without(a.shape, dim))
-
-        return call
-
-    return factory
+@kernels("all", ANY - {uint8}, "logical_and", **_BOUND)
+@kernels("any", ANY - {uint8}, "logical_or", **_BOUND)
+def _truth(xp: Any, ufunc: str, dim: Dims, keepdim: bool) -> Kernel:
+    reduce, axis = getattr(xp, ufunc).reduce, axis_of(dim)
+    return lambda a: reduce(a, axis, bool, None, keepdim)
 
 
-def _var(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
-    means = _mean(xp, floats)
-
-    def factory(dim: Dims, correction: Any, keepdim: bool) -> Kernel:
-        total, mean = floats(dim, keepdim, None), means(dim, True, None)
-
-        def call(a: Any) -> Any:
-            away = a - mean(a)
-            if a.dtype.kind == "c":
-                away = xp.abs(away)
-            y = total(xp.asarray(away * away))
-            n = a.size // y.size if y.size else 0
-            return y / y.dtype.type(max(0, n - correction))
-
-        return call
-
-    return factory
+@kernels("argmax", ORDERED, "argmax", **_BOUND)
+@kernels("argmin", ORDERED, "argmin", **_BOUND)
+def _place(xp: Any, function: str, dim: int | Dims, keepdim: bool) -> Kernel:
+    find, axis = getattr(xp, function), None if isinstance(dim, tuple) else dim
+    return lambda a: find(a, axis=axis, keepdims=keepdim) if a.ndim else find(a)
 
 
-def _std(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
-    variance = _var(xp, floats)
-
-    def factory(dim: Dims, correction: Any, keepdim: bool) -> Kernel:
-        var = variance(dim, correction, keepdim)
-        return lambda a: xp.sqrt(var(a))
-
-    return factory
+@kernels("count_nonzero", ANY, **_BOUND)
+def _count_nonzero(xp: Any, dim: Dims) -> Kernel:
+    add, axis, whole = xp.add.reduce, axis_of(dim), int64.numpy
+    return lambda a: add(a != 0, axis, whole)
 
 
-def _norm(xp: Any, floats: Callable[..., Kernel]) -> Callable[..., Kernel]:
-    def factory(p: Any, dim: Dims, keepdim: bool) -> Kernel:
-        axis, total = axis_of(dim), floats(dim, keepdim, None)
-        if p == 2:
-            return lambda a: xp.sqrt(total(xp.asarray(a * a)))
-        if p == 1:
-            return lambda a: total(xp.asarray(xp.abs(a)))
-        if p in (xp.inf, -xp.inf):
-            reduce = xp.maximum.reduce if p > 0 else xp.minimum.reduce
-            return lambda a: reduce(xp.asarray(xp.abs(a)), axis, None, None, keepdim)
-        if p == 0:
-            return lambda a: total(xp.asarray(a != 0).astype(a.dtype))
-        return lambda a: (
-            total(xp.asarray(xp.abs(a) ** a.dtype.type(p))) ** a.dtype.type(1 / p)
-        )
+@kernels("logsumexp", FLOAT - HALF, **_BOUND)
+def _logsumexp(xp: Any, dim: Dims, keepdim: bool) -> Kernel:
+    axis, total = axis_of(dim), _sum(xp, dim, True, None)
 
-    return factory
+    def call(a: Any) -> Any:
+        top = xp.maximum.reduce(a, axis, None, None, True, -xp.inf)
+        top = xp.where(xp.isfinite(top), top, a.dtype.type(0))
+        e = xp.subtract(a, top)
+        y = xp.log(total(xp.exp(e, out=e) if e.ndim else xp.exp(e))) + top
+        return y if keepdim else y.reshape(_without(a.shape, dim))
+
+    return call
+
+
+@kernels("var", _WIDE, **_BOUND)
+def _var(xp: Any, dim: Dims, correction: Any, keepdim: bool) -> Kernel:
+    total, mean = _sum(xp, dim, keepdim, None), _mean(xp, dim, True, None)
+
+    def call(a: Any) -> Any:
+        away = a - mean(a)
+        if a.dtype.kind == "c":
+            away = xp.abs(away)
+        y = total(xp.asarray(away * away))
+        n = a.size // y.size if y.size else 0
+        return y / y.dtype.type(max(0, n - correction))
+
+    return call
+
+
+@kernels("std", _WIDE, **_BOUND)
+def _std(xp: Any, dim: Dims, correction: Any, keepdim: bool) -> Kernel:
+    var = _var(xp, dim, correction, keepdim)
+    return lambda a: xp.sqrt(var(a))
+
+
+@kernels("vector_norm", FLOAT - HALF, **_BOUND)
+def _norm(xp: Any, p: Any, dim: Dims, keepdim: bool) -> Kernel:
+    axis, total = axis_of(dim), _sum(xp, dim, keepdim, None)
+    if p == 2:
+        return lambda a: xp.sqrt(total(xp.asarray(a * a)))
+    if p == 1:
+        return lambda a: total(xp.asarray(xp.abs(a)))
+    if p in (xp.inf, -xp.inf):
+        reduce = xp.maximum.reduce if p > 0 else xp.minimum.reduce
+        return lambda a: reduce(xp.asarray(xp.abs(a)), axis, None, None, keepdim)
+    if p == 0:
+        return lambda a: total(xp.asarray(a != 0).astype(a.dtype))
+    return lambda a: (
+        total(xp.asarray(xp.abs(a) ** a.dtype.type(p))) ** a.dtype.type(1 / p)
+    )
 
 
 def _without(shape: Dims, dims: Dims) -> Dims:
