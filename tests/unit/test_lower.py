@@ -16,7 +16,7 @@ from dovetail.conformance.example import Example
 from dovetail.conformance.reference import reference
 from dovetail.engine.bodies import run_body
 from dovetail.engine.cases import cases_of
-from dovetail.engine.dispatch import results_of
+from dovetail.engine.execution import results_of
 from dovetail.engine.graph import Graph, Number, Placed, Spec
 from dovetail.engine.interpret import interpret
 from dovetail.engine.lower import is_primitive

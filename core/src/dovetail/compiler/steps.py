@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dovetail.device import device
-from dovetail.engine.dispatch import results_of
+from dovetail.engine.execution import results_of
 from dovetail.engine.generator import Generator
 from dovetail.engine.graph import Call, Number, Slot, is_slot
 from dovetail.engine.kinds import Kind, scalar_native

@@ -19,7 +19,9 @@ from dovetail.engine.arguments import Shown
 from dovetail.engine.attributes import frozen
 from dovetail.engine.autocast import casting
 from dovetail.engine.call_source import Form, enclosed, source_of
-from dovetail.engine.dispatch import Ready, failed, miss, miss_public, several
+from dovetail.engine.dispatch import failed, miss, miss_public
+from dovetail.engine.entries import Ready
+from dovetail.engine.execution import several
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import Op

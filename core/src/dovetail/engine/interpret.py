@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail.device import device as Device
 from dovetail.engine.basics import basics
-from dovetail.engine.dispatch import results_of
+from dovetail.engine.execution import results_of
 from dovetail.engine.graph import Graph, Number, Placed, Slot
 from dovetail.engine.kinds import Kind, kind_of, scalar_native
 from dovetail.engine.modes import no_grad

@@ -1,0 +1,223 @@
+"""The lines that look at a call's arguments, for the code of an op's callable.
+
+They find the native arrays and where the tape goes on, and the parts of the key under
+which the call's entry is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from dovetail.engine.record_source import Given
+
+if TYPE_CHECKING:
+    from dovetail.engine.op import Op
+    from dovetail.engine.parameters import Param
+
+# By annotation, what a value has to be for its equality to be identity of meaning:
+# 1, 1.0 and True are equal, and only one of them is a dim.
+_EXACT: Final = {
+    "Axis": "_int", "NewAxis": "_int", "int": "_int", "bool": "_bool", "str": "_str",
+    "DType": "_DType", "Kind": "_Kind", "Ignored": "_bool", "NotYet": "_bool",
+}  # fmt: skip
+_COUNTED: Final = (
+    "Axis",
+    "NewAxis",
+    "Axes",
+    "AxesIfAny",
+    "AxisList",
+)  # from the front, by ndim
+_UNCOUNTED: Final = frozenset({*_EXACT, "Ints", "Shape", "Sizes"} - {*_COUNTED})
+_SEQUENCES: Final = frozenset({"Shape", "Sizes", "Ints", "AxisList", "AxisSet"})
+_CHOICE: Final = "Literal["  # of strings, which all choices are
+
+
+class ArgumentLines:
+    """Writes what is asked of each argument.
+
+    Attributes:
+        takes: the parameters that the function takes; none where it takes all of them.
+        numbers: it takes numbers for tensors.
+        miss: the line for a call out of the ordinary.
+        key: the parts of the key.
+        natives: what the kernel gets.
+        inputs: what the tape gets, by position.
+        nodes: what is true where an input is on the tape.
+    """
+
+    numbers: bool
+    miss: str
+
+    def __init__(self, op: Op, takes: tuple[str, ...]) -> None:
+        self.op = op
+        self.takes = takes
+        self.key: list[str] = []
+        self.natives: list[str] = []
+        self.inputs: dict[int, Given] = {}
+        self.nodes: list[str] = []
+
+    def arguments(self, lead: Param | None) -> Iterator[str]:
+        """The lines that ask what was given, the leading tensor first."""
+        op = self.op
+        order = sorted(range(len(op.tensors)), key=lambda i: op.tensors[i] is not lead)
+        parts: dict[int, list[str]] = {}
+        for at in order:
+            parts[at] = list(self._tensor(at, op.tensors[at] is lead))
+            yield from parts[at]
+        self.natives = [f"_a{i}" for i in range(len(op.tensors))]
+        counted = any(
+            p.annotation not in _UNCOUNTED and not p.annotation.startswith(_CHOICE)
+            for p in op.statics
+        )
+        if counted and lead is not None:
+            first = f"_a{op.lead_at}" + ("[0]" if lead.role == "list" else "")
+            self.key.append(f"_len({first}.shape)")
+        given = [p for p in op.options if not self.takes or p.name in self.takes]
+        for param in (*op.rest, *given):
+            if param.role == "scalar":
+                self.key.append(f"_type({param.name})")
+                self.natives.append(f"{param.name}={param.name}")
+            else:
+                yield from self._attribute(param)
+
+    def _tensor(self, at: int, lead: bool) -> Iterator[str]:
+        op = self.op
+        name, role = op.tensors[at].name, op.tensors[at].role
+        promoted = op.promote is not None and name not in op.indices | op.masks
+        own = "_k" if lead or promoted else f"_k{at}"
+        if lead or not promoted:
+            self.key.append(own)
+        if role == "list":
+            yield from self._list(at, own, known=promoted and not lead)
+            return
+        native, node = f"_a{at}", f"{name}._node is not None"
+        yield f"_c{at} = _type({name})"
+        plain = f"_c{at} is _Tensor or _c{at} is _Parameter"
+        if role == "optional":
+            yield from self._optional(at, own, promoted)
+        elif promoted and not lead and self.numbers:
+            yield from self._number(at, plain, op.tensors[at].fits)
+            node = f"_d{at} is not None"
+        else:
+            yield f"if _c{at} is not _Tensor and _c{at} is not _Parameter:"
+            yield f"    {self.miss}"
+            if promoted and not lead:
+                yield f"if {name}._kind is not _k:"
+                yield f"    {self.miss}"
+            else:
+                yield f"{own} = {name}._kind"
+            yield f"{native} = {name}._a"
+        if role != "optional":
+            self.nodes.append(node)
+            is_number = promoted and not lead and self.numbers
+            self.inputs[at] = (
+                Given(f"_x{at}", native, own, f"_d{at}", constant=True)
+                if is_number
+                else Given(name, native, own, f"{name}._node")
+            )
+
+    def _number(self, at: int, plain: str, fits: bool) -> Iterator[str]:
+        """A tensor of the leading one's kind, or a number that leaves the dtype."""
+        name = self.op.tensors[at].name
+        yield f"if {plain}:"
+        yield f"    if {name}._kind is not _k:"
+        yield f"        {self.miss}"
+        yield f"    _a{at} = {name}._a"
+        yield f"    _d{at} = {name}._node"
+        yield f"    _x{at} = {name}"
+        yield "else:"
+        yield f"    _numbers = _k.scalars.get(_c{at})"
+        refused = f" or _c{at} is _bool" if self.op.each else ""
+        if fits:  # as all within the least range of floats do
+            refused = f" or _c{at} is _complex or not -65504.0 <= {name} <= 65504.0"
+        yield f"    if _numbers is None{refused}:"
+        yield f"        {self.miss}"
+        yield f"    _a{at} = _numbers[{name}]"
+        yield f"    _d{at} = _x{at} = None"
+
+    def _optional(self, at: int, own: str, promoted: bool) -> Iterator[str]:
+        name = self.op.tensors[at].name
+        yield f"if {name} is None:"
+        yield f"    _a{at} = _d{at} = None"
+        if not promoted:
+            yield f"    {own} = None"
+        yield f"elif _c{at} is not _Tensor and _c{at} is not _Parameter:"
+        yield f"    {self.miss}"
+        if promoted:
+            yield f"elif {name}._kind is not _k:"
+            yield f"    {self.miss}"
+        yield "else:"
+        yield f"    _a{at} = {name}._a"
+        yield f"    _d{at} = {name}._node"
+        if promoted:
+            self.key.append(f"{name} is None")
+        else:
+            yield f"    {own} = {name}._kind"
+        self.nodes.append(f"_d{at} is not None")
+        self.inputs[at] = Given(name, f"_a{at}", own, f"_d{at}", optional=True)
+
+    def _list(self, at: int, own: str, known: bool) -> Iterator[str]:
+        name = self.op.tensors[at].name
+        yield f"_c{at} = _type({name})"
+        yield f"if _c{at} is not _tuple and _c{at} is not _list:"
+        yield f"    {self.miss}"
+        if not known:
+            yield f"{own} = None"
+        yield f"_a{at} = []"
+        yield f"_d{at} = False"
+        yield f"for _x in {name}:"
+        yield "    _c = _type(_x)"
+        yield "    if _c is not _Tensor and _c is not _Parameter:"
+        yield f"        {self.miss}"
+        yield f"    if _x._kind is not {own}:"
+        if known:
+            yield f"        {self.miss}"
+        else:
+            yield f"        if {own} is not None:"
+            yield f"            {self.miss}"
+            yield f"        {own} = _x._kind"
+        yield f"    _a{at}.append(_x._a)"
+        yield "    if _x._node is not None:"
+        yield f"        _d{at} = True"
+        if not known:
+            yield f"if {own} is None:"
+            yield f"    {self.miss}"
+        self.nodes.append(f"_d{at}")
+        self.inputs[at] = Given(f"_list({name})", f"_a{at}", own, f"_d{at}")
+
+    def _attribute(self, param: Param) -> Iterator[str]:
+        """The value where its type is the one expected, else its frozen form."""
+        kind, _, none = param.annotation.partition(" | ")
+        exact = "_str" if kind.startswith(_CHOICE) else _EXACT.get(kind)
+        part = param.name
+        if exact is not None:
+            wrong = f"_type({param.name}) is not {exact}"
+            if none:
+                wrong = f"{param.name} is not None and {wrong}"
+            yield f"if {wrong}:"
+            yield f"    {self.miss}"
+        elif kind in _SEQUENCES and not none:
+            part = f"_f_{param.name}"
+            yield from self._sequence(param.name, part)
+        else:
+            part = f"_f_{param.name}"
+            yield f"{part} = {param.name}"
+            yield f"if {part} is not None and _type({part}) is not _int:"
+            yield f"    {part} = _frozen({part})"
+            yield f"    if {part} is None:"
+            yield f"        {self.miss}"
+        self.key.append(part)
+
+    def _sequence(self, name: str, part: str) -> Iterator[str]:
+        """A tuple of ints is its own part of the key; of all else, the frozen form."""
+        yield f"{part} = {name}"
+        yield f"if _type({part}) is _tuple:"
+        yield f"    for _n in {part}:"
+        yield "        if _type(_n) is not _int:"
+        yield f"            {part} = _frozen({part})"
+        yield "            break"
+        yield "else:"
+        yield f"    {part} = _frozen({part})"
+        yield f"if {part} is None:"
+        yield f"    {self.miss}"
