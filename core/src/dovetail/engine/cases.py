@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,10 +102,9 @@ def cases_of(op: Op, dtype: DType) -> Iterator[Case]:
 
 def calls_of(op: Op, make: Sampler) -> Iterator[Case]:
     """The sample calls of an op, their values drawn by `make`."""
-    if callable(op.cases):
-        yield from op.cases(make)
-    elif op.cases is not None:
-        yield from _calls(op.cases, make)
+    if op.cases is not None:
+        for call in op.cases(make):
+            yield call if isinstance(call, Case) else _called(call, make)
     elif op.is_elementwise and not op.has_list and not op.rest:
         yield from _elementwise(op, make)
     else:
@@ -134,16 +133,15 @@ def vary(**options: Any) -> Callable[[Sampler], Iterator[Case]]:
 Draw = Callable[[Sampler], Any]
 
 
-def _calls(rows: Iterable[Any], make: Sampler) -> Iterator[Case]:
-    """Calls as rows of arguments, in the order of the parameters.
+def _called(row: Any, make: Sampler) -> Case:
+    """A call as a row of arguments, in the order of the parameters.
 
     A list of sizes is a tensor drawn in that shape, a list of such lists a list of
     tensors; `ints` and `bools` draw others, and all else is given as it is. A row of
     one argument needs no tuple.
     """
-    for row in rows:
-        args = row if isinstance(row, tuple) else (row,)
-        yield case(*(_drawn(value, make) for value in args))
+    args = row if isinstance(row, tuple) else (row,)
+    return case(*(_drawn(value, make) for value in args))
 
 
 def _drawn(value: Any, make: Sampler) -> Any:

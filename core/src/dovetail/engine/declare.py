@@ -13,14 +13,13 @@ from dovetail.engine.basics import basics
 from dovetail.engine.calls import callable_of
 from dovetail.engine.cases import backward_cases
 from dovetail.engine.declaration_names import check_names, check_rule, check_uses
-from dovetail.engine.op import Cases, Op, vocabulary
+from dovetail.engine.op import Op, vocabulary
 from dovetail.engine.parameters import REQUIRED, Param, parameters_of
 from dovetail.engine.public import publish_op
 from dovetail.engine.results import SAME
 from dovetail.errors import ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
-C = TypeVar("C", bound=Cases)
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -45,7 +44,7 @@ class Declared(Protocol[R_co]):
         **rules: Any,
     ) -> Any: ...  # fmt: skip
     def oracle(self, function: F) -> F: ...
-    def cases(self, calls: C) -> C: ...
+    def cases(self, function: F) -> F: ...
     def kinks(self, function: F) -> F: ...
     def rule(self, function: F) -> F: ...
     def geometry(self, function: F) -> F: ...
@@ -90,7 +89,7 @@ def op(
     grad: Callable[..., Any] | dict[str, Callable[..., Any]] | None = None,
     geometry: Callable[..., Any] | None = None,
     oracle: Callable[..., Any] | None = None,
-    cases: Cases | None = None,
+    cases: Callable[..., Any] | None = None,
     kinks: Callable[..., Any] | None = None,
     params: tuple[Param, ...] = (),
 ) -> Callable[[Callable[..., R_co]], Declared[R_co]]:
@@ -152,9 +151,9 @@ def op(
         grad: the gradient of the first tensor, or one for each that has any by name,
             as the hook of that name takes them.
         oracle, cases, kinks: as the hooks of these names, where one expression says
-            it: the result by NumPy; calls to try, as rows of arguments in which lists
-            of sizes are tensors (see `dovetail.engine.cases`), or a function that
-            makes them; points without a derivative.
+            it: the result by NumPy; calls to try, a function that makes
+            them, also as rows of arguments in which lists of sizes are tensors (see
+            `dovetail.engine.cases`); points without a derivative.
         params: the parameters, where the body does not say them.
     """
     options = {

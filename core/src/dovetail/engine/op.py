@@ -24,10 +24,6 @@ _NO_NAMES: Final[frozenset[str]] = frozenset()  # one for all ops
 Checked = tuple[Any, Callable[[], Exception]] | None
 
 
-# Rows of arguments, or what makes sample calls of a sampler.
-Cases = Callable[..., Any] | Sequence[Any]
-
-
 class Op(Results, Gradient):
     """One entry of the vocabulary.
 
@@ -101,7 +97,7 @@ class Op(Results, Gradient):
         self.geometry: Callable[..., Any] | None = None
         self.check: Callable[..., Checked] | None = None
         self.oracle: Callable[..., Any] | None = None
-        self.cases: Cases | None = None
+        self.cases: Callable[..., Any] | None = None
         self.kinks: Callable[..., Any] | None = None
         self.domain: tuple[float, float] = options.pop("domain")
         self.function: Callable[..., Any] = body

@@ -71,7 +71,7 @@ _I, _J = ints(2, 1, low=-3, high=3), ints(4, low=-4, high=4)
 
 
 @op(shape=_got, unrounded=True, **_ADVANCED,
-    oracle=lambda x, indices: np.array(x[_key(indices)]), cases=[
+    oracle=lambda x, indices: np.array(x[_key(indices)]), cases=lambda _: [
         ([3, 2], [ints(5, low=-3, high=3)]), ([3, 4, 2], [_I, _J]),
         ([2, 3, 4], [None, _I, _J]), ([3, 2, 4], [_I, None, _J]),
         ([2, 3], [None, ints(2, 2, high=3, dtype="int32")]), ([3, 2], [ints(0)]),
@@ -156,7 +156,7 @@ def _put_oracle(
 
 
 _PUT: Any = {
-    **_ADVANCED, "promote": "equal", "oracle": _put_oracle, "cases": [
+    **_ADVANCED, "promote": "equal", "oracle": _put_oracle, "cases": lambda _: [
         ([3, 2], [5, 2], [ints(5, low=-3, high=3)], True),
         ([3, 4, 2], [2, 4, 1], [_I, _J], True),
         ([3, 2, 4], [2], [_I, None, _J], True),

@@ -90,7 +90,8 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
 
 
 @op(shape=lambda shape: (*shape, 2), accepts=COMPLEX, result=_real,
-    oracle=lambda x: np.stack((x.real, x.imag), -1), cases=[[2, 3], []])  # fmt: skip
+    oracle=lambda x: np.stack((x.real, x.imag), -1),
+    cases=lambda _: [[2, 3], []])  # fmt: skip
 def real_pairs(input: Tensor) -> Tensor:
     """Real and imaginary parts along a new last dim, in memory of their own."""
     zero_and_one = iota(2, input._kind.with_dtype(int32))
@@ -109,7 +110,7 @@ def _unpaired(shape: Any) -> Any:
 
 
 @op(sums=True, shape=_unpaired, accepts=FLOAT, result=lambda d, a: d[0].complex,
-    oracle=lambda x: x[..., 0] + 1j * x[..., 1], cases=[[3, 2], [2]],
+    oracle=lambda x: x[..., 0] + 1j * x[..., 1], cases=lambda _: [[3, 2], [2]],
     grad=lambda ct: real_pairs(ct))  # fmt: skip
 def from_pairs(input: Tensor) -> Tensor:
     """Complex numbers from pairs along the last dim, in memory of their own."""

@@ -45,7 +45,8 @@ def _line(
 @op(accepts=ANY, promote=None, view=True, unrounded=True, torch="diagonal",
     geometry=_line,
     oracle=lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
-    cases=[[3, 4], ([3, 4], 1), ([2, 3, 4], -1, -1, 0), ([2, 3], 5)])  # fmt: skip
+    cases=lambda _: [[3, 4], ([3, 4], 1), ([2, 3, 4], -1, -1, 0), ([2, 3], 5)],
+)  # fmt: skip
 def diagonal(input: Tensor, offset: int = 0, dim1: Axis = 0, dim2: Axis = 1) -> Tensor:
     """A diagonal of the matrices in two dims, as the last dim; above for offset > 0."""
 
@@ -128,7 +129,7 @@ def _in_zeros(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Arra
 @op(shape=_embedded, accepts=ANY, unrounded=True, torch="diag_embed", out=False,
     oracle=_in_zeros,
     grad=lambda ct, offset, dim1, dim2: diagonal(ct, offset, dim1, dim2),
-    cases=[([3], 0, 0, 1), ([2, 3], 1, 0, 2), ([2, 3], -2, 1, 0), [2, 3]],
+    cases=lambda _: [([3], 0, 0, 1), ([2, 3], 1, 0, 2), ([2, 3], -2, 1, 0), [2, 3]],
 )  # fmt: skip
 def diag_embed(
     input: Tensor, offset: int = 0, dim1: NewAxis = -2, dim2: NewAxis = -1

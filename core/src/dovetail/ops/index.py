@@ -141,10 +141,11 @@ def _unique_rows(make: Any) -> Array:
     return rows
 
 
-_IN_PLACE = [([4, 2], _unique_rows, [3, 2], 0), ([5], permutation(5), [5], 0)]
-scatter_set_.cases(_IN_PLACE)
-scatter_add_.cases(_IN_PLACE)
-take_along.cases([
+for _primitive in (scatter_set_, scatter_add_):
+    _primitive.cases(lambda _: [
+        ([4, 2], _unique_rows, [3, 2], 0), ([5], permutation(5), [5], 0),
+    ])  # fmt: skip
+take_along.cases(lambda _: [
     ([4, 3], ints(2, 3, high=4), 0),
     ([2, 3, 4], ints(2, 3, 5, high=4, dtype="int32"), 2),
 ])  # fmt: skip
@@ -156,7 +157,7 @@ def _gathered(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
     return tuple(index)
 
 
-@op(shape=_gathered, lines="index", torch="gather", **READS, cases=[
+@op(shape=_gathered, lines="index", torch="gather", **READS, cases=lambda _: [
     ([4, 3], 0, ints(2, 3, high=4)), ([2, 3, 4], -1, ints(2, 2, 5, high=4)),
     ([5], 0, ints(3, high=5, dtype="int32")), ([5, 2], 0, ints(0, 2)),
     ([4, 4], 1, ints(4, 4, high=4)), ([], 0, ints(high=1)), ([3], -1, ints(high=3)),
@@ -178,7 +179,7 @@ def gather(
     return take_along(narrowed(input, shape, dim), index, dim)
 
 
-@op(shape=covered("scatter"), unrounded=True, **WRITES, cases=[
+@op(shape=covered("scatter"), unrounded=True, **WRITES, cases=lambda _: [
     ([4, 3], 0, _unique_rows, [3, 2]), ([5], -1, permutation(5), [6]),
     ([5], 0, ints(0), [5]), ([], 0, ints(high=1), [1]),
 ])  # fmt: skip
@@ -191,7 +192,7 @@ def scatter(input: Tensor, dim: Axis, index: Tensor, src: Tensor) -> Tensor:
 
 
 @op(shape=covered("scatter_add"), sums=True, largest=1 << 12,
-    torch="scatter_add Tensor.scatter_add_", **WRITES, cases=[
+    torch="scatter_add Tensor.scatter_add_", **WRITES, cases=lambda _: [
         ([4, 3], 0, ints(6, 2, high=4), [6, 3]),
         ([2, 3, 4], 2, ints(2, 3, 5, high=4, dtype="int32"), [2, 3, 5]),
         ([5], 0, ints(0), [5]), ([], 0, ints(1, high=1), []),

@@ -68,7 +68,7 @@ def _replaced(name: str) -> Any:
     return rule
 
 
-@op(shape=_selected, lines="input", torch="index_select", **READS, cases=[
+@op(shape=_selected, lines="input", torch="index_select", **READS, cases=lambda _: [
     ([4, 3], 0, ints(6, high=4)), ([2, 3, 4], -2, ints(2, high=3, dtype="int32")),
     ([], 0, ints(1, high=1)), ([3], 0, ints(high=3)),
 ])  # fmt: skip
@@ -81,7 +81,8 @@ def index_select(input: Tensor, dim: Axis, index: Tensor) -> Tensor:
     return taken(input, index, dim)
 
 
-@op(shape=_replaced("index_add"), sums=True, largest=1 << 12, **WRITES, cases=[
+@op(shape=_replaced("index_add"), sums=True, largest=1 << 12, **WRITES,
+    cases=lambda _: [
     ([4, 3], 0, ints(6, high=4), [6, 3]),
     ([2, 3], -1, ints(5, high=3, dtype="int32"), [2, 5]),
     ([7], 0, ints(3, high=7), [3]), ([7], 0, ints(high=7), []),
@@ -92,7 +93,7 @@ def index_add(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tensor
 
 
 @op(shape=_replaced("index_copy"), autocast="widest", unrounded=True,
-    torch="index_copy Tensor.index_copy_", **WRITES, cases=[
+    torch="index_copy Tensor.index_copy_", **WRITES, cases=lambda _: [
         ([4, 3], 0, permutation(4, 2), [2, 3]), ([2, 3], -1, permutation(3), [2, 3]),
         ([], 0, ints(1, high=1), [1]),
     ])  # fmt: skip
@@ -115,7 +116,7 @@ def _embedded(weight: Sizes, indices: Sizes, **_: Any) -> Sizes:
 
 
 @op(shape=_embedded, torch="torch.embedding", out=False,
-    **READS | {"indices": ("indices",)}, cases=[
+    **READS | {"indices": ("indices",)}, cases=lambda _: [
         ([5, 3], ints(2, 4, high=5)), ([5, 3], ints(high=5, dtype="int32")),
         ([5, 3], ints(0)),
     ])  # fmt: skip

@@ -50,7 +50,7 @@ def _nonzero_oracle(x: Array, dtype: DType) -> Array:
 
 
 @op(shape=DATA, accepts=ANY, promote=None, nondifferentiable=True, unrounded=True,
-    result=lambda _, attrs: attrs["dtype"], oracle=_nonzero_oracle, cases=[
+    result=lambda _, attrs: attrs["dtype"], oracle=_nonzero_oracle, cases=lambda _: [
         ([9], int32), ([2, 3, 4], int64), ([0, 3], int64), ([], int64),
         (lambda make: np.zeros((3, 2), make.dtype.numpy), int64),
     ])  # fmt: skip
@@ -90,7 +90,7 @@ def mask_indices(mask: Tensor) -> list[Tensor]:
 
 @op(accepts=ANY, masks=("mask",), unrounded=True,
     oracle=lambda x, mask, value: np.where(mask, np.asarray(value).astype(x.dtype), x),
-    cases=[
+    cases=lambda _: [
         ([2, 3], bools(2, 3), 2.0), ([2, 3], bools(3), 1), ([3], bools(2, 1), 0),
         ([], bools(), True),
     ])  # fmt: skip
@@ -106,7 +106,7 @@ masked_fill.grad(input=lambda ct, mask: masked_fill(ct, mask, 0))
     oracle=lambda x, mask: np.array(
         [v for v, m in zip(x.flat, mask.flat, strict=True) if m], x.dtype
     ),
-    cases=[
+    cases=lambda _: [
         ([2, 3], bools(2, 3)), ([4], np.zeros(4, bool)), ([], np.ones((), bool)),
     ])  # fmt: skip
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
@@ -125,7 +125,7 @@ def _common(input: Sizes, mask: Sizes, *_: Sizes) -> Sizes:
 
 
 @op(shape=_common, accepts=ANY, masks=("mask",), promote="equal", unrounded=True,
-    torch="masked_scatter Tensor.masked_scatter_", out=False, cases=[
+    torch="masked_scatter Tensor.masked_scatter_", out=False, cases=lambda _: [
         ([2, 3], bools(2, 3), [2, 4]), ([3], bools(2, 1), [7]),
         ([3], np.ones(3, bool), [3]), ([3], np.zeros(3, bool), [0]),
     ])  # fmt: skip

@@ -45,7 +45,7 @@ def _cut(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Tensor]:
 
 
 @op(autocast="widest", shape=_joined, accepts=ANY, unrounded=True, grad=_cut,
-    oracle=lambda xs, dim=0: np.concatenate(xs, dim), cases=[
+    oracle=lambda xs, dim=0: np.concatenate(xs, dim), cases=lambda _: [
         ([[2, 3], [1, 3], [0, 3]], 0), ([[2, 3, 1], [2, 3, 2]], -1), ([[4]], 0),
         ([[2, 3]], -1),
     ])  # fmt: skip
@@ -82,7 +82,7 @@ def _unstacked(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Ten
 
 
 @op(autocast="widest", shape=_stacked, accepts=ANY, unrounded=True, torch="torch.stack",
-    oracle=lambda xs, dim=0: np.stack(xs, dim), grad=_unstacked, cases=[
+    oracle=lambda xs, dim=0: np.stack(xs, dim), grad=_unstacked, cases=lambda _: [
         ([[2, 3], [2, 3]], 0), ([[2, 3], [2, 3], [2, 3]], -1), ([[], []], 0),
         ([[3]], 1),
     ])  # fmt: skip
@@ -129,7 +129,7 @@ def _repeat_oracle(x: Array, repeats: Sizes) -> Array:
 
 
 @op(shape=_repeated, accepts=ANY, unrounded=True, torch="Tensor.repeat*",
-    grad=_added_up, oracle=_repeat_oracle, cases=[
+    grad=_added_up, oracle=_repeat_oracle, cases=lambda _: [
         ([2, 3], (2, 1)), ([2, 3], (2, 3, 2)), ([], (3,)), ([2], (0,)),
     ])  # fmt: skip
 def repeat(input: Tensor, repeats: Ints) -> Tensor:
@@ -149,7 +149,7 @@ def repeat(input: Tensor, repeats: Ints) -> Tensor:
 
 @op(shape=lambda x, *, dims: x, accepts=ANY, unrounded=True, out=False, grows=(1,),
     torch="torch.flip Tensor.flip*",
-    oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x, cases=[
+    oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x, cases=lambda _: [
         ([2, 3], (0,)), ([2, 3, 4], (-1, 0)), ([], (0,)), ([0, 2], (1,)),
     ])  # fmt: skip
 def flip(input: Tensor, dims: AxisSet) -> Tensor:
@@ -174,7 +174,8 @@ def _rolled(x: Sizes, *, shifts: Sizes, dims: Sizes) -> Sizes:
 
 
 @op(shape=_rolled, accepts=ANY, unrounded=True, torch="roll", out=False, grows=(1,),
-    oracle=lambda x, shifts, dims=(): np.roll(x, shifts, dims or None), cases=[
+    oracle=lambda x, shifts, dims=(): np.roll(x, shifts, dims or None),
+    cases=lambda _: [
         ([5], (2,), (0,)), ([2, 3], (1, -4), (0, 1)), ([2, 3], (1, 1), (1, 1)),
         ([2, 3], (2,)), ([0, 3], (1,), (0,)),
     ])  # fmt: skip
@@ -222,7 +223,7 @@ def _kept_where(holds: Callable[[int, int], bool]) -> Callable[..., Array]:
 
 _TRIANGLE: Any = {
     "shape": "(n,m)->(n,m)", "accepts": ANY, "unrounded": True,
-    "cases": [[3, 4], ([2, 4, 3], -1), ([4, 4], 2), ([0, 3], 1)],
+    "cases": lambda _: [[3, 4], ([2, 4, 3], -1), ([4, 4], 2), ([0, 3], 1)],
 }  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def _as_strided_gradient(
 
 @op(layout_matters=True, accepts=ANY, promote=None, view=True, unrounded=True,
     geometry=_strided, oracle=_strided_oracle,
-    cases=[
+    cases=lambda _: [
         ([3, 4], (2, 3), (4, 1), 1, (4, 1)), ([8], (3, 4), (2, 1), 0, (1,)),
         ([2, 3], (2, 2), (0, 1), 2, (3, 1)), ([4], (0, 2), (1, 1), 0, (1,)),
     ], grad=_as_strided_gradient)  # fmt: skip
@@ -158,7 +158,7 @@ def _windows(x: Array, dimension: int, size: int, step: int) -> Array:
 
 
 @op(accepts=ANY, promote=None, view=True, unrounded=True, torch="Tensor.unfold",
-    geometry=_unfolded, grad=_unfold_gradient, oracle=_windows, cases=[
+    geometry=_unfolded, grad=_unfold_gradient, oracle=_windows, cases=lambda _: [
         ([7], 0, 3, 1), ([2, 7, 3], 1, 3, 2), ([2, 5], -1, 2, 3), ([], 0, 1, 1),
     ])  # fmt: skip
 def unfold(input: Tensor, dimension: Axis, size: int, step: int) -> Tensor:

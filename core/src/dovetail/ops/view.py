@@ -63,7 +63,7 @@ def _expanded(have: Sizes, strides: Sizes | None, *, size: Sizes) -> Geometry:
 @op(torch="torch.broadcast_to Tensor.broadcast_to* Tensor.expand*", **_VIEW,
     geometry=_expanded,
     oracle=lambda x, size: np.broadcast_to(x, _expanded(x.shape, None, size=size)[0]),
-    cases=[([3, 1], (2, 3, 4)), ([1, 3], (-1, 3)), ([1], (0,)), ([], (2,))],
+    cases=lambda _: [([3, 1], (2, 3, 4)), ([1, 3], (-1, 3)), ([1], (0,)), ([], (2,))],
 )  # fmt: skip
 def expand(input: Tensor, size: Shape) -> Tensor:
     """Dims of size 1 repeated to `size`, without a copy; -1 keeps one; new dims lead.
@@ -89,7 +89,7 @@ def _permuted_back(ct: Tensor, dims: Sizes) -> Tensor:
 
 @op(torch="torch.permute Tensor.permute*", geometry=_permuted, grad=_permuted_back,
     oracle=lambda x, dims: np.transpose(x, dims), **_VIEW,
-    cases=[([2, 3, 4], (2, 0, 1)), ([2, 3], (-1, 0)), ([], ())])  # fmt: skip
+    cases=lambda _: [([2, 3, 4], (2, 0, 1)), ([2, 3], (-1, 0)), ([], ())])  # fmt: skip
 def permute(input: Tensor, dims: AxisList) -> Tensor:
     """The dims of `input` in another order.
 
@@ -107,7 +107,8 @@ def _swapped(size: Sizes, strides: Sizes | None, *, dim0: int, dim1: int) -> Geo
 
 @op(torch="transpose swapdims Tensor.transpose_ Tensor.swapdims_", geometry=_swapped,
     oracle=lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1) if x.ndim else x,
-    cases=[([2, 3, 4], 0, -1), ([2, 3], 1, 1), ([], 0, -1)], **_VIEW)  # fmt: skip
+    cases=lambda _: [([2, 3, 4], 0, -1), ([2, 3], 1, 1), ([], 0, -1)],
+    **_VIEW)  # fmt: skip
 def transpose(input: Tensor, dim0: Axis, dim1: Axis) -> Tensor:
     """`input` with two dims swapped.
 
@@ -129,7 +130,7 @@ def _turned(size: Sizes, strides: Sizes | None) -> Geometry:
 
 
 @op(torch="t Tensor.t_", geometry=_turned, oracle=np.transpose,
-    cases=[[2, 3], [3], []], **_VIEW)  # fmt: skip
+    cases=lambda _: [[2, 3], [3], []], **_VIEW)  # fmt: skip
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; fewer dims stay as they are."""
 
@@ -153,7 +154,7 @@ def _viewed(size: Sizes, strides: Sizes | None, *, shape: Sizes) -> Geometry:
 
 @op(layout_matters=True, geometry=_viewed, grad=_back, **_VIEW,
     oracle=lambda x, shape: x.reshape(shape),
-    cases=[([2, 6], (3, 4)), ([2, 3], (-1,)), ([0, 3], (3, 0)), ([], (1, 1))],
+    cases=lambda _: [([2, 6], (3, 4)), ([2, 3], (-1,)), ([0, 3], (3, 0)), ([], (1, 1))],
 )  # fmt: skip
 def view(input: Tensor, shape: Shape) -> Tensor:
     """The elements of `input` in the same order under another shape; never copies.
@@ -175,7 +176,7 @@ def _squeeze_oracle(x: Array, dim: Any = None) -> Array:
 
 
 @op(torch="squeeze Tensor.squeeze_", geometry=_squeezed, grad=_back, **_VIEW,
-    oracle=_squeeze_oracle, cases=[
+    oracle=_squeeze_oracle, cases=lambda _: [
         ([1, 3, 1], (0, 1, -1)), ([1, 3, 1], (2,)), ([1, 3, 1], ()), [1, 3, 1],
         ([], (0,)),
     ])  # fmt: skip
@@ -195,7 +196,7 @@ def _unsqueezed(size: Sizes, strides: Sizes | None, *, dim: int) -> Geometry:
 
 @op(torch="unsqueeze Tensor.unsqueeze_", geometry=_unsqueezed, grad=_back,
     oracle=lambda x, dim: np.expand_dims(x, dim), **_VIEW,
-    cases=[([2, 3], 1), ([2, 3], -1), ([], 0)])  # fmt: skip
+    cases=lambda _: [([2, 3], 1), ([2, 3], -1), ([], 0)])  # fmt: skip
 def unsqueeze(input: Tensor, dim: NewAxis) -> Tensor:
     """`input` with a dim of size 1 inserted at `dim`.
 
@@ -253,7 +254,7 @@ def checked_index(entry: int, size: int, dim: int) -> int:
 
 
 @op(geometry=_indexed, oracle=lambda x, index: np.asarray(x[index]), **_VIEW,
-    cases=[
+    cases=lambda _: [
         ([4, 5, 2], (slice(1, None, 2), -1)), ([4, 3], (slice(9, 2),)),
         ([5], (slice(-3, -1),)), ([5], (2,)), ([2, 3], ()),
         ([2, 3], (None, Ellipsis, 1, None)),
@@ -273,7 +274,8 @@ def _place_oracle(x: Array, shape: Sizes, index: Any) -> Array:
 
 
 @op(shape=lambda ct, *, shape, index: shape, accepts=ANY, promote=None, unrounded=True,
-    grad=lambda ct, index: basic_index(ct, index), oracle=_place_oracle, cases=[
+    grad=lambda ct, index: basic_index(ct, index), oracle=_place_oracle,
+    cases=lambda _: [
         ([3], (2, 3), (-1,)), ([2, 2], (4, 3), (slice(0, 4, 2), slice(1, 3))),
     ])  # fmt: skip
 def place(input: Tensor, shape: Shape, index: Index) -> Tensor:
