@@ -6,7 +6,9 @@ import copy
 import io
 import pickle
 import weakref
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -746,6 +748,58 @@ def test_hooks_behind_a_result_are_refused() -> None:
     recording = record(within, dt.ones(2))
     recording(dt.tensor([2.0, 3.0]))
     assert w.grad.tolist() == [4, 6]
+
+
+class Class(dt.Tensor):
+    """A subclass."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two values."""
+
+    a: Any
+    b: Any
+
+
+def test_results_keep_their_structure() -> None:
+    """Containers of their own class, dataclasses too, come back with new tensors."""
+
+    def function(x: dt.Tensor) -> Any:
+        found = defaultdict(list, a=[x + 1])
+        return Pair(x * 2, found), OrderedDict(y=(x - 1, "name", x.shape))
+
+    recording = record(function, dt.ones(2))
+    for values in ([3.0, 4.0], [5.0, 6.0]):
+        pair, rest = recording(dt.tensor(values))
+        wanted, others = function(dt.tensor(values))
+        same([pair.a, pair.b, rest], [wanted.a, wanted.b, others])
+        assert (type(pair.b), type(rest)) == (defaultdict, OrderedDict)
+        assert pair.b["nothing"] == []
+
+
+def _cyclic(x: dt.Tensor) -> Any:
+    found = [x * 2]
+    found.append(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: deque([x * 2]),
+        lambda x: {1: iter([x])},
+        _cyclic,
+        lambda x: (x * 2).as_subclass(Class),
+        lambda x: dt.nn.Linear(2, 2),
+    ],
+    ids=["deque", "iterator", "cyclic", "subclass", "module"],
+)
+def test_results_of_unknown_classes_are_refused(function: P) -> None:
+    """What a replay could only give back as it was when recorded is refused."""
+    recording = record(function, dt.ones(2))
+    with pytest.raises(CaptureError, match="result"):
+        recording(dt.ones(2))
 
 
 def test_a_result_may_keep_its_gradient() -> None:

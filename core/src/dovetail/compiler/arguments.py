@@ -25,25 +25,32 @@ def generators(value: Any) -> list[Generator]:
     return list(dict.fromkeys(_all_of(Generator, value)))
 
 
-def _all_of(cls: type[T], value: Any) -> Iterator[T]:
+def _all_of(cls: type[T], value: Any, within: tuple[Any, ...] = ()) -> Iterator[T]:
     if isinstance(value, cls):
         yield value
-    elif isinstance(value, list | tuple):
-        for v in value:
-            yield from _all_of(cls, v)
-    elif isinstance(value, dict):
-        for v in value.values():
-            yield from _all_of(cls, v)
+    elif isinstance(value, list | tuple | dict) and not _holds(within, value):
+        for v in value.values() if isinstance(value, dict) else value:
+            yield from _all_of(cls, v, (*within, value))
 
 
-def pattern(value: Any, name: Callable[[Tensor], Any]) -> Any:
+def _holds(outer: tuple[Any, ...], value: Any) -> bool:
+    """Whether a container is one of those around it."""
+    return any(value is v for v in outer)
+
+
+def pattern(
+    value: Any, name: Callable[[Tensor], Any], within: tuple[Any, ...] = ()
+) -> Any:
     """The structure of a value with `name(tensor)` in the places of tensors."""
     if isinstance(value, Tensor):
         return name(value)
-    if isinstance(value, list | tuple):
-        return (type(value), *(pattern(v, name) for v in value))
-    if isinstance(value, dict):
-        return (dict, *((k, pattern(v, name)) for k, v in value.items()))
+    if isinstance(value, list | tuple | dict):
+        if _holds(within, value):
+            return (type(value), "within itself")
+        inner = (*within, value)
+        if isinstance(value, dict):
+            return (dict, *((k, pattern(v, name, inner)) for k, v in value.items()))
+        return (type(value), *(pattern(v, name, inner) for v in value))
     if isinstance(value, Generator):
         return (Generator, value.device, value in existing_generators())
     return (type(value), value)

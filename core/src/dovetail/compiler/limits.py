@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dovetail.compiler.arguments import leaves
+from dovetail.compiler.results import opaque_in, tensors_of
 from dovetail.compiler.steps import Replay, Step
 from dovetail.engine.checks import values_of
 from dovetail.engine.graph import Slot
@@ -71,15 +71,15 @@ class Outside(Limit):
 
 
 @dataclass(frozen=True, slots=True)
-class Hooked(Limit):
-    """A function of Python's is on the tape of a result, and is not put there again."""
+class Unmakable(Limit):
+    """The result is one of which a replay cannot make another."""
 
     what: str
 
     def do(self, replay: Replay) -> None:
         raise CaptureError(
-            replay.name, "a differentiable result", was=f"made with {self.what}",
-            needed="no hooks on what it was made of",
+            replay.name, "result", was=self.what,
+            needed="tensors, plain values, and containers of these, without hooks",
             remedy="run backward within the function, or use dovetail.compile",
         )  # fmt: skip
 
@@ -87,22 +87,34 @@ class Hooked(Limit):
         return iter(())
 
     def likeness(self) -> Any:
-        return Hooked, self.what
+        return Unmakable, self.what
 
     def __str__(self) -> str:
-        return f"the result has {self.what}"
+        return f"# {self.what}"
 
 
-def python_on_tape(
+def limits_of(
     result: Any, start: int, was_there: Callable[[Leaf], bool]
-) -> Iterator[str]:
-    """Which functions of Python's a program put on the tape of its result.
+) -> Iterator[Limit]:
+    """Why there can be no other result like this one, if there are reasons.
 
     Args:
         start: the number from which on nodes are of this program.
         was_there: whether a leaf was there before.
     """
-    edges: list[Any] = [edge_of(x._node) for x in leaves(result) if x._node is not None]
+    for what in _python_on_tape(result, start, was_there):
+        yield Unmakable(f"a differentiable one with {what}")
+    opaque = opaque_in(result)
+    if opaque is not None:
+        yield Unmakable(f"one with an object of class {opaque}")
+
+
+def _python_on_tape(
+    result: Any, start: int, was_there: Callable[[Leaf], bool]
+) -> Iterator[str]:
+    """Functions of Python's that a program put on the tape of its result."""
+    tensors = [x for x in tensors_of(result) if x._node is not None]
+    edges: list[Any] = [edge_of(x._node) for x in tensors]
     seen: set[int] = set()
     while edges:
         at = edges.pop()

@@ -17,7 +17,7 @@ from dovetail.compiler.arguments import leaves as tensors_in
 from dovetail.compiler.arguments import looks, sharing
 from dovetail.compiler.limits import Outside, ReadValue
 from dovetail.compiler.recorder import ProgramRecorder
-from dovetail.compiler.recording import replace_slots
+from dovetail.compiler.results import replace_slots
 from dovetail.compiler.steps import Run, Step
 from dovetail.engine.graph import Slot
 from dovetail.engine.modes import is_grad_enabled

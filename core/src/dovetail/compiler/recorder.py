@@ -9,8 +9,9 @@ from typing import Any
 from dovetail.compiler.arguments import Arguments, generators
 from dovetail.compiler.arguments import leaves as tensors_in
 from dovetail.compiler.effects import Alias, Become, Made, Note, Perform, SetData
-from dovetail.compiler.limits import Begin, Hooked, Outside, ReadValue, python_on_tape
+from dovetail.compiler.limits import Begin, Outside, ReadValue, limits_of
 from dovetail.compiler.recording import Recording, modes_now
+from dovetail.compiler.results import with_slots
 from dovetail.compiler.steps import Drawn, Read, Run, Step, Stream
 from dovetail.compiler.streams import (
     Draw,
@@ -27,7 +28,7 @@ from dovetail.compiler.tape_effects import (
     SetGrad,
     SetRequiresGrad,
 )
-from dovetail.compiler.values import Values, with_slots
+from dovetail.compiler.values import Values
 from dovetail.engine.generator import Generator
 from dovetail.engine.graph import Call, Number, Slot
 from dovetail.engine.modes import grad_enabled
@@ -239,12 +240,6 @@ class ProgramRecorder(Recorder):
     def _begun(self, what: str) -> None:
         self.step(Begin(what))
 
-    def _backward(self, run: Any) -> None:
-        self.step(Note("backward"))
-
-    def _backward_end(self, run: Any) -> None:
-        self.step(Note("backward ends"))
-
 
 _EVENTS: Any = {
     "number": ProgramRecorder._number,
@@ -271,8 +266,8 @@ _EVENTS: Any = {
     "made": ProgramRecorder._made,
     "read": ProgramRecorder._read,
     "outside": ProgramRecorder._outside,
-    "backward": ProgramRecorder._backward,
-    "backward end": ProgramRecorder._backward_end,
+    "backward": lambda self, run: self.step(Note("backward")),
+    "backward end": lambda self, run: self.step(Note("backward ends")),
 }
 
 
@@ -292,8 +287,8 @@ def record(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Recording
     start = next_seq()
     with recorded(recorder):
         result = function(*args, **kwargs)
-    for what in python_on_tape(result, start, recorder.values.was_there):
-        recorder.step(Hooked(what))
+    for limit in limits_of(result, start, recorder.values.was_there):
+        recorder.step(limit)
     return recorder.finish(result)
 
 

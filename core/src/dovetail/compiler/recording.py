@@ -8,12 +8,12 @@ ran (parameters, buffers, state) is found again where it was, not copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from dovetail.compiler.arguments import Arguments, generators, root_of
 from dovetail.compiler.limits import Limit
+from dovetail.compiler.results import replace_slots
 from dovetail.compiler.steps import Replay, Run, Step
 from dovetail.dtypes import get_default_dtype
 from dovetail.engine import scopes
@@ -173,17 +173,4 @@ class Recording:
         return "\n".join([*lines, f"  return {self.result!r}"])
 
 
-def replace_slots(value: Any, use: Callable[[Slot], Any]) -> Any:
-    """`value` with its slots replaced, in lists, tuples and dicts."""
-    if type(value) is Slot:
-        return use(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(replace_slots(v, use) for v in value))
-    if isinstance(value, list | tuple):
-        return type(value)(replace_slots(v, use) for v in value)
-    if isinstance(value, dict):
-        return {k: replace_slots(v, use) for k, v in value.items()}
-    return value
-
-
-__all__ = ["Found", "Recording", "replace_slots"]
+__all__ = ["Found", "Recording", "modes_now"]

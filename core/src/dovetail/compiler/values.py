@@ -7,7 +7,7 @@ the tape, whichever tensor backward meets it through.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -154,17 +154,4 @@ class Values:
             self._writes[root] = (self._writes.get(root) or 0) + 1
 
 
-def with_slots(value: Any, slot: Callable[[Tensor], Slot]) -> Any:
-    """`value` with slots in the places of tensors, in lists, tuples and dicts."""
-    if isinstance(value, Tensor):
-        return slot(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(with_slots(v, slot) for v in value))
-    if isinstance(value, list | tuple):
-        return type(value)(with_slots(v, slot) for v in value)
-    if isinstance(value, dict):
-        return {k: with_slots(v, slot) for k, v in value.items()}
-    return value
-
-
-__all__ = ["Values", "with_slots"]
+__all__ = ["Values"]
