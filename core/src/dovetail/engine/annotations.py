@@ -190,6 +190,14 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
+def _is_iterable(value: Any) -> bool:
+    try:
+        iter(value)
+    except TypeError:
+        return False
+    return True
+
+
 def _is_flag(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
 
@@ -206,6 +214,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "tuple[float, float]": _all(_is_real), "Sequence[float]": _all(_is_real),
     "list[Tensor]": _all(_is_tensor), "Axis": _is_integer,
     "Operand": lambda v: _is_tensor(v) or _is_number(v),
+    "Iterable[Any]": _is_iterable, "Iterable[Module]": _is_iterable,
     "Weight": lambda v: _is_tensor(v) or _is_number(v),
 }  # fmt: skip
 _WORDS: Final = {

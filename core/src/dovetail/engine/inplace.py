@@ -36,7 +36,7 @@ from dovetail.engine.tape_of_views import (
     replay,
 )
 from dovetail.engine.tensor import Tensor, overridden, wrap
-from dovetail.errors import DTypeError, InplaceError, ShapeError
+from dovetail.errors import DeviceError, DTypeError, InplaceError, ShapeError
 
 
 def inplace(
@@ -136,6 +136,11 @@ def fitting(name: str, x: Tensor, y: Tensor) -> Tensor:
             remedy="use the out-of-place form",
         )  # fmt: skip
     kind = x._kind
+    if y._kind.backend is not kind.backend or y._kind.index != kind.index:
+        raise DeviceError(
+            name, "result", was=f"on {y._kind.device}",
+            needed=f"{kind.device}, where the tensor written is",
+        )  # fmt: skip
     if y._kind is not kind:
         if not can_cast(y._kind.dtype, kind.dtype):
             raise DTypeError(

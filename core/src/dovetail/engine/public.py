@@ -17,7 +17,13 @@ from typing import Any, Final, TypeVar
 
 from dovetail.device import device
 from dovetail.dtypes import DType
-from dovetail.engine.annotations import Expected, check_size, types_of
+from dovetail.engine.annotations import (
+    Expected,
+    check_size,
+    conforms,
+    described,
+    types_of,
+)
 from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.attributes import LEAST, MOST, SPELLINGS
 from dovetail.engine.autocast import as_one, casting
@@ -403,6 +409,10 @@ def _overwriting(name: str, op: Op, call: Any) -> Callable[..., Any]:
                 return ask(function, name, classes, (input, *args), given)
         if len(args) == len(op.names):
             *args, overwrite = args  # type: ignore[assignment]
+        if overwrite is not False and not conforms("bool", overwrite):
+            raise ArgumentTypeError(
+                name, "inplace", was=described(overwrite), needed="True or False"
+            )
         if overwrite:
             return inplace(f"{name}_", call, input, *args, **kwargs)
         return call(input, *args, **kwargs)

@@ -16,7 +16,13 @@ from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, outside, tell, watched
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
-from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DTypeError,
+    NotSupported,
+)
 from dovetail.frontend.creation import DeviceLike, Place, creates, sizes
 from dovetail.frontend.literals import host_array
 from dovetail.ops import create as ops
@@ -58,6 +64,11 @@ def _moved(x: Tensor, kind: Kind) -> Tensor:
     if x._kind.dtype is not kind.dtype and kind.dtype in x._kind.backend.dtypes:
         x = cast(x, kind.dtype)
     if x._kind.backend is not kind.backend or x._kind.index != kind.index:
+        if x._kind.backend.rules_only:
+            raise NotSupported(
+                "copy", "tensor", was=f"on {x._kind.device}: Cannot copy out of meta "
+                "tensor; no data!", needed="a tensor with data",
+            )  # fmt: skip
         x = ops.transfer(x, kind.with_dtype(x._kind.dtype))
     return x if x._kind is kind else cast(x, kind.dtype)
 

@@ -50,10 +50,14 @@ def rsub(input: Tensor, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     return a.sub(other, _scaled("rsub", other, input, alpha))
 
 
+def _is_bool(x: Any) -> bool:
+    return x.dtype is bool_ if isinstance(x, Tensor) else isinstance(x, bool)
+
+
 def _scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
     if type(alpha) is int and alpha == 1:
         return other
-    if name != "add" and result_type((input, other)) is bool_:
+    if name != "add" and any(_is_bool(x) for x in (input, other)):
         return other  # which the op refuses
     check_factor(name, "alpha", result_type((input, other)), alpha)
     return other if alpha == 1 else other * alpha

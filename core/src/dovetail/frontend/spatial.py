@@ -33,7 +33,7 @@ _INTS: Final = frozenset({int})
 
 def each_axis(op: str, name: str, value: Any, n: int) -> tuple[int, ...]:
     """`value` for each of `n` axes: one number serves all of them."""
-    if not isinstance(value, Iterable):
+    if not isinstance(value, Sequence):
         return (integer(op, name, value, n),) * n
     sizes = tuple(integer(op, name, v, n) for v in value)
     if len(sizes) == 1:
@@ -112,7 +112,8 @@ def _is_plain(value: tuple[Any, ...], n: int) -> bool:
 
 def _size(op: str, name: str, value: Any, n: int, annotation: str) -> Any:
     """A number for each axis, or what else the annotation allows."""
-    if "None" in annotation and (value is None or value in ((), [])):
+    empty = isinstance(value, tuple | list) and not value
+    if "None" in annotation and (value is None or empty):
         return None
     if "str" in annotation and isinstance(value, str):
         return value

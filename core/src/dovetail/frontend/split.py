@@ -26,6 +26,8 @@ _PLAIN: Final = (Tensor, Parameter)
 
 def part(x: Tensor, dim: int, entry: Any) -> Tensor:
     """A basic index applied to one dim."""
+    if isinstance(entry, slice) and entry.step is not None and entry.step <= 0:
+        raise ArgumentError("slice", "step", was=entry.step, needed="1 or more")
     slicer = x._kind.slicer
     index = along(dim, entry)
     if slicer is None or type(x) not in _PLAIN or (anywhere[0] and watched()):

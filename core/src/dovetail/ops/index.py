@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, Array, Sizes, bool_, int32
+from dovetail.dtypes import ANY, Array, Sizes, bool_, iinfo, int32
 from dovetail.engine.attributes import Axis, Ignored
 from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import op
@@ -45,7 +45,9 @@ def index_check(op: str, index: Tensor, size: int, dim: int, low: int = 0) -> Ch
     """What the check of an op gives for indices from `low` to `size` - 1."""
     if 0 in index._a.shape:
         return None
-    inside = (index < size) & ~(index < low)
+    inside = ~(index < low)
+    if size <= iinfo(index.dtype).max:  # else it would wrap, and all are below it
+        inside = inside & (index < size)
     outside = amax(~inside)
 
     def error() -> IndexOutOfRange:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from dovetail.engine.attributes import Operand
 from dovetail.engine.checks import at_hand
 from dovetail.engine.elements import operand
@@ -24,7 +26,8 @@ def refuse_zero(name: str, input: Any, other: Any) -> None:
     if isinstance(other, Tensor):
         if _has_zero(other) and _is_whole(input):
             raise _by_zero(name, "a tensor with a 0 in it")
-    elif type(other) in (int, bool) and _is_whole(input):
+    elif isinstance(other, int | np.integer) and _is_whole(input):
+        other = int(other)
         dtype = input.dtype if isinstance(input, Tensor) else None
         if not (other if dtype is None else operand(name, dtype, other)):
             raise _by_zero(name, repr(other))
@@ -34,7 +37,7 @@ def _is_whole(x: Any) -> bool:
     """Whether `x` holds integers or bools, one at least."""
     if isinstance(x, Tensor):
         return not x.dtype.is_inexact and 0 not in x._a.shape
-    return isinstance(x, int)
+    return isinstance(x, int | np.integer)
 
 
 def _has_zero(x: Tensor) -> bool:

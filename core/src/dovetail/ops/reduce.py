@@ -10,7 +10,6 @@ import numpy as np
 from dovetail.dtypes import (
     ANY,
     FLOAT,
-    INEXACT,
     ORDERED,
     DType,
     bool_,
@@ -103,7 +102,7 @@ def _cases_nan(make: Any) -> Iterator[Case]:
     yield case(make(0, 3), 1)
 
 
-@op(sums=True, accepts=ORDERED | INEXACT, promote=None, result=sum_dtype,
+@op(sums=True, accepts=ORDERED, promote=None, result=sum_dtype,
     torch="nansum", oracle=reduced(np.nansum), cases=_cases_nan, **_ALONG)  # fmt: skip
 def nansum(
     input: Tensor, dim: Axes = None, keepdim: bool = False, *,
@@ -121,6 +120,8 @@ def nanmean(
     dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean over `dim` of what is not NaN."""
+    if dtype is not None and not dtype.is_inexact:
+        raise DTypeError("nanmean", "dtype", was=dtype.name, needed="a float dtype")
     x = input if dtype is None else cast(input, dtype)
     return nansum(x, dim, keepdim) / sum(cast(~isnan(x), x.dtype), dim, keepdim)
 

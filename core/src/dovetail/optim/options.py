@@ -23,6 +23,10 @@ def check_not_negative(op: str, **options: Any) -> None:
 
 def check_betas(op: str, betas: Any, foreach: bool | None) -> None:
     """Raise unless both decay rates are in [0, 1) and of the same kind."""
+    if not isinstance(betas, tuple | list) or len(betas) != 2:
+        raise ArgumentTypeError(
+            op, "betas", was=repr(betas), needed="a pair of decay rates"
+        )
     if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
         raise ArgumentError(
             op, "betas", was=f"{type(betas[0]).__name__} and {type(betas[1]).__name__}",
@@ -74,7 +78,7 @@ def check_way(
 
 def number(value: Any) -> float:
     """An option that may be a tensor, as a float; waits for the device then."""
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) and not value.dtype.is_complex:
         return float(value.item())
     if not isinstance(value, int | float | np.number):
         raise ArgumentTypeError(

@@ -608,7 +608,7 @@ def clip_(
 ) -> Tensor:
     """`clip` written into the tensor, which is returned."""
 
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+def clone(input: Tensor, *, memory_format: None = None) -> Tensor:
     """A copy in memory of its own."""
 
 def column_stack(

@@ -451,7 +451,7 @@ class Methods:
         out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`clip` written into the tensor, which is returned."""
-    def clone(self, *, memory_format: Any = None) -> Tensor:
+    def clone(self, *, memory_format: None = None) -> Tensor:
         """A copy in memory of its own."""
     def conj(self) -> Tensor:
         """The complex conjugate; a real tensor is its own."""

@@ -422,16 +422,16 @@ def _without_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
     at = next((i for i, e in enumerate(entries) if e is Ellipsis), None)
     if at is None:
         return entries
-    used = list(map(_dims_of, entries))
-    left = ndim - sum(used)
-    last = max(i for i, e in enumerate(entries) if e is Ellipsis)
-    if last > at and left > 0 and any(used[last:]):
+    left = ndim - sum(map(_dims_of, entries))
+    after = entries[at + 1 :]
+    second = next((i for i, e in enumerate(after) if e is Ellipsis), len(after))
+    beyond = after[second:]
+    if left > 0 and any(e is not Ellipsis for e in beyond):
         raise IndexOutOfRange(
             "indexing", "...", was="given twice before an index",
             needed="one, since the first takes all dims that are left",
         )  # fmt: skip
-    after = [e for e in entries[at:] if e is not Ellipsis]
-    return [*entries[:at], *[_WHOLE] * left, *after]
+    return [*entries[:at], *[_WHOLE] * left, *(e for e in after if e is not Ellipsis)]
 
 
 def _dims_of(entry: Any) -> int:

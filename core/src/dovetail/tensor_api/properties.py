@@ -140,7 +140,7 @@ def tolist(self: Tensor) -> Any:
 
 
 @public("clone")
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+def clone(input: Tensor, *, memory_format: None = None) -> Tensor:
     """A copy in memory of its own.
 
     >>> x = torch.zeros(2)
@@ -276,6 +276,10 @@ def view(
     dovetail.Size([2, 3])
     """
     asked = size if isinstance(size, DType) else dtype
+    if dtype is not None and size != ():
+        raise ArgumentTypeError(
+            "view", "size", was="given beside dtype", needed="one of them"
+        )
     if asked is not None:
         return _reinterpreted(self, asked)
     return v.view(self, size)

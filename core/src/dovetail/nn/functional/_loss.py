@@ -9,7 +9,7 @@ from typing import Any
 from dovetail.engine.checks import at_hand
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError
+from dovetail.errors import ArgumentError, DTypeError
 from dovetail.nn.functional._reduction import Losses, loss, reduced, reduction_of
 from dovetail.ops import loss as ops
 from dovetail.ops.create import full
@@ -172,6 +172,12 @@ def kl_div(
     Args:
         log_target: `target` has log probabilities, too.
     """
+    for name, x in (("input", input), ("target", target)):
+        if not x.dtype.is_inexact:
+            raise DTypeError(
+                "kl_div", name, was=x.dtype.name,
+                needed="floats: Integral inputs not supported",
+            )  # fmt: skip
     losses = ops.kl_div(input, target, log_target)
     if reduction == "batchmean":
         total: Tensor = sum(losses)

@@ -34,4 +34,6 @@ def local_response_norm(
     total = square[:, :channels]
     for at in range(1, size):
         total = total + square[:, at : at + channels]
+    if not input.dtype.is_inexact:
+        total = total // size * size  # torch's mean of integers is one
     return input / (total * (alpha / size) + k) ** beta

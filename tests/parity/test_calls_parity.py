@@ -1,0 +1,164 @@
+"""Calls whose meaning lies in how they are written: both libraries agree on them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dovetail as dt
+from dovetail.errors import DovetailError
+
+torch = pytest.importorskip("torch")
+
+law = settings(deadline=None, database=None, derandomize=True, max_examples=50)
+
+
+def agree(call: Callable[[Any], Any]) -> None:
+    """Both refuse, or both answer with the same shape, dtype and values."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            theirs = call(torch)
+        except (RuntimeError, TypeError, ValueError, IndexError):
+            with pytest.raises(DovetailError):
+                call(dt)
+            return
+        ours = call(dt)
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    assert str(ours.dtype).split(".")[-1] == str(theirs.dtype).split(".")[-1]
+    assert ours.tolist() == theirs.tolist()
+
+
+MADE: Final[dict[str, Callable[[Any], Any]]] = {
+    "nothing": lambda lib: lib.Tensor(),
+    "a list": lambda lib: lib.Tensor([1, 2]),
+    "nested": lambda lib: lib.Tensor([[1.5, 2], [3, 4]]),
+    "a tuple": lambda lib: lib.Tensor((2, 3)),
+    "an empty tuple": lambda lib: lib.Tensor(()),
+    "bools": lambda lib: lib.Tensor([True]),
+    "an array": lambda lib: lib.Tensor(np.asarray([1, 2])),
+    "a range": lambda lib: lib.Tensor(range(3)),
+    "a tensor": lambda lib: lib.Tensor(lib.tensor([1, 2])),
+    "a number in a tensor": lambda lib: lib.Tensor(lib.tensor(3)),
+    "no size": lambda lib: lib.Tensor(0),
+    "sizes": lambda lib: lib.Tensor(2, 0, 3),
+    "a Size": lambda lib: lib.Tensor(lib.Size([0, 2])),
+    "a size of NumPy's": lambda lib: lib.Tensor(np.int64(0)),
+    "a float": lambda lib: lib.Tensor(1.5),
+    "a bool": lambda lib: lib.Tensor(True),
+    "text": lambda lib: lib.Tensor("a"),
+    "None": lambda lib: lib.Tensor(None),
+    "a negative size": lambda lib: lib.Tensor(-1),
+    "a list and a size": lambda lib: lib.Tensor([1], 2),
+    "complex numbers": lambda lib: lib.Tensor([1j]),
+    "ragged": lambda lib: lib.Tensor([[1], [2, 3]]),
+    "a dtype": lambda lib: lib.Tensor(2, dtype=lib.float64),
+    "another device": lambda lib: lib.Tensor(2, device="meta"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_tensor_called(name: str) -> None:
+    """`Tensor(…)` takes sizes, sequences and tensors, and nothing else."""
+    agree(MADE[name])
+
+
+def test_tensor_called_shares_a_tensor() -> None:
+    """Of a tensor it is a view, on the tape; a subclass makes its own."""
+    x = dt.zeros(2, requires_grad=True)
+    made = dt.Tensor(x)
+    made.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+    class Own(dt.Tensor):
+        """A user's class."""
+
+    assert type(Own([1.0])) is Own
+
+
+ENTRIES: Final = st.sampled_from(
+    [..., 0, 1, -1, None, slice(1, None), slice(None), "places", "mask"]
+)
+
+
+@law
+@given(st.lists(ENTRIES, max_size=5))
+def test_several_ellipses(entries: list[Any]) -> None:
+    """The first `...` takes the dims that are left, wherever others stand."""
+
+    def call(lib: Any) -> Any:
+        x = lib.arange(24).reshape(2, 3, 4)
+        special = {"places": lib.tensor([1, 0]), "mask": lib.tensor([True, False])}
+        index = [special.get(e, e) if isinstance(e, str) else e for e in entries]
+        return x[tuple(index)]
+
+    agree(call)
+
+
+@law
+@given(st.lists(st.integers(-3, 4), min_size=1, max_size=3))
+@pytest.mark.parametrize("name", ["reshape", "view", "expand", "broadcast_to"])
+@pytest.mark.parametrize("shape", [(), (4,), (1, 4), (2, 0)])
+def test_negative_sizes(name: str, shape: Any, sizes: list[int]) -> None:
+    """-1 stands for a size that follows; every other negative one is refused."""
+    if name in ("expand", "broadcast_to") and 0 in sizes and min(sizes) < 0:
+        return  # torch lets sizes below -1 pass beside a 0
+    agree(lambda lib: getattr(lib.ones(shape), name)(sizes))
+    agree(lambda lib: getattr(lib.ones(shape), name)(*sizes))
+
+
+@pytest.mark.parametrize("name", ["all", "any", "sum", "amax"])
+@pytest.mark.parametrize("keepdim", [False, True])
+@law
+@given(dim=st.sampled_from([(), [], (0,), (0, 1), (1, -2), (0, 0), 0, -1, 2, None]))
+def test_dims(name: str, keepdim: bool, dim: Any) -> None:
+    """No dims, one, several and None mean the same, or are refused alike."""
+    agree(lambda lib: getattr(lib.ones(2, 3), name)(dim, keepdim))
+
+
+def written(lib: Any, values: Any, accumulate: bool) -> Any:
+    x = lib.zeros(3).expand(2, 3)
+    at = (lib.tensor([0, 0]), lib.tensor([2, 1]))
+    return x.index_put_(at, lib.tensor(values), accumulate)
+
+
+@pytest.mark.parametrize("values", [5.0, [5.0, 6.0]])
+def test_writing_to_expanded_places(values: Any) -> None:
+    """`index_put_` writes where elements share memory, as torch does with a warning."""
+    agree(lambda lib: written(lib, values, False))
+
+
+REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
+    "cumsum_ in another dtype": lambda lib: lib.ones(2).cumsum_(0, dtype=lib.float64),
+    "float_power_ of float32": lambda lib: lib.ones(2).float_power_(2),
+    "max of None": lambda lib: lib.ones(2).max(None),
+    "min of a dim and a tensor": lambda lib: lib.ones(2).min(0, other=lib.ones(2)),
+    "places of 8 bits": lambda lib: lib.ones(2)[lib.tensor([0], dtype=lib.int8)],
+    "a slice for a dim": lambda lib: lib.ones(2).size(slice(None)),
+    "view in a size and a dtype": lambda lib: lib.ones(2).view((2,), dtype=lib.int32),
+    "negative places without a dim": lambda lib: lib.take_along_dim(
+        lib.ones(3), lib.tensor([-1])
+    ),
+    "bytes that 64 bits do not count": lambda lib: lib.empty(1 << 62, device="meta"),
+    "out of meta": lambda lib: lib.ones(2).copy_(lib.ones(2, device="meta")),
+    "a result on meta": lambda lib: lib.ones(()).lt_(lib.ones((), device="meta")),
+    "bools subtracted": lambda lib: lib.ones(2) - True,
+    "other dtypes compared": lambda lib: lib.ones(2).isclose(lib.ones(2).double()),
+    "a zero of NumPy's": lambda lib: np.int64(2) // lib.tensor([0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_by_both(name: str) -> None:
+    """What torch refuses is refused, and again."""
+    for _ in range(2):
+        with pytest.raises((RuntimeError, TypeError, ValueError, IndexError)):
+            REFUSED[name](torch)
+        with pytest.raises(DovetailError):
+            REFUSED[name](dt)
