@@ -30,6 +30,8 @@ MISSPELT: dict[str, tuple[dict[str, Any], str]] = {
     "grows": ({"grows": (1, 0)}, "(1, 0)"),
     "a signature's attribute": ({"shape": "(n@dims),()->()"}, "dims"),
     "a shape rule's attribute": ({"shape": lambda a, b, *, axis: a}, "axis"),
+    "grad": ({"grad": {"inptu": lambda ct: ct}}, "inptu"),
+    "a gradient's parameter": ({"grad": lambda ct, inptu: ct}, "inptu"),
     "an option": ({"elementwise": True}, "elementwise"),
 }
 

@@ -13,6 +13,7 @@ from dovetail.conformance import reference
 from dovetail.device_api import KernelTable, hookimpl, registry
 from dovetail.errors import ArgumentError, KernelError
 from dovetail.ops.sums import sum, sum_to
+from dovetail.xp.kernels import Kernels
 
 FLOATS = (dt.float32, dt.float64)
 
@@ -277,3 +278,19 @@ def test_the_result_of_a_body_owns_its_memory(table: KernelTable) -> None:
     total = sum_to(x, (1, 3))
     assert (total._base, total._storage) == (None, None)
     assert total.tolist() == [[2, 2, 2]]
+
+
+def test_noted_kernels_get_the_library_and_what_was_given() -> None:
+    """Each row of a module is a kernel of its own, made of one function."""
+    kernels, table = Kernels(), KernelTable("noted")
+
+    @kernels("amax", FLOATS, "max")
+    @kernels("amin", FLOATS, "min", rank=1)
+    def extreme(xp: Any, name: str, a: Any) -> Any:
+        return getattr(xp, name)(a)
+
+    kernels.install(table, np)
+    (greatest,), (least,) = table.rivals("amax"), table.rivals("amin")
+    assert (greatest.function([1, 3]), least.function([1, 3])) == (3, 1)
+    assert (greatest.rank, least.rank) == (0, 1)
+    assert greatest.dtypes == frozenset(FLOATS)

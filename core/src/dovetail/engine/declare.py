@@ -179,6 +179,9 @@ def op(
                 "op", "name", was=f"{made.name!r}, declared twice", needed="a new name"
             )
         check_names(made)
+        if grad is not None:
+            named = grad if isinstance(grad, dict) else {made.tensors[0].name: grad}
+            made.set_rules(named)
         vocabulary[made.name] = made
         KNOWN_OPS.add(made.name)
         made.oracle, made.cases, made.kinks = oracle, cases, kinks
@@ -192,9 +195,6 @@ def op(
         call = _complete(made, callable_of(made), body, closed)
         if geometry is not None:
             _geometry(made, geometry)
-        if grad is not None:
-            named = grad if isinstance(grad, dict) else {made.tensors[0].name: grad}
-            made.set_rules(named)
         if torch:
             publish_op(made, torch, out)
         return call
