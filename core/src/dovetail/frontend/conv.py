@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dovetail.dtypes import Sizes
-from dovetail.engine.public import public
+from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.frontend.spatial import Size, over_axes
@@ -118,11 +118,13 @@ def convolution(
     dilation: Size, transposed: bool = False, output_padding: Size = 0, groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """Convolution, or its transpose, over as many axes as the weight has behind two."""
-    n = max(weight.ndim - 2, 1)
-    y: Tensor
-    if transposed:
-        steps = (stride, padding, output_padding, groups, dilation)
-        y = _conv_transpose(n)(input, weight, bias, *steps)
-    else:
-        y = _conv(n)(input, weight, bias, stride, padding, dilation, groups)
+    n = weight.ndim - 2
+    if n not in (1, 2, 3):
+        raise ShapeError(
+            "convolution", "weight", was=f"{weight.ndim}-dimensional",
+            needed="3, 4 or 5 dimensions",
+        )  # fmt: skip
+    name = f"conv_transpose{n}d" if transposed else f"conv{n}d"
+    more = (output_padding, groups, dilation) if transposed else (dilation, groups)
+    y: Tensor = NAMESPACES["F"][name](input, weight, bias, stride, padding, *more)
     return y

@@ -7,10 +7,9 @@ from typing import Any
 from dovetail.engine.attributes import integer
 from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
-from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
-from dovetail.frontend.spatial import Size, over_axes
+from dovetail.frontend.spatial import LACKING, Size, over_axes
 from dovetail.ops import columns, pool, pool_adaptive
 from dovetail.ops.pool_mean import avg_pool
 from dovetail.ops.primitive import cast
@@ -19,11 +18,14 @@ from dovetail.xp.windows import Windows
 Places = tuple[Tensor, Tensor]
 
 
+@over_axes("F.max_pool{n}d_with_indices")
+@over_axes("torch.max_pool1d_with_indices", axes=(1,), stride=(),
+           return_indices=LACKING)  # fmt: skip
 def _with_places(
-    input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool,
+    input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
+    dilation: Size = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Places:  # fmt: skip
-    """The largest element of each window, and its place in the flattened input."""
+    """`max_pool{n}d` and the places, in the flattened spatial axes."""
     w = Windows(kernel_size, stride or kernel_size, padding, dilation, ceil_mode)
     y = pool.max_pool(input, *w)
     with no_grad():
@@ -54,24 +56,6 @@ def _max_pool(
     return (_with_places if return_indices else pool.max_pool)(input, *steps)
 
 
-@over_axes("F.max_pool{n}d_with_indices")
-def _max_pool_with_indices(
-    input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
-    dilation: Size = 1, ceil_mode: bool = False, return_indices: bool = False,
-) -> Places:  # fmt: skip
-    """`max_pool{n}d` and the places, in the flattened spatial axes."""
-    return _with_places(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-@over_axes("torch.max_pool1d_with_indices", axes=(1,))
-def _max_pool1d_with_indices(
-    input: Tensor, kernel_size: Size, stride: Size | None = (), padding: Size = 0,
-    dilation: Size = 1, ceil_mode: bool = False,
-) -> Places:  # fmt: skip
-    """`max_pool1d` and the places."""
-    return _with_places(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
 @over_axes("torch.max_pool{n}d")
 def _plain_max_pool(
     input: Tensor, kernel_size: Size, stride: Size | None = (), padding: Size = 0,
@@ -82,16 +66,8 @@ def _plain_max_pool(
     return pool.max_pool(input, *steps)
 
 
-@over_axes("torch.avg_pool1d F.avg_pool1d", axes=(1,))
-def _avg_pool1d(
-    input: Tensor, kernel_size: Size, stride: Size | None = (), padding: Size = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
-    """The mean of each window of [batch, channels, length]; see `avg_pool2d`."""
-    steps = (kernel_size, stride or kernel_size, padding)
-    return avg_pool(input, *steps, ceil_mode, count_include_pad, None)
-
-
+@over_axes("torch.avg_pool1d F.avg_pool1d", axes=(1,), stride=(),
+           divisor_override=LACKING)  # fmt: skip
 @over_axes("F.avg_pool{n}d", axes=(2, 3), autocast={3: "float32"})
 def _avg_pool(
     input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
@@ -131,6 +107,7 @@ def _target(name: str, x: Tensor, size: Any) -> tuple[int, ...]:
     )
 
 
+@over_axes("torch.adaptive_avg_pool1d", axes=(1,))
 @over_axes("F.adaptive_avg_pool{n}d")
 def _adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows of {n} axes, to a size of the result.
@@ -143,6 +120,7 @@ def _adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
     return pool_adaptive.adaptive_avg_pool(input, size)
 
 
+@over_axes("torch.adaptive_max_pool1d", axes=(1,), return_indices=LACKING)
 @over_axes("F.adaptive_max_pool{n}d_with_indices")
 def _adaptive_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
@@ -162,18 +140,8 @@ def _adaptive_max_pool(
     Args:
         return_indices: the elements' places in the flattened spatial axes come too.
     """
-    found = _adaptive_with_indices(input.ndim - 2)(input, output_size)
+    found = _adaptive_with_indices(input, output_size)
     return found if return_indices else found[0]
-
-
-@public("torch.adaptive_max_pool1d")
-def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Places:
-    """Maxima over windows of one axis, and their places."""
-    found: Places = _adaptive_with_indices(1)(input, output_size)
-    return found
-
-
-public("torch.adaptive_avg_pool1d")(_adaptive_avg_pool(1))
 
 
 @over_axes("F.unfold", axes=(2,))

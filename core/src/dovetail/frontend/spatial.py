@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 else:
     Size = int | Iterable[int]
 Function = Callable[..., Any]
+LACKING: Final = object()  # in the place of a default: torch has no such parameter
 _INTS: Final = frozenset({int})
 
 
@@ -45,8 +45,8 @@ def each_axis(op: str, name: str, value: Any, n: int) -> tuple[int, ...]:
 
 def over_axes(
     names: str, axes: Sequence[int] = (1, 2, 3), dims: int | None = None,
-    autocast: Mapping[int, str] = MappingProxyType({}),
-) -> Callable[[Function], Callable[[int], Function]]:  # fmt: skip
+    autocast: Mapping[int, str] = MappingProxyType({}), **defaults: Any,
+) -> Callable[[Function], Function]:  # fmt: skip
     """Offer the decorated function for several numbers of spatial axes.
 
     Args:
@@ -55,26 +55,46 @@ def over_axes(
         axes: these numbers.
         dims: of a batched input; two more than it has axes unless given.
         autocast: by the number of axes, as of `public`.
-
-    Returns: what gives the function for any number of axes.
+        defaults: where torch's are others under these names than the function's.
     """
 
-    def offer(function: Function) -> Callable[[int], Function]:
+    def offer(function: Function) -> Function:
         last = names.rpartition(".")[2]
-        of = cache(lambda n: _over(function, last.format(n=n), n, dims or n + 2))
         for n in axes:
-            public(names.format(n=n), autocast=autocast.get(n))(of(n))
-        return of
+            made = _over(function, last.format(n=n), n, dims or n + 2, defaults)
+            public(names.format(n=n), autocast=autocast.get(n))(made)
+        return function
 
     return offer
 
 
-def _over(function: Function, op: str, n: int, dims: int) -> Function:
+class _Signed:
+    """The signature of a function with other defaults."""
+
+    def __init__(self, function: Function, defaults: dict[str, Any]) -> None:
+        self.function, self.defaults = function, defaults
+        self.__module__ = function.__module__
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        signature, known = inspect.signature(self.function), self.defaults
+        kept = [
+            p.replace(default=known.get(p.name, p.default))
+            for p in signature.parameters.values()
+            if known.get(p.name) is not LACKING
+        ]
+        return signature.replace(parameters=kept)
+
+
+def _over(
+    function: Function, op: str, n: int, dims: int, defaults: dict[str, Any]
+) -> Function:
     """The function of that name for `n` axes."""
     annotations = function.__annotations__
     sizes = [(k, v) for k, v in annotations.items() if v.startswith("Size")]
     first, *_ = annotations
-    bound = _binder(function)
+    shown = _Signed(function, defaults) if defaults else function
+    bound = _binder(function, shown, defaults)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         values = bound(args, kwargs)
@@ -101,7 +121,7 @@ def _over(function: Function, op: str, n: int, dims: int) -> Function:
     call.__name__ = call.__qualname__ = op
     call.__doc__ = (function.__doc__ or "").format(n=n)
     call.__module__ = function.__module__
-    call.__wrapped__ = function  # type: ignore[attr-defined]
+    call.__wrapped__ = shown  # type: ignore[attr-defined]
     return call
 
 
@@ -121,22 +141,24 @@ def _size(op: str, name: str, value: Any, n: int, annotation: str) -> Any:
 
 
 def _binder(
-    function: Function,
+    function: Function, shown: Any, changed: dict[str, Any]
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]]:
     """What gives all of a function's arguments by name."""
-    parameters = parameters_of(function)
-    names = tuple(name for name, _, _ in parameters)
-    defaults = {name: v for name, v, _ in parameters if v is not REQUIRED}
+    own = {name: value for name, value, _ in parameters_of(function)}
+    names = [name for name in own if changed.get(name) is not LACKING]
+    known = {k: v for k, v in {**own, **changed}.items() if k in names}
+    defaults = {k: v for k, v in known.items() if v is not REQUIRED}
+    fixed = {k: own[k] for k in own if k not in names}
 
     def bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         values = defaults | dict(zip(names, args, strict=False))
         twice = kwargs and not kwargs.keys().isdisjoint(names[: len(args)])
         values.update(kwargs)
         if len(values) != len(names) or len(args) > len(names) or twice:
-            inspect.signature(function).bind(*args, **kwargs)  # says what does not fit
-        return values
+            inspect.signature(shown).bind(*args, **kwargs)  # says what does not fit
+        return {**values, **fixed} if fixed else values
 
     return bound
 
 
-__all__ = ["Size", "each_axis", "over_axes"]
+__all__ = ["LACKING", "Size", "each_axis", "over_axes"]

@@ -52,7 +52,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows of 1 axes, to a size of the result."""
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """Maxima over windows of one axis, and their places."""
+    """`adaptive_max_pool1d` and the places, in the flattened spatial axes."""
 
 def add(
     input: Tensor | _complex,
@@ -367,7 +367,7 @@ def avg_pool1d(
     ceil_mode: _bool = False,
     count_include_pad: _bool = True,
 ) -> Tensor:
-    """The mean of each window of [batch, channels, length]; see `avg_pool2d`."""
+    """The mean of each window over 1 axes."""
 
 def baddbmm(
     input: Tensor,
@@ -1732,7 +1732,7 @@ def max_pool1d_with_indices(
     dilation: _int | Iterable[_int] = 1,
     ceil_mode: _bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool1d` and the places."""
+    """`max_pool1d` and the places, in the flattened spatial axes."""
 
 def max_pool2d(
     input: Tensor,

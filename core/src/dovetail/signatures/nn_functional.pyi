@@ -88,7 +88,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window of [batch, channels, length]; see `avg_pool2d`."""
+    """The mean of each window over 1 axes."""
 
 def avg_pool2d(
     input: Tensor,
