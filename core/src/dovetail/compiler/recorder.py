@@ -14,6 +14,7 @@ from dovetail.compiler.recording import Recording, modes_now
 from dovetail.compiler.results import with_slots
 from dovetail.compiler.steps import Drawn, Read, Run, Step, Stream
 from dovetail.compiler.streams import (
+    CloneState,
     Draw,
     GetState,
     MakeGenerator,
@@ -217,6 +218,9 @@ class ProgramRecorder(Recorder):
     def _state(self, generator: Generator, state: Tensor) -> None:
         self.step(GetState(self._stream(generator), self.values.new(state)))
 
+    def _state_cloned(self, generator: Generator, clone: Generator) -> None:
+        self.step(CloneState(self._stream(generator), self._stream(clone)))
+
     def _state_set(self, generator: Generator, state: Tensor) -> None:
         self.step(SetState(self._stream(generator), self.slot(state)))
 
@@ -258,6 +262,7 @@ _EVENTS: Any = {
     "generator": ProgramRecorder._generator,
     "state": ProgramRecorder._state,
     "set state": ProgramRecorder._state_set,
+    "clone state": ProgramRecorder._state_cloned,
     "seed": ProgramRecorder._seeded,
     "draw": ProgramRecorder._draw,
     "live": ProgramRecorder._live,

@@ -118,3 +118,25 @@ class SetState(Step):
 
     def __str__(self) -> str:
         return f"state of {self.stream} = {self.state}"
+
+
+@dataclass(frozen=True, slots=True)
+class CloneState(Step):
+    """A generator is put where another one stands."""
+
+    source: Stream
+    made: Stream
+
+    def do(self, replay: Replay) -> None:
+        assert self.made.number is not None
+        clone = replay.generator(self.source).clone_state()
+        replay.streams[self.made.number] = clone
+
+    def slots(self) -> Iterator[Slot]:
+        return iter(())
+
+    def likeness(self) -> Any:
+        return CloneState, self.source, self.made
+
+    def __str__(self) -> str:
+        return f"state of {self.made} = state of {self.source}"
