@@ -7,6 +7,7 @@ from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend
 from dovetail.errors import DTypeError
 from dovetail.ops import complex as z
+from dovetail.ops.arithmetic import cos, sin
 from dovetail.ops.formats import conj as conjugate
 
 
@@ -68,7 +69,7 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 @public("torch.polar", out=True)
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of that modulus and angle in radians."""
-    return z.polar(abs, angle)
+    return z.complex(abs * cos(angle), abs * sin(angle))
 
 
 @public("torch.view_as_real")

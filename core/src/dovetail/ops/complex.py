@@ -11,7 +11,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
-from dovetail.ops.arithmetic import cos, eq, lt, sin
+from dovetail.ops.arithmetic import eq, lt
 from dovetail.ops.compare import isnan
 from dovetail.ops.create import zeros_like
 from dovetail.ops.elementwise import abs, neg
@@ -57,11 +57,6 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag * i."""
     wide = real.dtype.complex
     return cast(real, wide) + cast(imag, wide) * 1j
-
-
-def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """The complex number of that modulus and angle in radians."""
-    return complex(abs * cos(angle), abs * sin(angle))
 
 
 def _angle(m: Any, x: Any) -> Any:

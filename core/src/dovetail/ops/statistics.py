@@ -29,12 +29,31 @@ from dovetail.ops.primitive import (
     where,
 )  # fmt: skip
 from dovetail.ops.reduce import mean
-from dovetail.ops.sums import as_kept, count, sum
+from dovetail.ops.sums import as_kept, axis_of, count, sum
 from dovetail.ops.view import reshape
 
 
 def _real(dtypes: Any, attrs: Any) -> Any:
     return dtypes[0].real
+
+
+def _var(x: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+    axis = axis_of(dim) if x.ndim else None
+    away = np.abs(x - np.mean(x, axis=axis, keepdims=True))
+    squares, ones = (
+        np.sum(v, axis=axis, keepdims=keepdim) for v in (away * away, np.ones(x.shape))
+    )
+    return squares / np.maximum(0, ones - correction)
+
+
+def _cases_spread(make: Any) -> Iterator[Case]:
+    yield case(make(3, 5), 1)
+    yield case(make(2, 3, 4), (0, 2), 0, True)
+    yield case(make(7))
+    yield case(make(4, 3), 0, 2.5)
+    if make.dtype is not float64:
+        yield case(make(3, 1), 1)
+        yield case(make(2, 0), 1)
 
 
 def _var_gradient(
@@ -46,8 +65,21 @@ def _var_gradient(
     return scale * (input - mean(input, dim, True))
 
 
-@op(shape="(n@dim)->()", accepts=INEXACT, result=_real, grows=(0,),
-    grad=_var_gradient)  # fmt: skip
+def _std_gradient(
+    ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, correction: Any, keepdim: bool
+) -> Tensor:
+    still = y == 0
+    of_var = where(still, 0, ct / where(still, 1, y * 2))
+    return _var_gradient(of_var, input, dim, correction, keepdim)
+
+
+_SPREAD: Any = {
+    "shape": "(n@dim)->()", "accepts": INEXACT, "result": _real, "grows": (0,),
+    "cases": _cases_spread,
+}  # fmt: skip
+
+
+@op(**_SPREAD, oracle=_var, grad=_var_gradient)
 def var(
     input: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
 ) -> Tensor:
@@ -64,53 +96,14 @@ def _freedom(shape: Any, dim: Any, correction: Any) -> float:
     return max(0.0, count(shape, dim) - float(correction))
 
 
-def _std_gradient(
-    ct: Tensor, input: Tensor, y: Tensor, dim: Sizes, correction: Any, keepdim: bool
-) -> Tensor:
-    shape = input._a.shape
-    freedom = _freedom(shape, dim, correction)
-    still = y == 0
-    scale = where(still, 0, ct / where(still, 1, y))
-    away = input - mean(input, dim, True)
-    g: Tensor = as_kept(scale, shape, dim, keepdim) * away
-    return g * (1 / freedom if freedom else math.nan)
-
-
-@op(shape="(n@dim)->()", accepts=INEXACT, result=_real, grows=(0,),
+@op(**_SPREAD, grad=_std_gradient,
     oracle=lambda x, dim=None, correction=1, keepdim=False: np.sqrt(
-        _var(x, dim, correction, keepdim)
-    ), grad=_std_gradient)  # fmt: skip
+        _var(x, dim, correction, keepdim)))  # fmt: skip
 def std(
     input: Tensor, dim: Axes = None, correction: Static = 1, keepdim: bool = False
 ) -> Tensor:
     """The root of the variance; its gradient where that is 0 is 0."""
     return sqrt(var(input, dim, correction, keepdim))
-
-
-def _var(x: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
-    axis = tuple(range(x.ndim)) if dim is None else dim
-    axis = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
-    n = math.prod(x.shape[d] for d in axis) if x.ndim else 1
-    away = np.abs(x - np.mean(x, axis=axis if x.ndim else None, keepdims=True))
-    total = np.sum(away * away, axis=axis if x.ndim else None, keepdims=keepdim)
-    return np.divide(total, max(0, n - correction))
-
-
-var.oracle(_var)
-
-
-def _cases_spread(make: Any) -> Iterator[Case]:
-    yield case(make(3, 5), 1)
-    yield case(make(2, 3, 4), (0, 2), 0, True)
-    yield case(make(7))
-    yield case(make(4, 3), 0, 2.5)
-    if make.dtype is not float64:
-        yield case(make(3, 1), 1)
-        yield case(make(2, 0), 1)
-
-
-var.cases(_cases_spread)
-std.cases(_cases_spread)
 
 
 def _vector_norm_gradient(
@@ -157,9 +150,7 @@ def vector_norm(
 
 @vector_norm.oracle
 def _(x: Array, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
-    axis = tuple(range(x.ndim)) if dim is None else dim
-    axis = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
-    size = np.abs(x)
+    axis, size = axis_of(dim), np.abs(x)
     if p in (math.inf, -math.inf):
         return (np.max if p > 0 else np.min)(size, axis=axis, keepdims=keepdim)
     if p == 0:
