@@ -12,7 +12,15 @@ from typing import Any
 
 from dovetail.device_api.capabilities import chosen_streams
 
-_threads = threading.local()
+
+class _Memory(threading.local):
+    """What each thread keeps, by library, role and dtype."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str, Any], Any] = {}
+
+
+_memory = _Memory()
 
 
 def scratch(xp: Any, role: str, count: int, dtype: Any) -> Any:
@@ -24,8 +32,8 @@ def scratch(xp: Any, role: str, count: int, dtype: Any) -> Any:
     chosen = chosen_streams.get()
     if chosen and any(s is not d.default_stream(i) for (d, i), s in chosen.items()):
         return xp.empty(count, dtype)
-    key = f"{xp.__name__} {role} {dtype}"
-    found = _threads.__dict__.get(key)
+    key = (xp.__name__, role, dtype)
+    found = _memory.kept.get(key)
     if found is None or found.size < count:
-        found = _threads.__dict__[key] = xp.empty(count, dtype)
+        found = _memory.kept[key] = xp.empty(count, dtype)
     return found[:count]
