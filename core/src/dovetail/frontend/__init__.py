@@ -19,6 +19,7 @@ from dovetail.frontend import (  # noqa: F401
     matmul,
     norm,
     order,
+    pad,
     pool,
     predicates,
     quantile,

@@ -1,0 +1,71 @@
+"""torch's names for margins around a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dovetail.dtypes import float64
+from dovetail.engine.autocast import as_one
+from dovetail.engine.elements import operand, stored
+from dovetail.engine.public import public
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
+from dovetail.ops import pad as margins
+
+
+@public("F.pad")
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant",
+    value: float | None = None,
+) -> Tensor:  # fmt: skip
+    """Margins before and after each dim, the last dim's first, as torch.nn.functional.
+
+    Reads no values; negative sizes cut elements off.
+
+    >>> F.pad(torch.tensor([1, 2]), (1, 2))
+    tensor([0, 1, 2, 0, 0])
+    """
+    sizes = tuple(int(n) for n in pad)
+    if len(sizes) % 2 or len(sizes) > 2 * input.ndim:
+        raise ArgumentError(
+            "pad", "pad", was=sizes, needed=f"pairs for at most {input.ndim} dims"
+        )
+    pairs = [sizes[i : i + 2] for i in range(0, len(sizes), 2)][::-1]
+    whole = (0,) * (2 * (input.ndim - len(pairs))) + tuple(n for p in pairs for n in p)
+    if mode == "constant":
+        element = stored("pad", input.dtype, _margin(value))
+        return margins.constant_pad(input, whole, element)
+    if value is not None and value != 0:
+        raise ArgumentError("pad", "value", was=value, needed=f"none in mode {mode!r}")
+    if input.ndim not in (len(pairs) + 1, len(pairs) + 2) or len(pairs) > 3:
+        raise ShapeError(
+            "pad", "input", was=f"{input.ndim}-d with {len(pairs)} padded dims",
+            needed=f"1 to 3 padded dims behind one or two others in mode {mode!r}",
+        )  # fmt: skip
+    make = margins.margin_pad if mode == "circular" else _wide_margins
+    return make(input, whole, mode)
+
+
+_wide_margins: Final = as_one(margins.margin_pad, "float32")
+
+
+def _margin(value: Any) -> float:
+    """The value of margins, which torch takes as a float."""
+    if value is None:
+        return 0.0
+    if not isinstance(value, int | float):
+        raise ArgumentTypeError(
+            "pad", "value", was=f"a {type(value).__name__}", needed="a real number"
+        )
+    margin: float = operand("pad", float64, value, "value")
+    return margin
+
+
+@public("torch.constant_pad_nd")
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
+    """Margins of one value, the last dim's first."""
+    return _constant_pad(input, pad, "constant", value)
+
+
+_constant_pad = pad
