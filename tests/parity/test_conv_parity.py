@@ -222,6 +222,36 @@ def test_pool(name: str, shape: Any, options: dict[str, Any]) -> None:
         )
 
 
+# What the package has of them, with other defaults than nn.functional or fewer options.
+OF_PACKAGE: list[tuple[str, Any, dict[str, Any]]] = [
+    ("max_pool1d", (3, 9), {"kernel_size": 2}),
+    ("max_pool2d", (2, 3, 8, 7), {"kernel_size": 3, "stride": ()}),
+    ("max_pool3d", (1, 2, 5, 6, 4), {"kernel_size": 2, "padding": 1}),
+    ("max_pool1d_with_indices", (2, 3, 9), {"kernel_size": 3, "stride": 1}),
+    ("avg_pool1d", (3, 9), {"kernel_size": 2, "count_include_pad": False}),
+    ("adaptive_avg_pool1d", (3, 9), {"output_size": 4}),
+    ("adaptive_max_pool1d", (2, 3, 9), {"output_size": 4}),
+]
+
+
+@pytest.mark.parametrize(("name", "shape", "options"), OF_PACKAGE)
+def test_pool_of_the_package(name: str, shape: Any, options: dict[str, Any]) -> None:
+    """Pooled values, places and gradients of the package's own forms."""
+    _both(getattr(dt, name), getattr(torch, name), [_array(*shape)], **options)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_convolution_by_weight(transposed: bool) -> None:
+    """`convolution` has as many axes as the weight, and does both directions."""
+    how = {"dilation": [1], "transposed": transposed, "output_padding": [0]}
+    arrays = [_array(2, 4, 9), _array(4, 4, 3), _array(4)]
+    options = {"stride": [2], "padding": [1], "groups": 1, **how}
+    _both(dt.convolution, torch.convolution, arrays, **options)
+    for shape in ((4, 4), (4, 4, 1, 1, 1, 1)):
+        with pytest.raises(RuntimeError, match="convolution: weight is"):
+            dt.convolution(dt.ones(2, 4, 9), dt.ones(*shape), None, 1, 0, 1)
+
+
 @pytest.mark.parametrize("name", ["max_pool2d", "adaptive_max_pool2d"])
 def test_ties_nan_and_infinity(name: str) -> None:
     """Ties go to the first, NaN wins, and a window of -inf still has an index."""
