@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from dovetail.engine.op import Op
 from dovetail.engine.tape import Node, Output, Saved, refuse_version
-from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.tensor import Tensor, fresh, wrap
 from dovetail.errors import AutogradError
-
-_new: Final = Tensor.__new__
 
 
 def cotangents(op: Op, node: Node, ct: Any, create: bool) -> Any:
@@ -31,7 +29,7 @@ def cotangents(op: Op, node: Node, ct: Any, create: bool) -> Any:
             native, kind, storage, version, slot = saved[at]
             if storage is not None and storage.version != version:
                 raise stale(node, at)
-            t = _new(Tensor)
+            t = fresh()
             t._a = native
             t._kind = kind
             t._storage = storage

@@ -28,7 +28,7 @@ from dovetail.engine import cotangents
 from dovetail.engine.basics import basics
 from dovetail.engine.op import Op
 from dovetail.engine.tape import Node, storage_of
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, fresh
 
 Pull = Callable[[Node, Any, bool], Sequence[Any]]
 
@@ -36,7 +36,7 @@ _KEPT: Final = """\
 {indent}native, kind, storage, version, slot = saved[{at}]
 {indent}if storage is not None and storage.version != version:
 {indent}    raise stale(node, {at})
-{indent}{name} = new(Tensor)
+{indent}{name} = fresh()
 {indent}{name}._a = native
 {indent}{name}._kind = kind
 {indent}{name}._storage = storage
@@ -66,7 +66,7 @@ def _written(op: Op) -> Pull:
         "    if saved is None:\n        raise freed(node)\n    edges = node.edges\n"
     ]
     names: dict[str, Any] = {
-        "Tensor": Tensor, "new": Tensor.__new__, "again": cotangents.edge_again,
+        "fresh": fresh, "again": cotangents.edge_again,
         "freed": cotangents.freed, "stale": cotangents.stale, "shared": storage_of,
         "argument": cotangents.argument, "sum_to": basics.sum_to,
     }  # fmt: skip

@@ -291,14 +291,13 @@ def _leads_nowhere(node: Any) -> bool:
     return type(node) is View and node.leads_nowhere
 
 
-_new: Final = Tensor.__new__
 # Makes a tensor without anything, as fast as a class without a type of its own.
 fresh: Final[Callable[[], Tensor]] = type.__call__.__get__(Tensor, TensorType)
 
 
 def wrap(native: Any, kind: Kind) -> Tensor:
     """A tensor over a native array: a leaf without gradient."""
-    t = _new(Tensor)
+    t = fresh()
     t._a = native
     t._kind = kind
     t._node = None
@@ -308,7 +307,7 @@ def wrap(native: Any, kind: Kind) -> Tensor:
 
 def alias(source: Tensor) -> Tensor:
     """The same memory and version, outside the graph: `detach`."""
-    t = _new(Tensor)
+    t = fresh()
     t._a = source._a
     t._kind = source._kind
     t._node = None
@@ -361,7 +360,7 @@ def _plain(value: Any) -> Any:
     if cls in (Tensor, Parameter):
         return value
     if isinstance(value, Tensor):
-        t = _new(Tensor)
+        t = fresh()
         t._a, t._kind, t._node = value._a, value._kind, value._node
         t._storage = storage_of(value)
         return t
@@ -373,7 +372,7 @@ def _plain(value: Any) -> Any:
 def as_class(cls: type, result: Any) -> Any:
     """Plain tensors among `result` as instances of a subclass, over the same memory."""
     if type(result) is Tensor and cls is not Tensor:
-        made: Any = _new(cls)
+        made: Any = object.__new__(cls)
         made._a, made._kind, made._node = result._a, result._kind, result._node
         made._storage = result._storage
         return made

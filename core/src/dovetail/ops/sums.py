@@ -53,6 +53,13 @@ def as_dtype_of(ct: Tensor, dtype: DType) -> Tensor:
     return ct if ct._kind.dtype is dtype else cast(ct, dtype)
 
 
+def _sum_gradient(
+    ct: Tensor, input_shape: Any, input_dtype: DType, dim: Sizes, keepdim: bool
+) -> Tensor:
+    wide = spread(ct, input_shape, dim, keepdim)
+    return wide if wide._kind.dtype is input_dtype else cast(wide, input_dtype)
+
+
 def axis_of(dim: Any) -> Any:
     """Dims as NumPy takes them."""
     return tuple(dim) or None if isinstance(dim, list | tuple) else dim
@@ -105,8 +112,7 @@ def _cases_sum(make: Any) -> Iterator[Case]:
 
 @op(sums=True, shape="(n@dim)->()", accepts=ANY, primitive=NUMERIC | BOOL, promote=None,
     result=sum_dtype, torch="sum", oracle=reduced(np.sum), cases=_cases_sum,
-    grad=lambda ct, input_shape, input_dtype, dim, keepdim: as_dtype_of(
-        spread(ct, input_shape, dim, keepdim), input_dtype))  # fmt: skip
+    grad=_sum_gradient)  # fmt: skip
 def sum(
     input: Tensor, dim: Axes = None, keepdim: bool = False, *,
     dtype: DType | None = None,
