@@ -1,11 +1,15 @@
-"""Backends with one planted fault each, for laws to catch."""
+"""Backends with one planted fault each, for laws to catch.
+
+More are in the catalogue of mutants, which `device` takes as well.
+"""
 
 from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import isabstract
 from typing import Any
 
 import numpy as np
@@ -18,10 +22,9 @@ from dovetail.conformance.judge import judge
 from dovetail.conformance.reference import ReferenceBackend, install
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Verdict
-from dovetail.device_api import DeviceInfo, KernelTable, Pool, registry
+from dovetail.device_api import KernelTable, Pool, registry
 from dovetail.dtypes import DType
 from dovetail.engine.host import get_fallback_policy, set_fallback_policy
-from dovetail_cpu.backend import CpuBackend
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -50,9 +53,13 @@ def verdict_on(
 
 @contextmanager
 def device(cls: type[Any]) -> Iterator[str]:
-    """A backend of the type `planted` while the block runs."""
+    """A backend of the type `planted` while the block runs.
+
+    A fault alone is put into a backend with level-0 kernels.
+    """
     install()
-    own = type(cls.__name__, (cls,), {"type": "planted"})
+    bases = (cls, Sound) if isabstract(cls) else (cls,)
+    own = type(cls.__name__, bases, {"type": "planted"})
     registry.register(own())
     try:
         yield "planted"
@@ -65,16 +72,6 @@ class Sound(ReferenceBackend):
 
 
 # ---- transport
-
-
-class ReadsLater(Sound):
-    def copy_in(self, host: Array, index: int) -> Array:
-        return np.asarray(host, order="C")
-
-
-class GivesItsOwn(Sound):
-    def copy_out(self, a: Array) -> Array:
-        return np.asarray(a, order="C")
 
 
 class Canonical(Sound):
@@ -95,42 +92,7 @@ class LosesTail(Sound):
         return made
 
 
-class OneBuffer(Sound):
-    """Fresh memory of a size is always the same."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.known: dict[Any, Array] = {}
-
-    def empty(self, shape: Ints, dtype: DType, index: int) -> Array:
-        return self.known.setdefault((shape, dtype), np.empty(shape, dtype.numpy))
-
-
-class Fortran(Sound):
-    def empty(self, shape: Ints, dtype: DType, index: int) -> Array:
-        return np.empty(shape, dtype.numpy, order="F")
-
-
 # ---- views
-
-
-class NoOffset(Sound):
-    def view(self, a: Array, shape: Ints, strides: Ints, offset: int) -> Array:
-        return super().view(a, shape, strides, 0)
-
-
-class Forwards(Sound):
-    """Negative strides are read as positive ones."""
-
-    def view(self, a: Array, shape: Ints, strides: Ints, offset: int) -> Array:
-        each = zip(shape, strides, strict=True)
-        low = sum((n - 1) * s for n, s in each if s < 0) if all(shape) else 0
-        return super().view(a, shape, tuple(map(abs, strides)), offset + low)
-
-
-class Copies(Sound):
-    def view(self, a: Array, shape: Ints, strides: Ints, offset: int) -> Array:
-        return np.array(super().view(a, shape, strides, offset))
 
 
 class Contiguous(Sound):
@@ -141,44 +103,7 @@ class Contiguous(Sound):
         ), offset
 
 
-class Recycles(Sound):
-    """Memory is used again once the array it was made for is gone, views or not."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.free: dict[Any, list[Array]] = {}
-
-    def copy_in(self, host: Array, index: int) -> Array:
-        free = self.free.setdefault((host.shape, host.dtype), [])
-        block = free.pop() if free else np.empty(host.shape, host.dtype)
-        block[...] = host
-        made = as_strided(block)
-        weakref.finalize(made, free.append, block)
-        return made
-
-    def view(self, a: Array, shape: Ints, strides: Ints, offset: int) -> Array:
-        whole = a
-        while isinstance(getattr(whole, "base", None), np.ndarray):
-            whole = whole.base  # type: ignore[assignment]
-        owner = getattr(whole.base, "base", None)
-        start = a.ctypes.data - (owner.ctypes.data if owner is not None else 0)
-        if owner is None:
-            return super().view(a, shape, strides, offset)
-        first = start // a.itemsize + offset
-        return as_strided(
-            owner.reshape(-1)[first:], shape, tuple(s * a.itemsize for s in strides)
-        )
-
-
 # ---- writes
-
-
-class NoSnapshot(Sound):
-    """Element by element, also where source and target overlap."""
-
-    def copy(self, target: Array, source: Array) -> None:
-        for at in np.ndindex(target.shape):
-            target[at] = source[at]
 
 
 class WritesBeside(Sound):
@@ -210,21 +135,6 @@ class NoNegativeZero(Sound):
 
 class NoInt32(Sound):
     dtypes = frozenset({dtypes.bool_, dtypes.float32})
-
-
-class Nameless(Sound):
-    def devices(self) -> Sequence[DeviceInfo]:
-        return (DeviceInfo(0, " "),)
-
-
-class Twice(Sound):
-    def devices(self) -> Sequence[DeviceInfo]:
-        return (DeviceInfo(0, "one"), DeviceInfo(0, "one"))
-
-
-class Answers(Sound):
-    def synchronize(self, index: int) -> None:
-        return "done"  # type: ignore[return-value]
 
 
 # ---- kernels
@@ -330,17 +240,6 @@ class ForgetsThePeak(Counted):
 
 
 # ---- DLPack
-
-
-class CopiesOnImport(CpuBackend):
-    def dlpack_import(self, source: Any, index: int, *, copy: bool | None) -> Any:
-        found = super().dlpack_import(source, index, copy=copy)
-        return type(found)(found.native.copy(), found.dtype, found.readonly)
-
-
-class CopiesOnExport(CpuBackend):
-    def dlpack_export(self, native: Array, **options: Any) -> Any:
-        return super().dlpack_export(native.copy(), **options)
 
 
 def by_address(sound: Any, a: Array, b: Array) -> Any:

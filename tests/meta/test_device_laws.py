@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.meta import planted
+from tests.meta.mutants.catalogue import capabilities, devices, memory
 from tests.meta.planted import verdict, verdict_on, with_kernel
 
 import dovetail as dt
@@ -42,26 +43,26 @@ def test_sound_devices_obey_every_law(name: str) -> None:
 @pytest.mark.parametrize(
     ("law", "fault"),
     [
-        ("copy_out", planted.ReadsLater),
-        ("copy_out", planted.GivesItsOwn),
+        ("copy_out", memory.ReadsLater),
+        ("copy_out", memory.GivesItsOwn),
         ("copy_out", planted.Canonical),
         ("copy_out", planted.LosesTail),
-        ("empty", planted.OneBuffer),
-        ("empty", planted.Fortran),
-        ("view", planted.NoOffset),
-        ("view", planted.Forwards),
+        ("empty", memory.OneBuffer),
+        ("empty", memory.Fortran),
+        ("view", memory.NoOffset),
+        ("view", memory.Forwards),
         ("view", planted.Contiguous),
-        ("view", planted.Recycles),
-        ("copy", planted.Copies),
-        ("copy", planted.NoSnapshot),
+        ("view", memory.FreesTooSoon),
+        ("copy", memory.ViewIsCopy),
+        ("copy", memory.NoSnapshot),
         ("copy", planted.WritesBeside),
-        ("fill", planted.Copies),
+        ("fill", memory.ViewIsCopy),
         ("fill", planted.FillsContiguous),
         ("fill", planted.NoNegativeZero),
         ("subnormals", with_kernel("add", planted.flushes)),
         ("random", with_kernel("bitwise_xor", planted.short_tail)),
-        ("dlpack", planted.CopiesOnImport),
-        ("dlpack", planted.CopiesOnExport),
+        ("dlpack", capabilities.CopiesOnImport),
+        ("dlpack", capabilities.CopiesOnExport),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
@@ -76,9 +77,9 @@ def test_faults_in_a_dtype_are_caught(law: str, fault: type[Any]) -> None:
     ("law", "fault"),
     [
         ("devices", planted.NoInt32),
-        ("devices", planted.Nameless),
-        ("devices", planted.Twice),
-        ("synchronize", planted.Answers),
+        ("devices", devices.Nameless),
+        ("devices", devices.Twice),
+        ("synchronize", devices.Answers),
         ("threads", with_kernel("add", planted.shares)),
         ("replay", with_kernel("exp", planted.drifts)),
         ("memory", with_kernel("add", planted.keeps)),

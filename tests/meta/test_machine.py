@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.meta import planted
+from tests.meta.mutants.catalogue import memory
 from tests.meta.planted import verdict, verdict_on, with_kernel
 
 from dovetail.conformance.programs import steps
@@ -32,15 +33,15 @@ def test_sound_devices_do_as_the_model(name: str) -> None:
 
 def test_it_judges_the_same_twice() -> None:
     """A failure and its program do not depend on chance."""
-    first, second = (verdict(planted.NoOffset, "machine", "-") for _ in range(2))
+    first, second = (verdict(memory.NoOffset, "machine", "-") for _ in range(2))
     assert first.failures[0].message == second.failures[0].message
 
 
 @pytest.mark.parametrize(
     "fault",
     [
-        planted.NoOffset,
-        planted.Copies,
+        memory.NoOffset,
+        memory.ViewIsCopy,
         planted.FillsContiguous,
         with_kernel(
             "mul", lambda sound, a, b: sound(a, np.array(b).T.reshape(b.shape))
@@ -55,8 +56,8 @@ def test_faults_of_memory_are_caught(fault: type[Any]) -> None:
 
 def test_a_failure_is_a_program_that_shows_it() -> None:
     """The program of a message fails on the faulty device, and runs on a sound one."""
-    script = _script(verdict(planted.NoOffset, "machine", "-"))
-    with planted.device(planted.NoOffset), pytest.raises(AssertionError):
+    script = _script(verdict(memory.NoOffset, "machine", "-"))
+    with planted.device(memory.NoOffset), pytest.raises(AssertionError):
         exec(script, {})
     install()
     exec(script.replace("'planted:0'", "'reference'"), {})

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from inspect import isabstract
 from typing import Any, Final
 from unittest import mock
 
@@ -80,7 +81,11 @@ class Mutant:
 @contextmanager
 def installed(cls: type[Backend], name: str) -> Iterator[str]:
     """A backend of that class under that type, while the block runs."""
-    registry.register(type(cls.__name__, (cls,), {"type": name, "automatic": False})())
+    bases: tuple[type, ...] = (cls,)
+    if isabstract(cls):  # a fault alone, or what it is a fault of
+        bases = (CpuBackend,) if issubclass(CpuBackend, cls) else (cls, CpuBackend)
+    own = {"type": name, "automatic": False}
+    registry.register(type(cls.__name__, bases, own)())
     try:
         yield name
     finally:

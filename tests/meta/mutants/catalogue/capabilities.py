@@ -18,13 +18,13 @@ Array = np.ndarray[Any, Any]
 # ---- DLPack
 
 
-class _CopiesOnImport(CpuBackend):
+class CopiesOnImport(CpuBackend):
     def dlpack_import(self, source: Any, index: int, *, copy: bool | None) -> Any:
         found = super().dlpack_import(source, index, copy=copy)
         return type(found)(found.native.copy(), found.dtype, found.readonly)
 
 
-class _CopiesOnExport(CpuBackend):
+class CopiesOnExport(CpuBackend):
     def dlpack_export(self, native: Array, **options: Any) -> Any:
         return super().dlpack_export(native.copy(), **options)
 
@@ -142,9 +142,9 @@ def _stream(name: str, describes: str, cls: type[Any]) -> Mutant:
 
 
 CAPABILITIES: Final[list[Mutant]] = [
-    _dlpack("import-copies", "what is borrowed is not shared", _CopiesOnImport,
+    _dlpack("import-copies", "what is borrowed is not shared", CopiesOnImport,
             _lent),
-    _dlpack("export-copies", "what is lent is not shared", _CopiesOnExport, _lent),
+    _dlpack("export-copies", "what is lent is not shared", CopiesOnExport, _lent),
     _dlpack("export-flat", "strides are not told", _ExportsFlat, _lent),
     _dlpack("import-loses-a-row", "the last row of what is borrowed",
             _BorrowedLosesTail, _lent),

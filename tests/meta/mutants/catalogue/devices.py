@@ -99,12 +99,12 @@ class _LacksBool(CpuBackend):
     dtypes = frozenset({dtypes.int32, dtypes.float32})
 
 
-class _Nameless(CpuBackend):
+class Nameless(CpuBackend):
     def devices(self) -> Sequence[DeviceInfo]:
         return (DeviceInfo(0, " "),)
 
 
-class _Twice(CpuBackend):
+class Twice(CpuBackend):
     def devices(self) -> Sequence[DeviceInfo]:
         return (DeviceInfo(0, "one"), DeviceInfo(0, "one"))
 
@@ -124,7 +124,7 @@ class _NoMemory(CpuBackend):
         return (DeviceInfo(0, "CPU", 0),)
 
 
-class _Answers(CpuBackend):
+class Answers(CpuBackend):
     def synchronize(self, index: int) -> None:
         return True  # type: ignore[return-value]
 
@@ -229,11 +229,11 @@ DEVICES: Final[list[Mutant]] = [
          lambda s: dt.sin(s.tensor(np.ones(2, np.int32))).dtype.name,
          laws=("promotion",)),
     backend("devices/lacks-bool", "a dtype that level 0 needs", _LacksBool, _claims),
-    backend("devices/nameless", "its name is blank", _Nameless, _listed),
-    backend("devices/listed-twice", "one index for two", _Twice, _listed),
+    backend("devices/nameless", "its name is blank", Nameless, _listed),
+    backend("devices/listed-twice", "one index for two", Twice, _listed),
     backend("devices/fickle", "one more each time", _Fickle, _listed),
     backend("devices/no-memory", "0 bytes", _NoMemory, _listed),
-    backend("devices/synchronize-answers", "it returns True", _Answers, _waits),
+    backend("devices/synchronize-answers", "it returns True", Answers, _waits),
     backend("devices/synchronize-once", "the second time it raises", _SynchronizesOnce,
             _waits),
     backend("devices/flushing-declared", "subnormals are kept, the declaration says "

@@ -11,6 +11,7 @@ from tests.meta.mutants.mutant import Mutant, backend
 
 from dovetail.conformance.subject import Subject
 from dovetail.device_api.meta import contiguous_strides
+from dovetail.device_api.numpy_arrays import NumpyArrays
 from dovetail.dtypes import DType, float32, float64
 from dovetail_cpu.backend import CpuBackend
 
@@ -18,12 +19,12 @@ Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 
 
-class _ReadsLater(CpuBackend):
+class ReadsLater(NumpyArrays):
     def copy_in(self, host: Array, index: int) -> Array:
         return np.asarray(host, order="C")
 
 
-class _GivesItsOwn(CpuBackend):
+class GivesItsOwn(NumpyArrays):
     def copy_out(self, a: Array) -> Array:
         return np.asarray(a, order="C")
 
@@ -57,17 +58,17 @@ class _LosesLastPage(CpuBackend):
         return made
 
 
-class _NoOffset(CpuBackend):
+class NoOffset(NumpyArrays):
     def view(self, a: Array, shape: Ints, strides: Ints, offset: int) -> Array:
         return super().view(a, shape, strides, 0)
 
 
-class _ViewIsCopy(CpuBackend):
+class ViewIsCopy(NumpyArrays):
     def view(self, a: Array, shape: Ints, strides: Ints, offset: int) -> Array:
         return np.array(super().view(a, shape, strides, offset))
 
 
-class _Forwards(CpuBackend):
+class Forwards(NumpyArrays):
     """Negative strides are taken for positive ones."""
 
     def view(self, a: Array, shape: Ints, strides: Ints, offset: int) -> Array:
@@ -108,12 +109,12 @@ class _GeometryFromOwner(CpuBackend):
         return strides, (a.ctypes.data - owner.ctypes.data) // a.itemsize
 
 
-class _Fortran(CpuBackend):
+class Fortran(NumpyArrays):
     def empty(self, shape: Ints, dtype: DType, index: int) -> Array:
         return np.empty(shape, dtype.numpy, order="F")
 
 
-class _OneBuffer(CpuBackend):
+class OneBuffer(NumpyArrays):
     """Fresh memory of one size is always the same."""
 
     def __init__(self) -> None:
@@ -124,7 +125,7 @@ class _OneBuffer(CpuBackend):
         return self.known.setdefault((shape, dtype), np.empty(shape, dtype.numpy))
 
 
-class _FreesTooSoon(CpuBackend):
+class FreesTooSoon(NumpyArrays):
     """Memory is handed out again when its first array dies, views or not."""
 
     def __init__(self) -> None:
@@ -157,7 +158,7 @@ class _FreesTooSoon(CpuBackend):
         return as_strided(block.reshape(-1)[first:], shape, steps)
 
 
-class _NoSnapshot(CpuBackend):
+class NoSnapshot(NumpyArrays):
     """Element by element, also where source and target overlap."""
 
     def copy(self, target: Array, source: Array) -> None:
@@ -282,19 +283,19 @@ _ROW = _seen((3, 2), (4, 1), 1)
 
 MEMORY: Final[list[Mutant]] = [
     backend("memory/copy-in-reads-later", "the host array is not copied",
-            _ReadsLater, _round_trip(_MANY)),
+            ReadsLater, _round_trip(_MANY)),
     backend("memory/copy-out-gives-its-own", "the device's memory is handed out",
-            _GivesItsOwn, _round_trip(_MANY)),
+            GivesItsOwn, _round_trip(_MANY)),
     backend("memory/copy-in-as-it-lies", "strides of host arrays are not heeded",
             _HostOrder, _transposed),
     backend("memory/copy-quiets-nan", "payloads of NaN are lost", _QuietNaN, _payload),
     backend("memory/copy-in-loses-a-page", "the tail of large arrays is lost",
             _LosesLastPage, _round_trip(_MANY + 1)),
     backend("memory/view-without-offset", "views start where their base does",
-            _NoOffset, _ROW),
-    backend("memory/view-is-a-copy", "writes through views get lost", _ViewIsCopy,
+            NoOffset, _ROW),
+    backend("memory/view-is-a-copy", "writes through views get lost", ViewIsCopy,
             _ROW),
-    backend("memory/view-forwards", "negative strides count forwards", _Forwards,
+    backend("memory/view-forwards", "negative strides count forwards", Forwards,
             _seen((3,), (-2,), 8)),
     backend("memory/view-without-zero-strides", "broadcast views see neighbours",
             _NoZeroStride, _seen((3,), (0,), 2)),
@@ -302,14 +303,14 @@ MEMORY: Final[list[Mutant]] = [
             _ROW),
     backend("memory/geometry-from-owner", "offsets count from the memory's start",
             _GeometryFromOwner, _ROW),
-    backend("memory/empty-by-columns", "fresh memory is column-major", _Fortran,
+    backend("memory/empty-by-columns", "fresh memory is column-major", Fortran,
             _fresh),
-    backend("memory/empty-is-shared", "fresh memory belongs to somebody", _OneBuffer,
+    backend("memory/empty-is-shared", "fresh memory belongs to somebody", OneBuffer,
             _fresh),
     backend("memory/freed-under-views", "a view does not keep its memory",
-            _FreesTooSoon, _orphaned),
+            FreesTooSoon, _orphaned),
     backend("memory/copy-without-snapshot", "overlapping copies read what they wrote",
-            _NoSnapshot, _shifted),
+            NoSnapshot, _shifted),
     backend("memory/copy-loses-the-tail", "strided copies lose an element", _CopyTail,
             _shifted),
     backend("memory/fill-contiguous", "`fill` is not aware of strides", _FillsRow,
