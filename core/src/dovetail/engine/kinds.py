@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-import numpy as np
-
 from dovetail.device import device
 from dovetail.device_api import registry
 from dovetail.device_api.capabilities import Streams
@@ -186,8 +184,3 @@ def kind_of(wanted: str | device, dtype: DType) -> Kind:
     """The kind of a device string and a dtype; loads the backend on first use."""
     backend, index = registry.resolve(wanted)
     return kind_on(backend, index, dtype)
-
-
-def numpy_of(kind: Kind, native: Any) -> np.ndarray[Any, Any]:
-    """A fresh NumPy array with the values of `native`; waits for the device."""
-    return kind.backend.copy_out(native)

@@ -9,7 +9,7 @@ keeps the dim as 1 when the attribute `keepdim` is true. `n+` refuses size 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -191,6 +191,3 @@ def _insert(batch: Sizes, dims: Sizes, sizes: Sequence[int]) -> Sizes:
         if dim <= len(whole):
             whole.insert(dim, size)
     return tuple(whole)
-
-
-ShapeRule = Callable[..., Any]
