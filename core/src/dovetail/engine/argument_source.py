@@ -89,7 +89,7 @@ class ArgumentLines:
         if lead or not promoted:
             self.key.append(own)
         if role == "list":
-            yield from self._list(at, own, known=promoted and not lead)
+            yield from self._list(at, own, lead, known=promoted and not lead)
             return
         native, node = f"_a{at}", f"{name}._node is not None"
         yield f"_c{at} = _type({name})"
@@ -157,7 +157,7 @@ class ArgumentLines:
         self.nodes.append(f"_d{at} is not None")
         self.inputs[at] = Given(name, f"_a{at}", own, f"_d{at}", optional=True)
 
-    def _list(self, at: int, own: str, known: bool) -> Iterator[str]:
+    def _list(self, at: int, own: str, lead: bool, known: bool) -> Iterator[str]:
         name = self.op.tensors[at].name
         yield f"_c{at} = _type({name})"
         yield f"if _c{at} is not _tuple and _c{at} is not _list:"
@@ -180,7 +180,7 @@ class ArgumentLines:
         yield f"    _a{at}.append(_x._a)"
         yield "    if _x._node is not None:"
         yield f"        _d{at} = True"
-        if not known:
+        if lead:  # of another, that it is empty is what the key says of it
             yield f"if {own} is None:"
             yield f"    {self.miss}"
         self.nodes.append(f"_d{at}")
