@@ -122,6 +122,12 @@ def test_dims(name: str, keepdim: bool, dim: Any) -> None:
     agree(lambda lib: getattr(lib.ones(2, 3), name)(dim, keepdim))
 
 
+def test_arrays_are_compared_as_tensors() -> None:
+    """`==` with an array of NumPy's, on either side, compares the elements."""
+    agree(lambda lib: lib.tensor([1.0, 2.0]) == np.asarray([1.0, 3.0]))
+    agree(lambda lib: np.asarray([1.0, 3.0]) == lib.tensor([1.0, 2.0]))
+
+
 def written(lib: Any, values: Any, accumulate: bool) -> Any:
     x = lib.zeros(3).expand(2, 3)
     at = (lib.tensor([0, 0]), lib.tensor([2, 1]))
@@ -150,6 +156,22 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
     "a result on meta": lambda lib: lib.ones(()).lt_(lib.ones((), device="meta")),
     "bools subtracted": lambda lib: lib.ones(2) - True,
     "other dtypes compared": lambda lib: lib.ones(2).isclose(lib.ones(2).double()),
+    "sizes that do not expand": lambda lib: lib.ones(3, 3).sum_to_size(2),
+    "fractions beyond 1": lambda lib: lib.ones(3).quantile(lib.tensor([0.5, 2.0])),
+    "no counts": lambda lib: lib.tensor([1]).repeat_interleave(),
+    "a pooled size of None": lambda lib: lib.nn.functional.adaptive_max_pool1d(
+        lib.ones(1, 1, 4), None
+    ),
+    "a shape of nothing": lambda lib: lib.nn.functional.layer_norm(lib.ones(2), ()),
+    "an expanded tensor copied to": lambda lib: lib.ones(1).expand(3).copy_(2),
+    "the norm of integers as floats": lambda lib: lib.tensor([1]).norm(
+        dtype=lib.float32
+    ),
+    "places of 32 bits": lambda lib: lib.ones(6).tensor_split(
+        lib.tensor([1], dtype=lib.int32)
+    ),
+    "an array of another length": lambda lib: lib.ones(3) == np.ones(2),
+    "bools for integers": lambda lib: lib.ones(4).chunk(True),
     "a zero of NumPy's": lambda lib: np.int64(2) // lib.tensor([0]),
 }  # fmt: skip
 

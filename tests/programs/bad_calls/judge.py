@@ -228,6 +228,10 @@ WIDER: Final[tuple[tuple[str, str], ...]] = (
     (r"different dtypes|same d(ata)?type|[Tt]ype promoting|but got dtype|mixed dtype"
      r"|Promotion for uint|have dtype of long|of type LongTensor|Expected a long",
      "operands are promoted as everywhere"),
+    (r"expected scalar type \w+ but found", "operands are promoted as everywhere"),
+    (r"view size is not compatible with input tensor's size",
+     "strides matter to no result but a view's"),
+    (r"object of type 'numpy.\w+' has no len", "what has __index__ is an integer"),
     (r"does not support bool|result type \w+ can't be cast",
      "one dtype is computed as others are"),
 )  # fmt: skip

@@ -161,7 +161,7 @@ def _anything(value: Any) -> bool:
 
 
 def _is_integer(value: Any) -> bool:
-    if isinstance(value, bool):
+    if isinstance(value, bool) or (isinstance(value, Tensor) and value.ndim):
         return False
     try:
         operator.index(value)
@@ -214,7 +214,8 @@ _CHECKS: Final[dict[str, Check]] = {
     "tuple[float, float]": _all(_is_real), "Sequence[float]": _all(_is_real),
     "list[Tensor]": _all(_is_tensor), "Axis": _is_integer,
     "Operand": lambda v: _is_tensor(v) or _is_number(v),
-    "Iterable[Any]": _is_iterable, "Iterable[Module]": _is_iterable,
+    "Iterable[Any]": _is_iterable, "Mapping[str, Any]": _is_iterable,
+    "Iterable[Module]": _is_iterable,
     "Weight": lambda v: _is_tensor(v) or _is_number(v),
 }  # fmt: skip
 _WORDS: Final = {

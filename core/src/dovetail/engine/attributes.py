@@ -111,6 +111,8 @@ def axes_given(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     """As `axes`, but None is refused."""
     if value is None:
         raise ArgumentTypeError(op, name, was=None, needed="an int or a tuple of ints")
+    if ndim and isinstance(value, tuple | list) and not value:
+        raise ArgumentError(op, name, was=value, needed="at least one dim")
     return axes(op, name, value, ndim)
 
 
@@ -182,6 +184,8 @@ def sizes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     """A tuple of ints, from a sequence of them."""
     if not isinstance(value, tuple | list):
         raise ArgumentTypeError(op, name, was=repr(value), needed="a tuple of ints")
+    if not value:
+        raise ShapeError(op, name, was=value, needed="at least one size")
     return integers(op, name, value, ndim)
 
 

@@ -8,7 +8,7 @@ from dovetail.engine.attributes import integer
 from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ShapeError
+from dovetail.errors import ArgumentTypeError, ShapeError
 from dovetail.frontend.spatial import LACKING, Size, over_axes
 from dovetail.ops import columns, pool, pool_adaptive
 from dovetail.ops.pool_mean import avg_pool
@@ -101,6 +101,10 @@ def _target(name: str, x: Tensor, size: Any) -> tuple[int, ...]:
             name, "output_size", was=f"{asked} for an input {tuple(x.shape)}",
             needed=f"one number or {len(have)}",
         )  # fmt: skip
+    if size is None or (len(have) == 1 and None in asked):
+        raise ArgumentTypeError(
+            name, "output_size", was=size, needed="a size for each axis"
+        )
     return tuple(
         h if a is None else integer(name, "output_size", a, x.ndim)
         for a, h in zip(asked, have, strict=True)

@@ -7,10 +7,11 @@ from typing import Any
 
 from dovetail.dtypes import int64
 from dovetail.engine.attributes import Absent
+from dovetail.engine.checks import at_hand
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError
+from dovetail.errors import ArgumentError, DTypeError, ShapeError
 from dovetail.frontend.reduce import VALUED, dim_of, filled
 from dovetail.ops import extremes, pick, sums
 from dovetail.ops import order as o
@@ -151,6 +152,14 @@ def _quantile(
         raise DTypeError(
             name, "q", was=f"{q.dtype.name} with an input of {x.dtype.name}",
             needed="the same floating point dtype in both",
+        )  # fmt: skip
+    if q.ndim > 1:
+        raise ShapeError(name, "q", was=f"{q.ndim}-d", needed="a number or one dim")
+    fractions = at_hand(q)
+    if fractions is not None and not ((fractions >= 0) & (fractions <= 1)).all():
+        raise ArgumentError(
+            name, "q", was=fractions.tolist(),
+            needed="fractions: q values must be in the range [0, 1]",
         )  # fmt: skip
     lines = reshape(x, (-1,)) if dim is None else _last(x, dim)
     values, _ = o.sort(lines, -1)

@@ -146,7 +146,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return v.transpose(ops.flip(input, (b,) if turns == 1 else (a,)), a, b)
 
 
-@public("repeat_interleave")
+@public("torch.repeat_interleave")
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *,
     output_size: int | None = None,
@@ -176,6 +176,15 @@ def repeat_interleave(
             "repeat_interleave", "output_size", was=output_size, needed=numbers.size
         )
     return index_select(x, dim, tensor(numbers, device=x.device))
+
+
+@public("Tensor.repeat_interleave")
+def repeat_interleave_of(
+    input: Tensor, repeats: int | Tensor, dim: int | None = None, *,
+    output_size: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Each slice along `dim` repeated, as often as one int or a tensor says."""
+    return repeat_interleave(input, repeats, dim, output_size=output_size)
 
 
 def _counts(repeats: Any) -> np.ndarray[Any, Any]:

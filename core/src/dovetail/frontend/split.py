@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from dovetail.dtypes import INTEGRAL
+from dovetail.dtypes import INTEGRAL, int64
 from dovetail.engine.attributes import integers
 from dovetail.engine.dims import need_dims
 from dovetail.engine.public import public
@@ -15,6 +15,7 @@ from dovetail.engine.views import as_view
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
+    DTypeError,
     IndexOutOfRange,
 )
 from dovetail.frontend.views import existing_dim
@@ -141,8 +142,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @public("tensor_split")
 def tensor_split(
-    input: Tensor, sections: Any = None, dim: int = 0, *, indices: Any = None
-) -> tuple[Tensor, ...]:
+    input: Tensor, sections: int | Sequence[int] | Tensor | None = None, dim: int = 0,
+    *, indices: Sequence[int] | Tensor | None = None,
+) -> tuple[Tensor, ...]:  # fmt: skip
     """Parts along `dim`: that many of nearly equal size, or cut before the indices.
 
     Args:
@@ -150,6 +152,10 @@ def tensor_split(
     """
     dim = existing_dim("tensor_split", input, dim)
     total, at = int(input._a.shape[dim]), one_of("tensor_split", sections, indices)
+    if isinstance(at, Tensor) and at.dtype is not int64:
+        raise DTypeError(
+            "tensor_split", "indices", was=at.dtype.name, needed="an int64 tensor"
+        )
     if isinstance(at, Tensor):
         at = at.tolist()
     if not isinstance(at, int):
@@ -180,8 +186,9 @@ def one_of(name: str, sections: Any, indices: Any) -> Any:
 
 def _nth_split(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, ...]]:
     def split_there(
-        input: Tensor, sections: Any = None, *, indices: Any = None
-    ) -> tuple[Tensor, ...]:
+        input: Tensor, sections: int | Sequence[int] | Tensor | None = None, *,
+        indices: Sequence[int] | Tensor | None = None,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
         need_dims(name, "input", input, least=least)
         at = 0 if input.ndim == 1 else dim
         sections = one_of(name, sections, indices)

@@ -78,7 +78,13 @@ def vector_norm(
     dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
     """sum(|x|^ord)^(1/ord) over `dim`; inf and -inf are the extremes, 0 counts."""
-    x = x if dtype is None else cast(x, dtype)
+    if dtype is not None:
+        if not x.dtype.is_inexact or dtype.is_complex is not x.dtype.is_complex:
+            raise DTypeError(
+                "norm", "dtype", was=f"{dtype.name} for {x.dtype.name}",
+                needed="a float dtype for floats, a complex one for complex numbers",
+            )  # fmt: skip
+        x = cast(x, dtype)
     if not isinstance(ord, int | float):
         raise ArgumentTypeError(
             "norm", "p", was=repr(ord), needed="a real number, 'fro' or None"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.dtypes import bool_
+import numpy as np
+
+from dovetail.dtypes import bool_, from_numpy
 from dovetail.engine.calls import operator_of, over
 from dovetail.engine.inplace import inplace
-from dovetail.engine.tensor import Tensor, extend
+from dovetail.engine.tensor import Tensor, extend, wrap
 from dovetail.errors import DTypeError
 from dovetail.ops import compare, elementwise, power, rounding
 from dovetail.ops import primitive as p
@@ -58,6 +60,9 @@ def _compared(function: Function) -> Function:
     """`==` and `!=` with what is no number leave the answer to the other operand."""
 
     def compare(self: Tensor, other: Any) -> Any:
+        if isinstance(other, np.ndarray) and other.dtype.kind in "biufc":
+            kind = self._kind.with_dtype(from_numpy(other.dtype))
+            other = wrap(kind.backend.copy_in(other, kind.index), kind)
         try:
             return function(self, other)
         except TypeError:

@@ -937,7 +937,10 @@ def dropout_(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
     """
 
 def dsplit(
-    input: Tensor, sections: Any = None, *, indices: Any = None
+    input: Tensor,
+    sections: _int | Sequence[_int] | Tensor | None = None,
+    *,
+    indices: Sequence[_int] | Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """Parts along dim 2, as `tensor_split` cuts them."""
 
@@ -1294,7 +1297,10 @@ def histc(
     """How many elements lie in each of `bins` equal parts of min to max."""
 
 def hsplit(
-    input: Tensor, sections: Any = None, *, indices: Any = None
+    input: Tensor,
+    sections: _int | Sequence[_int] | Tensor | None = None,
+    *,
+    indices: Sequence[_int] | Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """Parts along dim 1, as `tensor_split` cuts them."""
 
@@ -2593,7 +2599,11 @@ def tensor(
     """
 
 def tensor_split(
-    input: Tensor, sections: Any = None, dim: _int = 0, *, indices: Any = None
+    input: Tensor,
+    sections: _int | Sequence[_int] | Tensor | None = None,
+    dim: _int = 0,
+    *,
+    indices: Sequence[_int] | Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """Parts along `dim`: that many of nearly equal size, or cut before the
     indices.
@@ -2778,7 +2788,10 @@ def view_as_real(input: Tensor) -> Tensor:
     """Real and imaginary parts along a new last dim, in memory of their own."""
 
 def vsplit(
-    input: Tensor, sections: Any = None, *, indices: Any = None
+    input: Tensor,
+    sections: _int | Sequence[_int] | Tensor | None = None,
+    *,
+    indices: Sequence[_int] | Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """Parts along dim 0, as `tensor_split` cuts them."""
 

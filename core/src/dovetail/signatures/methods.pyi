@@ -588,7 +588,10 @@ class Methods:
     def double(self) -> Tensor:
         """This tensor as float64; itself if it is."""
     def dsplit(
-        self, sections: Any = None, *, indices: Any = None
+        self,
+        sections: _int | Sequence[_int] | Tensor | None = None,
+        *,
+        indices: Sequence[_int] | Tensor | None = None,
     ) -> tuple[Tensor, ...]:
         """Parts along dim 2, as `tensor_split` cuts them."""
     def element_size(self) -> _int:
@@ -734,7 +737,10 @@ class Methods:
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """How many elements lie in each of `bins` equal parts of min to max."""
     def hsplit(
-        self, sections: Any = None, *, indices: Any = None
+        self,
+        sections: _int | Sequence[_int] | Tensor | None = None,
+        *,
+        indices: Sequence[_int] | Tensor | None = None,
     ) -> tuple[Tensor, ...]:
         """Parts along dim 1, as `tensor_split` cuts them."""
     def hypot(self, other: Tensor) -> Tensor:
@@ -1300,7 +1306,7 @@ class Methods:
     def repeat(self, *repeats: _int) -> Tensor: ...
     def repeat_interleave(
         self,
-        repeats: Any = None,
+        repeats: _int | Tensor,
         dim: _int | None = None,
         *,
         output_size: _int | None = None,
@@ -1548,7 +1554,11 @@ class Methods:
     def tanh_(self) -> Tensor:
         """`tanh` written into the tensor, which is returned."""
     def tensor_split(
-        self, sections: Any = None, dim: _int = 0, *, indices: Any = None
+        self,
+        sections: _int | Sequence[_int] | Tensor | None = None,
+        dim: _int = 0,
+        *,
+        indices: Sequence[_int] | Tensor | None = None,
     ) -> tuple[Tensor, ...]:
         """Parts along `dim`: that many of nearly equal size, or cut before the
         indices.
@@ -1671,7 +1681,10 @@ class Methods:
     def view_as(self, other: Tensor) -> Tensor:
         """A view in the shape of another tensor."""
     def vsplit(
-        self, sections: Any = None, *, indices: Any = None
+        self,
+        sections: _int | Sequence[_int] | Tensor | None = None,
+        *,
+        indices: Sequence[_int] | Tensor | None = None,
     ) -> tuple[Tensor, ...]:
         """Parts along dim 0, as `tensor_split` cuts them."""
     def where(self, condition: Tensor, other: Tensor | complex) -> Tensor:

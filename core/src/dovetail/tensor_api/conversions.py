@@ -19,6 +19,7 @@ from dovetail.errors import (
     ArgumentTypeError,
     DTypeError,
     NotSupported,
+    ShapeError,
 )
 from dovetail.frontend.create import tensor
 from dovetail.frontend.creation import sizes
@@ -145,6 +146,13 @@ extend(byte=_caster(dtypes.uint8), char=_caster(dtypes.int8))
 def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     """The sum over the dims that broadcasting would add or stretch from `size`."""
     shape = sizes(size)
+    have = tuple(self._a.shape)
+    if len(shape) > len(have) or any(
+        n not in (1, m) for n, m in zip(reversed(shape), reversed(have), strict=False)
+    ):
+        raise ShapeError(
+            "sum_to_size", "size", was=shape, needed=f"one that expands to {have}"
+        )
     if shape and shape == tuple(self._a.shape):
         return self
     wide = self if self.dtype.is_inexact else cast(self, dtypes.int64)

@@ -227,7 +227,7 @@ def copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> 
     tensor([1., 2.])
     """
     if isinstance(other, int | float | complex):
-        return fill(self, other, "copy_")
+        return fill(self, other, "copy_", overlap=False)
     mine, theirs = self._kind, other._kind
     if theirs.backend is not mine.backend or theirs.index != mine.index:
         other = _moved(other, mine.with_dtype(theirs.dtype))

@@ -48,7 +48,7 @@ def margin_ranking_loss(
 @loss("soft_margin_loss", autocast="float32")
 def soft_margin_loss(input: Tensor, target: Tensor) -> Losses:
     """log(1 + exp(-target input))."""
-    losses: Tensor = (-target * input).exp().log1p()
+    losses: Tensor = (-input * target).exp().log1p()
     if losses._a.shape != input._a.shape:
         raise ShapeError(
             "soft_margin_loss", "target", was=f"of shape {tuple(target.shape)}",
