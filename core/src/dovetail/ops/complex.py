@@ -20,7 +20,8 @@ from dovetail.ops.transcendental import atan2
 from dovetail.ops.view import basic_index, unsqueeze
 
 
-def _real(dtypes: Any, attrs: Any) -> Any:
+def real_dtype(dtypes: Any, attrs: Any) -> Any:
+    """That of the parts of complex numbers; other floats have their own."""
     return dtypes[0].real
 
 
@@ -36,14 +37,14 @@ def conj_physical(input: Tensor) -> Tensor:
 conj_physical.grad(input=lambda ct: conj_physical(ct))
 
 
-@op(accepts=COMPLEX, result=_real, oracle=lambda x: x.real,
+@op(accepts=COMPLEX, result=real_dtype, oracle=lambda x: x.real,
     grad=lambda ct, input_dtype: cast(ct, input_dtype))  # fmt: skip
 def real(input: Tensor) -> Tensor:
     """The real part, in memory of its own."""
     return cast(input, input.dtype.real)
 
 
-@op(accepts=COMPLEX, result=_real, oracle=lambda x: x.imag,
+@op(accepts=COMPLEX, result=real_dtype, oracle=lambda x: x.imag,
     grad=lambda ct, input_dtype: cast(ct, input_dtype) * 1j)  # fmt: skip
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, in memory of its own."""
@@ -66,7 +67,7 @@ def _angle(m: Any, x: Any) -> Any:
     return np.where(np.isnan(x), x, np.where(x < 0, m.pi, 0))
 
 
-@op(accepts=ANY - ORDERED | FLOAT, promote="float", result=_real, torch="angle",
+@op(accepts=ANY - ORDERED | FLOAT, promote="float", result=real_dtype, torch="angle",
     oracle=exact(_angle))  # fmt: skip
 def angle(input: Tensor) -> Tensor:
     """The angle in the complex plane in radians; 0 or pi for real numbers."""
@@ -84,7 +85,7 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
     return complex(neg(b) * scaled, a * scaled)
 
 
-@op(shape=lambda shape: (*shape, 2), accepts=COMPLEX, result=_real,
+@op(shape=lambda shape: (*shape, 2), accepts=COMPLEX, result=real_dtype,
     oracle=lambda x: np.stack((x.real, x.imag), -1),
     cases=lambda _: [[2, 3], []])  # fmt: skip
 def real_pairs(input: Tensor) -> Tensor:

@@ -13,7 +13,6 @@ from dovetail.engine.exact import exact
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.nll_loss import (
-    class_dim,
     labelled,
     labels_check,
     nll_backward_truth,
@@ -25,6 +24,7 @@ from dovetail.ops.nll_loss import (
 )  # fmt: skip
 from dovetail.ops.primitive import exp
 from dovetail.ops.softmax import log_softmax, log_softmax_backward, sum_along
+from dovetail.xp.class_loss import class_dim
 
 
 def _loss_shape(

@@ -22,11 +22,7 @@ from dovetail.ops.primitive import (
 )  # fmt: skip
 from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape, squeeze, unsqueeze
-
-
-def class_dim(ndim: int) -> int:
-    """Where the classes are: [classes], or [n, classes, ...]."""
-    return 0 if ndim == 1 else 1
+from dovetail.xp.class_loss import class_dim, refuse_label
 
 
 def samples_shape(name: str, x: Sizes, target: Sizes, weight: Sizes | None) -> Sizes:
@@ -61,14 +57,6 @@ def _dense_shape(ct: Any, target: Any, weight: Any, *, classes: int, **_: Any) -
     dense = (*target[:dim], classes, *target[dim:])
     samples_shape("nll_loss_backward", dense, target, weight)
     return dense
-
-
-def refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
-    """The error for a class that is none."""
-    return IndexOutOfRange(
-        name, "target", was=f"{label}: Target {label} is out of bounds",
-        needed=f"classes from 0 to {classes - 1}, or ignore_index",
-    )  # fmt: skip
 
 
 def labels_check(name: str, x: Tensor, target: Tensor, ignore_index: int) -> Checked:

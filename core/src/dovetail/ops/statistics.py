@@ -16,9 +16,11 @@ from dovetail.engine.promotion import index_dtype
 from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
+from dovetail.ops.complex import real_dtype
 from dovetail.ops.create import full, zeros_of
 from dovetail.ops.elementwise import abs, sgn
 from dovetail.ops.extremes import amax, amin
+from dovetail.ops.index import read
 from dovetail.ops.primitive import (
     cast,
     conj,
@@ -31,10 +33,6 @@ from dovetail.ops.primitive import (
 from dovetail.ops.reduce import mean
 from dovetail.ops.sums import as_kept, axis_of, count, sum
 from dovetail.ops.view import reshape
-
-
-def _real(dtypes: Any, attrs: Any) -> Any:
-    return dtypes[0].real
 
 
 def _var(x: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
@@ -74,7 +72,7 @@ def _std_gradient(
 
 
 _SPREAD: Any = {
-    "shape": "(n@dim)->()", "accepts": INEXACT, "result": _real, "grows": (0,),
+    "shape": "(n@dim)->()", "accepts": INEXACT, "result": real_dtype, "grows": (0,),
     "cases": _cases_spread,
 }  # fmt: skip
 
@@ -129,7 +127,7 @@ def _vector_norm_gradient(
     return sgn(input) * where(zero, 0, float_pow(ratio, p - 1) * where(still, 0, ct))
 
 
-@op(shape="(n@dim)->()", accepts=INEXACT, result=_real, grad=_vector_norm_gradient)
+@op(shape="(n@dim)->()", accepts=INEXACT, result=real_dtype, grad=_vector_norm_gradient)
 def vector_norm(
     input: Tensor, p: Static = 2, dim: Axes = None, keepdim: bool = False
 ) -> Tensor:
@@ -170,10 +168,6 @@ def _(make: Any) -> Iterator[Case]:
     yield case(make(2, 0), 2, 1)
 
 
-def _read(x: Tensor) -> Any:
-    return x._kind.backend.copy_out(x._a).reshape(-1)[0].item()
-
-
 @op(shape=DATA, accepts=INTEGRAL, promote=None, result=int64, nondifferentiable=True,
     undefined_on=("extreme",),
     oracle=lambda x, minlength=0: np.bincount(x, minlength=minlength),
@@ -206,7 +200,7 @@ def bins_of(x: Tensor, minlength: int) -> tuple[Tensor, int]:
     index = cast(x, index_dtype(x._kind))
     if not x._a.shape[0]:
         return index, minlength
-    least, most = _read(amin(index)), _read(amax(index))
+    least, most = read(amin(index)), read(amax(index))
     if least < 0:
         raise ArgumentError(
             "bincount", "x", was=f"as low as {least}", needed="values of 0 or more"

@@ -25,12 +25,12 @@ def install(table: KernelTable, xp: Any) -> None:
     table.add("cross_entropy_backward", _cross_entropy_backward(xp), dtypes=_WIDE)
 
 
-def _class_dim(ndim: int) -> int:
+def class_dim(ndim: int) -> int:
     """Where the classes are: [classes], or [n, classes, ...]."""
     return 0 if ndim == 1 else 1
 
 
-def _refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
+def refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
     """The error for a class that is none."""
     return IndexOutOfRange(
         name, "target", was=f"{label}: Target {label} is out of bounds",
@@ -58,7 +58,7 @@ def _in_range(name: str, target: Any, classes: int, ignore_index: int) -> bool:
     if counted.size:
         low, high = _extremes(counted)
         if low < 0 or high >= classes:
-            raise _refuse_label(name, low if low < 0 else high, classes)
+            raise refuse_label(name, low if low < 0 else high, classes)
     return bool(counted.size == target.size)
 
 
@@ -67,7 +67,7 @@ def _coordinates(xp: Any, target: Any) -> tuple[Any, ...]:
     if target.ndim == 1:
         return xp.arange(target.shape[0]), target
     grid = list(xp.ogrid[tuple(slice(n) for n in target.shape)])
-    grid.insert(_class_dim(target.ndim + 1), target)
+    grid.insert(class_dim(target.ndim + 1), target)
     return tuple(grid)
 
 
@@ -88,7 +88,7 @@ def _cross_entropy(xp: Any) -> Callable[..., Any]:
 
     def cross_entropy(ignore_index: int, reduction: str) -> Callable[..., Any]:
         def beside(x: Any, target: Any, weight: Any) -> Any:
-            dim = _class_dim(x.ndim)
+            dim = class_dim(x.ndim)
             classes = x.shape[dim : dim + 1]
             if (*x.shape[:dim], *x.shape[dim + 1 :]) != target.shape or (
                 weight is not None and weight.shape != classes
@@ -110,7 +110,7 @@ def _both(xp: Any) -> Callable[..., Any]:
     def log_softmax_nll(
         x: Any, target: Any, weight: Any, ignore_index: int, reduction: str
     ) -> Any:
-        dim = _class_dim(x.ndim)
+        dim = class_dim(x.ndim)
         logp = log_softmax(dim)(x)
         whole = _in_range("log_softmax_nll", target, x.shape[dim], ignore_index)
         safe, weights = _weights(xp, target, weight, ignore_index, whole, x)
@@ -146,7 +146,7 @@ def _nll_backward(xp: Any) -> Callable[..., Any]:
     ) -> Any:  # fmt: skip
         whole = _in_range("nll_loss", target, classes, ignore_index)
         safe, weights = _weights(xp, target, weight, ignore_index, whole, ct)
-        dim = _class_dim(target.ndim + 1)
+        dim = class_dim(target.ndim + 1)
         g = xp.zeros((*target.shape[:dim], classes, *target.shape[dim:]), ct.dtype)
         g[_coordinates(xp, safe)] = -_scales(xp, ct, target, weights, reduction)
         return g
@@ -158,7 +158,7 @@ def _cross_entropy_backward(xp: Any) -> Callable[..., Any]:
     def cross_entropy_backward(
         ct: Any, target: Any, logp: Any, weight: Any, ignore_index: int, reduction: str
     ) -> Any:
-        dim = _class_dim(logp.ndim)
+        dim = class_dim(logp.ndim)
         whole = _in_range("cross_entropy", target, logp.shape[dim], ignore_index)
         safe, weights = _weights(xp, target, weight, ignore_index, whole, logp)
         scale = _scales(xp, ct, target, weights, reduction)

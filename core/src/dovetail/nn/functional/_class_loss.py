@@ -18,6 +18,7 @@ from dovetail.ops.primitive import cast, where
 from dovetail.ops.softmax import log_softmax
 from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape
+from dovetail.xp.class_loss import class_dim
 
 
 def _check_labels(op: str, input: Tensor, target: Tensor) -> None:
@@ -123,7 +124,7 @@ def _soft_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, eps: float
 ) -> Tensor:
     """With probabilities as the target; the mean is over samples."""
-    dim = nll.class_dim(input.ndim)
+    dim = class_dim(input.ndim)
     count = input.shape[dim]
     _refuse_nan("cross_entropy", target)
     if eps:
@@ -140,7 +141,7 @@ def _soft_cross_entropy(
 
 def _log_probabilities(input: Tensor, weight: Tensor | None) -> Tensor:
     """Log probabilities times their class's weight."""
-    dim = nll.class_dim(input.ndim)
+    dim = class_dim(input.ndim)
     logp: Tensor = log_softmax(input, dim)
     if weight is None:
         return logp
@@ -152,7 +153,7 @@ def _smoothed(
     reduction: str, eps: float,
 ) -> Tensor:  # fmt: skip
     """Part of the target spread evenly over the classes."""
-    dim = nll.class_dim(input.ndim)
+    dim = class_dim(input.ndim)
     logp = log_softmax(input, dim)
     hard = nll.nll_loss(logp, target, weight, ignore_index, reduction)
     counted = ne(target, ignore_index)
