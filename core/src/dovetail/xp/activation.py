@@ -48,17 +48,17 @@ def install(table: KernelTable, xp: Any, chunk: int | None = None) -> None:
     table.add("softplus", _softplus(xp), dtypes=_WIDE, **_PLAIN)
     table.add("logsigmoid", _logsigmoid(xp), dtypes=_WIDE, **_PLAIN)
     table.add("sigmoid", _sigmoid(xp), dtypes=_WIDE, **_PLAIN)
-    table.add("silu", _chunked(xp, _silu(xp), chunk), dtypes=_WIDE, checks=True)
-    table.add("silu_backward", _chunked(xp, _silu_backward(xp), chunk), dtypes=_WIDE)
+    table.add("silu", _chunked(xp, _silu, chunk), dtypes=_WIDE, checks=True)
+    table.add("silu_backward", _chunked(xp, _silu_backward, chunk), dtypes=_WIDE)
     narrow = {float32, *HALF}
-    table.add("erf", _chunked(xp, _erf(xp), chunk), dtypes=narrow, checks=True)
-    for name, makers in {"gelu": _GELU, "gelu_backward": _GELU_BACKWARD}.items():
-        kernel = _by_kind(xp, makers, chunk)
+    table.add("erf", _chunked(xp, _erf, chunk), dtypes=narrow, checks=True)
+    for name, functions in {"gelu": _GELU, "gelu_backward": _GELU_BACKWARD}.items():
+        kernel = _by_kind(xp, functions, chunk)
         table.add(name, kernel, dtypes=narrow, binds=True, checks=name == "gelu")
 
 
 def _chunked(xp: Any, function: Any, chunk: int | None) -> Callable[..., Any]:
-    """`function(out, *inputs)` over flat pieces; 16-bit floats run in float32."""
+    """`function(xp, out, *inputs)` over flat pieces; 16-bit floats run in float32."""
 
     def whole(*arrays: Any) -> Any:
         first = arrays[0]
@@ -66,24 +66,20 @@ def _chunked(xp: Any, function: Any, chunk: int | None) -> Callable[..., Any]:
             return whole(*(a.astype("float32") for a in arrays)).astype(first.dtype)
         out = xp.empty(first.shape, first.dtype)
         if chunk is None or first.size <= chunk:
-            function(out, *arrays)
+            function(xp, out, *arrays)
             return out
         flat, sources = out.reshape(-1), [a.reshape(-1) for a in arrays]
         for at in range(0, first.size, chunk):
             piece = slice(at, at + chunk)
-            function(flat[piece], *(s[piece] for s in sources))
+            function(xp, flat[piece], *(s[piece] for s in sources))
         return out
 
     return whole
 
 
-def _by_kind(xp: Any, makers: Any, chunk: int | None) -> Callable[..., Any]:
-    runs = {kind: _chunked(xp, maker(xp), chunk) for kind, maker in makers.items()}
-
-    def bind(approximate: str) -> Callable[..., Any]:
-        return runs[approximate]
-
-    return bind
+def _by_kind(xp: Any, functions: Any, chunk: int | None) -> Callable[..., Any]:
+    runs = {kind: _chunked(xp, function, chunk) for kind, function in functions.items()}
+    return lambda approximate: runs[approximate]
 
 
 def _relu(xp: Any, zero: Any) -> Any:
@@ -146,36 +142,29 @@ def _sigmoid(xp: Any) -> Any:
     return sigmoid
 
 
-def _silu(xp: Any) -> Any:
-    # Below this, exp(-a) leaves the format, though the result does not yet.
-    deep = {4: -88, 8: -709}
-
-    def silu(out: Any, a: Any) -> None:
-        if a.size and not a.min() >= deep[a.dtype.itemsize]:  # or NaN among them
-            e = xp.exp(-xp.abs(a))
-            xp.divide(xp.where(a < 0, a * e, a), 1 + e, out=out)
-            return
-        xp.negative(a, out=out)
-        xp.exp(out, out=out)
-        xp.add(out, 1, out=out)
-        xp.divide(a, out, out=out)
-
-    return silu
+# Below this, exp(-a) leaves the format, though silu(a) does not yet.
+_DEEP: Final = {4: -88, 8: -709}
 
 
-def _silu_backward(xp: Any) -> Any:
-    sigmoid = _sigmoid(xp)
+def _silu(xp: Any, out: Any, a: Any) -> None:
+    if a.size and not a.min() >= _DEEP[a.dtype.itemsize]:  # or NaN among them
+        e = xp.exp(-xp.abs(a))
+        xp.divide(xp.where(a < 0, a * e, a), 1 + e, out=out)
+        return
+    xp.negative(a, out=out)
+    xp.exp(out, out=out)
+    xp.add(out, 1, out=out)
+    xp.divide(a, out, out=out)
 
-    def silu_backward(out: Any, g: Any, x: Any) -> None:
-        """g s (1 + x (1 - s))."""
-        s = sigmoid(x)
-        xp.subtract(1, s, out=out)
-        xp.multiply(out, x, out=out)
-        xp.add(out, 1, out=out)
-        xp.multiply(out, s, out=out)
-        xp.multiply(out, g, out=out)
 
-    return silu_backward
+def _silu_backward(xp: Any, out: Any, g: Any, x: Any) -> None:
+    """g s (1 + x (1 - s))."""
+    s = _sigmoid(xp)(x)
+    xp.subtract(1, s, out=out)
+    xp.multiply(out, x, out=out)
+    xp.add(out, 1, out=out)
+    xp.multiply(out, s, out=out)
+    xp.multiply(out, g, out=out)
 
 
 def _leaky_relu(xp: Any) -> Any:
@@ -219,49 +208,36 @@ def _polynomial(xp: Any, s: Any, coefficients: tuple[float, ...]) -> Any:
     return xp.add(y, last, out=y)
 
 
-def _erf(xp: Any) -> Any:
-    def erf(out: Any, x: Any) -> None:
-        """`out` may be `x`."""
-        xp.clip(x, -_ERF_LIMIT, _ERF_LIMIT, out=out)
-        s = xp.multiply(out, out, out=xp.empty_like(out))
-        xp.multiply(out, _polynomial(xp, s, _ERF_P), out=out)
-        xp.divide(out, _polynomial(xp, s, _ERF_Q), out=out)
-
-    return erf
+def _erf(xp: Any, out: Any, x: Any) -> None:
+    """`out` may be `x`."""
+    xp.clip(x, -_ERF_LIMIT, _ERF_LIMIT, out=out)
+    s = xp.multiply(out, out, out=xp.empty_like(out))
+    xp.multiply(out, _polynomial(xp, s, _ERF_P), out=out)
+    xp.divide(out, _polynomial(xp, s, _ERF_Q), out=out)
 
 
-def _gelu(xp: Any) -> Any:
-    erf = _erf(xp)
-
-    def gelu(out: Any, x: Any) -> None:
-        """x (1 + erf(x / sqrt 2)) / 2."""
-        xp.multiply(x, _SQRT_HALF, out=out)
-        erf(out, out)
-        xp.add(out, 1, out=out)
-        xp.multiply(out, x, out=out)
-        xp.multiply(out, 0.5, out=out)
-
-    return gelu
+def _gelu(xp: Any, out: Any, x: Any) -> None:
+    """x (1 + erf(x / sqrt 2)) / 2."""
+    xp.multiply(x, _SQRT_HALF, out=out)
+    _erf(xp, out, out)
+    xp.add(out, 1, out=out)
+    xp.multiply(out, x, out=out)
+    xp.multiply(out, 0.5, out=out)
 
 
-def _gelu_backward(xp: Any) -> Any:
-    erf = _erf(xp)
-
-    def gelu_backward(out: Any, g: Any, x: Any) -> None:
-        """g (cdf + x density)."""
-        density = xp.multiply(x, x, out=xp.empty_like(out))
-        xp.multiply(density, -0.5, out=density)
-        xp.exp(density, out=density)
-        xp.multiply(density, _DENSITY, out=density)
-        xp.multiply(density, x, out=density)
-        xp.multiply(x, _SQRT_HALF, out=out)
-        erf(out, out)
-        xp.add(out, 1, out=out)
-        xp.multiply(out, 0.5, out=out)
-        xp.add(out, density, out=out)
-        xp.multiply(out, g, out=out)
-
-    return gelu_backward
+def _gelu_backward(xp: Any, out: Any, g: Any, x: Any) -> None:
+    """g (cdf + x density)."""
+    density = xp.multiply(x, x, out=xp.empty_like(out))
+    xp.multiply(density, -0.5, out=density)
+    xp.exp(density, out=density)
+    xp.multiply(density, _DENSITY, out=density)
+    xp.multiply(density, x, out=density)
+    xp.multiply(x, _SQRT_HALF, out=out)
+    _erf(xp, out, out)
+    xp.add(out, 1, out=out)
+    xp.multiply(out, 0.5, out=out)
+    xp.add(out, density, out=out)
+    xp.multiply(out, g, out=out)
 
 
 def _inner_tanh(xp: Any, out: Any, x: Any) -> None:
@@ -274,34 +250,28 @@ def _inner_tanh(xp: Any, out: Any, x: Any) -> None:
     xp.tanh(out, out=out)
 
 
-def _gelu_tanh(xp: Any) -> Any:
-    def gelu(out: Any, x: Any) -> None:
-        _inner_tanh(xp, out, x)
-        xp.add(out, 1, out=out)
-        xp.multiply(out, x, out=out)
-        xp.multiply(out, 0.5, out=out)
-
-    return gelu
+def _gelu_tanh(xp: Any, out: Any, x: Any) -> None:
+    _inner_tanh(xp, out, x)
+    xp.add(out, 1, out=out)
+    xp.multiply(out, x, out=out)
+    xp.multiply(out, 0.5, out=out)
 
 
-def _gelu_tanh_backward(xp: Any) -> Any:
-    def gelu_backward(out: Any, g: Any, x: Any) -> None:
-        """g (1 + t + x (1 - t²) slope) / 2."""
-        t = xp.empty_like(out)
-        _inner_tanh(xp, t, x)
-        slope = xp.multiply(x, x, out=xp.empty_like(out))
-        xp.multiply(slope, 3 * _TANH_CUBE * _TANH_SCALE, out=slope)
-        xp.add(slope, _TANH_SCALE, out=slope)
-        xp.multiply(slope, x, out=slope)
-        xp.multiply(t, t, out=out)
-        xp.subtract(1, out, out=out)
-        xp.multiply(out, slope, out=out)
-        xp.add(out, t, out=out)
-        xp.add(out, 1, out=out)
-        xp.multiply(out, 0.5, out=out)
-        xp.multiply(out, g, out=out)
-
-    return gelu_backward
+def _gelu_tanh_backward(xp: Any, out: Any, g: Any, x: Any) -> None:
+    """g (1 + t + x (1 - t²) slope) / 2."""
+    t = xp.empty_like(out)
+    _inner_tanh(xp, t, x)
+    slope = xp.multiply(x, x, out=xp.empty_like(out))
+    xp.multiply(slope, 3 * _TANH_CUBE * _TANH_SCALE, out=slope)
+    xp.add(slope, _TANH_SCALE, out=slope)
+    xp.multiply(slope, x, out=slope)
+    xp.multiply(t, t, out=out)
+    xp.subtract(1, out, out=out)
+    xp.multiply(out, slope, out=out)
+    xp.add(out, t, out=out)
+    xp.add(out, 1, out=out)
+    xp.multiply(out, 0.5, out=out)
+    xp.multiply(out, g, out=out)
 
 
 _GELU: Final = {"none": _gelu, "tanh": _gelu_tanh}
