@@ -19,7 +19,7 @@ from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import Varied, classes_for
 from dovetail.dtypes import ALL, DType
-from dovetail.engine.cases import Case, cases_of
+from dovetail.engine.cases import Case, calls_of, cases_of
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
 
@@ -106,7 +106,7 @@ def _case(
     make = _Wild(op, dtype, values, resize, int(random.integers(1 << 31)))
     count = sum(1 for _ in cases_of(op, dtype))
     chosen = int(random.integers(count))
-    for at, case in enumerate(op.cases(make)):
+    for at, case in enumerate(calls_of(op, make)):
         if at == chosen:
             return case
     return None
