@@ -135,7 +135,7 @@ class Count(int):
     """A whole number of a class of the caller's own."""
 
 
-OPERATORS: Final[dict[str, Callable[[Any, Any, Any], Any]]] = {
+OF_OTHER_CLASSES: Final[dict[str, Callable[[Any, Any, Any], Any]]] = {
     "x * v": lambda lib, x, v: x * v,
     "v - x": lambda lib, x, v: float(v) - x if isinstance(v, np.generic) else v - x,
     "x ** v": lambda lib, x, v: x**v,
@@ -151,16 +151,35 @@ CLASSES: Final = (np.float64(2.5), Rate(2.5), np.int64(2), Count(2))
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
 @pytest.mark.parametrize("value", CLASSES, ids=lambda v: type(v).__name__)
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("name", OF_OTHER_CLASSES)
 def test_numbers_of_other_classes(name: str, value: Any, dtype: str) -> None:
     """NumPy's numbers and subclasses of Python's are the numbers that they are."""
     shown = []
     for lib in (dt, torch):
         x = lib.tensor([1, 2, 3], dtype=getattr(lib, dtype))
         try:
-            y = OPERATORS[name](lib, x, value)
+            y = OF_OTHER_CLASSES[name](lib, x, value)
         except (RuntimeError, TypeError, ValueError):
             shown.append("refused")
         else:
             shown.append((str(y.dtype).split(".")[-1], y.tolist()))
     assert shown[0] == shown[1]
+
+
+FILLS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "full": lambda lib, v: lib.full((2,), v),
+    "full_like": lambda lib, v: lib.full_like(lib.zeros(2), v),
+    "new_full": lambda lib, v: lib.zeros(2).new_full((2,), v),
+    "of a dtype": lambda lib, v: lib.full((2,), v, dtype=lib.float64),
+}
+
+
+@pytest.mark.parametrize("value", [1.5, 3, True])
+@pytest.mark.parametrize("name", FILLS)
+def test_a_tensor_of_no_dims_is_a_fill_value(name: str, value: Any) -> None:
+    """A 0-d tensor fills as its number does, unless a gradient would get lost."""
+    found, wanted = (FILLS[name](lib, lib.tensor(value)) for lib in (dt, torch))
+    assert str(found.dtype).split(".")[-1] == str(wanted.dtype).split(".")[-1]
+    assert found.tolist() == wanted.tolist()
+    with pytest.raises(TypeError):
+        FILLS[name](dt, dt.tensor(1.5, requires_grad=True))

@@ -17,6 +17,7 @@ from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import (
     ArgumentError,
+    ArgumentTypeError,
     NotSupported,
 )
 from dovetail.frontend.creation import DeviceLike, Place, creates, sizes
@@ -177,8 +178,20 @@ def full(place: Place, size: int | Sequence[int], fill_value: Any) -> Tensor:
     tensor([[7, 7],
             [7, 7]])
     """
+    if isinstance(fill_value, Tensor) and not fill_value.ndim:
+        fill_value = _number(fill_value)
     kind = place.kind(dtypes.dtype_of_scalar(fill_value))
     return ops.full(sizes((size,)), fill_value, kind)
+
+
+def _number(value: Tensor) -> Any:
+    """The number in a 0-d tensor; waits for it."""
+    if value.requires_grad:
+        raise ArgumentTypeError(
+            "full", "fill_value", was="a tensor that requires grad", needed="a number",
+            remedy="use value.expand(size) for a result that depends on it",
+        )  # fmt: skip
+    return value.item()
 
 
 @creates("scalar_tensor", out=False)
