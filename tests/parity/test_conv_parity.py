@@ -136,7 +136,7 @@ def test_fresh_results() -> None:
     """A pooling that changes nothing still gives memory and a gradient of its own."""
     x = dt.tensor(_array(1, 2, 4, 3)).requires_grad_()
     for y in (
-        F.adaptive_avg_pool2d(x, None), F.max_pool2d(x, 1), F.avg_pool2d(x, 1),
+        F.adaptive_avg_pool2d(x, (None, None)), F.max_pool2d(x, 1), F.avg_pool2d(x, 1),
         dt.conv2d(x, dt.ones(2, 1, 1, 1, dtype=dt.float64), groups=2),
     ):  # fmt: skip
         assert y.data_ptr() != x.data_ptr()
