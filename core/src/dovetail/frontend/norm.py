@@ -124,7 +124,7 @@ def instance_norm(
             "instance_norm", "input", was=f"of shape {size}",
             needed="more than 1 spatial element when training",
         )  # fmt: skip
-    _check_affine("instance_norm", size[1], weight, bias)
+    _check_affine("instance_norm", size[1], running_mean, running_var, weight, bias)
     dims = tuple(range(2, len(size)))
     w, b = _by_channel(weight, len(size)), _by_channel(bias, len(size))
     y, mean, var, _ = ops.normalise(input, w, b, dims, eps)

@@ -214,7 +214,7 @@ class ModuleDict(Module):
 
     _modules: ModuleTable  # type: ignore[assignment]
 
-    def __init__(self, modules: Any = None) -> None:
+    def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)

@@ -99,7 +99,7 @@ class ParameterDict(Module):
         parameters: a mapping, or pairs of names and values.
     """
 
-    def __init__(self, parameters: Any = None) -> None:
+    def __init__(self, parameters: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
         if parameters is not None:

@@ -75,6 +75,11 @@ def _as_scores(mask: Tensor, like: Tensor) -> Tensor:
 
 def _shared(query: Tensor, x: Tensor) -> Tensor:
     """Heads (dim -3) repeated so that there is one for each of the query's."""
+    if query.ndim < 3 or x.ndim < 3:
+        raise ShapeError(
+            "scaled_dot_product_attention", "heads", was="missing",
+            needed="at least 3 dims with enable_gqa: [..., heads, length, width]",
+        )  # fmt: skip
     heads, own = query.shape[-3], x.shape[-3]
     if own == 0 or heads % own:
         raise ShapeError(

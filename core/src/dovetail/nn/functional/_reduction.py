@@ -11,10 +11,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
+from dovetail.engine.annotations import conforms, described
 from dovetail.engine.parameters import parameters_of
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError
+from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.ops.reduce import mean
 from dovetail.ops.sums import sum
 
@@ -30,6 +31,11 @@ def reduction_of(
     reduce: bool | None = None,
 ) -> str:  # fmt: skip
     """The reduction asked for, by its name or by torch's two old flags."""
+    for name, flag in (("size_average", size_average), ("reduce", reduce)):
+        if flag is not None and not conforms("bool", flag):
+            raise ArgumentTypeError(
+                op, name, was=described(flag), needed="True, False or None"
+            )
     if size_average is not None or reduce is not None:
         if reduce is False:
             reduction = "none"
