@@ -8,7 +8,7 @@ the CPU. Only floating point tensors of the scope's device are cast, and float64
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
@@ -20,10 +20,11 @@ from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import Op
 from dovetail.engine.scopes import counted
 from dovetail.engine.tape import Leaf
-from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.engine.tensor import Parameter, Tensor, has_override
 
 CLASSES: Final = ("lower", "float32", "widest")
 Values = tuple[Any, ...]
+Plan = tuple[tuple[int, Kind], ...]
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PLAIN: Final = (Tensor, Parameter)
@@ -35,8 +36,8 @@ class Casting:
 
     Attributes:
         dtype: the lower precision.
-        plans: by op and the kinds of its inputs, (position, kind) of what is cast;
-            emptied when full.
+        plans: by op and the kinds of its inputs, (position, kind) of what is cast,
+            None where a class handles calls itself; emptied when full.
         casts: the casts of leaves that require gradients, by identity; None where
             they are not to be kept. Emptied when the outermost scope ends.
     """
@@ -49,7 +50,7 @@ class Casting:
         self.device_type = device_type
         self.dtype = dtype
         self.casts = casts
-        self.plans: dict[Any, tuple[tuple[int, Kind], ...]] = {}
+        self.plans: dict[Any, Plan | None] = {}
         self.users = 0
 
     @property
@@ -63,22 +64,24 @@ class Casting:
         self.users += more
         counted(self.is_open - was)
 
-    def applied(self, op: Op, values: Values) -> Values:
-        """The arguments of a call, cast as the op's class says."""
-        kinds = tuple([_kinds_of(x) for x in op.operands(values)])
-        plan = self.plans.get((op, kinds))
-        if plan is None:
+    def applied(self, op: Op, values: Values, kinds: Values) -> Values | None:
+        """The arguments of a call, cast as the op's class says; None: not for it."""
+        try:
+            plan = self.plans[op, kinds]
+        except KeyError:
             if len(self.plans) >= _REMEMBERED:
                 self.plans.clear()
             plan = self.plans[op, kinds] = self._plan(op, kinds)
         if not plan:
-            return values
+            return None if plan is None else values
         changed = list(values)
         for at, kind in plan:
             changed[at] = self._cast(changed[at], kind)
         return tuple(changed)
 
-    def _plan(self, op: Op, kinds: tuple[Any, ...]) -> tuple[tuple[int, Kind], ...]:
+    def _plan(self, op: Op, kinds: Values) -> Plan | None:
+        if any(has_override(c) for c in _classes(kinds)):
+            return None
         takes = [p.name not in op.indices | op.masks for p in op.tensors]
         found = [
             (i, k) for i, kind in enumerate(kinds) if takes[i]
@@ -88,9 +91,9 @@ class Casting:
         targets = {i: k.with_dtype(dtype) for i, k in found if k.dtype is not dtype}
         return tuple(targets.items())
 
-    def _eligible(self, kind: Kind | None) -> bool:
+    def _eligible(self, kind: Kind | type) -> bool:
         return (
-            kind is not None
+            isinstance(kind, Kind)
             and kind.backend.type == self.device_type
             and kind.dtype.is_floating_point
             and kind.dtype is not dtypes.float64
@@ -125,12 +128,21 @@ class Casting:
 
 
 def _kinds_of(value: Any) -> Any:
+    """The kind of a plain tensor, those of a list's items, the class of all else."""
     cls = type(value)
-    if cls is Tensor or cls is Parameter:
+    if cls in _PLAIN:
         return value._kind
     if cls is list or cls is tuple:
         return tuple([_kinds_of(v) for v in value])
-    return None
+    return cls
+
+
+def _classes(kinds: Values) -> Iterator[type]:
+    for kind in kinds:
+        if type(kind) is tuple:
+            yield from _classes(kind)
+        elif type(kind) is not Kind:
+            yield kind
 
 
 def _cast(x: Tensor, dtype: DType) -> Tensor:
@@ -145,16 +157,22 @@ _casting: Final[ContextVar[dict[str, Casting] | None]] = ContextVar(
 casting: Final = _casting.get
 
 
-def casts_for(op: Op, values: Values) -> Casting | None:
-    """What this context does to a call of an op on these arguments."""
+def as_cast(op: Op, values: Values) -> Values | None:
+    """The arguments of a call as this context casts them; None where it does not.
+
+    Nor does it where a class handles calls itself: that is asked first.
+    """
     here = casting()
     if here is None or op.autocast is None:
         return None
-    for x in op.operands(values):
-        first = x[0] if type(x) in (list, tuple) and x else x
-        if type(first) in _PLAIN:
-            found = here.get(first._kind.backend.type)
-            return found if found is not None and found.is_open else None
+    kinds = tuple([_kinds_of(values[i]) for i in op.tensor_places])
+    for kind in kinds:
+        first = kind[0] if type(kind) is tuple and kind else kind
+        if type(first) is Kind:
+            found = here.get(first.backend.type)
+            if found is None or not found.users:
+                return None
+            return found.applied(op, values, kinds)
     return None
 
 

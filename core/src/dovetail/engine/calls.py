@@ -17,7 +17,7 @@ from typing import Any, Final
 from dovetail.dtypes import DType
 from dovetail.engine.arguments import Shown
 from dovetail.engine.attributes import frozen
-from dovetail.engine.autocast import casting
+from dovetail.engine.autocast import as_cast, casting
 from dovetail.engine.call_source import Form, enclosed, source_of
 from dovetail.engine.dispatch import failed, miss, miss_public
 from dovetail.engine.entries import Ready
@@ -95,6 +95,13 @@ def _missed_before(
 ) -> Any:
     operands = op.operands(values)
     stored = function.form.stores and any(type(v) in _NUMBERS for v in operands)
+    if key is None and not (stored or others) and anywhere[0] and here() is None:
+        ready = as_cast(op, values)
+        if ready is not None and op.uncast is not None:
+            try:
+                return op.uncast(*ready)
+            except DovetailError:  # what the op refuses may be served, or said
+                pass
     if key is not None and not stored:
         with suppress(DovetailError):  # what the op refuses may be served, or said
             return miss(op, values, others, key)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dovetail.engine import scopes
 from dovetail.engine.arguments import explained
-from dovetail.engine.autocast import casts_for
+from dovetail.engine.autocast import as_cast
 from dovetail.engine.entries import learned
 from dovetail.engine.execution import run
 from dovetail.engine.kernel_call import is_reentry
@@ -46,9 +46,9 @@ def miss(
         cast: whether autocast is to be asked.
     """
     if cast and not others and anywhere[0] and here() is None:
-        casts = casts_for(op, values)
-        if casts is not None and op.uncast is not None:
-            return op.uncast(*casts.applied(op, values))
+        ready = as_cast(op, values)
+        if ready is not None and op.uncast is not None:
+            return op.uncast(*ready)
     out = None
     if others:
         values, out = _named(op, values, others)
@@ -82,9 +82,9 @@ def miss_public(
         out: whether it takes `out=`.
     """
     if not others and anywhere[0] and here() is None:
-        casts = casts_for(op, values)
-        if casts is not None and op.uncast is not None:
-            return op.uncast(*casts.applied(op, values))
+        ready = as_cast(op, values)
+        if ready is not None and op.uncast is not None:
+            return op.uncast(*ready)
     try:
         if "out" in others and not out:
             raise ArgumentTypeError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.engine import host, modes, scopes
-from dovetail.engine.autocast import casts_for
+from dovetail.engine.autocast import as_cast
 from dovetail.engine.bodies import by_body, by_recorded_body, by_rules, requires_grad
 from dovetail.engine.kernel_call import native_call, shapes_of
 from dovetail.engine.kinds import Kind
@@ -27,9 +27,8 @@ Values = tuple[Any, ...]
 
 def run(op: Op, values: Values, cast: bool = True) -> tuple[Any, ...]:
     """All results; casts, promotes and validates first. `values` are all arguments."""
-    casts = casts_for(op, values) if cast else None
-    if casts is not None:
-        values = casts.applied(op, values)
+    if cast:
+        values = as_cast(op, values) or values
     ready = prepare(op, op.operands(values))
     lead = lead_of(op, ready)
     attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))

@@ -338,12 +338,13 @@ def overridden(values: Any) -> list[type]:
             continue
         if isinstance(value, list | tuple):
             found += [c for c in overridden(value) if c not in found]
-        elif _has_override(cls) and cls not in found:
+        elif has_override(cls) and cls not in found:
             found.append(cls)
     return found
 
 
-def _has_override(cls: type) -> bool:
+def has_override(cls: type) -> bool:
+    """Whether a class wants to handle calls itself."""
     handler = getattr(cls, "__torch_function__", None)
     return handler is not None and not issubclass(cls, Parameter)
 
