@@ -146,6 +146,7 @@ def short_cross_entropy(
     to `beside`, as are labels that do not count or are none.
     """
     subtract, exp, log, inf = xp.subtract, xp.exp, xp.log, xp.inf
+    array, each = xp.array, reduction == "none"
     known: dict[Any, tuple[Any, ...]] = {}  # the fields of `_Classes`
 
     def cross_entropy(x: Any, target: Any, weight: Any) -> Any:
@@ -162,7 +163,7 @@ def short_cross_entropy(
         total = losses.dot(share)
         if not total < inf:
             return beside(x, target, weight)
-        return losses if reduction == "none" else total
+        return losses if each else array(total)
 
     def learn(x: Any, target: Any, weight: Any) -> Any:
         if weight is not None or not is_short(x.shape):
