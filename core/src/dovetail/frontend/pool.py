@@ -101,7 +101,7 @@ def _target(name: str, x: Tensor, size: Any) -> tuple[int, ...]:
             name, "output_size", was=f"{asked} for an input {tuple(x.shape)}",
             needed=f"one number or {len(have)}",
         )  # fmt: skip
-    if size is None or (len(have) == 1 and None in asked):
+    if size is None or (len(have) == 1 and any(a is None for a in asked)):
         raise ArgumentTypeError(
             name, "output_size", was=size, needed="a size for each axis"
         )

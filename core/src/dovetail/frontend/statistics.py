@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail import dtypes
-from dovetail.dtypes import DType, float64
+from dovetail.dtypes import DType, as_dtype, float64
 from dovetail.engine.checks import at_hand
 from dovetail.engine.elements import stored
 from dovetail.engine.public import public
@@ -79,6 +79,7 @@ def vector_norm(
 ) -> Tensor:  # fmt: skip
     """sum(|x|^ord)^(1/ord) over `dim`; inf and -inf are the extremes, 0 counts."""
     if dtype is not None:
+        dtype = as_dtype(dtype, "norm")
         if not x.dtype.is_inexact or dtype.is_complex is not x.dtype.is_complex:
             raise DTypeError(
                 "norm", "dtype", was=f"{dtype.name} for {x.dtype.name}",

@@ -226,7 +226,7 @@ def copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> 
     >>> torch.zeros(2).copy_(torch.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
-    if isinstance(other, int | float | complex):
+    if not isinstance(other, Tensor):
         return fill(self, other, "copy_", overlap=False)
     mine, theirs = self._kind, other._kind
     if theirs.backend is not mine.backend or theirs.index != mine.index:
