@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any, Final, ParamSpec, Protocol, TypeVar
 
 from dovetail.engine.public import constructor
-from dovetail.engine.scopes import anywhere, watched
+from dovetail.engine.scopes import anywhere, here, watched
 from dovetail.errors import ArgumentTypeError, NotSupported
 from dovetail.tensor_api.hook_handle import RemovableHandle, add_hook
 
@@ -70,7 +70,7 @@ class Module(ModuleState):
             setattr(cls, "__init__", made)  # noqa: B010  # mypy knows it as a method
 
     def __call__(self: _Callable[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
-        if anywhere[0] and watched():
+        if anywhere[0] and here() is not None and watched():
             seen: R_co = _call_watched(self, args, kwargs)
             return seen
         if used and self._has_hooks():
