@@ -185,6 +185,7 @@ def rule(
             yield
         finally:
             vars(target).update(before)
+            target.on_change()
             target.forget()
 
     return Mutant(name, describes, (op,), patch=patch, **options)
