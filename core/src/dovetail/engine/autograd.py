@@ -10,11 +10,11 @@ from itertools import repeat
 from dovetail.engine.arrival import Hook
 from dovetail.engine.backward_pass import Pass, place_of
 from dovetail.engine.basics import basics
-from dovetail.engine.inplace import overlaps_itself
 from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import Edge, Leaf, Node, Output, storage_of
 from dovetail.engine.tape_of_views import edge_of, flowing
 from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.writable import overlaps_itself
 from dovetail.errors import ArgumentError, AutogradError, ShapeError
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from dovetail.engine import modes
 from dovetail.engine.arguments import Shown
-from dovetail.engine.inplace import check_writable, follow_retained, touched
+from dovetail.engine.inplace import follow_retained, touched
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape_of_views import View, change_geometry
 from dovetail.engine.tensor import Tensor
+from dovetail.engine.writable import check_writable
 
 
 def geometry_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

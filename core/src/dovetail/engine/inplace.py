@@ -15,7 +15,6 @@ from dovetail.engine import modes
 from dovetail.engine.attributes import Static
 from dovetail.engine.basics import basics
 from dovetail.engine.elements import stored
-from dovetail.engine.op import Op
 from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import (
     Leaf,
@@ -27,16 +26,11 @@ from dovetail.engine.tape import (
     storage_of,
     target_of,
 )
-from dovetail.engine.tape_of_views import (
-    NOWHERE,
-    View,
-    edge_of,
-    entries,
-    leaf_of,
-    replay,
-)
-from dovetail.engine.tensor import Tensor, overridden, wrap
-from dovetail.errors import DeviceError, DTypeError, InplaceError, ShapeError
+from dovetail.engine.tape_entries import OVERWRITTEN, tape_entry
+from dovetail.engine.tape_of_views import View, edge_of, entries, replay
+from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.writable import check_writable
+from dovetail.errors import DeviceError, DTypeError, ShapeError
 
 
 def inplace(
@@ -189,7 +183,7 @@ def rebind(x: Tensor, node: Any) -> None:
         return
     else:
         if edge is None and old is not None:
-            edge = Node(_OVERWRITTEN, (old,), None, {})
+            edge = Node(OVERWRITTEN, (old,), None, {})
         x._node = edge
         follow_retained(old, edge)
 
@@ -241,103 +235,11 @@ def _rebase_vjp(
     return outside, inside
 
 
-def _nowhere(x: Tensor) -> Any:
-    """A view of what required no gradients when it was taken."""
-
-
-def _nowhere_vjp(ct: Tensor) -> tuple[()]:
-    return ()
-
-
-def _tape_entry(name: str, body: Callable[..., Any], rule: Callable[..., Any]) -> Op:
-    """An entry that only the tape has: it is never called, only differentiated."""
-    options: dict[str, Any] = {
-        "name": name, "primitive": frozenset(), "accepts": frozenset(),
-        "result": "same", "promote": None, "indices": (), "masks": (), "lines": "",
-        "outputs": ("y",), "residuals": 0, "nondifferentiable": False, "view": False,
-        "mutates": (), "draws": None, "unrounded": True, "shape": None,
-        "domain": (0.0, 1.0),
-    }  # fmt: skip
-    entry = Op(body, options)
-    entry.set_vjp(rule)
-    entries[name] = entry
-    return entry
-
-
 def _rebased(base: Tensor, new: Tensor, *, steps: Static, layout: Static) -> Any:
     """The base of a view that was written."""
 
 
-def _overwritten(x: Tensor) -> Any:
-    """A tensor whose values were replaced by constants."""
-
-
-def _copied_over(x: Tensor, src: Tensor) -> Any:
-    """A tensor whose values were replaced by those of another."""
-
-
-def _copied_over_vjp(ct: Tensor) -> tuple[Tensor, Tensor]:
-    return basics.zeros_like(ct), ct
-
-
-def _overwritten_vjp(ct: Tensor) -> Any:
-    return basics.zeros_like(ct)
-
-
-_tape_entry("copy", _copied_over, _copied_over_vjp)
-_REBASE: Final = _tape_entry("view_rebase", _rebased, _rebase_vjp)
-_tape_entry(NOWHERE, _nowhere, _nowhere_vjp)
-_OVERWRITTEN: Final = _tape_entry("overwrite", _overwritten, _overwritten_vjp)
-
-
-def check_writable(name: str, x: Tensor, overlap: bool = False) -> None:
-    """Raise where an in-place write would make gradients or values wrong.
-
-    `overlap` allows a tensor whose elements share memory: all are set alike.
-    """
-    if not isinstance(x, Tensor):
-        raise InplaceError(name, "input", was=repr(x), needed="a Tensor to write to")
-    node = x._node
-    if node is not None and modes.grad_enabled():
-        if leaf_of(node) is not None:
-            raise InplaceError(
-                name, "tensor", was="a leaf Variable that requires grad, used in an "
-                "in-place operation", needed="a tensor that is not a leaf",
-                remedy="write under dovetail.no_grad(), or on a clone()",
-            )  # fmt: skip
-        if type(node) is View and node.base.is_leaf and node.edge() is not None:
-            raise InplaceError(
-                name, "tensor",
-                was="a view of a leaf Variable that requires grad, used in an "
-                "in-place operation",
-                needed="a view of a tensor that is no leaf",
-                remedy="write under dovetail.no_grad(), or on a clone()",
-            )  # fmt: skip
-        if type(node) is View and node.leads_nowhere:
-            raise InplaceError(
-                name, "tensor", was="a view taken under no_grad of a tensor that "
-                "requires grad", needed="a view taken with gradients on",
-                remedy="take the view outside no_grad, or write under no_grad",
-            )  # fmt: skip
-    if x._storage is not None and x._storage.readonly is not None:
-        raise InplaceError(
-            name, "tensor", was=x._storage.readonly,
-            needed="a tensor that is no such copy",
-            remedy="write to the tensor it was taken of, or clone() it first",
-        )  # fmt: skip
-    if not overlap and x._storage is not None and overlaps_itself(x):
-        raise InplaceError(
-            name, "tensor", was="expanded: more than one element refers to a single "
-            "memory location", needed="one location an element",
-            remedy="clone() it before writing",
-        )  # fmt: skip
-
-
-def overlaps_itself(x: Tensor) -> bool:
-    """Whether elements share memory through a zero stride, as after `expand`."""
-    strides, _ = x._kind.backend.geometry(x._a, x._a)
-    shared = any(s == 0 and n > 1 for s, n in zip(strides, x._a.shape, strict=True))
-    return shared and all(x._a.shape)
+_REBASE: Final = tape_entry("view_rebase", _rebased, _rebase_vjp)
 
 
 def fill(x: Tensor, value: Any, name: str = "fill_", overlap: bool = True) -> Tensor:
@@ -353,8 +255,3 @@ def fill(x: Tensor, value: Any, name: str = "fill_", overlap: bool = True) -> Te
     touched(x)
     rebind(x, None)
     return x
-
-
-__all__ = [
-    "check_writable", "commit", "fill", "fitting", "inplace", "overridden", "write",
-]  # fmt: skip

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail.engine.inplace import check_writable, commit, fitting, touched
+from dovetail.engine.inplace import commit, fitting, touched
 from dovetail.engine.kernel_call import call, native_of, shapes_of
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import Op
 from dovetail.engine.plan import Plan
 from dovetail.engine.plans import is_contiguous
 from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.engine.writable import check_writable
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,

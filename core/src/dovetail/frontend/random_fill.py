@@ -10,10 +10,11 @@ from typing import Any
 
 from dovetail.dtypes import FLOAT, HALF, finfo, float32, get_default_dtype
 from dovetail.engine.generator import Generator
-from dovetail.engine.inplace import check_writable, write
+from dovetail.engine.inplace import write
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
+from dovetail.engine.writable import check_writable
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.frontend.random import drawn, floats, normal_of, number, uniform_of
 from dovetail.frontend.random_integers import integers_of, limits, random_range

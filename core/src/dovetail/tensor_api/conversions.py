@@ -10,11 +10,12 @@ from dovetail import dtypes
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
 from dovetail.engine.guard import guarded
-from dovetail.engine.inplace import check_writable, fill, touched
+from dovetail.engine.inplace import fill, touched
 from dovetail.engine.public import public
 from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend
+from dovetail.engine.writable import check_writable
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
