@@ -36,7 +36,8 @@ try:
         set_default_device,
         set_grad_enabled,
     )  # fmt: skip
-    from dovetail.engine.tensor import Size, Tensor
+    from dovetail.engine.tensor import Tensor
+    from dovetail.engine.tensor_type import Size
     from dovetail.frontend import NAMES as _NAMES
 finally:
     if _collects:

@@ -18,9 +18,10 @@ from dovetail.engine.basics import basics
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import Op
+from dovetail.engine.overrides import has_override
 from dovetail.engine.scopes import counted
 from dovetail.engine.tape import Leaf
-from dovetail.engine.tensor import Parameter, Tensor, has_override
+from dovetail.engine.tensor import Parameter, Tensor
 
 CLASSES: Final = ("lower", "float32", "widest")
 Values = tuple[Any, ...]

@@ -25,14 +25,14 @@ from dovetail.engine.execution import several
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import Op
-from dovetail.engine.overrides import ask
+from dovetail.engine.overrides import ask, overridden
 from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.plan import UNSERVED
 from dovetail.engine.record import record
 from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import Node, Storage, next_seq
 from dovetail.engine.tape_of_views import View, on_tape
-from dovetail.engine.tensor import Parameter, Tensor, fresh, overridden, wrap
+from dovetail.engine.tensor import Parameter, Tensor, fresh, wrap
 from dovetail.engine.views import as_view
 from dovetail.errors import DovetailError
 

@@ -10,8 +10,8 @@ from dovetail.engine.arguments import Shown, explained
 from dovetail.engine.calls import over
 from dovetail.engine.inplace import inplace
 from dovetail.engine.op import Op
-from dovetail.engine.overrides import ask
-from dovetail.engine.tensor import Tensor, overridden
+from dovetail.engine.overrides import ask, overridden
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError, DovetailError
 
 _ABSENT: Final = object()

@@ -18,12 +18,12 @@ from dovetail.engine.execution import run
 from dovetail.engine.kernel_call import is_reentry
 from dovetail.engine.op import Op
 from dovetail.engine.out import write_out, written_by_kernel
-from dovetail.engine.overrides import ask
+from dovetail.engine.overrides import ask, overridden
 from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.plans import plan_for
 from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.scopes import anywhere, here
-from dovetail.engine.tensor import Tensor, overridden
+from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError, DovetailError
 
 Inputs = tuple[Any, ...]

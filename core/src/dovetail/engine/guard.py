@@ -17,8 +17,9 @@ from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.attributes import LEAST, MOST, SPELLINGS
 from dovetail.engine.autocast import as_one, casting
 from dovetail.engine.out import write_out
-from dovetail.engine.overrides import ask
-from dovetail.engine.tensor import Parameter, Size, Tensor, overridden
+from dovetail.engine.overrides import ask, overridden
+from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentTypeError, DovetailError
 
 # Types of arguments that cannot handle a call themselves.

@@ -5,7 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.errors import NotSupported
+
+
+def overridden(values: Any) -> list[type]:
+    """Classes of arguments that want to handle the call themselves."""
+    found: list[type] = []
+    for value in values:
+        cls = type(value)
+        if cls is Tensor or cls is Parameter:
+            continue
+        if isinstance(value, list | tuple):
+            found += [c for c in overridden(value) if c not in found]
+        elif has_override(cls) and cls not in found:
+            found.append(cls)
+    return found
+
+
+def has_override(cls: type) -> bool:
+    """Whether a class wants to handle calls itself."""
+    handler = getattr(cls, "__torch_function__", None)
+    return handler is not None and not issubclass(cls, Parameter)
 
 
 def ask(

@@ -239,3 +239,8 @@ def leaf_of(node: Any) -> Leaf | None:
     if type(node) is Leaf:
         return node
     return node.leaf if type(node) is View and node.state == LEAF else None
+
+
+def leads_nowhere(node: Any) -> bool:
+    """Whether this `_node` is that of a view which leads nowhere."""
+    return type(node) is View and node.leads_nowhere

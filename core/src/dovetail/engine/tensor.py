@@ -5,68 +5,22 @@ The methods that users call are installed by `dovetail.ops` and `dovetail.fronte
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail.device import device
 from dovetail.dtypes import DType
-from dovetail.engine import modes
 from dovetail.engine.kinds import Kind
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import Leaf, Node, Output, Storage, storage_of
-from dovetail.engine.tape_of_views import View, edge_of, leaf_of
+from dovetail.engine.tape_of_views import View, edge_of, leads_nowhere, leaf_of
+from dovetail.engine.tensor_type import Size, TensorType
 from dovetail.errors import ArgumentTypeError, AutogradError, DTypeError
 
 if TYPE_CHECKING:  # the floors above install them
     from dovetail.signatures.methods import Methods as _Methods
 else:
     _Methods = object
-
-
-class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple that counts its elements."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """The number of elements."""
-        count = 1
-        for size in self:
-            count *= size
-        return count
-
-    def __repr__(self) -> str:
-        return f"dovetail.Size({list(self)})"
-
-    def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
-
-    def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
-
-
-class TensorType(type):
-    """The type of Tensor, which users may call; `fresh` makes an empty one.
-
-    With `__new__` of its own, Tensor would cost each op 25 ns.
-    """
-
-    made: ClassVar[Any]  # set by the frontend: makes what `Tensor(…)` gives
-
-    @property
-    def __signature__(cls) -> inspect.Signature:
-        made = cls.__new__ is not object.__new__  # type: ignore[comparison-overlap]
-        signature = inspect.signature(cls.__new__ if made else TensorType.made)
-        _, *rest = signature.parameters.values()
-        return signature.replace(parameters=rest)
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        plain = vars(object)
-        if all(getattr(cls, n) is plain[n] for n in ("__new__", "__init__")):
-            return TensorType.made(cls, *args, **kwargs)
-        return super().__call__(*args, **kwargs)
 
 
 class Tensor(_Methods, metaclass=TensorType):
@@ -113,7 +67,7 @@ class Tensor(_Methods, metaclass=TensorType):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if bool(wanted) == self.requires_grad and not _leads_nowhere(self._node):
+        if bool(wanted) == self.requires_grad and not leads_nowhere(self._node):
             return
         if not wanted:
             if not self.is_leaf:
@@ -162,7 +116,7 @@ class Tensor(_Methods, metaclass=TensorType):
         """Whether no recorded op made this tensor."""
         node = self._node
         edge = None if node is None else edge_of(node)
-        return edge is None or type(edge) is Leaf or _leads_nowhere(node)
+        return edge is None or type(edge) is Leaf or leads_nowhere(node)
 
     @property
     def grad_fn(self) -> Node | None:
@@ -171,7 +125,7 @@ class Tensor(_Methods, metaclass=TensorType):
         edge = None if node is None else edge_of(node)
         if type(edge) is Output:
             return edge.node
-        return edge if type(edge) is Node and not _leads_nowhere(node) else None
+        return edge if type(edge) is Node and not leads_nowhere(node) else None
 
     @property
     def grad(self) -> Tensor | None:
@@ -287,10 +241,6 @@ class Parameter(Tensor):
         """See the class."""
 
 
-def _leads_nowhere(node: Any) -> bool:
-    return type(node) is View and node.leads_nowhere
-
-
 # Makes a tensor without anything, as fast as a class without a type of its own.
 fresh: Final[Callable[[], Tensor]] = type.__call__.__get__(Tensor, TensorType)
 
@@ -329,26 +279,6 @@ def extend(**attributes: Any) -> None:
         setattr(Tensor, name, value)
 
 
-def overridden(values: Any) -> list[type]:
-    """Classes of arguments that want to handle the call themselves."""
-    found: list[type] = []
-    for value in values:
-        cls = type(value)
-        if cls is Tensor or cls is Parameter:
-            continue
-        if isinstance(value, list | tuple):
-            found += [c for c in overridden(value) if c not in found]
-        elif has_override(cls) and cls not in found:
-            found.append(cls)
-    return found
-
-
-def has_override(cls: type) -> bool:
-    """Whether a class wants to handle calls itself."""
-    handler = getattr(cls, "__torch_function__", None)
-    return handler is not None and not issubclass(cls, Parameter)
-
-
 def without_overrides(function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
     """Call `function` on the plain tensors behind its arguments."""
     return function(
@@ -380,8 +310,3 @@ def as_class(cls: type, result: Any) -> Any:
     if type(result) in (list, tuple):
         return type(result)(as_class(cls, r) for r in result)
     return result
-
-
-def is_grad_enabled() -> bool:
-    """Whether recording is on in this context."""
-    return modes.is_grad_enabled()

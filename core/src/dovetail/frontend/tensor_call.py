@@ -7,7 +7,8 @@ from typing import Any
 from dovetail.dtypes import get_default_dtype
 from dovetail.engine.annotations import conforms, described
 from dovetail.engine.arguments import explained
-from dovetail.engine.tensor import Size, Tensor, TensorType
+from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor_type import Size, TensorType
 from dovetail.errors import ArgumentError, ArgumentTypeError, DovetailError
 from dovetail.frontend.create import empty, tensor
 from dovetail.ops.view import reshape

@@ -11,7 +11,8 @@ from dovetail.engine.dims import need_dims
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Size, Tensor
+from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError, DimError
 from dovetail.ops import view as v
 from dovetail.ops.primitive import conj

@@ -18,7 +18,8 @@ import numpy as np
 from dovetail import dtypes
 from dovetail.device import device
 from dovetail.dtypes import Array, DType
-from dovetail.engine.tensor import Parameter, Size, Tensor
+from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.io.packing import Packer, Path
 

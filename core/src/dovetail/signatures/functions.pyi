@@ -16,7 +16,8 @@ from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.generator import Generator as Generator
 from dovetail.engine.generator import Generator as _Generator
-from dovetail.engine.tensor import Size, Tensor
+from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor_type import Size
 from dovetail.errors import OutOfMemory
 from dovetail.signatures.overloads import Extremes, Valued
 from dovetail.tensor_api.streams import Event as Event

@@ -14,7 +14,8 @@ from numpy import ndarray
 from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.generator import Generator
-from dovetail.engine.tensor import Size, Tensor
+from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor_type import Size
 from dovetail.signatures.overloads import Extremes, Valued
 from dovetail.tensor_api.hook_handle import RemovableHandle
 from dovetail.tensor_api.streams import Stream

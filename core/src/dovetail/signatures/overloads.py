@@ -21,7 +21,8 @@ from typing import (
 )  # fmt: skip
 
 from dovetail.dtypes import DType
-from dovetail.engine.tensor import Size, Tensor
+from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor_type import Size
 
 Operand: TypeAlias = Tensor | complex
 

@@ -11,9 +11,10 @@ from dovetail.dtypes import bool_, int32, int64, uint8
 from dovetail.engine import modes
 from dovetail.engine.elements import scalar
 from dovetail.engine.inplace import fill, inplace, overwrite
+from dovetail.engine.overrides import overridden
 from dovetail.engine.scopes import anywhere, here, watched
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Parameter, Tensor, alias, extend, overridden
+from dovetail.engine.tensor import Parameter, Tensor, alias, extend
 from dovetail.engine.views import as_view
 from dovetail.engine.writable import check_writable
 from dovetail.errors import (
