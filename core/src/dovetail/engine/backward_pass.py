@@ -12,17 +12,16 @@ their gradients, and nodes that ran have given up what they kept.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextvars import ContextVar
 from heapq import heappop, heappush
 from itertools import repeat
-from typing import Any, Final
+from typing import Any
 
 from dovetail.engine import modes
 from dovetail.engine.arrival import accumulate, add, hooked, hooked_outputs
 from dovetail.engine.autocast import casting, without_casting
 from dovetail.engine.bound_pull import pull_of
-from dovetail.engine.pullback import pullback
-from dovetail.engine.scopes import anywhere, watched
+from dovetail.engine.rule_calls import call_announced, call_rule, rules_for
+from dovetail.engine.scopes import anywhere
 from dovetail.engine.tape import Edge, Leaf, Node, Output, target_of
 from dovetail.engine.tensor import Tensor
 
@@ -137,7 +136,7 @@ class Pass:
         """
         ready, arrived, counts = self.ready, self.arrived, self.counts
         create, frees, nothing = self.create, not self.retain, repeat(None)
-        by_rules = _rules(create) if create or anywhere[0] else None
+        by_rules = rules_for(create) if create or anywhere[0] else None
         while True:
             if node is None:
                 if not ready:
@@ -149,7 +148,7 @@ class Pass:
             results: Any = nothing
             if ct is not None:
                 if by_rules is not None or node.extra is not None:
-                    pull = by_rules or _by_rules
+                    pull = by_rules or call_rule
                 else:
                     pull = node.op.bound.get(ct._kind) or pull_of(node.op, ct._kind)
                 results = pull(node, ct, create)
@@ -187,7 +186,7 @@ class Pass:
                 continue
             results: Any = repeat(None)
             if ct is not None:
-                results = _announced(node, ct, self.create)
+                results = call_announced(node, ct, self.create)
                 if not retain and node.saved:
                     node.saved = None
             for edge, g in zip(node.edges, results, strict=False):
@@ -284,32 +283,3 @@ def _visible(node: Node, slots: list[Tensor | None]) -> Any:
     visible = len(slots) - node.op.residuals
     cts = tuple([slots[i] for i in range(visible) if outputs[i][1].dtype.category >= 2])
     return cts[0] if len(cts) == 1 else cts
-
-
-# ---- which node is being differentiated, for those who watch calls
-
-differentiated: Final[ContextVar[Node | None]] = ContextVar(
-    "differentiated", default=None
-)
-
-
-def _rules(create: bool) -> Any:
-    """What calls the rules of ops as they are; None where kernels alone will do."""
-    return _announced if watched() else _by_rules if create else None
-
-
-def _by_rules(node: Node, ct: Any, create: bool) -> Any:
-    """The cotangents of a node's inputs, by rules made of ops."""
-    return (node.op.pull or pullback(node.op))(node, ct, create)
-
-
-def _announced(node: Node, ct: Any, create: bool) -> Any:
-    """The cotangents of a node's inputs; meanwhile `differentiated` tells whose."""
-    pull = node.op.pull or pullback(node.op)
-    if not watched():
-        return pull(node, ct, create)
-    token = differentiated.set(node)
-    try:
-        return pull(node, ct, create)
-    finally:
-        differentiated.reset(token)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any, Final, Protocol, TypeVar, cast, overload
+from typing import Any, Final, TypeVar, cast
 
 from dovetail.device_api.kernels import KNOWN_OPS
 from dovetail.dtypes import ANY, INEXACT, Array, DType, Sizes
@@ -12,43 +12,21 @@ from dovetail.engine import signature as sig
 from dovetail.engine.basics import basics
 from dovetail.engine.calls import callable_of
 from dovetail.engine.cases import backward_cases
-from dovetail.engine.declaration_names import check_names, check_rule, check_uses
+from dovetail.engine.declaration_hooks import (
+    Declared,
+    geometry_hook,
+    rule_hook,
+    sets,
+    taken_by,
+)
+from dovetail.engine.declaration_names import check_names, check_uses
 from dovetail.engine.op import Op, vocabulary
-from dovetail.engine.parameters import REQUIRED, Param, parameters_of
+from dovetail.engine.parameters import REQUIRED, Param
 from dovetail.engine.public import publish_op
 from dovetail.engine.results import SAME
 from dovetail.errors import ArgumentTypeError
 
-F = TypeVar("F", bound=Callable[..., Any])
 R_co = TypeVar("R_co", covariant=True)
-
-
-class Declared(Protocol[R_co]):
-    """A function of the vocabulary, and the hooks that complete its declaration.
-
-    It has those for what `op` was not told: nothing is declared twice.
-    Its arguments are checked when it is called, since numbers stand for tensors.
-    """
-
-    op: Op
-    __name__: str
-    __wrapped__: Any
-
-    def __call__(self, *args: Any, **kwargs: Any) -> R_co: ...
-    @overload
-    def vjp(self, rule: F, /) -> F: ...
-    @overload
-    def vjp(self, **uses: str | tuple[str, ...]) -> Callable[[F], F]: ...
-    def grad(
-        self, *, backward: bool | dict[str, Any] = False, oracle: Any = None,
-        **rules: Any,
-    ) -> Any: ...  # fmt: skip
-    def oracle(self, function: F) -> F: ...
-    def cases(self, function: F) -> F: ...
-    def kinks(self, function: F) -> F: ...
-    def rule(self, function: F) -> F: ...
-    def geometry(self, function: F) -> F: ...
-    def check(self, function: F) -> F: ...
 
 
 def op(
@@ -194,7 +172,7 @@ def op(
             closed.add("geometry")
         call = _complete(made, callable_of(made), body, closed)
         if geometry is not None:
-            _geometry(made, geometry)
+            geometry_hook(made, geometry)
         if torch:
             publish_op(made, torch, out)
         return call
@@ -218,32 +196,6 @@ def _complete(
     return cast(Declared[R_co], call)
 
 
-def _sets(field: str) -> Callable[[Op, F], F]:
-    """A hook that keeps the decorated function."""
-
-    def hook(made: Op, function: F) -> F:
-        setattr(made, field, function)
-        return function
-
-    return hook
-
-
-def _rule(made: Op, function: F) -> F:
-    """What the shapes of the results follow from."""
-    check_rule(made, "rule", function)
-    made.shape = function
-    return function
-
-
-def _geometry(made: Op, function: F) -> F:
-    """A view's geometry; the shape rule follows from it."""
-    check_rule(made, "geometry", function)
-    made.geometry = function
-    if isinstance(made.shape, sig.Signature):
-        made.shape = lambda size, /, **attrs: function(size, None, **attrs)[0]
-    return function
-
-
 def _grad(
     made: Op, /, *, backward: bool | dict[str, Any] = False,
     oracle: Callable[..., Any] | None = None, **rules: Callable[..., Any],
@@ -254,23 +206,15 @@ def _grad(
     one rule an op of its own, `oracle` being that op's; a dict gives it options of
     `op`. The hook returns that op's function.
     """
-    made.set_rules(rules, {name: _taken(rule) for name, rule in rules.items()})
+    made.set_rules(rules, {name: taken_by(rule) for name, rule in rules.items()})
     function = None
     if backward:
         options = {"oracle": oracle, **(backward if backward is not True else {})}
         ((argument, rule),) = rules.items()
-        taken = _taken(rule)
+        taken = taken_by(rule)
         function = _as_op(made, argument, taken, rule, options)
         made.set_rules({argument: function}, {argument: taken})
     return function
-
-
-def _taken(rule: Callable[..., Any]) -> list[str]:
-    """The names of what a rule takes."""
-    known = getattr(rule, "op", None)
-    if known is not None:
-        return ["ct", *known.names[1:]]
-    return [name for name, _, _ in parameters_of(rule)]
 
 
 def _vjp(made: Op, rule: Any = None, /, **uses: str | tuple[str, ...]) -> Any:
@@ -285,8 +229,8 @@ def _vjp(made: Op, rule: Any = None, /, **uses: str | tuple[str, ...]) -> Any:
 
 # Bound to each op, one object a hook: closures would be four, for the collector too.
 _HOOKS: Final[dict[str, Callable[..., Any]]] = {
-    "vjp": _vjp, "grad": _grad, "geometry": _geometry, "rule": _rule,
-    **{name: _sets(name) for name in ("oracle", "cases", "kinks", "check")},
+    "vjp": _vjp, "grad": _grad, "geometry": geometry_hook, "rule": rule_hook,
+    **{name: sets(name) for name in ("oracle", "cases", "kinks", "check")},
 }  # fmt: skip
 
 

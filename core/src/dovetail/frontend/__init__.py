@@ -36,6 +36,7 @@ from dovetail.frontend import (  # noqa: F401
 )
 from dovetail.ops import families  # noqa: F401
 from dovetail.tensor_api import (  # noqa: F401
+    as_python,
     autograd,
     conversions,
     copying,
@@ -46,6 +47,7 @@ from dovetail.tensor_api import (  # noqa: F401
     printing,
     properties,
     streams,
+    writes,
 )
 
 close()  # the vocabulary is whole

@@ -1,9 +1,9 @@
-"""Tensor's properties and conversions: shape, strides, dtype, device, values."""
+"""Tensor's properties and conversions: shape, strides, dtype, device."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail import dtypes
@@ -11,24 +11,15 @@ from dovetail.device import device as Device
 from dovetail.device_api import HostMemory
 from dovetail.dtypes import DType
 from dovetail.engine.attributes import axis
-from dovetail.engine.checks import values_of
-from dovetail.engine.inplace import fill, inplace, overwrite
 from dovetail.engine.kinds import kind_of
 from dovetail.engine.public import public
 from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend, wrap
-from dovetail.errors import (
-    ArgumentTypeError,
-    DimError,
-    NotSupported,
-    NumberOutOfRange,
-    ShapeError,
-)
+from dovetail.errors import ArgumentTypeError, DimError, NotSupported, ShapeError
 from dovetail.frontend.create import _moved
 from dovetail.ops import view as v
 from dovetail.ops.primitive import clone as clone_of
-from dovetail.tensor_api.indexing import copied
 
 
 def size(self: Tensor, dim: int | None = None) -> Any:
@@ -114,31 +105,6 @@ def element_size(self: Tensor) -> int:
     return self._kind.dtype.itemsize
 
 
-@public("Tensor.item")
-def item(self: Tensor) -> Any:
-    """The value of a tensor with one element, as a Python number; waits for it.
-
-    >>> torch.tensor(2.5).item()
-    2.5
-    """
-    if numel(self) != 1:
-        raise ShapeError(
-            "item", "tensor", was=f"of shape {tuple(self.shape)}",
-            needed="one element", remedy="index it, or use tolist()",
-        )  # fmt: skip
-    return values_of(self, "item").reshape(-1)[0].item()
-
-
-@public("Tensor.tolist")
-def tolist(self: Tensor) -> Any:
-    """The values as nested lists of Python numbers; waits for them.
-
-    >>> torch.tensor([[1, 2], [3, 4]]).tolist()
-    [[1, 2], [3, 4]]
-    """
-    return values_of(self, "tolist").tolist()
-
-
 @public("clone")
 def clone(input: Tensor, *, memory_format: None = None) -> Tensor:
     """A copy in memory of its own.
@@ -219,47 +185,6 @@ for _name, _dtype in {
     setattr(Tensor, _name, _caster(_dtype))
 
 
-@public("Tensor.copy_")
-def copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
-    """Write the values of `other`, broadcast, cast and moved as needed.
-
-    >>> torch.zeros(2).copy_(torch.tensor([1.0, 2.0]))
-    tensor([1., 2.])
-    """
-    if not isinstance(other, Tensor):
-        return fill(self, other, "copy_", overlap=False)
-    mine, theirs = self._kind, other._kind
-    if theirs.backend is not mine.backend or theirs.index != mine.index:
-        other = _moved(other, mine.with_dtype(theirs.dtype))
-    return overwrite("copy_", self, copied(self, other))
-
-
-@public("torch.fill", out=True)
-def filled(input: Tensor, value: Any) -> Tensor:
-    """A copy with every element `value`."""
-    return fill(clone_of(input), value.item() if isinstance(value, Tensor) else value)
-
-
-@public("Tensor.fill_")
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Set every element to a number or a 0-d tensor."""
-    if not isinstance(value, Tensor):
-        return fill(self, value)
-    if value.ndim:
-        raise ShapeError("fill_", "value", was=f"{value.ndim}-d", needed="0-d")
-    return inplace("fill_", copied, self, _on_device_of(self, value))
-
-
-def _on_device_of(x: Tensor, other: Tensor) -> Tensor:
-    return _moved(other, x._kind.with_dtype(other.dtype))
-
-
-@public("Tensor.zero_")
-def zero_(self: Tensor) -> Tensor:
-    """Set every element to zero."""
-    return fill(self, 0)
-
-
 @public("Tensor.view*", plain=v.view)
 def view(
     self: Tensor, size: int | Sequence[int] | DType = (), *, dtype: DType | None = None
@@ -312,53 +237,6 @@ def _reinterpreted(x: Tensor, dtype: DType) -> Tensor:
     return made
 
 
-def _len(self: Tensor) -> int:
-    if not self.ndim:
-        raise ArgumentTypeError("len", "tensor", was="0-d", needed="at least one dim")
-    return int(self._a.shape[0])
-
-
-def _iter(self: Tensor) -> Iterator[Tensor]:
-    if not self.ndim:
-        raise ArgumentTypeError(
-            "iteration", "tensor", was="0-d", needed="at least one dim"
-        )
-    return iter([self[i] for i in range(self._a.shape[0])])
-
-
-def _converter(number: type) -> Any:
-    """`int(x)` and `float(x)` for a tensor of one element."""
-
-    def convert(self: Tensor) -> Any:
-        value = self.item()
-        try:
-            return number(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise NumberOutOfRange(
-                number.__name__, "tensor", was=value,
-                needed=f"a number that {number.__name__} holds",
-            ) from error  # fmt: skip
-
-    return convert
-
-
-def _index(self: Tensor) -> int:
-    if self.dtype.is_inexact:
-        raise ArgumentTypeError(
-            "index", "tensor", was=self.dtype.name, needed="an integer or bool tensor"
-        )
-    return int(self.item())
-
-
-def _bool(self: Tensor) -> bool:
-    if numel(self) != 1:
-        raise ShapeError(
-            "bool", "tensor", was=f"of shape {tuple(self.shape)}: ambiguous",
-            needed="one element", remedy="use any() or all()",
-        )  # fmt: skip
-    return bool(self.item())
-
-
 def _is_cpu(self: Tensor) -> bool:
     """Whether the tensor is on the CPU."""
     return self._kind.backend.type == "cpu"
@@ -370,8 +248,6 @@ def _is_meta(self: Tensor) -> bool:
 
 
 extend(
-    __len__=_len, __iter__=_iter, __bool__=_bool, __float__=_converter(float),
-    __int__=_converter(int),
-    __index__=_index, is_cpu=property(_is_cpu), is_meta=property(_is_meta),
+    is_cpu=property(_is_cpu), is_meta=property(_is_meta),
     itemsize=property(element_size),
 )  # fmt: skip

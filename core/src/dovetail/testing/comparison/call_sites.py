@@ -11,7 +11,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from dovetail.engine import autograd, backward_pass
+from dovetail.engine import autograd, backward_pass, rule_calls
 from dovetail.engine.calls import WRITTEN
 from dovetail.engine.tape import Node, Output
 from dovetail.engine.tensor import Tensor
@@ -62,7 +62,7 @@ class CallSites:
 
     def here(self) -> CallSite:
         """The place of the op call that is running."""
-        phase, line, node = "", "", backward_pass.differentiated.get()
+        phase, line, node = "", "", rule_calls.differentiated.get()
         for frame in _frames():
             own = frame.f_code.co_filename.startswith(_OWN)
             if not phase:

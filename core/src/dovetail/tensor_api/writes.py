@@ -1,0 +1,54 @@
+"""Writing all of a tensor: `copy_`, `fill_` and `zero_`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.engine.inplace import fill, inplace, overwrite
+from dovetail.engine.public import public
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ShapeError
+from dovetail.frontend.create import _moved
+from dovetail.ops.primitive import clone as clone_of
+from dovetail.tensor_api.indexing import copied
+
+
+@public("Tensor.copy_")
+def copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
+    """Write the values of `other`, broadcast, cast and moved as needed.
+
+    >>> torch.zeros(2).copy_(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+    if not isinstance(other, Tensor):
+        return fill(self, other, "copy_", overlap=False)
+    mine, theirs = self._kind, other._kind
+    if theirs.backend is not mine.backend or theirs.index != mine.index:
+        other = _moved(other, mine.with_dtype(theirs.dtype))
+    return overwrite("copy_", self, copied(self, other))
+
+
+@public("torch.fill", out=True)
+def filled(input: Tensor, value: Any) -> Tensor:
+    """A copy with every element `value`."""
+    return fill(clone_of(input), value.item() if isinstance(value, Tensor) else value)
+
+
+@public("Tensor.fill_")
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Set every element to a number or a 0-d tensor."""
+    if not isinstance(value, Tensor):
+        return fill(self, value)
+    if value.ndim:
+        raise ShapeError("fill_", "value", was=f"{value.ndim}-d", needed="0-d")
+    return inplace("fill_", copied, self, _on_device_of(self, value))
+
+
+def _on_device_of(x: Tensor, other: Tensor) -> Tensor:
+    return _moved(other, x._kind.with_dtype(other.dtype))
+
+
+@public("Tensor.zero_")
+def zero_(self: Tensor) -> Tensor:
+    """Set every element to zero."""
+    return fill(self, 0)
