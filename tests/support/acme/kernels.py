@@ -39,16 +39,16 @@ def fresh(values: Any) -> Array:
     return Array(whole.reshape(-1), whole.shape, strides)
 
 
-def cast(x: Array, dtype: DType) -> Array:
-    """The values of `x` in another dtype. To float: nearest even. To integers:
+def cast(input: Array, dtype: DType) -> Array:
+    """The values of `input` in another dtype. To float: nearest even. To integers:
     truncated; NaN and overflow unspecified, but no trap. To bool: whether not zero. To
     real from complex: the real part."""
-    return fresh(x.values.astype(dtype.numpy))
+    return fresh(input.values.astype(dtype.numpy))
 
 
-def bitcast(x: Array, dtype: DType) -> Array:
-    """The raw bits of `x` read as another dtype of the same width."""
-    return fresh(x.values.copy().view(dtype.numpy))
+def bitcast(input: Array, dtype: DType) -> Array:
+    """The raw bits of `input` read as another dtype of the same width."""
+    return fresh(input.values.copy().view(dtype.numpy))
 
 
 def where(condition: Array, input: Array, other: Array) -> Array:
