@@ -7,19 +7,26 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.support.seeds import restart
 
 import dovetail as dt
 from dovetail.nn import functional as F
 
-SEED = np.random.default_rng(7)
+RNG = np.random.default_rng(7)
+
+
+@pytest.fixture(autouse=True)
+def _own_values(request: pytest.FixtureRequest) -> None:
+    """Each case draws by its own name, whichever others run."""
+    restart(RNG, request.node.name)
 
 
 def _array(*shape: int, dtype: str = "float64") -> np.ndarray[Any, Any]:
     if dtype.startswith("int"):
-        return SEED.integers(-9, 9, shape).astype(dtype)
-    values = SEED.standard_normal(shape)
+        return RNG.integers(-9, 9, shape).astype(dtype)
+    values = RNG.standard_normal(shape)
     if dtype.startswith("complex"):
-        values = values + 1j * SEED.standard_normal(shape)
+        values = values + 1j * RNG.standard_normal(shape)
     return values.astype(dtype)
 
 
@@ -255,7 +262,7 @@ def test_convolution_by_weight(transposed: bool) -> None:
 @pytest.mark.parametrize("name", ["max_pool2d", "adaptive_max_pool2d"])
 def test_ties_nan_and_infinity(name: str) -> None:
     """Ties go to the first, NaN wins, and a window of -inf still has an index."""
-    x = SEED.integers(0, 3, (2, 2, 6, 6)).astype("float64")
+    x = RNG.integers(0, 3, (2, 2, 6, 6)).astype("float64")
     x[0, 0, 1:3, 2:4] = np.nan
     x[1] = -np.inf
     options = {"output_size": 3} if "adaptive" in name else {"kernel_size": 2}
@@ -274,7 +281,7 @@ def test_ties_nan_and_infinity(name: str) -> None:
 @pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf])
 def test_windows_of_two_by_two(shape: Any, values: int, bad: float | None) -> None:
     """Each gradient goes to the first of the largest, and is that very number."""
-    x = SEED.integers(0, values, shape).astype("float32") - 1
+    x = RNG.integers(0, values, shape).astype("float32") - 1
     if bad is not None:
         x.flat[x.size // 2] = bad
     theirs = torch.nn.functional.max_pool2d

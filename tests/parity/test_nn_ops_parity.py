@@ -8,13 +8,21 @@ import numpy as np
 import pytest
 import torch
 from tests.support.beside import Pair, agree, both_refuse, same
+from tests.support.seeds import restart
 
 import dovetail as dt
 
 F = torch.nn.functional
 ft = dt.nn.functional
 RNG = np.random.default_rng(0)
+SERIES = 148  # of the values that cases draw
 FLOATS = ("float32", "float64", "float16", "bfloat16")
+
+
+@pytest.fixture(autouse=True)
+def _own_values(request: pytest.FixtureRequest) -> None:
+    """Each case draws by its own name, whichever others run."""
+    restart(RNG, request.node.name, SERIES)
 
 
 def leaf(*shape: int, dtype: str = "float32", low: float = -2, high: float = 2) -> Pair:
@@ -79,6 +87,9 @@ NORMS: list[tuple[str, Any, Any]] = [
         {},
     ),
     ("group_norm", lambda d: [leaf(2, 8, dtype=d), 2], {}),
+    # The gradient of a group of two is all cancellation: its error is that of its
+    # terms, which grow as the two come close. Those of SERIES are 0.9 apart, or more.
+    ("group_norm", lambda d: [leaf(2, 4, dtype=d), 2], {}),
     (
         "instance_norm",
         lambda d: [
