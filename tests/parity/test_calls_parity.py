@@ -128,6 +128,49 @@ def test_arrays_are_compared_as_tensors() -> None:
     agree(lambda lib: np.asarray([1.0, 3.0]) == lib.tensor([1.0, 2.0]))
 
 
+# What stands beside the refusals, and is served.
+SERVED: Final[dict[str, Callable[[Any], Any]]] = {
+    "the product of all": lambda lib: lib.ones(2, 3).mul(2).prod(),
+    "squeezed of all": lambda lib: lib.arange(3).reshape(1, 3, 1).squeeze(),
+    "squeezed of none": lambda lib: lib.arange(3).reshape(1, 3, 1).squeeze(()),
+    "an integer sum without gradients": lambda lib: lib.ones(2).sum(dtype=lib.int64),
+    "an integer quotient added": lambda lib: lib.ones(2).addcdiv(
+        lib.tensor([1]), lib.tensor([2.0])
+    ),
+    "an integer of NumPy's written": lambda lib: written_at(lib, 0, np.int64(3)),
+    "bytes as a mask of values": lambda lib: written_at(
+        lib, lib.ones(2, dtype=lib.uint8), lib.tensor([1.0, 2.0])
+    ),
+    "to a dtype, and a copy": lambda lib: lib.ones(2).to(lib.float64, False, True),
+    "a correction of no dims": lambda lib: lib.arange(3.0).var(
+        correction=lib.tensor(1)
+    ),
+    "a norm of no lines": lambda lib: lib.ones(2, 0).norm(-1, 0),
+    "classes in bytes": lambda lib: lib.nn.functional.nll_loss(
+        lib.ones(2, 3), lib.tensor([0, 2], dtype=lib.uint8)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_served_by_both(name: str) -> None:
+    """What torch serves beside what it refuses is served, with its values."""
+    agree(SERVED[name])
+
+
+def test_a_flag_by_place_asks_for_a_copy() -> None:
+    """The last flag of `to` is `copy`, also by place."""
+    for lib in (dt, torch):
+        x = lib.ones(2)
+        assert x.to(lib.float32, False, True) is not x
+        assert x.to(lib.float32, False) is x
+
+
+def test_the_dtype_of_a_mean_on_meta() -> None:
+    """A mean without values has the dtype that was asked for."""
+    assert dt.ones(2, device="meta").nanmean(dtype=dt.float64).dtype is dt.float64
+
+
 def written(lib: Any, values: Any, accumulate: bool) -> Any:
     x = lib.zeros(3).expand(2, 3)
     at = (lib.tensor([0, 0]), lib.tensor([2, 1]))
@@ -138,6 +181,12 @@ def written(lib: Any, values: Any, accumulate: bool) -> Any:
 def test_writing_to_expanded_places(values: Any) -> None:
     """`index_put_` writes where elements share memory, as torch does with a warning."""
     agree(lambda lib: written(lib, values, False))
+
+
+def written_at(lib: Any, index: Any, value: Any) -> Any:
+    x = lib.zeros(2)
+    x[index] = value
+    return x
 
 
 REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
@@ -173,14 +222,73 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
     "an array of another length": lambda lib: lib.ones(3) == np.ones(2),
     "bools for integers": lambda lib: lib.ones(4).chunk(True),
     "a zero of NumPy's": lambda lib: np.int64(2) // lib.tensor([0]),
+    "the product over None": lambda lib: lib.ones(2).prod(None),
+    "squeezed by None": lambda lib: lib.ones(2, 1).squeeze(dim=None),
+    "squeezed in place by None": lambda lib: lib.ones(2, 1).squeeze_(None),
+    "gradients of an integer sum": lambda lib: lib.ones(
+        2, requires_grad=True
+    ).sum(dtype=lib.int64),
+    "gradients of an integer product": lambda lib: lib.ones(
+        2, requires_grad=True
+    ).cumprod(0, dtype=lib.int8),
+    "quotients of integers added": lambda lib: lib.ones(2).addcdiv(
+        lib.tensor([1]), lib.tensor([True])
+    ),
+    "the same in place": lambda lib: lib.ones(2).addcdiv_(
+        lib.tensor([1]), lib.tensor([2])
+    ),
+    "a tuple written": lambda lib: written_at(lib, ..., (1.0, 2.0)),
+    "an array written at places": lambda lib: written_at(
+        lib, lib.tensor([0, 1]), np.ones(2)
+    ),
+    "more than 63 bits written": lambda lib: written_at(lib, 0, 1 << 63),
+    "bytes as a mask": lambda lib: written_at(
+        lib, lib.ones(2, dtype=lib.uint8), 9.0
+    ),
+    "pinned by new_tensor": lambda lib: lib.ones(2).new_tensor([1], pin_memory=False),
+    "to two tensors": lambda lib: lib.ones(2).to(lib.ones(1), lib.ones(1)),
+    "to a device and a flag": lambda lib: lib.ones(2).to("cpu", True),
+    "a flag and a correction": lambda lib: lib.ones(3).var(
+        unbiased=False, correction=None
+    ),
+    "a flag by place and a correction": lambda lib: lib.var_mean(
+        lib.ones(3), False, correction=1
+    ),
+    "a tensor as correction": lambda lib: lib.ones(3).var(correction=lib.ones(2)),
+    "a huge correction": lambda lib: lib.ones(3).var(correction=1 << 70),
+    "a distance over nothing": lambda lib: lib.ones(0).dist(lib.ones(0), -1),
+    "a norm over nothing, on meta": lambda lib: lib.ones(
+        2, 0, device="meta"
+    ).norm(-0.5, 1),
+    "a huge norm": lambda lib: lib.nn.functional.normalize(lib.ones(2), 1 << 70, 0),
+    "an integer mean on meta": lambda lib: lib.ones(2, device="meta").nanmean(
+        dtype=lib.int32
+    ),
+    "a number of NumPy's for a tensor": lambda lib: lib.ones(3).lerp(np.int64(2), 0.5),
+    "places of 8 bits gathered": lambda lib: lib.ones(2).gather(
+        0, lib.tensor([0], dtype=lib.uint8)
+    ),
+    "places of 32 bits filled": lambda lib: lib.ones(2).index_fill(
+        0, lib.tensor([0], dtype=lib.int32), 1
+    ),
+    "quantiles of 16 bits": lambda lib: lib.ones(2).half().quantile(0.5),
+    "a plain dict of layers": lambda lib: lib.nn.Sequential({"a": lib.nn.ReLU()}),
+    "layers of no channels": lambda lib: lib.nn.BatchNorm1d(0)(lib.ones(2, 0)),
+    "a number on another device, broadcast": lambda lib: lib.nn.functional.l1_loss(
+        lib.ones(()), lib.ones(3, device="meta")
+    ),
 }  # fmt: skip
 
 
+BUILTIN: Final = (RuntimeError, TypeError, ValueError, IndexError, OverflowError)
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_by_both(name: str) -> None:
     """What torch refuses is refused, and again."""
     for _ in range(2):
-        with pytest.raises((RuntimeError, TypeError, ValueError, IndexError)):
+        with pytest.raises(BUILTIN):
             REFUSED[name](torch)
         with pytest.raises(DovetailError):
             REFUSED[name](dt)

@@ -290,7 +290,7 @@ INDICES: dict[str, Row] = {
     ),
     "gather by floats": (
         lambda t: dt.gather(t.x, 0, t.x), DTypeError,
-        "gather: index is float32, needed an integer tensor; cast it with "
+        "gather: index is float32, needed an int64 or int32 tensor; cast it with "
         ".to(dovetail.int64)",
     ),
     "embedding": (

@@ -35,6 +35,8 @@ Axes: TypeAlias = int | Sequence[int] | None
 AxesIfAny: TypeAlias = int | Sequence[int] | None
 AxesGiven: TypeAlias = int | Sequence[int]
 AxisOrAll: TypeAlias = int | None
+AxisOrEvery: TypeAlias = int  # one dim, or all if none is given; with EVERY as default
+AxesOrEvery: TypeAlias = int | Sequence[int]  # the same for several
 # The default of what torch refuses as None, if it is given.
 Absent: TypeAlias = None
 AxisSet: TypeAlias = int | Sequence[int]
@@ -122,11 +124,33 @@ class Every(tuple[int, ...]):
     __slots__ = ()
 
 
+# The default of a dim that torch refuses as None: all dims.
+EVERY: Final[Any] = Every()
+
+
 def axis_or_all(op: str, name: str, value: Any, ndim: int) -> int | tuple[int, ...]:
     """One dim, or all of them as a tuple for None."""
     if value is None or type(value) is Every:
         return Every(range(ndim))
     return axis(op, name, value, ndim)
+
+
+def one_or_every(op: str, name: str, value: Any, ndim: int) -> int | tuple[int, ...]:
+    """As `axis_or_all`, but None is refused."""
+    if value is None:
+        raise ArgumentTypeError(op, name, was=None, needed="an integer, or nothing")
+    return axis_or_all(op, name, value, ndim)
+
+
+def set_or_every(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
+    """As `axis_set`, or all dims, but for None."""
+    if type(value) is Every:
+        return Every(range(ndim))
+    if value is None:
+        raise ArgumentTypeError(
+            op, name, was=None, needed="an integer, several of them, or nothing"
+        )
+    return axis_set(op, name, value, ndim)
 
 
 def axis_list(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
@@ -284,6 +308,8 @@ NORMALISERS: Final[dict[str, Normalise]] = {
     "AxesGiven": axes_given,
     "AxesIfAny": axes_if_any,
     "AxisOrAll": axis_or_all,
+    "AxisOrEvery": one_or_every,
+    "AxesOrEvery": set_or_every,
 }
 AxisList: TypeAlias = Sequence[int]
 

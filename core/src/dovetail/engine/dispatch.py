@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from dovetail.engine import scopes
 from dovetail.engine.arguments import explained
 from dovetail.engine.autocast import as_cast
@@ -91,7 +93,7 @@ def miss_public(
                 function.__name__, "out", was="given", needed="none: it takes no out="
             )
         for at in op.no_numbers:
-            if type(values[at]) in _NUMBERS:
+            if type(values[at]) in _NUMBERS or isinstance(values[at], np.generic):
                 raise ArgumentTypeError(
                     function.__name__, op.names[at], was=repr(values[at]),
                     needed="a Tensor",

@@ -12,11 +12,13 @@ from dovetail.engine.attributes import frozen
 from dovetail.engine.elements import factor, sure
 from dovetail.engine.execution import execute
 from dovetail.engine.kinds import Kind
+from dovetail.engine.modes import grad_enabled
 from dovetail.engine.op import Op
 from dovetail.engine.plan import Plan
 from dovetail.engine.plans import plan_for
 from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.tensor import Parameter, Tensor, wrap
+from dovetail.errors import DTypeError
 
 Inputs = tuple[Any, ...]
 Values = tuple[Any, ...]
@@ -87,7 +89,9 @@ def learned(op: Op, values: Values, key: Any) -> Any:
     kind = attrs["kind"] if lead is None else lead._kind
     op.check_numbers(attrs, kind.dtype)
     plan = plan_for(op, ready, attrs, kind)
-    if (
+    if _is_cut_off(op, attrs, kind, plan):
+        _require_no_gradient(op, ready)
+    elif (
         key is not None
         and _is_as_given(op, ready, inputs)
         and _are_plain(op, values, attrs)
@@ -96,6 +100,27 @@ def learned(op: Op, values: Values, key: Any) -> Any:
             op.calls.clear()
         op.calls[key] = _entry(op, Ready(op, attrs, kind, plan, kind))
     return execute(op, ready, attrs, kind, plan)
+
+
+def _is_cut_off(op: Op, attrs: dict[str, Any], kind: Kind, plan: Plan) -> bool:
+    """Whether a dtype that need not be given makes constants of what has gradients."""
+    if attrs.get("dtype") is None or op.defaults["dtype"] is not None:
+        return False
+    return kind.dtype.is_inexact and not plan.kinds[0].dtype.is_inexact
+
+
+def _require_no_gradient(op: Op, inputs: Inputs) -> None:
+    """Raise for inputs with gradients, which a result of integers would end.
+
+    Raises:
+        DTypeError: one requires a gradient.
+    """
+    if grad_enabled() and any(x is not None and x.requires_grad for x in inputs):
+        raise DTypeError(
+            op.name, "dtype", was="one without gradients",
+            needed="a floating point or complex dtype, as input requires a gradient",
+            remedy="detach() it first",
+        )  # fmt: skip
 
 
 def _entry(op: Op, ready: Ready) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from dovetail.engine.kinds import Kind, kind_on, scalar_native
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentTypeError, DeviceError, DTypeError
+
+_PLACES: Final = frozenset({dtypes.int64, dtypes.int32})
 
 
 def prepare(op: Op, inputs: Sequence[Any]) -> tuple[Any, ...]:
@@ -240,9 +242,9 @@ def _mask(op: Op, name: str, value: Any) -> Any:
 
 
 def _index(op: Op, name: str, value: Any) -> Any:
-    if not isinstance(value, Tensor) or value._kind.dtype not in dtypes.INTEGRAL:
+    if not isinstance(value, Tensor) or value._kind.dtype not in _PLACES:
         raise DTypeError(
-            op.name, name, was=_dtype_name(value), needed="an integer tensor",
+            op.name, name, was=_dtype_name(value), needed="an int64 or int32 tensor",
             remedy="cast it with .to(dovetail.int64)",
         )  # fmt: skip
     wanted = index_dtype(value._kind)

@@ -27,7 +27,7 @@ from dovetail.ops import create as ops
 from dovetail.ops.primitive import cast
 
 
-@creates("tensor", new=True, out=False, asks=False)
+@creates("tensor", new=True, out=False, asks=False, new_pins=False)
 def tensor(place: Place, data: Any) -> Tensor:
     """A fresh leaf with the values of numbers, nested lists, an array or a tensor.
 

@@ -18,7 +18,7 @@ from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
 
 DeviceLike = Device | str | None
 Make = Callable[..., Tensor]
@@ -106,7 +106,7 @@ class _Signed:
 
 def creates(
     name: str, *, like: bool = False, new: bool = False, out: bool = True,
-    asks: bool = True,
+    asks: bool = True, new_pins: bool = True,
 ) -> Callable[[Make], Make]:  # fmt: skip
     """Offer a function `(place, …)` as torch's function `name`.
 
@@ -115,6 +115,7 @@ def creates(
         new: `Tensor.new_name(…)` too.
         out: it takes `out=`.
         asks: its arguments may handle the call; not where any object will do.
+        new_pins: `Tensor.new_name(…)` takes `pin_memory=`.
     """
 
     def offer(make: Make) -> Make:
@@ -133,6 +134,10 @@ def creates(
         def of_self(
             self: Any, *args: Any, dtype: Any = None, device: Any = None, **given: Any
         ) -> Tensor:
+            if "pin_memory" in given and not new_pins:
+                raise ArgumentTypeError(
+                    f"new_{name}", "pin_memory", was="given", needed="none"
+                )
             place = Place(dtype or self.dtype, device, self._kind)
             return _made(make, place, args, given)
 
@@ -157,7 +162,8 @@ def _made(
     """The tensor, by the keywords of a function and those that all have."""
     requires_grad = given.pop("requires_grad", False)
     given.pop("layout", None)  # None, as annotated: all tensors are strided
-    given.pop("pin_memory", None)
+    if given.pop("pin_memory", False):
+        raise NotSupported("make", "pin_memory", was=True, needed="False")
     made = make(place, *args, **given)
     if requires_grad:
         made.requires_grad = True

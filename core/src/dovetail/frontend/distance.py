@@ -6,7 +6,7 @@ from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.ops.statistics import vector_norm
+from dovetail.frontend.statistics import vector_norm
 from dovetail.ops.view import expand, unsqueeze
 
 

@@ -6,7 +6,7 @@ import builtins
 from typing import Any, Literal
 
 from dovetail.dtypes import bool_, complex128, float64
-from dovetail.engine.attributes import Operand, Scalar
+from dovetail.engine.attributes import Factor, Operand, Scalar
 from dovetail.engine.elements import check_factor, stored
 from dovetail.engine.inplace import inplace
 from dovetail.engine.promotion import result_type
@@ -15,6 +15,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
 from dovetail.ops import arithmetic as a
 from dovetail.ops import bounds
+from dovetail.ops import elementwise as e
 from dovetail.ops import gamma as g
 from dovetail.ops import rounding as r
 from dovetail.ops.formats import cast
@@ -48,6 +49,24 @@ def sub(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
 def rsub(input: Tensor, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """other - alpha * input."""
     return a.sub(other, _scaled("rsub", other, input, alpha))
+
+
+@public(
+    "addcdiv Tensor.addcdiv_", out=True, plain=e.addcdiv,
+    takes=("input", "tensor1", "tensor2"),
+)  # fmt: skip
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Factor = 1
+) -> Tensor:
+    """input + value * tensor1 / tensor2, of which one is no integer."""
+    if not (tensor1.dtype.is_inexact or tensor2.dtype.is_inexact):
+        raise DTypeError(
+            "addcdiv", "tensor1 and tensor2",
+            was=f"of {tensor1.dtype.name} and {tensor2.dtype.name}",
+            needed="a floating point or complex dtype in one of them",
+            remedy="cast one with .float()",
+        )  # fmt: skip
+    return e.addcdiv(input, tensor1, tensor2, value=value)
 
 
 def _is_bool(x: Any) -> bool:

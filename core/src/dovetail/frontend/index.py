@@ -84,8 +84,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         raise DTypeError(
             "index_fill", "value", was=value, needed=f"a number of {input.dtype.name}"
         )
-    if index.ndim > 1 or index.dtype not in INTEGRAL:
-        raise ShapeError("index_fill", "index", was=repr(index), needed="1-d integers")
+    if index.ndim > 1 or index.dtype is not index_dtype(index._kind):
+        raise ShapeError("index_fill", "index", was=repr(index), needed="1-d, of int64")
     size = input._a.shape[dim] if input.ndim else 1
     mask = full((size,), False, input._kind.with_dtype(bool_))
     mask = advanced.index_put(mask, full((), True, mask._kind), [index], False)

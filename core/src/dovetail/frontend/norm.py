@@ -161,6 +161,10 @@ def batch_norm(
             "batch_norm", "input", was=f"of shape {size}", needed="[n, channels, ...]"
         )
     _check_affine("batch_norm", size[1], running_mean, running_var, weight, bias)
+    if not size[1] and weight is not None:
+        raise ShapeError(
+            "batch_norm", "weight", was="of no channels", needed="one channel or more"
+        )
     w, b = _by_channel(weight, len(size)), _by_channel(bias, len(size))
     result: Tensor
     if not training:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail.dtypes import int64
+from dovetail.dtypes import HALF, int64
 from dovetail.engine.attributes import Absent
 from dovetail.engine.checks import at_hand
 from dovetail.engine.public import public
@@ -147,6 +147,11 @@ def _quantile(
     dim = None if dim is None else dim_of(name, dim, x)
     if isinstance(q, int | float) and not 0 <= q <= 1:
         raise ArgumentError(name, "q", was=q, needed="a fraction from 0 to 1")
+    if x.dtype in HALF:
+        raise DTypeError(
+            name, "input", was=x.dtype.name, needed="either float32 or float64",
+            remedy="cast it with .float()",
+        )  # fmt: skip
     q = q if isinstance(q, Tensor) else full((), q, x._kind)
     if q.dtype is not x.dtype or not x.dtype.is_floating_point:
         raise DTypeError(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from dovetail import dtypes
 from dovetail.dtypes import DType, as_dtype, float64
+from dovetail.engine.attributes import axes
 from dovetail.engine.checks import at_hand
 from dovetail.engine.elements import stored
 from dovetail.engine.public import public
@@ -14,6 +17,7 @@ from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
     DTypeError,
+    EmptyDimError,
     NotSupported,
     ShapeError,
 )
@@ -32,7 +36,7 @@ def _offer_spread(name: str, of: Any) -> None:
 
     def spread(
         input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False,
-        *, correction: Any = None,
+        *, correction: int | float | None = None,
     ) -> Tensor:  # fmt: skip
         if isinstance(dim, bool):
             dim, unbiased = None, dim
@@ -42,7 +46,7 @@ def _offer_spread(name: str, of: Any) -> None:
 
     def spread_mean(
         input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False,
-        *, correction: Any = None,
+        *, correction: int | float | None = None,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         found = spread(input, dim, unbiased, keepdim, correction=correction)
         return found, r.mean(input, None if isinstance(dim, bool) else dim, keepdim)
@@ -54,8 +58,25 @@ def _offer_spread(name: str, of: Any) -> None:
     tensor(1.)
     """
     spread_mean.__doc__ = f"`{name}`, and the mean over the same dims."
-    public(name, out=True)(spread)
-    public(f"torch.{name}_mean", out=True)(spread_mean)
+    public(name, out=True)(_one_form(name, spread))
+    public(f"torch.{name}_mean", out=True)(_one_form(f"{name}_mean", spread_mean))
+
+
+def _one_form(name: str, spread: Callable[..., Any]) -> Callable[..., Any]:
+    """`spread`, which takes `unbiased` or `correction`, not both."""
+
+    @wraps(spread)
+    def call(*args: Any, **given: Any) -> Any:
+        if "correction" in given:
+            flags = [*args[1:], given.get("dim")]
+            if "unbiased" in given or len(args) > 2 or isinstance(flags[0], bool):
+                raise ArgumentTypeError(
+                    name, "correction", was="given beside unbiased",
+                    needed="one of them",
+                )  # fmt: skip
+        return spread(*args, **given)
+
+    return call
 
 
 _offer_spread("var", s.var)
@@ -90,7 +111,23 @@ def vector_norm(
         raise ArgumentTypeError(
             "norm", "p", was=repr(ord), needed="a real number, 'fro' or None"
         )
+    if ord < 0:
+        _require_filled(x, ord, dim)
     return s.vector_norm(x, stored("norm", float64, ord, "p"), dim, keepdim)
+
+
+def _require_filled(x: Tensor, p: Any, dim: Any) -> None:
+    """Raise where a negative power is summed over nothing.
+
+    Raises:
+        EmptyDimError: a dim of those is empty.
+    """
+    shape = tuple(x._a.shape)
+    if any(shape[d] == 0 for d in axes("norm", "dim", dim, x.ndim)):
+        raise EmptyDimError(
+            "norm", "input", was=f"empty ({shape})",
+            needed=f"elements to take the norm of {p} over",
+        )  # fmt: skip
 
 
 @public("dist", out=True)

@@ -118,7 +118,7 @@ class Sequential(_Listed):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        if len(args) == 1 and isinstance(args[0], Mapping):
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
             for name, module in args[0].items():
                 self.add_module(name, module)
         else:

@@ -229,7 +229,7 @@ def _divisor_rule(ct: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> T
     return neg(_scaled(ct, value) / c) * conj(tensor1 / tensor2)
 
 
-@op(accepts=INEXACT, domain=(0.3, 3.0), torch="addcdiv Tensor.addcdiv_",
+@op(accepts=INEXACT, domain=(0.3, 3.0),
     oracle=exact(lambda m, x, a, b, value=1: x + value * (a / b)),
     grad={
         "input": lambda ct: ct,

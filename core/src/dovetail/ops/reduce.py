@@ -19,7 +19,7 @@ from dovetail.dtypes import (
     int64,
     uint8,
 )  # fmt: skip
-from dovetail.engine.attributes import Axes, AxesIfAny, AxisOrAll
+from dovetail.engine.attributes import EVERY, Axes, AxesIfAny, AxisOrEvery
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
@@ -54,14 +54,20 @@ def _cases_mean(make: Any) -> Iterator[Case]:
         yield case(*c.args, **c.kwargs, **asked)
 
 
-def _float_dtype(dtypes: Any, attrs: Any) -> DType:
-    found: DType = attrs["dtype"] or dtypes[0]
-    if not found.is_inexact:
-        raise DTypeError(
-            "mean", "dtype", was=found.name, needed="a floating point or complex dtype",
-            remedy="cast it with .float(), or pass dtype=",
-        )  # fmt: skip
-    return found
+def _inexact(name: str) -> Any:
+    """The rule for the dtype of an op's result: the one asked for, or the input's."""
+
+    def rule(dtypes: Any, attrs: Any) -> DType:
+        found: DType = attrs["dtype"] or dtypes[0]
+        if not found.is_inexact:
+            raise DTypeError(
+                name, "dtype", was=found.name,
+                needed="a floating point or complex dtype",
+                remedy="cast it with .float(), or pass dtype=",
+            )  # fmt: skip
+        return found
+
+    return rule
 
 
 def _over_count(total: Any, counted: Any) -> Any:
@@ -69,7 +75,7 @@ def _over_count(total: Any, counted: Any) -> Any:
     return reduced(lambda x, **over: total(x, **over) / np.sum(counted(x), **over))
 
 
-@op(averages=True, accepts=ANY, promote=None, result=_float_dtype, torch="mean",
+@op(averages=True, accepts=ANY, promote=None, result=_inexact("mean"), torch="mean",
     grows=(1,), oracle=_over_count(np.sum, np.ones_like), cases=_cases_mean, **_ALONG,
     grad=lambda ct, input_shape, input_dtype, dim, keepdim: as_dtype_of(
         spread(ct / (count(input_shape, dim) or 1), input_shape, dim, keepdim),
@@ -113,15 +119,14 @@ def nansum(
     return sum(present, dim, keepdim, dtype)
 
 
-@op(averages=True, accepts=FLOAT, torch="nanmean", cases=_cases_nan, **_ALONG,
+@op(averages=True, accepts=FLOAT, result=_inexact("nanmean"), torch="nanmean",
+    cases=_cases_nan, **_ALONG,
     oracle=_over_count(np.nansum, lambda x: ~np.isnan(x)))  # fmt: skip
 def nanmean(
     input: Tensor, dim: Axes = None, keepdim: bool = False, *,
     dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean over `dim` of what is not NaN."""
-    if dtype is not None and not dtype.is_inexact:
-        raise DTypeError("nanmean", "dtype", was=dtype.name, needed="a float dtype")
     x = input if dtype is None else cast(input, dtype)
     return nansum(x, dim, keepdim) / sum(cast(~isnan(x), x.dtype), dim, keepdim)
 
@@ -147,7 +152,7 @@ def _cases_product(make: Any) -> Iterator[Case]:
 @op(autocast="float32", torch="prod", oracle=reduced(np.prod), cases=_cases_product,
     **PRODUCT, **_ALONG)  # fmt: skip
 def prod(
-    input: Tensor, dim: AxisOrAll = None, keepdim: bool = False, *,
+    input: Tensor, dim: AxisOrEvery = EVERY, keepdim: bool = False, *,
     dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
     """The product over `dim`, by halving; integers multiply in int64. Empty gives 1.

@@ -13,7 +13,15 @@ import numpy as np
 
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import ANY, Array, Sizes
-from dovetail.engine.attributes import Axis, AxisList, AxisSet, Index, NewAxis, Shape
+from dovetail.engine.attributes import (
+    EVERY,
+    AxesOrEvery,
+    Axis,
+    AxisList,
+    Index,
+    NewAxis,
+    Shape,
+)  # fmt: skip
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
@@ -164,9 +172,8 @@ def view(input: Tensor, shape: Shape) -> Tensor:
     """
 
 
-def _squeezed(size: Sizes, strides: Sizes | None, *, dim: Sizes | None) -> Geometry:
-    dims = range(len(size)) if dim is None else dim
-    kept = [d for d, n in enumerate(size) if n != 1 or d not in dims]
+def _squeezed(size: Sizes, strides: Sizes | None, *, dim: Sizes) -> Geometry:
+    kept = [d for d, n in enumerate(size) if n != 1 or d not in dim]
     return _of_dims(size, strides, kept)
 
 
@@ -181,7 +188,7 @@ def _squeeze_oracle(x: Array, dim: Any = None) -> Array:
         ([1, 3, 1], (0, 1, -1)), ([1, 3, 1], (2,)), ([1, 3, 1], ()), [1, 3, 1],
         ([], (0,)),
     ])  # fmt: skip
-def squeeze(input: Tensor, dim: AxisSet | None = None) -> Tensor:
+def squeeze(input: Tensor, dim: AxesOrEvery = EVERY) -> Tensor:
     """`input` without dims of size 1: all of them, or those of `dim`.
 
     >>> torch.squeeze(torch.ones(1, 3, 1)).shape

@@ -83,7 +83,7 @@ def addcdiv(
     value: _complex = 1,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """input + value * tensor1 / tensor2."""
+    """input + value * tensor1 / tensor2, of which one is no integer."""
 
 def addcmul(
     input: Tensor,
@@ -2088,7 +2088,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 def prod(
     input: Tensor,
-    dim: _int | None = None,
+    dim: _int = ...,
     keepdim: _bool = False,
     *,
     dtype: DType | None = None,
@@ -2478,7 +2478,7 @@ def square(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> 
 def square_(input: Tensor) -> Tensor:
     """`square` written into the tensor, which is returned."""
 
-def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+def squeeze(input: Tensor, dim: _int | Sequence[_int] = ...) -> Tensor:
     """`input` without dims of size 1: all of them, or those of `dim`."""
 
 def stack(
@@ -2495,7 +2495,7 @@ def std(
     unbiased: _bool = True,
     keepdim: _bool = False,
     *,
-    correction: Any = None,
+    correction: _int | _float | None = None,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """The root of the variance; its gradient where that is 0 is 0. The
@@ -2508,7 +2508,7 @@ def std_mean(
     unbiased: _bool = True,
     keepdim: _bool = False,
     *,
-    correction: Any = None,
+    correction: _int | _float | None = None,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`std`, and the mean over the same dims."""
@@ -2761,7 +2761,7 @@ def var(
     unbiased: _bool = True,
     keepdim: _bool = False,
     *,
-    correction: Any = None,
+    correction: _int | _float | None = None,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """The sum of squared distances from the mean, over n - `correction`."""
@@ -2772,7 +2772,7 @@ def var_mean(
     unbiased: _bool = True,
     keepdim: _bool = False,
     *,
-    correction: Any = None,
+    correction: _int | _float | None = None,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`var`, and the mean over the same dims."""

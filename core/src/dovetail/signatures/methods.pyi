@@ -170,9 +170,14 @@ class Methods:
     def addcdiv(
         self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
     ) -> Tensor:
-        """input + value * tensor1 / tensor2."""
+        """input + value * tensor1 / tensor2, of which one is no integer."""
     def addcdiv_(
-        self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
+        self,
+        tensor1: Tensor,
+        tensor2: Tensor,
+        *,
+        value: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`addcdiv` written into the tensor, which is returned."""
     def addcmul(
@@ -1232,11 +1237,7 @@ class Methods:
         1).
         """
     def prod(
-        self,
-        dim: _int | None = None,
-        keepdim: _bool = False,
-        *,
-        dtype: DType | None = None,
+        self, dim: _int = ..., keepdim: _bool = False, *, dtype: DType | None = None
     ) -> Tensor:
         """The product over `dim`, by halving; integers multiply in int64. Empty
         gives 1.
@@ -1472,9 +1473,9 @@ class Methods:
         """input * input; integers wrap, bools count as int64."""
     def square_(self) -> Tensor:
         """`square` written into the tensor, which is returned."""
-    def squeeze(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    def squeeze(self, dim: _int | Sequence[_int] = ...) -> Tensor:
         """`input` without dims of size 1: all of them, or those of `dim`."""
-    def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    def squeeze_(self, dim: _int | Sequence[_int] = ...) -> Tensor:
         """`squeeze` of this tensor itself; returns it."""
     def std(
         self,
@@ -1482,7 +1483,7 @@ class Methods:
         unbiased: _bool = True,
         keepdim: _bool = False,
         *,
-        correction: Any = None,
+        correction: _int | _float | None = None,
     ) -> Tensor:
         """The root of the variance; its gradient where that is 0 is 0. The
         correction is 1, or 0 unless `unbiased`.
@@ -1667,7 +1668,7 @@ class Methods:
         unbiased: _bool = True,
         keepdim: _bool = False,
         *,
-        correction: Any = None,
+        correction: _int | _float | None = None,
     ) -> Tensor:
         """The sum of squared distances from the mean, over n - `correction`."""
     def vdot(self, other: Tensor) -> Tensor:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dovetail.dtypes import int64
+import numpy as np
+
+from dovetail.dtypes import int64, uint8
 from dovetail.engine import modes
+from dovetail.engine.annotations import check_size, described
 from dovetail.engine.elements import scalar
 from dovetail.engine.inplace import fill, inplace, overwrite
 from dovetail.engine.overrides import overridden
@@ -15,7 +18,7 @@ from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Parameter, Tensor, alias, extend
 from dovetail.engine.views import as_view
 from dovetail.engine.writable import check_writable
-from dovetail.errors import ArgumentTypeError, ShapeError
+from dovetail.errors import ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.create import _moved, tensor
 from dovetail.ops import view as ops
 from dovetail.ops.advanced import index_get, index_put, index_put_
@@ -159,11 +162,13 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             return
         parsed = parse(x, index)
         if parsed.mask is not None or parsed.advanced is not None:
+            if not isinstance(value, Tensor) or value.numel() == 1:
+                _refuse_bytes(index)
             _set_places(x, parsed, value)
             return
         region = _region(x, parsed)
     if type(value) in _NUMBERS:
-        fill(region, scalar("setitem", x._kind.dtype, value), "setitem", overlap=False)
+        fill(region, _number_for(x, value), "setitem", overlap=False)
     else:
         overwrite("copy_", region, copied(region, _as_value(x, value)))
 
@@ -171,17 +176,34 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
 _NUMBERS: Final = (int, float, bool, complex)
 
 
+def _number_for(x: Tensor, value: Any) -> Any:
+    """A number to be written, which has at most 64 bits with its sign."""
+    if type(value) is int:
+        check_size("setitem", "value", value)
+    return scalar("setitem", x._kind.dtype, value)
+
+
+def _refuse_bytes(index: Any) -> None:
+    """Raise for bytes as the one mask of places that get one value.
+
+    Raises:
+        DTypeError: the mask is a uint8 tensor.
+    """
+    given = index if isinstance(index, tuple) else (index,)
+    tensors = [e for e in given if isinstance(e, Tensor)]
+    if len(tensors) == 1 and tensors[0].ndim and tensors[0].dtype is uint8:
+        raise DTypeError(
+            "setitem", "index", was="a uint8 mask", needed="a bool mask for one value",
+            remedy="cast it with .bool()",
+        )  # fmt: skip
+
+
 def _set_places(x: Tensor, parsed: Parsed, value: Any) -> None:
     """Write at places that tensors of indices or a mask name."""
     if parsed.mask is not None:
         if type(value) in _NUMBERS:
-            inplace(
-                "index_put_",
-                masked_fill,
-                x,
-                parsed.mask,
-                scalar("setitem", x._kind.dtype, value),
-            )
+            number = _number_for(x, value)
+            inplace("index_put_", masked_fill, x, parsed.mask, number)
             return
         value = _as_value(x, value)
         if value.numel() == 1:
@@ -190,7 +212,7 @@ def _set_places(x: Tensor, parsed: Parsed, value: Any) -> None:
         parsed = parsed._replace(advanced=list(mask_indices(parsed.mask)))
     region = _region(x, parsed)
     if type(value) in _NUMBERS:
-        value = full((), scalar("setitem", x._kind.dtype, value), x._kind)
+        value = full((), _number_for(x, value), x._kind)
     else:
         value = _as_value(x, value)
         value = _without_ones(value if value.dtype is x.dtype else cast(value, x.dtype))
@@ -216,6 +238,11 @@ def _masked(x: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 def _as_value(x: Tensor, value: Any) -> Tensor:
     """What is written, as a tensor on the device of `x`."""
     if not isinstance(value, Tensor):
+        if not isinstance(value, (*_NUMBERS, np.integer)):
+            raise ArgumentTypeError(
+                "setitem", "value", was=described(value),
+                needed="a tensor or a number", remedy="make one with dovetail.tensor()",
+            )  # fmt: skip
         return tensor(value, dtype=x.dtype, device=x.device)
     if not value.ndim and value._kind.device != x._kind.device:
         return _moved(value, x._kind.with_dtype(value.dtype))

@@ -10,6 +10,7 @@ from dovetail import dtypes
 from dovetail.device import device as Device
 from dovetail.device_api import HostMemory
 from dovetail.dtypes import DType
+from dovetail.engine.annotations import described
 from dovetail.engine.attributes import axis
 from dovetail.engine.kinds import kind_of
 from dovetail.engine.public import public
@@ -135,19 +136,23 @@ def to(
         raise ArgumentTypeError(
             "to", next(iter(kw)), was="unknown", needed="dtype or device"
         )
-    for arg in args:
-        if isinstance(arg, DType):
-            dtype = arg
-        elif isinstance(arg, str | Device):
-            device = arg
-        elif isinstance(arg, Tensor):
-            dtype, device = arg.dtype, arg.device
-        elif isinstance(arg, bool):
-            continue
-        elif arg is not None:
-            raise ArgumentTypeError(
-                "to", "argument", was=repr(arg), needed="a dtype, a device or a tensor"
-            )
+    if args:
+        first, *flags = args
+        if isinstance(first, Tensor):
+            dtype, device = first.dtype, first.device
+        elif isinstance(first, DType):
+            dtype = first
+        elif first is None or isinstance(first, str | Device):
+            device = device if first is None else first
+            if flags and (flags[0] is None or isinstance(flags[0], DType)):
+                dtype = flags.pop(0)
+            elif flags:
+                raise _not_to(flags[0], "a dtype after a device")
+        else:
+            raise _not_to(first, "a dtype, a device or a tensor")
+        if len(flags) > 2 or not all(isinstance(f, bool) for f in flags):
+            raise _not_to(flags, "non_blocking and copy, True or False, after these")
+        copy = copy or flags[1:] == [True]
     target = (
         self._kind
         if device is None
@@ -155,6 +160,10 @@ def to(
     )
     moved = _moved(self, target.with_dtype(dtype or self._kind.dtype))
     return clone_of(moved) if copy and moved is self else moved
+
+
+def _not_to(given: Any, needed: str) -> ArgumentTypeError:
+    return ArgumentTypeError("to", "argument", was=described(given), needed=needed)
 
 
 @public("Tensor.cpu")

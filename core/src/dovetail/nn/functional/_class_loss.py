@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dovetail.dtypes import INTEGRAL
+from dovetail.dtypes import INTEGRAL, int64, uint8
 from dovetail.engine.public import public
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
@@ -21,7 +21,12 @@ from dovetail.ops.view import reshape
 from dovetail.xp.class_loss import class_dim
 
 
-def _check_labels(op: str, input: Tensor, target: Tensor) -> None:
+def _labels(op: str, input: Tensor, target: Tensor) -> Tensor:
+    """Class numbers as places, which bytes may be, too.
+
+    Raises:
+        DTypeError: they are no integers.
+    """
     if target.dtype not in INTEGRAL:
         raise DTypeError(
             op, "target",
@@ -30,6 +35,7 @@ def _check_labels(op: str, input: Tensor, target: Tensor) -> None:
             ": expected scalar type Long",
             remedy="cast it with .long(), without NaN, which is no class",
         )  # fmt: skip
+    return cast(target, int64) if target.dtype is uint8 else target
 
 
 @public("F.nll_loss")
@@ -52,7 +58,7 @@ def nll_loss(
     tensor(1.3863)
     """
     reduction = reduction_of("nll_loss", reduction, size_average, reduce)
-    _check_labels("nll_loss", input, target)
+    target = _labels("nll_loss", input, target)
     return nll.nll_loss(input, target, weight, ignore_index, reduction)
 
 
@@ -93,7 +99,7 @@ def cross_entropy(
     if soft and target._a.shape == input._a.shape:
         _refuse_ignored(ignore_index)
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
-    _check_labels("cross_entropy", input, target)
+    target = _labels("cross_entropy", input, target)
     if label_smoothing == 0.0:
         return ops.cross_entropy(input, target, weight, ignore_index, reduction)
     return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)

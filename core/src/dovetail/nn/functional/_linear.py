@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
+from dovetail.frontend.statistics import vector_norm
 from dovetail.ops.einsum import einsum
-from dovetail.ops.statistics import vector_norm
 
 
 @public("F.bilinear", autocast="none")

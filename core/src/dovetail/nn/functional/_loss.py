@@ -9,7 +9,7 @@ from typing import Any
 from dovetail.engine.checks import at_hand
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError
+from dovetail.errors import ArgumentError, DeviceError, DTypeError
 from dovetail.nn.functional._reduction import Losses, loss, reduced, reduction_of
 from dovetail.ops import loss as ops
 from dovetail.ops.create import full
@@ -35,8 +35,18 @@ def _require_weights(op: str, input: Tensor, weight: Tensor) -> None:
 
 
 def _warn_of_broadcast(op: str, input: Tensor, target: Tensor) -> None:
-    """Warn where sizes differ and would broadcast, as torch does."""
+    """Warn where sizes differ and would broadcast, as torch does.
+
+    Raises:
+        DeviceError: they are on different devices; a number is broadcast on its own.
+    """
     if input._a.shape != target._a.shape:
+        if input.device != target.device:
+            raise DeviceError(
+                op, "target", was=f"on {target.device}",
+                needed=f"{input.device}, where input is",
+                remedy=f'move it with .to("{input.device}")',
+            )  # fmt: skip
         warnings.warn(
             f"{op}: Using a target size ({tuple(target._a.shape)}) that is different "
             f"to the input size ({tuple(input._a.shape)}): they will be broadcast",
