@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dovetail as dt
 from dovetail.conformance.reference import reference
-from dovetail.engine.attributes import frozen
+from dovetail.engine.attribute_keys import frozen
 from dovetail.engine.op import vocabulary
 
 F = dt.nn.functional

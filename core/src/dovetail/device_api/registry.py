@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail.device import PREFERENCE, candidates, chooser, device
 from dovetail.device_api.contract import Backend
@@ -151,6 +149,13 @@ def unregister(name: str) -> None:
         unregister(f"{wrapper}:{name}")
 
 
+def lose(name: str, error: Exception) -> None:
+    """Take a backend out of use: whoever asks for it from now on is told why."""
+    _failed[name] = error
+    del _loaded[name]
+    _resolved.clear()
+
+
 def register_plugin(plugin: Any, name: str) -> None:
     """Let an object with the hook `dovetail_kernels` add kernels, under that name.
 
@@ -287,50 +292,11 @@ def _choose(text: str) -> tuple[str, int | None]:
     return backend.type, None if backend.type == "cpu" else index
 
 
-# ---- after a fork
-
-
-_fork_listeners: Final[list[Callable[[Backend, DeviceError], None]]] = []
-
-
-def on_lost(listener: Callable[[Backend, DeviceError], None]) -> None:
-    """Call `listener` with a backend that must not be used any more, and why."""
-    _fork_listeners.append(listener)
-
-
-def _after_fork() -> None:
-    """In a child process, refuse what its parent's driver state cannot serve."""
-    for name, backend in list(_loaded.items()):
-        if not backend.fork_safe:
-            _failed[name] = error = DeviceError(
-                "device", name, was="used in a process that was forked after its start",
-                needed="a process that starts the device itself",
-                remedy='start workers with multiprocessing.get_context("spawn")',
-            )  # fmt: skip
-            del _loaded[name]
-            _resolved.clear()
-            _refuse(backend, error)
-            for listener in _fork_listeners:
-                listener(backend, error)
-
-
-def _refuse(backend: Backend, error: DeviceError) -> None:
-    """Make every method that reaches the device raise."""
-
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise error
-
-    for method in Backend.__abstractmethods__:
-        setattr(backend, method, refuse)
-
-
 chooser.append(_choose)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 __all__ = [
     "KERNEL_GROUP", "KNOWN", "PluginFailure", "PluginInfo", "available", "choices",
-    "list_plugins", "load", "loaded", "on_lost", "plugin_failures", "register",
+    "list_plugins", "load", "loaded", "lose", "plugin_failures", "register",
     "register_plugin", "reserved", "resolve", "unreadable", "unregister",
     "unregister_plugin",
 ]  # fmt: skip

@@ -312,26 +312,3 @@ NORMALISERS: Final[dict[str, Normalise]] = {
     "AxesOrEvery": set_or_every,
 }
 AxisList: TypeAlias = Sequence[int]
-
-
-def frozen(value: Any) -> Any:
-    """What stands for an attribute's value in a key; None for what cannot, and None.
-
-    Equal keys mean the same: 0, 0.0, -0.0 and False are told apart, also in tuples.
-    """
-    cls = type(value)
-    if cls is tuple or cls is list or cls is Every:
-        if _INTS.issuperset(map(type, value)):  # sizes and dims: most of them
-            return (cls, int, *value)
-        parts = tuple(map(frozen, value))
-        absent = [v for v, part in zip(value, parts, strict=True) if part is None]
-        return None if any(v is not None for v in absent) else (cls, parts)
-    if cls is slice:
-        return frozen((cls.__name__, value.start, value.stop, value.step))
-    if cls is float:
-        return (cls, value, math.copysign(1.0, value))
-    return (cls, value) if cls in _HASHED else None
-
-
-_INTS: Final = frozenset({int})
-_HASHED: Final = frozenset({int, bool, complex, str, DType, type(Ellipsis)})

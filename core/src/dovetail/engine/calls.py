@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from dovetail.dtypes import DType
 from dovetail.engine.arguments import Shown
-from dovetail.engine.attributes import frozen
+from dovetail.engine.attribute_keys import frozen
 from dovetail.engine.autocast import as_cast, casting
 from dovetail.engine.call_source import Form, enclosed, source_of
 from dovetail.engine.dispatch import failed, miss, miss_public

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail.engine.attributes import frozen
+from dovetail.engine.attribute_keys import frozen
 from dovetail.engine.elements import factor, sure
 from dovetail.engine.execution import execute
 from dovetail.engine.kinds import Kind

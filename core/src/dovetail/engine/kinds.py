@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn
 
 from dovetail.device import device
 from dovetail.device_api import registry
+from dovetail.device_api.after_fork import on_lost
 from dovetail.device_api.capabilities import Streams
 from dovetail.device_api.contract import Backend, Runner
 from dovetail.dtypes import DType
@@ -177,7 +178,7 @@ def _lose(backend: Backend, error: DeviceError) -> None:
     backend.table.changed()  # the fast paths of ops hold the runner as it was
 
 
-registry.on_lost(_lose)
+on_lost(_lose)
 
 
 def kind_of(wanted: str | device, dtype: DType) -> Kind:

@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple
 
 from dovetail.dtypes import DType
 from dovetail.engine import signature as sig
+from dovetail.engine.attribute_keys import frozen
 from dovetail.engine.attributes import (
     NORMALISERS,
     OPTIONS,
     SPELLINGS,
     Normalise,
-    frozen,
     normaliser_of,
 )
 from dovetail.engine.elements import factor, stored

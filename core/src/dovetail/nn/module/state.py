@@ -8,11 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from dovetail.engine.modes import no_grad
-from dovetail.engine.tensor import Parameter, Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentTypeError
 from dovetail.tensor_api.hook_handle import RemovableHandle, add_hook
 
 from .errors import StateDictError, _IncompatibleKeys
+from .load_state import Loading, like
 from .tree import ModuleTree
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class ModuleState(ModuleTree):
         metadata = getattr(state_dict, "_metadata", None)
         if metadata is not None:
             copied._metadata = metadata  # type: ignore[attr-defined]
-        loading = _Loading(metadata, assign)
+        loading = Loading(metadata, assign)
         loading.visit(cast("Module", self), copied, "")
         problems = loading.problems
         if strict:
@@ -181,7 +182,7 @@ class ModuleState(ModuleTree):
         try:
             with no_grad():
                 if assign:
-                    setattr(self, name, _like(tensor, given))
+                    setattr(self, name, like(tensor, given))
                 else:
                     tensor.copy_(given)
         except Exception as error:  # whatever a device raises, the key is named
@@ -259,43 +260,3 @@ class ModuleState(ModuleTree):
     ) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after it and those below loaded."""
         return add_hook(self._load_state_dict_post_hooks, hook)
-
-
-class _Loading:
-    """One `load_state_dict`, and what it found on its way down the tree."""
-
-    def __init__(self, metadata: Mapping[str, Any] | None, assign: bool) -> None:
-        self.metadata = metadata or {}
-        self.assign = assign
-        self.incompatible = _IncompatibleKeys([], [])
-        self.problems: list[str] = []
-
-    def visit(self, module: Module, state_dict: Mapping[str, Any], prefix: str) -> None:
-        """Load `module`, then each child with the keys that are under its name."""
-        local = dict(self.metadata.get(prefix[:-1], {}))
-        if self.assign:
-            local["assign_to_params_buffers"] = True
-        missing, unexpected = self.incompatible
-        module._load_from_state_dict(
-            state_dict, prefix, local, True, missing, unexpected, self.problems
-        )
-        for name, child in module._modules.items():
-            if child is not None:
-                path = f"{prefix}{name}."
-                below = {k: v for k, v in state_dict.items() if k.startswith(path)}
-                self.visit(child, below, path)
-        for hook in module._load_state_dict_post_hooks.values():
-            if hook(module, self.incompatible) is not None:
-                raise ArgumentError(
-                    "load_state_dict", "the result of a post hook", was="not None",
-                    needed="None", remedy="change incompatible_keys in place",
-                )  # fmt: skip
-
-
-def _like(tensor: Tensor, given: Tensor) -> Tensor:
-    """`given` as what `tensor` is: a parameter with its requires_grad, or a buffer."""
-    if isinstance(tensor, Parameter):
-        if not isinstance(given, Parameter):
-            given = Parameter(given)
-        given.requires_grad_(tensor.requires_grad)
-    return given
