@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -147,3 +149,29 @@ def test_weights_of_another_shape() -> None:
             F.layer_norm(x, (8,), wrong, w)
         with pytest.raises(RuntimeError, match=r"^layer_norm: weight or bias is of"):
             F.layer_norm(x, (8,), w, wrong)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    values=st.lists(
+        st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=70
+    ),
+    bad=st.sampled_from([None, np.inf, -np.inf, np.nan, -0.0]),
+)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sum_of_a_line(values: list[float], bad: float | None, dtype: dt.dtype) -> None:
+    """Of few elements and of many, in any layout: near the true sum, and repeatable."""
+    line = np.array(values if bad is None else [bad, *values, bad])
+    x = dt.tensor(line, dtype=dtype)
+    wide = dt.tensor(np.repeat(line, 2), dtype=dtype)[::2]
+    for laid in (x, wide, x.flip(0).flip(0)):
+        got = laid.sum(0)
+        assert got.numpy().tobytes() == laid.sum(0).numpy().tobytes()
+        assert got.shape == ()
+        assert got.dtype is dtype
+        if bad is None or bad == 0:
+            allowed = len(line) * roundoff(dtype) * np.abs(line).sum()
+            assert abs(got.item() - math.fsum(line)) <= allowed
+        else:
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_equal(got.item(), np.add.reduce(line))

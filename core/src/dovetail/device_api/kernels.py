@@ -53,7 +53,7 @@ class Kernel(NamedTuple):
         when: a condition on `Facts`, None for always.
         reads: what `when` looks at; the choice is cached on exactly that.
         binds: `function(**attrs)` is called once for each set of attributes and
-            gives the callable on natives alone.
+            dtypes, and gives the callable on natives alone.
         broadcasts: takes operands of different shapes; else core expands them.
         checks: refuses by itself the shapes that the op refuses; else core asks the
             op's rule first.
