@@ -17,9 +17,7 @@ try:
     from dovetail.dtypes import DType as dtype
     from dovetail.dtypes import (
         can_cast,
-        finfo,
         get_default_dtype,
-        iinfo,
         promote_types,
         set_default_dtype,
     )
@@ -39,6 +37,7 @@ try:
     from dovetail.engine.tensor import Tensor
     from dovetail.engine.tensor_type import Size
     from dovetail.frontend import NAMES as _NAMES
+    from dovetail.limits import finfo, iinfo
 finally:
     if _collects:
         if not gc.get_freeze_count():  # none of the program's own, which must stay so

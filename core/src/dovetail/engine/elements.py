@@ -12,13 +12,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.dtypes import HALF, DType, finfo, float32, iinfo
+from dovetail.dtypes import HALF, DType, float32
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
     DTypeError,
     NumberOutOfRange,
 )
+from dovetail.limits import finfo, iinfo
 
 _LEAST: Final = -(1 << 63)
 _MOST: Final = (1 << 64) - 1

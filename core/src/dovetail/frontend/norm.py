@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dovetail.dtypes import finfo
 from dovetail.engine.inplace import inplace
 from dovetail.engine.modes import no_grad
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
+from dovetail.limits import finfo
 from dovetail.ops import layer_norm as layer
 from dovetail.ops import norm as ops
 from dovetail.ops import rms_norm as rms

@@ -8,7 +8,7 @@ import functools
 import math
 from typing import Any
 
-from dovetail.dtypes import FLOAT, HALF, finfo, float32, get_default_dtype
+from dovetail.dtypes import FLOAT, HALF, float32, get_default_dtype
 from dovetail.engine.generator import Generator
 from dovetail.engine.inplace import write
 from dovetail.engine.kinds import Kind
@@ -19,6 +19,7 @@ from dovetail.errors import ArgumentError, DTypeError
 from dovetail.frontend.random import drawn, floats, normal_of, number, uniform_of
 from dovetail.frontend.random_integers import integers_of, limits, random_range
 from dovetail.frontend.random_mask import mask_of, probability, trials
+from dovetail.limits import finfo
 from dovetail.ops import random as ops
 from dovetail.ops.primitive import cast, cos, exp, floor, maximum, sin
 from dovetail.ops.view import expand

@@ -15,6 +15,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.frontend.creation import Place, creates, sizes
 from dovetail.frontend.random import drawn
+from dovetail.limits import iinfo
 from dovetail.ops import random as ops
 from dovetail.ops.primitive import cast
 from dovetail.xp import random_law as law
@@ -43,7 +44,7 @@ def limits(dtype: DType) -> tuple[int, int]:
         return -(2**digits), 2**digits + 1
     if dtype is dtypes.bool_:
         return 0, 2
-    info = dtypes.iinfo(dtype)
+    info = iinfo(dtype)
     return info.min, info.max + 1
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, Array, Sizes, finfo, int32
+from dovetail.dtypes import FLOAT, Array, Sizes, int32
 from dovetail.engine import signature as sig
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
+from dovetail.limits import finfo
 from dovetail.ops.extremes import amax
 from dovetail.ops.matmul import matmul
 from dovetail.ops.primitive import exp, iota, maximum, where

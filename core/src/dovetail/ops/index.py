@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, Array, Sizes, bool_, iinfo, int32
+from dovetail.dtypes import ANY, Array, Sizes, bool_, int32
 from dovetail.engine.attributes import Axis, Ignored
 from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim
+from dovetail.limits import iinfo
 from dovetail.ops.create import zeros_of
 from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import (

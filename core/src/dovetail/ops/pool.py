@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, REAL, int32, least
+from dovetail.dtypes import FLOAT, REAL, int32
 from dovetail.engine.adjoints import adjoint_of
 from dovetail.engine.attributes import Ints
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
+from dovetail.limits import least
 from dovetail.ops.create import full
 from dovetail.ops.primitive import clone, eq, idiv, lt, maximum, where
 from dovetail.ops.view import contiguous, expand

@@ -8,22 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import (
-    FLOAT,
-    HALF,
-    INTEGRAL,
-    ORDERED,
-    REAL,
-    Array,
-    DType,
-    bool_,
-    finfo,
-)
+from dovetail.dtypes import FLOAT, HALF, INTEGRAL, ORDERED, REAL, Array, DType, bool_
 from dovetail.engine.attributes import Operand
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.exact import whole
 from dovetail.engine.tensor import Tensor
+from dovetail.limits import finfo
 from dovetail.ops.arithmetic import (
     float_fmod,
     floor,

@@ -7,13 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dovetail.dtypes import ORDERED, Array, bool_, greatest, int32, least
+from dovetail.dtypes import ORDERED, Array, bool_, int32
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
+from dovetail.limits import greatest, least
 from dovetail.ops.bounds import minimum
 from dovetail.ops.create import counted, full, zeros_like, zeros_of
 from dovetail.ops.extremes import amax

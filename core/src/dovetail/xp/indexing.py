@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dovetail.device_api.kernels import KernelTable
-from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, DType, from_numpy, greatest, least
+from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, DType, from_numpy
 from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim
+from dovetail.limits import greatest, least
 
 Indices = Sequence[Any]
 _MOVES: Final = (

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from dovetail.dtypes import FLOAT, HALF, REAL, Sizes, from_numpy, least
+from dovetail.dtypes import FLOAT, HALF, REAL, Sizes, from_numpy
+from dovetail.limits import least
 from dovetail.xp import pool_mean, pool_pairs
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.windows import Windows, along, grown, reduced

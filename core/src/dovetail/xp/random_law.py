@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from dovetail.dtypes import DType, bfloat16, finfo, float16, float32, float64
+from dovetail.dtypes import DType, bfloat16, float16, float32, float64
+from dovetail.limits import finfo
 
 M0: Final = 0xD2511F53
 M1: Final = 0xCD9E8D57

@@ -1,0 +1,96 @@
+"""Limits of dtypes: `finfo`, `iinfo`, and where a maximum or a minimum starts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from dovetail.dtypes import INT_CATEGORY, DType, get_default_dtype
+from dovetail.errors import DTypeError
+
+
+class _Limits:
+    """Constants of a dtype, set once; equal where they are of one dtype."""
+
+    __slots__: tuple[str, ...] = ()
+    dtype: DType
+
+    def __init__(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name} of {type(self).__name__} cannot be set")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.dtype is self.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
+        return f"{type(self).__name__}({shown})"
+
+
+class finfo(_Limits):
+    """Numeric limits of a floating point dtype (of its real part for complex)."""
+
+    __slots__ = (
+        "bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny",
+    )  # fmt: skip
+    bits: int
+    eps: float
+    max: float
+    min: float
+    tiny: float
+    smallest_normal: float
+    resolution: float
+
+    def __init__(self, dtype: DType | None = None) -> None:
+        real = (dtype or get_default_dtype()).real
+        if not real.is_floating_point:
+            raise DTypeError("finfo", "dtype", was=dtype, needed="a float dtype")
+        digits, top = _FLOAT_FORMATS[real.name]
+        eps = 2.0 ** (1 - digits)
+        tiny = 2.0 ** (2 - top)
+        largest = math.ldexp(2.0 - eps, top - 1)
+        resolution = 10.0 ** -math.floor((digits - 1) * math.log10(2))
+        super().__init__(
+            dtype=real, bits=real.itemsize * 8, eps=eps, max=largest, min=-largest,
+            tiny=tiny, smallest_normal=tiny, resolution=resolution,
+        )  # fmt: skip
+
+
+# name: (significand bits, exponent of the first power of two that overflows)
+_FLOAT_FORMATS: Final = {
+    "float16": (11, 16), "bfloat16": (8, 128),
+    "float32": (24, 128), "float64": (53, 1024),
+}  # fmt: skip
+
+
+class iinfo(_Limits):
+    """Numeric limits of an integer dtype."""
+
+    __slots__ = ("bits", "dtype", "max", "min")
+    bits: int
+    max: int
+    min: int
+
+    def __init__(self, dtype: DType) -> None:
+        if dtype.category != INT_CATEGORY:
+            raise DTypeError("iinfo", "dtype", was=dtype, needed="an integer dtype")
+        bits = dtype.itemsize * 8
+        low = -(1 << (bits - 1)) if dtype.is_signed else 0
+        high = (1 << (bits - dtype.is_signed)) - 1
+        super().__init__(dtype=dtype, bits=bits, max=high, min=low)
+
+
+def least(dtype: DType) -> int | float:
+    """The real number that no element is less than: what a maximum starts from."""
+    return -math.inf if dtype.is_inexact else iinfo(dtype).min
+
+
+def greatest(dtype: DType) -> int | float:
+    """The real number that no element is greater than: what a minimum starts from."""
+    return math.inf if dtype.is_inexact else iinfo(dtype).max
