@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dovetail as dt
-from dovetail.engine.attributes import normaliser_of
+from dovetail.engine.attributes import EVERY, normaliser_of
 from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.nn import functional as F
 
@@ -45,6 +45,17 @@ def test_no_number(annotation: str, value: Any) -> None:
     assert check is not None
     with pytest.raises(ArgumentTypeError, match=r"op: p is .*needed a real number"):
         check("op", "p", value, 0)
+
+
+@pytest.mark.parametrize("annotation", ["AxisOrEvery", "AxesOrEvery"])
+def test_dims_left_out(annotation: str) -> None:
+    """All dims are asked for by giving none, never by None."""
+    check = normaliser_of(annotation)
+    assert check is not None
+    assert check("op", "dim", EVERY, 3) == (0, 1, 2)
+    assert check("op", "dim", check("op", "dim", EVERY, 3), 3) == (0, 1, 2)
+    with pytest.raises(ArgumentTypeError, match="op: dim is None"):
+        check("op", "dim", None, 3)
 
 
 @given(st.text(max_size=6) | st.integers() | st.none())

@@ -34,11 +34,15 @@ def test_bad_calls() -> None:
 
 @pytest.mark.slow
 def test_many_bad_calls() -> None:
-    """Of 40,000 calls, fewer than 50 end in a foreign error; no tensor changes."""
+    """Of 40,000 calls, fewer than 50 end in a foreign error; no tensor changes.
+
+    Where torch is installed, none is answered that torch refuses.
+    """
     found = made(40_000, 1)
     assert found["count"] == 40_000
     assert found["leak"] < 50
-    assert (found["altered"], found["changing"], found["crash"]) == (0, 0, 0)
+    wrong = [f for f in found["findings"] if f["what"] not in ("leak", "slow")]
+    assert wrong == []
 
 
 PLANTED = {

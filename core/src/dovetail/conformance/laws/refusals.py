@@ -32,9 +32,11 @@ from dovetail.errors import (
 
 Broken = tuple[str, type[Exception], list[Any], dict[str, Any]]
 _FAR: Final = 1_000_000
-_DIM_TYPES: Final = (
-    NORMALISERS["Axis"], NORMALISERS["Axes"], NORMALISERS["AxesIfAny"],
-    NORMALISERS["AxesGiven"], NORMALISERS["AxisList"],
+_DIM_TYPES: Final = tuple(
+    NORMALISERS[name] for name in (
+        "Axis", "Axes", "AxesIfAny", "AxesGiven", "AxisList", "AxisSet", "AxisOrAll",
+        "AxisOrEvery", "AxesOrEvery",
+    )
 )  # fmt: skip
 
 
