@@ -273,6 +273,9 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
     ),
     "quantiles of 16 bits": lambda lib: lib.ones(2).half().quantile(0.5),
     "a plain dict of layers": lambda lib: lib.nn.Sequential({"a": lib.nn.ReLU()}),
+    "labels without a dim": lambda lib: (
+        lib.nn.functional.multilabel_soft_margin_loss(lib.ones(()), lib.ones(3))
+    ),
     "layers of no channels": lambda lib: lib.nn.BatchNorm1d(0)(lib.ones(2, 0)),
     "a number on another device, broadcast": lambda lib: lib.nn.functional.l1_loss(
         lib.ones(()), lib.ones(3, device="meta")

@@ -144,6 +144,11 @@ def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None
 ) -> Losses:
     """The mean over the last dim of the cross entropies of each label by itself."""
+    if not input.ndim:
+        raise ShapeError(
+            "multilabel_soft_margin_loss", "input", was="of no dims",
+            needed="[..., labels]",
+        )  # fmt: skip
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     return (losses if weight is None else losses * weight).mean(-1)
 
