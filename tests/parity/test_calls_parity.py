@@ -273,6 +273,12 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
     ),
     "quantiles of 16 bits": lambda lib: lib.ones(2).half().quantile(0.5),
     "a plain dict of layers": lambda lib: lib.nn.Sequential({"a": lib.nn.ReLU()}),
+    "a dim in a tensor of dims": lambda lib: lib.ones(2, 3).movedim(
+        lib.tensor([0]), 1
+    ),
+    "complex weights of observations": lambda lib: lib.ones(3, dtype=lib.complex64).cov(
+        aweights=lib.ones(3, dtype=lib.complex64)
+    ),
     "labels without a dim": lambda lib: (
         lib.nn.functional.multilabel_soft_margin_loss(lib.ones(()), lib.ones(3))
     ),

@@ -174,8 +174,8 @@ MOST: Final = (1 << 63) - 1
 
 
 def integer(op: str, name: str, value: Any, ndim: int) -> int:
-    if isinstance(value, bool):
-        raise ArgumentTypeError(op, name, was=value, needed="an integer")
+    if isinstance(value, bool) or getattr(value, "ndim", None):
+        raise ArgumentTypeError(op, name, was=repr(value), needed="an integer")
     try:
         number = operator.index(value)
     except TypeError:

@@ -178,6 +178,10 @@ def _weights(x: Tensor, counts: Tensor | None, scales: Tensor | None) -> Tensor 
         raise DTypeError(
             "cov", "fweights", was=counts.dtype.name, needed="an integer dtype"
         )
+    if scales is not None and not scales.dtype.is_floating_point:
+        raise DTypeError(
+            "cov", "aweights", was=scales.dtype.name, needed="a floating point dtype"
+        )
     for name, w in (("fweights", counts), ("aweights", scales)):
         values = None if w is None else at_hand(w)
         if values is not None and (values < 0).any():
