@@ -25,6 +25,7 @@ from dovetail.engine.op import Op
 _BESIDE: Final = 8.0
 _ULP: Final = 16.0
 _PROBE: Final = 2.0**-30
+_PROBES: Final = 3  # of one alone, the signs may cancel as the terms do
 _VALUES: Final = ("ordinary", "ties", "zeros", "exact", "special")
 _LARGEST: Final = 300
 
@@ -127,14 +128,17 @@ class _Truth:
         true = self._on_reference(dx.widened(self.example), wide_ct, wide, self.wide)
         plain = self.example.with_case(self._case(), "contiguous")
         near = self._on_reference(plain, self.ct, seconds, self.dtype)
-        moved = self._on_reference(
-            dx.widened(self.example, lambda _, a: self._nudged(a)),
-            [self._nudged(c) for c in wide_ct], wide, self.wide,
-        )  # fmt: skip
+        moved = [self._moved(wide_ct, wide) for _ in range(_PROBES)]
         return [
             (t, self._allowed(t, dx.wide(n), m))
-            for t, n, m in zip(true, near, moved, strict=True)
+            for t, n, m in zip(true, near, zip(*moved, strict=True), strict=True)
         ]
+
+    def _moved(self, ct: Sequence[Array], seconds: Any) -> list[Array]:
+        """The gradients where inputs are a little off, each up or down."""
+        nudged = dx.widened(self.example, lambda _, a: self._nudged(a))
+        ct = [self._nudged(c) for c in ct]
+        return self._on_reference(nudged, ct, seconds, self.wide)
 
     def _case(self) -> Any:
         assert self.example.case is not None
@@ -155,12 +159,12 @@ class _Truth:
         again = _pulled_again(device, tape, grads, seconds)
         return again or [np.zeros(tuple(x.shape), self.wide.numpy) for x in tape.leaves]
 
-    def _allowed(self, true: Array, near: Array, moved: Array) -> Array:
+    def _allowed(self, true: Array, near: Array, moved: Sequence[Array]) -> Array:
         """Rounding of the result, of its inputs, and of what comes between."""
         out, inner = roundoff(self.dtype), roundoff(accumulates_in(self.dtype))
         with np.errstate(all="ignore"):
             size = np.abs(true)
-            sensitive = np.abs(moved - true) / _PROBE
+            sensitive = np.max([np.abs(m - true) for m in moved], axis=0) / _PROBE
             off = np.abs(near - true)
         off = off[np.isfinite(off)]
         largest = np.max(np.where(np.isfinite(sensitive), sensitive, 0), initial=0.0)

@@ -51,7 +51,7 @@ def _trained(trial: Trial, work: Workload, recorded: bool) -> list[Array]:
     """Losses and parameters after two steps and more, which the second may give."""
     device = trial.subject.device
     generator = generator_of(device)
-    place = generator.get_state()
+    place = generator.initial_seed(), generator.offset
     generator.manual_seed(trial.seed)
     try:
         model, step, first = work.training(device)
@@ -65,7 +65,7 @@ def _trained(trial: Trial, work: Workload, recorded: bool) -> list[Array]:
         losses = [again(*batch) for batch in batches[2:]]
         return [_values(x) for x in (*losses, *model.parameters())]
     finally:
-        generator.set_state(place)
+        generator._set(*place)  # a state would be a tensor, on the CPU
 
 
 def _values(x: Tensor) -> Array:
