@@ -69,8 +69,7 @@ def scatter_set_(input: Array, index: Array, src: Array, dim: int) -> None:
 
 
 def scatter_add_(input: Array, index: Array, src: Array, dim: int) -> None:
-    """Add `src` to the places `index` along `dim` of `input`; repeated ones
-    accumulate."""
+    """Add `src` to the places `index` along `dim`; repeated ones accumulate."""
     places = list(np.ogrid[tuple(slice(n) for n in index.shape)])
     places[dim] = index.values
     np.add.at(input.values, tuple(places), src.values)
