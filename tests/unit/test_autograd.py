@@ -425,3 +425,14 @@ def test_gradients_of_norms_have_their_inputs_dtype(norm: Any, dtype: Any) -> No
     x.register_hook(lambda g: seen.append(g.dtype))
     norm(x).float().square().sum().backward()
     assert set(seen) == {dtype}
+
+
+@pytest.mark.parametrize("write", ["scatter_add", "scatter"])
+def test_nothing_written_to_a_tensor_without_dims(write: str) -> None:
+    """No place named, no gradient to what would be written: one zero, without dims."""
+    x, src = (dt.tensor(v, requires_grad=True) for v in (1.0, 2.0))
+    none = dt.tensor([], dtype=dt.int64)
+    getattr(x, write)(0, none, src).backward()
+    assert x.grad is not None
+    assert src.grad is not None
+    assert (x.grad.item(), src.grad.item(), src.grad.shape) == (1.0, 0.0, ())

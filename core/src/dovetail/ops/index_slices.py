@@ -95,7 +95,7 @@ def index_add(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tensor
 @op(shape=_replaced("index_copy"), autocast="widest", unrounded=True,
     torch="index_copy Tensor.index_copy_", **WRITES, cases=lambda _: [
         ([4, 3], 0, permutation(4, 2), [2, 3]), ([2, 3], -1, permutation(3), [2, 3]),
-        ([], 0, ints(1, high=1), [1]),
+        ([], 0, permutation(1), [1]),
     ])  # fmt: skip
 def index_copy(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tensor:
     """`input` with the slices of `source` written at the indices."""

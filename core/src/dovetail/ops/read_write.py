@@ -28,7 +28,7 @@ def cornered(x: Tensor, shape: Sizes) -> Tensor:
     if tuple(x._a.shape) == tuple(shape):
         return x
     if not shape:
-        return reshape(x, ())
+        return zeros_of(x, ()) if 0 in x._a.shape else reshape(x, ())
     line = as_line(x)
     return place(line, shape, tuple(slice(0, n) for n in line._a.shape))
 
