@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dovetail as dt
+from dovetail.errors import DovetailError
 from tests.support.beside import same
 
 Array = np.ndarray[Any, Any]
+REFUSALS = RuntimeError, TypeError, ValueError, IndexError  # torch's
 
 
 class Call:
@@ -106,3 +110,18 @@ def both_refuse(call: Call) -> None:
     assert any(isinstance(ours.value, k) for k in kinds), (
         f"{theirs.type} but {ours.value!r}"
     )
+
+
+def answers(call: Callable[[Any], Any]) -> tuple[Any, Any] | None:
+    """What both libraries answer, dovetail first; None where torch and it refuse."""
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            theirs = call(torch)
+        except REFUSALS:
+            with pytest.raises(DovetailError):
+                call(dt)
+            return None
+        return call(dt), theirs

@@ -23,11 +23,11 @@ from dovetail.errors import ArgumentTypeError, NumberOutOfRange
 
 Check = Callable[[Any], bool]
 # Whose values conform, or not, by their types alone.
-_PLAIN: Final = frozenset({
+PLAIN: Final = frozenset({
     int, float, complex, bool, type(None), str, DType, device, Size, slice,
     type(Ellipsis), type,
 })  # fmt: skip
-_TENSORS: Final = frozenset({Tensor, Parameter})
+TENSORS: Final = frozenset({Tensor, Parameter})
 # Annotations by which a tensor conforms whatever it holds.
 _FOR_TENSORS: Final = frozenset({"Tensor", "Operand", "Any"})
 
@@ -133,13 +133,13 @@ def wanted(annotation: str) -> str:
 def _decided(annotation: str, value: Any) -> bool:
     """Whether whatever has the type of a conforming value conforms."""
     cls = type(value)
-    if cls in _PLAIN:
+    if cls in PLAIN:
         return True
-    if cls in _TENSORS:
+    if cls in TENSORS:
         return not _FOR_TENSORS.isdisjoint(annotation.split(" | "))
     if cls is tuple or cls is list:
         tensors = "Tensor" in annotation or annotation == "Any"
-        known = _PLAIN | _TENSORS if tensors else _PLAIN
+        known = PLAIN | TENSORS if tensors else PLAIN
         return known.issuperset(map(type, value))
     return False
 

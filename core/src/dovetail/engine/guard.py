@@ -10,23 +10,22 @@ from collections.abc import Callable, Sequence
 from keyword import iskeyword
 from typing import Any, Final
 
-from dovetail.device import device
-from dovetail.dtypes import DType
-from dovetail.engine.annotations import Expected, check_size, types_of
+from dovetail.engine.annotations import (
+    PLAIN,
+    TENSORS,
+    Expected,
+    check_size,
+    types_of,
+)  # fmt: skip
 from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.attributes import LEAST, MOST, SPELLINGS
 from dovetail.engine.autocast import as_one, casting
 from dovetail.engine.out import write_out
 from dovetail.engine.overrides import ask, overridden
-from dovetail.engine.tensor import Parameter, Tensor
-from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentTypeError, DovetailError
 
 # Types of arguments that cannot handle a call themselves.
-_ORDINARY: Final = frozenset({
-    Tensor, Parameter, int, float, complex, bool, type(None), str, DType, device, Size,
-    slice, type(Ellipsis),
-})  # fmt: skip
+_ORDINARY: Final = PLAIN - {type} | TENSORS
 _NOBODY: Final = ()  # handles a call but the function
 # Keywords that a function may not have itself; a parameter cannot be called `from`.
 _TRANSLATED: Final = frozenset({"out", "from", *SPELLINGS})

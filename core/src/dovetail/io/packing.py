@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.tensor_api.memory import Layout
-
-if TYPE_CHECKING:
-    pass
 
 Path = tuple[Any, ...]
 Json = dict[str, Any]
