@@ -136,3 +136,24 @@ def test_what_is_refused() -> None:
         dt.autocast("cpu", dt.float64)
     with pytest.raises(TypeError, match="device_type"):
         dt.autocast(dt.float16)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["matmul", "cross_entropy"])
+def test_classes_that_handle_calls_come_first(name: str) -> None:
+    """Beside a plain tensor, too, they see the arguments as they were given."""
+    seen = []
+
+    class Seeing(dt.Tensor):
+        @classmethod
+        def __torch_function__(
+            cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> str:
+            seen.append([x.dtype for x in args])
+            return "handled"
+
+    x = dt.ones(2, 2)
+    other = dt.ones(2, 2).as_subclass(Seeing)
+    call = getattr(dt, name, None) or getattr(dt.nn.functional, name)
+    with dt.autocast("cpu"):
+        assert call(x, other) == "handled"
+    assert seen == [[dt.float32, dt.float32]]
