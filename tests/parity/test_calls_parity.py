@@ -188,6 +188,10 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
     "cumsum_ in another dtype": lambda lib: lib.ones(2).cumsum_(0, dtype=lib.float64),
     "float_power_ of float32": lambda lib: lib.ones(2).float_power_(2),
     "max of None": lambda lib: lib.ones(2).max(None),
+    "sections of None": lambda lib: lib.ones(2, 3, 4).dsplit(
+        sections=None, indices=[1]
+    ),
+    "indices of None": lambda lib: lib.ones(4).tensor_split(2, indices=None),
     "min of a dim and a tensor": lambda lib: lib.ones(2).min(0, other=lib.ones(2)),
     "places of 8 bits": lambda lib: lib.ones(2)[lib.tensor([0], dtype=lib.int8)],
     "a slice for a dim": lambda lib: lib.ones(2).size(slice(None)),

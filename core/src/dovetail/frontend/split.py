@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail.dtypes import INTEGRAL, int64
-from dovetail.engine.attributes import integers
+from dovetail.engine.attributes import Absent, integers
 from dovetail.engine.dims import need_dims
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, watched
@@ -142,8 +142,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @public("tensor_split")
 def tensor_split(
-    input: Tensor, sections: int | Sequence[int] | Tensor | None = None, dim: int = 0,
-    *, indices: Sequence[int] | Tensor | None = None,
+    input: Tensor, sections: int | Sequence[int] | Tensor | Absent = None, dim: int = 0,
+    *, indices: Sequence[int] | Tensor | Absent = None,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Parts along `dim`: that many of nearly equal size, or cut before the indices.
 
@@ -186,8 +186,8 @@ def one_of(name: str, sections: Any, indices: Any) -> Any:
 
 def _nth_split(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, ...]]:
     def split_there(
-        input: Tensor, sections: int | Sequence[int] | Tensor | None = None, *,
-        indices: Sequence[int] | Tensor | None = None,
+        input: Tensor, sections: int | Sequence[int] | Tensor | Absent = None, *,
+        indices: Sequence[int] | Tensor | Absent = None,
     ) -> tuple[Tensor, ...]:  # fmt: skip
         need_dims(name, "input", input, least=least)
         at = 0 if input.ndim == 1 else dim
