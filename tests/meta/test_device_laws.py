@@ -50,7 +50,7 @@ def test_sound_devices_obey_every_law(name: str) -> None:
         ("empty", memory.OneBuffer),
         ("empty", memory.Fortran),
         ("view", memory.NoOffset),
-        ("view", memory.Forwards),
+        ("view", memory.Packed),
         ("view", planted.Contiguous),
         ("view", memory.FreesTooSoon),
         ("copy", memory.ViewIsCopy),

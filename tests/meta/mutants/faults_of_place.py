@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from tests.meta.mutants.mutant import Fault, Run
 from tests.meta.mutants.operators import (
     Array,
@@ -64,13 +65,18 @@ def ignores_offset(op: Op, number: int) -> Fault:
 
 
 @operator(takes_tensors)
-def positive_strides_only(op: Op, number: int) -> Fault:
-    """Negative strides count forwards."""
+def reads_padded_rows_as_packed(op: Op, number: int) -> Fault:
+    """Rows that lie apart are read as if each followed the one before it."""
 
-    def forwards(a: Array) -> Array:
-        return a[tuple(slice(None, None, -1 if s < 0 else 1) for s in a.strides)]
+    def packed(a: Array) -> Array:
+        if a.ndim < 2 or not a.size or a.strides[-1] != a.itemsize:
+            return a
+        usual = np.empty_like(a, order="C").strides
+        if any(s < u for s, u in zip(a.strides, usual, strict=True)):
+            return a
+        return as_strided(a, a.shape, usual)
 
-    return on_inputs(forwards)
+    return on_inputs(packed)
 
 
 @operator(takes_tensors)

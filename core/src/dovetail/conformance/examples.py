@@ -165,7 +165,7 @@ def _case(
 ) -> Case | None:
     make = Varied(op, dtype, row["values"], as_named, number)
     if op.cases is None:
-        return _elementwise(op, make, row["size"], sized)
+        return _elementwise(op, make, row, sized)
     own: list[Case] = list(calls_of(op, make))
     if not own:
         return None
@@ -188,9 +188,9 @@ def _resized(op: Op, make: Varied, chosen: int) -> Case | None:
     return None
 
 
-def _elementwise(op: Op, make: Varied, size: str, number: int) -> Case | None:
+def _elementwise(op: Op, make: Varied, row: dict[str, str], number: int) -> Case | None:
     """Operands that broadcast, of drawn shapes."""
-    shapes = operand_shapes(len(op.tensors), size, number)
+    shapes = operand_shapes(len(op.tensors), row["size"], number, row["layout"])
     return case(
         *(
             make.bools(*shape) if p.name in op.masks else make(*shape)

@@ -39,12 +39,18 @@ class Layout:
     Attributes:
         place: where an array of that shape lies; None if the shape has no such layout.
         project: makes values that the layout can hold of any values.
-        writable: whether no two elements share memory.
+        memory: of values where several elements share memory, what that memory holds;
+            None for a layout that may be written.
     """
 
     place: Callable[[Ints], Span | None]
     project: Callable[[Array], Array]
-    writable: bool = True
+    memory: Callable[[Array], Array] | None = None
+
+    @property
+    def writable(self) -> bool:
+        """Whether no two elements share memory."""
+        return self.memory is None
 
 
 def _same(a: Array) -> Array:
@@ -77,24 +83,39 @@ def _offset(shape: Ints) -> Span:
     return Span(math.prod(shape) + 4, contiguous_strides(shape), 3)
 
 
-def _reversed(shape: Ints) -> Span | None:
-    """The last dim backwards: a negative stride."""
-    if not shape or not math.prod(shape):
+def _padded(shape: Ints) -> Span | None:
+    """Rows that are contiguous, and longer in memory than what is seen of them."""
+    if len(shape) < 2 or not math.prod(shape):
         return None
-    strides = contiguous_strides(shape)
-    backwards = (*strides[:-1], -strides[-1])
-    return Span(math.prod(shape), backwards, (shape[-1] - 1) * strides[-1])
+    *lead, rows, width = shape
+    strides = contiguous_strides((*lead, rows, width + 3))
+    return Span(math.prod(lead) * rows * (width + 3), strides)
 
 
-def _broadcast(shape: Ints) -> Span | None:
-    """The first dim repeats one row: a stride of 0."""
-    if not shape or not math.prod(shape):
-        return None
-    return Span(math.prod(shape[1:]), (0, *contiguous_strides(shape[1:])))
+def _broadcast(at: int, ndim: int = 1) -> Layout:
+    """The dim at that place, of `ndim` dims or more, repeats its first element."""
 
+    def axis(shape: Ints) -> int | None:
+        if len(shape) < ndim or not math.prod(shape):
+            return None
+        return at % len(shape)
 
-def _repeat_first(a: Array) -> Array:
-    return np.broadcast_to(a[:1], a.shape).copy() if a.ndim and a.size else a
+    def place(shape: Ints) -> Span | None:
+        d = axis(shape)
+        if d is None:
+            return None
+        rest = (*shape[:d], *shape[d + 1 :])
+        steps = contiguous_strides(rest)
+        return Span(math.prod(rest), (*steps[:d], 0, *steps[d:]))
+
+    def first(a: Array) -> Array:
+        d = axis(a.shape)
+        return a if d is None else np.take(a, [0], d)
+
+    def project(a: Array) -> Array:
+        return np.broadcast_to(first(a), a.shape).copy()
+
+    return Layout(place, project, first)
 
 
 def _overlapping(shape: Ints) -> Span | None:
@@ -109,8 +130,13 @@ def _overlapping(shape: Ints) -> Span | None:
 def _windows(a: Array) -> Array:
     if a.ndim < 2 or not a.size:
         return a
-    row = np.concatenate([a[..., 0, :], a[..., 1:, -1]], axis=-1)
+    row = _row_of_windows(a)
     return np.ascontiguousarray(sliding_window_view(row, a.shape[-1], axis=-1))
+
+
+def _row_of_windows(a: Array) -> Array:
+    """The row that windows are seen in: the first of them, then the last of each."""
+    return np.concatenate([a[..., 0, :], a[..., 1:, -1]], axis=-1)
 
 
 LAYOUTS: Final = {
@@ -118,10 +144,26 @@ LAYOUTS: Final = {
     "transposed": Layout(_transposed, _same),
     "strided": Layout(_strided, _same),
     "offset": Layout(_offset, _same),
-    "reversed": Layout(_reversed, _same),
-    "broadcast": Layout(_broadcast, _repeat_first, writable=False),
-    "overlapping": Layout(_overlapping, _windows, writable=False),
+    "padded": Layout(_padded, _same),
+    "broadcast": _broadcast(0),
+    "broadcast middle": _broadcast(-2, 3),
+    "broadcast last": _broadcast(-1),
+    "overlapping": Layout(_overlapping, _windows, _row_of_windows),
 }
+
+
+def holds(shape: Ints, name: str) -> bool:
+    """Whether several elements of that shape lie otherwise than row-major order has it.
+
+    For `contiguous`, and for `offset`, which begins elsewhere: whether there are any.
+    """
+    place, count = LAYOUTS[name].place(shape), math.prod(shape)
+    if place is None or count < 2:
+        return False
+    if place.offset or name == "contiguous":
+        return True
+    each = zip(shape, place.strides, contiguous_strides(shape), strict=True)
+    return any(n > 1 and step != usual for n, step, usual in each)
 
 
 def layout_for(op: Op, name: str, layout: str) -> str:
@@ -152,22 +194,11 @@ def laid_out(backend: Backend, index: int, a: Array, dtype: DType, name: str) ->
     if place is None or name == "contiguous":
         return backend.copy_in(np.array(a, order="C"), index)
     root = backend.copy_in(poison((place.size,), dtype), index)
-    if not layout.writable:
-        return _shared(backend, index, a, root, place, name)
+    if layout.memory is not None:  # filled once, then looked at
+        memory = np.array(layout.memory(a), order="C").reshape(-1)
+        backend.copy(root, backend.copy_in(memory, index))
+        return backend.view(root, a.shape, place.strides, place.offset)
     offset = place.offset if a.size else 0  # as the contract of `view` has it
     target = backend.view(root, a.shape, place.strides, offset)
     backend.copy(target, backend.copy_in(np.array(a, order="C"), index))
     return target
-
-
-def _shared(
-    backend: Backend, index: int, a: Array, root: Any, place: Span, name: str
-) -> Any:
-    """Fill the memory that several elements share, once, then look at it."""
-    if name == "broadcast":
-        memory = a[0].reshape(-1)
-    else:
-        row = np.concatenate([a[..., 0, :], a[..., 1:, -1]], axis=-1)
-        memory = row.reshape(-1)
-    backend.copy(root, backend.copy_in(np.array(memory, order="C"), index))
-    return backend.view(root, a.shape, place.strides, place.offset)

@@ -11,7 +11,8 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from dovetail.conformance.example import Example
+from dovetail.conformance.example import PLAIN, Example
+from dovetail.conformance.layouts import holds
 from dovetail.dtypes import DType
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
@@ -21,6 +22,7 @@ BOUNDARIES: Final = (1 << 5, 1 << 8, 1 << 10, 1 << 16)
 OWN: Final = "own"
 DRAWN: Final = "drawn"
 EMPTY: Final = "empty"
+_TRIES: Final = 8  # of shapes that can lie in a layout
 
 
 def size_classes(
@@ -100,15 +102,44 @@ def draw(strategy: st.SearchStrategy[Any], number: int) -> Any:
     return found[-1]  # the first is the simplest, which has been tried
 
 
-def operand_shapes(count: int, size: str, number: int) -> list[tuple[int, ...]]:
-    """Shapes that broadcast, for the operands of an elementwise op."""
-    if size.isdigit():
-        elements = int(size) + number % 3 - 1
-        whole = [(elements,), (elements // 4, 4), (2, elements // 2)][number % 3]
-        return [whole if i != 1 or number % 2 else whole[-1:] for i in range(count)]
+Ints = tuple[int, ...]
+
+
+def operand_shapes(
+    count: int, size: str, number: int, layout: str = PLAIN
+) -> list[Ints]:
+    """Shapes that broadcast, for the operands of an elementwise op.
+
+    At least one of them can lie in that layout, unless there are no elements.
+    """
+    found: list[list[Ints]]
     if size == OWN:
-        return [(3, 4) if number % 2 else (4, 4)] * count  # squares may be transposed
-    common = draw(st.lists(st.integers(1, 5), max_size=4), number)
+        # Squares may be transposed.
+        found = [[(3, 4)] * count, [(4, 4)] * count, [(2, 3, 4)] * count]
+    elif size.isdigit():
+        elements = int(size) + number % 3 - 1
+        wholes = (
+            (elements,),
+            (elements // 4, 4),
+            (2, elements // 2),
+            (2, elements // 8, 4),
+        )
+        found = [
+            [whole if i != 1 or number % 2 else whole[-1:] for i in range(count)]
+            for whole in wholes
+        ]
+    else:
+        found = [_drawn_operands(count, size, number + 31 * i) for i in range(_TRIES)]
+    turned = [found[(number + i) % len(found)] for i in range(len(found))]
+    return next((s for s in turned if _any_holds(s, layout)), turned[0])
+
+
+def _any_holds(shapes: list[Ints], layout: str) -> bool:
+    return any(holds(shape, layout) for shape in shapes)
+
+
+def _drawn_operands(count: int, size: str, number: int) -> list[Ints]:
+    common = draw(st.lists(st.integers(1, 5), max_size=6), number)
     if size == EMPTY:
         common = [*common, 2]
         common[number % len(common)] = 0

@@ -75,7 +75,8 @@ class Unpacker:
         dtype = dtypes.by_name(record.get("dtype", memory.dtype.name))
         low, high = layout.span()
         there = memory.size * memory.dtype.itemsize // dtype.itemsize
-        if len(layout.strides) != len(shape) or low < 0 or high > there:
+        backwards = any(step < 0 for step in layout.strides)
+        if len(layout.strides) != len(shape) or low < 0 or high > there or backwards:
             raise ValueError(f"a tensor at {low} to {high} of {there} elements")
         wants = record.get("requires_grad") is True and dtype.is_inexact
         return _Place(number, dtype, layout, wants, record.get("parameter") is True)

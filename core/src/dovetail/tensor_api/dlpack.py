@@ -206,11 +206,22 @@ def _borrowed(
             "from_dlpack", "ext_tensor", was=f"not to be taken: {error}",
             needed=f"memory that {Device(backend.type, index)} understands",
         ) from error  # fmt: skip
+    _expect_forwards(backend, lent.native)
     made = wrap(lent.native, kind_on(backend, index, lent.dtype))
     storage = storage_of(made)  # another library sees this memory
     if lent.readonly:
         storage.readonly = "over memory that its owner lends for reading only"
     return made
+
+
+def _expect_forwards(backend: Backend, native: Any) -> None:
+    """Raise for memory that runs backwards, which no tensor does."""
+    strides, _ = backend.geometry(native, native)
+    if any(s < 0 and n > 1 for n, s in zip(native.shape, strides, strict=True)):
+        raise ExchangeError(
+            "from_dlpack", "ext_tensor", was=f"of negative strides, {tuple(strides)}",
+            needed="strides of 0 or more", remedy="lend a copy of it",
+        )  # fmt: skip
 
 
 extend(__dlpack__=_dlpack)

@@ -30,7 +30,7 @@ _SHAPE: Final = (3, 4)
 
 
 def _laid(subject: Subject, dtype: DType | None, budget: Budget) -> Iterator[Example]:
-    for at, name in enumerate(n for n, lay in LAYOUTS.items() if n != "reversed"):
+    for at, name in enumerate(LAYOUTS):
         yield Example(layout=name, size="3 x 4", known={"at": at})
     yield Example(size="0-d", known={"at": 20, "shape": ()})
     yield Example(size="empty", known={"at": 21, "shape": (0, 2)})

@@ -17,7 +17,7 @@ from dovetail.engine.op import Op
 
 Keep = Callable[[Example], bool]
 # The layouts with memory around or between the elements, which a law may watch.
-GUARDED: Final = ("strided", "offset", "transposed", "reversed")
+GUARDED: Final = ("strided", "offset", "transposed", "padded")
 
 
 def own(example: Example) -> bool:
