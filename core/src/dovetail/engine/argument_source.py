@@ -33,20 +33,30 @@ _SEQUENCES: Final = frozenset({"Shape", "Sizes", "Ints", "AxisList", "AxisSet"})
 _CHOICE: Final = "Literal["  # of strings, which all choices are
 
 
+def _is_counted(param: Param) -> bool:
+    """Whether a parameter means something by the number of dims."""
+    choice = param.annotation.startswith(_CHOICE)
+    return param.annotation not in _UNCOUNTED and not choice
+
+
 class ArgumentLines:
     """Writes what is asked of each argument.
 
     Attributes:
         takes: the parameters that the function takes; none where it takes all of them.
         numbers: it takes numbers for tensors.
+        over: it writes the result over the first operand.
+        counts_dims: the number of dims of the leading tensor is part of the key.
         miss: the line for a call out of the ordinary.
         key: the parts of the key.
         natives: what the kernel gets.
         inputs: what the tape gets, by position.
         nodes: what is true where an input is on the tape.
+        late: lines that only the tape needs.
     """
 
     numbers: bool
+    over: bool
     miss: str
 
     def __init__(self, op: Op, takes: tuple[str, ...]) -> None:
@@ -56,21 +66,20 @@ class ArgumentLines:
         self.natives: list[str] = []
         self.inputs: dict[int, Given] = {}
         self.nodes: list[str] = []
+        self.late: list[str] = []
+        self.counts_dims = False
 
     def arguments(self, lead: Param | None) -> Iterator[str]:
         """The lines that ask what was given, the leading tensor first."""
         op = self.op
+        self.natives = [f"_a{i}" for i in range(len(op.tensors))]
+        self.counts_dims = lead is not None and any(map(_is_counted, op.statics))
         order = sorted(range(len(op.tensors)), key=lambda i: op.tensors[i] is not lead)
         parts: dict[int, list[str]] = {}
         for at in order:
             parts[at] = list(self._tensor(at, op.tensors[at] is lead))
             yield from parts[at]
-        self.natives = [f"_a{i}" for i in range(len(op.tensors))]
-        counted = any(
-            p.annotation not in _UNCOUNTED and not p.annotation.startswith(_CHOICE)
-            for p in op.statics
-        )
-        if counted and lead is not None:
+        if self.counts_dims and lead is not None:
             first = f"_a{op.lead_at}" + ("[0]" if lead.role == "list" else "")
             self.key.append(f"_len({first}.shape)")
         given = [p for p in op.options if not self.takes or p.name in self.takes]
@@ -107,7 +116,11 @@ class ArgumentLines:
                 yield f"    {self.miss}"
             else:
                 yield f"{own} = {name}._kind"
-            yield f"{native} = {name}._a"
+            if self.over or (lead and self.counts_dims):
+                yield f"{native} = {name}._a"
+            else:  # read where it is needed, which is once without a tape
+                self.natives[at] = f"{name}._a"
+                self.late.append(f"{native} = {name}._a")
         if role != "optional":
             self.nodes.append(node)
             is_number = promoted and not lead and self.numbers
@@ -125,7 +138,6 @@ class ArgumentLines:
         yield f"        {self.miss}"
         yield f"    _a{at} = {name}._a"
         yield f"    _d{at} = {name}._node"
-        yield f"    _x{at} = {name}"
         yield "else:"
         yield f"    _numbers = _k.scalars.get(_c{at})"
         refused = f" or _c{at} is _bool" if self.op.each else ""
@@ -134,7 +146,8 @@ class ArgumentLines:
         yield f"    if _numbers is None{refused}:"
         yield f"        {self.miss}"
         yield f"    _a{at} = _numbers[{name}]"
-        yield f"    _d{at} = _x{at} = None"
+        yield f"    _d{at} = None"
+        self.late.append(f"_x{at} = {name} if {plain} else None")
 
     def _optional(self, at: int, own: str, promoted: bool) -> Iterator[str]:
         name = self.op.tensors[at].name

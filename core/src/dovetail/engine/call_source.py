@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dovetail.engine.parameters import Param
 
 # What of its own a callable remembers: what calls need, itself, its op.
-CELLS: Final = ("_calls", "_function", "_op")
+CELLS: Final = ("_calls", "_function", "_last", "_op")
 
 
 class Form(NamedTuple):
@@ -135,7 +135,7 @@ class _Source(ArgumentLines):
         here = "_here() is not None"
         if self.op.autocast is not None and self.casts:
             here = f"({here} or _casting() is not None)"
-        watched = f"_anywhere[0] and {here}"
+        watched = f"_scoped and {here}"
         named = self.others == "_others"
         yield f"if _others or ({watched}):" if named else f"if {watched}:"
         yield f"    {self.miss}"
@@ -143,20 +143,30 @@ class _Source(ArgumentLines):
     # ---- the entry, the kernel, the results
 
     def _entry(self) -> Iterator[str]:
-        key = self.key[0]
+        key, entry = self.key[0], "_kernel, _kind, _array, _runner, _ready"
+        found = [
+            "try:",
+            f"    {entry} = _calls[{key}]",
+            "except _KeyError:",
+            "    _kernel = _ready = None",
+        ]
         if len(self.key) > 1:
             yield f"_key = ({', '.join(self.key)})"
             key = "_key"
-        yield "try:"
-        yield f"    _entry = _calls[{key}]"
-        yield "except _KeyError:"
-        yield "    _entry = None"
-        yield "if _entry is None:"
-        yield f"    return {self.form.miss}_op, {self.values}, {self.others}, {key})"
-        yield "_kernel, _kind, _array, _runner, _ready = _entry"
+            found[1] = f"    {entry} = _calls[_key]"
+            yield from found
+        else:  # a kind is compared in less time than it is looked up
+            yield f"_known, {entry} = _last"
+            yield f"if _known is not {key}:"
+            yield from (f"    {line}" for line in found)
+        miss = f"return {self.form.miss}_op, {self.values}, {self.others}, {key})"
         if self.over:
+            yield "if _ready is None:"
+            yield f"    {miss}"
             return
         yield "if _kernel is None:"
+        yield "    if _ready is None:"
+        yield f"        {miss}"
         yield f"    return {self.form.general}_ready, {self.values})"
         fitting = {name for name, _ in self.op.fitting}
         for param in self.op.rest:
@@ -184,6 +194,7 @@ class _Source(ArgumentLines):
         if len(op.outputs) > 1:
             yield "if _r is _unserved:"
             yield f"    return {self.form.general}_ready, {self.values})"
+            yield from self.late
             rest = f"{self._tensors()}, {self._attrs()}, {on_tape}"
             yield f"return _several(_op, _ready.plan.kinds, _r, {rest})"
             return
@@ -199,8 +210,10 @@ class _Source(ArgumentLines):
         yield "_t._kind = _kind"
         yield "_t._node = _t._storage = None"
         if op.vjp is not None and self.nodes:
-            yield f"if {on_tape}:"
-            yield from (f"    {line}" for line in self._record())
+            yield f"if not ({on_tape}):"
+            yield "    return _t"
+            yield from self.late
+            yield from self._record()
         yield "return _t"
 
     def _flows(self) -> str:

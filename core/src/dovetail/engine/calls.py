@@ -18,7 +18,7 @@ from dovetail.dtypes import DType
 from dovetail.engine.arguments import Shown
 from dovetail.engine.attribute_keys import frozen
 from dovetail.engine.autocast import as_cast, casting
-from dovetail.engine.call_source import Form, enclosed, source_of
+from dovetail.engine.call_source import CELLS, Form, enclosed, source_of
 from dovetail.engine.dispatch import failed, miss, miss_public
 from dovetail.engine.entries import Ready
 from dovetail.engine.execution import several
@@ -29,7 +29,7 @@ from dovetail.engine.overrides import ask, overridden
 from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.plan import UNSERVED
 from dovetail.engine.record import record
-from dovetail.engine.scopes import anywhere, here
+from dovetail.engine.scopes import anywhere, by_name, here
 from dovetail.engine.tape import Node, Storage, next_seq
 from dovetail.engine.tape_of_views import View, on_tape
 from dovetail.engine.tensor import Parameter, Tensor, fresh, wrap
@@ -151,7 +151,7 @@ _NUMBERS: Final = frozenset({int, float, complex, bool})
 # What the written code refers to, beside what is a callable's own.
 _NAMES: Final[dict[str, Any]] = {
     "_Tensor": Tensor, "_fresh": fresh, "_Parameter": Parameter, "_wrap": wrap,
-    "_anywhere": anywhere, "_here": here, "_casting": casting,
+    "_here": here, "_casting": casting,
     "_miss": miss, "_miss_public": miss_public, "_miss_cast": partial(miss, cast=False),
     "_missed_before": _missed_before, "_handed_over": _handed_over,
     "_missed_over": _missed_over,
@@ -183,7 +183,7 @@ _OVER: Final = Form("_missed_over(_function, ", over=True)
 def _unwritten(op: Op, name: str, form: Form) -> Any:
     itself = CellType()
     function = FunctionType(
-        _FIRST, _NAMES, name, None, (op.cells[0], itself, op.cells[1])
+        _FIRST, _NAMES, name, None, (op.cells[0], itself, *op.cells[1:])
     )
     itself.cell_contents = function
     function.__qualname__ = name
@@ -210,7 +210,7 @@ def _code_of(source: str, place: str) -> CodeType:
     """The code of the function that the source encloses."""
     made: dict[str, Any] = {}
     exec(compile(source, place, "exec"), _NAMES, made)
-    found: CodeType = made["enclosing"](None, None, None).__code__
+    found: CodeType = made["enclosing"](*CELLS).__code__
     return found
 
 
@@ -223,6 +223,7 @@ _FIRST: Final = _code_of(
     )), f"{WRITTEN}an op>",
 )  # fmt: skip
 _NAMES["_write"] = _write
+by_name(_NAMES)
 Op.unwritten = _FIRST
 
 

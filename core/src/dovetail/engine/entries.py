@@ -24,7 +24,6 @@ Inputs = tuple[Any, ...]
 Values = tuple[Any, ...]
 
 _NUMBERS: Final = frozenset({int, float, complex, bool})
-_LEARNED_LIMIT: Final = 4096
 
 
 class Ready:
@@ -96,9 +95,7 @@ def learned(op: Op, values: Values, key: Any) -> Any:
         and _is_as_given(op, ready, inputs)
         and _are_plain(op, values, attrs)
     ):
-        if len(op.calls) >= _LEARNED_LIMIT:
-            op.calls.clear()
-        op.calls[key] = _entry(op, Ready(op, attrs, kind, plan, kind))
+        op.learn(key, _entry(op, Ready(op, attrs, kind, plan, kind)))
     return execute(op, ready, attrs, kind, plan)
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dovetail.engine.graph import Graph
 
 _NO_NAMES: Final[frozenset[str]] = frozenset()  # one for all ops
+_LEARNED_LIMIT: Final = 4096
+NO_ENTRY: Final = (None,) * 6
 # What a check gives: a 0-d bool that is true where values are refused (None where
 # there are none to look at), and the error for them, which may wait for values.
 Checked = tuple[Any, Callable[[], Exception]] | None
@@ -39,9 +41,11 @@ class Op(Results, Gradient):
         function: the public callable.
         callables: the functions that call it, whose code is written at need.
         unwritten: their code until then, of `dovetail.engine.calls`.
-        cells: what all of them remember: `calls`, and the op.
+        cells: what all of them remember: `calls`, `last`, and the op.
         calls: what a call needs, by kinds and attributes. Emptied when a kernel comes
             or goes, when a device is lost, and when it holds 4096 of them.
+        last: a cell with the kind and the entry that `calls` got last under a kind
+            alone, which is asked first; emptied with it.
         plans: for calls out of the ordinary, the plans by the same; emptied likewise.
         checked: result shapes by input shapes and attributes; emptied when full.
         bound: by kind, what takes gradients through it while nothing is recorded, by
@@ -107,7 +111,8 @@ class Op(Results, Gradient):
         self.uncast: Callable[..., Any] | None = None
         self.callables: list[Any] = []
         self.calls: dict[Any, Any] = {}
-        self.cells = CellType(self.calls), CellType(self)
+        self.last = CellType(NO_ENTRY)
+        self.cells = CellType(self.calls), self.last, CellType(self)
         self.plans: dict[Any, Plan] = {}
         self.checked: dict[Any, tuple[Sizes, ...]] = {}
         if options:
@@ -132,9 +137,22 @@ class Op(Results, Gradient):
         for function in self.callables:
             function.__code__ = self.unwritten
 
+    def learn(self, key: Any, entry: tuple[Any, ...]) -> None:
+        """Remember what calls with a key need."""
+        if len(self.calls) >= _LEARNED_LIMIT:
+            self.forget_calls()
+        self.calls[key] = entry
+        if type(key) is not tuple:
+            self.last.cell_contents = (key, *entry)
+
+    def forget_calls(self) -> None:
+        """Drop what calls have taught."""
+        self.calls.clear()
+        self.last.cell_contents = NO_ENTRY
+
     def forget(self) -> None:
         """Drop what was derived from kernel tables."""
-        self.calls.clear()
+        self.forget_calls()
         self.plans.clear()
         self.bound.clear()
 
