@@ -1,4 +1,4 @@
-"""`broken:0`, the CPU with kernels that fail in every way; workers import it."""
+"""Devices that are the CPU with faults of every kind; workers import it."""
 
 from __future__ import annotations
 
@@ -129,5 +129,22 @@ class MuteBackend(CpuBackend):
         raise Unwritten("copy_out")
 
 
+class HalfBackend(CpuBackend):
+    """The CPU, with memory that is wrong in two dtypes."""
+
+    type = "half"
+    automatic = False
+
+    def view(self, a: Any, shape: Any, strides: Any, offset: int) -> Any:
+        """Looks at the wrong place in float64."""
+        found = super().view(a, shape, strides, offset)
+        return found[..., ::-1] if found.dtype == np.float64 and found.ndim else found
+
+    def fill(self, a: Any, value: Any) -> None:
+        """Sets another number in int64."""
+        super().fill(a, value if a.dtype != np.int64 else 3)
+
+
 registry.register(BrokenBackend())
+registry.register(HalfBackend())
 registry.register(MuteBackend())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -54,10 +55,36 @@ def test_a_broken_device_fails(tmp_path: Path) -> None:
     """Exit status 1, the failure named, and a script that shows it."""
     result = broken("--ops", "silu", "--laws", "forward", "--no-rerun")
     assert result.exit_code == 1
-    assert "FAIL silu/float32/forward: wrong" in result.output
-    script = tmp_path / "repros" / "repro_silu_float32_forward.py"
+    assert result.output.count("FAIL  silu/float32/forward  wrong") == 1
+    script = tmp_path / "repros" / "repro_broken_0_silu_float32_forward.py"
     path = [ROOT, *map(Path, filter(None, sys.path))]
-    shown = child.python(script, path=path, status=1, DOVETAIL_CONFORMANCE_SETUP=SETUP)
+    shown = child.python(script, path=path, status=1)
+    assert "FAILS" in shown.stderr
+
+
+def test_lines_are_whole_in_a_pipe() -> None:
+    """Where nobody looks at a terminal, a line is as long as what it tells."""
+    result = broken("--ops", "silu", "--laws", "forward", "--no-rerun")
+    (line,) = [x for x in result.output.splitlines() if x.startswith("FAIL  silu/floa")]
+    assert line.endswith("ulp, allowed 1.25")
+    assert len(line) > 80
+    assert not any(x.endswith(" ") for x in result.output.splitlines())
+
+
+def test_a_script_finds_the_module_that_brings_its_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module in the folder of the run is found there, from any folder."""
+    (tmp_path / "brings_it.py").write_text(f"import {SETUP}\n")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    result = conformance(
+        "--device", "broken", "--setup", "brings_it", "--ops", "silu", "--laws",
+        "forward", "--no-rerun",
+    )  # fmt: skip
+    assert result.exit_code == 1, result.output
+    (script,) = (tmp_path / "repros").glob("*silu_float32*")
+    path = [ROOT, *map(Path, filter(None, sys.path))]
+    shown = child.python(script, path=path, cwd=ROOT, status=1)
     assert "FAILS" in shown.stderr
 
 
@@ -68,6 +95,14 @@ def test_next_is_one_thing() -> None:
     assert result.output.count("NEXT") == 1
     assert "must do" in result.output
     assert "unlocks" in result.output
+
+
+def test_next_says_what_is_proven() -> None:
+    """It counts what passed, of what, and names it; nothing passed is said."""
+    found = broken("--next", "--ops", "sign,silu", "--laws", "forward")
+    assert re.search(r"\d of \d checks passed: sign, in ", found.output)
+    none = broken("--next", "--ops", "silu", "--laws", "forward")
+    assert re.search(r"none of \d checks has passed yet, in ", none.output)
 
 
 def test_repeated_runs_agree() -> None:
@@ -134,13 +169,51 @@ def test_a_device_that_does_not_load() -> None:
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-def test_ctrl_c_leaves_a_report(tmp_path: Path) -> None:
-    """The worker ends, what was found is written, and the exit status is 130."""
+WAIVED = """
+[[waiver]]
+op = "silu"
+dtype = "float32"
+law = "forward"
+expected = "failure"
+reason = "this device is broken"
+issue = "https://example.com/issues/1"
+expires = 2999-12-31
+example = {examples}
+"""
+
+
+def test_a_certificate_brings_its_waivers(tmp_path: Path) -> None:
+    """What was excused where a certificate was made is excused where it is replayed."""
+    wanted = ("--ops", "silu", "--laws", "forward", "--no-rerun")
+    report, path = tmp_path / "report.json", tmp_path / "certificate.json"
+    broken(*wanted, "--json", str(report))
+    verdicts = json.loads(report.read_text())["verdicts"]
+    (failing,) = [v["failing"] for v in verdicts if v["outcome"] == "wrong"]
+    waivers = tmp_path / "known.toml"
+    waivers.write_text(WAIVED.format(examples=failing))
+    made = broken(*wanted, "--waivers", str(waivers), "--certificate", str(path))
+    assert "1 waived" in made.output, made.output
+    assert "silu/float32/forward" not in made.output  # told as it comes, it is excused
+    waivers.unlink()
+    again = conformance("--replay", str(path), "--setup", SETUP, "--no-rerun")
+    assert again.exit_code == 0, again.output
+    assert "the same verdicts" in again.output
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+@pytest.mark.parametrize(
+    ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_whoever_ends_a_run_gets_its_report(
+    tmp_path: Path, sent: signal.Signals, status: int
+) -> None:
+    """The worker ends, what was found is written; nothing says what was proven."""
     report = tmp_path / "report.json"
+    proofs = tmp_path / "certificate.json", tmp_path / "badge.svg"
     command = [sys.executable, "-m", "dovetail", "conformance", "--device", "broken"]
     command += ["--setup", SETUP, "--ops", "add,floor", "--laws", "forward"]
     command += ["--json", str(report)]
+    command += ["--certificate", str(proofs[0]), "--badge", str(proofs[1])]
     path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     # Run in the background of a shell, tests are deaf to it, and so are their children.
     ours = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -153,9 +226,12 @@ def test_ctrl_c_leaves_a_report(tmp_path: Path) -> None:
         assert running.stdout is not None
         assert "checks" in running.stdout.readline()
         time.sleep(1)  # it comes to a kernel that hangs, or is before it
-        running.send_signal(signal.SIGINT)
+        running.send_signal(sent)
         rest = running.stdout.read()
-        assert running.wait(30) == 130, rest
+        assert running.wait(30) == status, rest
+    for proof in proofs:
+        assert not proof.exists()
+        assert f"did not write {proof}: the run was interrupted" in rest
     found = json.loads(report.read_text())
     assert found["run"]["interrupted"]
     assert "untested" in {v["outcome"] for v in found["verdicts"]}

@@ -85,8 +85,8 @@ def test_an_item_for_each_check(tmp_path: Path) -> None:
     assert (
         "relu/float32/forward: crashed: the process ended with exit status 3" in output
     )
-    assert "reproduce  python repros/repro_silu_float32_forward.py" in output
+    assert "reproduce  python repros/repro_broken_0_silu_float32_forward.py" in output
     assert "Traceback" not in output
     assert "1 passed" in output
     assert report.exists()
-    assert (tmp_path / "repros" / "repro_silu_float32_forward.py").exists()
+    assert (tmp_path / "repros" / "repro_broken_0_silu_float32_forward.py").exists()

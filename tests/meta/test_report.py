@@ -12,13 +12,15 @@ import pytest
 from rich.console import Console
 from tests.meta.report_data import changed, full, verdict, without
 
-from dovetail.conformance.report import build
+from dovetail.conformance.report import Report, build
 from dovetail.conformance.report.compare import compare
 from dovetail.conformance.report.html import page
 from dovetail.conformance.report.matrix import STATES
 from dovetail.conformance.report.schema import schema
+from dovetail.conformance.report.summary import failure
 from dovetail.conformance.run import RunRecord
-from dovetail.conformance.verdicts import How, Outcome
+from dovetail.conformance.runner.supervisor import untried
+from dovetail.conformance.verdicts import Check, How, Outcome
 from dovetail.conformance.workloads import hot
 from dovetail.engine.op import vocabulary
 from dovetail.errors import FileFormatError
@@ -110,13 +112,37 @@ def test_nothing_passes_that_was_not_executed(whole: RunRecord) -> None:
     assert not report.passed
 
 
-def test_what_the_budget_leaves_out_is_untested() -> None:
-    """A claimed dtype that the budget does not try keeps the device at level 0."""
-    run = full()
-    about = replace(run.about, dtypes=(*run.about.dtypes, "uint8"))
-    report = build(replace(run, about=about, budget="quick"))
+def claiming(run: RunRecord, budget: str, *names: str) -> RunRecord:
+    """The run in a budget, on a device that claims more."""
+    about = replace(run.about, dtypes=(*run.about.dtypes, *names))
+    return replace(run, about=about, budget=budget)
+
+
+def test_what_the_budget_leaves_out_is_told(whole: RunRecord, tmp_path: Path) -> None:
+    """Claiming more than a budget tries lowers no level; all that is seen says so."""
+    report = build(claiming(whole, "quick", "uint8", "float16"))
+    assert report.level == build(replace(whole, budget="quick")).level == 2
+    assert list(report.standing.untried) == report.to_json()["untried"]
+    assert report.standing.untried == ("uint8", "float16")
+    assert "in what quick tries, which is no uint8, no float16" in terminal(report)
+    assert "The budget does not try uint8, float16." in page(report)
+    badge = report.write_badge(tmp_path / "badge.svg").read_text(encoding="utf-8")
+    assert "level 2 (quick)" in badge
+
+
+def test_what_the_budget_tries_has_to_pass(whole: RunRecord) -> None:
+    """A claimed dtype that the budget tries is untested where nothing was made."""
+    report = build(claiming(whole, "standard", "uint8"))
     assert report.level == 0
-    assert "quick does not try uint8" in str(report.blockers[0])
+    assert report.standing.untried == ()
+    assert any("add/uint8 untested" in f for b in report.blockers for f in b.found)
+
+
+def test_hot_ops_are_all_named(composed: RunRecord) -> None:
+    """The list of kernels that level 2 misses is not cut."""
+    (blocker, *_) = build(composed).blockers
+    assert len(blocker.found) > 6
+    assert all(name in str(blocker) for name in blocker.found)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +268,9 @@ def test_junit_has_a_case_for_each_check(whole: RunRecord, tmp_path: Path) -> No
     assert len(cases) == len(run.verdicts)
     assert len(root.findall(".//failure")) == 1
     assert len(root.findall(".//skipped")) == 1
-    assert "repro_exp_float32_forward.py" in str(root.findall(".//failure")[0].text)
+    assert "repro_acme_0_exp_float32_forward.py" in str(
+        root.findall(".//failure")[0].text
+    )
 
 
 class Page(HTMLParser):
@@ -274,7 +302,11 @@ def test_html_is_one_file_that_says_it_all(whole: RunRecord) -> None:
     assert seen.loads == []
     assert {link.removeprefix("#") for link in seen.links} <= seen.ids
     assert seen.links
-    for said in ("python repros/repro_exp_float32_forward.py", "Acme One", "softmax"):
+    for said in (
+        "python repros/repro_acme_0_exp_float32_forward.py",
+        "Acme One",
+        "softmax",
+    ):
         assert said in seen.text
     assert '("<&>' in seen.text
     assert '("<&>' not in text
@@ -286,24 +318,62 @@ def test_html_of_a_run_without_verdicts(whole: RunRecord) -> None:
     assert "copy_out hangs" in text
 
 
-def test_scripts_are_written_and_old_ones_go(whole: RunRecord, tmp_path: Path) -> None:
-    """The line in the report names the file that is there."""
-    (tmp_path / "repro_old.py").write_text("")
+def test_scripts_are_written_and_others_stay(whole: RunRecord, tmp_path: Path) -> None:
+    """The line in the report names the file that is there; no other is touched."""
+    (tmp_path / "repro_old.py").write_text("old")
     report = build(failing(whole))
     (script,) = report.write_reproductions(tmp_path)
     assert script.read_text() == SCRIPT
-    assert [p.name for p in tmp_path.iterdir()] == [script.name]
+    assert (tmp_path / "repro_old.py").read_text() == "old"
     assert report.reproductions["exp/float32/forward"].endswith(script.name)
+    other = replace(report.run, about=replace(report.run.about, device="acme:1"))
+    (second,) = build(other).write_reproductions(tmp_path)
+    assert second != script
 
 
-def test_summary_names_level_failures_and_what_is_next(whole: RunRecord) -> None:
-    """The terminal shows the same as the files."""
+def terminal(report: Report) -> str:
+    """What the terminal shows at the end."""
     shown = StringIO()
-    Console(width=200, file=shown).print(build(failing(whole)).summary())
-    text = shown.getvalue()
-    assert "exp/float32/forward" in text
+    Console(width=2000, file=shown).print(report.summary())
+    return shown.getvalue()
+
+
+def test_summary_names_level_and_what_is_next(whole: RunRecord) -> None:
+    """Failures were told before; the level and what it needs come last."""
+    text = terminal(build(failing(whole)))
+    assert "FAIL" not in text
+    assert "1 wrong" in text
     assert "BELOW LEVEL 0" in text
     assert "Level 0 needs" in text
+
+
+def test_a_failure_is_told_whole(whole: RunRecord) -> None:
+    """What is wrong, with which call, and the line that shows it; a pass is not."""
+    found = build(failing(whole)).failed[0]
+    told = failure(found, "python it.py")
+    assert told is not None
+    for part in ("exp/float32/forward", "y is 3, needed 0", "<&>", "python it.py"):
+        assert part in told.plain
+    assert failure(verdict("exp/float32/forward"), "") is None
+    assert failure(verdict("exp/float32/forward", Outcome.TODO), "") is None
+
+
+def test_what_was_not_made_is_not_failed(whole: RunRecord, tmp_path: Path) -> None:
+    """Checks that another failure prevents are counted by reason, and fail nothing."""
+    unmade = [
+        untried(Check("exp", "float32", law), "device/float32/view failed")
+        for law in ("forward", "body")
+    ]
+    report = build(changed(whole, *unmade))
+    assert report.failed == ()
+    assert report.to_json()["unmade"] == {"device/float32/view failed": 2}
+    assert not report.passed
+    told = "2 checks were not made: device/float32/view failed"
+    assert report.problems == (told,)
+    assert told in terminal(report)
+    assert report.matrix["exp", "float32"].state == "untested"
+    root = ET.parse(report.write_junit(tmp_path / "junit.xml")).getroot()
+    assert len(root.findall(".//skipped")) == 2
 
 
 # ---- compare

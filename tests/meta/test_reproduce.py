@@ -23,6 +23,7 @@ from dovetail.conformance.judge import judge
 from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.reference import reference
 from dovetail.conformance.reproduce import file_name, script
+from dovetail.conformance.shrink import shrunk
 from dovetail.conformance.verdicts import Check, Outcome
 from dovetail.dtypes import DType
 from dovetail.engine.cases import Case, case
@@ -187,6 +188,17 @@ def test_the_message_cannot_break_the_script() -> None:
     compile(text, "script", "exec")
 
 
+def test_a_shrunk_call_says_what_it_was() -> None:
+    """Its label has its own layout and sizes, and the classes that it came from."""
+    big = Example(case(np.full((40, 30), np.nan, "f4")), "transposed", "nan", "drawn")
+    small, _ = shrunk(big, ValueError("x"), lambda example: ValueError("x"))
+    assert small.label == (
+        "(float32[1, 1]) contiguous, shrunk from nan values, drawn sizes, transposed"
+    )
+    kept, _ = shrunk(big, ValueError("x"), lambda example: None)
+    assert kept.label == "(float32[40, 30]) nan values, drawn sizes, transposed"
+
+
 BROKEN = """
 import os
 import numpy as np
@@ -251,7 +263,7 @@ def test_the_script_of_a_real_failure_shows_it(tmp_path: Path) -> None:
     assert found.beyond > 1000
     assert len(found.failing) > 1
     text = found.failures[0].script
-    assert file_name(found.check) in text
+    assert file_name(found.check, device.device) in text
     sound = text.replace(repr(device.device), "'cpu'")
     assert sound != text
     status, output = run_in_process(sound, tmp_path)

@@ -156,6 +156,27 @@ def test_the_first_laws_stop_the_run() -> None:
     assert {v.outcome for v in record.verdicts[1:]} == {Outcome.UNTESTED}
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_memory_that_is_wrong_in_a_dtype_ends_that_dtype(jobs: int) -> None:
+    """A wrong view leaves its dtype untried; a wrong fill leaves everything tried."""
+    wanted = Wanted(
+        settings=Settings("half", SETUP), ops="device,add", jobs=jobs, reruns=False,
+        laws="view,fill,forward",
+    )  # fmt: skip
+    with Supervisor(wanted) as supervisor:
+        seen = list(supervisor.run())
+        record = supervisor.record()
+    assert record.stopped == ""
+    assert {v.check for v in seen} == {v.check for v in record.verdicts}
+    found = {v.check.id: v for v in record.verdicts}
+    assert found["device/float64/view"].outcome is Outcome.WRONG
+    assert found["device/int64/fill"].outcome is Outcome.WRONG
+    unmade = {name for name, v in found.items() if not v.tried}
+    assert unmade == {"device/float64/fill", "add/float64/forward"}
+    assert found["add/float64/forward"].note == "not run: device/float64/view failed"
+    assert found["add/int64/forward"].outcome is Outcome.PASSED
+
+
 def test_jobs_change_nothing() -> None:
     """Two workers come to the verdicts of one, in the order of the plan."""
     runs = []

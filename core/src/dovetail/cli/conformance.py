@@ -118,7 +118,7 @@ def conformance(
 
     The device is loaded in a process of its own. A crash, a hang or exhausted memory
     is a verdict, and the run goes on. The exit status is 0 if nothing failed, 1 if
-    something did, 2 if the call was wrong, 130 after Ctrl-C.
+    something did, 2 if the call was wrong, 130 after Ctrl-C, 143 after SIGTERM.
 
     \b
     Examples:

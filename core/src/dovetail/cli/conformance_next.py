@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -11,11 +11,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from dovetail.conformance.judge import DEVICE
 from dovetail.conformance.report import Report
+from dovetail.conformance.report.matrix import executed
 from dovetail.conformance.report.todo import missing, must_do, progress
 from dovetail.conformance.runner.supervisor import why
 from dovetail.conformance.unlocks import dependents
-from dovetail.conformance.verdicts import BAD, Verdict
+from dovetail.conformance.verdicts import Outcome, Verdict
 
 _NAMED: Final = 8
 # What a function of the skeleton says, and where it is.
@@ -24,7 +26,7 @@ _TO_WRITE: Final = re.compile(r"(?P<name>\w+) is to be written \((?P<place>.*)\)
 
 def next_step(report: Report) -> RenderableType:
     """The first failure with what the function must do and how to see it fail."""
-    found = next((v for v in report.failed if v.tried), None)
+    found = next(iter(report.failed), None)
     told = [_told(report), *(Text(f"FAIL  {p}") for p in report.waived.problems)]
     if found is None:
         left = "nothing left to do" if report.passed else "no check fails"
@@ -41,12 +43,31 @@ def next_step(report: Report) -> RenderableType:
 
 
 def _told(report: Report) -> Text:
-    """How far it is."""
+    """How far it is, and what is proven by now."""
     about = report.run.about
-    passed = sum(v.outcome not in BAD for v in report.run.verdicts)
     left = len(missing(about))
     todo = f"{progress(about, left)} to write; " if left else ""
-    return Text(f"{todo}{passed} checks passed in {report.run.seconds:.1f} s", "dim")
+    return Text(f"{todo}{_proven(report)}, in {report.run.seconds:.1f} s", "dim")
+
+
+def _proven(report: Report) -> str:
+    """What has passed of what is there to be tried, in words."""
+    verdicts = report.run.verdicts
+    passed = [v for v in verdicts if executed(v) is Outcome.PASSED]
+    if not passed:
+        return f"none of {len(verdicts)} checks has passed yet"
+    ops = dict.fromkeys(v.check.op for v in passed)
+    laws = dict.fromkeys(v.check.law for v in passed if v.check.op == DEVICE)
+    told = [f"{_listed(laws)} of the device"] if laws else []
+    told += [_listed(op for op in ops if op != DEVICE)] if ops.keys() - {DEVICE} else []
+    return f"{len(passed)} of {len(verdicts)} checks passed: {'; '.join(told)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Names, the first of them where there are many."""
+    found = list(names)
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return ", ".join(found[:_NAMED]) + more
 
 
 def _write(verdict: Verdict, found: re.Match[str]) -> Iterator[tuple[str, str]]:
@@ -81,10 +102,7 @@ def _unlocks(name: str) -> str:
     if name not in users:
         return "everything"
     ops = sorted(users[name] - {name})
-    if not ops:
-        return "nothing else"
-    more = f" and {len(ops) - _NAMED} more" if len(ops) > _NAMED else ""
-    return f"{len(ops)} ops: {', '.join(ops[:_NAMED])}{more}"
+    return f"{len(ops)} ops: {_listed(ops)}" if ops else "nothing else"
 
 
 __all__ = ["next_step"]

@@ -29,7 +29,7 @@ class Files:
 
         return Files(
             named(self.json), named(self.html), named(self.junit),
-            named(self.certificate), named(self.badge), self.repros / slug,
+            named(self.certificate), named(self.badge), self.repros,
         )  # fmt: skip
 
 

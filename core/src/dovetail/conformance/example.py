@@ -23,6 +23,7 @@ class Example:
         values: class of the values: `ordinary`, `special` …
         size: class of the sizes: `own`, `drawn`, `empty`, a number of elements.
         known: what judges remember of the call, such as the oracle's answer.
+        shrunk_from: what call it was made smaller from, in words.
     """
 
     case: Case | None = None
@@ -30,15 +31,23 @@ class Example:
     values: str = "ordinary"
     size: str = "own"
     known: dict[str, Any] = field(default_factory=dict)
+    shrunk_from: str = ""
 
     @property
     def label(self) -> str:
-        """The call in words."""
-        classes = f"{self.values} values, {self.size} sizes, {self.layout}"
+        """The call in words; of one that was shrunk, what it is and what it was."""
         if self.case is None:
-            return classes
+            return self.classes
+        own = self.classes
+        if self.shrunk_from:
+            own = f"{self.layout}, shrunk from {self.shrunk_from}"
         kwargs = [f"{k}={shown(v)}" for k, v in self.case.kwargs.items()]
-        return f"({', '.join([*map(shown, self.case.args), *kwargs])}) {classes}"
+        return f"({', '.join([*map(shown, self.case.args), *kwargs])}) {own}"
+
+    @property
+    def classes(self) -> str:
+        """The classes that the call was drawn from."""
+        return f"{self.values} values, {self.size} sizes, {self.layout}"
 
     def arrays(self) -> list[Array]:
         """Every array of the call."""

@@ -86,7 +86,10 @@ class DeviceLaw:
 
     Attributes:
         dtypes: the dtypes it is proven in; empty where it has none.
-        first: a failure stops the run: nothing else can be trusted.
+        first: it is about memory, which all other laws use: it is proven before them,
+            and what is still to be written there stops the run.
+        carries: values travel by what it proves; where it fails in a dtype, nothing
+            else is tried in that dtype.
     """
 
     name: str
@@ -97,6 +100,7 @@ class DeviceLaw:
     describes: str
     per_dtype: bool = True
     first: bool = False
+    carries: bool = False
 
 
 LAWS: Final[dict[str, Law]] = {}
@@ -141,12 +145,13 @@ def device_law(
     rank: int = 50,
     per_dtype: bool = True,
     first: bool = False,
+    carries: bool = False,
 ) -> Callable[[Judge], Judge]:
     """Register the decorated judge of a device; its docstring is the claim."""
 
     def register(judge: Judge) -> Judge:
         DEVICE_LAWS[name] = DeviceLaw(
-            name, judge, fits, examples, rank, _claim(judge), per_dtype, first
+            name, judge, fits, examples, rank, _claim(judge), per_dtype, first, carries
         )
         return judge
 

@@ -9,6 +9,7 @@ from typing import Final
 from dovetail.conformance.example import Example
 from dovetail.conformance.expressions import Unwritable, written
 from dovetail.conformance.oracle import truth
+from dovetail.conformance.setup import brought
 from dovetail.conformance.verdicts import Check
 from dovetail.dtypes import Array, by_name
 from dovetail.engine.op import vocabulary
@@ -17,9 +18,15 @@ _SHOWN: Final = 1024  # elements of what is needed that are embedded
 _NAMED: Final = ("array", "bits", "dtype", "inf", "kind", "nan", "packed")
 
 
-def file_name(check: Check) -> str:
-    """What the script of a check is called."""
-    return f"repro_{check.op}_{check.dtype}_{check.law}.py".replace("-_", "")
+def file_name(check: Check, device: str) -> str:
+    """What the script of a check is called: no other device's has that name."""
+    slug = re.sub(r"\W+", "_", device)
+    return f"repro_{slug}_{check.op}_{check.dtype}_{check.law}.py".replace("-_", "")
+
+
+def command(check: Check, device: str, folder: str) -> str:
+    """The line that runs the script of a check."""
+    return f"python {folder}/{file_name(check, device)}"
 
 
 def script(check: Check, device: str, example: Example, message: str) -> str:
@@ -30,8 +37,8 @@ def script(check: Check, device: str, example: Example, message: str) -> str:
         call = _WHOLE  # the call holds what no text can
     return _SCRIPT.format(
         claim=_commented(f"{check.id} on {device}: {message}"),
-        name=file_name(check), device=device, check=check.id, call=call,
-        imports=_imports(call),
+        name=file_name(check, device), device=device, check=check.id, call=call,
+        imports=_imports(call), setup=_setup(),
     )  # fmt: skip
 
 
@@ -39,6 +46,12 @@ def _imports(call: str) -> str:
     """The line that imports what the expressions of a call use."""
     names = [n for n in _NAMED if re.search(rf"(?<![\w'\"]){n}(?![\w'\"])", call)]
     return f"from dovetail.conformance.rerun import {', '.join(names)}\n" * bool(names)
+
+
+def _setup() -> str:
+    """The lines that import what brought the device, if anything did."""
+    lines = [f"rerun.bring({n!r}, {folder!r})\n" for n, folder in brought().items()]
+    return "".join(["\n", *lines]) if lines else ""
 
 
 _SCRIPT: Final = """\
@@ -50,7 +63,7 @@ _SCRIPT: Final = """\
 import sys
 
 from dovetail.conformance import rerun
-{imports}
+{imports}{setup}
 DEVICE = sys.argv[1] if len(sys.argv) > 1 else {device!r}
 CHECK = {check!r}
 {call}"""

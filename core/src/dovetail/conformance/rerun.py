@@ -1,17 +1,15 @@
 """What the scripts of `reproduce` call: one example under its law, on a device.
 
-The environment variable DOVETAIL_CONFORMANCE_SETUP names a module that is imported
-first, for a backend that no package announces.
+A backend that no package announces is brought by a module that is imported first: the
+script names it, and so may the environment variable DOVETAIL_CONFORMANCE_SETUP.
 """
 
 from __future__ import annotations
 
 import base64
-import os
 import sys
 import zlib
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.example import PLAIN, Example, shown
 from dovetail.conformance.judge import attempt, describe, judge, resolve
 from dovetail.conformance.law import Trial
+from dovetail.conformance.setup import bring, named
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import BAD, Check
 from dovetail.dtypes import Array, by_name
@@ -30,8 +29,7 @@ from dovetail.engine.cases import Case
 from dovetail.engine.host import set_fallback_policy
 from dovetail.engine.kinds import Kind
 
-__all__ = ["array", "bits", "dtype", "inf", "kind", "nan", "packed"]
-SETUP = "DOVETAIL_CONFORMANCE_SETUP"
+__all__ = ["array", "bits", "bring", "dtype", "inf", "kind", "nan", "packed"]
 
 
 def array(values: Any, name: str) -> Array:
@@ -60,8 +58,8 @@ def kind(device: str, name: str) -> Kind:
 
 def subject(device: str) -> Subject:
     """The device, once the module that brings it is imported."""
-    for name in filter(None, os.environ.get(SETUP, "").split(",")):
-        import_module(name)
+    for name in named():
+        bring(name)
     return Subject(device)
 
 

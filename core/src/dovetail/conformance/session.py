@@ -12,10 +12,12 @@ import pytest
 from dovetail.conformance.budget import budget
 from dovetail.conformance.report import Report, build
 from dovetail.conformance.report.document import FOLDER
-from dovetail.conformance.reproduce import file_name
+from dovetail.conformance.reproduce import command
 from dovetail.conformance.run import RunRecord
-from dovetail.conformance.runner.process import Settings, setup_modules
-from dovetail.conformance.runner.supervisor import Planned, Supervisor, Wanted, why
+from dovetail.conformance.runner.foundations import Planned
+from dovetail.conformance.runner.process import Settings
+from dovetail.conformance.runner.supervisor import Supervisor, Wanted, why
+from dovetail.conformance.setup import named
 from dovetail.conformance.verdicts import BAD, Outcome, Verdict
 from dovetail.conformance.waivers import Waiver, applied, load, packaged
 from dovetail.errors import DovetailError
@@ -48,7 +50,7 @@ class Session:
         wanted = Wanted(
             settings=Settings(
                 device,
-                setup_modules(option("--dovetail-setup")),
+                named(option("--dovetail-setup")),
                 option("--dovetail-patience"),
             ),
             budget=budget(option("--dovetail-budget")).name,
@@ -59,8 +61,8 @@ class Session:
         self.supervisors.append(supervisor)
         supervisor.open()
         self.checks += [(supervisor, planned) for planned in supervisor.plan]
-        named = option("--dovetail-waivers")
-        path = Path(named) if named else packaged(supervisor.about.type)
+        given = option("--dovetail-waivers")
+        path = Path(given) if given else packaged(supervisor.about.type)
         self.waivers[id(supervisor)] = load(path) if path else ([], [])
 
     def names(self) -> list[str]:
@@ -171,15 +173,17 @@ def judged(of: Session, supervisor: Supervisor, planned: Planned) -> None:
     if supervisor.stopped:
         pytest.skip(f"not run: {supervisor.stopped}")
     verdict = of.verdict(supervisor, planned)
+    if not verdict.tried:
+        pytest.skip(verdict.note)
     if verdict.outcome in BAD:
-        pytest.fail(told(verdict), pytrace=False)
+        pytest.fail(told(verdict, supervisor.about.device), pytrace=False)
     if verdict.outcome is Outcome.UNCLAIMED:
         pytest.skip(verdict.note or "unclaimed")
     if verdict.outcome is Outcome.WAIVED:
         pytest.xfail(f"waived: {verdict.note}")
 
 
-def told(verdict: Verdict) -> str:
+def told(verdict: Verdict, device: str) -> str:
     """A failure in a few lines."""
     lines = [f"{verdict.check.id}: {verdict.outcome}: {why(verdict)}"]
     first = verdict.failures[0] if verdict.failures else None
@@ -188,6 +192,5 @@ def told(verdict: Verdict) -> str:
     if first and first.example:
         lines.append(f"  example    {first.example}")
     if first and first.script:
-        script = Path(FOLDER, file_name(verdict.check))
-        lines.append(f"  reproduce  python {script.as_posix()}")
+        lines.append(f"  reproduce  {command(verdict.check, device, FOLDER)}")
     return "\n".join(lines)

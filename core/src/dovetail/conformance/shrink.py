@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -35,6 +36,8 @@ def shrunk(
             if found is not None and type(found) is type(error):
                 best, seen, moved = candidate, found, True
                 break
+    if best is not example:
+        best = replace(best, shrunk_from=example.classes)
     return best, seen
 
 

@@ -6,7 +6,8 @@ from typing import Final
 
 import pytest
 
-from dovetail.conformance.runner.supervisor import Planned, Supervisor
+from dovetail.conformance.runner.foundations import Planned
+from dovetail.conformance.runner.supervisor import Supervisor
 from dovetail.conformance.session import judged, session
 
 _NO_DEVICE: Final = "needs --dovetail-device, the device to prove"

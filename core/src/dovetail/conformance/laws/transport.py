@@ -51,7 +51,7 @@ def _transports(
     yield Example(size="5 dims", known={"at": 99, "shape": (2, 1, 3, 2, 2)})
 
 
-@device_law("copy_out", examples=_transports, rank=0, first=True)
+@device_law("copy_out", examples=_transports, rank=0, first=True, carries=True)
 def copy_out(trial: Trial) -> None:
     """What `copy_in` takes, `copy_out` gives back: the same bits, in memory of its own.
 

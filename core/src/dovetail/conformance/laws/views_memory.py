@@ -44,7 +44,7 @@ def _written(
             yield Example(layout=f"step {step}", size=str(count), known=known)
 
 
-@device_law("view", examples=_drawn, rank=1, first=True)
+@device_law("view", examples=_drawn, rank=1, first=True, carries=True)
 def view(trial: Trial) -> None:
     """A view sees the elements that its strides and offset say, and `geometry` agrees.
 
@@ -106,7 +106,7 @@ def _expect_geometry(
 # ---- writes
 
 
-@device_law("copy", examples=_written, rank=2, first=True)
+@device_law("copy", examples=_written, rank=2, first=True, carries=True)
 def copy(trial: Trial) -> None:
     """`copy` moves bits between any two layouts, and writes nothing beside them.
 

@@ -22,4 +22,5 @@ def _said(report: Report) -> tuple[str, str]:
         return "level –", UNKNOWN
     if report.level is None:
         return "below level 0", _RED
-    return f"level {report.level}", _GREEN if report.passed else _YELLOW
+    within = f" ({report.run.budget})" if report.standing.untried else ""
+    return f"level {report.level}{within}", _GREEN if report.passed else _YELLOW

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from dovetail.conformance.report.document import Report
 from dovetail.conformance.report.files import finite, read, write
 from dovetail.conformance.report.matrix import executed
 from dovetail.conformance.report.pins import package_hash, plugins
+from dovetail.conformance.waivers import Waiver
 from dovetail.errors import FileFormatError
 
 FORMAT: Final = "dovetail-conformance-certificate-1"
@@ -69,6 +71,10 @@ def _pins(report: Report) -> dict[str, Any]:
         "ops": run.ops,
         "laws": run.laws,
         "started": run.started,
+        "waivers": [
+            asdict(waiver) | {"expires": waiver.expires.isoformat()}
+            for waiver, _ in report.waived.applied
+        ],
     }
 
 
@@ -103,6 +109,17 @@ def verify(path: str | Path) -> dict[str, Any]:
 def replay(sealed: dict[str, Any], again: Report) -> Differences:
     """What a run that was made as a certificate pins found otherwise."""
     return compared(sealed, certificate(again), strict=True)
+
+
+def pinned_waivers(sealed: dict[str, Any]) -> tuple[list[Waiver], date]:
+    """The waivers of a certificate, and the day on which they excused failures."""
+    pins = sealed["pins"]
+    rows = [
+        {**row, "expires": date.fromisoformat(row["expires"])}
+        for row in pins.get("waivers", ())
+    ]
+    day = datetime.fromisoformat(pins["started"]).date()
+    return [Waiver(**row) for row in rows], day
 
 
 def arguments(sealed: dict[str, Any]) -> dict[str, str]:

@@ -15,9 +15,9 @@ from dovetail.conformance.report.files import finite, write
 from dovetail.conformance.report.ledger import Entry, ledger
 from dovetail.conformance.report.levels import Blocker, Standing, standing
 from dovetail.conformance.report.matrix import Cell, executed, matrix
-from dovetail.conformance.reproduce import file_name
+from dovetail.conformance.reproduce import command, file_name
 from dovetail.conformance.run import RunRecord
-from dovetail.conformance.verdicts import BAD, Verdict
+from dovetail.conformance.verdicts import BAD, NOT_RUN, Verdict
 from dovetail.conformance.waivers import Waived
 
 FORMAT: Final = "dovetail-conformance-report-1"
@@ -65,8 +65,17 @@ class Report:
 
     @cached_property
     def failed(self) -> tuple[Verdict, ...]:
-        """The verdicts that make the run fail, in the order of the plan."""
-        return tuple(v for v in self.run.verdicts if executed(v) in BAD)
+        """The verdicts that make the run fail, in the order of the plan.
+
+        Those of checks that were not made are not among them.
+        """
+        return tuple(v for v in self.run.verdicts if v.tried and executed(v) in BAD)
+
+    @cached_property
+    def unmade(self) -> dict[str, int]:
+        """How many checks were not made, by reason."""
+        notes = (v.note.removeprefix(NOT_RUN) for v in self.run.verdicts if not v.tried)
+        return dict(Counter(notes))
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -75,6 +84,8 @@ class Report:
         told = [f"stopped: {run.stopped}"] if run.stopped else []
         told += ["the run was interrupted"] if run.interrupted else []
         told += [] if run.verdicts else ["no check was made"]
+        ended = run.stopped or run.interrupted  # which tells of them
+        told += [] if ended else [_told(why, n) for why, n in self.unmade.items()]
         return (*told, *self.waived.problems)
 
     @property
@@ -105,10 +116,12 @@ class Report:
                 "run": run,
                 "level": self.level,
                 "partial": self.standing.partial,
+                "untried": self.standing.untried,
                 "blockers": [b.to_json() for b in self.blockers],
                 "passed": self.passed,
                 "problems": self.problems,
                 "failed": [v.check.id for v in self.failed],
+                "unmade": self.unmade,
                 "counts": self.counts,
                 "laws": self.laws,
                 "matrix": [c.to_json() for c in self.matrix.values()],
@@ -124,7 +137,7 @@ class Report:
     def reproductions(self) -> dict[str, str]:
         """By check that failed, the line that shows it on its own."""
         return {
-            v.check.id: f"python {self.repros}/{file_name(v.check)}"
+            v.check.id: command(v.check, self.run.about.device, self.repros)
             for v in self.failed
             if any(f.script for f in v.failures)
         }
@@ -134,16 +147,19 @@ class Report:
         return write(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
 
     def write_reproductions(self, folder: str | Path | None = None) -> list[Path]:
-        """A script for each check that failed; those of earlier runs go."""
+        """A script for each check that failed; what else is there stays."""
         folder = self.repros if folder is None else folder
-        for old in Path(folder).glob("repro_*.py"):
-            old.unlink()
         return [
-            write(Path(folder, file_name(v.check)), script)
+            write(Path(folder, file_name(v.check, self.run.about.device)), script)
             for v in self.failed
             for script in [next((f.script for f in v.failures if f.script), "")]
             if script
         ]
+
+
+def _told(reason: str, count: int) -> str:
+    """That checks were not made, in words."""
+    return f"{count} {'check was' if count == 1 else 'checks were'} not made: {reason}"
 
 
 def _waivers(waived: Waived) -> list[dict[str, Any]]:

@@ -48,7 +48,7 @@ def _case(report: Report, verdict: Verdict) -> TestCase:
         f"{check.op}[{check.dtype}]", f"{report.run.about.device}.{check.law}"
     )
     made.time = round(verdict.seconds, 6)
-    if outcome in BAD:
+    if outcome in BAD and verdict.tried:
         made.result = [_failure(report, verdict, outcome)]
     elif outcome is not Outcome.PASSED:
         made.result = [Skipped(_clean(f"{outcome} {verdict.note}".strip()))]

@@ -1,13 +1,14 @@
 """The levels: what each one asks, and from that what keeps a device from the next.
 
 A level is reached when every condition up to it holds. A condition gives the things
-that break it, so that what is missing is never written down a second time.
+that break it, so that what is missing is never written down a second time. A run judges
+in the dtypes that its budget tries, and says which ones of the device it did not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dovetail.conformance.budget import BUDGETS
@@ -18,7 +19,7 @@ from dovetail.conformance.run import RunRecord
 from dovetail.conformance.verdicts import BAD, GOOD, How, Outcome, Verdict
 from dovetail.conformance.workloads import hot
 from dovetail.dtypes import DType, bool_, by_name, float32, int32
-from dovetail.engine.op import declared, vocabulary
+from dovetail.engine.op import Op, declared, vocabulary
 
 REQUIRED: Final = (bool_, int32, float32)
 BODY: Final = "body"  # the law that native kernels equal the ops' bodies
@@ -44,20 +45,18 @@ class Facts:
         """The dtypes that the device claims."""
         return [by_name(name) for name in self.run.about.dtypes]
 
+    def judged(self, op: Op) -> list[DType]:
+        """The dtypes in which the run has to prove an op: those of its budget."""
+        claimed = self.claimed
+        able = [d for d in claimed if d in op.accepts and holds(claimed, op, d)]
+        return [d for d in able if d in BUDGETS[self.run.budget].dtypes] or able[:1]
+
     def unmet(self, op: str, dtype: DType) -> str:
         """What a cell is instead of passed; empty if it passed."""
         cell = self.cells.get((op, dtype.name))
         if cell is None:
             return f"{op}/{dtype.name} {Outcome.UNTESTED}"
-        if cell.passed:
-            return ""
-        return f"{op}/{dtype.name} {self._why(cell, dtype)}"
-
-    def _why(self, cell: Cell, dtype: DType) -> str:
-        tried = BUDGETS[self.run.budget].dtypes
-        if cell.state == Outcome.UNTESTED and dtype not in tried:
-            return f"{cell.state} ({self.run.budget} does not try {dtype.name})"
-        return cell.state
+        return "" if cell.passed else f"{op}/{dtype.name} {cell.state}"
 
 
 # Gives what breaks a condition, each in a few words.
@@ -71,6 +70,7 @@ class Condition:
     level: int
     text: str
     breaks: Breaks
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,30 +79,36 @@ class Blocker:
 
     Attributes:
         found: what breaks it, all of it.
+        whole: whether all of it is to be read, however much it is.
     """
 
     level: int
     text: str
     found: tuple[str, ...] = ()
+    whole: bool = False
 
     def __str__(self) -> str:
-        shown = ", ".join(self.found[:_SHOWN])
-        rest = len(self.found) - _SHOWN
+        most = len(self.found) if self.whole else _SHOWN
+        shown = ", ".join(self.found[:most])
+        rest = len(self.found) - most
         more = f" and {rest} more" if rest > 0 else ""
         return f"{self.text}: {shown}{more}" if shown else self.text
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "found": list(self.found), "count": len(self.found)}
+        return {
+            "level": self.level, "text": self.text, "found": list(self.found),
+            "count": len(self.found),
+        }  # fmt: skip
 
 
 CONDITIONS: Final[list[Condition]] = []
 
 
-def _asks(level: int, text: str) -> Callable[[Breaks], Breaks]:
+def _asks(level: int, text: str, *, whole: bool = False) -> Callable[[Breaks], Breaks]:
     """Let the decorated function be a condition of a level."""
 
     def keep(breaks: Breaks) -> Breaks:
-        CONDITIONS.append(Condition(level, text, breaks))
+        CONDITIONS.append(Condition(level, text, breaks, whole))
         return breaks
 
     return keep
@@ -143,15 +149,16 @@ def _device_laws_everywhere(facts: Facts) -> Iterator[str]:
 
 @_asks(1, "every op passes, native or composed, in every dtype the device claims")
 def _vocabulary(facts: Facts) -> Iterator[str]:
-    claimed = facts.claimed
     for op in declared():
-        for dtype in claimed:
-            meant = dtype in op.accepts and holds(claimed, op, dtype)
-            if meant and (unmet := facts.unmet(op.name, dtype)):
+        for dtype in facts.judged(op):
+            if unmet := facts.unmet(op.name, dtype):
                 yield unmet
 
 
-@_asks(2, "what models spend their steps in runs natively, forward and backward")
+@_asks(
+    2, "what models spend their steps in runs natively, forward and backward",
+    whole=True,
+)  # fmt: skip
 def _hot_ops(facts: Facts) -> Iterator[str]:
     for name in hot():
         for dtype in (float32,):
@@ -208,30 +215,39 @@ class Standing:
         level: None below level 0, and where the run cannot tell.
         partial: why the run cannot tell; empty if it can.
         blockers: what keeps it from the next level; none where the run cannot tell.
+        untried: the dtypes of the device that the budget does not try, in which
+            nothing is proven.
     """
 
     level: int | None
     partial: str
     blockers: tuple[Blocker, ...]
+    untried: tuple[str, ...] = ()
 
 
 def standing(run: RunRecord) -> Standing:
     """The level of a run's device, and what keeps it from the next."""
+    untried = _untried(run)
     if told := partial(run):
-        return Standing(None, told, ())
+        return Standing(None, told, (), untried)
     facts = Facts.of(run)
     reached: int | None = None
     for level in sorted({c.level for c in CONDITIONS}):
         blockers = _blockers(facts, level)
         if blockers:
-            return Standing(reached, "", blockers)
+            return Standing(reached, "", blockers, untried)
         reached = level
-    return Standing(reached, "", ())
+    return Standing(reached, "", (), untried)
+
+
+def _untried(run: RunRecord) -> tuple[str, ...]:
+    tried = {d.name for d in BUDGETS[run.budget].dtypes}
+    return tuple(name for name in run.about.dtypes if name not in tried)
 
 
 def _blockers(facts: Facts, level: int) -> tuple[Blocker, ...]:
     found = (
-        Blocker(level, c.text, tuple(c.breaks(facts)))
+        Blocker(level, c.text, tuple(c.breaks(facts)), c.whole)
         for c in CONDITIONS
         if c.level == level
     )

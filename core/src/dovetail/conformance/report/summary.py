@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -15,15 +13,17 @@ from dovetail.conformance.report.todo import listed, missing, progress
 from dovetail.conformance.runner.supervisor import why
 from dovetail.conformance.verdicts import BAD, Outcome, Verdict
 
-_SHOWN: Final = 10
 _GOOD, _BAD_STYLE = "bold green", "bold red"
 
 
 def summary(report: Report) -> RenderableType:
-    """Failures, counts, the level, and what is to be done for the next."""
+    """Counts, the level, and what is to be done for the next.
+
+    Failures were told as they came: see `failure`.
+    """
     todo = missing(report.run.about)
     stopped = bool(report.run.stopped)
-    found = [*_failures(report), _counts(report), headline(report)]
+    found = [*_beside(report), _counts(report), headline(report)]
     if not stopped:  # else nothing else was tried
         found += _next(report)
     if todo:
@@ -46,40 +46,49 @@ def headline(report: Report) -> Text:
     if report.standing.partial:
         line = Text("NO LEVEL", "bold")
         return line.append(f"  {name}: {report.standing.partial}", "not bold")
+    if untried := report.standing.untried:
+        budget = report.run.budget
+        name = f"{name}: in what {budget} tries, which is no {', no '.join(untried)}"
     if report.level is None:
         return Text("BELOW LEVEL 0", _BAD_STYLE).append(f"  {name}", "not bold default")
     style = _GOOD if report.passed else "bold yellow"
     return Text(f"LEVEL {report.level}", style).append(f"  {name}", "not bold default")
 
 
-def _failures(report: Report) -> list[RenderableType]:
-    """What was tried and failed, what waits, and what else is wrong."""
-    tried = [v for v in report.failed if v.tried]
-    wait = [v for v in tried if executed(v) is Outcome.TODO]
-    wrong = [v for v in tried if executed(v) is not Outcome.TODO]
-    told = wrong if wrong or not report.run.stopped else wait
-    found: list[RenderableType] = [_failure(report, v) for v in told[:_SHOWN]]
-    if (more := len(told) - _SHOWN) > 0:
-        found.append(Text(f"      … and {more} more checks failed", "dim"))
-    if wait and told is not wait:
-        text = f"{len(wait)} checks call functions that are to be written"
+def _beside(report: Report) -> list[RenderableType]:
+    """What waits to be written, and what else is wrong beside checks that failed."""
+    found: list[RenderableType] = []
+    if wait := sum(executed(v) is Outcome.TODO for v in report.failed):
+        text = f"{wait} checks call functions that are to be written"
         found.append(Text("TO DO ", _BAD_STYLE).append(text, "not bold default"))
-    if more := len(report.failed) - len(tried):
-        found.append(Text(f"      {more} checks were not made", "dim"))
-    stop = report.run.stopped and told  # which is the same
-    problems = report.waived.problems if stop else report.problems
+    if report.run.stopped or report.run.interrupted:
+        text = f"      {sum(report.unmade.values())} checks were not made"
+        found.append(Text(text, "dim"))
+    stop = f"stopped: {report.run.stopped}"  # which was told when it stopped
+    problems = [p for p in report.problems if p != stop]
     return found + [Text("FAIL  ", _BAD_STYLE).append(p) for p in problems]
 
 
-def _failure(report: Report, verdict: Verdict) -> Text:
-    """What is wrong, with which call, and how to see it."""
+def failure(verdict: Verdict, script: str) -> Text | None:
+    """What is wrong, with which call, and how to see it; None where nothing is.
+
+    What is to be written is not wrong: the summary has a list of it.
+
+    Args:
+        script: the line that shows it on its own.
+    """
+    outcome = executed(verdict)
+    if outcome not in BAD or outcome is Outcome.TODO or not verdict.tried:
+        return None
     line = Text("FAIL  ", _BAD_STYLE).append(verdict.check.id, "bold default")
+    line.append(f"  {outcome}: {why(verdict)}", "not bold default")
     first = verdict.failures[0] if verdict.failures else None
-    line.append(f"  {executed(verdict)}: {why(verdict)}", "not bold default")
+    if first and verdict.note:
+        line.append(f" ({verdict.note})", "not bold default")
     if first and first.example:
         line.append(f"\n      {first.example}", "dim")
-    if shown := report.reproductions.get(verdict.check.id):
-        line.append("\n      reproduce  ", "dim").append(shown, "cyan")
+    if first and first.script:
+        line.append("\n      reproduce  ", "dim").append(script, "cyan")
     return line
 
 

@@ -10,12 +10,11 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dovetail.conformance.rerun import SETUP
 from dovetail.conformance.run import About
 from dovetail.conformance.runner import child, protocol
 from dovetail.conformance.runner.journal import Entry, Journal
@@ -41,12 +40,6 @@ class Settings:
     device: str
     setup: tuple[str, ...] = ()
     patience: float = 60.0
-
-
-def setup_modules(given: Iterable[str]) -> tuple[str, ...]:
-    """What workers import first: these, then what the environment names."""
-    named = os.environ.get(SETUP, "").split(",")
-    return tuple(dict.fromkeys([*given, *filter(None, named)]))
 
 
 class Died(Exception):

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from dovetail.conformance.run import About, RunRecord
 from dovetail.conformance.runner import protocol
+from dovetail.conformance.runner.foundations import Foundations, Planned
 from dovetail.conformance.runner.lane import Lane
 from dovetail.conformance.runner.process import Died, Ended, KitFailed, Settings
 from dovetail.conformance.verdicts import BAD, NOT_RUN, Check, Outcome, Verdict
@@ -23,28 +24,6 @@ from dovetail.scaffold.functions import primitives
 
 DEVICE: Final = "device"
 _LOOKS: Final = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A check of the plan.
-
-    Attributes:
-        first: a failure stops the run.
-        rank: of its law; the lower is proven first.
-        primitive: whether the op is of level 0.
-    """
-
-    check: Check
-    first: bool
-    rank: int
-    primitive: bool
-
-    @classmethod
-    def of(cls, row: dict[str, Any]) -> Planned:
-        """What a worker's row says."""
-        check = Check.parse(row["id"])
-        return cls(check, row["first"], row["rank"], row["primitive"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +64,7 @@ class Supervisor:
     verdicts: dict[Check, Verdict] = field(default_factory=dict)
     stopped: str = ""
     interrupted: bool = False
+    foundations: Foundations = field(default_factory=Foundations)
     _lanes: list[Lane] = field(default_factory=list)
     _started: float = 0.0
     _began: str = ""
@@ -138,16 +118,19 @@ class Supervisor:
 
     def judge(self, planned: Planned) -> Verdict:
         """One check, in the first worker; nothing after a failure that stops all."""
-        if self.stopped:
-            return untried(planned.check, self.stopped)
+        if reason := self.stopped or self.foundations.against(planned.check):
+            return untried(planned.check, reason)
         verdict = self._lanes[0].verdict(planned.check)
         self._keep(planned, verdict)
         return verdict
 
     def _keep(self, planned: Planned, verdict: Verdict) -> None:
         self.verdicts[planned.check] = verdict
+        if planned.first:
+            self.foundations.note(planned, verdict)
         if verdict.outcome in BAD and not self.stopped:
-            if planned.first:
+            to_do = verdict.outcome is Outcome.TODO
+            if planned.first and (to_do or self.foundations.gone(self.plan)):
                 # All that level 0 asks for waits for the first laws.
                 count = level_zero(self.about)
                 self.stopped = (
@@ -186,7 +169,9 @@ class Supervisor:
         if len(self._lanes) == 1:
             yield from self._serial(plan)
             return
-        todo = deque(list(g) for _, g in groupby(plan, lambda p: p.check.op))
+        able = [p for p in plan if not self.foundations.against(p.check)]
+        yield from (self.judge(p) for p in plan if self.foundations.against(p.check))
+        todo = deque(list(g) for _, g in groupby(able, lambda p: p.check.op))
         done: queue.SimpleQueue[tuple[Planned, Verdict] | BaseException | None]
         done = queue.SimpleQueue()
         threads = [
@@ -235,7 +220,8 @@ class Supervisor:
             started=self._began,
             seconds=time.monotonic() - self._started,
             verdicts=tuple(
-                self.verdicts.get(p.check) or untried(p.check, reason)
+                self.verdicts.get(p.check)
+                or untried(p.check, self.foundations.against(p.check) or reason)
                 for p in self.plan
             ),
             interrupted=self.interrupted,

@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from threading import Thread
@@ -30,12 +29,13 @@ import dovetail.conformance.laws  # noqa: F401 (registers them)
 from dovetail.conformance.budget import budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.judge import describe, judge, resolve
-from dovetail.conformance.law import DEVICE_LAWS, DeviceLaw
+from dovetail.conformance.law import DeviceLaw
 from dovetail.conformance.plan import plan
 from dovetail.conformance.reproduce import script
 from dovetail.conformance.runner import protocol
 from dovetail.conformance.runner.about import about, subnormals
 from dovetail.conformance.runner.journal import Journal
+from dovetail.conformance.setup import bring
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
 from dovetail.engine.host import set_fallback_policy
@@ -70,16 +70,8 @@ class Worker:
 
     def plan(self, budget_name: str, ops: str, laws: str) -> dict[str, Any]:
         """The checks in order with what the supervisor has to know of each."""
-        rows = [
-            {
-                "id": check.id,
-                "first": check.law in DEVICE_LAWS and DEVICE_LAWS[check.law].first,
-                "rank": resolve(check)[0].rank,
-                "primitive": _primitive(check),
-            }
-            for check in plan(self.subject, budget(budget_name), ops, laws)
-        ]
-        return {"rows": rows}
+        checks = plan(self.subject, budget(budget_name), ops, laws)
+        return {"rows": [_row(check) for check in checks]}
 
     def judge(
         self, check: str, budget_name: str, only: int | None, skip: list[int]
@@ -133,8 +125,16 @@ class Worker:
         return next(islice(found, number, None))
 
 
-def _primitive(check: Check) -> bool:
-    return check.op in vocabulary and bool(vocabulary[check.op].primitive)
+def _row(check: Check) -> dict[str, Any]:
+    """A check and what has to be known of it to order a run."""
+    law = resolve(check)[0]
+    return {
+        "id": check.id,
+        "first": isinstance(law, DeviceLaw) and law.first,
+        "carries": isinstance(law, DeviceLaw) and law.carries,
+        "rank": law.rank,
+        "primitive": check.op in vocabulary and bool(vocabulary[check.op].primitive),
+    }
 
 
 def failure(error: BaseException) -> dict[str, str]:
@@ -149,7 +149,7 @@ def serve(device: str, setup: list[str], journal: Journal) -> int:
         try:
             journal.note(protocol.STARTING, label="loading the device")
             for module in setup:
-                import_module(module)
+                bring(module)
             worker = Worker(device, journal)
             _say(answers, {protocol.OK: asdict(about(worker.subject))})
         except Exception as error:  # a plug-in may fail in any way
