@@ -6,7 +6,6 @@ More are in the catalogue of mutants, which `device` takes as well.
 from __future__ import annotations
 
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import isabstract
@@ -22,8 +21,8 @@ from dovetail.conformance.judge import judge
 from dovetail.conformance.reference import ReferenceBackend, install
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Verdict
-from dovetail.device_api import KernelTable, Pool, registry
-from dovetail.dtypes import DType
+from dovetail.device_api import KernelTable, registry
+from dovetail.device_api.numpy_pool import NumpyPool
 from dovetail.engine.host import get_fallback_policy, set_fallback_policy
 
 Array = np.ndarray[Any, Any]
@@ -203,40 +202,33 @@ def short_tail(sound: Any, *args: Any, **attrs: Any) -> Any:
 # ---- pools
 
 
-class Counted(Sound, Pool):
-    """Counts by the bytes of the arrays that it hands out."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.live = self.peak = 0
-
-    def _count(self, made: Array) -> Array:
-        self.add(made.nbytes)
-        weakref.finalize(made, self.add, -made.nbytes).atexit = False
-        return made
-
-    def add(self, size: int) -> None:
-        self.live += size
-        self.peak = max(self.peak, self.live)
-
-    def empty(self, shape: Ints, dtype: DType, index: int) -> Array:
-        return self._count(super().empty(shape, dtype, index))
-
-    def live_bytes(self, index: int) -> int:
-        return self.live
-
-    def peak_bytes(self, index: int) -> int:
-        return self.peak
+class Counted(Sound, NumpyPool):
+    """Counts the memory that it hands out."""
 
 
 class NeverFrees(Counted):
-    def add(self, size: int) -> None:
-        super().add(max(size, 0))
+    def live_bytes(self, index: int) -> int:
+        return self.counts(index)["allocated_bytes.all.allocated"]
 
 
 class ForgetsThePeak(Counted):
     def peak_bytes(self, index: int) -> int:
-        return self.live // 2
+        return self.live_bytes(index) // 2
+
+
+class CountsNoResults(Counted):
+    def runner(self, index: int) -> Any:
+        return Sound.runner(Sound(), index)
+
+
+class KeepsThePeak(Counted):
+    def reset_peak(self, index: int) -> None:
+        """Nothing."""
+
+
+class KnowsNoLimit(Counted):
+    def set_limit(self, index: int, size: int | None) -> None:
+        """Nothing."""
 
 
 # ---- DLPack

@@ -85,6 +85,9 @@ def test_faults_in_a_dtype_are_caught(law: str, fault: type[Any]) -> None:
         ("memory", with_kernel("add", planted.keeps)),
         ("memory", planted.NeverFrees),
         ("memory", planted.ForgetsThePeak),
+        ("memory", planted.CountsNoResults),
+        ("memory", planted.KeepsThePeak),
+        ("memory", planted.KnowsNoLimit),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )

@@ -34,6 +34,7 @@ FLOORS = (
         "autograd",
         "func",
         "random",
+        "accelerator",
         "amp",
         "return_types",
         "utils",

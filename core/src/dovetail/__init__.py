@@ -51,8 +51,8 @@ globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
-    "amp", "autograd", "compiler", "data", "device_api", "io", "nn", "optim", "random",
-    "return_types", "testing", "utils",
+    "accelerator", "amp", "autograd", "compiler", "data", "device_api", "io", "nn",
+    "optim", "random", "return_types", "testing", "utils",
 })  # fmt: skip
 _FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
@@ -79,6 +79,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from dovetail import accelerator as accelerator
     from dovetail import amp as amp
     from dovetail import autograd as autograd
     from dovetail import compiler as compiler

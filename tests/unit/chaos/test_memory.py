@@ -11,6 +11,7 @@ from tests.support.chaos import DEVICE, optimizer_of
 from tests.support.dense import registered
 
 import dovetail as dt
+import dovetail.ops.random_oracles
 from dovetail import nn
 from dovetail.conformance.example import Example
 from dovetail.conformance.subject import Subject

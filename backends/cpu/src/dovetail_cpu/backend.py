@@ -10,13 +10,13 @@ import numpy as np
 
 from dovetail.device_api import DeviceInfo, HostMemory, KernelTable
 from dovetail.device_api.dlpack import NumpyDLPack
-from dovetail.device_api.numpy_arrays import NumpyArrays
+from dovetail.device_api.numpy_pool import NumpyPool
 from dovetail_cpu import kernels as native_kernels
 
 Array = np.ndarray[Any, Any]
 
 
-class CpuBackend(NumpyArrays, HostMemory, NumpyDLPack):
+class CpuBackend(NumpyPool, HostMemory, NumpyDLPack):
     """NumPy arrays as native arrays, ufuncs as kernels."""
 
     type = "cpu"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from functools import cached_property
 from operator import call
@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.dtypes import DType
+from dovetail.errors import NotSupported
 
 # The streams that the caller chose, where they are not the default ones.
 chosen_streams: Final[ContextVar[Mapping[tuple[Streams, int], Any]]] = ContextVar(
@@ -51,7 +52,41 @@ class Pool(ABC):
 
     @abstractmethod
     def peak_bytes(self, index: int) -> int:
-        """The most bytes in use at once since the process started."""
+        """The most bytes in use at once since the start, or since `reset_peak`."""
+
+    def reset_peak(self, index: int) -> None:
+        """Let the peak be what is in use now.
+
+        Raises:
+            NotSupported: this allocator cannot.
+        """
+        raise _cannot("reset_peak", index, "begin the peak anew")
+
+    def counts(self, index: int) -> Mapping[str, int]:
+        """All that is counted, by torch's names of `memory_stats`."""
+        return {
+            "allocated_bytes.all.current": self.live_bytes(index),
+            "allocated_bytes.all.peak": self.peak_bytes(index),
+        }
+
+    def set_limit(self, index: int, size: int | None) -> None:
+        """Refuse memory beyond so many bytes by `OutOfMemory`; None for no limit.
+
+        Raises:
+            NotSupported: this allocator cannot.
+        """
+        raise _cannot("set_limit", index, "limit what is in use")
+
+
+def _cannot(name: str, index: int, what: str) -> NotSupported:
+    return NotSupported(
+        name, "device", was=f"number {index} of a type whose allocator cannot",
+        needed=f"one that can {what}",
+    )  # fmt: skip
+
+
+arrays_in_use: Final[list[Callable[[Any], Iterable[Any]]]] = []
+"""Each finds native arrays of a backend that are in use; core adds those of tensors."""
 
 
 class ViewCopies(ABC):

@@ -70,6 +70,7 @@ class Backend(ABC):
         # Kernels run in copies of a context of their own, so that what is set there
         # (NumPy's floating point error state) never reaches the caller.
         self.context: contextvars.Context | CallersContext = contextvars.Context()
+        self._runners: list[Runner] = []
 
     def runner(self, index: int) -> Callable[..., Any]:
         """What calls the kernels of a device: `run(kernel, *natives, **attrs)`.
@@ -80,6 +81,12 @@ class Backend(ABC):
         """
         run: Callable[..., Any] = self.context.copy().run
         return run
+
+    def renew_runners(self) -> None:
+        """Let kernels be called by what `runner` gives now: its answer has changed."""
+        for runner in self._runners:
+            runner.forget()
+        self.table.changed()  # the fast paths of ops hold the callables as they were
 
     @abstractmethod
     def devices(self) -> Sequence[DeviceInfo]:
@@ -160,9 +167,13 @@ class Runner:
     def __init__(self, backend: Backend, index: int) -> None:
         self._backend = backend
         self._index = index
-        self._run: contextvars.ContextVar[Callable[..., Any]] = contextvars.ContextVar(
-            "run", default=self._first
-        )
+        self._run: contextvars.ContextVar[Callable[..., Any]]
+        self.forget()
+        backend._runners.append(self)
+
+    def forget(self) -> None:
+        """Ask the backend in every context anew."""
+        self._run = contextvars.ContextVar("run", default=self._first)
         self.here = self._run.get
 
     def _first(self, kernel: Callable[..., Any], *natives: Any, **attrs: Any) -> Any:

@@ -126,12 +126,18 @@ def copy_bits(target: Array, source: Array) -> None:
     np.copyto(target, source)
 
 
-def _shifted(a: Array, offset: int) -> Array:
-    """A one-element array `offset` elements after the first of `a`."""
+def owner_of(a: Array) -> Array:
+    """The array that has the memory of `a`, which may be itself."""
     owner, base = a, cast(Any, a)
     while base is not None:  # as_strided puts an object of its own in between
         owner = base if isinstance(base, np.ndarray) else owner
         base = getattr(base, "base", None)
+    return owner
+
+
+def _shifted(a: Array, offset: int) -> Array:
+    """A one-element array `offset` elements after the first of `a`."""
+    owner = owner_of(a)
     start = a.ctypes.data - owner.ctypes.data + offset * a.itemsize
     if start < 0:
         raise KernelError(

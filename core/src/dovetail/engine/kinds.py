@@ -162,19 +162,22 @@ def kind_on(backend: Backend, index: int, dtype: DType) -> Kind:
     return kind
 
 
+def kinds_of(backend: Backend) -> list[Kind]:
+    """The kinds of a backend that are in use."""
+    return [kind for kind in _kinds.values() if kind.backend is backend]
+
+
 def forget_scalars(backend: Backend) -> None:
     """Drop the numbers kept on a backend's devices, whose memory is gone."""
-    for kind in _kinds.values():
-        if kind.backend is backend:
-            for cache in kind.scalars.values():
-                cache.clear()
+    for kind in kinds_of(backend):
+        for cache in kind.scalars.values():
+            cache.clear()
 
 
 def _lose(backend: Backend, error: DeviceError) -> None:
     """Make kernels on a backend's tensors raise."""
-    for kind in _kinds.values():
-        if kind.backend is backend:
-            kind.runner = _Lost(error)
+    for kind in kinds_of(backend):
+        kind.runner = _Lost(error)
     backend.table.changed()  # the fast paths of ops hold the runner as it was
 
 

@@ -5,7 +5,9 @@ Copies and files keep what PyTorch keeps: two views of one memory stay so.
 
 from __future__ import annotations
 
+import gc
 import weakref
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,13 +15,14 @@ from numpy.lib.stride_tricks import as_strided
 
 from dovetail import dtypes
 from dovetail.device_api import HostMemory, registry
+from dovetail.device_api.capabilities import arrays_in_use
 from dovetail.device_api.contract import Backend, Ints, Native
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import Array, DType
-from dovetail.engine.kinds import Kind, kind_on
+from dovetail.engine.kinds import Kind, kind_on, kinds_of
 from dovetail.engine.placement import place
 from dovetail.engine.scopes import anywhere, outside, tell
-from dovetail.engine.tape import Storage, storage_of
+from dovetail.engine.tape import Node, Storage, storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import DTypeError
 
@@ -203,3 +206,21 @@ def _loaded(values: Array | int, dtype: DType, low: int, where: str) -> Ground:
     if isinstance(values, int):
         return ground(values, dtype, low, where)
     return ground(values.view(dtype.numpy), dtype, low, where)
+
+
+def _in_use(backend: Backend) -> Iterator[Native]:
+    """The native arrays that tensors, graphs and numbers of a backend have now."""
+    for kind in kinds_of(backend):
+        for cache in kind.scalars.values():
+            yield from list(cache.values())
+    for found in gc.get_objects():
+        if issubclass(type(found), Tensor):
+            if hasattr(found, "_a") and found._kind.backend is backend:
+                yield found._a
+        elif type(found) is Node:
+            for entry in found.saved or ():
+                if type(entry) is tuple and entry[1].backend is backend:
+                    yield entry[0]
+
+
+arrays_in_use.append(_in_use)

@@ -13,7 +13,8 @@ from dovetail.conformance.laws.memory import counting
 from dovetail.conformance.laws.threads import together
 from dovetail.conformance.subject import Subject
 from dovetail.device_api import Pool
-from dovetail.dtypes import DType, float32
+from dovetail.device_api.numpy_arrays import NumpyArrays
+from dovetail.dtypes import float32
 from dovetail.engine.op import vocabulary
 from dovetail_cpu.backend import CpuBackend
 
@@ -58,51 +59,52 @@ class _LeaksFills(CpuBackend):
         super().fill(a, value)
 
 
-class Counted(CpuBackend, Pool):
-    """Counts by the bytes of the arrays that it hands out."""
+class _NeverFrees(CpuBackend):
+    def live_bytes(self, index: int) -> int:
+        return self.counts(index)["allocated_bytes.all.allocated"]
 
+
+class _ForgetsThePeak(CpuBackend):
+    def peak_bytes(self, index: int) -> int:
+        return self.live_bytes(index) // 2
+
+
+class _CountsViews(CpuBackend):
     def __init__(self) -> None:
         super().__init__()
-        self.live = self.peak = 0
+        self.seen = 0
 
-    def add(self, size: int) -> None:
-        self.live += size
-        self.peak = max(self.peak, self.live)
+    def _see(self, size: int) -> None:
+        self.seen += size
 
-    def empty(self, shape: Ints, dtype: DType, index: int) -> Array:
-        made = super().empty(shape, dtype, index)
-        self.add(made.nbytes)
-        weakref.finalize(made, self.add, -made.nbytes).atexit = False
-        return made
-
-    def live_bytes(self, index: int) -> int:
-        return self.live
-
-    def peak_bytes(self, index: int) -> int:
-        return self.peak
-
-
-class _NeverFrees(Counted):
-    def add(self, size: int) -> None:
-        super().add(max(size, 0))
-
-
-class _ForgetsThePeak(Counted):
-    def peak_bytes(self, index: int) -> int:
-        return self.live // 2
-
-
-class _CountsViews(Counted):
     def view(self, a: Array, shape: Ints, strides: Ints, offset: int) -> Array:
         seen = super().view(a, shape, strides, offset)
-        self.add(seen.nbytes)
-        weakref.finalize(seen, self.add, -seen.nbytes).atexit = False
+        self._see(seen.nbytes)
+        weakref.finalize(seen, self._see, -seen.nbytes).atexit = False
         return seen
 
-
-class _CountsElements(Counted):
     def live_bytes(self, index: int) -> int:
-        return self.live // 8
+        return super().live_bytes(index) + self.seen
+
+
+class _CountsElements(CpuBackend):
+    def live_bytes(self, index: int) -> int:
+        return super().live_bytes(index) // 8
+
+
+class _CountsNoResults(CpuBackend):
+    def runner(self, index: int) -> Any:
+        return NumpyArrays.runner(CpuBackend(), index)
+
+
+class _KeepsThePeak(CpuBackend):
+    def reset_peak(self, index: int) -> None:
+        """Nothing."""
+
+
+class _KnowsNoLimit(CpuBackend):
+    def set_limit(self, index: int, size: int | None) -> None:
+        """Nothing."""
 
 
 def _grows(subject: Subject) -> Any:
@@ -121,11 +123,25 @@ def _grows(subject: Subject) -> Any:
 def _counts(subject: Subject) -> Any:
     pool = subject.backend.capability(Pool)
     assert pool is not None
+    before = pool.live_bytes(0)
     native = subject.backend.empty((1000,), float32, 0)
     seen = subject.backend.view(native, (10,), (1,), 0)
-    counts = [pool.live_bytes(0), pool.peak_bytes(0)]
+    counts = [pool.live_bytes(0) - before, pool.peak_bytes(0) >= before + 4000]
     del native, seen
-    return [*counts, pool.live_bytes(0)]
+    counts.append(pool.live_bytes(0) - before)
+    x = subject.tensor(np.ones(100, np.float32))
+    before = pool.live_bytes(0)
+    y = x + x
+    counts.append(pool.live_bytes(0) - before)
+    pool.set_limit(0, before)
+    try:
+        x * x
+    except MemoryError:
+        counts.append("refused")
+    pool.set_limit(0, None)
+    del y
+    pool.reset_peak(0)
+    return [*counts, pool.peak_bytes(0) - pool.live_bytes(0)]
 
 
 def _keeps() -> Fault:
@@ -288,6 +304,12 @@ RESOURCES: Final[list[Mutant]] = [
             _counts, laws=("memory",)),
     backend("resources/pool-counts-elements", "not bytes", _CountsElements, _counts,
             laws=("memory",)),
+    backend("resources/pool-counts-no-results", "only fresh memory counts",
+            _CountsNoResults, _counts, laws=("memory",)),
+    backend("resources/pool-keeps-the-peak", "the peak never begins anew",
+            _KeepsThePeak, _counts, laws=("memory",)),
+    backend("resources/pool-knows-no-limit", "memory beyond the limit is given",
+            _KnowsNoLimit, _counts, laws=("memory",)),
     _device("one-scratch-buffer", "mul", "threads write each other's results",
             _shares_scratch, "threads"),
     _device("main-thread-only", "mul", "other threads are refused", _main_thread_only,

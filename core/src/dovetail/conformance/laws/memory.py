@@ -22,6 +22,7 @@ from dovetail.device_api.capabilities import Pool
 from dovetail.dtypes import DType, float32
 from dovetail.engine.cases import cases_of
 from dovetail.engine.op import Op
+from dovetail.errors import NotSupported, OutOfMemory
 
 Live = Callable[[], int]
 
@@ -35,10 +36,11 @@ def counting(subject: Subject) -> Iterator[Live]:
     """Counts what is alive on a device: its pool's bytes, else arrays in this process.
 
     Without a pool: the bytes of NumPy's buffers, and native arrays that are objects of
-    Python, each as one byte.
+    Python, each as one byte. So too where the arrays are NumPy's, whose buffers are all
+    seen: a pool may not see those that a kernel keeps to itself.
     """
     backend, pool = subject.backend, subject.backend.capability(Pool)
-    if pool is not None:
+    if pool is not None and backend.array is not np.ndarray:
         yield lambda: pool.live_bytes(subject.index)
         return
     traced = not tracemalloc.is_tracing()
@@ -219,6 +221,58 @@ def _pool_counts(subject: Subject, pool: Pool) -> None:
             raise Wrong(f"{left} bytes are in use after the array is gone")
         if pool.peak_bytes(index) < top:
             raise Wrong("peak_bytes fell")
+        _results_count(subject, pool, count)
+    _peak_begins_anew(pool, index)
+    _limit_holds(subject, pool)
+
+
+def _results_count(subject: Subject, pool: Pool, count: int) -> None:
+    """What a kernel makes is counted as fresh memory is."""
+    x = subject.tensor(np.ones(count, np.float32))
+    subject.backend.synchronize(subject.index)
+    before = pool.live_bytes(subject.index)
+    y = x + x
+    if (grown := pool.live_bytes(subject.index) - before) < 4 * count:
+        raise Wrong(f"live_bytes grew by {grown} for a result of {4 * count} bytes")
+    del y
+    subject.backend.synchronize(subject.index)
+    if (left := pool.live_bytes(subject.index) - before) > 0:
+        raise Wrong(f"{left} bytes are in use after a result is gone")
+
+
+def _peak_begins_anew(pool: Pool, index: int) -> None:
+    try:
+        pool.reset_peak(index)
+    except NotSupported:
+        return
+    peak, live = pool.peak_bytes(index), pool.live_bytes(index)
+    if peak > live:
+        raise Wrong(f"peak_bytes is {peak} after reset_peak, with {live} in use")
+
+
+def _limit_holds(subject: Subject, pool: Pool) -> None:
+    """Memory beyond a limit is refused, and not counted; without it there is room."""
+    backend, index = subject.backend, subject.index
+    x = subject.tensor(np.ones(1 << 16, np.float32))
+    before = pool.live_bytes(index)
+    try:
+        pool.set_limit(index, before + (1 << 16))
+    except NotSupported:
+        return
+    makes: dict[str, Callable[[], Any]] = {
+        "fresh memory": lambda: backend.empty((1 << 16,), float32, index),
+        "the result of a kernel": lambda: x + x,
+    }
+    try:
+        for what, make in makes.items():
+            with suppress(OutOfMemory):
+                make()
+                raise Wrong(f"{what} beyond the limit is not refused")
+    finally:
+        pool.set_limit(index, None)
+    if pool.live_bytes(index) > before:
+        raise Wrong("memory that was refused stays in use")
+    backend.empty((1 << 16,), float32, index)
 
 
 @device_law("errors", rank=72, per_dtype=False)

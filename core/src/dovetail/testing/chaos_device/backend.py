@@ -153,6 +153,10 @@ class ChaosBackend(Backend, Pool, Streams):
     def peak_bytes(self, index: int) -> int:
         return self.device(index).meter.peak
 
+    def reset_peak(self, index: int) -> None:
+        meter = self.device(index).meter
+        meter.peak = meter.live
+
     # ---- Streams
 
     def share(self, array: ChaosArray, index: int) -> None:

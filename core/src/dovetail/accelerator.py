@@ -1,0 +1,87 @@
+"""Memory of devices in figures: what torch has in `torch.accelerator`.
+
+They are of every device that counts its memory, the CPU too. There, counting begins
+with the first question and takes some time of each call from then on; what is counted
+is the memory of tensors and graphs, not what a kernel has for itself while it runs.
+Devices are named as everywhere; a number stands for one of the default type.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from dovetail.device import device as Device
+from dovetail.device_api import Pool, registry
+from dovetail.engine import modes
+from dovetail.errors import ArgumentError, NotSupported
+from dovetail.tensor_api.devices import named
+
+DeviceLike = Device | str | int | None
+
+
+def _pool(name: str, device: DeviceLike) -> tuple[Pool, int]:
+    """What counts the memory of a device, and the device's index."""
+    wanted = modes.default_device() if device is None else device
+    if isinstance(wanted, int):
+        default, _ = registry.resolve(modes.default_device())
+        wanted = f"{default.type}:{wanted}"
+    backend, index = registry.resolve(wanted)
+    pool = backend.capability(Pool)
+    if pool is None:
+        raise NotSupported(
+            name, "device", was=f"{named(backend.type, index)}, which does not count "
+            "its memory", needed="a device that offers the capability Pool",
+        )  # fmt: skip
+    return pool, index
+
+
+def memory_allocated(device_index: DeviceLike = None, /) -> int:
+    """Bytes in use by tensors on a device (the default one).
+
+    >>> before = torch.accelerator.memory_allocated("cpu")
+    >>> x = torch.ones(1000)
+    >>> torch.accelerator.memory_allocated("cpu") - before
+    4000
+    """
+    pool, index = _pool("memory_allocated", device_index)
+    return pool.live_bytes(index)
+
+
+def max_memory_allocated(device_index: DeviceLike = None, /) -> int:
+    """The most bytes in use at once since the start, or `reset_peak_memory_stats`."""
+    pool, index = _pool("max_memory_allocated", device_index)
+    return pool.peak_bytes(index)
+
+
+def memory_stats(device_index: DeviceLike = None, /) -> OrderedDict[str, int]:
+    """All that a device counts, by torch's names, sorted."""
+    pool, index = _pool("memory_stats", device_index)
+    return OrderedDict(sorted(pool.counts(index).items()))
+
+
+def reset_peak_memory_stats(device_index: DeviceLike = None, /) -> None:
+    """Let the peak be what is in use now."""
+    pool, index = _pool("reset_peak_memory_stats", device_index)
+    pool.reset_peak(index)
+
+
+def set_memory_limit(size: int | None, device_index: DeviceLike = None, /) -> None:
+    """Refuse memory beyond `size` bytes by `OutOfMemoryError`; None for no limit.
+
+    torch has a fraction of the device's memory instead, and of some devices alone. The
+    CPU looks at the result of a kernel when it is there, and gives it back if it goes
+    beyond.
+    """
+    name = "set_memory_limit"
+    if size is not None and (type(size) is not int or size < 0):
+        raise ArgumentError(
+            name, "size", was=repr(size), needed="a number of bytes, or None"
+        )
+    pool, index = _pool(name, device_index)
+    pool.set_limit(index, size)
+
+
+__all__ = [
+    "max_memory_allocated", "memory_allocated", "memory_stats",
+    "reset_peak_memory_stats", "set_memory_limit",
+]  # fmt: skip
