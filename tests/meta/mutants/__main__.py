@@ -29,6 +29,7 @@ from tests.meta.mutants.runner import Alarms, Plan, false_alarms, fates
 @click.option("--jobs", default=2, show_default=True, help="Processes at once.")
 @click.option("--patience", default=600.0, show_default=True, help="Seconds for one.")
 @click.option("--benign", is_flag=True, help="Judge the benign variants instead.")
+@click.option("--budget", default="standard", show_default=True, help="Of --benign.")
 @click.option("--json", "file", type=click.Path(path_type=Path), help="Write it here.")
 def main(
     seed: int,
@@ -37,11 +38,12 @@ def main(
     jobs: int,
     patience: float,
     benign: bool,
+    budget: str,
     file: Path | None,
 ) -> None:
     """Plant broken kernels and devices, and see whether `standard` finds each."""
     console = Console(highlight=False, soft_wrap=True)
-    plan = Plan(seed, drawn, only, jobs, patience)
+    plan = Plan(seed, drawn, only, jobs, patience, budget)
     started = time.monotonic()
     if benign:
         found = _watched_alarms(console, plan)

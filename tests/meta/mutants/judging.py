@@ -19,7 +19,7 @@ from tests.meta.mutants.mutant import Mutant
 from tests.meta.mutants.witness import witness
 
 import dovetail.conformance.laws  # noqa: F401 (registers them)
-from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.budget import BUDGETS, Budget
 from dovetail.conformance.judge import DEVICE, judge
 from dovetail.conformance.plan import plan
 from dovetail.conformance.reference import install
@@ -150,11 +150,13 @@ class _Run:
         return verdict(subject, check, self.tell)
 
 
-def verdict(subject: Subject, check: Check, tell: Tell) -> Verdict:
-    """A check at `standard`, seeded as a worker does it."""
+def verdict(
+    subject: Subject, check: Check, tell: Tell, budget: Budget = STANDARD
+) -> Verdict:
+    """A check at a budget, seeded as a worker does it."""
     random.seed(check.seed)
     np.random.seed(check.seed)
-    return judge(subject, check, STANDARD, lambda number, label: tell(check.id))
+    return judge(subject, check, budget, lambda number, label: tell(check.id))
 
 
 def checks_for(mutant: Mutant, subject: Subject) -> list[Check]:

@@ -17,6 +17,8 @@ from tests.meta.mutants.judging import Fate, Tell, judged
 from tests.meta.mutants.mutant import Mutant
 from tests.meta.mutants.processes import GIVEN_UP, HUNG, Answer, Job, Processes
 
+from dovetail.conformance.budget import BUDGETS
+
 _WARMED: Final = f"{__package__}.warmed"
 # Candidates tried for each one wanted, before the seed is given up.
 _TRIES: Final = 20
@@ -33,6 +35,7 @@ class Plan:
         only: a glob over names; several are separated by commas.
         jobs: processes at once.
         patience: seconds after which a mutant has survived.
+        budget: the name of that by which benign variants are judged.
     """
 
     seed: int = SEED
@@ -40,6 +43,7 @@ class Plan:
     only: str = "*"
     jobs: int = 2
     patience: float = 600.0
+    budget: str = "standard"
 
     def wants(self, name: str) -> bool:
         return any(fnmatchcase(name, glob) for glob in self.only.split(","))
@@ -131,7 +135,7 @@ class Alarms:
 def false_alarms(plan: Plan) -> Iterator[Alarms]:
     """What laws say of the benign variants whose names match."""
     chosen = [b for b in BENIGN if plan.wants(b.name)]
-    jobs = (Job(b.name, look, (b.name,)) for b in chosen)
+    jobs = (Job(b.name, look, (b.name, plan.budget)) for b in chosen)
     for answer in _answers(plan, jobs):
         said = tuple(answer.result or ())
         if answer.death:
@@ -140,6 +144,6 @@ def false_alarms(plan: Plan) -> Iterator[Alarms]:
         yield Alarms(answer.job.name, describes, said, answer.seconds)
 
 
-def look(name: str, tell: Tell) -> list[str]:
+def look(name: str, budget: str, tell: Tell) -> list[str]:
     """The alarms of one variant, in this process."""
-    return benign.alarms(benign.named(name), tell)
+    return benign.alarms(benign.named(name), BUDGETS[budget], tell)

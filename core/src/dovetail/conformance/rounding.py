@@ -35,12 +35,18 @@ def own_error(op: Op, dtype: DType) -> float:
     return max(ulp, 0.5) * 2 * roundoff(dtype)
 
 
-def of_terms(count: float) -> float:
+def of_terms(count: float, repeated: float = 0.0) -> float:
     """How many roundoffs of its terms' absolute sum a sum may be off by.
 
     A few of the terms themselves, and a random walk of the roundings of partial sums.
+
+    Args:
+        repeated: how much of the terms are the same: the chance that two places hold
+            equal ones. Their roundings go the same way, but never beyond `count`
+            (Higham, Accuracy and Stability of Numerical Algorithms, 2002, 4.2).
     """
-    return 8 + 2 * math.sqrt(count)
+    walk = 2 * math.sqrt(count)
+    return 8 + max(walk, min(2 * count * math.sqrt(repeated), count))
 
 
 __all__ = ["DEFAULT_ULP", "accumulates_in", "of_terms", "own_error", "roundoff"]

@@ -9,18 +9,25 @@ values, for the others how the truth moves when the inputs move by rounding (Hig
 Accuracy and Stability of Numerical Algorithms, 2002, chapters 1 and 3). Ops that move
 bits, and results that are exact in every order of summation, have no tolerance.
 Where an op's definition cancels (`cancels`), S is as large as its largest input.
+
+2√n is a random walk, which roundings of equal terms are not: those of one term to sums
+of one magnitude all go the same way. Of n terms that are values repeated m₁, m₂ …
+times the walk has steps of that many roundings and comes to 2√(m₁² + m₂² + …), but
+never beyond n, which no order of summation passes (Higham, 4.2).
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from dovetail.conformance.example import Example
 from dovetail.conformance.oracle import ask, truth, wide
+from dovetail.conformance.repeats import concentration
 from dovetail.conformance.rounding import (
     accumulates_in,
     of_terms,
@@ -28,13 +35,17 @@ from dovetail.conformance.rounding import (
     roundoff,
 )
 from dovetail.conformance.values import limits
-from dovetail.dtypes import Array, DType, float64, from_numpy
+from dovetail.dtypes import Array, DType, float32, float64, from_numpy
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 
 # The oracle computes float64 in float64: its own error is as large as the op's.
 _ORACLE: Final = 16.0
-_PROBES: Final = 3
+# Of a probe; not a power of two: moves by whole periods show nothing.
+_STEP: Final = 1.37 * 2.0**-31
+# Sums of fewer terms are within the bound whatever repeats.
+_FEW: Final = 5
+_TINY: Final = roundoff(float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +70,11 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
     info = limits(out.real)
     smallest = float(info.smallest_subnormal)
     unit = np.maximum(2 * roundoff(out) * _power_below(size), smallest)
-    inner, factor = accumulates_in(out), of_terms(_terms(example, size))
-    moved = _sensitivity(op, example, dtype, at, size)
-    error = own_error(op, out) * size + factor * roundoff(inner) * moved
+    terms = _terms(op, example, size)
+    factor = of_terms(terms, _repeated(op, example, terms))
+    rounding = factor * roundoff(accumulates_in(out))
+    moved = _sensitivity(op, example, dtype, at, size, rounding)
+    error = own_error(op, out) * size + rounding * moved
     error = error + factor / 8 * smallest
     if float64 in (out.real, dtype.real):
         error = error * _ORACLE
@@ -76,8 +89,10 @@ def _power_below(size: Array) -> Array:
     return found
 
 
-def _terms(example: Example, size: Array) -> int:
+def _terms(op: Op, example: Example, size: Array) -> int:
     """About how many terms a result is made of: elements read for one written."""
+    if op.is_elementwise:
+        return 1
     read = sum(a.size for a in example.arrays())
     return max(
         read // max(size.size, 1),
@@ -85,23 +100,45 @@ def _terms(example: Example, size: Array) -> int:
     )
 
 
-def _sensitivity(op: Op, example: Example, dtype: DType, at: int, size: Array) -> Array:
+def _repeated(op: Op, example: Example, count: int) -> float:
+    """How much of the terms are the same, from 1 / `count` to all of them."""
+    if count < _FEW:
+        return 0.0
+    known = example.known.get("repeated")
+    if known is None:
+        given: list[Array] = []
+        _mapped(op, example, given.append)
+        # Zeros are added without rounding; functions see what is tiny as 0.
+        sums = op.sums or op.averages
+        each = (concentration(a, 0.0 if sums else _TINY, sums) for a in given)
+        known = example.known["repeated"] = max(each, default=0.0)
+    found: float = known
+    return found
+
+
+def _sensitivity(
+    op: Op, example: Example, dtype: DType, at: int, size: Array, rounding: float
+) -> Array:
     """Σ|terms| where the op sums; else how far rounded inputs move the truth."""
     known = example.known.setdefault("moved", {})
     if at not in known:
-        make = _absolute_terms if op.sums else _probed
-        known[at] = make(op, example, dtype, at, size)
+        if op.sums:
+            known[at] = _absolute_terms(op, example, dtype, at, size)
+        else:
+            known[at] = _probed(op, example, dtype, at, size, rounding)
         if op.cancels:
             known[at] = np.maximum(known[at], _largest_input(example, size))
     found: Array = known[at]
     return found
 
 
-def terms(op: Op, example: Example, dtype: DType, at: int) -> Array:
+def terms(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Array:
     """How large sums may become on the way to each element of a result."""
     size = np.abs(truth(op, example, dtype)[at])
-    total = _sensitivity(op, example, dtype, at, size)
-    return total * _terms(example, size) if op.averages or op.cancels else total
+    count = _terms(op, example, size)
+    rounding = of_terms(count) * roundoff(accumulates_in(out))
+    total = _sensitivity(op, example, dtype, at, size, rounding)
+    return total * count if op.averages or op.cancels else total
 
 
 def _largest_input(example: Example, size: Array) -> float:
@@ -122,29 +159,36 @@ def _absolute_terms(
     return size if terms is None else np.where(np.isnan(terms), size, np.abs(terms))
 
 
-def _probed(op: Op, example: Example, dtype: DType, at: int, size: Array) -> Array:
-    """The largest of a few random moves, scaled to one roundoff of the inputs."""
+def _probed(
+    op: Op, example: Example, dtype: DType, at: int, size: Array, rounding: float
+) -> Array:
+    """The largest of a few random moves, scaled to one roundoff of the inputs.
+
+    The last is as large as all roundings together: where the slope is 0, as that of a
+    variance among equal numbers, it shows the curvature.
+    """
     random = np.random.default_rng(7)
     if not example.arrays():
         return size
     want = wide(truth(op, example, dtype)[at])
-    step = 1.37 * 2.0**-31  # not a power of two: moves by whole periods show nothing
     moved = size.copy()
-
-    def nudge(a: Array) -> Array:
-        # Of different sizes: equal ones cancel where products are subtracted.
-        move = random.choice([-1.0, 1.0], a.shape) * random.uniform(0.5, 1.0, a.shape)
-        with np.errstate(all="ignore"):
-            return np.asarray(a * (1 + step * move))
-
-    for _ in range(_PROBES):
-        again = _again(op, _mapped(op, example, nudge), dtype, at, size)
+    for step in (_STEP, _STEP, _STEP if op.is_elementwise else rounding):
+        nudged = _mapped(op, example, partial(_nudged, random, step))
+        again = _again(op, nudged, dtype, at, size)
         if again is None or again.shape != want.shape:
             return moved
         with np.errstate(all="ignore"):
             change = np.abs(again - want) / step
         moved = np.maximum(moved, np.where(np.isfinite(change), change, 0.0))
     return moved
+
+
+def _nudged(random: np.random.Generator, step: float, a: Array) -> Array:
+    """Each element moved by up to a part of itself."""
+    # Of different sizes: equal ones cancel where products are subtracted.
+    move = random.choice([-1.0, 1.0], a.shape) * random.uniform(0.5, 1.0, a.shape)
+    with np.errstate(all="ignore"):
+        return np.asarray(a * (1 + step * move))
 
 
 def _magnitude(a: Array) -> Array:

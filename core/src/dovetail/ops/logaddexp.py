@@ -29,7 +29,7 @@ def _exponentials(log1p: Any, exp: Any, log_2: Any, a: Any, b: Any) -> Any:
     return np.where(np.isinf(top) & (a == b), top, top + log1p(exp(gap)) / log_2)
 
 
-@op(accepts=FLOAT, promote="float", torch="logaddexp",
+@op(cancels=True, accepts=FLOAT, promote="float", torch="logaddexp",
     oracle=exact(lambda m, a, b: _exponentials(m.log1p, m.exp, 1, a, b)),
     grad={
         "input": lambda ct, input, other: ct / (1 + exp(other - input)),
@@ -42,7 +42,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     return where(same, input + LN2, maximum(input, other) + log1p(exp(-gap)))
 
 
-@op(accepts=FLOAT, promote="float", torch="logaddexp2",
+@op(cancels=True, accepts=FLOAT, promote="float", torch="logaddexp2",
     oracle=exact(lambda m, a, b: _exponentials(m.log1p, m.exp2, m.ln2, a, b)),
     grad={
         "input": lambda ct, input, other: ct / (1 + exp2(other - input)),

@@ -18,7 +18,7 @@ from dovetail.engine.op import Op
 from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import FallbackError
+from dovetail.errors import DTypeError, FallbackError
 
 
 def _has_a_body_to_obey(subject: Subject, op: Op, dtype: DType) -> bool:
@@ -46,12 +46,15 @@ def body(trial: Trial) -> None:
 
 
 def _by_definition(op: Op, subject: Subject, trial: Trial) -> list[Tensor]:
-    """The body's results there; on the reference device where a primitive lacks."""
+    """The body's results there.
+
+    On the reference device where a primitive lacks, or a dtype that the body needs.
+    """
     assert trial.dtype is not None
     try:
         args, kwargs = subject.arguments(op, trial.example, trial.dtype)
         return run_body(op, args, kwargs)
-    except FallbackError:
+    except (FallbackError, DTypeError):
         args, kwargs = reference().arguments(op, trial.example, trial.dtype)
         return run_body(op, args, kwargs)
 

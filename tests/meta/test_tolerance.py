@@ -1,0 +1,146 @@
+"""What is allowed beside the truth is what rounding needs, and follows from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.meta.mutants.benign.arithmetic import ARITHMETIC
+from tests.meta.mutants.benign.variant import Benign
+from tests.meta.mutants.mutant import installed, with_faults
+
+from dovetail import dtypes
+from dovetail.conformance import laws  # noqa: F401
+from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.compare import against_oracle
+from dovetail.conformance.example import Example
+from dovetail.conformance.judge import judge
+from dovetail.conformance.law import Trial, Wrong
+from dovetail.conformance.repeats import concentration
+from dovetail.conformance.rounding import of_terms
+from dovetail.conformance.subject import Subject
+from dovetail.conformance.tolerance import bound
+from dovetail.conformance.verdicts import Check, Outcome
+from dovetail.engine.cases import Case
+from dovetail.engine.op import vocabulary
+
+F32 = np.float32
+LONG = 4096
+
+
+def error_of(op: str, x: np.ndarray, y: np.ndarray) -> float:
+    """How much of what is allowed a result of float32 uses up."""
+    example = Example(Case((x,), {}))
+    allowed = bound(vocabulary[op], example, dtypes.float32, 0, dtypes.float32).error
+    truth = vocabulary[op].oracle(x.astype(np.float64))
+    return float(np.max(np.abs(y - truth) / allowed))
+
+
+def one_by_one(x: np.ndarray) -> np.ndarray:
+    """The sum in float32, one term after the other."""
+    return np.add.accumulate(x)[-1]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30))
+def test_concentration_is_the_chance_of_equal_places(values: list[int]) -> None:
+    """Over all pairs of places of the only row."""
+    a = np.array(values, float)
+    equal = np.mean(a[:, None] == a[None, :])
+    assert concentration(a, 0.0, False) == pytest.approx(equal)
+
+
+def test_the_row_with_the_most_repeats_counts() -> None:
+    """Whichever dim it lies along."""
+    a = np.arange(12.0).reshape(3, 4)
+    a[:, 2] = 7
+    assert concentration(a, 0.0, False) == 1.0
+    assert concentration(a.T, 0.0, False) == 1.0
+
+
+def test_zeros_may_be_spared_and_tiny_numbers_be_zeros() -> None:
+    """What is added without rounding repeats nothing."""
+    assert concentration(np.zeros(8), 0.0, True) == pytest.approx(1 / 8)
+    assert concentration(np.array([1e-30, -1e-40, 0.0, 0.0]), 1e-8, False) == 1.0
+
+
+@given(st.integers(1, 10**6), st.floats(0, 1))
+def test_repeats_never_allow_more_than_the_worst_order(n: int, share: float) -> None:
+    """n roundoffs, and never less than a random walk of different terms."""
+    assert of_terms(n) <= of_terms(n, share) <= max(of_terms(n), 8 + n)
+
+
+@pytest.mark.parametrize("number", [0.1, 1.7, 3.3, 1e-3])
+def test_equal_terms_may_be_added_one_by_one(number: float) -> None:
+    """Their roundings go the same way, so that no random walk bounds them."""
+    x = np.full(LONG, number, F32)
+    assert error_of("sum", x, one_by_one(x)) < 1
+
+
+def test_different_terms_are_held_to_a_random_walk() -> None:
+    """What equal ones may come to is too much for them."""
+    x = np.random.default_rng(3).uniform(0.5, 1.5, LONG).astype(F32)
+    assert error_of("sum", x, one_by_one(x)) < 1
+    drifted = F32(x.astype(np.float64).sum() * (1 + LONG / 8 * 2.0**-24))
+    assert error_of("sum", x, drifted) > 1
+
+
+def test_a_variance_of_equal_numbers_may_see_the_rounded_mean() -> None:
+    """Its slope there is 0: the square of the mean's error is left."""
+    x = np.full(6, 4.4, F32)
+    missed = F32(4.4) * F32(2.0**-23)
+    assert error_of("var", x, missed**2) < 1
+    assert error_of("var", x, F32(1e-9)) > 1
+
+
+def test_elementwise_ops_have_one_term_whatever_the_size() -> None:
+    """Many elements allow no more than one does."""
+    x = np.random.default_rng(3).uniform(0.5, 1.5, LONG).astype(F32)
+    op, dtype = vocabulary["exp"], dtypes.float32
+    whole = bound(op, Example(Case((x,), {})), dtype, 0, dtype).error
+    single = bound(op, Example(Case((x[:1],), {})), dtype, 0, dtype).error
+    assert whole[0] < 3 * single[0]
+
+
+def _exponential(flushing: Benign) -> None:
+    x = np.full((), -92.0, F32)
+    op, dtype = vocabulary["exp"], dtypes.float32
+    with installed(flushing.cls, "flushing") as name:
+        subject, example = Subject(name), Example(Case((x,), {}))
+        trial = Trial(subject, op, dtype, example, 0)
+        against_oracle(trial, subject.run(op, example, dtype))
+
+
+def test_declared_flushing_reaches_ordinary_results() -> None:
+    """An exponential below the normal numbers may be 0 where that is declared."""
+    declared = next(b for b in ARITHMETIC if b.name == "flush-to-zero")
+    _exponential(declared)
+
+    class Undeclared(declared.cls):  # type: ignore[misc, name-defined]
+        flushes_subnormals = frozenset[dtypes.DType]()
+
+    with pytest.raises(Wrong, match="off by"):
+        _exponential(Benign("undeclared", "", Undeclared, ""))
+
+
+def _loose(run: object, natives: list[np.ndarray], attrs: dict) -> object:
+    """A sum whose last bit is up to chance."""
+    y = np.asarray(run(*natives, **attrs))  # type: ignore[operator]
+    if y.dtype != F32:
+        return y
+    up = (_chance.random(y.shape) < 0.5) & (y != 0)
+    return np.where(up, np.nextafter(y, F32(np.inf)), y)
+
+
+_chance = np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("law", ["doubling", "adjoint"])
+@pytest.mark.parametrize("promises", [False, True])
+def test_exact_laws_ask_what_kernels_promise(law: str, promises: bool) -> None:
+    """Two sums of a kernel that is declared loose differ; of another they must not."""
+    cls = with_faults({"sum": _loose}, deterministic=promises)
+    check = Check("sum" if law == "doubling" else "expand", "float32", law)
+    with installed(cls, "loose") as name:
+        outcome = judge(Subject(name), check, BUDGETS["standard"]).outcome
+    assert outcome is (Outcome.WRONG if promises else Outcome.PASSED)
