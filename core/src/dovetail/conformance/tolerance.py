@@ -184,11 +184,18 @@ def _probed(
 
 
 def _nudged(random: np.random.Generator, step: float, a: Array) -> Array:
-    """Each element moved by up to a part of itself."""
+    """Each element moved by up to a part of itself; of complex ones each component."""
+    if a.dtype.kind == "c":
+        parts = [_nudged(random, step, part) for part in (a.real, a.imag)]
+        with np.errstate(all="ignore"):
+            return np.asarray(parts[0] + 1j * parts[1])
     # Of different sizes: equal ones cancel where products are subtracted.
     move = random.choice([-1.0, 1.0], a.shape) * random.uniform(0.5, 1.0, a.shape)
     with np.errstate(all="ignore"):
-        return np.asarray(a * (1 + step * move))
+        moved = a * (1 + step * move)
+        # The largest numbers can only become less.
+        left = np.isinf(moved) & np.isfinite(a)
+        return np.asarray(np.where(left, a * (1 - step * move), moved))
 
 
 def _magnitude(a: Array) -> Array:

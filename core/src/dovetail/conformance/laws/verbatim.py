@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
+from dovetail.conformance.budget import Budget
 from dovetail.conformance.compare import exactly, rounded_to
+from dovetail.conformance.example import PLAIN, Example
+from dovetail.conformance.examples import asks_for_claimed, drawn
 from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws.agreement import arrays, judged, named
 from dovetail.conformance.laws.sampling import of_values, some
@@ -25,7 +29,18 @@ def _moves(subject: Subject, op: Op, dtype: DType) -> bool:
     return op.unrounded and given and dtype.is_inexact
 
 
-@law("carried", examples=some(2, 3, of_values(*_VALUES)), fits=_moves, rank=30)
+def _zeros_among_them(
+    subject: Subject, op: Op, dtype: DType, budget: Budget
+) -> Iterator[Example]:
+    """Calls as usual, and one with zeros of both signs, whichever rows are drawn."""
+    yield from some(2, 3, of_values(*_VALUES))(subject, op, dtype, budget)
+    row = {"values": "zeros", "layout": PLAIN, "size": "own"}
+    made = None if "zeros" in op.undefined_on else drawn(op, dtype, row, 1)
+    if made is not None and asks_for_claimed(subject, made):
+        yield made
+
+
+@law("carried", examples=_zeros_among_them, fits=_moves, rank=30)
 def carried(trial: Trial) -> None:
     """What is moved or chosen keeps every bit, and what is cast is rounded once.
 
