@@ -41,6 +41,18 @@ BROKEN = {
         ACME + "\nAcme.__abstractmethods__ = frozenset({'fill'})",
         "Can't instantiate abstract class Acme",
     ),
+    "text that raises": (
+        "class Mute(Exception):\n    def __str__(self): raise SystemExit\nraise Mute",
+        "Mute (whose text raises SystemExit)",
+    ),
+    "devices of no class": (
+        ACME.replace('DeviceInfo(0, "Acme")', "'acme'"),
+        "devices() is with 'acme', needed a dovetail.device_api.DeviceInfo",
+    ),
+    "one device twice": (
+        ACME.replace('DeviceInfo(0, "Acme")', "*[DeviceInfo(0, 'Acme')] * 2"),
+        "devices() is with the indices (0, 0), needed each of them once",
+    ),
     "wrong class": (
         ACME.replace("return Acme", "return dict"),
         "dovetail_backend() is <class 'dict'>, needed a subclass of "
@@ -198,6 +210,16 @@ BROKEN_KERNELS = {
         "'exq', which is not in the",
     ),
     "no callable": (KERNELS.replace("print", "3"), "acme", "needed a callable"),
+    "no dtypes": (
+        KERNELS.replace("dtypes.float32", "'float32'"),
+        "acme",
+        "dtypes of the kernel of exp is ['float32'], needed dtypes such as",
+    ),
+    "one dtype": (
+        KERNELS.replace("[dtypes.float32]", "3"),
+        "acme",
+        "kernel of exp is 3, needed",
+    ),
     "tie": (KERNELS + KERNELS.splitlines()[-1], "acme", "rank is 1 in both"),
     "no hash": (KERNELS + "import sys\nsys.modules[__name__] = {}", None, "unhashable"),
 }

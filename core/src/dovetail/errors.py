@@ -181,6 +181,14 @@ class FallbackWarning(UserWarning):
     """An op ran on the host because its backend has no kernel for it."""
 
 
+def words_of(error: BaseException) -> str:
+    """Class and text of an error, also of a stranger's that fails when it is shown."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except BaseException as another:  # its text is its own code
+        return f"{type(error).__name__} (whose text raises {type(another).__name__})"
+
+
 def outside_dim(op: str, index: int, size: int, dim: int, low: int) -> IndexOutOfRange:
     """The error for an index out of bounds for a dim, which starts at `low`."""
     return IndexOutOfRange(

@@ -16,7 +16,7 @@ from typing import Any
 from dovetail.cli.failure import chain
 from dovetail.device_api import registry
 from dovetail.device_api.unwritten import unwritten
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, words_of
 
 
 def probe(name: str) -> dict[str, Any]:
@@ -66,17 +66,13 @@ def _reason(error: BaseException) -> dict[str, Any]:
         hint = root.remedy
         reason = str(root).removesuffix(f"; {hint}")
     else:
-        reason = ", from ".join(_line(e) for e in _telling(errors)) + _place(root)
-    return {"reason": reason, "hint": hint, "errors": [_line(e) for e in errors]}
+        reason = ", from ".join(words_of(e) for e in _telling(errors)) + _place(root)
+    return {"reason": reason, "hint": hint, "errors": [words_of(e) for e in errors]}
 
 
 def _telling(errors: list[BaseException]) -> list[BaseException]:
     """The errors without ours, which say nothing that those after them do not."""
     return [error for error in errors if not isinstance(error, DovetailError)]
-
-
-def _line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def _place(error: BaseException) -> str:

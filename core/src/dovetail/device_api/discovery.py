@@ -148,3 +148,16 @@ def choices() -> dict[str, str]:
     text = os.environ.get("DOVETAIL_BACKENDS", "")
     pairs = (part.partition("=") for part in candidates(text))
     return {name.strip(): dist.strip() for name, _, dist in pairs if dist}
+
+
+def unknown(name: str, loaded: Iterable[str]) -> BackendError:
+    """No installed plug-in provides the type `name`; beside them some are `loaded`."""
+    installed = {p.name for p in list_plugins() if not p.reserved}
+    hint = KNOWN.get(name, f"pip install the package that provides {name!r}")
+    if name in WRAPPERS:
+        hint = f'name the device behind it, as in "{name}:cpu"'
+    return BackendError(
+        "device", "type", was=f"{name!r}, for which no backend is installed",
+        needed=f"one of {', '.join(sorted(installed | set(loaded) | {'meta'}))}",
+        remedy=hint,
+    )  # fmt: skip

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
-from dovetail.errors import BackendError
+from dovetail.errors import BackendError, words_of
 
 LONG: Final = 5.0
 """Seconds after which a plug-in that is still at it is named in a warning."""
@@ -36,8 +36,8 @@ def foreign(name: str) -> Iterator[None]:
             if isinstance(error, KeyboardInterrupt) and pressed:
                 raise
             raise BackendError(
-                f"plug-in {name}", "code", was=f"ended by {type(error).__name__}: "
-                f"{error}", needed="code that leaves the process to its user",
+                f"plug-in {name}", "code", was=f"ended by {words_of(error)}",
+                needed="code that leaves the process to its user",
                 remedy="uninstall it, or tell its author",
             ) from error  # fmt: skip
 
@@ -89,3 +89,15 @@ def _warn(name: str) -> None:
             f"{name} goes without it, where it has kernels alone",
             stacklevel=2,
         )
+
+
+def broken(name: str, cause: Exception) -> BackendError:
+    """The plug-in of the type `name` failed to load, of which the root is named."""
+    root: BaseException = cause
+    while root.__cause__ is not None:
+        root = root.__cause__
+    return BackendError(
+        "device", f"the backend of {name!r}", was=f"broken: {words_of(root)}",
+        needed="one that loads",
+        remedy="run `dovetail devices` for the state of every backend",
+    )  # fmt: skip

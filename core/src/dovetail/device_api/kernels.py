@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, TypeVar
 
-from dovetail.dtypes import DType
+from dovetail.dtypes import ANY, DType
 from dovetail.errors import ArgumentError, ArgumentTypeError, KernelError
 
 # The names that a kernel may have: ops, as they are declared, and the backend's own
@@ -110,8 +110,8 @@ class KernelTable:
         **options: Any,
     ) -> None:
         """Register `function` as a kernel of `op`; see `Kernel` for the options."""
-        self._check(op, function)
-        new = Kernel(op, function, frozenset(dtypes), owner=self.owner, **options)
+        claimed = self._check(op, function, dtypes)
+        new = Kernel(op, function, claimed, owner=self.owner, **options)
         if new.when is not None and not new.reads:
             raise ArgumentError(
                 f"kernel {op}", "reads", was="empty", needed="the names `when` looks at"
@@ -123,7 +123,8 @@ class KernelTable:
         rivals.sort(key=lambda k: (-k.rank, k.when is None))
         self.changed()
 
-    def _check(self, op: str, function: Any) -> None:
+    def _check(self, op: str, function: Any, dtypes: Any) -> frozenset[DType]:
+        """What the kernel of an op claims, which has to be dtypes."""
         if not callable(function):
             raise ArgumentTypeError(
                 f"plug-in {self.owner}", f"the kernel of {op}",
@@ -139,6 +140,13 @@ class KernelTable:
                 needed="the name of an op",
                 remedy=f"there is {', '.join(near)}" if near else None,
             )  # fmt: skip
+        claimed = frozenset(dtypes if isinstance(dtypes, Iterable) else [dtypes])
+        if not claimed <= ANY:
+            raise ArgumentTypeError(
+                f"plug-in {self.owner}", f"dtypes of the kernel of {op}",
+                was=repr(dtypes), needed="dtypes such as dovetail.float32",
+            )  # fmt: skip
+        return claimed
 
     def _refuse_tie(self, new: Kernel, other: Kernel) -> None:
         shared = new.dtypes & other.dtypes

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail.device import PREFERENCE, candidates, chooser, device
-from dovetail.device_api.contract import Backend
+from dovetail.device_api.contract import Backend, DeviceInfo
 from dovetail.device_api.discovery import (
     KERNEL_GROUP,
     KNOWN,
@@ -19,9 +19,10 @@ from dovetail.device_api.discovery import (
     entry_of,
     list_plugins,
     reserved,
+    unknown,
     unreadable,
 )
-from dovetail.device_api.isolation import foreign
+from dovetail.device_api.isolation import broken, foreign
 from dovetail.device_api.meta import MetaBackend
 from dovetail.errors import BackendError, DeviceError
 
@@ -56,20 +57,20 @@ def load(name: str) -> Backend:
         if name in _loaded:
             return _loaded[name]
         if name in _failed:
-            raise _failure(name, _failed[name]) from _failed[name]
+            raise broken(name, _failed[name]) from _failed[name]
         if name == "meta":
             return _install(MetaBackend())
         if ":" in name:
             return _install(_wrapped(name))
         entry = entry_of(name)
         if entry is None:
-            raise _unknown(name)
+            raise unknown(name, _loaded)
         try:
             with foreign(name):
                 return _load_plugin(name, entry.load())
         except Exception as error:  # a plug-in may fail in any way
             _failed[name] = error
-            raise _failure(name, error) from error
+            raise broken(name, error) from error
 
 
 def _wrapped(name: str) -> Backend:
@@ -111,7 +112,7 @@ def _made(name: str, cls: Any) -> Backend:
 def _install(backend: Backend) -> Backend:
     """Take a backend into use: its devices, its kernels, then the plug-ins'."""
     name = backend.type
-    present = tuple(info.index for info in backend.devices())
+    present = _indices(backend)
     backend.kernels(backend.table)
     if not backend.rules_only and not is_wrapped(name):
         _plugins().discover()
@@ -122,6 +123,24 @@ def _install(backend: Backend) -> Backend:
     for wrapper in WRAPPERS:  # it holds the backend that was there before
         _loaded.pop(f"{wrapper}:{name}", None)
     return backend
+
+
+def _indices(backend: Backend) -> tuple[int, ...]:
+    """The indices of its devices, each of which is a device of its own."""
+    devices = tuple(backend.devices())
+    for found in devices:
+        if not isinstance(found, DeviceInfo):
+            raise BackendError(
+                f"plug-in {backend.type}", "devices()", was=f"with {found!r}",
+                needed="a dovetail.device_api.DeviceInfo for each device",
+            )  # fmt: skip
+    indices = tuple(info.index for info in devices)
+    if len(set(indices)) != len(indices):
+        raise BackendError(
+            f"plug-in {backend.type}", "devices()", was=f"with the indices {indices}",
+            needed="each of them once",
+        )  # fmt: skip
+    return indices
 
 
 def is_wrapped(name: str) -> bool:
@@ -184,29 +203,6 @@ def plugin_failures() -> list[PluginFailure]:
 def loaded() -> list[Backend]:
     """The backends in use, in the order they were loaded."""
     return list(_loaded.values())
-
-
-def _unknown(name: str) -> BackendError:
-    installed = {p.name for p in list_plugins() if not p.reserved}
-    hint = KNOWN.get(name, f"pip install the package that provides {name!r}")
-    if name in WRAPPERS:
-        hint = f'name the device behind it, as in "{name}:cpu"'
-    return BackendError(
-        "device", "type", was=f"{name!r}, for which no backend is installed",
-        needed=f"one of {', '.join(sorted(installed | set(_loaded) | {'meta'}))}",
-        remedy=hint,
-    )  # fmt: skip
-
-
-def _failure(name: str, cause: Exception) -> BackendError:
-    root: BaseException = cause
-    while root.__cause__ is not None:
-        root = root.__cause__
-    return BackendError(
-        "device", f"the backend of {name!r}",
-        was=f"broken: {type(root).__name__}: {root}", needed="one that loads",
-        remedy="run `dovetail devices` for the state of every backend",
-    )  # fmt: skip
 
 
 def resolve(wanted: str | device) -> tuple[Backend, int]:

@@ -12,7 +12,7 @@ from dovetail.engine.op import Op
 from dovetail.engine.plan import UNSERVED, Plan
 from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor, wrap
-from dovetail.errors import DovetailError, KernelError, OutOfMemory
+from dovetail.errors import DovetailError, KernelError, OutOfMemory, words_of
 
 Inputs = tuple[Any, ...]
 
@@ -90,7 +90,7 @@ def explain(
         return refused
     return KernelError(
         op.name, f"the kernel of {owner}",
-        was=f"failing with {type(error).__name__}: {error}",
+        was=f"failing with {words_of(error)}",
         needed="a result", remedy=f"inputs had shapes {shapes_of(inputs)}",
     )  # fmt: skip
 

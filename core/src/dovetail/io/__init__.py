@@ -115,8 +115,10 @@ def save_file(
 
     Raises:
         ArgumentError: two of the tensors share memory, which the format cannot say.
+        ArgumentTypeError: a name or one of the texts is no string.
         DTypeError: one is complex, which the format does not have.
     """
+    _check_texts(metadata or {})
     packer = Packer("save_file")
     for name, x in tensors.items():
         _check_named(name, x)
@@ -133,6 +135,15 @@ def load_file(filename: Target, device: str | Device = "cpu") -> dict[str, Tenso
     """
     with Opened("load_file", filename) as opened:
         return {name: _plain(opened, name, device) for name in opened.names()}
+
+
+def _check_texts(metadata: Any) -> None:
+    for name, text in dict(metadata).items():
+        if type(name) is not str or type(text) is not str:
+            raise ArgumentTypeError(
+                "save_file", f"metadata[{name!r}]", was=f"a {type(text).__name__}",
+                needed="a string under the name of a string",
+            )  # fmt: skip
 
 
 def _check_named(name: Any, x: Any) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from io import TextIOBase
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from dovetail import dtypes
 from dovetail.dtypes import Array, DType
 from dovetail.errors import (
     ArgumentTypeError,
@@ -21,18 +20,12 @@ from dovetail.errors import (
     FileFormatError,
     NotSupported,
 )
+from dovetail.io.serialized import DTYPES, serialize
 from dovetail.io.whole_files import replacing
 
 Target = str | os.PathLike[str] | BinaryIO
 
 _VERSION: Final = 1
-_DTYPES: Final[dict[str, DType]] = {
-    "BOOL": dtypes.bool_, "U8": dtypes.uint8, "U16": dtypes.uint16,
-    "U32": dtypes.uint32, "U64": dtypes.uint64, "I8": dtypes.int8,
-    "I16": dtypes.int16, "I32": dtypes.int32, "I64": dtypes.int64,
-    "F16": dtypes.float16, "BF16": dtypes.bfloat16, "F32": dtypes.float32,
-    "F64": dtypes.float64, "C64": dtypes.complex64,
-}  # fmt: skip
 
 
 def written(
@@ -45,41 +38,20 @@ def written(
     """
     if key is not None:
         extra = {key: json.dumps(extra, allow_nan=False, separators=(",", ":"))}
-    metadata = dict(extra) or None
-    if not isinstance(target, str | os.PathLike):
-        with _folder(target, "write") as path:
-            _serialize(arrays, path, metadata)
-            with path.open("rb") as made:
-                shutil.copyfileobj(made, target)
+    if isinstance(target, str | os.PathLike):
+        with replacing(target) as path, path.open("wb") as file:
+            serialize(arrays, extra, file)
         return
-    with replacing(target) as path:
-        _serialize(arrays, path, metadata)
+    _check_file("save", target, "write")
+    serialize(arrays, extra, target)
 
 
-def _serialize(arrays: dict[str, Array], path: Path, metadata: Any) -> None:
-    from safetensors import SafetensorError  # costs 10 ms: only for those who use it
-    from safetensors.numpy import save_file
-
-    try:
-        save_file(arrays, path, metadata)
-    except SafetensorError as error:
-        number = re.search(r"os error (\d+)", str(error))
-        if number is None:
-            raise
-        code = int(number[1])
-        raise OSError(code, os.strerror(code)) from error
-
-
-@contextmanager
-def _folder(target: Any, method: str) -> Iterator[Path]:
-    """A path to stand for an open file."""
-    if not hasattr(target, method):
+def _check_file(op: str, target: Any, method: str) -> None:
+    """Raise for what is no file of bytes."""
+    if not hasattr(target, method) or isinstance(target, TextIOBase):
         raise ArgumentTypeError(
-            "save" if method == "write" else "load", "f",
-            was=f"a {type(target).__name__}", needed="a path or a binary file",
-        )  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder) / "tensors"
+            op, "f", was=f"a {type(target).__name__}", needed="a path or a binary file"
+        )
 
 
 class Opened:
@@ -105,7 +77,9 @@ class Opened:
     def _local(self, stack: ExitStack) -> Path:
         if isinstance(self.source, str | os.PathLike):
             return Path(self.source)
-        path = stack.enter_context(_folder(self.source, "read"))
+        _check_file("load", self.source, "read")
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        path = Path(folder) / "tensors"
         with path.open("wb") as copy:
             shutil.copyfileobj(self.source, copy)
         return path
@@ -188,11 +162,11 @@ class Opened:
         """
         with self._present(name):
             found = self._file.get_slice(name)
-            dtype = _DTYPES.get(found.get_dtype())
+            dtype = DTYPES.get(found.get_dtype())
             if dtype is None:
                 raise DTypeError(
                     self.op, f"the dtype of {name!r}", was=found.get_dtype(),
-                    needed=f"one of {', '.join(_DTYPES)}",
+                    needed=f"one of {', '.join(DTYPES)}",
                 )  # fmt: skip
             return dtype, tuple(found.get_shape())
 

@@ -74,8 +74,11 @@ def file_errors(op: str, target: str | os.PathLike[str]) -> Iterator[None]:
     """Say of an error of the system with which file it came; classes stay."""
     try:
         yield
-    except (FileNotFoundError, PermissionError, NotADirectoryError, FileError):
-        raise  # Python's own name the path, and have classes that users catch
+    except FileError:
+        raise
+    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        # Python's own have classes that users catch; the path is not that of a draft.
+        raise type(error)(error.errno, error.strerror, os.fspath(target)) from None
     except OSError as error:
         raise FileError(
             op, repr(os.fspath(target)), was=error.strerror or str(error),
