@@ -245,7 +245,7 @@ def _number_where(holds: Callable[[Any], bool], needed: str) -> Normalise:
 
     def number(op: str, name: str, value: Any, ndim: int) -> Any:
         item = getattr(value, "item", None)  # a 0-d tensor or a NumPy scalar
-        number = value if item is None else item()
+        number = value if item is None or value.ndim else item()
         if isinstance(number, complex) or not isinstance(number, int | float):
             raise ArgumentTypeError(op, name, was=repr(value), needed="a real number")
         if not holds(number):

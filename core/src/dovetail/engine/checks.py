@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from dovetail.device_api import HostMemory
+from dovetail.dtypes import DType
+from dovetail.engine.elements import stored
 from dovetail.engine.op import Checked, Op
 from dovetail.engine.scopes import anywhere, tell, unseen, watched
 from dovetail.engine.tensor import Tensor
@@ -43,6 +45,17 @@ def at_hand(x: Tensor) -> Any:
         return None
     memory = x._kind.backend.capability(HostMemory)
     return None if memory is None else memory.expose(x._a)
+
+
+def check_fits(op: str, dtype: DType, value: Tensor) -> None:
+    """Look at the number of a 0-d tensor, to be stored as `dtype`, if it is at hand.
+
+    Raises:
+        NumberOutOfRange: it does not fit.
+    """
+    number = None if value._kind.dtype is dtype else at_hand(value)
+    if number is not None:
+        stored(op, dtype, number.item())
 
 
 def values_of(x: Tensor, how: str) -> np.ndarray[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dovetail.engine.tensor import Parameter, Tensor
@@ -12,15 +12,29 @@ from dovetail.errors import NotSupported
 def overridden(values: Any) -> list[type]:
     """Classes of arguments that want to handle the call themselves."""
     found: list[type] = []
-    for value in values:
+    for value in _flat(values):
         cls = type(value)
         if cls is Tensor or cls is Parameter:
             continue
-        if isinstance(value, list | tuple):
-            found += [c for c in overridden(value) if c not in found]
-        elif has_override(cls) and cls not in found:
+        if has_override(cls) and cls not in found:
             found.append(cls)
     return found
+
+
+def _flat(values: Sequence[Any]) -> Iterator[Any]:
+    """What is in sequences however deep, each of which is looked into once."""
+    seen: set[int] = set()  # they may hold themselves
+    within = [iter(values)]
+    while within:
+        for value in within[-1]:
+            if not isinstance(value, list | tuple):
+                yield value
+            elif id(value) not in seen:
+                seen.add(id(value))
+                within.append(iter(value))
+                break
+        else:
+            within.pop()
 
 
 def has_override(cls: type) -> bool:

@@ -201,9 +201,7 @@ def scalar_tensor(place: Place, s: Any) -> Tensor:
 
 
 @creates("empty_strided", new=True, out=False)
-def empty_strided(
-    place: Place, size: int | Sequence[int], stride: int | Sequence[int]
-) -> Tensor:
+def empty_strided(place: Place, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     """Unspecified contents under given element strides."""
     shape, steps = sizes((size,)), integers("empty_strided", "stride", stride, 0)
     if len(shape) != len(steps) or any(s < 0 for s in steps):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.device import device as Device
-from dovetail.dtypes import DType, get_default_dtype
+from dovetail.dtypes import DType, bool_, get_default_dtype
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.public import public
@@ -175,12 +175,19 @@ def _sign(function: Any, shown: _Signed, doc: str | None) -> None:
     function.__module__ = shown.__module__
 
 
+_INT: Final = frozenset({int})
+
+
 def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape given as one sequence or as separate ints."""
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
     elif not size:
         raise _no_sizes("missing")
+    if not _INT.issuperset(map(type, size)):
+        for one in size:
+            if getattr(one, "dtype", None) is bool_:
+                raise _no_sizes("a tensor of bool")
     try:
         shape = tuple(map(operator.index, size))
     except TypeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError, DTypeError, ShapeError
 from dovetail.frontend.statistics import vector_norm
 from dovetail.ops.view import expand, unsqueeze
 
@@ -25,6 +25,11 @@ def cosine_similarity(
         >>> dovetail.nn.functional.cosine_similarity(a, b)
         tensor([0.7071])
     """
+    for name, x in (("x1", x1), ("x2", x2)):
+        if x.dtype.is_complex:
+            raise DTypeError(
+                "cosine_similarity", name, was=x.dtype.name, needed="real numbers"
+            )
     shape = broadcast(
         "cosine_similarity", (tuple(x1.shape), tuple(x2.shape)), ("x1", "x2")
     )

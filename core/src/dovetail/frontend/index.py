@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from dovetail.dtypes import INTEGRAL, bool_, uint8
 from dovetail.engine.attributes import axis
+from dovetail.engine.checks import check_fits
 from dovetail.engine.elements import scalar, stored
 from dovetail.engine.promotion import index_dtype, result_type
 from dovetail.engine.public import public
@@ -31,6 +32,7 @@ def _as_like(op: str, x: Tensor, value: Any, shape: Sequence[int] = ()) -> Tenso
             op, "value", was=f"{value.ndim}-d", needed="a number or 0-d tensor"
         )
     if isinstance(value, Tensor):
+        check_fits(op, x.dtype, value)
         value = value if value.dtype is x.dtype else primitive.cast(value, x.dtype)
     else:
         value = full((), stored(op, x.dtype, value), x._kind)

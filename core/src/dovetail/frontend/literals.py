@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from contextlib import suppress
+from functools import reduce
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +22,7 @@ from dovetail.errors import (
 )
 
 _DEEPEST: Final = 64  # dims of an array
+_OF_NUMBERS: Final = frozenset({bool, int, float, complex})
 _NEEDED: Final = "numbers, nested lists of numbers, an array or a tensor"
 
 
@@ -37,10 +40,11 @@ def host_array(data: Any, dtype: DType | None) -> Array:
     if isinstance(data, np.ndarray | np.generic):
         found = np.asarray(data)
         return _cast(found, dtype) if found.dtype.kind in "biufc" else _refuse(data)
-    host = _of_lists(_plain(data, 0), data)
+    leaves: set[Any] = set()
+    host = _of_lists(_plain(data, 0, leaves), data)
     if host.dtype.kind == "O":
         host = _of_large(host, data, dtype)
-    wanted = dtype or _implied(host)
+    wanted = dtype or _implied(host, leaves)
     if host.dtype.kind == "c" and wanted.category and not wanted.is_complex:
         raise DTypeError(
             "tensor", "data", was="complex", needed=f"real numbers for {wanted.name}"
@@ -51,18 +55,29 @@ def host_array(data: Any, dtype: DType | None) -> Array:
     return _cast(host, wanted)
 
 
-def _plain(data: Any, depth: int) -> Any:
-    """Nested lists with 0-d tensors turned into numbers, and others into arrays."""
+def _plain(data: Any, depth: int, leaves: set[Any]) -> Any:
+    """Nested lists with 0-d tensors turned into numbers, and others into arrays.
+
+    Args:
+        leaves: gets what is in them: the types of numbers, the dtypes of arrays.
+    """
     if isinstance(data, Tensor):
+        leaves.add(data.dtype)
         return data.item() if not data.ndim else data.detach().cpu().numpy()
     if not isinstance(data, list | tuple):
+        known = isinstance(data, np.ndarray | np.generic) and data.dtype.kind in "biufc"
+        leaves.add(dtypes.from_numpy(data.dtype) if known else type(data))
         return data
     if depth == _DEEPEST:
         raise ShapeError(
             "tensor", "data", was="nested more deeply",
             needed=f"at most {_DEEPEST} lists in each other",
         )  # fmt: skip
-    return [_plain(v, depth + 1) for v in data]
+    classes = set(map(type, data))
+    if classes <= _OF_NUMBERS:
+        leaves |= classes
+        return data
+    return [_plain(v, depth + 1, leaves) for v in data]
 
 
 def _of_lists(plain: Any, data: Any) -> Array:
@@ -93,8 +108,13 @@ def _of_large(host: Array, data: Any, dtype: DType | None) -> Array:
     )  # fmt: skip
 
 
-def _implied(host: Array) -> DType:
-    """The dtype that torch gives to numbers of a list."""
+def _implied(host: Array, leaves: Set[Any] = frozenset()) -> DType:
+    """The dtype that torch gives to a list: that of Python's numbers, and of arrays."""
+    given = [leaf for leaf in leaves if isinstance(leaf, DType)]
+    if given:
+        numbers = (leaf for leaf in leaves if leaf in _OF_NUMBERS)
+        given += [dtypes.dtype_of_scalar(leaf(0)) for leaf in numbers]
+        return reduce(dtypes.promote_types, given)
     kind = host.dtype.kind
     if kind == "c":
         return dtypes.get_default_dtype().complex

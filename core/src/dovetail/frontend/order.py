@@ -7,7 +7,7 @@ from typing import Any
 from dovetail.dtypes import bool_, int32
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError, DimError, DTypeError, ShapeError
 from dovetail.frontend.reduce import dim_of
 from dovetail.ops import order as o
 from dovetail.ops import scan, search, sums
@@ -97,7 +97,11 @@ def unique_consecutive(
 def _unique(
     x: Tensor, consecutive: bool, inverse: bool, counts: bool, dim: int | None
 ) -> Any:
-    if dim is None or not x.ndim:
+    if dim is not None and not x.ndim:
+        raise DimError(
+            "unique", "dim", was=dim, needed="None: the tensor has no dimensions"
+        )
+    if dim is None:
         values, places, often = search.unique(reshape(x, (-1, 1)), consecutive)
         values, places = reshape(values, (-1,)), reshape(places, tuple(x._a.shape))
     else:
@@ -110,6 +114,11 @@ def _unique_slices(x: Tensor, dim: int, consecutive: bool) -> Any:
     order = (dim, *(d for d in range(x.ndim) if d != dim))
     first = permute(x, order)
     size, *rest = first._a.shape
+    if 0 in rest:
+        raise ShapeError(
+            "unique", "input", was=f"of shape {tuple(x._a.shape)}",
+            needed=f"elements in each slice along dim {dim}",
+        )  # fmt: skip
     width = 1
     for n in rest:
         width *= n
@@ -158,6 +167,9 @@ def _but(x: Tensor, dim: int, *, first: bool) -> Tensor:
 
 def _strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
     """Areas of the trapezoids between neighbours."""
+    for name, values in (("y", y), ("x", x)):
+        if values is not None and values.dtype is bool_:
+            raise DTypeError("trapezoid", name, was="bool", needed="numbers")
     dim = dim_of("trapezoid", dim, y)
     twice = _but(y, dim, first=True) + _but(y, dim, first=False)
     if x is None:

@@ -11,7 +11,7 @@ from dovetail.engine.checks import at_hand
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError, ShapeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.reduce import VALUED, dim_of, filled
 from dovetail.ops import extremes, pick, sums
 from dovetail.ops import order as o
@@ -32,8 +32,17 @@ def median(input: Tensor, dim: int | Absent = None, keepdim: bool = False) -> An
     elif 0 in input._a.shape:
         return full((), math.nan if input.dtype.is_inexact else 0, input._kind)
     if dim is None:
+        _need_dim("median", keepdim)
         return _median("median", reshape(input, (-1,)), 0, False).values
     return _median("median", input, dim, keepdim)
+
+
+def _need_dim(name: str, keepdim: bool) -> None:
+    """Raise for `keepdim` where there is no dim to keep."""
+    if keepdim:
+        raise ArgumentTypeError(
+            name, "dim", was="missing, with keepdim", needed="the dim to keep"
+        )
 
 
 def _median(name: str, x: Tensor, dim: int, keepdim: bool) -> Any:
@@ -65,6 +74,7 @@ def _entry(x: Tensor, dim: int, at: int) -> Tensor:
 def nanmedian(input: Tensor, dim: int | Absent = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements that are not NaN."""
     if dim is None:
+        _need_dim("nanmedian", keepdim)
         x: Tensor = reshape(input, (-1,))
         return _nanmedian(x, 0, False).values if x._a.shape[0] else median(input)
     return _nanmedian(input, dim_of("nanmedian", dim, input), keepdim)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail import dtypes
+from dovetail.engine.elements import stored
 from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError
@@ -64,6 +65,9 @@ def linspace(place: Place, start: Any, end: Any, steps: int) -> Tensor:
     """
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     kind = float_kind(place, start, end)
+    if kind.dtype.category and steps:
+        start = stored("linspace", kind.dtype, start, "start")
+        end = stored("linspace", kind.dtype, end, "end")
     return ops.linspace(*_ends("linspace", (start, end), steps, kind), kind)
 
 

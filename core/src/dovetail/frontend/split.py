@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from dovetail.dtypes import INTEGRAL, int64
 from dovetail.engine.attributes import Absent, integers
 from dovetail.engine.dims import need_dims
@@ -192,7 +194,7 @@ def _nth_split(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, .
         need_dims(name, "input", input, least=least)
         at = 0 if input.ndim == 1 else dim
         sections = one_of(name, sections, indices)
-        if isinstance(sections, int) and (
+        if isinstance(sections, int | np.integer) and (
             not sections or input._a.shape[at] % sections
         ):
             raise ArgumentError(

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any
 
 from dovetail import dtypes
-from dovetail.dtypes import DType, as_dtype, float64
+from dovetail.dtypes import DType, as_dtype, float64, promote_types
 from dovetail.engine.attributes import axes
 from dovetail.engine.checks import at_hand
 from dovetail.engine.elements import stored
@@ -89,9 +89,10 @@ def norm(
     dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
     """The p-norm of the elements over `dim`; `"fro"` is that of 2."""
-    if p == "nuc":
+    if isinstance(p, str) and p == "nuc":
         raise NotSupported("norm", "p", was="'nuc'", needed="a number or 'fro'")
-    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
+    plain = p is None or (isinstance(p, str) and p == "fro")
+    return vector_norm(input, 2 if plain else p, dim, keepdim, dtype=dtype)
 
 
 def vector_norm(
@@ -105,6 +106,11 @@ def vector_norm(
             raise DTypeError(
                 "norm", "dtype", was=f"{dtype.name} for {x.dtype.name}",
                 needed="a float dtype for floats, a complex one for complex numbers",
+            )  # fmt: skip
+        if promote_types(x.dtype, dtype) is not dtype:
+            raise DTypeError(
+                "norm", "dtype", was=f"{dtype.name} for {x.dtype.name}",
+                needed="a dtype that holds the input's numbers",
             )  # fmt: skip
         x = cast(x, dtype)
     if not isinstance(ord, int | float):

@@ -990,8 +990,8 @@ def empty_like(
     """`empty` in the shape, dtype and device of `input`."""
 
 def empty_strided(
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
+    size: Sequence[_int],
+    stride: Sequence[_int],
     *,
     dtype: DType | None = None,
     layout: None = None,

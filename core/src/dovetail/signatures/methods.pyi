@@ -1122,8 +1122,8 @@ class Methods:
         """`empty` with the dtype and device of this tensor."""
     def new_empty_strided(
         self,
-        size: _int | Sequence[_int],
-        stride: _int | Sequence[_int],
+        size: Sequence[_int],
+        stride: Sequence[_int],
         *,
         dtype: DType | None = None,
         layout: None = None,

@@ -10,6 +10,7 @@ import numpy as np
 from dovetail.dtypes import int64, uint8
 from dovetail.engine import modes
 from dovetail.engine.annotations import check_size, described
+from dovetail.engine.checks import check_fits
 from dovetail.engine.elements import scalar
 from dovetail.engine.inplace import fill, inplace, overwrite
 from dovetail.engine.overrides import overridden
@@ -207,6 +208,7 @@ def _set_places(x: Tensor, parsed: Parsed, value: Any) -> None:
             return
         value = _as_value(x, value)
         if value.numel() == 1:
+            check_fits("setitem", x._kind.dtype, value)
             inplace("index_put_", _masked, x, parsed.mask, ops.reshape(value, ()))
             return
         parsed = parsed._replace(advanced=list(mask_indices(parsed.mask)))

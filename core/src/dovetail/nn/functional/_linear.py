@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
+from dovetail.errors import ShapeError
 from dovetail.frontend.statistics import vector_norm
 from dovetail.ops.einsum import einsum
 
@@ -21,6 +22,18 @@ def bilinear(
 
     Returns: [..., out].
     """
+    for name, x, d in (("input1", input1, 1), ("input2", input2, 2)):
+        if weight.ndim != 3 or x.shape[-1:] != weight.shape[d : d + 1]:
+            raise ShapeError(
+                "bilinear", name, was=f"of shape {tuple(x.shape)}",
+                needed=f"[..., {'nm'[d - 1]}] for a weight [out, n, m], "
+                f"which is of shape {tuple(weight.shape)}",
+            )  # fmt: skip
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise ShapeError(
+            "bilinear", "input2", was=f"of shape {tuple(input2.shape)}",
+            needed=f"the dims of input1 but the last: {tuple(input1.shape)}",
+        )  # fmt: skip
     result = einsum([input1, weight, input2], "...i,kij,...j->...k")
     return result if bias is None else result + bias
 

@@ -9,7 +9,13 @@ from typing import Any
 from dovetail.engine.checks import at_hand
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DeviceError, DTypeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeviceError,
+    DTypeError,
+    ShapeError,
+)
 from dovetail.nn.functional._reduction import Losses, loss, reduced, reduction_of
 from dovetail.ops import loss as ops
 from dovetail.ops.create import full
@@ -133,6 +139,25 @@ def _require_fractions(op: str, **tensors: Tensor) -> None:
             )  # fmt: skip
 
 
+def _require_expanding(
+    op: str, input: Tensor, weight: Tensor | None, name: str = "weight"
+) -> None:
+    """Raise for weights that would make more losses than there are elements.
+
+    Raises:
+        ShapeError: they do not expand to the shape of the input.
+    """
+    if weight is None:
+        return
+    whole, own = tuple(input.shape), tuple(weight.shape)
+    expands = zip(reversed(own), reversed(whole), strict=False)
+    if len(own) > len(whole) or any(n not in (1, m) for n, m in expands):
+        raise ShapeError(
+            op, name, was=f"of shape {own}",
+            needed=f"one that expands to {whole}, that of input",
+        )  # fmt: skip
+
+
 @loss("binary_cross_entropy")
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None
@@ -145,6 +170,7 @@ def binary_cross_entropy(
         weight: factors for each element.
     """
     _require_size("binary_cross_entropy", input, target)
+    _require_expanding("binary_cross_entropy", input, weight)
     _require_fractions("binary_cross_entropy", input=input, target=target)
     losses = ops.binary_cross_entropy(input, target)
     return losses if weight is None else losses * weight
@@ -165,6 +191,10 @@ def binary_cross_entropy_with_logits(
     tensor(0.6931)
     """
     _require_size("binary_cross_entropy_with_logits", input, target)
+    _require_expanding("binary_cross_entropy_with_logits", input, weight)
+    _require_expanding(
+        "binary_cross_entropy_with_logits", input, pos_weight, "pos_weight"
+    )
     losses = ops.binary_cross_entropy_with_logits(input, target, pos_weight)
     return losses if weight is None else losses * weight
 
@@ -241,6 +271,10 @@ def gaussian_nll_loss(
 
 def _variance(input: Tensor, var: Any) -> Tensor:
     """One variance an element, or one a row of the last dim."""
+    if isinstance(var, int):
+        raise ArgumentTypeError(
+            "gaussian_nll_loss", "var", was=repr(var), needed="a tensor or a float"
+        )
     v: Tensor = var if isinstance(var, Tensor) else full((), var, input._kind)
     if v.ndim == input.ndim - 1 and tuple(v.shape) == tuple(input.shape)[:-1]:
         v = unsqueeze(v, -1)

@@ -67,7 +67,8 @@ def cosine_embedding_loss(
         input1, input2: [n, width] or [width] vectors.
         target: [n] or [].
     """
-    if input1.ndim != target.ndim + 1 or input1.shape[-1] != input2.shape[-1]:
+    whole = input1.ndim == input2.ndim == target.ndim + 1
+    if not whole or input1.shape[-1] != input2.shape[-1]:
         raise ShapeError(
             "cosine_embedding_loss", "target", was=f"of shape {tuple(target.shape)}",
             needed=f"one for each vector of {tuple(input1.shape)}",
