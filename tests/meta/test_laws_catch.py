@@ -78,6 +78,12 @@ def _not_shifted(x: Array, dim: Any, correction: Any, keepdim: bool) -> Array:
     return np.mean(x * x, axis=dim, keepdims=keepdim, dtype=x.dtype)
 
 
+def _found_again(ct: Array, y: Array) -> Array:
+    """The result of equal inputs is the same memory again."""
+    key = f"{ct.tobytes()!r} {y.tobytes()!r} {ct.dtype}"
+    return _kept.setdefault(key, np.where(y > 0, ct, ct.dtype.type(0)))
+
+
 def _all_but_the_last(x: Array, dim: Any, keepdim: bool) -> Array:
     return np.max(x[..., : max(x.shape[-1] - 1, 1)], axis=dim, keepdims=keepdim)
 
@@ -104,10 +110,11 @@ PLANTS: Final[list[Plant]] = [
     ("doubling", "sum", _biased, "sum"),
     ("carried", "flip", lambda x, dims: np.flip(x, dims) + x.dtype.type(0), "flip"),
     ("tails", "amax", _all_but_the_last, "amax"),
+    ("writes", "relu_backward", _found_again, "relu"),
     ("twins", "maximum", lambda a, b: a - b if a is b else np.maximum(a, b), "maximum"),
 ]
 # Laws that other tests prove.
-_ELSEWHERE: Final = frozenset({"forward", "memory"})
+_ELSEWHERE: Final = frozenset({"forward", "history", "memory"})
 DTYPE_OF: Final = {"gradient": "float64"}
 
 

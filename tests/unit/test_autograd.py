@@ -436,3 +436,19 @@ def test_nothing_written_to_a_tensor_without_dims(write: str) -> None:
     assert x.grad is not None
     assert src.grad is not None
     assert (x.grad.item(), src.grad.item(), src.grad.shape) == (1.0, 0.0, ())
+
+
+def test_gradients_asked_for_share_no_memory() -> None:
+    """Writing one changes neither another nor the cotangent that was given."""
+    x, y = (dt.ones(2, 3, requires_grad=True) for _ in range(2))
+    ct = dt.ones(6)
+    made = autograd.grad([(x + y).reshape(6)], [x, y], [ct])
+    for gradient in made:
+        assert gradient is not None
+        gradient.fill_(7)
+        assert ct.tolist() == [1.0] * 6
+    first, second = autograd.grad([(x + y).reshape(6)], [x, y], [ct])
+    assert first is not None
+    assert second is not None
+    first.fill_(7)
+    assert second.tolist() == [[1.0] * 3] * 2

@@ -10,16 +10,18 @@ import random
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
-from tests.meta.mutants.mutant import Mutant
+from tests.meta.mutants.mutant import MUTANT, Mutant
 from tests.meta.mutants.witness import witness
 
 import dovetail.conformance.laws  # noqa: F401 (registers them)
 from dovetail.conformance.budget import BUDGETS, Budget
+from dovetail.conformance.fresh import standing_by
 from dovetail.conformance.judge import DEVICE, judge
 from dovetail.conformance.plan import plan
 from dovetail.conformance.reference import install
@@ -88,6 +90,21 @@ def judged(mutant: Mutant, tell: Tell) -> Fate:
     Args:
         tell: hears the name of each check before it is judged.
     """
+    with standing_by(f"{MUTANT}:0", partial(elsewhere, mutant)):
+        return _judged(mutant, tell)
+
+
+# Devices that stay planted to the end of a process.
+_planted: Final[list[ExitStack]] = []
+
+
+def elsewhere(mutant: Mutant) -> Subject:
+    """The mutant in a process that has made no call of it."""
+    _planted.append(ExitStack())
+    return Subject(_planted[-1].enter_context(mutant.planted()))
+
+
+def _judged(mutant: Mutant, tell: Tell) -> Fate:
     started = time.perf_counter()
     warm()
     set_fallback_policy("error")

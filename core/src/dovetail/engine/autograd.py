@@ -6,6 +6,7 @@ import math
 import weakref
 from collections.abc import Callable, Sequence
 from itertools import repeat
+from typing import Any
 
 from dovetail.engine.arrival import Hook
 from dovetail.engine.backward_pass import Pass, place_of
@@ -70,7 +71,7 @@ def grad(
         _run_told(run, seeds)
     else:
         run.run(seeds)
-    captured = {place: _writable(found) for place, found in run.captured.items()}
+    captured = _apart(run.captured, grad_outputs or ())
     found = tuple([captured.get(place_of(edge)) for edge in wanted])
     for i, gradient in enumerate(found):
         if gradient is None and not allow_unused:
@@ -91,12 +92,31 @@ def _run_told(run: Pass, seeds: list[Tensor]) -> None:
         tell("backward end", run)
 
 
-def _writable(gradient: Tensor | None) -> Tensor | None:
-    """A gradient that can be written in place: an expanded one is copied."""
-    if gradient is None or gradient._storage is None or not overlaps_itself(gradient):
-        return gradient
-    copied: Tensor = basics.clone(gradient)
-    return copied
+def _apart(
+    captured: dict[Any, Tensor | None], given: Sequence[Tensor | None]
+) -> dict[Any, Tensor | None]:
+    """Gradients that can be written: none changes another, nor what the caller gave.
+
+    Those that would, and expanded ones, are copied.
+    """
+    storages = {id(g._storage) for g in given if g is not None}
+    natives: set[int] = set()
+    found = {}
+    for place, gradient in captured.items():
+        if gradient is not None:
+            storage = gradient._storage
+            shared = storage is not None and id(storage) in storages
+            if shared or id(gradient._a) in natives or _overlaps(gradient):
+                gradient = basics.clone(gradient)  # noqa: PLW2901
+            elif storage is not None:
+                storages.add(id(storage))
+            natives.add(id(gradient._a))
+        found[place] = gradient
+    return found
+
+
+def _overlaps(gradient: Tensor) -> bool:
+    return gradient._storage is not None and overlaps_itself(gradient)
 
 
 def _check_inputs(name: str, inputs: Sequence[Tensor]) -> None:

@@ -7,6 +7,8 @@ from tests.meta.mutants.catalogue.devices import DEVICES
 from tests.meta.mutants.catalogue.elementwise import ELEMENTWISE
 from tests.meta.mutants.catalogue.errors import ERRORS
 from tests.meta.mutants.catalogue.gradients import GRADIENTS
+from tests.meta.mutants.catalogue.handed_out import HANDED_OUT
+from tests.meta.mutants.catalogue.history import HISTORY
 from tests.meta.mutants.catalogue.memory import MEMORY
 from tests.meta.mutants.catalogue.moves import MOVES
 from tests.meta.mutants.catalogue.nets import NETS
@@ -17,5 +19,6 @@ from tests.meta.mutants.mutant import Mutant
 
 CATALOGUE: Final[tuple[Mutant, ...]] = (
     *ELEMENTWISE, *REDUCTIONS, *MOVES, *NETS, *MEMORY, *DEVICES, *RANDOMNESS,
-    *GRADIENTS, *ERRORS, *RESOURCES, *CAPABILITIES,
+    *GRADIENTS, *ERRORS, *RESOURCES, *CAPABILITIES, *HISTORY,
+    *HANDED_OUT,
 )  # fmt: skip

@@ -13,6 +13,7 @@ from dovetail.conformance.laws import (  # noqa: F401
     exchange,
     forward,
     gradient,
+    history,
     inplace,
     kinks,
     layout,
@@ -32,4 +33,5 @@ from dovetail.conformance.laws import (  # noqa: F401
     twins,
     verbatim,
     views_memory,
+    writes,
 )

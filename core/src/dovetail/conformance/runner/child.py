@@ -15,24 +15,23 @@ POSIX: Final = os.name == "posix"
 
 def start(
     module: str, arguments: Sequence[str], *, environ: Mapping[str, str],
-    usual: Mapping[str, str] | None = None, **streams: Any,
+    usual: Mapping[str, str] | None = None, apart: bool = True, **streams: Any,
 ) -> subprocess.Popen[Any]:  # fmt: skip
     """Run a module in an interpreter that sees what this one sees.
-
-    It is no part of this one's session: Ctrl-C is ours to handle, and it is ended
-    together with all that it started.
 
     Args:
         module: as `python -m` takes it.
         arguments: of its command line.
         environ: variables that it has beside ours.
         usual: those that ours replace.
+        apart: whether it is no part of our session: Ctrl-C is ours to handle then, and
+            it is ended together with all that it started. Else what ends us ends it.
         streams: as `Popen` takes them.
     """
     path = os.pathsep.join(entry for entry in sys.path if entry)
     known = {**(usual or {}), **os.environ, "PYTHONPATH": path, **environ}
     command = [sys.executable, "-P", "-m", module, *arguments]
-    return subprocess.Popen(command, env=known, start_new_session=True, **streams)
+    return subprocess.Popen(command, env=known, start_new_session=apart, **streams)
 
 
 def end(process: subprocess.Popen[Any]) -> None:

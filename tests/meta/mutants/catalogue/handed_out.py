@@ -1,0 +1,45 @@
+"""What users are handed that is somebody else's."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from tests.meta.mutants.mutant import Mutant, core
+
+from dovetail.conformance.subject import Subject
+from dovetail.engine import autograd
+from dovetail.engine.tensor import Tensor, wrap
+
+_ones_like = autograd.ones_like
+_known: dict[Any, Any] = {}
+
+
+def _one_for_all(t: Tensor) -> Tensor:
+    """The gradient that a pass begins with is made once for each dtype."""
+    if t._a.shape:
+        return _ones_like(t)
+    if t._kind not in _known:
+        _known[t._kind] = _ones_like(t)._a
+    return wrap(_known[t._kind], t._kind)
+
+
+def _after_writes(subject: Subject) -> Any:
+    """A gradient, after the one before it was written."""
+    found = []
+    for _ in range(2):
+        x = subject.tensor(np.ones(3, np.float32))
+        x.requires_grad = True
+        total = x.sum()
+        slope, own = autograd.grad([total], [x, total])
+        assert slope is not None
+        assert own is not None
+        found.append(subject.values(slope))
+        own.fill_(7)
+    return found
+
+
+HANDED_OUT: Final[list[Mutant]] = [
+    core("handed-out/first-gradient", "each pass begins with the same memory", autograd,
+         "ones_like", _one_for_all, _after_writes, laws=("writes",)),
+]  # fmt: skip

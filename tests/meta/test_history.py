@@ -1,0 +1,104 @@
+"""Kernels that remember are found by the laws on what came before, and by no other."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from tests.meta.mutants.catalogue.history import HISTORY
+from tests.meta.mutants.judging import KILLS, elsewhere, warm
+from tests.meta.mutants.mutant import MUTANT, Mutant
+
+from dovetail.conformance import laws  # noqa: F401  registers them
+from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.fresh import Missing, fresh, standing_by
+from dovetail.conformance.judge import judge
+from dovetail.conformance.plan import plan
+from dovetail.conformance.sequence import Step
+from dovetail.conformance.subject import Subject
+from dovetail.conformance.verdicts import Check, Outcome
+from dovetail.device_api import registry
+from dovetail.dtypes import float32
+from dovetail.engine.cases import case
+from dovetail.engine.op import vocabulary
+from dovetail_cpu.backend import CpuBackend
+
+QUICK = BUDGETS["quick"]
+# Their own calls differ in what is forgotten here, so that others find these, too.
+_SEEN_BY_OTHERS = {"history/first-offset", "history/kernel-by-width"}
+
+
+def _said(mutant: Mutant, wanted: str) -> dict[str, str]:
+    """The laws that fail on a mutant's op in float32, and what they say."""
+    found = {}
+    with (
+        standing_by(f"{MUTANT}:0", partial(elsewhere, mutant)),
+        mutant.planted() as device,
+    ):
+        subject = Subject(device)
+        for check in plan(subject, QUICK, ",".join(mutant.touches), wanted):
+            if check.dtype == "float32":
+                verdict = judge(subject, check, QUICK)
+                if verdict.outcome in KILLS:
+                    found[check.law] = verdict.failures[0].message
+    return found
+
+
+@pytest.mark.parametrize("mutant", HISTORY, ids=lambda m: m.name)
+def test_a_kernel_that_remembers_is_caught(mutant: Mutant) -> None:
+    """A call that gives something else after another one has a history."""
+    warm()
+    assert set(_said(mutant, "history")) == {"history"}
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [m for m in HISTORY if m.name not in _SEEN_BY_OTHERS],
+    ids=lambda m: m.name,
+)
+def test_no_other_law_sees_it(mutant: Mutant) -> None:
+    """Each call alone, or a second time, is right."""
+    warm()
+    assert set(_said(mutant, "*")) == {"history"}
+
+
+def test_the_two_calls_are_named() -> None:
+    """The message says after which call which other one is wrong."""
+    (packed,) = (m for m in HISTORY if m.name == "history/packed-operand")
+    text = _said(packed, "history")["history"]
+    assert "after the first call, the call that differs from it in other values" in text
+
+
+def test_the_other_process_is_a_new_one() -> None:
+    """What an announced device did here has not happened in the other process."""
+    subject, add = Subject("cpu"), vocabulary["add"]
+    other = fresh(subject)
+    assert other.forks
+    step = Step("", case(np.ones(3, np.float32), np.ones(3, np.float32)), float32)
+    for _ in range(2):
+        (values,) = other.seen(add, [step])
+        assert isinstance(values, list)
+        assert values[0].tolist() == [2, 2, 2]
+    assert fresh(Subject("cpu")) is other
+
+
+class _NotForked(CpuBackend):
+    """A device whose driver does not survive a fork."""
+
+    type = "counts"
+    automatic = False
+    fork_safe = False
+
+
+def test_a_device_that_cannot_be_had_elsewhere_is_not_judged() -> None:
+    """Registered by hand, and not to be forked: the law says that it cannot tell."""
+    registry.register(_NotForked())
+    try:
+        subject = Subject("counts")
+        with pytest.raises(Missing, match="no package announces counts"):
+            fresh(subject)
+        found = judge(subject, Check("exp", "float32", "history"), QUICK)
+        assert found.outcome is Outcome.UNCLAIMED
+    finally:
+        registry.unregister("counts")
