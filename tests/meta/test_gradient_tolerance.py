@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from dovetail import dtypes
 from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial
 from dovetail.conformance.laws import derivatives as dx
-from dovetail.conformance.laws.backward import _Truth
+from dovetail.conformance.laws.backward import _Truth, backward
 from dovetail.conformance.rounding import roundoff
 from dovetail.conformance.subject import Subject
-from dovetail.engine.cases import cases_of
+from dovetail.engine.cases import case, cases_of
 from dovetail.engine.op import vocabulary
 
 SEEDS = range(1500)
@@ -29,3 +30,12 @@ def test_each_term_of_a_gradient_may_be_rounded_once() -> None:
         terms = np.abs(ct[np.arange(len(target)), target]) / len(target)
         ((_, allowed),) = _Truth(trial, [ct]).first()
         assert float(allowed) >= roundoff(dtypes.float32) * terms.sum(), seed
+
+
+@pytest.mark.parametrize("x", [-3.0, 3.0, -5.2])
+def test_double_precision_may_round_on_the_way(x: float) -> None:
+    """A gradient that is a small difference is as far off as its formula makes it."""
+    op, subject = vocabulary["gelu"], Subject("cpu")
+    example = Example(case(np.array([x]), "tanh"))
+    for seed in range(20):
+        backward(Trial(subject, op, dtypes.float64, example, seed))

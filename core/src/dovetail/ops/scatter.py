@@ -58,7 +58,8 @@ def scatter_reduce(
     """`input` with `src` combined into the places `index` along `dim`.
 
     Without `include_self`, the values of `input` at those places are left out. Integer
-    means are floored.
+    means are floored, and as their sums are, values are counted in the dtype, where too
+    many of them wrap around.
     """
     if 0 in index._a.shape:
         return clone(input)
@@ -92,12 +93,12 @@ def _mean(total: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
         return total / count
     # Floored: one less where a negative quotient was truncated.
     y = idiv(total, count)
-    cut = (total < 0) & (y * count != total)
+    cut = ((total < 0) ^ (count < 0)) & (y * count != total)
     return y - cast(cut, y.dtype)
 
 
 def _count(x: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
-    """How many values meet at each place, at least 1."""
+    """How many values meet at each place, in the dtype of `x`; 1 in place of 0."""
     ones = full(tuple(index._a.shape), 1, x._kind)
     start = full(tuple(x._a.shape), int(include_self), x._kind)
     count = added(start, index, ones, dim)
@@ -220,8 +221,15 @@ def _extreme_vjp(
 
 _ORACLE: Any = {
     "sum": sum, "prod": lambda v: np.prod(v, dtype=np.asarray(v).dtype), "amax": np.max,
-    "amin": np.min, "mean": lambda v: sum(v) / len(v),
+    "amin": np.min, "mean": lambda v: sum(v) / _counted(v),
 }  # fmt: skip
+
+
+def _counted(values: list[Any]) -> Any:
+    """How many there are, as integers of their own dtype count; 1 in place of 0."""
+    dtype = np.asarray(values[0]).dtype
+    count = np.asarray(len(values))
+    return count.astype(dtype if dtype.kind in "iu" else count.dtype) or 1
 
 
 @scatter_reduce.oracle
@@ -248,4 +256,5 @@ def _(make: Any) -> Iterator[Case]:
         yield case(x, 0, index, src, reduce)
         yield case(x, 0, index, src, reduce, include_self=False)
         yield case(make(5), -1, make.ints(4, high=5), make(4), reduce)
+        yield case(make(2), 0, make.ints(300, high=1), make(300), reduce)
         yield case(make(5), -1, make.ints(0), make(4), reduce)

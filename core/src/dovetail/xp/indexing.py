@@ -228,9 +228,10 @@ class Indexing(Bounds):
             return y
         count = xp.full(a.shape, int(include_self), "int64")
         xp.add.at(count, places, 1)
+        if a.dtype.kind in "iu":  # counted in the dtype, where too many wrap around
+            count = count.astype(a.dtype)
+            return xp.floor_divide(y, xp.where(count == 0, 1, count)).astype(a.dtype)
         count = xp.maximum(count, 1)
-        if a.dtype.kind in "iu":
-            return xp.floor_divide(y, count).astype(a.dtype)
         return (y / count.astype(a.real.dtype)).astype(a.dtype, copy=False)
 
     # ---- places
