@@ -10,7 +10,9 @@ import pytest
 
 import dovetail as dt
 from dovetail.conformance import reference
-from dovetail.device_api import KernelTable, hookimpl, registry
+from dovetail.conformance.law import Wrong
+from dovetail.conformance.laws.bits import expect_class
+from dovetail.device_api import Backend, KernelTable, hookimpl, registry
 from dovetail.errors import ArgumentError, KernelError
 from dovetail.ops.sums import sum, sum_to
 from dovetail.xp.kernels import Kernels
@@ -294,3 +296,21 @@ def test_noted_kernels_get_the_library_and_what_was_given() -> None:
     assert (greatest.function([1, 3]), least.function([1, 3])) == (3, 1)
     assert (greatest.rank, least.rank) == (0, 1)
     assert greatest.dtypes == frozenset(FLOATS)
+
+
+def test_a_subclass_of_the_array_is_told_from_another_class(
+    table: KernelTable,
+) -> None:
+    """A result of a subclass is refused as one, by the device and by the kit."""
+
+    class Flipped(np.ndarray[Any, Any]):
+        pass
+
+    backend, flipped = registry.load("reference"), np.zeros(2).view(Flipped)
+    with pytest.raises(KernelError, match="Flipped is a subclass") as error:
+        Backend.lift(backend, flipped)
+    assert "needed a ndarray" in str(error.value)
+    with pytest.raises(KernelError, match="return a fresh native array"):
+        Backend.lift(backend, [0.0])
+    with pytest.raises(Wrong, match="a subclass of `array` is refused"):
+        expect_class("copy_in", flipped, np.ndarray)

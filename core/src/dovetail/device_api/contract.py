@@ -49,7 +49,10 @@ class Backend(ABC):
     type: ClassVar[str]
     """The device type, e.g. `"cpu"`; the name of the entry point."""
     array: ClassVar[builtins.type[Any]]
-    """The class of native arrays; kernels return instances of exactly it."""
+    """The class of native arrays; all that is returned is of exactly it.
+
+    A subclass is refused: calls find what serves them by the class itself.
+    """
     dtypes: ClassVar[frozenset[DType]]
     """The dtypes claimed; bool, int32 and float32 at least."""
     rules_only: ClassVar[bool] = False
@@ -146,8 +149,17 @@ class Backend(ABC):
         """
         raise KernelError(
             self.type, "a kernel's result", was=f"a {type(result).__name__}",
-            needed=f"a {self.array.__name__}", remedy="return a fresh native array",
+            needed=f"a {self.array.__name__}", remedy=self._remedy(result),
         )  # fmt: skip
+
+    def _remedy(self, result: Any) -> str:
+        """What to do about what is no native array."""
+        if not isinstance(result, self.array):
+            return "return a fresh native array"
+        return (
+            f"{type(result).__name__} is a subclass, and calls are served by the very "
+            "class of `array`: return that, or let `array` be the class you return"
+        )
 
     def protect(self, a: Native) -> None:  # noqa: B027  not every library can
         """Make an array read-only, where the library can.

@@ -10,6 +10,7 @@ from dovetail.device_api.kernels import Facts, Kernel
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType, int64
 from dovetail.engine.kinds import Kind
+from dovetail.engine.native_results import compared, comparing, shape_of
 from dovetail.engine.op import Op
 from dovetail.engine.plan import UNSERVED, Plan
 from dovetail.engine.promotion import index_dtype
@@ -58,12 +59,12 @@ def _new_plan(
     results = op.result_dtypes(dtypes or [kind.dtype], attrs)
     kernels = _asked(kind.backend.table.select(op.name, kind.dtype))
     looks = op.check is None or all(k.checks_indices for k in kernels)
-    plan = Plan(
-        _serving(op, kernels, kinds, attrs, kind),
-        tuple(kind.with_dtype(_held(d, kind, attrs)) for d in results),
-        looks,
-        " or ".join(dict.fromkeys(k.owner for k in kernels)),
-    )
+    made = tuple(kind.with_dtype(_held(d, kind, attrs)) for d in results)
+    owner = " or ".join(dict.fromkeys(k.owner for k in kernels))
+    native = _serving(op, kernels, kinds, attrs, kind)
+    if comparing[0] and native is not None and made:
+        native = compared(op, native, made, attrs, owner)
+    plan = Plan(native, made, looks, owner)
     alone = len(kernels) == 1 and kernels[0].supports_out and kernels[0].broadcasts
     if alone and kernels[0].when is None and plan.looks and plan.kinds == (kind,):
         plan.into = plan.native
@@ -202,7 +203,7 @@ def _laid_out(
 
     def serve(*natives: Any, **scalars: Any) -> Any:
         if checks:
-            shapes = tuple([_shape_of(a) for a in natives])
+            shapes = tuple([shape_of(a) for a in natives])
             shape = known.get(shapes)
             if shape is None:
                 found = op.infer_shapes(shapes, attrs | scalars)
@@ -216,12 +217,6 @@ def _laid_out(
         return function(*natives, **scalars)
 
     return serve
-
-
-def _shape_of(native: Any) -> Any:
-    if type(native) is list:
-        return tuple([None if a is None else tuple(a.shape) for a in native])
-    return None if native is None else tuple(native.shape)
 
 
 def _expanded(kind: Kind, a: Any, shape: tuple[int, ...]) -> Any:

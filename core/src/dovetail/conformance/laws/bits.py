@@ -78,13 +78,18 @@ def _shown(value: Any) -> str:
     return f"{value} (0x{value.tobytes()[::-1].hex()})"
 
 
+def expect_class(what: str, native: Any, needed: type[Any]) -> None:
+    """Raise unless it is of exactly the class of native arrays."""
+    if type(native) is needed:
+        return
+    kin = "; a subclass of `array` is refused" if isinstance(native, needed) else ""
+    name = type(native).__name__
+    raise Wrong(f"{what} gives a {name}, needed exactly a {needed.__name__}{kin}")
+
+
 def expect_native(trial: Trial, what: str, native: Any, shape: Ints) -> None:
     """Raise unless it is a native array of that shape."""
-    needed = trial.subject.backend.array
-    if type(native) is not needed:
-        raise Wrong(
-            f"{what} gives a {type(native).__name__}, needed a {needed.__name__}"
-        )
+    expect_class(what, native, trial.subject.backend.array)
     found = native.shape
     if not isinstance(found, tuple) or found != shape:
         raise Wrong(f"{what} gives shape {found!r}, needed the tuple {shape}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dovetail.conformance.compare import against_oracle
 from dovetail.conformance.examples import examples
 from dovetail.conformance.law import Trial, Wrong, law
+from dovetail.conformance.laws.bits import expect_class
 
 
 @law("forward", examples=examples, rank=10)
@@ -17,9 +18,5 @@ def forward(trial: Trial) -> None:
     for at, y in enumerate(results):
         if str(y.device) != trial.subject.device:
             raise Wrong(f"result {at} is on {y.device}, needed {trial.subject.device}")
-        if type(y._a) is not trial.subject.backend.array:
-            raise Wrong(
-                f"result {at} is a {type(y._a).__name__}, needed a "
-                f"{trial.subject.backend.array.__name__}"
-            )
+        expect_class(f"result {at}", y._a, trial.subject.backend.array)
     against_oracle(trial, results)
