@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dovetail.engine.basics import basics
-from dovetail.engine.scopes import anywhere, tell
+from dovetail.engine.scopes import anywhere, here, tell
 from dovetail.engine.tape import Leaf, Storage, storage_of
 from dovetail.engine.tensor import Tensor
 
@@ -61,30 +61,29 @@ def accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
     if gradient._kind is not leaf.kind:
         gradient = basics.cast(gradient, leaf.kind.dtype)
     if leaf.active:
-        with leaf.lock:
+        lock = leaf.lock
+        lock.acquire()  # half as long as `with` takes
+        try:
             before = leaf.grad
             if before is None:
-                leaf.grad = _owned(gradient, create)
+                # A gradient that nobody else writes: views and shared memory are
+                # copied. With a storage, the next leaf that gets it copies it.
+                alone = gradient._storage is None
+                if alone and (create or gradient._node is None):
+                    gradient._storage = Storage(gradient._a)
+                    leaf.grad = gradient
+                else:
+                    leaf.grad = basics.clone(gradient)
             elif create:
                 leaf.grad = add(before, gradient)
             else:
                 before.add_(gradient)
-        if anywhere[0]:
+        finally:
+            lock.release()
+        if anywhere[0] and here() is not None:
             tell("accumulate", leaf, gradient)
     if leaf.after:
         tensor = leaf.tensor()
         if tensor is not None:
             for hook in list(leaf.after):
                 hook(tensor)
-
-
-def _owned(gradient: Tensor, create: bool) -> Tensor:
-    """A gradient that nobody else writes: views and shared memory are copied.
-
-    What a leaf takes over gets its storage here, so that the next leaf copies it.
-    """
-    if gradient._storage is None and (create or gradient._node is None):
-        gradient._storage = Storage(gradient._a)
-        return gradient
-    copied: Tensor = basics.clone(gradient)
-    return copied

@@ -11,7 +11,7 @@ their gradients, and nodes that ran have given up what they kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import repeat
 from typing import Any
@@ -19,9 +19,10 @@ from typing import Any
 from dovetail.engine import modes
 from dovetail.engine.arrival import accumulate, add, hooked, hooked_outputs
 from dovetail.engine.autocast import casting, without_casting
+from dovetail.engine.basics import basics
 from dovetail.engine.bound_pull import pull_of
 from dovetail.engine.rule_calls import call_announced, call_rule, rules_for
-from dovetail.engine.scopes import anywhere
+from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import Edge, Leaf, Node, Output, target_of
 from dovetail.engine.tensor import Tensor
 
@@ -38,20 +39,26 @@ def awaited(start: Pass) -> dict[Any, int]:
     counted, have 0, and so has None, of inputs that need none.
     """
     counts: dict[Any, int] = {None: 0}
+    outputs: list[Output] = []
     nodes: list[Any] = [start]
     for node in nodes:  # it grows meanwhile
         for edge in node.edges:
-            target = edge
-            if type(edge) is Output:
-                counts[edge] = 0
-                target = edge.node
-            if target in counts:
-                counts[target] += 1
-            else:
-                counts[target] = 1
-                if type(target) is Node:
-                    nodes.append(target)
-    counts[None] = 0
+            if edge is None:
+                continue
+            if edge in counts:
+                counts[edge] += 1
+                continue
+            counts[edge] = 1
+            if type(edge) is Node:
+                nodes.append(edge)
+            elif type(edge) is Output:
+                outputs.append(edge)
+                if edge.node not in counts:
+                    counts[edge.node] = 0
+                    nodes.append(edge.node)
+    for output in outputs:
+        counts[output.node] += counts[output]
+        counts[output] = 0
     return counts
 
 
@@ -109,7 +116,7 @@ class Pass:
                     break
         return found
 
-    def run(self, gradients: Iterable[Tensor]) -> None:
+    def run(self, gradients: Sequence[Tensor]) -> None:
         """Send the gradients of the roots, and run what becomes ready."""
         if anywhere[0] and casting() is not None:
             with without_casting():  # gradients have the dtypes of what was computed
@@ -118,7 +125,7 @@ class Pass:
         try:
             edges = self.edges
             if self.needed is None and len(edges) == 1 and type(edges[0]) is Node:
-                self._run_all(edges[0], *gradients)
+                self._run_all(edges[0], gradients[0])
                 return
             for edge, gradient in zip(edges, gradients, strict=True):
                 self._send(edge, gradient)
@@ -129,14 +136,17 @@ class Pass:
         finally:
             modes._grad.reset(token)
 
-    def _run_all(self, node: Any, ct: Any) -> None:
+    def _run_all(  # noqa: PLR0915  see below
+        self, node: Any, ct: Any
+    ) -> None:
         """Run every node, first the one given, if one is, with its cotangent.
 
         Most of a pass is spent here, so most cases are inline.
         """
         ready, arrived, counts = self.ready, self.arrived, self.counts
         create, frees, nothing = self.create, not self.retain, repeat(None)
-        by_rules = rules_for(create) if create or anywhere[0] else None
+        seen = anywhere[0] and here() is not None
+        by_rules = rules_for(create) if create or seen else None
         while True:
             if node is None:
                 if not ready:
@@ -156,10 +166,24 @@ class Pass:
                     node.saved = None
             after: Any = None
             for edge, g in zip(node.edges, results):  # noqa: B905  it costs 0.1 µs
-                if counts[edge] != 1 or g is None:
-                    if edge is not None:
-                        self._send(edge, g)
-                elif type(edge) is Leaf:
+                left = counts[edge]
+                if left != 1 or g is None:
+                    if left == 0 or g is None:
+                        if edge is not None:
+                            self._send(edge, g)
+                        continue
+                    if left > 0:  # the first of several
+                        counts[edge] = 1 - left
+                        arrived[edge] = g
+                        continue
+                    counts[edge] = left + 1
+                    known = arrived.pop(edge, None)
+                    if known is not None:
+                        g = basics.add(known, g)  # noqa: PLW2901
+                    if left != -1:
+                        arrived[edge] = g
+                        continue
+                if type(edge) is Leaf:
                     if edge.hooks:
                         self._gather(edge, g)
                     else:

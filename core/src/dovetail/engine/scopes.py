@@ -126,6 +126,8 @@ class Scope:
 
 _scope: Final[ContextVar[Scope | None]] = ContextVar("scope", default=None)
 here: Final = _scope.get
+# What a context has a value for is read from a cache, and looked up at each call else.
+_scope.set(None)
 
 
 def _scope_of(entries: tuple[_Entry, ...]) -> Scope | None:
@@ -148,7 +150,7 @@ def current() -> Scope | None:
 
 def watched() -> bool:
     """Whether anything sees the calls of this context."""
-    return bool(anywhere[0]) and current() is not None
+    return bool(anywhere[0]) and here() is not None and current() is not None
 
 
 def interpose(interposer: Interposer) -> AbstractContextManager[None]:
@@ -168,7 +170,7 @@ def record(recorder: Recorder) -> AbstractContextManager[None]:
 
 def tell(name: str, *details: Any) -> None:
     """Tell the recorders of this context of an event that is no op."""
-    scope = current()
+    scope = None if here() is None else current()
     if scope is not None:
         for recorder in scope.recorders:
             recorder.event(name, *details)

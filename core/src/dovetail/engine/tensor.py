@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.kinds import Kind
-from dovetail.engine.scopes import anywhere, tell
+from dovetail.engine.scopes import anywhere, here, tell
 from dovetail.engine.tape import Leaf, Node, Output, Storage, storage_of
 from dovetail.engine.tape_of_views import View, edge_of, leads_nowhere, leaf_of
 from dovetail.engine.tensor_type import Size, TensorType
@@ -145,7 +145,7 @@ class Tensor(_Methods, metaclass=TensorType):
             leaf.grad = value
         else:
             self.__dict__["_grad"] = value
-        if anywhere[0]:
+        if anywhere[0] and here() is not None:
             tell("grad", self, value)
 
     @grad.deleter
