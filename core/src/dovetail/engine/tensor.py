@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.kinds import Kind
+from dovetail.engine.leaves import check_differentiable, set_requires_grad
 from dovetail.engine.scopes import anywhere, here, tell
 from dovetail.engine.tape import Leaf, Node, Output, Storage, storage_of
 from dovetail.engine.tape_of_views import View, edge_of, leads_nowhere, leaf_of
 from dovetail.engine.tensor_type import Size, TensorType
-from dovetail.errors import ArgumentTypeError, AutogradError, DTypeError
+from dovetail.errors import ArgumentTypeError, AutogradError
 
 if TYPE_CHECKING:  # the floors above install them
     from dovetail.signatures.methods import Methods as _Methods
@@ -67,49 +68,7 @@ class Tensor(_Methods, metaclass=TensorType):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if bool(wanted) == self.requires_grad and not leads_nowhere(self._node):
-            return
-        if not wanted:
-            if not self.is_leaf:
-                raise AutogradError(
-                    "requires_grad", "tensor", was="the result of a recorded op",
-                    needed="a leaf to switch gradients off",
-                    remedy="use detach() for a tensor outside the graph",
-                )  # fmt: skip
-            self._stop_gathering()
-            if anywhere[0]:
-                tell("requires_grad", self, False)
-            return
-        if not self.dtype.is_inexact:
-            raise DTypeError(
-                "requires_grad", "dtype", was=self.dtype.name,
-                needed="a floating point or complex dtype",
-                remedy="cast with .to(dovetail.float32) first",
-            )  # fmt: skip
-        leaf = self.__dict__.pop("_leaf", None) or Leaf(self)
-        leaf.kind, leaf.active = self._kind, True
-        leaf.grad = self.__dict__.pop("_grad", None)
-        self._gather_in(leaf)
-        if anywhere[0]:
-            tell("requires_grad", self, True)
-
-    def _stop_gathering(self) -> None:
-        """Require no gradients any more; `.grad` stays what it is.
-
-        The leaf is kept, for graphs that lead to it and for `requires_grad_()`.
-        """
-        leaf = leaf_of(self._node)
-        if leaf is not None:
-            leaf.active = False
-            self.__dict__["_leaf"], self.__dict__["_grad"] = leaf, leaf.grad
-            leaf.grad = None
-        self._gather_in(None)
-
-    def _gather_in(self, leaf: Leaf | None) -> None:
-        if type(self._node) is View:
-            self._node.become_leaf(leaf)
-        else:
-            self._node = leaf
+        set_requires_grad(self, wanted)
 
     @property
     def is_leaf(self) -> bool:
@@ -171,14 +130,22 @@ class Tensor(_Methods, metaclass=TensorType):
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        if anywhere[0]:
-            tell("data", self, value)
+        if not isinstance(value, Tensor):
+            raise ArgumentTypeError(
+                "data", "value", was=f"a {type(value).__name__}", needed="a Tensor"
+            )
         leaf = leaf_of(self._node)
         if leaf is not None:
+            check_differentiable("data", value._kind.dtype)
+        if anywhere[0]:
+            tell("data", self, value)
+        if leaf is not None:
             leaf.kind = value._kind
+        memory = storage_of(value)
+        self._storage = Storage(memory.root, self._version)
+        self._storage.readonly = memory.readonly
         self._a = value._a
         self._kind = value._kind
-        self._storage = Storage(storage_of(value).root, self._version)
 
     @property
     def _version(self) -> int:

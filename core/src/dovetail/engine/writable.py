@@ -40,8 +40,8 @@ def check_writable(name: str, x: Tensor, overlap: bool = False) -> None:
     if x._storage is not None and x._storage.readonly is not None:
         raise InplaceError(
             name, "tensor", was=x._storage.readonly,
-            needed="a tensor that is no such copy",
-            remedy="write to the tensor it was taken of, or clone() it first",
+            needed="memory that may be written",
+            remedy="write to what it was taken of, or clone() it first",
         )  # fmt: skip
     if not overlap and x._storage is not None and overlaps_itself(x):
         raise InplaceError(
@@ -53,6 +53,13 @@ def check_writable(name: str, x: Tensor, overlap: bool = False) -> None:
 
 def overlaps_itself(x: Tensor) -> bool:
     """Whether elements share memory through a zero stride, as after `expand`."""
+    if x._storage is not None and x._storage.root is x._a:
+        return False  # memory of its own; what is taken in is looked at then
+    return is_expanded(x)
+
+
+def is_expanded(x: Tensor) -> bool:
+    """The same, of memory that is not ours."""
     strides, _ = x._kind.backend.geometry(x._a, x._a)
     shared = any(s == 0 and n > 1 for s, n in zip(strides, x._a.shape, strict=True))
     return shared and all(x._a.shape)

@@ -14,6 +14,7 @@ from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, outside, tell
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.writable import is_expanded
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -51,7 +52,11 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     assert memory is not None
     outside("from_numpy")
     made = wrap(memory.adopt(ndarray), kind_on(cpu, 0, dtype))
-    storage_of(made)  # the caller sees this memory
+    storage = storage_of(made)  # the caller sees this memory
+    if not ndarray.flags.writeable:
+        storage.readonly = "over a NumPy array that is read-only"
+    elif is_expanded(made):
+        storage.readonly = "over an array of which several elements are at one place"
     return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from .options import (
     number,
     option,
 )
+from .steps import Steps, run_all
 
 
 class Adam(Optimizer):
@@ -95,11 +96,12 @@ class Adam(Optimizer):
         """
         loss = loss_of(closure)
         with no_grad():
-            for group in self.param_groups:
-                self._step_group(group)
+            steps = [s for group in self.param_groups for s in self._steps(group)]
+            run_all(f"{type(self).__name__}.step", steps)
         return loss
 
-    def _step_group(self, group: dict[str, Any]) -> None:
+    def _steps(self, group: dict[str, Any]) -> Iterator[Steps]:
+        """The ops for a group: for each kind, and number of steps made, one."""
         amsgrad = group["amsgrad"]
         options = {
             "lr": option(group, "lr"),
@@ -117,20 +119,24 @@ class Adam(Optimizer):
                 like = (param._kind, float(state["step"]), amsgrad)
                 together.setdefault(like, []).append((param, state))
         for members in together.values():
-            self._step_together(members, amsgrad, options)
+            states = [state for _, state in members]
+            params, grads = [p for p, _ in members], [p.grad for p, _ in members]
+            kept = [
+                [s["exp_avg"] for s in states],
+                [s["exp_avg_sq"] for s in states],
+                [s["max_exp_avg_sq"] for s in states] if amsgrad else [],
+            ]
+            run = partial(self._step_together, members, grads, kept, options)
+            yield Steps(params, grads, kept, run)
 
     def _step_together(
-        self, members: list[tuple[Tensor, dict[str, Any]]], amsgrad: bool,
-        options: dict[str, Any],
+        self, members: list[tuple[Tensor, dict[str, Any]]], grads: list[Any],
+        kept: list[list[Tensor]], options: dict[str, Any],
     ) -> None:  # fmt: skip
         """Step parameters of one kind that have made as many steps, or none of them."""
         states = [state for _, state in members]
-        adam_steps_(
-            [p for p, _ in members], [p.grad for p, _ in members],
-            [s["exp_avg"] for s in states], [s["exp_avg_sq"] for s in states],
-            [s["max_exp_avg_sq"] for s in states] if amsgrad else [],
-            step=live(partial(_next_step, states[0])), **options,
-        )  # fmt: skip
+        step = live(partial(_next_step, states[0]))
+        adam_steps_([p for p, _ in members], grads, *kept, step=step, **options)
         perform(partial(_count_steps, states))  # only now: a failed step is none
         self.state.update(members)
 

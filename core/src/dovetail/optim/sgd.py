@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from dovetail import frontend as ft
@@ -14,6 +15,7 @@ from dovetail.ops.optim import sgd_steps_
 
 from .optimizer import Optimizer, Params
 from .options import check_lr, check_not_negative, check_way, loss_of, option
+from .steps import Steps, run_all
 
 
 class SGD(Optimizer):
@@ -89,11 +91,12 @@ class SGD(Optimizer):
         """
         loss = loss_of(closure)
         with no_grad():
-            for group in self.param_groups:
-                self._step_group(group)
+            steps = [s for group in self.param_groups for s in self._steps(group)]
+            run_all(f"{type(self).__name__}.step", steps)
         return loss
 
-    def _step_group(self, group: dict[str, Any]) -> None:
+    def _steps(self, group: dict[str, Any]) -> Iterator[Steps]:
+        """The ops for a group: for each kind, with and without a buffer, one."""
         momentum = group["momentum"]
         options = {
             "lr": option(group, "lr"),
@@ -106,18 +109,25 @@ class SGD(Optimizer):
         together: dict[Any, list[tuple[Tensor, Tensor | None]]] = {}
         for param in group["params"]:
             if param.grad is not None:
-                buffer = self.state[param].get("momentum_buffer") if momentum else None
+                state = self.state.get(param, {})
+                buffer = state.get("momentum_buffer") if momentum else None
                 first = bool(momentum) and buffer is None
                 if first:
                     begin("state of an optimizer")
                     buffer = ft.empty_like(param)
                 together.setdefault((param._kind, first), []).append((param, buffer))
         for (_, first), members in together.items():
+            params, grads = [p for p, _ in members], [p.grad for p, _ in members]
             buffers = [b for _, b in members if b is not None]
-            sgd_steps_(
-                [p for p, _ in members], [p.grad for p, _ in members], buffers,
-                first=first, **options,
-            )  # fmt: skip
-            if first:  # only now: until its first step it holds nothing
-                for param, buffer in members:
-                    self.state[param]["momentum_buffer"] = buffer
+            run = partial(self._step_together, params, grads, buffers, first, options)
+            yield Steps(params, grads, [buffers], run)
+
+    def _step_together(
+        self, params: list[Tensor], grads: list[Any], buffers: list[Tensor],
+        first: bool, options: dict[str, Any],
+    ) -> None:  # fmt: skip
+        """Step parameters of one kind, or none of them."""
+        sgd_steps_(params, grads, buffers, first=first, **options)
+        if first:  # only now: until its first step it holds nothing
+            for param, buffer in zip(params, buffers, strict=True):
+                self.state[param]["momentum_buffer"] = buffer

@@ -14,6 +14,7 @@ from dovetail.engine.public import public
 from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend, wrap
+from dovetail.engine.writable import is_expanded
 from dovetail.errors import (
     ArgumentTypeError,
     DeviceError,
@@ -211,6 +212,8 @@ def _borrowed(
     storage = storage_of(made)  # another library sees this memory
     if lent.readonly:
         storage.readonly = "over memory that its owner lends for reading only"
+    elif is_expanded(made):
+        storage.readonly = "over memory of which several elements are at one place"
     return made
 
 
