@@ -7,7 +7,14 @@ from itertools import count
 from typing import Final
 
 import numpy as np
-from tests.meta.mutants import faults_of_place, faults_of_value  # noqa: F401
+from tests.meta.mutants import (  # noqa: F401  (they register their faults)
+    faults_of_history,
+    faults_of_place,
+    faults_of_special,
+    faults_of_tiles,
+    faults_of_value,
+    faults_of_width,
+)
 from tests.meta.mutants.mutant import Mutant, with_faults
 from tests.meta.mutants.operators import OPERATORS, Operator
 
@@ -17,7 +24,7 @@ from dovetail.engine.op import Op, vocabulary
 FAMILY: Final = "drawn"
 # Of the release's own run; any other one is as good.
 SEED: Final = 3
-COUNT: Final = 80
+COUNT: Final = 200
 
 
 def candidates(seed: int) -> Iterator[Mutant]:

@@ -23,6 +23,7 @@ import dovetail.conformance.laws  # noqa: F401 (registers them)
 from dovetail.conformance.budget import BUDGETS, Budget
 from dovetail.conformance.fresh import standing_by
 from dovetail.conformance.judge import DEVICE, judge
+from dovetail.conformance.law import DEVICE_LAWS, LAWS
 from dovetail.conformance.plan import plan
 from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
@@ -113,10 +114,10 @@ def _judged(mutant: Mutant, tell: Tell) -> Fate:
     about = (mutant.name, mutant.family, mutant.describes)
     if proof is None:
         return Fate(*about, "", seconds=time.perf_counter() - started)
-    run = _Run(mutant, tell)
+    run = _Run(mutant, proof.dtype, tell)
     found = run.killer()
     return Fate(
-        *about, proof, *found, run.checks, time.perf_counter() - started,
+        *about, proof.text, *found, run.checks, time.perf_counter() - started,
         tuple(run.disputed),
     )  # fmt: skip
 
@@ -124,8 +125,9 @@ def _judged(mutant: Mutant, tell: Tell) -> Fate:
 class _Run:
     """The checks of one mutant, as far as they have come."""
 
-    def __init__(self, mutant: Mutant, tell: Tell) -> None:
+    def __init__(self, mutant: Mutant, dtype: str, tell: Tell) -> None:
         self.mutant = mutant
+        self.dtype = dtype
         self.tell = tell
         self.checks = 0
         self.disputed: list[str] = []
@@ -136,7 +138,8 @@ class _Run:
         while left is None or left:
             with self.mutant.planted() as device:
                 subject = Subject(device)
-                left = checks_for(self.mutant, subject) if left is None else left
+                if left is None:
+                    left = checks_for(self.mutant, subject, self.dtype)
                 failed = self._first_failure(subject, left)
             if failed is None:
                 break
@@ -176,11 +179,12 @@ def verdict(
     return judge(subject, check, budget, lambda number, label: tell(check.id))
 
 
-def checks_for(mutant: Mutant, subject: Subject) -> list[Check]:
+def checks_for(mutant: Mutant, subject: Subject, dtype: str = "") -> list[Check]:
     """The checks that could see a mutant, the likeliest first.
 
     Those of the ops it touches, of the ops made of these, and of the device; for a
-    fault of the device itself all of them.
+    fault of the device itself all of them. One law is asked in every dtype before the
+    next one, in the dtype that the fault was seen in first.
     """
     found = _plan(subject)
     mine = set(mutant.touches)
@@ -190,8 +194,16 @@ def checks_for(mutant: Mutant, subject: Subject) -> list[Check]:
     found = [c for c in found if c.op in mine | users | {DEVICE}]
     return sorted(
         found,
-        key=lambda c: (c.op not in mine, not _hinted(mutant, c), c.op != DEVICE),
-    )
+        key=lambda c: (
+            c.op not in mine, not _hinted(mutant, c), c.op != DEVICE, _rank(c),
+            c.dtype != dtype,
+        ),
+    )  # fmt: skip
+
+
+def _rank(check: Check) -> int:
+    """Of the law, as runs order them."""
+    return (DEVICE_LAWS if check.op == DEVICE else LAWS)[check.law].rank
 
 
 def _hinted(mutant: Mutant, check: Check) -> bool:

@@ -70,6 +70,11 @@ def inexact(a: Array) -> bool:
     return from_numpy(a.dtype).is_inexact
 
 
+def real(a: Array) -> bool:
+    """Whether these are floats, and not complex."""
+    return inexact(a) and a.dtype.kind != "c"
+
+
 def written(a: Array, where: Any, value: Any) -> Array:
     """A copy with other elements in some places."""
     made = np.array(a)

@@ -6,6 +6,7 @@ A fault that nobody can see is no fault; such candidates are discarded and count
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -26,10 +27,19 @@ _SEED: Final = 20_240_613
 _BEYOND: Final = 2e-5
 
 
-def witness(mutant: Mutant) -> str | None:
-    """A difference that can be seen, in words; None if none was found."""
+@dataclass(frozen=True)
+class Witness:
+    """A difference that can be seen: in words, and in which dtype if in one."""
+
+    text: str
+    dtype: str = ""
+
+
+def witness(mutant: Mutant) -> Witness | None:
+    """A difference that can be seen; None if none was found."""
     if mutant.observe is not None:
-        return _observed(mutant)
+        text = _observed(mutant)
+        return None if text is None else Witness(text)
     search = _by_gradients if mutant.patch is not None else _by_calls
     return search(mutant)
 
@@ -83,13 +93,13 @@ def _numbers_differ(got: Array, want: Array) -> str | None:
 # ---- calls that are searched for
 
 
-def _by_calls(mutant: Mutant) -> str | None:
+def _by_calls(mutant: Mutant) -> Witness | None:
     with mutant.sane() as right, mutant.planted() as wrong:
         sound, broken = Subject(right), Subject(wrong)
         for call in _calls(mutant, sound, TRIES):
             found = _difference(call, sound, broken)
             if found is not None:
-                return f"{call}: {found}"
+                return Witness(f"{call}: {found}", call.dtype.name)
     return None
 
 
@@ -215,7 +225,7 @@ def _shares(x: Tensor, y: Tensor) -> bool:
 # ---- gradients
 
 
-def _by_gradients(mutant: Mutant) -> str | None:
+def _by_gradients(mutant: Mutant) -> Witness | None:
     with mutant.sane() as device:
         subject = Subject(device)
         calls = [c for c in _calls(mutant, subject, TRIES) if _small(c)]
@@ -228,7 +238,7 @@ def _by_gradients(mutant: Mutant) -> str | None:
             found = _gradients(call, subject)
             said = "raises" if found is None else differs(found, right)
             if said is not None:
-                return f"{call}: the gradient {said}"
+                return Witness(f"{call}: the gradient {said}", call.dtype.name)
     return None
 
 
