@@ -11,17 +11,17 @@ from dovetail.conformance.subject import Subject
 from dovetail.engine import autograd
 from dovetail.engine.tensor import Tensor, wrap
 
-_ones_like = autograd.ones_like
+_ones = autograd.ones
 _known: dict[Any, Any] = {}
 
 
-def _one_for_all(t: Tensor) -> Tensor:
+def _one_for_all(kind: Any, shape: tuple[int, ...]) -> Tensor:
     """The gradient that a pass begins with is made once for each dtype."""
-    if t._a.shape:
-        return _ones_like(t)
-    if t._kind not in _known:
-        _known[t._kind] = _ones_like(t)._a
-    return wrap(_known[t._kind], t._kind)
+    if shape:
+        return _ones(kind, shape)
+    if kind not in _known:
+        _known[kind] = _ones(kind, ())._a
+    return wrap(_known[kind], kind)
 
 
 def _after_writes(subject: Subject) -> Any:
@@ -41,5 +41,5 @@ def _after_writes(subject: Subject) -> Any:
 
 HANDED_OUT: Final[list[Mutant]] = [
     core("handed-out/first-gradient", "each pass begins with the same memory", autograd,
-         "ones_like", _one_for_all, _after_writes, laws=("writes",)),
+         "ones", _one_for_all, _after_writes, laws=("writes",)),
 ]  # fmt: skip
