@@ -12,7 +12,7 @@ from dovetail.conformance.advise import advise
 from dovetail.conformance.bodies import measure, parts
 from dovetail.conformance.report import build
 from dovetail.conformance.run import RunRecord
-from dovetail.conformance.unlocks import dependents
+from dovetail.conformance.unlocks import dependents, uses
 from dovetail.conformance.workloads import WORKLOADS, hot, uses_of
 from dovetail.engine.op import vocabulary
 
@@ -119,3 +119,15 @@ def test_advice_is_told_and_written(composed: RunRecord) -> None:
     assert "50%" in shown.getvalue()
     document = json.loads(json.dumps(found.to_json()))
     assert len(document["candidates"]) == len(found.candidates)
+
+
+def test_what_an_op_is_made_of_is_heard_whatever_ran_before() -> None:
+    """Kernels that were bound for other calls are heard as those bound anew."""
+    known = dependents()
+    for name in ("softmax", "any", "convolution"):
+        uses.cache_clear()
+        for op in vocabulary.values():
+            op.forget()
+        made_of = uses(vocabulary[name])
+        assert made_of == {p for p in known if name in known[p]}
+        assert "sum" in made_of

@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "demo": "dovetail.cli.demo:demo",
     "devices": "dovetail.cli.devices:devices",
     "new-backend": "dovetail.cli.new_backend:new_backend",
+    "op": "dovetail.cli.op:op",
 }
 
 

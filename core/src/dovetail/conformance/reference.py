@@ -60,10 +60,12 @@ class ReferenceBackend(NumpyArrays):
                 if dtypes := kernel.dtypes & op.primitive:
                     options = {name: getattr(kernel, name) for name in _OPTIONS}
                     function = self._heard(op.name, kernel.function)
+                    if kernel.binds:
+                        function = self._bound(op.name, kernel.function)
                     table.add(op.name, function, dtypes=dtypes, **options)
 
     def _heard(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The kernel, telling that it ran or was bound."""
+        """The kernel, telling that it ran."""
 
         def run(*arrays: Any, **attrs: Any) -> Any:
             if self.called is not None:
@@ -71,6 +73,10 @@ class ReferenceBackend(NumpyArrays):
             return function(*arrays, **attrs)
 
         return run
+
+    def _bound(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A kernel that binds, whose callables tell that they ran."""
+        return lambda **attrs: self._heard(name, function(**attrs))
 
 
 def install() -> ReferenceBackend:

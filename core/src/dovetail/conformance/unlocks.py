@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Final
 
+import dovetail.ops.random_oracles  # noqa: F401  declares cases
 from dovetail.conformance.example import Example
 from dovetail.conformance.reference import listening, reference
 from dovetail.dtypes import bool_, float32, int32
@@ -34,7 +35,6 @@ def uses(op: Op) -> frozenset[str]:
     found: set[str] = set()
     for dtype in (d for d in _SAMPLED if d in op.accepts):
         for case in cases_of(op, dtype):
-            op.forget()  # bound kernels would not be heard
             with listening() as heard, suppress(DovetailError):
                 device.run(op, Example(case), dtype)
             found |= heard
