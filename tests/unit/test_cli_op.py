@@ -7,7 +7,7 @@ import json
 from click.testing import CliRunner, Result
 
 from dovetail.cli.app import main
-from dovetail.cli.op import facts
+from dovetail.cli.declaration import facts
 from dovetail.engine.op import vocabulary
 
 

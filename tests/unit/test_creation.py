@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dovetail as dt
-from dovetail.errors import ArgumentTypeError
+from dovetail.conformance.reference import ReferenceBackend
+from dovetail.device_api import registry
+from dovetail.errors import ArgumentTypeError, DTypeError, NumberOutOfRange
 
 SIZED = ("zeros", "ones", "empty", "rand", "randn")
 LIKE = ("zeros", "ones", "empty", "full", "rand", "randn")
@@ -107,3 +111,45 @@ def test_forms_are_signed_as_they_are_called() -> None:
     assert of["full"] == ["size", "fill_value", *common, "out"]
     assert of["like"] == ["input", "fill_value", *common, "memory_format"]
     assert of["new"] == ["self", "size", "fill_value", *common]
+
+
+class NoLong(ReferenceBackend):
+    """The reference device without int64."""
+
+    type = "nolong"
+    dtypes = frozenset({dt.bool, dt.int32, dt.float32})
+
+
+@pytest.fixture
+def nolong() -> Iterator[str]:
+    """A device that has no int64."""
+    registry.register(NoLong())
+    yield NoLong.type
+    registry.unregister(NoLong.type)
+
+
+def test_whole_numbers_on_a_device_without_int64(nolong: str) -> None:
+    """Python's whole numbers become int32, as counts and indices do there."""
+    for made, values in (
+        (dt.arange(3, device=nolong), [0, 1, 2]),
+        (dt.tensor([1, 2], device=nolong), [1, 2]),
+        (dt.tensor(3, device=nolong), 3),
+        (dt.as_tensor([[1]], device=nolong), [[1]]),
+        (dt.full((2,), 7, device=nolong), [7, 7]),
+        (dt.tril_indices(2, 2, device=nolong), [[0, 1, 1], [0, 0, 1]]),
+    ):
+        assert (made.dtype, made.tolist()) == (dt.int32, values)
+
+
+def test_what_a_device_without_int64_cannot_hold(nolong: str) -> None:
+    """Numbers beyond int32, int64 that is asked for, and arrays of it are refused."""
+    with pytest.raises(NumberOutOfRange, match="the range of int32"):
+        dt.tensor([2**40], device=nolong)
+    for wrong in (
+        lambda: dt.tensor([1], dtype=dt.int64, device=nolong),
+        lambda: dt.tensor(np.arange(3), device=nolong),
+        lambda: dt.tensor([1]).to(nolong),
+        lambda: dt.full((2,), 1.0, dtype=dt.float64, device=nolong),
+    ):
+        with pytest.raises(DTypeError, match="needed one of bool, float32, int32"):
+            wrong()

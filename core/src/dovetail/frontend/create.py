@@ -32,8 +32,8 @@ def tensor(place: Place, data: Any) -> Tensor:
     """A fresh leaf with the values of numbers, nested lists, an array or a tensor.
 
     Args:
-        data: whole numbers become int64, others the default dtype; arrays and tensors
-            keep theirs.
+        data: whole numbers become int64 (int32 on a device that lacks it), others the
+            default dtype; arrays and tensors keep theirs.
         requires_grad: whether backward computes its gradient.
 
     Raises:
@@ -51,10 +51,19 @@ def tensor(place: Place, data: Any) -> Tensor:
         return _moved(data.detach().clone(), place.like(data).kind())
     host = host_array(data, place.dtype and as_dtype(place.dtype, "tensor"))
     kind = place.kind(dtypes.from_numpy(host.dtype))
+    if host.dtype != kind.dtype.numpy:
+        host = _narrow(data, host, kind)
     made = wrap(kind.backend.copy_in(host, kind.index), kind)
     if anywhere[0]:
         tell("made", made)
     return made
+
+
+def _narrow(data: Any, host: np.ndarray[Any, Any], kind: Kind) -> Any:
+    """Whole numbers for a device without int64; an array of these is refused."""
+    if isinstance(data, np.ndarray | np.generic):
+        kind.with_dtype(dtypes.from_numpy(host.dtype))  # raises
+    return host_array(data, kind.dtype)
 
 
 def _moved(x: Tensor, kind: Kind) -> Tensor:

@@ -13,12 +13,17 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.device import device as Device
-from dovetail.dtypes import DType, bool_, get_default_dtype
+from dovetail.dtypes import DType, bool_, get_default_dtype, int32, int64
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    NotSupported,
+)
 
 DeviceLike = Device | str | None
 Make = Callable[..., Tensor]
@@ -44,6 +49,9 @@ class Place:
     def kind(self, default: DType | None = None) -> Kind:
         """Device and dtype of the result; `default` is the dtype where none is named.
 
+        Where that is int64 and the device lacks it, it is int32, as counts and
+        indices are.
+
         Raises:
             ArgumentTypeError: the device is none. DTypeError: the device lacks the
                 dtype.
@@ -60,7 +68,12 @@ class Place:
                 "device", "device", was=repr(where),
                 needed='a string such as "cpu" or "cuda:0"',
             )  # fmt: skip
-        return kind_of(where, dtype or default or get_default_dtype())
+        if dtype is not None or default is not int64:
+            return kind_of(where, dtype or default or get_default_dtype())
+        try:
+            return kind_of(where, int64)
+        except DTypeError:
+            return kind_of(where, int32)
 
     def like(self, x: Tensor) -> Place:
         """The same, by default with the dtype and device of `x`."""

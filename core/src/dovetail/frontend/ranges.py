@@ -105,7 +105,8 @@ def _triangle(place: Place, lower: bool, row: int, col: int, offset: int) -> Ten
     shape = sizes((row, col))
     inside = np.tri(shape[0], shape[1], offset if lower else offset - 1, bool)
     places = np.stack(np.nonzero(inside if lower else ~inside))
-    return tensor(places, dtype=place.dtype or dtypes.int64, device=place.device)
+    dtype = place.kind(dtypes.int64).dtype
+    return tensor(places, dtype=dtype, device=place.device)
 
 
 @creates("tril_indices", out=False)
