@@ -74,6 +74,7 @@ CPU_MAY_IMPORT = {
 DEFERRED = {
     ("dovetail.nn.module.optimized", "dovetail.compiler"),  # few programs compile
     ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms
+    ("dovetail.engine.rule_calls", "dovetail.engine.bound_pull"),  # with graphs, 3 ms
 }
 
 

@@ -71,7 +71,7 @@ def test_kernels_alone_give_what_the_rules_give(op: Op, dtype: Any) -> None:
         y, ct = _called(op, dtype, shapes)
         if type(y._node) is not Node:  # a view, or without a gradient in this dtype
             continue
-        bound = bound_pull._bound(op, ct._kind, general)
+        bound = bound_pull.bound(op, ct._kind, general)
         with no_grad():
             found = [_bits(g) for g in bound(y._node, ct, False)]
             assert found == [_bits(g) for g in general(y._node, ct, False)]
@@ -84,7 +84,7 @@ def test_common_ops_are_bound(name: str) -> None:
     """Their rules are elementwise, and so are written out."""
     op = next(op for op in OPS if op.name == name)
     kind = dt.ones(1)._kind
-    assert bound_pull._bound(op, kind, pullback(op)) is not pullback(op)
+    assert bound_pull.bound(op, kind, pullback(op)) is not pullback(op)
 
 
 def _passes() -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import warnings
 from collections.abc import Iterator
@@ -45,6 +44,8 @@ def foreign(name: str) -> Iterator[None]:
 @contextmanager
 def _watched_interrupts() -> Iterator[list[int]]:
     """A list that fills as the user interrupts; signals reach the main thread alone."""
+    import signal  # with its enumerations, half a millisecond
+
     pressed: list[int] = []
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(

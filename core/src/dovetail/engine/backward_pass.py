@@ -20,8 +20,7 @@ from dovetail.engine import modes
 from dovetail.engine.arrival import accumulate, add, hooked, hooked_outputs
 from dovetail.engine.autocast import casting, without_casting
 from dovetail.engine.basics import basics
-from dovetail.engine.bound_pull import pull_of
-from dovetail.engine.rule_calls import call_announced, call_rule, rules_for
+from dovetail.engine.rule_calls import call_announced, call_rule, pull_of, rules_for
 from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import Edge, Leaf, Node, Output, target_of
 from dovetail.engine.tensor import Tensor

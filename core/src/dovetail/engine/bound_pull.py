@@ -22,7 +22,7 @@ Whatever is out of the ordinary goes to `general`, the pull that `dovetail.engin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from dovetail.device_api.capabilities import Streams
 from dovetail.device_api.meta import MetaArray, contiguous_strides
@@ -35,36 +35,19 @@ from dovetail.engine.naming import Names
 from dovetail.engine.op import Op
 from dovetail.engine.plan import UNSERVED
 from dovetail.engine.plans import plan_for
-from dovetail.engine.pullback import SUMMED, Pull, pullback
+from dovetail.engine.pullback import SUMMED, Pull
 from dovetail.engine.results import DATA
 from dovetail.engine.scopes import Recorder, record, unseen
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, fresh, wrap
-
-# A rule is worth looking through when it has been asked so often.
-_OFTEN: Final = 16
-# How often the rules of an op were asked in a kind.
-_asked: Final[dict[tuple[Op, Kind], int]] = {}
 
 
 class Unbound(Exception):
     """A rule is not one that can be written out."""
 
 
-def pull_of(op: Op, kind: Kind) -> Pull:
-    """What takes cotangents of a kind through `op` while nothing is recorded."""
-    found = op.bound.get(kind)
-    if found is not None:
-        made: Pull = found
-        return made
-    general = pullback(op)
-    count = _asked[op, kind] = _asked.get((op, kind), 0) + 1
-    if count > _OFTEN:
-        op.bound[kind] = _bound(op, kind, general)
-    return general
-
-
-def _bound(op: Op, kind: Kind, general: Pull) -> Pull:
+def bound(op: Op, kind: Kind, general: Pull) -> Pull:
+    """The same as `general` by kernels, or that itself where it cannot be."""
     plain = op.is_elementwise and not (op.view or op.has_list or len(op.outputs) > 1)
     if not plain or op.rules is None:
         return general

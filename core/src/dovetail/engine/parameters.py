@@ -68,37 +68,38 @@ class Parameters:
     masks: frozenset[str]
 
     def _index_params(self) -> None:
-        self.names = tuple(p.name for p in self.params)
-        self.tensors = _of_roles(self.params, _TENSOR_ROLES)
-        self.rest = _of_roles(self.params, _PASSED_ROLES)
-        self.options = _of_roles(self.params, ("option",))
-        roles = enumerate(p.role for p in self.params)
-        self.tensor_places = tuple(i for i, role in roles if role in _TENSOR_ROLES)
+        params = self.params
+        self.names = tuple([p.name for p in params])
+        self.tensors = _of_roles(params, _TENSOR_ROLES)
+        self.rest = _of_roles(params, _PASSED_ROLES)
+        self.options = _of_roles(params, ("option",))
+        self.tensor_places = tuple(
+            [i for i, p in enumerate(params) if p.role in _TENSOR_ROLES]
+        )
         self.tensors_first = self.tensor_places == tuple(range(len(self.tensors)))
         self.statics = _of_roles(self.rest, ("attr",))
-        self.scalars = tuple(p.name for p in self.rest if p.role == "scalar")
+        self.scalars = tuple([p.name for p in self.rest if p.role == "scalar"])
         # Operands whose numbers have to fit what the tensors are promoted to.
-        self.weights = tuple(i for i, p in enumerate(self.params) if p.fits)
+        self.weights = tuple([i for i in self.tensor_places if params[i].fits])
         # Numbers that have to fit a dtype, and whether that is the tensors' own.
-        self.fitting = tuple(
+        self.fitting = tuple([
             (p.name, p.annotation.startswith(("Element", "Extent", "Finite")))
-            for p in self.rest if p.annotation.split(" | ")[0] in _FITTING
-        )  # fmt: skip
-        # Operands that torch takes as tensors alone; bodies give numbers for any of
-        # them, and one operand on its own is a tensor anyway.
-        self.no_numbers = tuple(
-            i for i, p in enumerate(self.tensors)
-            if not p.number and p.name not in self.indices | self.masks
-        )  # fmt: skip
-        self.has_list = any(p.role == "list" for p in self.tensors)
+            for p in self.rest if p.annotation.partition(" | ")[0] in _FITTING
+        ])  # fmt: skip
+        apart = self.indices | self.masks
+        # Operands of a dtype that counts.
+        counted = [i for i, p in enumerate(self.tensors) if p.name not in apart]
         # Dtype and dims of this one decide: the first that is no index and no mask.
-        counted = [p.name not in self.indices | self.masks for p in self.tensors]
-        self.lead_at = counted.index(True) if True in counted else 0
+        self.lead_at = counted[0] if counted else 0
+        self.has_list = "list" in [p.role for p in self.tensors]
         self.is_elementwise = (
             isinstance(self.shape, sig.Signature) and self.shape.elementwise
         )
-        if not self.is_elementwise or self.has_list or len(self.tensors) < 2:
-            self.no_numbers = ()
+        # Operands that torch takes as tensors alone; bodies give numbers for any of
+        # them, and one operand on its own is a tensor anyway.
+        self.no_numbers: tuple[int, ...] = ()
+        if self.is_elementwise and not self.has_list and len(self.tensors) > 1:
+            self.no_numbers = tuple([i for i in counted if not self.tensors[i].number])
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -187,7 +188,7 @@ class Parameters:
 
 def _of_roles(params: Params, roles: Collection[str]) -> Params:
     """The parameters of these roles; the very tuple where that is all of them."""
-    found = tuple(p for p in params if p.role in roles)
+    found = tuple([p for p in params if p.role in roles])
     return params if len(found) == len(params) else found
 
 
