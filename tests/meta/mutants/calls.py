@@ -17,7 +17,8 @@ from dovetail.conformance.example import Example
 from dovetail.conformance.examples import laid
 from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.values import Varied, classes_for
+from dovetail.conformance.values import classes_for, undefined
+from dovetail.conformance.varied import Varied
 from dovetail.dtypes import ALL, DType
 from dovetail.engine.cases import Case, calls_of, cases_of
 from dovetail.engine.op import Op
@@ -67,7 +68,7 @@ def drawn(op: Op, subject: Subject, seed: int, count: int) -> Iterator[Call]:
 
 
 def _one(op: Op, dtype: DType, random: np.random.Generator) -> Call | None:
-    usual = [v for v in classes_for(dtype) if v not in op.undefined_on]
+    usual = [v for v in classes_for(dtype) if not undefined(v, op.undefined_on)]
     values = str(random.choice(usual if random.random() < 0.6 else usual[:1]))
     case = _case(op, dtype, values, random)
     if case is None:

@@ -7,17 +7,30 @@ draws one of them again with other values, other sizes and another layout.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 
 from dovetail.conformance.budget import Budget
-from dovetail.conformance.covering import rows
+from dovetail.conformance.coverage import Coverage
+from dovetail.conformance.covering import Covering, Row
 from dovetail.conformance.example import PLAIN, Example
-from dovetail.conformance.layouts import LAYOUTS, layout_for, projected
+from dovetail.conformance.factors import (
+    NONE_SUCH,
+    NOT_HELD,
+    REFUSED,
+    Factors,
+    Reasons,
+    coverage_of,
+    factors_of,
+)
+from dovetail.conformance.layouts import layout_for, projected
 from dovetail.conformance.oracle import truth
+from dovetail.conformance.presence import reached
 from dovetail.conformance.reference import reference
 from dovetail.conformance.sizes import (
     DRAWN,
@@ -25,11 +38,17 @@ from dovetail.conformance.sizes import (
     OWN,
     as_named,
     operand_shapes,
-    size_classes,
     sizes_for,
 )
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.values import ORDINARY, SPECIAL, Varied, classes_for
+from dovetail.conformance.values import (
+    EQUAL,
+    ORDINARY,
+    PAIRS,
+    SPECIAL,
+    SWEEP,
+)
+from dovetail.conformance.varied import Varied
 from dovetail.conformance.verdicts import Check, How
 from dovetail.dtypes import ALL, DType
 from dovetail.engine.cases import Case, calls_of, case, cases_of
@@ -40,9 +59,15 @@ from dovetail.engine.results import DATA
 _LINEAR_ONLY_ABOVE: Final = 1 << 16
 _NOT_A_NUMBER: Final = {"values": SPECIAL, "size": OWN}
 _EMPTY: Final = {"size": EMPTY}
+_PLAINEST: Final = {"values": ORDINARY, "layout": PLAIN, "size": OWN}
+_PAIRS: Final = {"values": PAIRS, "layout": PLAIN, "size": "1024"}
+_SWEEP: Final = {"values": SWEEP, "layout": PLAIN, "size": "1024"}
 _LARGEST_RESULT: Final = 1 << 18
 # A row is given up if as many cases and sizes have none like it.
-_TRIES: Final = 4
+_TRIES: Final = 6
+_ATTEMPTS: Final = 2  # at rows, for each that is to be found
+_EMPTY_EVERY: Final = 12  # rows: without elements there are no values to get wrong
+_WHOLE: Final = 3  # values, layout and size
 _EMPTY_TRIES: Final = 24  # they cost little
 # Ways to size a call on devices for which every new shape is compiled.
 _FEW_SHAPES: Final = 3
@@ -55,17 +80,29 @@ def examples(
     subject: Subject, op: Op, dtype: DType, budget: Budget
 ) -> tuple[Example, ...]:
     """The op's own cases, then generated ones; the same for every law."""
+    found = _drawn_for(subject, op, dtype, budget).calls
+    if all(subject.claims(d) for d in ALL):
+        return found
+    return tuple(e for e in found if asks_for_claimed(subject, e))
+
+
+def covered(
+    subject: Subject, op: Op, dtype: DType, budget: Budget, calls: Iterable[Example]
+) -> Coverage:
+    """What calls, such as were executed, reached of what there is to draw."""
+    found = _drawn_for(subject, op, dtype, budget)
+    return coverage_of(op, dtype, calls, found.factors, found.reasons)
+
+
+def _drawn_for(subject: Subject, op: Op, dtype: DType, budget: Budget) -> _Drawn:
     native = subject.how(op, dtype) is How.NATIVE
     boundaries = subject.backend.launch_boundaries
-    count = budget.rows if native else max(budget.rows // 2, 1)
+    count = budget.rows if native else max(budget.rows * 3 // 5, 1)
     largest = budget.largest
     if (callable(op.shape) or op.shape is DATA) and not (op.unrounded and native):
         largest = min(largest, _LINEAR_ONLY_ABOVE)
     shapes = _FEW_SHAPES if subject.backend.compiles_per_shape else None
-    found = _examples(op, dtype, count, largest, tuple(boundaries), shapes)
-    if all(subject.claims(d) for d in ALL):
-        return found
-    return tuple(e for e in found if asks_for_claimed(subject, e))
+    return _examples(op, dtype, count, largest, tuple(boundaries), shapes)
 
 
 def asks_for_claimed(subject: Subject, example: Example) -> bool:
@@ -75,71 +112,123 @@ def asks_for_claimed(subject: Subject, example: Example) -> bool:
     return all(subject.claims(v) for v in given if isinstance(v, DType))
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The calls of an op, and what else there was to draw."""
+
+    calls: tuple[Example, ...]
+    factors: Factors
+    reasons: Reasons
+
+
 @lru_cache(maxsize=4)
 def _examples(
     op: Op, dtype: DType, count: int, largest: int, boundaries: tuple[int, ...],
     shapes: int | None,
-) -> tuple[Example, ...]:  # fmt: skip
+) -> _Drawn:  # fmt: skip
     own = [Example(case) for case in cases_of(op, dtype)]
-    return (*own, *_generated(op, dtype, count, largest, boundaries, shapes))
+    factors = factors_of(op, dtype, largest, boundaries)
+    reasons = Reasons()
+    made = _generated(op, dtype, count, factors, reasons, shapes)
+    return _Drawn((*own, *made), factors, reasons)
 
 
 def _generated(
-    op: Op, dtype: DType, count: int, largest: int, boundaries: tuple[int, ...],
+    op: Op, dtype: DType, count: int, factors: Factors, reasons: Reasons,
     shapes: int | None,
 ) -> Iterator[Example]:  # fmt: skip
-    check = Check(op.name, dtype.name, "examples")
-    sizes = size_classes(op, dtype, largest, boundaries)
-    factors = {
-        "values": _values(op, dtype),
-        "layout": _layouts(op),
-        "size": sizes,
-    }
     if max(map(len, factors.values())) == 1:
         return
-    for i, row in enumerate(rows(factors, check.seed, count)):
-        wanted = row | _always(i, factors)
-        made = drawn(op, dtype, wanted, check.seed + i, shapes)
-        if made is not None:
-            yield made
+    seed = Check(op.name, dtype.name, "examples").seed
+    # Without elements there are no values to get wrong, and no layouts.
+    some = {name: [x for x in levels if x != EMPTY] for name, levels in factors.items()}
+    covering = Covering(some, seed)
+    made = 0
+    for number in range(_ATTEMPTS * count):
+        if made == count:
+            break
+        wanted = covering.wanted() | _always(number, factors)
+        example = _asked(op, dtype, wanted, seed + number, shapes, covering, reasons)
+        if example is not None:
+            made += 1
+            yield example
+    for factor, level in covering.in_vain():
+        wanted = _PLAINEST | {factor: level}
+        example = _asked(op, dtype, wanted, seed, shapes, covering, reasons)
+        if example is not None:
+            yield example
 
 
-def _always(number: int, factors: dict[str, tuple[str, ...]]) -> dict[str, str]:
-    """What a row has in every budget: NaN and nothing at all, which kernels forget."""
-    if number == 0 and SPECIAL in factors["values"]:
-        return _NOT_A_NUMBER
-    return _EMPTY if number == 1 and EMPTY in factors["size"] else {}
+def _asked(
+    op: Op, dtype: DType, wanted: Row, number: int, shapes: int | None,
+    covering: Covering, reasons: Reasons,
+) -> Example | None:  # fmt: skip
+    """A call for a row, ticked for what it has; None if that is nothing new."""
+    made, why = _attempt(op, dtype, wanted, number, shapes)
+    has = {} if made is None else reached(op, dtype, made)
+    if wanted["size"] == EMPTY:
+        wanted = {"size": EMPTY}
+    covering.missed(wanted, has)
+    reasons.ended(wanted, has, why)
+    if made is None or not (wanted.keys() <= has.keys() or covering.worth(has)):
+        return None
+    covering.tick(has)
+    return made
 
 
-def _values(op: Op, dtype: DType) -> tuple[str, ...]:
-    if not op.tensors:
-        return (ORDINARY,)
-    return tuple(v for v in classes_for(dtype) if v not in op.undefined_on)
+def _always(number: int, factors: Factors) -> Row:
+    """What rows have in every budget, as kernels forget it.
 
-
-def _layouts(op: Op) -> tuple[str, ...]:
-    if not op.tensors or op.layout_matters:
-        return (PLAIN,)
-    return tuple(LAYOUTS)
+    NaN, nothing at all, each special number with each, and the whole line.
+    """
+    first: list[Row] = [_NOT_A_NUMBER, _EMPTY]
+    first.append(_PAIRS if EQUAL in factors["values"] else _SWEEP)
+    wanted = first[number] if number < len(first) else {}
+    if number % _EMPTY_EVERY == 1:
+        wanted = _EMPTY
+    return wanted if all(x in factors[name] for name, x in wanted.items()) else {}
 
 
 def drawn(
-    op: Op, dtype: DType, row: dict[str, str], number: int, shapes: int | None = None
+    op: Op, dtype: DType, row: Row, number: int, shapes: int | None = None
 ) -> Example | None:
-    """A call for a row, or None where the op has none like it.
+    """A call for a row, or one that has most of it; None where the op has none.
 
     `shapes` is how many ways to size a call there are; None for as many as numbers.
     """
+    return _attempt(op, dtype, row, number, shapes)[0]
+
+
+def _attempt(
+    op: Op, dtype: DType, row: Row, number: int, shapes: int | None
+) -> tuple[Example | None, str]:
+    """A call with most of a row, and why none has more."""
+    best, most, why = None, -1, NONE_SUCH
     tries = _EMPTY_TRIES if row["size"] == EMPTY else _TRIES
     for at in range(number, number + tries):
         case = _case(op, dtype, row, at, at if shapes is None else at % shapes)
-        if case is not None:
-            case = laid(op, case, row["layout"])
-            example = Example(case, row["layout"], row["values"], row["size"])
-            holds = row["size"] != EMPTY or not all(a.size for a in example.arrays())
-            if holds and means_something(op, example, dtype):
-                return example
-    return None
+        if case is None:
+            continue
+        case = laid(op, case, row["layout"])
+        example = Example(case, row["layout"], row["values"], row["size"])
+        has = _counted(op, dtype, example)
+        if has <= most:
+            continue
+        if not means_something(op, example, dtype):
+            why = REFUSED
+            continue
+        best, most = example, has
+        if most == _WHOLE:
+            break
+    return best, NOT_HELD if best else why
+
+
+def _counted(op: Op, dtype: DType, example: Example) -> int:
+    """How much of its row a call has; -1 for one that is not worth a try."""
+    has = reached(op, dtype, example)
+    if example.size == EMPTY:
+        return _WHOLE if "size" in has else -1
+    return len(has)
 
 
 def means_something(op: Op, example: Example, dtype: DType) -> bool:
@@ -160,43 +249,43 @@ def means_something(op: Op, example: Example, dtype: DType) -> bool:
     return True
 
 
-def _case(
-    op: Op, dtype: DType, row: dict[str, str], number: int, sized: int
-) -> Case | None:
+def _case(op: Op, dtype: DType, row: Row, number: int, sized: int) -> Case | None:
     make = Varied(op, dtype, row["values"], as_named, number)
     if op.cases is None:
         return _elementwise(op, make, row, sized)
-    own: list[Case] = list(calls_of(op, make))
-    if not own:
+    named = _named(op, dtype)
+    if not named:
         return None
-    chosen = number % len(own)
-    sizes = sizes_for(row["size"], own[chosen], sized)
-    if sizes is as_named:
-        return own[chosen]
-    return _resized(op, Varied(op, dtype, row["values"], sizes, number), chosen)
+    chosen = number % len(named)
+    make.sizes = sizes_for(row["size"], named[chosen], sized)
+    return _chosen(op, make, chosen)
 
 
-def _resized(op: Op, make: Varied, chosen: int) -> Case | None:
+@lru_cache(maxsize=8)
+def _named(op: Op, dtype: DType) -> tuple[Case, ...]:
+    """The op's own cases."""
+    return tuple(cases_of(op, dtype))
+
+
+def _chosen(op: Op, make: Varied, chosen: int) -> Case | None:
     """One of the op's cases in the sampler's sizes; None where it has none such."""
-    try:
+    # What cases compute of extreme numbers may overflow.
+    with suppress(*_REFUSED), np.errstate(all="ignore"):
         for number, case in enumerate(calls_of(op, make)):
             if number == chosen:
-                return None if make.oversized else case
+                return None if make.oversized else make.together(case)
             make.oversized = False
-    except _REFUSED:
-        pass
     return None
 
 
-def _elementwise(op: Op, make: Varied, row: dict[str, str], number: int) -> Case | None:
+def _elementwise(op: Op, make: Varied, row: Row, number: int) -> Case | None:
     """Operands that broadcast, of drawn shapes."""
     shapes = operand_shapes(len(op.tensors), row["size"], number, row["layout"])
-    return case(
-        *(
-            make.bools(*shape) if p.name in op.masks else make(*shape)
-            for p, shape in zip(op.tensors, shapes, strict=True)
-        )
+    drawn = (
+        make.bools(*shape) if p.name in op.masks else make(*shape)
+        for p, shape in zip(op.tensors, shapes, strict=True)
     )
+    return make.together(case(*drawn))
 
 
 def laid(op: Op, case: Case, layout: str) -> Case:

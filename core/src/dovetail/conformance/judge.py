@@ -12,8 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.conformance.budget import Budget
+from dovetail.conformance.coverage import Coverage
 from dovetail.conformance.example import Example
-from dovetail.conformance.examples import means_something
+from dovetail.conformance.examples import covered, means_something
 from dovetail.conformance.law import (
     DEVICE_LAWS,
     LAWS,
@@ -71,6 +72,8 @@ def judge(
                 journal(DRAWING, "")
     except Unclaimed as reason:
         run.note, run.unclaimed = str(reason), True
+    if only is None:
+        run.cover(budget)
     return run.verdict(time.perf_counter() - started)
 
 
@@ -114,10 +117,23 @@ class _Evidence:
     unclaimed: bool = False
     failing: list[int] = field(default_factory=list)
     beyond: float | None = None
+    calls: list[Example] = field(default_factory=list)
+    coverage: Coverage | None = None
+
+    def cover(self, budget: Budget) -> None:
+        """Say what the calls reached, if all were to be tried."""
+        if isinstance(self.law, Law) and self.law.covers:
+            assert self.op is not None
+            assert self.dtype is not None
+            self.coverage = covered(
+                self.subject, self.op, self.dtype, budget, self.calls
+            )
 
     def example(self, number: int, example: Example) -> None:
         trial = self._trial(example)
         error = attempt(self.law, trial)
+        if isinstance(self.law, Law) and self.law.covers:
+            self.calls.append(example)
         if isinstance(error, Unclaimed):
             self.note, self.unclaimed = str(error), True
             return
@@ -183,6 +199,7 @@ class _Evidence:
         return Verdict(
             self.check, outcome, how, self.count, self.layouts, self.ulp, self.ulp_at,
             tuple(self.failures), seconds, self.note, tuple(self.failing), self.beyond,
+            self.coverage,
         )  # fmt: skip
 
 

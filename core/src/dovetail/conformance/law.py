@@ -69,6 +69,7 @@ class Law:
         rank: laws of lower rank are proven first.
         describes: the claim, one sentence.
         shrinks: whether a smaller or plainer call means the same.
+        covers: whether it tries every call that is drawn for an op.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Law:
     rank: int
     describes: str
     shrinks: bool = True
+    covers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +121,14 @@ def law(
     fits: Fits = always,
     rank: int = 50,
     shrinks: bool = True,
+    covers: bool = False,
 ) -> Callable[[Judge], Judge]:
     """Register the decorated judge; its docstring is the claim."""
 
     def register(judge: Judge) -> Judge:
-        LAWS[name] = Law(name, judge, fits, examples, rank, _claim(judge), shrinks)
+        LAWS[name] = Law(
+            name, judge, fits, examples, rank, _claim(judge), shrinks, covers
+        )
         return judge
 
     return register

@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
+from dovetail.conformance.formats import limits
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.values import limits
 from dovetail.dtypes import FLOAT, Array, DType
 from dovetail.engine.tensor import Tensor
 

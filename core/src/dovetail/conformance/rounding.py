@@ -10,7 +10,7 @@ import math
 from functools import cache
 from typing import Final
 
-from dovetail.conformance.values import limits
+from dovetail.conformance.formats import limits
 from dovetail.dtypes import HALF, DType, float32
 from dovetail.engine.op import Op
 

@@ -23,6 +23,7 @@ OWN: Final = "own"
 DRAWN: Final = "drawn"
 EMPTY: Final = "empty"
 _TRIES: Final = 8  # of shapes that can lie in a layout
+_SHAPES: Final = 1 << 8  # as many are drawn, which takes a while; calls share them
 
 
 def size_classes(
@@ -54,7 +55,7 @@ def sizes_for(size: str, case: Case, number: int) -> Callable[[int], int]:
         chosen = named[number // 5 % len(named)]
         return lambda n: 0 if n == chosen else n
     if size == DRAWN:
-        drawn = _draw_sizes(tuple(named), number)
+        drawn = _draw_sizes(tuple(named), number % _SHAPES)
         return lambda n: drawn.get(n, n)
     return _grown(case, int(size) + number % 3 - 1, number)
 
@@ -76,7 +77,7 @@ def _grown(case: Case, elements: int, number: int) -> Callable[[int], int]:
     return lambda n: grown if n == chosen else n
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _draw_sizes(named: tuple[int, ...], number: int) -> dict[int, int]:
     """Sizes that Hypothesis draws for those of a case, growing where they grow."""
     strategy = st.lists(
@@ -139,11 +140,17 @@ def _any_holds(shapes: list[Ints], layout: str) -> bool:
 
 
 def _drawn_operands(count: int, size: str, number: int) -> list[Ints]:
-    common = draw(st.lists(st.integers(1, 5), max_size=6), number)
+    common = [*_common_shape(number % _SHAPES)]
     if size == EMPTY:
         common = [*common, 2]
         common[number % len(common)] = 0
     return [_operand(common, number + 7 * i) for i in range(count)]
+
+
+@lru_cache(maxsize=_SHAPES)
+def _common_shape(number: int) -> tuple[int, ...]:
+    """What operands broadcast to."""
+    return tuple(draw(st.lists(st.integers(1, 5), max_size=6), number))
 
 
 def _operand(common: list[int], number: int) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.conformance.example import Example
+from dovetail.conformance.formats import limits
 from dovetail.conformance.oracle import ask, truth, wide
 from dovetail.conformance.repeats import concentration
 from dovetail.conformance.rounding import (
@@ -34,7 +35,6 @@ from dovetail.conformance.rounding import (
     own_error,
     roundoff,
 )
-from dovetail.conformance.values import limits
 from dovetail.dtypes import Array, DType, float32, float64, from_numpy
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op

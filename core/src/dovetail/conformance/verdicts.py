@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from dovetail.conformance.coverage import Coverage
+
 
 class Outcome(StrEnum):
     """How a check ended."""
@@ -112,6 +114,7 @@ class Verdict:
         failing: the numbers of all examples that failed.
         beyond: the largest error of these in ulp; infinite where one of them fails by
             more than rounding.
+        coverage: what the calls reached, where the law tries all of an op's.
     """
 
     check: Check
@@ -126,6 +129,7 @@ class Verdict:
     note: str = ""
     failing: tuple[int, ...] = ()
     beyond: float | None = None
+    coverage: Coverage | None = None
 
     @property
     def tried(self) -> bool:
@@ -139,12 +143,14 @@ class Verdict:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Verdict:
         """The verdict of what `to_json` gave."""
+        coverage = data.get("coverage")
         return cls(
             **{
                 **data,
                 "check": Check(**data["check"]),
                 "outcome": Outcome(data["outcome"]),
                 "how": How(data["how"]),
+                "coverage": coverage and Coverage.from_json(coverage),
                 "failing": tuple(data.get("failing", ())),
                 "layouts": {k: Outcome(v) for k, v in data["layouts"].items()},
                 "failures": tuple(

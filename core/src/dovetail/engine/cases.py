@@ -180,7 +180,8 @@ def permutation(n: int, count: int | None = None) -> Draw:
 
 def backward_cases(forward: Op, taken: list[str], make: Sampler) -> Iterator[Case]:
     """Calls of a gradient rule with parameters `taken`, from those of its op."""
-    for args, kwargs in cases_of(forward, make.dtype):
+    make.low, make.high = forward.domain
+    for args, kwargs in calls_of(forward, make):
         values = forward.bind(args, kwargs)
         assert forward.oracle is not None, f"{forward.name} needs an oracle"
         y = np.asarray(forward.oracle(*values)).astype(make.dtype.numpy)

@@ -14,6 +14,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import cos, eq, lt, sin
 from dovetail.ops.elementwise import abs
 from dovetail.ops.formats import conj, where
+from dovetail.ops.rounding import round
 from dovetail.ops.transcendental import polynomial
 
 
@@ -41,7 +42,12 @@ def _sinc_rule(ct: Tensor, input: Tensor) -> Tensor:
 @op(accepts=INEXACT, promote="float", torch="sinc sinc_", oracle=exact(_sinc),
     grad=_sinc_rule)  # fmt: skip
 def sinc(input: Tensor) -> Tensor:
-    """sin(pi input) / (pi input), which is 1 at 0."""
+    """sin(pi input) / (pi input), which is 1 at 0.
+
+    The sine is that of less than one turn: whole turns are taken off exactly, which
+    pi times a large number cannot be.
+    """
     zero = eq(input, 0)
-    z = where(zero, 1, input) * math.pi
-    return where(zero, 1, sin(z) / z)
+    x = where(zero, 1, input)
+    turn = x if x.dtype.is_complex else x - round(x * 0.5) * 2
+    return where(zero, 1, sin(turn * math.pi) / (x * math.pi))

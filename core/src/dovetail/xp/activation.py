@@ -221,8 +221,8 @@ def _gelu(xp: Any, out: Any, x: Any) -> None:
     xp.multiply(x, _SQRT_HALF, out=out)
     _erf(xp, out, out)
     xp.add(out, 1, out=out)
+    xp.multiply(out, 0.5, out=out)  # first: twice the largest numbers are infinite
     xp.multiply(out, x, out=out)
-    xp.multiply(out, 0.5, out=out)
 
 
 def _gelu_backward(xp: Any, out: Any, g: Any, x: Any) -> None:
@@ -253,8 +253,8 @@ def _inner_tanh(xp: Any, out: Any, x: Any) -> None:
 def _gelu_tanh(xp: Any, out: Any, x: Any) -> None:
     _inner_tanh(xp, out, x)
     xp.add(out, 1, out=out)
+    xp.multiply(out, 0.5, out=out)  # first: twice the largest numbers are infinite
     xp.multiply(out, x, out=out)
-    xp.multiply(out, 0.5, out=out)
 
 
 def _gelu_tanh_backward(xp: Any, out: Any, g: Any, x: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from dovetail.conformance.example import Example
+from dovetail.conformance.formats import limits
 from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws import derivatives as dx
 from dovetail.conformance.laws.agreement import judged
@@ -15,7 +16,7 @@ from dovetail.conformance.laws.repeatable import declares_gradients
 from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.rounding import roundoff
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.values import ORDINARY, limits
+from dovetail.conformance.values import ORDINARY
 from dovetail.dtypes import Array, DType, float16
 from dovetail.engine import autograd
 from dovetail.engine.op import Op

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.conformance.formats import limits
 from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import expect_bits
 from dovetail.conformance.probes import flushes
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.values import limits
 from dovetail.dtypes import DType
 
 

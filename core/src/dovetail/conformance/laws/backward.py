@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail.conformance.compare import within
 from dovetail.conformance.example import Example
+from dovetail.conformance.formats import limits
 from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws import derivatives as dx
 from dovetail.conformance.laws.agreement import judged
@@ -17,7 +18,6 @@ from dovetail.conformance.reference import reference
 from dovetail.conformance.rounding import accumulates_in, roundoff
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.tolerance import Bound
-from dovetail.conformance.values import limits
 from dovetail.dtypes import Array, DType, complex64, complex128, float32, float64
 from dovetail.engine.op import Op
 

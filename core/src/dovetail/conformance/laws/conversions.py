@@ -10,10 +10,10 @@ from dovetail import dtypes
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.compare import exactly
 from dovetail.conformance.example import Example
+from dovetail.conformance.formats import limits
 from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import rng
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.values import limits
 from dovetail.dtypes import BOOL_CATEGORY, INT_CATEGORY, Array, DType
 
 

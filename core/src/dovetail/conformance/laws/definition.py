@@ -11,6 +11,7 @@ from dovetail.conformance.laws.agreement import agree, arrays, judged, named
 from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.reference import reference
 from dovetail.conformance.subject import Subject, written
+from dovetail.conformance.values import NOT_FINITE
 from dovetail.conformance.verdicts import How
 from dovetail.dtypes import DType, int32, int64
 from dovetail.engine.bodies import by_body
@@ -29,7 +30,7 @@ def _has_a_body_to_obey(subject: Subject, op: Op, dtype: DType) -> bool:
 
 def _finite(example: Example) -> bool:
     """Where ∞ may cancel, a body and a kernel may differ; the oracle judges that."""
-    return example.values not in ("special", "nan", "extreme")
+    return example.values not in NOT_FINITE | {"extreme"}
 
 
 @law("body", examples=some(2, 3, _finite), fits=_has_a_body_to_obey, rank=20)

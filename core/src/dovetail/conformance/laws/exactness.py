@@ -31,7 +31,7 @@ def _sums(subject: Subject, op: Op, dtype: DType) -> bool:
 
 def dyadic(subject: Subject, op: Op, dtype: DType, budget: Budget) -> Iterator[Example]:
     """Small multiples of a quarter, in sizes around the usual block sizes."""
-    sizes = [_SIZES[(n + len(op.name)) % len(_SIZES)] for n in range(budget.rows // 3)]
+    sizes = [_SIZES[(n + len(op.name)) % len(_SIZES)] for n in range(2 * budget.depth)]
     for number, size in enumerate((*sizes, "own")):
         row = {"values": "exact", "layout": "contiguous", "size": size}
         made = drawn(op, dtype, row, number)

@@ -8,7 +8,7 @@ from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws.bits import expect_class
 
 
-@law("forward", examples=examples, rank=10)
+@law("forward", examples=examples, rank=10, covers=True)
 def forward(trial: Trial) -> None:
     """Every result equals the oracle's, within what its conditioning allows."""
     op, dtype = trial.op, trial.dtype

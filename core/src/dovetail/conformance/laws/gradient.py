@@ -50,7 +50,7 @@ def _ordinary(
         small = small and LAYOUTS[example.layout].writable  # the others make ties
         if own(example):
             yield example
-        elif example.values == ORDINARY and small and drawn < budget.rows // 3:
+        elif example.values == ORDINARY and small and drawn < 2 * budget.depth:
             drawn += 1
             yield example
 

@@ -10,12 +10,12 @@ import numpy as np
 import dovetail.ops.kinks  # noqa: F401  declares them
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
+from dovetail.conformance.formats import limits
 from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws import derivatives as dx
 from dovetail.conformance.laws.agreement import judged
 from dovetail.conformance.rounding import roundoff
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.values import limits
 from dovetail.dtypes import Array, DType
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op

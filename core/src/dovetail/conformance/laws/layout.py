@@ -21,7 +21,7 @@ def _laid_otherwise(
     """The op's own cases in every layout there is, then generated calls."""
     whole = [e for e in some(8, 0)(subject, op, dtype, budget) if _has_several(e)]
     others = [name for name in LAYOUTS if name != PLAIN]
-    for number in range(len(others) * max(budget.rows // 12, 1) if whole else 0):
+    for number in range(len(others) * max(budget.depth // 2, 1) if whole else 0):
         turn, at = divmod(number, len(others))
         yield relaid(op, whole[(at + turn) % len(whole)], others[at])
     for example in guarded(0, 2)(subject, op, dtype, budget):

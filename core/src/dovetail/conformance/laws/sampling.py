@@ -38,7 +38,7 @@ def some(
     def choose(
         subject: Subject, op: Op, dtype: DType, budget: Budget
     ) -> Iterable[Example]:
-        times = min(max(budget.rows // 6, 1), again)
+        times = min(budget.depth, again)
         everything = examples(subject, op, dtype, budget)
         yield from islice(filter(own, everything), cases * times)
         generated = (e for e in everything if not own(e) and keep(e))

@@ -11,6 +11,7 @@ import numpy as np
 
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
+from dovetail.conformance.formats import limits
 from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import (
     expect_bits,
@@ -21,7 +22,6 @@ from dovetail.conformance.laws.bits import (
 )
 from dovetail.conformance.laws.places import Look, alike, any_look, row, single_look
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.values import limits
 from dovetail.dtypes import Array, DType
 
 _MEMORY: Final = 160  # elements of the memory that is looked into
@@ -29,9 +29,9 @@ _CHAINS: Final = 3  # views of views
 
 
 def _drawn(subject: Subject, dtype: DType | None, budget: Budget) -> Iterator[Example]:
-    for at in range(2 * budget.rows):
+    for at in range(12 * budget.depth):
         yield Example(layout="any", size="drawn", known={"at": at})
-    yield Example(layout="orphan", size="drawn", known={"at": 2 * budget.rows})
+    yield Example(layout="orphan", size="drawn", known={"at": 12 * budget.depth})
 
 
 def _written(

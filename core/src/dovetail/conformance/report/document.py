@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from dovetail.conformance.judge import DEVICE
 from dovetail.conformance.law import DEVICE_LAWS, LAWS
+from dovetail.conformance.report.coverage import CoverageOfRun, coverage_of_run
 from dovetail.conformance.report.files import finite, write
 from dovetail.conformance.report.ledger import Entry, ledger
 from dovetail.conformance.report.levels import Blocker, Standing, standing
@@ -64,6 +65,11 @@ class Report:
         return ledger(self.run.verdicts)
 
     @cached_property
+    def coverage(self) -> CoverageOfRun:
+        """What the calls reached of what there is to draw."""
+        return coverage_of_run(self.run.verdicts)
+
+    @cached_property
     def failed(self) -> tuple[Verdict, ...]:
         """The verdicts that make the run fail, in the order of the plan.
 
@@ -110,6 +116,8 @@ class Report:
         """The document that `schema.json` describes."""
         run = self.run.to_json()
         verdicts = run.pop("verdicts")
+        for verdict in verdicts:
+            del verdict["coverage"]  # it has a section of its own
         found: dict[str, Any] = finite(
             {
                 "format": FORMAT,
@@ -125,6 +133,7 @@ class Report:
                 "counts": self.counts,
                 "laws": self.laws,
                 "matrix": [c.to_json() for c in self.matrix.values()],
+                "coverage": self.coverage.to_json(),
                 "ledger": [e.to_json() for e in self.ledger],
                 "waivers": _waivers(self.waived),
                 "reproductions": self.reproductions,

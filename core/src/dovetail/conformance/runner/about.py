@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from dovetail import dtypes
+from dovetail.conformance.formats import limits
 from dovetail.conformance.run import About
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.values import limits
 from dovetail.device_api import capabilities
 from dovetail.device_api.contract import Backend
 from dovetail.device_api.discovery import entry_of

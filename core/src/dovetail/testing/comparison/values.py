@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail import dtypes
+from dovetail.conformance.formats import limits
 from dovetail.conformance.rounding import roundoff
-from dovetail.conformance.values import limits
 from dovetail.dtypes import HALF, Array, DType
 from dovetail.engine.op import Op
 

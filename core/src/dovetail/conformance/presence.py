@@ -1,0 +1,109 @@
+"""What a call in fact has of what it was drawn for: values, layout and size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dovetail.conformance.example import PLAIN, Example
+from dovetail.conformance.layouts import holds as lies
+from dovetail.conformance.layouts import layout_for
+from dovetail.conformance.sizes import DRAWN, EMPTY, OWN
+from dovetail.conformance.value_makers import pool
+from dovetail.conformance.values import EQUAL, PAIRS, holds
+from dovetail.dtypes import Array, DType
+from dovetail.engine.op import Op
+
+Levels = dict[str, str]
+
+
+def reached(op: Op, dtype: DType, example: Example) -> Levels:
+    """By factor, the level of a call, where it is more than a name."""
+    found = {
+        "values": example.values if has_values(op, dtype, example) else "",
+        "layout": example.layout if has_layout(op, example) else "",
+        "size": example.size if has_size(op, example) else "",
+    }
+    return {factor: level for factor, level in found.items() if level}
+
+
+def has_values(op: Op, dtype: DType, example: Example) -> bool:
+    """Whether an array of data is of the class of values."""
+    if not op.tensors:
+        return True
+    data = [a for a in _data(op, example) if a.dtype == dtype.numpy]
+    if example.values == EQUAL:
+        return _twins(data)
+    if example.values == PAIRS and len(data) > 1 and data[0].shape == data[1].shape:
+        return _met(data[0], data[1]) >= min(data[0].size, len(pool(dtype)) ** 2) // 2
+    return any(holds(a, example.values, dtype) for a in data)
+
+
+def has_layout(op: Op, example: Example) -> bool:
+    """Whether an array of more than one element lies as the layout says."""
+    if example.layout == PLAIN:
+        return True
+    return any(
+        layout_for(op, name, example.layout) == example.layout
+        and lies(a.shape, example.layout)
+        for name, a in _named(op, example)
+    )
+
+
+def has_size(op: Op, example: Example) -> bool:
+    """Whether arrays are as large as the class says; empty ones, if it says so."""
+    arrays = example.arrays()
+    if example.size == OWN or not op.tensors:
+        return True
+    if example.size == EMPTY:
+        return any(not a.size for a in arrays)
+    largest = max((a.size for a in arrays), default=0)
+    if example.size == DRAWN:
+        return largest > 1
+    return not example.size.isdigit() or largest >= int(example.size) // 2
+
+
+def _twins(data: list[Array]) -> bool:
+    """Whether two are equal by `==`, and as floats differ in bits."""
+    for at, a in enumerate(data):
+        for b in data[at + 1 :]:
+            if a.size > 1 and b.size > 1 and _alike(a, b):
+                return True
+    return False
+
+
+def _alike(a: Array, b: Array) -> bool:
+    try:
+        a, b = np.broadcast_arrays(a, b)
+    except ValueError:
+        return False
+    if not np.all(a == b):
+        return False
+    return a.dtype.kind in "biuc" or bool(np.any(np.signbit(a) != np.signbit(b)))
+
+
+def _met(a: Array, b: Array) -> int:
+    """How many different pairs there are, by their bits."""
+    words = np.dtype(f"u{a.dtype.itemsize}")
+    both = np.stack([np.ravel(x).view(words) for x in (a, b)])
+    return int(np.unique(both, axis=1).shape[1])
+
+
+def _data(op: Op, example: Example) -> Iterator[Array]:
+    for name, a in _named(op, example):
+        if name not in op.indices | op.masks:
+            yield a
+
+
+def _named(op: Op, example: Example) -> Iterator[tuple[str, Array]]:
+    """The arrays of a call, each with the parameter that it is given for."""
+    case = example.case
+    if case is None:
+        return
+    given: list[tuple[str, Any]] = list(zip(op.names, case.args, strict=False))
+    for name, value in (*given, *case.kwargs.items()):
+        for a in value if isinstance(value, list) else [value]:
+            if isinstance(a, np.ndarray):
+                yield name, a

@@ -1,0 +1,191 @@
+"""Arguments of calls, drawn as ops ask for them, of a class of values and of sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.conformance.value_makers import pool
+from dovetail.conformance.values import EQUAL, ORDINARY, PAIRS, varied
+from dovetail.dtypes import Array, DType
+from dovetail.engine.cases import Case, Sampler
+from dovetail.engine.op import Op
+
+MOST: Final = 1 << 20  # elements of one array
+_DIFFERENT: Final = 256  # values of a class, where all are to differ
+_ENDS: Final = frozenset({"extreme", "wide", "lone", "few", "rare"})
+_REPEATED: Final = frozenset({"ties", "flat", "masked", EQUAL})
+
+
+class Varied(Sampler):
+    """Draws as `Sampler` does, of another class of values and of other sizes.
+
+    Args:
+        values: the class, for what the op leaves free.
+        sizes: maps each size that a case names (2, 3, …) to the one to draw.
+    """
+
+    def __init__(
+        self,
+        op: Op,
+        dtype: DType,
+        values: str,
+        sizes: Callable[[int], int],
+        seed: int,
+    ) -> None:
+        super().__init__(op, dtype)
+        self.random = np.random.default_rng(seed)
+        self.values = values
+        self.sizes = sizes
+        # Whether a case asked for more than can be drawn, and got what it named.
+        self.oversized = False
+        self._free: list[Array] = []  # what a case leaves free
+
+    def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        drawn = tuple(self.sizes(n) for n in shape)
+        if math.prod(drawn) <= MOST:
+            return drawn
+        self.oversized = True
+        return shape
+
+    def __call__(
+        self, *shape: int, low: float | None = None, high: float | None = None
+    ) -> Array:
+        made = super().__call__(*self._shape(shape), low=low, high=high)
+        if low is None and high is None:
+            made = varied(made, self.values, self.random, self.dtype)
+            self._free.append(made)
+            return made
+        if self.dtype.is_complex:
+            return made  # nothing lies between two complex numbers
+        # The case says what it needs: of the class, that much of it.
+        of_class = varied(made, self.values, self.random, self.dtype)
+        lo = self.low if low is None else low
+        hi = self.high if high is None else high
+        with np.errstate(all="ignore"):
+            wide = of_class.astype(np.float64)
+        return np.where((wide >= lo) & (wide <= hi), of_class, made)
+
+    def distinct(self, *shape: int) -> Array:
+        """Values of the class at most once each, so that all still differ."""
+        made = super().distinct(*self._shape(shape))
+        if self.values == ORDINARY or made.size < 2:
+            return made
+        flat = made.reshape(-1)
+        if self.values == "shifted":
+            return _far_from_zero(made)
+        some = flat[:_DIFFERENT]
+        of_class = _differing(varied(some, self.values, self.random, self.dtype))
+        if self.values == "zeros" and self.dtype.is_floating_point:
+            flat[flat == 0] = -0.0
+        chosen = of_class[~np.isin(of_class, flat)][: made.size // 2]
+        places = self.random.choice(made.size, len(chosen), replace=False)
+        flat[places] = chosen
+        return made
+
+    def ints(
+        self, *shape: int, low: int = 0, high: int = 10, dtype: str = "int64"
+    ) -> Array:
+        """Of the class as far as integers in a range can be: the ends, or a few."""
+        made = super().ints(*self._shape(shape), low=low, high=high, dtype=dtype)
+        if not made.size:
+            return made
+        pool: list[Any] = []
+        if self.values in _ENDS:
+            pool = [low, high - 1]
+        elif self.values in _REPEATED:
+            pool = list(made.reshape(-1)[:2])
+        elif self.values == "zeros":
+            pool = [low]
+        if not pool:
+            return made
+        often = self.random.random(made.shape) < (
+            0.9 if self.values in _REPEATED else 0.5
+        )
+        return np.where(
+            often, self.random.choice(np.asarray(pool, dtype), made.shape), made
+        )
+
+    def bools(self, *shape: int) -> Array:
+        return super().bools(*self._shape(shape))
+
+    def permutation(self, n: int) -> Array:
+        return super().permutation(self.sizes(n))
+
+    def together(self, call: Case) -> Case:
+        """The call, its free operands matched where the class says how.
+
+        Equal ones are so by `==`, and zeros of floats among them differ in sign. Of
+        pairs, each number of a pool meets each.
+        """
+        if self.values not in (EQUAL, PAIRS):
+            return call
+        free = [a for a in _arrays(call) if any(a is b for b in self._free)]
+        if len(free) < 2:
+            return call
+        made = _equal(free) if self.values == EQUAL else self._crossed(free)
+
+        def of(value: Any) -> Any:
+            if isinstance(value, list):
+                return [of(v) for v in value]
+            return next(
+                (m for a, m in zip(free, made, strict=True) if a is value), value
+            )
+
+        args = tuple(of(v) for v in call.args)
+        return Case(args, {k: of(v) for k, v in call.kwargs.items()})
+
+    def _crossed(self, free: list[Array]) -> list[Array]:
+        """Arrays of one shape such that all pairs of the pool are in the first two."""
+        numbers = pool(self.dtype)
+        count = len(numbers)
+        start = int(self.random.integers(count * count))
+        made = []
+        for turn, a in enumerate(free):
+            at = (np.arange(a.size) + start) % (count * count)
+            chosen = numbers[at // count if turn % 2 else at % count]
+            same = a.shape == free[0].shape
+            made.append(chosen.reshape(a.shape) if same else a)
+        return made
+
+
+def _arrays(call: Case) -> list[Array]:
+    found: list[Array] = []
+    for value in (*call.args, *call.kwargs.values()):
+        many = value if isinstance(value, list) else [value]
+        found += [v for v in many if isinstance(v, np.ndarray)]
+    return found
+
+
+def _equal(free: list[Array]) -> list[Array]:
+    source = min(free, key=lambda a: (a.size == 0, a.size))
+    return [a if a is source else _alike(a, source) for a in free]
+
+
+def _alike(a: Array, source: Array) -> Array:
+    """An array of the shape of `a` that is equal to `source` where that broadcasts."""
+    try:
+        like = np.broadcast_to(source, a.shape).copy()
+    except ValueError:
+        return a
+    if like.dtype.kind in "biuc":
+        return like
+    return np.where(like == 0, -like, like)
+
+
+def _far_from_zero(a: Array) -> Array:
+    """The same differences about a large mean, where the format holds them."""
+    far = (a.astype(np.float64) + 4 * a.size).astype(a.dtype)
+    return far if len(_differing(far)) == a.size else a
+
+
+def _differing(a: Array) -> Array:
+    """The values of an array, each once, in any order."""
+    flat = a.reshape(-1)
+    wide = flat if flat.dtype.kind in "biuc" else flat.astype(np.float64)
+    _, at = np.unique(wide, return_index=True)
+    found: Array = flat[np.sort(at)]
+    return found
