@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
 from typing import Final
 
 import numpy as np
@@ -14,6 +13,7 @@ from tests.meta.mutants import (  # noqa: F401  (they register their faults)
     faults_of_tiles,
     faults_of_value,
     faults_of_width,
+    faults_of_writing,
 )
 from tests.meta.mutants.mutant import Mutant, with_faults
 from tests.meta.mutants.operators import OPERATORS, Operator
@@ -28,17 +28,26 @@ COUNT: Final = 200
 
 
 def candidates(seed: int) -> Iterator[Mutant]:
-    """Mutants without end, the same for the same seed; some are equivalent.
+    """Thousands of mutants, the same for the same seed; some are equivalent.
 
-    The operators come in turn, so that each meets some op before any comes again.
+    The operators come in turn, so that each meets some op before any comes again, and
+    none meets an op twice.
     """
     names = sorted(OPERATORS)
     random = np.random.default_rng(seed)
-    for round_ in count():
+    ops, met = _native(), set[tuple[str, str]]()
+    for round_ in range(len(ops)):
         for number in random.permutation(len(names)):
             operator = OPERATORS[names[number]]
-            fitting = [op for op in _native() if operator.fits(op)]
+            fitting = [
+                op
+                for op in ops
+                if operator.fits(op) and (operator.name, op.name) not in met
+            ]
+            if not fitting:
+                continue
             op = fitting[int(random.integers(len(fitting)))]
+            met.add((operator.name, op.name))
             yield _mutant(f"{round_}", operator, op, int(random.integers(1 << 30)))
 
 
