@@ -48,6 +48,8 @@ BY_HAND: Final[dict[str, tuple[Written, list[Any]]]] = {
     "convolution_transpose": (
         lambda lib, x, w: lib.nn.functional.conv_transpose2d(x, w), [IMAGE, FILTER],
     ),
+    "div of a number": (lambda lib, x: 2 / x, [X]),
+    "div of one": (lambda lib, x: 1 / x, [X]),
     "vector_norm": (lambda lib, x: lib.norm(x, 3.0, 1), [X]),
     "trunc_divide": (lambda lib, x, y: lib.div(x, y, rounding_mode="trunc"), [X, Y]),
     "normalise": (

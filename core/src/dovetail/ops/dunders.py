@@ -56,6 +56,22 @@ def install(
             setattr(Tensor, f"__i{name}__", _in_place(f"__i{name}__", function))
 
 
+_divide = _reflected(operator_of(p.div.op))
+_reciprocal = operator_of(elementwise.reciprocal.op)
+
+
+def _divide_number(self: Tensor, other: Any) -> Any:
+    """`other / self`, of a number torch's way: the reciprocal times the number.
+
+    So gradients need neither the divisor nor the quotient, and both may be overwritten.
+    """
+    if not isinstance(other, int | float | complex):
+        return _divide(self, other)
+    inverse = _reciprocal(self)
+    is_one = inverse._node is None and other == 1 and not isinstance(other, complex)
+    return inverse if is_one else inverse * other
+
+
 def _compared(function: Function) -> Function:
     """`==` and `!=` with what is no number leave the answer to the other operand."""
 
@@ -83,7 +99,7 @@ install("add", p.add, commutes=True)
 install("mul", p.mul, commutes=True)
 install("sub", p.sub, commutes=False)
 install("truediv", p.div, commutes=False)
-extend(__rdiv__=_reflected(p.div))
+extend(__rtruediv__=_divide_number, __rdiv__=_divide_number)
 for _name, _quotient in {
     "floordiv": rounding.floor_divide, "mod": rounding.remainder,
 }.items():  # fmt: skip

@@ -26,6 +26,7 @@ from dovetail.engine.exact import exact, whole
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import (
     bitwise_and,
+    div,
     eq,
     exponential_rule,
     float_pow,
@@ -122,7 +123,7 @@ def square(input: Tensor) -> Tensor:
     grad=lambda ct, y: ct * neg(conj(square(y))))  # fmt: skip
 def reciprocal(input: Tensor) -> Tensor:
     """1 / input."""
-    return 1 / input
+    return div(1, input)
 
 
 @op(accepts=INEXACT, promote="float", domain=(0.2, 9.0), torch="rsqrt rsqrt_",
@@ -130,7 +131,7 @@ def reciprocal(input: Tensor) -> Tensor:
     grad=lambda ct, y: ct * (square(conj(y)) * conj(y) * -0.5))  # fmt: skip
 def rsqrt(input: Tensor) -> Tensor:
     """1 / sqrt(input)."""
-    return 1 / sqrt(input)
+    return div(1, sqrt(input))
 
 
 def _integer_power(x: int, n: int, bits: int) -> int:
