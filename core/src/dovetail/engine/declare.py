@@ -20,7 +20,7 @@ from dovetail.engine.declaration_hooks import (
     taken_by,
 )
 from dovetail.engine.declaration_names import check_names, check_uses
-from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.op import Op, TakesOut, vocabulary
 from dovetail.engine.parameters import REQUIRED, Param
 from dovetail.engine.public import publish_op
 from dovetail.engine.results import SAME
@@ -62,7 +62,7 @@ def op(
     memory: bool = False,
     name: str | None = None,
     torch: str = "",
-    out: bool = True,
+    out: TakesOut = True,
     autocast: str | None = None,
     grad: Callable[..., Any] | dict[str, Callable[..., Any]] | None = None,
     geometry: Callable[..., Any] | None = None,
@@ -122,7 +122,8 @@ def op(
         memory: the body calls the backend's memory functions, which every device has:
             nothing smaller is there to be lowered to.
         torch: the public names, as `dovetail.engine.public` reads them.
-        out: torch's function takes `out=`.
+        out: torch's function takes `out=`; `"same"` where that has to have the dtype
+            of the result.
         autocast: the precision it has under autocast, `"lower"`, `"float32"` or
             `"widest"`; None for that of its inputs.
         geometry: a view's shape, strides and offset, as the hook of this name.

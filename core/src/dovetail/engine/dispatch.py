@@ -65,7 +65,10 @@ def miss(
         return ask(function or op.function, op.name, classes, args, kwargs)
     if out is not None:
         done = not anywhere[0] and _into(op, values, out)
-        return out if done else write_out(op.name, out, miss(op, values, {}, None))
+        if done:
+            return out
+        result = miss(op, values, {}, None)
+        return write_out(op.name, op.takes_out, out, result)
     scope = scopes.current() if anywhere[0] else None
     if scope is None:
         return learned(op, values, key)

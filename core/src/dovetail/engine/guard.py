@@ -20,6 +20,7 @@ from dovetail.engine.annotations import (
 from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.attributes import LEAST, MOST, SPELLINGS
 from dovetail.engine.autocast import as_one, casting
+from dovetail.engine.op import TakesOut
 from dovetail.engine.out import write_out
 from dovetail.engine.overrides import ask, overridden
 from dovetail.errors import ArgumentTypeError, DovetailError
@@ -51,7 +52,7 @@ class _Edge:
     __slots__ = ("asks", "expected", "function", "method", "name", "out", "usual")
 
     def __init__(
-        self, function: Callable[..., Any], name: str, out: bool, asks: bool,
+        self, function: Callable[..., Any], name: str, out: TakesOut, asks: bool,
         method: bool,
     ) -> None:  # fmt: skip
         self.function = function
@@ -120,14 +121,14 @@ class _Edge:
 
 
 def guarded(
-    function: Callable[..., Any], name: str, out: bool, asks: bool = True,
+    function: Callable[..., Any], name: str, out: TakesOut, asks: bool = True,
     method: bool = False, autocast: str | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
     """`function` as its callers see it: overridable, with errors that are ours.
 
     Args:
         name: for errors.
-        out: it takes `out=`, which is written here.
+        out: as of `public`; `out=` is written here.
         asks: arguments may handle the call.
         method: it is one of Tensor's, which takes no `out=`, though the function may.
         autocast: as of `public`.
@@ -165,10 +166,10 @@ def guarded(
             if ours is None:
                 raise
             raise ours from error
-        return result if target is None else write_out(name, target, result)
+        return result if target is None else write_out(name, out, target, result)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
     call.__module__ = function.__module__
-    call.__wrapped__ = Shown(function, out) if out else function  # type: ignore[attr-defined]
+    call.__wrapped__ = Shown(function, True) if out else function  # type: ignore[attr-defined]
     return call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from types import CellType, CodeType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dovetail.dtypes import DType, Sizes
 from dovetail.engine import signature as sig
@@ -24,6 +24,8 @@ NO_ENTRY: Final = (None,) * 6
 # What a check gives: a 0-d bool that is true where values are refused (None where
 # there are none to look at), and the error for them, which may wait for values.
 Checked = tuple[Any, Callable[[], Exception]] | None
+# Whether a function takes `out=`, and whether of the dtype of its result alone.
+TakesOut: TypeAlias = bool | Literal["same"]
 
 
 class Op(Results, Gradient):
@@ -105,7 +107,7 @@ class Op(Results, Gradient):
         self.kinks: Callable[..., Any] | None = None
         self.domain: tuple[float, float] = options.pop("domain")
         self.function: Callable[..., Any] = body
-        self.takes_out = True
+        self.takes_out: TakesOut = True
         # What autocast does to it: see `dovetail.engine.autocast`.
         self.autocast: str | None = options.pop("autocast", None)
         self.uncast: Callable[..., Any] | None = None

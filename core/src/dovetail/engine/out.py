@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from dovetail.engine.inplace import commit, fitting, touched
 from dovetail.engine.kernel_call import call, native_of, shapes_of
 from dovetail.engine.modes import grad_enabled
-from dovetail.engine.op import Op
+from dovetail.engine.op import Op, TakesOut
 from dovetail.engine.plan import Plan
 from dovetail.engine.plans import is_contiguous
 from dovetail.engine.tensor import Parameter, Tensor
@@ -19,20 +19,13 @@ from dovetail.errors import (
     DTypeError,
 )
 
-# As in torch, these fill no tensor of another dtype; elementwise ops and sums do.
-_SAME_DTYPE: Final = frozenset({
-    "aminmax", "gather", "complex", "polar", "topk", "sort", "max", "min", "kthvalue",
-    "mode", "median", "nanmedian", "cummax", "cummin", "index_select", "take",
-    "take_along_dim", "masked_select", "matmul", "mm", "bmm", "mv", "addmm", "addmv",
-    "baddbmm", "addbmm", "tril", "triu", "diag", "where", "scatter", "scatter_add",
-    "scatter_reduce", "index_add", "index_copy", "index_fill", "amax", "amin",
-    "argmax", "argmin", "logcumsumexp", "renorm", "histc", "bucketize", "searchsorted",
-    "clamp", "clip", "cross", "softmax", "log_softmax", "msort", "argsort", "nonzero",
-})  # fmt: skip
 
+def write_out(name: str, takes: TakesOut, out: Any, result: Any) -> Any:
+    """Write results into `out`, a tensor or a tuple of them: all or, on error, none.
 
-def write_out(name: str, out: Any, result: Any) -> Any:
-    """Write results into `out`, a tensor or a tuple of them: all or, on error, none."""
+    Args:
+        takes: as the function is declared.
+    """
     several = isinstance(result, tuple)
     if several and not isinstance(out, tuple | list):
         raise ArgumentTypeError(
@@ -57,7 +50,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
                 "does not support automatic differentiation", needed="no out=",
                 remedy="call it under no_grad(), or on detach()",
             )  # fmt: skip
-        if name in _SAME_DTYPE and target.dtype is not source.dtype:
+        if takes == "same" and target.dtype is not source.dtype:
             raise DTypeError(
                 name, "out", was=target.dtype.name,
                 needed=f"{source.dtype.name}, the dtype of the result",

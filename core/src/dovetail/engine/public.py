@@ -19,7 +19,7 @@ from dovetail.engine.calls import before, over, public_callable
 from dovetail.engine.derived_forms import in_place_form, opened, overwriting
 from dovetail.engine.geometry import geometry_form
 from dovetail.engine.guard import guarded
-from dovetail.engine.op import Op
+from dovetail.engine.op import Op, TakesOut
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DovetailError
 
@@ -32,7 +32,7 @@ NAMESPACES: Final[dict[str, dict[str, Any]]] = {"torch": {}, "F": {}}
 def public(
     names: str,
     *,
-    out: bool = False,
+    out: TakesOut = False,
     view: bool = False,
     asks: bool = True,
     plain: Any = None,
@@ -46,7 +46,8 @@ def public(
 
     Args:
         names: as the module says; the first is the one that errors show.
-        out: the function takes `out=`, a tensor (or a tuple of them) for its results.
+        out: the function takes `out=`, a tensor (or a tuple of them) for its results;
+            `"same"` where that has to have their dtypes.
         view: the result is a view, which the in-place form makes the tensor itself.
         asks: the arguments may handle the call; not where any object will do.
         plain: the op that a call without keywords of the function's own is.
@@ -112,7 +113,7 @@ def _with_fast_path(
     return before(plain, name.rstrip("*"), slow, takes, items)
 
 
-def publish_op(op: Op, names: str, out: bool) -> None:
+def publish_op(op: Op, names: str, out: TakesOut) -> None:
     """Put an op under torch's names, each a callable that knows its own name."""
     for entry in names.split():
         path, _, option = entry.partition("(")

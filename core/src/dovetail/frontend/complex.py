@@ -51,7 +51,7 @@ def imag(input: Tensor) -> Tensor:
 extend(real=property(real), imag=property(imag))
 
 
-@public("torch.complex", out=True)
+@public("torch.complex", out="same")
 def complex_(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag * i.
 
@@ -66,7 +66,7 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
     return z.complex(real, imag)
 
 
-@public("torch.polar", out=True)
+@public("torch.polar", out="same")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of that modulus and angle in radians."""
     return z.complex(abs * cos(angle), abs * sin(angle))

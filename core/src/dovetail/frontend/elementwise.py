@@ -160,7 +160,7 @@ def positive(input: Tensor) -> Tensor:
     return +input
 
 
-@public("round round_", out=True)
+@public("round round_", out="same")
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest integer or multiple of 10 ** -decimals, halves to even."""
     if not decimals:
@@ -176,7 +176,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return r.round(input / scale) * scale
 
 
-@public("clamp clip clamp_ clip_", out=True)
+@public("clamp clip clamp_ clip_", out="same")
 def clamp(
     input: Tensor, min: Operand | None = None, max: Operand | None = None
 ) -> Tensor:
@@ -196,13 +196,13 @@ def clamp(
     return _bounded("clamp", input, min, max)
 
 
-@public("clamp_min clamp_min_", out=True)
+@public("clamp_min clamp_min_", out="same")
 def clamp_min(input: Tensor, min: Operand) -> Tensor:
     """`input` raised to `min`."""
     return _bounded("clamp_min", input, min, None)
 
 
-@public("clamp_max clamp_max_", out=True)
+@public("clamp_max clamp_max_", out="same")
 def clamp_max(input: Tensor, max: Operand) -> Tensor:
     """`input` lowered to `max`."""
     return _bounded("clamp_max", input, None, max)

@@ -39,7 +39,7 @@ def _as_like(op: str, x: Tensor, value: Any, shape: Sequence[int] = ()) -> Tenso
     return v.expand(value, tuple(shape))
 
 
-@public("scatter Tensor.scatter_", out=True)
+@public("scatter Tensor.scatter_", out="same")
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
     reduce: Literal["add", "multiply"] | None = None,
@@ -67,7 +67,7 @@ def scatter(
     return scatter_reduce(input, dim, index, src, kind)
 
 
-@public("index_add Tensor.index_add_", out=True)
+@public("index_add Tensor.index_add_", out="same")
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
 ) -> Tensor:
@@ -78,7 +78,7 @@ def index_add(
     return index_slices.index_add(input, dim, index, source)
 
 
-@public("index_fill Tensor.index_fill_", out=True)
+@public("index_fill Tensor.index_fill_", out="same")
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """`input` with one value in the slices at the indices, which may be negative."""
     dim = axis("index_fill", "dim", dim, input.ndim)
@@ -132,7 +132,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return primitive.where(mask, _as_like("masked_fill", input, value), input)
 
 
-@public("masked_select", out=True)
+@public("masked_select", out="same")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask holds, both broadcast, in row-major order."""
     shapes = [tuple(input._a.shape), tuple(mask._a.shape)]
@@ -140,7 +140,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return masked.masked_select(v.widened(input, shape), v.widened(mask, shape))
 
 
-@public("take", out=True)
+@public("take", out="same")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Elements by their row-major number, which may be negative."""
     return advanced.index_get(v.reshape(input, (-1,)), [index])
@@ -160,7 +160,7 @@ def put(
     return v.reshape(y, tuple(input._a.shape))
 
 
-@public("take_along_dim", out=True)
+@public("take_along_dim", out="same")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`input` at indices along `dim`, negative ones too; the other dims broadcast.
 
@@ -200,7 +200,11 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     dtype = index_dtype(input._kind)
     if not as_tuple:
         rows = masked.nonzero(input, dtype)
-        return rows if out is None else out.resize_(rows.shape).copy_(rows)
+        if out is None:
+            return rows
+        if out.dtype is not dtype:
+            raise DTypeError("nonzero", "out", was=out.dtype.name, needed=dtype.name)
+        return out.resize_(rows.shape).copy_(rows)
     rows = masked.nonzero(input if input.ndim else v.reshape(input, (1,)), dtype)
     return tuple(rows[:, d] for d in range(max(input.ndim, 1)))
 
@@ -211,7 +215,7 @@ def argwhere(input: Tensor) -> Tensor:
     return masked.nonzero(input, index_dtype(input._kind))
 
 
-@public("torch.where", out=True)
+@public("torch.where", out="same")
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`; alone, where it does.
 

@@ -32,35 +32,35 @@ def _dims(op: str, *expected: tuple[str, Tensor, int]) -> None:
             )  # fmt: skip
 
 
-@public("mm", out=True)
+@public("mm", out="same")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     _dims("mm", ("input", input, 2), ("mat2", mat2, 2))
     return matmul(input, mat2)
 
 
-@public("mv", out=True, autocast="none")
+@public("mv", out="same", autocast="none")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
     _dims("mv", ("input", input, 2), ("vec", vec, 1))
     return matmul(input, vec)
 
 
-@public("dot", out=True, autocast="none")
+@public("dot", out="same", autocast="none")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements."""
     _dims("dot", ("input", input, 1), ("tensor", tensor, 1))
     return matmul(input, tensor)
 
 
-@public("vdot", out=True, autocast="none")
+@public("vdot", out="same", autocast="none")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """`dot` with the conjugate of `input`."""
     _dims("vdot", ("input", input, 1), ("other", other, 1))
     return matmul(conj(input), other)
 
 
-@public("inner", out=True)
+@public("inner", out="same")
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Products over the last dims of both; with a 0-d tensor, multiplication."""
     if not input.ndim or not other.ndim:
@@ -98,7 +98,7 @@ def _added(op: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Te
     return scaled + (wide if beta == 1 else wide * beta)
 
 
-@public("addmm Tensor.addmm_", out=True, autocast="lower")
+@public("addmm Tensor.addmm_", out="same", autocast="lower")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
@@ -106,7 +106,7 @@ def addmm(
     return _added("addmm", input, mm(mat1, mat2), beta, alpha)
 
 
-@public("addmv addmv_", out=True, autocast="none")
+@public("addmv addmv_", out="same", autocast="none")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
@@ -114,7 +114,7 @@ def addmv(
     return _added("addmv", input, mv(mat, vec), beta, alpha)
 
 
-@public("addbmm Tensor.addbmm_", out=True, autocast="lower")
+@public("addbmm Tensor.addbmm_", out="same", autocast="lower")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1,
     alpha: Scalar = 1,
@@ -124,7 +124,7 @@ def addbmm(
     return _added("addbmm", input, total, beta, alpha)
 
 
-@public("baddbmm Tensor.baddbmm_", out=True, autocast="lower")
+@public("baddbmm Tensor.baddbmm_", out="same", autocast="lower")
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1,
     alpha: Scalar = 1,
@@ -167,7 +167,7 @@ def einsum(*args: Any) -> Tensor:
     return _einsum(operands, equation)
 
 
-@public("torch.tensordot", out=True)
+@public("torch.tensordot", out="same")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Products summed over pairs of dims.
 
@@ -237,7 +237,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return reshape(left * right, shape)
 
 
-@public("torch.chain_matmul", out=True)
+@public("torch.chain_matmul", out="same")
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices in the order that costs least."""
     if not matrices:

@@ -18,7 +18,7 @@ from dovetail.ops.shape import cat
 from dovetail.ops.view import basic_index, permute, reshape, unsqueeze
 
 
-@public("msort", out=True)
+@public("msort", out="same")
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dim."""
     return o.sort(input, 0)[0]
@@ -28,7 +28,7 @@ def _placed_by(order: Tensor | None, row: Tensor) -> Tensor:
     return row if order is None else take_along(row, order, row.ndim - 1)
 
 
-@public("torch.searchsorted", out=True)
+@public("torch.searchsorted", out="same")
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False,
     right: bool = False, side: str | None = None, sorter: Tensor | None = None,
@@ -50,7 +50,7 @@ def searchsorted(
     return cast(found, int32) if out_int32 else found
 
 
-@public("torch.bucketize", out=True)
+@public("torch.bucketize", out="same")
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -62,7 +62,7 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@public("torch.isin", out=True)
+@public("torch.isin", out="same")
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False,
     invert: bool = False,

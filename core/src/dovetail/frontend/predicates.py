@@ -20,7 +20,7 @@ from dovetail.ops.formats import cast
 from dovetail.ops.formats import where as select
 
 
-@public("torch.where", out=True, plain=select)
+@public("torch.where", out="same", plain=select)
 def where(
     condition: Tensor, input: Operand | None = None, other: Operand | None = None
 ) -> Any:

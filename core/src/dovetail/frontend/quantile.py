@@ -24,7 +24,7 @@ from dovetail.ops.scan import scanned
 from dovetail.ops.view import basic_index, expand, permute, reshape, unsqueeze
 
 
-@public("median", out=True)
+@public("median", out="same")
 def median(input: Tensor, dim: int | Absent = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements, of all or along `dim`; NaN wins."""
     if dim is not None:
@@ -70,7 +70,7 @@ def _entry(x: Tensor, dim: int, at: int) -> Tensor:
     return basic_index(x, o.at(dim, at))
 
 
-@public("nanmedian", out=True)
+@public("nanmedian", out="same")
 def nanmedian(input: Tensor, dim: int | Absent = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements that are not NaN."""
     if dim is None:
@@ -94,7 +94,7 @@ def _halved(count: Tensor) -> Tensor:
     return where(eq(count, 0), 0, cast((count - 1) / 2, count.dtype))
 
 
-@public("kthvalue", out=True)
+@public("kthvalue", out="same")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th least along `dim`, counted from 1."""
     dim = dim_of("kthvalue", dim, input)
@@ -107,7 +107,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     return _picked("kthvalue", input, _entry(order, dim, k - 1), dim, keepdim)
 
 
-@public("mode", out=True)
+@public("mode", out="same")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent along `dim`, the least of several; the last of its places."""
     dim = dim_of("mode", dim, input)
@@ -127,7 +127,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 _BETWEEN = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
-@public("quantile", out=True, autocast="float32")
+@public("quantile", out="same", autocast="float32")
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
@@ -136,7 +136,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@public("nanquantile", out=True, autocast="float32")
+@public("nanquantile", out="same", autocast="float32")
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",

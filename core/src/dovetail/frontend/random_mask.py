@@ -68,7 +68,7 @@ def bernoulli(
     return cast(mask, input.dtype)
 
 
-@public("multinomial", out=True)
+@public("multinomial", out="same")
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *,
     generator: Generator | None = None,

@@ -40,7 +40,7 @@ def filled(name: str, input: Tensor, dim: int | None) -> None:
         )  # fmt: skip
 
 
-@public("max", out=True)
+@public("max", out="same")
 def max(
     input: Tensor, dim: int | Sequence[int] | Tensor | Absent = None,
     keepdim: bool = False, *, other: Tensor | Absent = None,
@@ -67,7 +67,7 @@ def max(
     return _extreme("max", x.amax, pick.max_along, input, dim, keepdim)
 
 
-@public("min", out=True)
+@public("min", out="same")
 def min(
     input: Tensor, dim: int | Sequence[int] | Tensor | Absent = None,
     keepdim: bool = False, *, other: Tensor | Absent = None,
@@ -108,7 +108,7 @@ def _extreme(
     return fields(name, VALUED)(along(input, dim, keepdim))
 
 
-@public("aminmax", out=True)
+@public("aminmax", out="same")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The least and the greatest, `min` and `max`, of all or along `dim`."""
     filled("aminmax", input, dim)

@@ -231,7 +231,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return ops.stack(lines, 1)
 
 
-@public("diag", out=True)
+@public("diag", out="same")
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with `input` on a diagonal, or a copy of the diagonal of a matrix."""
     need_dims("diag", "input", input, 1, 2)

@@ -50,7 +50,7 @@ def _offer(
     {shown.replace("torch", "F", 1)}
     """
     public(f"F.{name}")(functional)
-    public(name, out=True)(plain)
+    public(name, out="same")(plain)
     return plain
 
 

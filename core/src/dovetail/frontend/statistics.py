@@ -83,7 +83,7 @@ _offer_spread("var", s.var)
 _offer_spread("std", s.std)
 
 
-@public("norm", out=True)
+@public("norm", out="same")
 def norm(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False,
     dtype: DType | None = None,

@@ -105,7 +105,7 @@ def trunc_quotient(a: Tensor, b: Tensor) -> Tensor:
     return (a - float_fmod(a, b)) / b
 
 
-@op(accepts=REAL, primitive=FLOAT, unrounded=True, torch="floor floor_",
+@op(out="same", accepts=REAL, primitive=FLOAT, unrounded=True, torch="floor floor_",
     oracle=lambda x: np.floor(x).astype(x.dtype), grad=lambda ct: ct * 0)  # fmt: skip
 def floor(input: Tensor) -> Tensor:
     """The greatest integer not above; -0 stays, as integers do."""

@@ -102,7 +102,7 @@ def isfinite(input: Tensor) -> Tensor:
     return eq(input - input, 0) if input.dtype.is_inexact else constant(input, True)
 
 
-@op(accepts=ORDERED, **_PREDICATE, torch="isposinf",
+@op(out="same", accepts=ORDERED, **_PREDICATE, torch="isposinf",
     oracle=lambda x: np.isinf(x) & (x > 0))  # fmt: skip
 def isposinf(input: Tensor) -> Tensor:
     """Whether an element is +inf."""
@@ -110,7 +110,7 @@ def isposinf(input: Tensor) -> Tensor:
     return eq(input, float("inf")) if is_float else constant(input, False)
 
 
-@op(accepts=ORDERED, **_PREDICATE, torch="isneginf",
+@op(out="same", accepts=ORDERED, **_PREDICATE, torch="isneginf",
     oracle=lambda x: np.isinf(x) & (x < 0))  # fmt: skip
 def isneginf(input: Tensor) -> Tensor:
     """Whether an element is -inf."""
@@ -118,7 +118,7 @@ def isneginf(input: Tensor) -> Tensor:
     return eq(input, float("-inf")) if is_float else constant(input, False)
 
 
-@op(accepts=ORDERED, **_PREDICATE, torch="signbit",
+@op(out="same", accepts=ORDERED, **_PREDICATE, torch="signbit",
     oracle=lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0)  # fmt: skip
 def signbit(input: Tensor) -> Tensor:
     """Whether the sign bit is set: of -0 and of negative NaN too."""
@@ -183,7 +183,7 @@ def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     return bitwise_xor(ne(input, 0), ne(other, 0))
 
 
-@op(accepts=BITS, **_BITS, torch="bitwise_not Tensor.bitwise_not_",
+@op(out="same", accepts=BITS, **_BITS, torch="bitwise_not Tensor.bitwise_not_",
     oracle=lambda x: ~x)  # fmt: skip
 def bitwise_not(input: Tensor) -> Tensor:
     """Bits inverted; `not` for bools."""

@@ -25,7 +25,8 @@ def real_dtype(dtypes: Any, attrs: Any) -> Any:
     return dtypes[0].real
 
 
-@op(accepts=ANY, unrounded=True, torch="conj_physical conj_physical_", oracle=np.conj)
+@op(out="same", accepts=ANY, unrounded=True, oracle=np.conj,
+    torch="conj_physical conj_physical_")  # fmt: skip
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate, computed; real numbers are unchanged."""
     if not input.dtype.is_complex:

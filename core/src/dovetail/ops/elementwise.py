@@ -46,14 +46,14 @@ def flat(ct: Tensor) -> Tensor:
     return zeros_like(ct)
 
 
-@op(accepts=NUMERIC, torch="neg negative neg_ negative_",
+@op(out="same", accepts=NUMERIC, torch="neg negative neg_ negative_",
     oracle=exact(lambda m, x: -x, lambda x: -x), grad=lambda ct: -ct)  # fmt: skip
 def neg(input: Tensor) -> Tensor:
     """-input; integers wrap."""
     return mul(input, -1)
 
 
-@op(accepts=NUMERIC, result=lambda d, a: d[0].real,
+@op(out="same", accepts=NUMERIC, result=lambda d, a: d[0].real,
     torch="abs absolute abs_ Tensor.absolute_",
     oracle=exact(lambda m, x: np.abs(x), builtins.abs))  # fmt: skip
 def abs(input: Tensor) -> Tensor:
@@ -82,7 +82,8 @@ def _sign(x: Array) -> Array:
     return np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(x.dtype)
 
 
-@op(accepts=ORDERED, unrounded=True, torch="sign Tensor.sign_", oracle=_sign, grad=flat)
+@op(out="same", accepts=ORDERED, unrounded=True, torch="sign Tensor.sign_",
+    oracle=_sign, grad=flat)  # fmt: skip
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1; 0 for NaN. Bools are unchanged."""
     if input.dtype is bool_:
@@ -90,7 +91,7 @@ def sign(input: Tensor) -> Tensor:
     return cast(lt(0, input), input.dtype) - cast(lt(input, 0), input.dtype)
 
 
-@op(accepts=ORDERED | COMPLEX, torch="sgn Tensor.sgn_",
+@op(out="same", accepts=ORDERED | COMPLEX, torch="sgn Tensor.sgn_",
     oracle=lambda x: x / np.where(x == 0, 1, np.abs(x)) if x.dtype.kind == "c"
     else _sign(x))  # fmt: skip
 def sgn(input: Tensor) -> Tensor:
@@ -183,7 +184,7 @@ def _lerp(m: Any, a: Any, b: Any, weight: Any) -> Any:
     )
 
 
-@op(cancels=True, sums=True, accepts=INEXACT, torch="lerp Tensor.lerp_",
+@op(out="same", cancels=True, sums=True, accepts=INEXACT, torch="lerp Tensor.lerp_",
     oracle=exact(_lerp),
     grad={
         "input": lambda ct, weight: ct * conj(1 - weight),

@@ -52,13 +52,13 @@ _EXTREME: Any = {
 }  # fmt: skip
 
 
-@op(torch="amax", primitive=ORDERED, **_EXTREME, oracle=reduced(np.max))
+@op(out="same", torch="amax", primitive=ORDERED, **_EXTREME, oracle=reduced(np.max))
 def amax(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
     """The greatest over `dim`, not empty; NaN wins, and ties share the gradient."""
     absent("amax")
 
 
-@op(torch="amin", **_EXTREME, oracle=reduced(np.min))
+@op(out="same", torch="amin", **_EXTREME, oracle=reduced(np.min))
 def amin(input: Tensor, dim: Axes = (), keepdim: bool = False) -> Tensor:
     """The least over `dim`, not empty; NaN wins, and ties share the gradient."""
     return _mirrored(amax(_mirrored(input), dim, keepdim))
@@ -98,7 +98,7 @@ _PLACE: Any = {
 }  # fmt: skip
 
 
-@op(torch="argmax", **_PLACE, oracle=reduced(np.argmax))
+@op(out="same", torch="argmax", **_PLACE, oracle=reduced(np.argmax))
 def argmax(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tensor:
     """Where along `dim` the greatest is; the first of several, the first NaN.
 
@@ -123,7 +123,7 @@ def _first_hit(x: Tensor, dim: int, keepdim: bool) -> Tensor:
     return cast(n - left, index_dtype(x._kind))
 
 
-@op(torch="argmin", **_PLACE, oracle=reduced(np.argmin))
+@op(out="same", torch="argmin", **_PLACE, oracle=reduced(np.argmin))
 def argmin(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tensor:
     """Where along `dim` the least is; the first of several, the first NaN.
 

@@ -160,7 +160,8 @@ def _gathered(x: Sizes, index: Sizes, *, dim: int) -> Sizes:
     return tuple(index)
 
 
-@op(shape=_gathered, lines="index", torch="gather", **READS, cases=lambda _: [
+@op(out="same",
+    shape=_gathered, lines="index", torch="gather", **READS, cases=lambda _: [
     ([4, 3], 0, ints(2, 3, high=4)), ([2, 3, 4], -1, ints(2, 2, 5, high=4)),
     ([5], 0, ints(3, high=5, dtype="int32")), ([5, 2], 0, ints(0, 2)),
     ([4, 4], 1, ints(4, 4, high=4)), ([], 0, ints(high=1)), ([3], -1, ints(high=3)),
@@ -194,7 +195,7 @@ def scatter(input: Tensor, dim: Axis, index: Tensor, src: Tensor) -> Tensor:
     return written(scatter_set_, input, index, src, dim)
 
 
-@op(shape=covered("scatter_add"), sums=True, largest=1 << 12,
+@op(out="same", shape=covered("scatter_add"), sums=True, largest=1 << 12,
     torch="scatter_add Tensor.scatter_add_", **WRITES, cases=lambda _: [
         ([4, 3], 0, ints(6, 2, high=4), [6, 3]),
         ([2, 3, 4], 2, ints(2, 3, 5, high=4, dtype="int32"), [2, 3, 5]),

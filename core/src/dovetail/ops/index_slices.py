@@ -68,7 +68,8 @@ def _replaced(name: str) -> Any:
     return rule
 
 
-@op(shape=_selected, lines="input", torch="index_select", **READS, cases=lambda _: [
+@op(out="same",
+    shape=_selected, lines="input", torch="index_select", **READS, cases=lambda _: [
     ([4, 3], 0, ints(6, high=4)), ([2, 3, 4], -2, ints(2, high=3, dtype="int32")),
     ([], 0, ints(1, high=1)), ([3], 0, ints(high=3)),
 ])  # fmt: skip
@@ -92,7 +93,7 @@ def index_add(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tensor
     return added(input, along(index, tuple(source._a.shape), dim), source, dim)
 
 
-@op(shape=_replaced("index_copy"), autocast="widest", unrounded=True,
+@op(out="same", shape=_replaced("index_copy"), autocast="widest", unrounded=True,
     torch="index_copy Tensor.index_copy_", **WRITES, cases=lambda _: [
         ([4, 3], 0, permutation(4, 2), [2, 3]), ([2, 3], -1, permutation(3), [2, 3]),
         ([], 0, permutation(1), [1]),

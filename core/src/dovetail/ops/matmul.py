@@ -85,7 +85,8 @@ def _right(ct: Tensor, input: Tensor, other_shape: Sizes) -> Tensor:
     return reshape(g, other_shape)
 
 
-@op(autocast="lower", sums=True, shape=_product_shape, accepts=NUMERIC, promote="equal",
+@op(out="same",
+    autocast="lower", sums=True, shape=_product_shape, accepts=NUMERIC, promote="equal",
     torch="matmul", oracle=_summed_products,
     grad={"input": _left, "other": _right})  # fmt: skip
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -251,7 +252,7 @@ def _cross_shape(a: Sizes, b: Sizes, *, dim: int | None) -> Sizes:
     return shape
 
 
-@op(shape=_cross_shape, accepts=NUMERIC, torch="cross",
+@op(out="same", shape=_cross_shape, accepts=NUMERIC, torch="cross",
     oracle=lambda input, other, dim: np.cross(input, other, axis=dim),
     cases=lambda _: [([2, 3], [2, 3], 1), ([3, 2], [3, 1], -2)])  # fmt: skip
 def cross(input: Tensor, other: Tensor, dim: Axis | None = None) -> Tensor:

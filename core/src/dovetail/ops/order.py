@@ -164,7 +164,8 @@ def _by(order: Any) -> Any:
     return oracle
 
 
-@op(shape="(n@dim)->(n@dim),(n@dim)", torch="sort", cases=_cases_sort, grows=(1,),
+@op(out="same",
+    shape="(n@dim)->(n@dim),(n@dim)", torch="sort", cases=_cases_sort, grows=(1,),
     **VALUED,
     oracle=_by(lambda x, dim=-1, *a, **k: (_order(x, dim, *a, **k), dim)),
     grad=ungathered)  # fmt: skip
@@ -212,7 +213,8 @@ def _cases_top(make: Any) -> Iterator[Case]:
     yield case(make.distinct(3, 4), 0)
 
 
-@op(shape=_first, torch="topk", oracle=_by(_top_at), cases=_cases_top, grows=(1,),
+@op(out="same",
+    shape=_first, torch="topk", oracle=_by(_top_at), cases=_cases_top, grows=(1,),
     **VALUED, grad=ungathered)  # fmt: skip
 def topk(
     input: Tensor, k: int, dim: Axis = -1, largest: bool = True, sorted: bool = True

@@ -62,7 +62,8 @@ from dovetail.ops.formats import (
 )
 
 
-@op(autocast="lower", sums=True, shape="(b,n,k),(b,k,m)->(b,n,m)", accepts=NUMERIC,
+@op(out="same",
+    autocast="lower", sums=True, shape="(b,n,k),(b,k,m)->(b,n,m)", accepts=NUMERIC,
     promote="equal", primitive=FLOAT | COMPLEX, torch="bmm",
     oracle=lambda input, mat2: np.einsum("bnk,bkm->bnm", input, mat2))  # fmt: skip
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:

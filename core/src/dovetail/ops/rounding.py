@@ -26,14 +26,14 @@ from dovetail.ops.elementwise import abs, flat
 from dovetail.ops.formats import clone, where
 
 
-@op(accepts=REAL, unrounded=True, torch="ceil ceil_",
+@op(out="same", accepts=REAL, unrounded=True, torch="ceil ceil_",
     oracle=lambda x: np.ceil(x).astype(x.dtype))  # fmt: skip
 def ceil(input: Tensor) -> Tensor:
     """The least integer not below; -0 stays, as integers do."""
     return -floor(-input) if input.dtype.is_floating_point else clone(input)
 
 
-@op(accepts=REAL, unrounded=True, torch="trunc fix trunc_ fix_",
+@op(out="same", accepts=REAL, unrounded=True, torch="trunc fix trunc_ fix_",
     oracle=lambda x: np.trunc(x).astype(x.dtype))  # fmt: skip
 def trunc(input: Tensor) -> Tensor:
     """The integer part, towards zero; -0 stays, as integers do."""
@@ -61,7 +61,7 @@ for _op in (ceil, trunc, round):
     _op.grad(input=flat)
 
 
-@op(accepts=FLOAT, torch="frac frac_", oracle=lambda x: x - np.trunc(x),
+@op(out="same", accepts=FLOAT, torch="frac frac_", oracle=lambda x: x - np.trunc(x),
     grad=lambda ct: ct)  # fmt: skip
 def frac(input: Tensor) -> Tensor:
     """What `trunc` takes away."""
@@ -193,7 +193,7 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     return abs(idiv(input, gcd(input, other)) * other)
 
 
-@op(accepts=ORDERED, nondifferentiable=True, unrounded=True,
+@op(out="same", accepts=ORDERED, nondifferentiable=True, unrounded=True,
     torch="heaviside Tensor.heaviside_",
     oracle=lambda x, at_0: np.where(x == 0, at_0, x > 0).astype(x.dtype))  # fmt: skip
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
@@ -203,7 +203,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return where(input == 0, values, step)
 
 
-@op(accepts=ORDERED, unrounded=True, torch="nan_to_num nan_to_num_",
+@op(out="same", accepts=ORDERED, unrounded=True, torch="nan_to_num nan_to_num_",
     grad=lambda ct, input: where(input - input == 0, ct, 0))  # fmt: skip
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None,

@@ -109,7 +109,8 @@ def _log_of_sums(x: Array, dim: int) -> Array:
     return found.astype(np.float64)
 
 
-@op(accepts=FLOAT, promote="float", torch="logcumsumexp", cases=_cases, grows=(1,),
+@op(out="same",
+    accepts=FLOAT, promote="float", torch="logcumsumexp", cases=_cases, grows=(1,),
     **_ALONG, oracle=_log_of_sums)  # fmt: skip
 def logcumsumexp(input: Tensor, dim: Axis) -> Tensor:
     """The logarithm of the cumulative sum of exponentials."""
@@ -159,7 +160,7 @@ _EXTREME: Any = {
 }  # fmt: skip
 
 
-@op(torch="cummax", **_EXTREME,
+@op(out="same", torch="cummax", **_EXTREME,
     oracle=lambda x, dim: _last_best(x, dim, lambda a, b: a >= b),
     grad=ungathered)  # fmt: skip
 def cummax(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:
@@ -167,7 +168,7 @@ def cummax(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:
     return _latest(input, scanned(input, dim, maximum), dim)
 
 
-@op(torch="cummin", **_EXTREME,
+@op(out="same", torch="cummin", **_EXTREME,
     oracle=lambda x, dim: _last_best(x, dim, lambda a, b: a <= b),
     grad=ungathered)  # fmt: skip
 def cummin(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:

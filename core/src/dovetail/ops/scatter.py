@@ -47,7 +47,7 @@ from dovetail.ops.view import basic_index, expand, reshape
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-@op(shape=covered("scatter_reduce"), largest=1 << 12,
+@op(out="same", shape=covered("scatter_reduce"), largest=1 << 12,
     torch="scatter_reduce Tensor.scatter_reduce_",
     **WRITES | {"accepts": ORDERED})  # fmt: skip
 def scatter_reduce(

@@ -227,13 +227,13 @@ _TRIANGLE: Any = {
 }  # fmt: skip
 
 
-@op(torch="tril Tensor.tril_", oracle=_kept_where(operator.le), **_TRIANGLE)
+@op(out="same", torch="tril Tensor.tril_", oracle=_kept_where(operator.le), **_TRIANGLE)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices in the last two dims with zeros above a diagonal."""
     return where(_below(input, diagonal), input, zeros_of(input, ()))
 
 
-@op(torch="triu Tensor.triu_", oracle=_kept_where(operator.ge), **_TRIANGLE)
+@op(out="same", torch="triu Tensor.triu_", oracle=_kept_where(operator.ge), **_TRIANGLE)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices in the last two dims with zeros below a diagonal."""
     above = ~_below(input, diagonal - 1)

@@ -217,7 +217,7 @@ def _histogram(input: Sizes, *, bins: int, min: Any, max: Any) -> Sizes:
     return (bins,)
 
 
-@op(shape=_histogram, accepts=FLOAT, nondifferentiable=True, torch="histc")
+@op(out="same", shape=_histogram, accepts=FLOAT, nondifferentiable=True, torch="histc")
 def histc(input: Tensor, bins: int = 100, min: Finite = 0, max: Finite = 0) -> Tensor:
     """How many elements lie in each of `bins` equal parts of min to max.
 

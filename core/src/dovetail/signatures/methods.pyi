@@ -102,7 +102,10 @@ class Methods:
         """input + other; integers wrap, the sum of bools is `or`."""
     def __rand__(self, other: Tensor | complex) -> Tensor:
         """Bitwise and."""
-    def __rdiv__(self, other: Any) -> Tensor: ...
+    def __rdiv__(self, other: Any) -> Any:
+        """`other / self`, of a number torch's way: the reciprocal times the
+        number.
+        """
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickle the memory and the place in it; loaded, the tensor is a leaf."""
     def __repr__(self, *, tensor_contents: Any = None) -> str: ...
@@ -120,7 +123,10 @@ class Methods:
     def __rshift__(self, other: Tensor | complex) -> Tensor:
         """`input` shifted right by any count, its sign coming in (arithmetic)."""
     def __rsub__(self, other: Any) -> Tensor: ...
-    def __rtruediv__(self, other: Any) -> Tensor: ...
+    def __rtruediv__(self, other: Any) -> Any:
+        """`other / self`, of a number torch's way: the reciprocal times the
+        number.
+        """
     def __rxor__(self, other: Tensor | complex) -> Tensor:
         """Bitwise exclusive or."""
     def __setitem__(self, index: Any, value: Any) -> None:
