@@ -86,6 +86,11 @@ def as_tensor(
 ) -> Tensor:
     """`data` as a tensor, sharing memory where dtype and device allow it.
 
+    Args:
+        data: a tensor, a NumPy array, a number or nested lists of numbers.
+
+    Raises: as `tensor` does.
+
     >>> x = torch.tensor([1.0])
     >>> torch.as_tensor(x) is x
     True
@@ -144,6 +149,8 @@ def _filled(shape: tuple[int, ...], value: int, kind: Kind) -> Tensor:
 def zeros(place: Place, *size: int | Sequence[int]) -> Tensor:
     """Zeros of a shape given as ints or one sequence.
 
+    Raises: ArgumentError for a negative size, OutOfMemory for too large a shape.
+
     Examples:
         >>> import dovetail as torch
         >>> torch.zeros(2, 3)
@@ -162,6 +169,8 @@ def zeros(place: Place, *size: int | Sequence[int]) -> Tensor:
 def ones(place: Place, *size: int | Sequence[int]) -> Tensor:
     """Ones of a shape given as ints or one sequence.
 
+    Raises: ArgumentError for a negative size, OutOfMemory for too large a shape.
+
     >>> torch.ones(2, 3)
     tensor([[1., 1., 1.],
             [1., 1., 1.]])
@@ -173,6 +182,8 @@ def ones(place: Place, *size: int | Sequence[int]) -> Tensor:
 def empty(place: Place, *size: int | Sequence[int]) -> Tensor:
     """A tensor with unspecified contents.
 
+    Raises: ArgumentError for a negative size, OutOfMemory for too large a shape.
+
     >>> torch.empty(2, 3).shape
     dovetail.Size([2, 3])
     """
@@ -182,6 +193,12 @@ def empty(place: Place, *size: int | Sequence[int]) -> Tensor:
 @creates("full", like=True, new=True)
 def full(place: Place, size: int | Sequence[int], fill_value: Any) -> Tensor:
     """Every element `fill_value`, whose type decides the dtype where none is named.
+
+    Args:
+        size: the shape, an int or a sequence.
+        fill_value: a number or a 0-d tensor.
+
+    Raises: NumberOutOfRange if the value does not fit the dtype.
 
     >>> torch.full((2, 2), 7)
     tensor([[7, 7],

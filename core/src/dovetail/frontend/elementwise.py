@@ -28,6 +28,11 @@ from dovetail.ops.transcendental import exp2
 def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """input + alpha * other; integers wrap, the sum of bools is `or`.
 
+    Returns: the dtype that both promote to, in their broadcast shape.
+
+    Raises: ShapeError for shapes that do not broadcast; ArgumentError for an `alpha`
+        that is no integer where the results are.
+
     >>> import dovetail as dt
     >>> dt.add(dt.tensor([1.0, 2.0]), dt.tensor([10.0, 20.0]), alpha=0.5)
     tensor([ 6., 12.])
@@ -38,6 +43,10 @@ def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
 @public("sub subtract Tensor.sub_ Tensor.subtract_", out=True, plain=a.sub)
 def sub(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """input - alpha * other; integers wrap.
+
+    Returns: the dtype that both promote to, in their broadcast shape.
+
+    Raises: ShapeError for shapes that do not broadcast; DTypeError for bools.
 
     >>> torch.sub(torch.tensor([3.0]), torch.tensor([1.0]), alpha=2)
     tensor([1.])
@@ -89,6 +98,11 @@ def div(
 ) -> Tensor:  # fmt: skip
     """input / other: exact, towards zero (`"trunc"`) or down (`"floor"`).
 
+    Returns: floats, or with a `rounding_mode` the dtype that both promote to.
+
+    Raises: ShapeError for shapes that do not broadcast; DivisionByZero for integers
+        that are divided by 0.
+
     >>> import dovetail as dt
     >>> dt.div(dt.tensor([7, -7]), 2, rounding_mode="floor")
     tensor([ 3, -4])
@@ -109,6 +123,10 @@ def div(
 @public("pow Tensor.pow_", out=True)
 def pow(input: Operand, exponent: Operand) -> Tensor:
     """`input` to the power of `exponent`; integers wrap, exponents have to fit.
+
+    Returns: the dtype that both promote to, in their broadcast shape.
+
+    Raises: ArgumentError for integers to a negative number.
 
     >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])

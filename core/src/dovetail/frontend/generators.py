@@ -16,6 +16,11 @@ Seed: TypeAlias = int  # of 64 bits, signed or not
 def manual_seed(seed: Seed) -> Generator:
     """Start the stream of `seed` on every device; returns the CPU's generator.
 
+    Args:
+        seed: an integer from -2^63 to 2^64 - 1.
+
+    Raises: ArgumentTypeError for what is no integer.
+
     Examples:
         >>> import dovetail as torch
         >>> _ = torch.manual_seed(0)

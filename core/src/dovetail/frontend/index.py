@@ -46,6 +46,13 @@ def scatter(
 ) -> Tensor:  # fmt: skip
     """`input` with a tensor or a number written to the indices along `dim`.
 
+    Args:
+        index: int64 with as many dims as `input`; where places come twice, which value
+            stays is not said.
+        src: a number, or a tensor at least as large as `index`.
+
+    Raises: IndexOutOfRange for an index below 0 or from the size of `dim` on.
+
     >>> index = torch.tensor([2, 0])
     >>> torch.zeros(3).scatter_(0, index, torch.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
@@ -117,6 +124,12 @@ def index_put_(
 @public("masked_fill Tensor.masked_fill_")
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`input` with one value where the mask, broadcast, holds.
+
+    Args:
+        mask: bools whose shape broadcasts to that of `input`.
+        value: a number or a 0-d tensor.
+
+    Raises: NumberOutOfRange if the value does not fit the dtype.
 
     >>> x = torch.tensor([1.0, -1.0])
     >>> x.masked_fill(x < 0, 0.0)
@@ -192,6 +205,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 @public("nonzero")
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not zero: rows, or one tensor a dim.
+
+    Returns: [count, dims] int64 in row-major order; with `as_tuple` a [count] for each
+        dim. Waits for the values.
 
     >>> torch.nonzero(torch.tensor([0, 3, 0, 4]))
     tensor([[1],

@@ -149,6 +149,13 @@ def addr(
 def einsum(*args: Any) -> Tensor:
     """Einstein summation: `einsum("ij,jk->ik", a, b)`, or with lists of numbers.
 
+    Args:
+        equation: a letter for each dim; those not after `->` are summed over, `...`
+            stands for any others.
+
+    Raises: ArgumentError for an equation that does not fit the operands, ShapeError for
+        sizes that differ under one letter.
+
     Examples:
         >>> import dovetail as torch
         >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])

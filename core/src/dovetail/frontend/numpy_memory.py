@@ -27,6 +27,12 @@ from dovetail.errors import (
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """A CPU tensor over the memory of a NumPy array: writes show in both.
 
+    Args:
+        ndarray: of a dtype that tensors have; one that is read-only makes a tensor that
+            refuses to be written.
+
+    Raises: ArgumentTypeError for another object, ArgumentError for negative strides.
+
     Examples:
         >>> import numpy as np
         >>> import dovetail as torch
@@ -63,6 +69,11 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 @public("Tensor.numpy")
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """The values as a NumPy array that shares memory with a CPU tensor.
+
+    Args:
+        force: detach it and copy it to the host first.
+
+    Raises: AutogradError if it requires gradients, DTypeError if it lies on a device.
 
     Examples:
         >>> import dovetail as torch

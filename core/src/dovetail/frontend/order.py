@@ -79,6 +79,13 @@ def unique(
 ) -> Any:  # fmt: skip
     """The distinct elements, or slices along `dim`, in order.
 
+    Args:
+        return_inverse: where each element went comes too.
+        return_counts: how often each comes, too.
+        dim: of the slices that are compared whole.
+
+    Raises: DimError for a dim that is not there. Waits for the values.
+
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """

@@ -23,6 +23,13 @@ def pad(
 
     Reads no values; negative sizes cut elements off.
 
+    Args:
+        pad: a pair of sizes for the last dim, then for the one before, and so on.
+        mode: "constant", "reflect", "replicate" or "circular".
+        value: what a constant margin has; 0 unless given.
+
+    Raises: ArgumentError for sizes that are no pairs, or too many.
+
     >>> F.pad(torch.tensor([1, 2]), (1, 2))
     tensor([0, 1, 2, 0, 0])
     """

@@ -26,6 +26,11 @@ def where(
 ) -> Any:
     """`input` where the condition holds, else `other`; alone, where it is not zero.
 
+    Args:
+        condition: bools; all three broadcast, and the dtypes of the others promote.
+
+    Raises: ShapeError for shapes that do not broadcast.
+
     >>> import dovetail as dt
     >>> dt.where(dt.tensor([True, False]), dt.tensor([1.0, 2.0]), 0.0)
     tensor([1., 0.])
@@ -92,6 +97,10 @@ def allclose(
     equal_nan: bool = False,
 ) -> bool:  # fmt: skip
     """Whether all elements are close; see `isclose`.
+
+    Returns: a bool; waits for the values.
+
+    Raises: DTypeError for different dtypes.
 
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
     True

@@ -119,6 +119,12 @@ def randn(
 ) -> Tensor:
     """Normal floats of mean 0 and variance 1.
 
+    Args:
+        size: the shape, as numbers or one sequence of them.
+        generator: whose stream is drawn from; the device's own unless given.
+
+    Raises: DTypeError for a dtype of integers or bools.
+
     >>> torch.randn(2, 3, generator=torch.Generator().manual_seed(1)).shape
     dovetail.Size([2, 3])
     """

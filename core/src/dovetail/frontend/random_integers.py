@@ -76,6 +76,11 @@ def randint(
 
     Each is as likely as the others (Lemire 2019, arXiv:1805.10941).
 
+    Returns: the shape given, int64 unless another dtype is named.
+
+    Raises: ArgumentError if there is no integer from `low` to `high` - 1, or not all of
+        them fit the dtype.
+
     >>> x = torch.randint(0, 10, (1000,))
     >>> x.min().item() >= 0, x.max().item() < 10
     (True, True)
@@ -111,6 +116,10 @@ def randint_like(
 @creates("randperm")
 def randperm(place: Place, n: Any, *, generator: Generator | None = None) -> Tensor:
     """0 … n-1 in random order.
+
+    Returns: [n] int64 unless another dtype is named.
+
+    Raises: ArgumentError for a negative `n`, or one that the dtype does not hold.
 
     >>> torch.randperm(5).sort().values
     tensor([0, 1, 2, 3, 4])

@@ -23,6 +23,10 @@ from dovetail.ops.primitive import cast, float_pow
 def arange(place: Place, start: Any, end: Any = None, step: Any = 1) -> Tensor:
     """start, start + step, … below `end`; with one argument, 0 to it.
 
+    Returns: [ceil((end - start) / step)] int64 of ints, else the default dtype.
+
+    Raises: ArgumentError if `step` is 0 or leads away from `end`.
+
     Examples:
         >>> import dovetail as torch
         >>> torch.arange(4)
@@ -60,6 +64,11 @@ def _ends(name: str, ends: tuple[Any, ...], steps: Any, kind: Kind) -> tuple[Any
 def linspace(place: Place, start: Any, end: Any, steps: int) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included.
 
+    Returns: [steps] of the default dtype, unless another is named.
+
+    Raises: ArgumentError for negative `steps`; NumberOutOfRange for an end that the
+        dtype does not hold.
+
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
@@ -90,6 +99,10 @@ def logspace(
 @creates("eye")
 def eye(place: Place, n: int, m: int | None = None) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere.
+
+    Returns: [n, m], or [n, n] without `m`.
+
+    Raises: ArgumentError for a negative size.
 
     >>> torch.eye(2)
     tensor([[1., 0.],

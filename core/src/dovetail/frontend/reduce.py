@@ -74,6 +74,8 @@ def min(
 ) -> Any:  # fmt: skip
     """The least of all, along `dim` with its indices, or of two tensors; as `max`.
 
+    Raises: EmptyDimError over no elements.
+
     >>> torch.tensor([[1.0, 3.0], [4.0, 2.0]]).min(1).indices
     tensor([0, 1])
     """

@@ -45,6 +45,11 @@ def _tensors(name: str, tensors: Any) -> list[Tensor]:
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors one behind the other along an existing dim.
 
+    Args:
+        tensors: [..., n, ...], alike in all dims but `dim`; their dtypes promote.
+
+    Raises: ShapeError for sizes that differ elsewhere; ArgumentError for no tensors.
+
     >>> import dovetail as dt
     >>> dt.cat([dt.zeros(1, 2), dt.ones(2, 2)], dim=0)
     tensor([[0., 0.],

@@ -85,6 +85,10 @@ def split(
 ) -> tuple[Tensor, ...]:
     """Parts along `dim` of one size, the last maybe smaller, or of the sizes given.
 
+    Returns: views.
+
+    Raises: ArgumentError for a size below 0, or sizes that do not add up to the dim's.
+
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
@@ -129,6 +133,10 @@ def split_with_sizes(
 @public("chunk")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts along `dim`, of equal size but for the last.
+
+    Returns: views, maybe fewer than `chunks`.
+
+    Raises: ArgumentError for less than one chunk.
 
     >>> torch.chunk(torch.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))

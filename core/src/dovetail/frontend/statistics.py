@@ -219,6 +219,13 @@ def bincount(
 ) -> Tensor:
     """How often each of 0, 1, … occurs, or the sum of its weights.
 
+    Args:
+        input: [n] integers from 0 on.
+        weights: [n], added up instead of ones.
+        minlength: the least length of the result.
+
+    Raises: ArgumentError for negative numbers. Waits for the values.
+
     >>> torch.bincount(torch.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """

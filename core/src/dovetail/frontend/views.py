@@ -54,6 +54,11 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """The same elements under another shape: a view where possible, else a copy.
 
+    Args:
+        shape: sizes, of which one may be -1 for what is left.
+
+    Raises: ShapeError for another number of elements.
+
     Examples:
         >>> import dovetail as torch
         >>> torch.arange(6).reshape(2, -1)
@@ -66,6 +71,8 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
 @public("flatten")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dims from `start_dim` to `end_dim` made one; itself if it is one dim.
+
+    Raises: DimError for a dim that is not there, or an `end_dim` before `start_dim`.
 
     >>> torch.flatten(torch.ones(2, 3, 4), start_dim=1).shape
     dovetail.Size([2, 12])

@@ -80,6 +80,8 @@ def celu(input: Tensor, alpha: NonZero = 1.0) -> Tensor:
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-input)), without overflow.
 
+    Returns: floats; integers and bools become the default dtype.
+
     >>> torch.sigmoid(torch.tensor([0.0, 2.0]))
     tensor([0.5000, 0.8808])
     """
@@ -220,6 +222,8 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
     """`input` times the normal distribution function (Hendrycks & Gimpel 2016).
 
     `"tanh"` takes tanh(sqrt(2 / pi) (x + 0.044715 x³)) in place of erf.
+
+    Raises: ArgumentError for another `approximate`.
 
     >>> import dovetail as dt
     >>> dt.nn.functional.gelu(dt.tensor([-1.0, 0.0, 1.0]))

@@ -52,6 +52,10 @@ def sub(input: Operand, other: Operand) -> Tensor:
 def mul(input: Operand, other: Operand) -> Tensor:
     """input * other; integers wrap, the product of bools is `and`.
 
+    Returns: the dtype that both promote to, in their broadcast shape.
+
+    Raises: ShapeError for shapes that do not broadcast.
+
     >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
     tensor([3., 6.])
     """
@@ -119,6 +123,10 @@ def floor(input: Tensor) -> Tensor:
     })  # fmt: skip
 def maximum(input: Tensor, other: Tensor) -> Tensor:
     """The greater of each pair; NaN if either is NaN.
+
+    Returns: the dtype that both promote to, in their broadcast shape.
+
+    Raises: ShapeError for shapes that do not broadcast, DTypeError for complex numbers.
 
     >>> torch.maximum(torch.tensor([1, 5]), torch.tensor([3, 2]))
     tensor([3, 5])
@@ -196,6 +204,8 @@ def _(make: Any) -> Any:
 def sqrt(input: Tensor) -> Tensor:
     """Square root, at most 3 ulp; NaN below zero.
 
+    Returns: floats; integers and bools become the default dtype.
+
     >>> torch.sqrt(torch.tensor([4.0, 2.0]))
     tensor([2.0000, 1.4142])
     """
@@ -206,6 +216,8 @@ def sqrt(input: Tensor) -> Tensor:
     oracle=exact("exp"), grad=lambda ct, y: ct * conj(y))  # fmt: skip
 def exp(input: Tensor) -> Tensor:
     """e to the power of `input`, at most 3 ulp.
+
+    Returns: floats; integers and bools become the default dtype.
 
     >>> torch.exp(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 2.7183])
@@ -218,6 +230,8 @@ def exp(input: Tensor) -> Tensor:
     grad=lambda ct, input: ct / conj(input))  # fmt: skip
 def log(input: Tensor) -> Tensor:
     """Natural logarithm, at most 3 ulp; -inf at 0, NaN below.
+
+    Returns: floats; integers and bools become the default dtype.
 
     >>> torch.log(torch.tensor([1.0, 0.0]))
     tensor([0., -inf])

@@ -78,6 +78,8 @@ def ne(input: Tensor, other: Operand) -> Tensor:
 def isnan(input: Tensor) -> Tensor:
     """Whether an element is NaN, which is never so for integers.
 
+    Returns: bools in the shape of `input`.
+
     >>> import dovetail as dt
     >>> dt.isnan(dt.tensor([1.0, float("nan")]))
     tensor([False,  True])

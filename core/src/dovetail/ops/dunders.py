@@ -56,18 +56,18 @@ def install(
             setattr(Tensor, f"__i{name}__", _in_place(f"__i{name}__", function))
 
 
-_divide = _reflected(operator_of(p.div.op))
+_divide: Callable[..., Tensor] = _reflected(operator_of(p.div.op))
 _reciprocal = operator_of(elementwise.reciprocal.op)
 
 
-def _divide_number(self: Tensor, other: Any) -> Any:
+def _divide_number(self: Tensor, other: Any) -> Tensor:
     """`other / self`, of a number torch's way: the reciprocal times the number.
 
     So gradients need neither the divisor nor the quotient, and both may be overwritten.
     """
     if not isinstance(other, int | float | complex):
         return _divide(self, other)
-    inverse = _reciprocal(self)
+    inverse: Tensor = _reciprocal(self)
     is_one = inverse._node is None and other == 1 and not isinstance(other, complex)
     return inverse if is_one else inverse * other
 

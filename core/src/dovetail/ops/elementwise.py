@@ -59,6 +59,10 @@ def neg(input: Tensor) -> Tensor:
 def abs(input: Tensor) -> Tensor:
     """The magnitude; the smallest integer wraps to itself.
 
+    Returns: the dtype of `input`; of complex numbers that of their parts.
+
+    Raises: DTypeError for bools.
+
     >>> import dovetail as dt
     >>> dt.abs(dt.tensor([-1.5, 0.0, 2.0]))
     tensor([1.5000, 0.0000, 2.0000])

@@ -104,6 +104,10 @@ def argmax(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tenso
 
     Without `dim`, where it is among all elements in row-major order.
 
+    Returns: int64, without `dim` unless `keepdim`.
+
+    Raises: EmptyDimError over no elements.
+
     >>> torch.tensor([[1, 3], [4, 2]]).argmax(1)
     tensor([1, 0])
     """
@@ -128,6 +132,10 @@ def argmin(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tenso
     """Where along `dim` the least is; the first of several, the first NaN.
 
     Without `dim`, where it is among all elements in row-major order.
+
+    Returns: int64, without `dim` unless `keepdim`.
+
+    Raises: EmptyDimError over no elements.
 
     >>> torch.tensor([[1, 3], [4, 2]]).argmin(0)
     tensor([0, 1])

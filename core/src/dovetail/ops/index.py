@@ -172,6 +172,11 @@ def gather(
 ) -> Tensor:
     """`input[..., index[..., i, ...], ...]` along `dim`, in the shape of `index`.
 
+    Args:
+        index: int64 with as many dims as `input`, no larger but along `dim`.
+
+    Raises: IndexOutOfRange for an index below 0 or from the size of `dim` on.
+
     >>> x = torch.tensor([[1, 2], [3, 4]])
     >>> torch.gather(x, 1, torch.tensor([[1], [0]]))
     tensor([[2],

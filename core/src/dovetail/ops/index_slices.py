@@ -76,6 +76,13 @@ def _replaced(name: str) -> Any:
 def index_select(input: Tensor, dim: Axis, index: Tensor) -> Tensor:
     """The slices along `dim` that a one-dimensional index names.
 
+    Args:
+        index: [n] or [] of int32 or int64.
+
+    Returns: [..., n, ...].
+
+    Raises: IndexOutOfRange for an index below 0 or from the size of `dim` on.
+
     >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
     tensor([7, 5])
     """

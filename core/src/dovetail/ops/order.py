@@ -176,6 +176,10 @@ def sort(
 
     Equal elements keep their order, whether `stable` asks for it or not.
 
+    Returns: values, and int64 indices, both in the shape of `input`.
+
+    Raises: DimError for a dim that is not there.
+
     >>> import dovetail as dt
     >>> dt.tensor([3.0, 1.0, 2.0]).sort(descending=True).indices
     tensor([0, 2, 1])
@@ -222,6 +226,10 @@ def topk(
     """The `k` greatest (or least) along `dim`, and where they were.
 
     They are in order, whether `sorted` asks for it or not.
+
+    Returns: values, and int64 indices, `k` along `dim`.
+
+    Raises: ArgumentError if `k` is below 0 or above the size of `dim`.
 
     >>> import dovetail as dt
     >>> dt.topk(dt.tensor([3.0, 1.0, 2.0]), 2).values

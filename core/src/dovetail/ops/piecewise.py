@@ -36,6 +36,8 @@ def corners(*calls: dict[str, Any]) -> Any:
 def relu(input: Tensor) -> Tensor:
     """The greater of `input` and 0; NaN stays.
 
+    Raises: DTypeError for bools and complex numbers.
+
     >>> import dovetail as dt
     >>> dt.relu(dt.tensor([-1.0, 0.5]))
     tensor([0.0000, 0.5000])

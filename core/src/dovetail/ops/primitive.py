@@ -71,6 +71,8 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
     Accumulates in at least float32, without reduced-precision inputs; k = 0 gives 0.
 
+    Raises: ShapeError for sizes that do not match, DTypeError for different dtypes.
+
     >>> torch.bmm(torch.ones(3, 2, 4), torch.ones(3, 4, 5)).shape
     dovetail.Size([3, 2, 5])
     """

@@ -90,6 +90,10 @@ def mean(
     Raises:
         DTypeError: bools or integers, without a floating point `dtype`.
 
+    Args:
+        dim: one dim, several, or None for all.
+        keepdim: whether the dims stay, with size 1.
+
     >>> import dovetail as dt
     >>> dt.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1, keepdim=True)
     tensor([[1.5000],

@@ -79,6 +79,10 @@ def _cumsum_rule(ct: Tensor, input_dtype: DType, dim: int) -> Tensor:
 def cumsum(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
     """Sums of the elements so far; integers in int64.
 
+    Returns: the shape of `input`, in `dtype` if given.
+
+    Raises: DimError for a dim that is not there.
+
     >>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0)
     tensor([1, 3, 6])
     """

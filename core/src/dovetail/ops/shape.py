@@ -89,6 +89,10 @@ def _unstacked(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Ten
 def stack(tensors: list[Tensor], dim: NewAxis = 0) -> Tensor:
     """The tensors, all of one shape, side by side along a new dim.
 
+    Returns: [..., count, ...], the new dim at `dim`.
+
+    Raises: ShapeError for tensors of different shapes.
+
     >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], dim=1)
     tensor([[1, 3],
             [2, 4]])
@@ -134,6 +138,10 @@ def _repeat_oracle(x: Array, repeats: Sizes) -> Array:
     ])  # fmt: skip
 def repeat(input: Tensor, repeats: Ints) -> Tensor:
     """`input` laid side by side with itself, `repeats` times along each dim.
+
+    Returns: each dim `repeats` times as long; leading ones are new dims.
+
+    Raises: ArgumentError for fewer counts than dims.
 
     >>> torch.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],

@@ -121,6 +121,12 @@ def sum(
 
     Without `dtype`, bools and integers add up in int64 (int32 where there is none).
 
+    Args:
+        dim: one dim, several, or None for all.
+        keepdim: whether summed dims stay, with size 1.
+
+    Raises: DimError for a dim that is not there, or there twice.
+
     >>> import dovetail as dt
     >>> dt.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)
     tensor([4., 6.])

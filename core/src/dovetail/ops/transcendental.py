@@ -236,6 +236,8 @@ sinh.grad(input=lambda ct, input: ct * cosh(conj(input)))
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent.
 
+    Returns: floats; integers and bools become the default dtype.
+
     >>> torch.tanh(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])
     """

@@ -77,6 +77,10 @@ def _expanded(have: Sizes, strides: Sizes | None, *, size: Sizes) -> Geometry:
 def expand(input: Tensor, size: Shape) -> Tensor:
     """Dims of size 1 repeated to `size`, without a copy; -1 keeps one; new dims lead.
 
+    Returns: a view, which has to be copied before it is written.
+
+    Raises: ShapeError for a size that is neither 1 nor the one wanted.
+
     >>> import dovetail as dt
     >>> dt.tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
@@ -102,6 +106,10 @@ def _permuted_back(ct: Tensor, dims: Sizes) -> Tensor:
 def permute(input: Tensor, dims: AxisList) -> Tensor:
     """The dims of `input` in another order.
 
+    Returns: a view.
+
+    Raises: DimError unless each dim is named once.
+
     >>> torch.permute(torch.ones(2, 3, 4), (2, 0, 1)).shape
     dovetail.Size([4, 2, 3])
     """
@@ -120,6 +128,10 @@ def _swapped(size: Sizes, strides: Sizes | None, *, dim0: int, dim1: int) -> Geo
     **_VIEW)  # fmt: skip
 def transpose(input: Tensor, dim0: Axis, dim1: Axis) -> Tensor:
     """`input` with two dims swapped.
+
+    Returns: a view.
+
+    Raises: DimError for a dim that is not there.
 
     >>> torch.transpose(torch.ones(2, 3), 0, 1).shape
     dovetail.Size([3, 2])
@@ -191,6 +203,10 @@ def _squeeze_oracle(x: Array, dim: Any = None) -> Array:
 def squeeze(input: Tensor, dim: AxesOrEvery = EVERY) -> Tensor:
     """`input` without dims of size 1: all of them, or those of `dim`.
 
+    Returns: a view; dims of other sizes stay, also where they are named.
+
+    Raises: DimError for a dim that is not there.
+
     >>> torch.squeeze(torch.ones(1, 3, 1)).shape
     dovetail.Size([3])
     """
@@ -207,6 +223,10 @@ def _unsqueezed(size: Sizes, strides: Sizes | None, *, dim: int) -> Geometry:
     cases=lambda _: [([2, 3], 1), ([2, 3], -1), ([], 0)])  # fmt: skip
 def unsqueeze(input: Tensor, dim: NewAxis) -> Tensor:
     """`input` with a dim of size 1 inserted at `dim`.
+
+    Returns: a view.
+
+    Raises: DimError for a place below -dims - 1 or above dims.
 
     >>> torch.unsqueeze(torch.ones(3), 0).shape
     dovetail.Size([1, 3])

@@ -102,7 +102,7 @@ class Methods:
         """input + other; integers wrap, the sum of bools is `or`."""
     def __rand__(self, other: Tensor | complex) -> Tensor:
         """Bitwise and."""
-    def __rdiv__(self, other: Any) -> Any:
+    def __rdiv__(self, other: Any) -> Tensor:
         """`other / self`, of a number torch's way: the reciprocal times the
         number.
         """
@@ -123,7 +123,7 @@ class Methods:
     def __rshift__(self, other: Tensor | complex) -> Tensor:
         """`input` shifted right by any count, its sign coming in (arithmetic)."""
     def __rsub__(self, other: Any) -> Tensor: ...
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Any) -> Tensor:
         """`other / self`, of a number torch's way: the reciprocal times the
         number.
         """

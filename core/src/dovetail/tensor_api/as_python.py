@@ -16,6 +16,8 @@ from dovetail.tensor_api.properties import numel
 def item(self: Tensor) -> Any:
     """The value of a tensor with one element, as a Python number; waits for it.
 
+    Raises: ShapeError for more elements than one, or none.
+
     >>> torch.tensor(2.5).item()
     2.5
     """
@@ -30,6 +32,8 @@ def item(self: Tensor) -> Any:
 @public("Tensor.tolist")
 def tolist(self: Tensor) -> Any:
     """The values as nested lists of Python numbers; waits for them.
+
+    Returns: a number for a tensor without dims.
 
     >>> torch.tensor([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]

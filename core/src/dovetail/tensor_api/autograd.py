@@ -46,6 +46,8 @@ extend(backward=_backward)
 def detach(input: Tensor) -> Tensor:
     """The same memory outside the graph; writes show in both.
 
+    Returns: a leaf that requires no gradients.
+
     >>> torch.ones(1, requires_grad=True).detach().requires_grad
     False
     """
@@ -73,6 +75,9 @@ def _detach_(self: Tensor) -> Tensor:
 def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Say whether gradients are wanted for this leaf; returns it.
 
+    Raises: DTypeError for integers and bools; AutogradError for False where gradients
+        go through to others.
+
     >>> torch.ones(2).requires_grad_()
     tensor([1., 1.], requires_grad=True)
     """
@@ -82,6 +87,13 @@ def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 def _register_hook(self: Tensor, hook: Hook) -> RemovableHandle:
     """Call `hook(grad)` when this tensor's gradient is computed; it may replace it.
+
+    Args:
+        hook: gets the gradient, and gives another one or None.
+
+    Returns: a handle, whose `remove()` takes the hook away.
+
+    Raises: AutogradError if no gradient is required.
 
     >>> x = torch.ones(1, requires_grad=True)
     >>> handle = x.register_hook(lambda gradient: gradient * 2)

@@ -145,6 +145,12 @@ def _region(x: Tensor, parsed: Parsed) -> Tensor:
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`, in place.
 
+    Args:
+        value: a number, or a tensor that broadcasts to the place and is cast.
+
+    Raises: IndexError for an index outside of its dim, InplaceError where a write would
+        make gradients wrong.
+
     >>> x = torch.zeros(3)
     >>> x[1:] = torch.tensor([4.0, 5.0])
     >>> x

@@ -26,6 +26,8 @@ from dovetail.ops.primitive import clone as clone_of
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the size of one dim.
 
+    Raises: DimError for a dim that is not there.
+
     >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(1)
     (dovetail.Size([2, 3]), 3)
     """
@@ -82,6 +84,8 @@ def is_contiguous(self: Tensor) -> bool:
 def contiguous(self: Tensor) -> Tensor:
     """This tensor if it is contiguous, else a copy.
 
+    Returns: row-major strides.
+
     >>> torch.ones(2, 3).t().contiguous().stride()
     (2, 1)
     """
@@ -110,6 +114,8 @@ def element_size(self: Tensor) -> int:
 def clone(input: Tensor, *, memory_format: None = None) -> Tensor:
     """A copy in memory of its own.
 
+    Returns: the same values, dtype and device; gradients go through it.
+
     >>> x = torch.zeros(2)
     >>> y = x.clone().fill_(1)
     >>> x
@@ -123,6 +129,10 @@ def to(
     self: Tensor, *args: Any, copy: bool = False, non_blocking: bool = False, **kw: Any
 ) -> Tensor:
     """This tensor in another dtype, on another device, or like another tensor.
+
+    Returns: itself where nothing changes.
+
+    Raises: DeviceError for a device that is not there.
 
     Examples:
         >>> import dovetail as torch

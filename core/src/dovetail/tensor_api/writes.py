@@ -17,6 +17,11 @@ from dovetail.tensor_api.indexing import copied
 def copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
     """Write the values of `other`, broadcast, cast and moved as needed.
 
+    Returns: this tensor.
+
+    Raises: ShapeError if `other` does not broadcast; InplaceError where the write would
+        make gradients wrong.
+
     >>> torch.zeros(2).copy_(torch.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """

@@ -45,6 +45,10 @@ def normalize(
 ) -> Tensor:  # fmt: skip
     """`input` divided by its `p` norm along `dim`, at least by `eps`.
 
+    Returns: the shape and dtype of `input`.
+
+    Raises: DTypeError for integers.
+
     Examples:
         >>> import dovetail
         >>> dovetail.nn.functional.normalize(dovetail.tensor([[3.0, 4.0]]))
