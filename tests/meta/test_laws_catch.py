@@ -97,6 +97,7 @@ PLANTS: Final[list[Plant]] = [
     ("aliasing", "relu", _stale, "relu"),
     ("aliasing", "clone", lambda x: x, "clone"),
     ("layout", "exp", _strides_ignored, "exp"),
+    ("layout", "cast", lambda x, dtype: x.astype(dtype.numpy, order="K"), "clone"),
     ("gradient", "tanh_backward", lambda g, y: g * (1 - y), "tanh"),
     ("backward", "sigmoid_backward", lambda g, y: g * y * (1 - y) * 1.001, "sigmoid"),
     ("adjoint", "relu_backward", lambda g, y: g * np.abs(g) * (y > 0), "relu"),

@@ -56,6 +56,7 @@ def facts(each: Op) -> dict[str, Any]:
         "shape": _shape(each),
         "results": _results(each),
         "writes": list(each.mutates),
+        "row_major": each.row_major,
         "dtypes": [d.name for d in dtypes.ALL if d in each.accepts],
         "primitive": [d.name for d in dtypes.ALL if d in each.primitive],
         "made_of": [] if each.primitive else sorted(uses(each)),

@@ -55,6 +55,8 @@ def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "shape", found["shape"]
     for name, dtype in found["results"].items():
         yield "result", f"{name}: {dtype}"
+    if found["row_major"]:
+        yield "lies", "contiguous, however its input does"
     if found["writes"]:
         yield "writes", ", ".join(found["writes"])
     yield "dtypes", ", ".join(found["dtypes"])

@@ -121,7 +121,7 @@ class Backend(ABC):
 
     @abstractmethod
     def fill(self, a: Native, value: complex) -> None:
-        """Set every element of `a`, in any layout, to a Python number."""
+        """Set every element of `a`, in any layout, to a number that its dtype holds."""
 
     @abstractmethod
     def copy(self, target: Native, source: Native) -> None:

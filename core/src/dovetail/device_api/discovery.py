@@ -22,11 +22,12 @@ WRAPPERS: Final = {"chaos": "dovetail.testing.chaos_device"}
 RESERVED: Final = frozenset(
     {"cpu", "cuda", "rocm", "xpu", "meta", "chaos", "reference"}
 )
+# How to come by them; those that are planned have nothing to install yet.
 KNOWN: Final = {
     "cpu": "pip install dovetail-cpu",
-    "cuda": "pip install dovetail-cuda",
-    "rocm": "pip install dovetail-rocm",
-    "xpu": "pip install dovetail-xpu",
+    "cuda": "dovetail-cuda is not released yet",
+    "rocm": "dovetail-rocm is not released yet",
+    "xpu": "dovetail-xpu is not released yet",
 }
 
 

@@ -58,6 +58,7 @@ def op(
     largest: int | None = None,
     grows: tuple[int, ...] = (),
     layout_matters: bool = False,
+    row_major: bool = False,
     unspecified: bool = False,
     memory: bool = False,
     name: str | None = None,
@@ -118,6 +119,7 @@ def op(
         grows: how much each result grows when all elements of the first input grow
             by one; nothing is said of results beyond these.
         layout_matters: strides are part of what the op looks at.
+        row_major: its result is contiguous, however its input lies.
         unspecified: nothing is said of the values of the result.
         memory: the body calls the backend's memory functions, which every device has:
             nothing smaller is there to be lowered to.
@@ -146,7 +148,8 @@ def op(
         "draws": draws, "unrounded": unrounded, "domain": domain, "name": name,
         "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
         "undefined_on": undefined_on, "largest": largest, "grows": grows,
-        "layout_matters": layout_matters, "unspecified": unspecified,
+        "layout_matters": layout_matters, "row_major": row_major,
+        "unspecified": unspecified,
         "memory": memory, "params": params,
         "autocast": autocast,
     }  # fmt: skip

@@ -94,6 +94,7 @@ class Op(Results, Gradient):
         self.grows: tuple[int, ...] = options.pop("grows", ())
         self.cancels: bool = options.pop("cancels", False)
         self.layout_matters: bool = options.pop("layout_matters", False)
+        self.row_major: bool = options.pop("row_major", False)
         self.unspecified: bool = options.pop("unspecified", False)
         self.memory: bool = options.pop("memory", False)
         shape = options.pop("shape")

@@ -57,9 +57,9 @@ def _cast(x: Array, dtype: DType) -> Array:
 
 
 @op(accepts=ANY, primitive=ANY, promote=None, result=lambda d, a: a["dtype"],
-    unrounded=True, oracle=_cast)  # fmt: skip
+    unrounded=True, row_major=True, oracle=_cast)  # fmt: skip
 def cast(input: Tensor, dtype: DType) -> Tensor:
-    """The values of `input` in another dtype.
+    """The values of `input` in another dtype, contiguous however `input` lies.
 
     To float: nearest even. To integers: truncated; NaN and overflow unspecified, but
     no trap. To bool: whether not zero. To real from complex: the real part.
@@ -81,9 +81,10 @@ def _(make: Any) -> Any:
     yield case(make(0, 2), int32)
 
 
-@op(accepts=ANY, promote=None, unrounded=True, oracle=lambda x: x, grad=lambda ct: ct)
+@op(accepts=ANY, promote=None, unrounded=True, row_major=True, oracle=lambda x: x,
+    grad=lambda ct: ct)  # fmt: skip
 def clone(input: Tensor) -> Tensor:
-    """A copy of `input` in memory of its own."""
+    """A contiguous copy of `input` in memory of its own."""
     return cast(input, input.dtype)
 
 

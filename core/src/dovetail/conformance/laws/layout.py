@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import PLAIN, Example
-from dovetail.conformance.law import Trial, law
+from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws.agreement import agree, arrays, judged
 from dovetail.conformance.laws.sampling import guarded, relaid, some
 from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import DType
 from dovetail.engine.op import Op
+from dovetail.engine.plans import is_contiguous
+from dovetail.engine.tensor import Tensor
 
 
 def _laid_otherwise(
@@ -39,13 +41,28 @@ def _may_lie(subject: Subject, op: Op, dtype: DType) -> bool:
 
 @law("layout", examples=_laid_otherwise, fits=_may_lie, rank=25)
 def layout(trial: Trial) -> None:
-    """Any layout of the inputs gives what contiguous ones give."""
+    """Any layout of the inputs gives what contiguous ones give.
+
+    What is declared to be contiguous is, whatever the inputs are.
+    """
     op, dtype = judged(trial)
     example = trial.example
     assert example.case is not None
     results = trial.subject.run(op, example, dtype)
+    if op.row_major:
+        _expect_row_major(trial, results)
     plain = trial.subject.run(op, example.with_case(example.case, PLAIN), dtype)
     agree(
         trial, arrays(trial, results), arrays(trial, plain),
         [y.dtype for y in results], note=f"{example.layout}: ",
     )  # fmt: skip
+
+
+def _expect_row_major(trial: Trial, results: Sequence[Tensor]) -> None:
+    for y in results:
+        if not is_contiguous(y._kind, y._a):
+            strides, _ = trial.subject.backend.geometry(y._a, y._a)
+            raise Wrong(
+                f"{trial.example.layout}: the result has shape {tuple(y.shape)} and "
+                f"strides {tuple(strides)}, needed a contiguous one"
+            )
