@@ -206,7 +206,8 @@ class _Source:
         yield f"g{i} = fresh()"
         yield f"g{i}._a = {values[result]}"
         yield f"g{i}._kind = kind"
-        yield f"g{i}._node = g{i}._storage = None"
+        yield f"g{i}._node = None"
+        yield f"g{i}._storage = None"
 
     def kept(self, at: int) -> Iterator[str]:
         slot, _ = self.op.save_plan[at]

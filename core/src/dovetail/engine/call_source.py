@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # What of its own a callable remembers: what calls need, itself, its op.
 CELLS: Final = ("_calls", "_function", "_last", "_op")
 
+_ENTRY: Final = "_kernel, _kind, _array, _runner, _ready"
+
 
 class Form(NamedTuple):
     """What a callable of an op is for.
@@ -143,23 +145,30 @@ class _Source(ArgumentLines):
     # ---- the entry, the kernel, the results
 
     def _entry(self) -> Iterator[str]:
-        key, entry = self.key[0], "_kernel, _kind, _array, _runner, _ready"
-        found = [
-            "try:",
-            f"    {entry} = _calls[{key}]",
-            "except _KeyError:",
-            "    _kernel = _ready = None",
-        ]
         if len(self.key) > 1:
             yield f"_key = ({', '.join(self.key)})"
-            key = "_key"
-            found[1] = f"    {entry} = _calls[_key]"
-            yield from found
+            yield from self._looked_up("_key")
         else:  # a kind is compared in less time than it is looked up
-            yield f"_known, {entry} = _last"
-            yield f"if _known is not {key}:"
-            yield from (f"    {line}" for line in found)
+            yield f"{_ENTRY}, _known = _last"
+            yield f"if _known is not {self.key[0]}:"
+            yield from (f"    {line}" for line in self._looked_up(self.key[0]))
+        if self.over:
+            return
+        fitting = {name for name, _ in self.op.fitting}
+        for param in self.op.rest:
+            if param.role != "scalar" or param.name not in fitting:
+                continue
+            given = f"{param.name} is not None and " if param.optional else ""
+            yield f"if {given}not _ready.least <= {param.name} <= _ready.most:"
+            yield f"    return {self.form.general}_ready, {self.values})"
+
+    def _looked_up(self, key: str) -> Iterator[str]:
+        """The entry of a key, or what serves a call without an entry, or a kernel."""
         miss = f"return {self.form.miss}_op, {self.values}, {self.others}, {key})"
+        yield "try:"
+        yield f"    {_ENTRY} = _calls[{key}]"
+        yield "except _KeyError:"
+        yield "    _kernel = _ready = None"
         if self.over:
             yield "if _ready is None:"
             yield f"    {miss}"
@@ -168,13 +177,6 @@ class _Source(ArgumentLines):
         yield "    if _ready is None:"
         yield f"        {miss}"
         yield f"    return {self.form.general}_ready, {self.values})"
-        fitting = {name for name, _ in self.op.fitting}
-        for param in self.op.rest:
-            if param.role != "scalar" or param.name not in fitting:
-                continue
-            given = f"{param.name} is not None and " if param.optional else ""
-            yield f"if {given}not _ready.least <= {param.name} <= _ready.most:"
-            yield f"    return {self.form.general}_ready, {self.values})"
 
     def _call(self) -> Iterator[str]:
         op = self.op
@@ -208,7 +210,8 @@ class _Source(ArgumentLines):
         yield "_t = _fresh()"
         yield "_t._a = _r"
         yield "_t._kind = _kind"
-        yield "_t._node = _t._storage = None"
+        yield "_t._node = None"  # one after the other: the interpreter's way is shorter
+        yield "_t._storage = None"
         if op.vjp is not None and self.nodes:
             yield f"if not ({on_tape}):"
             yield "    return _t"

@@ -46,8 +46,8 @@ class Op(Results, Gradient):
         cells: what all of them remember: `calls`, `last`, and the op.
         calls: what a call needs, by kinds and attributes. Emptied when a kernel comes
             or goes, when a device is lost, and when it holds 4096 of them.
-        last: a cell with the kind and the entry that `calls` got last under a kind
-            alone, which is asked first; emptied with it.
+        last: a cell with the entry of a kernel that `calls` got last under a kind
+            alone, and that kind; it is asked first, and emptied with `calls`.
         plans: for calls out of the ordinary, the plans by the same; emptied likewise.
         checked: result shapes by input shapes and attributes; emptied when full.
         bound: by kind, what takes gradients through it while nothing is recorded, by
@@ -145,8 +145,8 @@ class Op(Results, Gradient):
         if len(self.calls) >= _LEARNED_LIMIT:
             self.forget_calls()
         self.calls[key] = entry
-        if type(key) is not tuple:
-            self.last.cell_contents = (key, *entry)
+        if type(key) is not tuple and entry[0] is not None:
+            self.last.cell_contents = (*entry, key)
 
     def forget_calls(self) -> None:
         """Drop what calls have taught."""
