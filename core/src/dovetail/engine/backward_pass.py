@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import repeat
-from typing import Any
+from typing import Any, Final
 
 from dovetail.engine import modes
 from dovetail.engine.arrival import accumulate, add, hooked, hooked_outputs
@@ -31,34 +31,36 @@ def place_of(edge: Edge) -> Any:
     return (edge.node, edge.index) if type(edge) is Output else edge
 
 
-def awaited(start: Pass) -> dict[Any, int]:
-    """How many gradients each node and leaf is going to be sent by a pass.
+# Instead of how many are to come: the next one is the last of several; an edge leads to
+# one of several outputs, and what arrives there is counted at their node.
+_LAST: Final = -1
+_OUTPUT: Final = -2
 
-    Only what is sent one in all has 1: edges to one of several outputs, whose nodes are
-    counted, have 0, and so has None, of inputs that need none.
-    """
-    counts: dict[Any, int] = {None: 0}
+
+def awaited(start: Pass) -> dict[Any, int]:
+    """How many gradients beside one each node and leaf is sent by a pass."""
+    more: dict[Any, int] = {}
     outputs: list[Output] = []
     nodes: list[Any] = [start]
     for node in nodes:  # it grows meanwhile
         for edge in node.edges:
             if edge is None:
                 continue
-            if edge in counts:
-                counts[edge] += 1
+            if edge in more:
+                more[edge] += 1
                 continue
-            counts[edge] = 1
+            more[edge] = 0
             if type(edge) is Node:
                 nodes.append(edge)
             elif type(edge) is Output:
                 outputs.append(edge)
-                if edge.node not in counts:
-                    counts[edge.node] = 0
+                if edge.node not in more:
+                    more[edge.node] = -1
                     nodes.append(edge.node)
     for output in outputs:
-        counts[output.node] += counts[output]
-        counts[output] = 0
-    return counts
+        more[output.node] += more[output] + 1
+        more[output] = _OUTPUT
+    return more
 
 
 class Pass:
@@ -71,11 +73,11 @@ class Pass:
 
     Attributes:
         captured: what arrived at the places asked for with `capture`.
-        counts: how many gradients are still to come, negative where some have arrived.
+        more: how many gradients are still to come beside the next one, or `_LAST`.
     """
 
     __slots__ = (
-        "arrived", "captured", "counts", "create", "edges", "needed", "reached",
+        "arrived", "captured", "create", "edges", "more", "needed", "reached",
         "ready", "retain",
     )  # fmt: skip
 
@@ -83,7 +85,7 @@ class Pass:
         self.create = create
         self.retain = create if retain is None else retain
         self.edges = edges
-        self.counts = awaited(self)
+        self.more = awaited(self)
         self.arrived: dict[Any, Any] = {}
         self.ready: list[tuple[int, Node]] = []
         self.captured: dict[Any, Tensor | None] = {}
@@ -105,7 +107,7 @@ class Pass:
 
     def _leading_to(self, targets: set[Any]) -> set[Any]:
         """The nodes of the pass from which a path leads to one of `targets`."""
-        nodes = [n for n in self.counts if type(n) is Node]
+        nodes = [n for n in self.more if type(n) is Node]
         found: set[Any] = set()
         for node in sorted(nodes, key=_sequence):  # what it leads to was made earlier
             for edge in node.edges:
@@ -142,7 +144,7 @@ class Pass:
 
         Most of a pass is spent here, so most cases are inline.
         """
-        ready, arrived, counts = self.ready, self.arrived, self.counts
+        ready, arrived, more = self.ready, self.arrived, self.more
         create, frees, nothing = self.create, not self.retain, repeat(None)
         seen = anywhere[0] and here() is not None
         by_rules = rules_for(create) if create or seen else None
@@ -152,34 +154,32 @@ class Pass:
                     return
                 node = heappop(ready)[1]
                 ct = arrived.pop(node, None)
+            results: Any = nothing
             if node.extra is not None:
                 ct = self._looked_at(node, ct)
-            results: Any = nothing
-            if ct is not None:
-                if by_rules is not None or node.extra is not None:
-                    pull = by_rules or call_rule
-                else:
-                    pull = node.op.bound.get(ct._kind) or pull_of(node.op, ct._kind)
-                results = pull(node, ct, create)
-                if frees and node.saved:
-                    node.saved = None
+                if ct is not None:
+                    results = (by_rules or call_rule)(node, ct, create)
+            elif ct is not None:
+                bound = by_rules or node.op.bound.get(ct._kind)
+                results = (bound or pull_of(node.op, ct._kind))(node, ct, create)
+            if frees and ct is not None and node.saved:
+                node.saved = None
             after: Any = None
             for edge, g in zip(node.edges, results):  # noqa: B905  it costs 0.1 µs
-                left = counts[edge]
-                if left != 1 or g is None:
-                    if left == 0 or g is None:
-                        if edge is not None:
-                            self._send(edge, g)
+                if g is None:
+                    if edge is not None:
+                        self._send(edge, None)
+                    continue
+                several = more[edge]
+                if several:
+                    if several == _OUTPUT:
+                        self._send(edge, g)
                         continue
-                    if left > 0:  # the first of several
-                        counts[edge] = 1 - left
-                        arrived[edge] = g
-                        continue
-                    counts[edge] = left + 1
                     known = arrived.pop(edge, None)
                     if known is not None:
                         g = basics.add(known, g)  # noqa: PLW2901
-                    if left != -1:
+                    if several > 0:
+                        more[edge] = several - 1 or _LAST
                         arrived[edge] = g
                         continue
                 if type(edge) is Leaf:
@@ -223,14 +223,13 @@ class Pass:
             return
         if edge is None:
             return
-        left = abs(self.counts[edge]) - 1
-        self.counts[edge] = -left
+        waits = self._waits(edge)
         if self.reached is not None and edge not in self.reached:
             return
-        known = self.arrived.get(edge)
+        known = self.arrived.pop(edge, None)
         if known is not None:
             ct = known if ct is None else add(known, ct)
-        if left:
+        if waits:
             if ct is not None:
                 self.arrived[edge] = ct
         elif kind is Leaf:
@@ -240,10 +239,16 @@ class Pass:
                 self.arrived[edge] = ct
             heappush(self.ready, (-edge.seq, edge))  # type: ignore[union-attr,misc]
 
+    def _waits(self, place: Any) -> bool:
+        """Count a gradient that arrived; whether more are to come."""
+        several = self.more[place]
+        if several > 0:
+            self.more[place] = several - 1 or _LAST
+        return several > 0
+
     def _send_output(self, edge: Output, ct: Tensor | None) -> None:
         node = edge.node
-        left = abs(self.counts[node]) - 1
-        self.counts[node] = -left
+        waits = self._waits(node)
         if self.reached is not None and node not in self.reached:
             return
         if ct is not None:
@@ -252,12 +257,11 @@ class Pass:
                 slots = self.arrived[node] = [None] * len(node.outputs or ())
             known = slots[edge.index]
             slots[edge.index] = ct if known is None else add(known, ct)
-        if not left:
+        if not waits:
             heappush(self.ready, (-node.seq, node))
 
     def _gather(self, leaf: Leaf, ct: Tensor | None) -> None:
         """All of a leaf's gradient has arrived."""
-        self.arrived.pop(leaf, None)
         if ct is None:
             return
         if leaf.hooks:
