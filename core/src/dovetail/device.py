@@ -71,6 +71,10 @@ class device:
 
 
 def _parse(text: str, index: int | None) -> tuple[str, int | None]:
+    if index is not None and type(index) is not int:
+        raise ArgumentTypeError(
+            "device", "index", was=repr(index), needed="an integer, or none"
+        )
     if index is None and (text == "auto" or "," in text):
         return chooser[0](text)
     match = _PATTERN.fullmatch(text)

@@ -168,13 +168,13 @@ def as_dtype(value: object, op: str = "dtype") -> DType:
     if isinstance(value, DType):
         return value
     if value is float:
-        return get_default_dtype()
+        return float64
     if value is bool:
         return bool_
     if value is int:
         return int64
     if value is complex:
-        return get_default_dtype().complex
+        return complex128
     raise ArgumentTypeError(
         op, "dtype", was=repr(value), needed="a dovetail dtype such as dovetail.float32"
     )
@@ -192,7 +192,8 @@ def get_default_dtype() -> DType:
 
 def set_default_dtype(d: DType) -> None:
     """Make `d` the dtype of Python floats, in this context."""
-    if not getattr(d, "is_floating_point", False):
+    given: object = d
+    if not isinstance(given, DType) or not given.is_floating_point:
         raise DTypeError(
             "set_default_dtype", "d", was=d, needed="a floating point dtype"
         )

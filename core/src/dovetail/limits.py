@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from dovetail.dtypes import INT_CATEGORY, DType, get_default_dtype
+from dovetail.dtypes import INT_CATEGORY, DType, as_dtype, get_default_dtype
 from dovetail.errors import DTypeError
 
 
@@ -48,7 +48,7 @@ class finfo(_Limits):
     resolution: float
 
     def __init__(self, dtype: DType | None = None) -> None:
-        real = (dtype or get_default_dtype()).real
+        real = (get_default_dtype() if dtype is None else as_dtype(dtype, "finfo")).real
         if not real.is_floating_point:
             raise DTypeError("finfo", "dtype", was=dtype, needed="a float dtype")
         digits, top = _FLOAT_FORMATS[real.name]
@@ -78,6 +78,7 @@ class iinfo(_Limits):
     min: int
 
     def __init__(self, dtype: DType) -> None:
+        dtype = as_dtype(dtype, "iinfo")
         if dtype.category != INT_CATEGORY:
             raise DTypeError("iinfo", "dtype", was=dtype, needed="an integer dtype")
         bits = dtype.itemsize * 8

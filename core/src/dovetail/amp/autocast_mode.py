@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from dovetail import dtypes
 from dovetail.device_api import registry
-from dovetail.dtypes import DType
+from dovetail.dtypes import DType, as_dtype
 from dovetail.engine.autocast import Casting, casting, set_casting
 from dovetail.errors import ArgumentTypeError, DTypeError
 
@@ -110,9 +110,17 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     return here is not None and _device_type("is_autocast_enabled", device_type) in here
 
 
+def _require_bool(op: str, enabled: Any) -> None:
+    if not isinstance(enabled, bool):
+        raise ArgumentTypeError(
+            op, "enabled", was=repr(enabled), needed="True or False"
+        )
+
+
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
     """Switch autocast on or off for a device type, until it is switched again."""
     name = _device_type("set_autocast_enabled", device_type)
+    _require_bool("set_autocast_enabled", enabled)
     before = (casting() or {}).get(name)
     if enabled != (before is not None):
         made = Casting(name, get_autocast_dtype(name), {}) if enabled else None
@@ -138,7 +146,7 @@ def set_autocast_dtype(device_type: str, dtype: DType) -> None:
         DTypeError: it is no lower precision.
     """
     name = _device_type("set_autocast_dtype", device_type)
-    if dtype not in _LOWER:
+    if as_dtype(dtype, "set_autocast_dtype") not in _LOWER:
         raise DTypeError(
             "set_autocast_dtype", "dtype", was=repr(dtype),
             needed="bfloat16 or float16",
@@ -153,7 +161,8 @@ def is_autocast_cache_enabled() -> bool:
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Keep the casts of parameters for a whole scope, or do not."""
-    _caches.set(bool(enabled))
+    _require_bool("set_autocast_cache_enabled", enabled)
+    _caches.set(enabled)
 
 
 def clear_autocast_cache() -> None:

@@ -9,6 +9,7 @@ from dovetail.engine.basics import basics
 from dovetail.engine.scopes import anywhere, here, tell
 from dovetail.engine.tape import Leaf, Storage, storage_of
 from dovetail.engine.tensor import Tensor
+from dovetail.errors import AutogradError
 
 Hook = Callable[[Tensor], "Tensor | None"]
 
@@ -82,8 +83,25 @@ def accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
             lock.release()
         if anywhere[0] and here() is not None:
             tell("accumulate", leaf, gradient)
+    else:
+        _require_leaf(leaf)
     if leaf.after:
         tensor = leaf.tensor()
         if tensor is not None:
             for hook in list(leaf.after):
                 hook(tensor)
+
+
+def _require_leaf(leaf: Leaf) -> None:
+    """Raise for a gradient of what was a leaf, and has been written by a recorded op.
+
+    Raises:
+        AutogradError: the tensor is the result of an op by now.
+    """
+    tensor = leaf.tensor()
+    if tensor is not None and tensor.grad_fn is not None:
+        raise AutogradError(
+            "backward", "graph", was="from what was a leaf: a leaf variable has been "
+            "moved into the graph interior", needed="a leaf that is one still",
+            remedy="write to a clone of it",
+        )  # fmt: skip

@@ -26,7 +26,7 @@ _warned: set[tuple[str, str]] = set()
 
 def set_fallback_policy(policy: str) -> None:
     """What to do with an op that a device cannot run: `error`, `warn` or `allow`."""
-    if policy not in POLICIES:
+    if type(policy) is not str or policy not in POLICIES:
         raise ArgumentError(
             "set_fallback_policy", "policy", was=repr(policy),
             needed=f"one of {', '.join(POLICIES)}",

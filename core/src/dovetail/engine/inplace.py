@@ -57,7 +57,24 @@ def inplace(
         _keep_old_values(x, y._node, start)
         if anywhere[0]:
             tell("keep", x)
-    return write(name, x, y)
+    write(name, x, y)
+    _keep_written(x, y)
+    return x
+
+
+def _keep_written(x: Tensor, y: Tensor) -> None:
+    """What a node kept of its result is in the memory of `x` now, as `x` itself is."""
+    node = target_of(y._node)
+    memory = y._storage
+    if type(node) is not Node or memory is None or memory is x._storage:
+        return
+    if node.saved and y._kind is x._kind and not (anywhere[0] and watched()):
+        now = storage_of(x)
+        node.saved = tuple([
+            (x._a, kept[1], now, now.version, kept[4])
+            if type(kept) is tuple and kept[0] is y._a and kept[4] < 0 else kept
+            for kept in node.saved
+        ])  # fmt: skip
 
 
 def _keep_old_values(x: Tensor, node: Any, start: int) -> None:

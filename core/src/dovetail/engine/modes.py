@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from dovetail.device import device
 from dovetail.device_api import registry
+from dovetail.errors import ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -159,7 +160,11 @@ class set_grad_enabled(GradMode):
     """Sets the grad mode at once; as a context manager, restores it at the end."""
 
     def __init__(self, mode: bool) -> None:
-        super().__init__(bool(mode))
+        if not isinstance(mode, bool):
+            raise ArgumentTypeError(
+                "set_grad_enabled", "mode", was=repr(mode), needed="True or False"
+            )
+        super().__init__(mode)
         self._outer = _grad.get()
         _grad.set(self.mode)
 

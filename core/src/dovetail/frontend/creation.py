@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.device import device as Device
-from dovetail.dtypes import DType, bool_, get_default_dtype, int32, int64
+from dovetail.dtypes import DType, as_dtype, bool_, get_default_dtype, int32, int64
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.public import public
@@ -42,7 +42,8 @@ class Place:
     def __init__(
         self, dtype: DType | None, device: DeviceLike, of: Kind | None = None
     ) -> None:
-        self.dtype = dtype
+        known = dtype is None or type(dtype) is DType
+        self.dtype = dtype if known else as_dtype(dtype, "tensor")
         self.device = device
         self.of = of
 

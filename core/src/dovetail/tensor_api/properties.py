@@ -9,7 +9,7 @@ from typing import Any
 from dovetail import dtypes
 from dovetail.device import device as Device
 from dovetail.device_api import HostMemory
-from dovetail.dtypes import DType
+from dovetail.dtypes import DType, as_dtype
 from dovetail.engine.annotations import described
 from dovetail.engine.attributes import axis
 from dovetail.engine.kinds import kind_of
@@ -150,8 +150,8 @@ def to(
         first, *flags = args
         if isinstance(first, Tensor):
             dtype, device = first.dtype, first.device
-        elif isinstance(first, DType):
-            dtype = first
+        elif isinstance(first, DType | type):
+            dtype = as_dtype(first, "to")
         elif first is None or isinstance(first, str | Device):
             device = device if first is None else first
             if flags and (flags[0] is None or isinstance(flags[0], DType)):
