@@ -18,7 +18,8 @@ from dovetail.cli.survey import Found, survey
 from dovetail.errors import DeviceError
 
 COMMANDS = (
-    ["conformance"], ["devices"], ["new-backend"], ["demo"], ["demo", "digits"],
+    ["accuracy"], ["conformance"], ["devices"], ["new-backend"], ["demo"],
+    ["demo", "digits"],
 )  # fmt: skip
 READY = """
 from dovetail.device_api import DeviceInfo, hookimpl

@@ -26,6 +26,7 @@ from dovetail.xp import (
     shape,
     views,
 )  # fmt: skip
+from dovetail_cpu import libm
 
 
 def install(table: KernelTable) -> None:
@@ -44,6 +45,7 @@ def install(table: KernelTable) -> None:
     optim.install(table, np)
     matmul.install(table, np)
     nn.install(table, np)
+    libm.install(table)
     table.add("native_slice", operator.getitem, dtypes=ANY)
     table.add("view", _view, dtypes=ANY, binds=True)
 

@@ -11,6 +11,7 @@ from dovetail.cli.lazy import LazyGroup
 from dovetail.errors import DovetailError
 
 COMMANDS: Final = {
+    "accuracy": "dovetail.cli.accuracy:accuracy",
     "conformance": "dovetail.cli.conformance:conformance",
     "demo": "dovetail.cli.demo:demo",
     "devices": "dovetail.cli.devices:devices",

@@ -216,7 +216,8 @@ def _mapped(op: Op, example: Example, change: Any) -> Case:
             if from_numpy(value.dtype).is_inexact:
                 return change(wide(value))
             return change(value.astype(np.float64)) if counted else value
-        return value
+        factor = change is _magnitude and name in op.scalars
+        return abs(value) if factor else value
 
     assert example.case is not None
     args = zip(example.case.args, op.names, strict=False)

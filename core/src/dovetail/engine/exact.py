@@ -12,7 +12,9 @@ Python's own, wrapped to the width of the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, Final
 
@@ -77,11 +79,11 @@ class LongDouble:
 class ByMpmath:
     """The same of object arrays of mpmath's numbers, for platforms without one."""
 
-    def __init__(self) -> None:
+    def __init__(self, precision: int = _PRECISION) -> None:
         import mpmath  # type: ignore[import-untyped]
 
         self._context: Any = mpmath.mp.clone()
-        self._context.prec = _PRECISION
+        self._context.prec = precision
         self.pi, self.ln2 = +self._context.pi, +self._context.ln2
 
     def __getattr__(self, name: str) -> Any:
@@ -90,18 +92,24 @@ class ByMpmath:
         function = getattr(context, name) if own is None else own(context)
 
         def call(*numbers: Any) -> Any:
-            if any(isinstance(v, np.float64) for v in numbers):
+            if any(_is_special(v) for v in numbers):
                 return special(*map(np.float64, numbers))
             try:
-                return function(*numbers)
+                y = function(*map(context.convert, numbers))
             except (ValueError, ZeroDivisionError):  # no value, or a pole
                 return special(*map(np.float64, numbers))
+            outside = y.imag and not any(v.imag for v in numbers)
+            return np.float64(math.nan) if outside else y
 
         return np.frompyfunc(call, 2 if name in _BINARY else 1, 1)
 
+    def by(self, function: Function, v: Any) -> Any:
+        """A function of the context and a number, such as those that NumPy lacks."""
+        return function(self._context, v)
+
     def widened(self, value: Any) -> Any:
         """As of long double; zeros, infinities and NaN stay what IEEE 754 has."""
-        if not isinstance(value, np.ndarray) or value.dtype.kind == "b":
+        if not isinstance(value, np.ndarray) or value.dtype.kind in "bO":
             return value
 
         def convert(v: Any) -> Any:
@@ -120,6 +128,11 @@ class ByMpmath:
         to = np.complex128 if is_complex else np.float64
         y: Array = np.asarray(np.frompyfunc(of, 1, 1)(found)).astype(to)
         return y
+
+
+def _is_special(value: Any) -> bool:
+    """Whether IEEE 754 has a say, which mpmath does not follow."""
+    return isinstance(value, np.float64) and not (value and np.isfinite(value))
 
 
 def _real(value: Any) -> float:
@@ -144,9 +157,26 @@ def _of_numpy(name: str) -> str:
     return found
 
 
-@cache
+_chosen: Final[ContextVar[ByMpmath | None]] = ContextVar("chosen", default=None)
+
+
+@contextmanager
+def unrounded(m: ByMpmath) -> Iterator[None]:
+    """Let oracles compute in mpmath's arithmetic, and give its numbers as they are."""
+    token = _chosen.set(m)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
 def arithmetic() -> Any:
     """The arithmetic that oracles compute in here."""
+    return _chosen.get() or _of_platform()
+
+
+@cache
+def _of_platform() -> Any:
     wide = np.finfo(np.longdouble).nmant >= _BITS
     return LongDouble() if wide else ByMpmath()
 
@@ -179,17 +209,37 @@ class exact:  # noqa: N801  a declaration reads it as a function
         wide = [m.widened(a) for a in args]
         with np.errstate(all="ignore"):
             if isinstance(function, str):
-                return m.rounded(getattr(m, function)(*wide), is_complex)
-            return m.rounded(function(m, *wide, **attrs), is_complex)
+                found = getattr(m, function)(*wide)
+            else:
+                found = function(m, *wide, **attrs)
+        return found if _chosen.get() is m else m.rounded(found, is_complex)
 
 
-def each(function: Any) -> Any:
-    """An oracle by a function of one number, such as libm's or mpmath's."""
+class each:  # noqa: N801  as `exact`
+    """An oracle by a function of one number.
 
-    def oracle(x: Array) -> Array:
-        return np.asarray(np.frompyfunc(function, 1, 1)(x), np.float64)
+    Args:
+        function: of a float, such as libm's.
+        precise: the same of mpmath's numbers: takes the context and the number.
+    """
 
-    return oracle
+    __slots__ = ("function", "precise")
+
+    def __init__(self, function: Function, precise: Function) -> None:
+        self.function = function
+        self.precise = precise
+
+    def __call__(self, x: Array) -> Array:
+        m = _chosen.get()
+        if m is None:
+            return np.asarray(np.frompyfunc(self.function, 1, 1)(x), np.float64)
+
+        def precise(v: Any) -> Any:
+            if isinstance(v, np.float64):  # zeros, infinities and NaN
+                return np.float64(self.function(float(v)))
+            return m.by(self.precise, v)
+
+        return np.asarray(np.frompyfunc(precise, 1, 1)(m.widened(x)))
 
 
 def whole(function: Function, *args: Any, **attrs: Any) -> Array:
@@ -210,5 +260,6 @@ __all__ = [
     "arithmetic",
     "each",
     "exact",
+    "unrounded",
     "whole",
 ]

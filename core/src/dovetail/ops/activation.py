@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, INEXACT, Array
+from dovetail.dtypes import FLOAT, INEXACT
 from dovetail.engine.attributes import Element, Factor, NonZero, Scalar
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
@@ -25,6 +25,7 @@ from dovetail.ops.transcendental import expm1, log1p, tanh
 _SQRT_HALF: Final = math.sqrt(0.5)
 _TANH_SCALE: Final = math.sqrt(2 / math.pi)
 _TANH_CUBE: Final = 0.044715
+_TANH_FLAT: Final = 100.0
 # Klambauer et al. 2017, equation 14
 _SELU_ALPHA: Final = 1.6732632423543772
 _SELU_SCALE: Final = 1.0507009873554805
@@ -204,15 +205,14 @@ def softsign(input: Tensor) -> Tensor:
     return input / (1 + abs(input))
 
 
-def _cdf(x: Any) -> Array:
-    """The normal distribution function, by libm."""
-    found = np.frompyfunc(lambda v: 0.5 * math.erfc(-v / math.sqrt(2)), 1, 1)(x)
-    return np.asarray(found, np.float64)
+def _cdf(m: Any, x: Any) -> Any:
+    """The normal distribution function."""
+    return erfc.op.oracle(-x / m.sqrt(2)) / 2  # type: ignore[misc]
 
 
 def _gelu(m: Any, x: Any, approximate: str = "none") -> Any:
     if approximate == "none":
-        return x * _cdf(x)
+        return x * _cdf(m, x)
     return x * (1 + m.tanh(m.sqrt(2 / m.pi) * (x + 0.044715 * x * x * x))) / 2
 
 
@@ -241,15 +241,17 @@ def _inner(x: Tensor) -> Tensor:
 def _gelu_slope(x: Tensor, approximate: str) -> Tensor:
     if approximate == "tanh":
         t = tanh(_inner(x))
-        slope = (1 + square(x) * (3 * _TANH_CUBE)) * _TANH_SCALE
-        return (1 + t) * 0.5 + x * 0.5 * (1 - square(t)) * slope
+        # Far out 1 - t² is 0, but x² may leave the format.
+        near = maximum(minimum(x, _TANH_FLAT), -_TANH_FLAT)
+        slope = (1 + square(near) * (3 * _TANH_CUBE)) * _TANH_SCALE
+        return (1 + t) * 0.5 + (1 - square(t)) * slope * x * 0.5
     density = exp(square(x) * -0.5) * (1 / math.sqrt(2 * math.pi))
     return erfc(x * -_SQRT_HALF) * 0.5 + x * density
 
 
 def _gelu_backward(m: Any, ct: Any, x: Any, approximate: str = "none") -> Any:
     if approximate == "none":
-        return ct * (_cdf(x) + x * m.exp(-x * x / 2) / m.sqrt(2 * m.pi))
+        return ct * (_cdf(m, x) + x * m.exp(-x * x / 2) / m.sqrt(2 * m.pi))
     c = m.sqrt(2 / m.pi)
     t = m.tanh(c * (x + 0.044715 * x * x * x))
     return ct * ((1 + t) / 2 + x / 2 * (1 - t * t) * c * (1 + 0.134145 * x * x))

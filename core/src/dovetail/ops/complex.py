@@ -65,7 +65,7 @@ def _angle(m: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
         return m.atan2(x.imag, x.real)
     # Unlike NumPy's, the angle of -0.0 is that of 0.0.
-    return np.where(np.isnan(x), x, np.where(x < 0, m.pi, 0))
+    return np.where(np.equal(x, x), np.where(x < 0, m.pi, 0), x)
 
 
 @op(accepts=ANY - ORDERED | FLOAT, promote="float", result=real_dtype, torch="angle",

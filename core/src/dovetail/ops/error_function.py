@@ -27,6 +27,7 @@ from dovetail.ops.rounding import copysign
 from dovetail.ops.transcendental import polynomial
 
 _FLOATS: Any = {"accepts": FLOAT, "promote": "float"}
+_UNDERFLOWS: Final = 100  # erfc of it is below every format
 _TWO_OVER_ROOT_PI: Final = 2 / math.sqrt(math.pi)
 
 
@@ -113,7 +114,7 @@ def _erfc_tail(size: Tensor) -> Tensor:
     return exp(-square(head) - 0.5625) * exp(rest + ratio) / size
 
 
-@op(**_FLOATS, torch="erf erf_", oracle=each(math.erf),
+@op(**_FLOATS, torch="erf erf_", oracle=each(math.erf, lambda m, v: m.erf(v)),
     grad=lambda ct, input: ct * _slope(input))  # fmt: skip
 def erf(input: Tensor) -> Tensor:
     """The error function, 2 / sqrt(pi) times the integral of exp(-t²) up to it."""
@@ -125,7 +126,11 @@ def erf(input: Tensor) -> Tensor:
     return where(size < 0.84375, small, large)
 
 
-@op(**_FLOATS, torch="erfc erfc_", oracle=each(math.erfc),
+def _precise_complement(m: Any, v: Any) -> Any:
+    return m.erfc(v) if v < _UNDERFLOWS else m.zero
+
+
+@op(**_FLOATS, torch="erfc erfc_", oracle=each(math.erfc, _precise_complement),
     grad=lambda ct, input: -ct * _slope(input))  # fmt: skip
 def erfc(input: Tensor) -> Tensor:
     """1 - erf(input), accurate where it is small."""
@@ -144,8 +149,11 @@ def erfc(input: Tensor) -> Tensor:
 def _inverse_erf(v: float) -> float:
     import mpmath  # type: ignore[import-untyped]
 
-    inside = -1 <= v <= 1
-    return float(mpmath.erfinv(mpmath.mpf(float(v)))) if inside else math.nan
+    return float(_precise_inverse(mpmath.mp, mpmath.mpf(float(v))))
+
+
+def _precise_inverse(m: Any, v: Any) -> Any:
+    return m.erfinv(v) if -1 <= v <= 1 else m.nan
 
 
 # The quantile of the normal distribution, PPND16 of Wichura (1988), AS 241.
@@ -182,7 +190,7 @@ _F: Final = (
 
 
 @op(largest=BY_MPMATH, **_FLOATS, domain=(-0.9, 0.9), torch="erfinv Tensor.erfinv_",
-    oracle=each(_inverse_erf))  # fmt: skip
+    oracle=each(_inverse_erf, _precise_inverse))  # fmt: skip
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of erf; infinite at ±1, NaN beyond."""
     size = abs(input)

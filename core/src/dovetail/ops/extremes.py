@@ -11,6 +11,7 @@ from dovetail.dtypes import INEXACT, ORDERED, Array, Sizes, float32, int32, int6
 from dovetail.engine.attributes import Axes, AxesGiven, AxisOrAll
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
+from dovetail.engine.exact import exact
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.compare import isfinite, isnan
@@ -143,15 +144,13 @@ def argmin(input: Tensor, dim: AxisOrAll = None, keepdim: bool = False) -> Tenso
     return argmax(_mirrored(input), dim, keepdim)
 
 
-def _log_of_sum(x: Array, dim: Any, keepdim: bool = False) -> Any:
-    """In extended precision, and by way of the greatest element."""
+def _log_of_sum(m: Any, x: Array, dim: Any, keepdim: bool = False) -> Any:
+    """By way of the greatest element."""
     axis = axis_of(dim)
-    wide = x.astype(np.clongdouble if x.dtype.kind == "c" else np.longdouble)
-    top = np.max(wide.real, axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0)
-    y = np.log(np.sum(np.exp(wide - top), axis=axis, keepdims=True)) + top
-    y = y if keepdim else np.squeeze(y, axis=axis)
-    return y.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    top = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.abs(top) == np.inf, 0, top)
+    y = m.log(np.sum(m.exp(x - top), axis=axis, keepdims=True)) + top
+    return y if keepdim else np.squeeze(y, axis=axis)
 
 
 def _cases_exponentials(make: Any) -> Iterator[Case]:
@@ -173,7 +172,7 @@ def _weighted(
 
 
 @op(shape="(n@dim)->()", accepts=INEXACT, promote="float", torch="logsumexp",
-    grows=(1,), oracle=_log_of_sum, cases=_cases_exponentials,
+    grows=(1,), oracle=exact(_log_of_sum), cases=_cases_exponentials,
     grad=_weighted)  # fmt: skip
 def logsumexp(input: Tensor, dim: AxesGiven, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over nothing."""

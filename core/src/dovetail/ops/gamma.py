@@ -27,7 +27,21 @@ _FLOATS: Any = {"accepts": FLOAT, "promote": "float"}
 
 
 def _lgamma(v: float) -> float:
-    return math.inf if v <= 0 and v == math.floor(v) else math.lgamma(v)
+    if v <= 0 and v == math.floor(v):
+        return math.inf
+    try:
+        return math.lgamma(v)
+    except OverflowError:
+        return math.inf
+
+
+def _precise_lgamma(m: Any, v: Any) -> Any:
+    if v > 0:
+        return m.loggamma(v)
+    if v == m.floor(v):
+        return m.inf
+    # mpmath would count up from v, one by one.
+    return m.log(m.pi / m.fabs(m.sinpi(v))) - m.loggamma(1 - v)
 
 
 def _polygamma(order: int) -> Any:
@@ -41,14 +55,21 @@ def _polygamma(order: int) -> Any:
             return math.nan
         if v <= 0 and v == math.floor(v):  # a pole
             return math.inf if order else math.nan if v else -math.copysign(math.inf, v)
-        if v >= 0 or math.isnan(v):
-            return float(mpmath.psi(order, mpmath.mpf(v)))
-        with mpmath.workprec(160):  # mpmath would count up from v, one by one
-            y, at = mpmath.psi(order, 1 - mpmath.mpf(v)), mpmath.mpf(v)
-            turn = mpmath.pi / mpmath.sinpi(at)
-            return float(turn**2 - y if order else y - turn * mpmath.cospi(at))
+        if math.isnan(v):
+            return math.nan
+        with mpmath.workprec(160):
+            return float(precise(mpmath.mp, mpmath.mpf(v)))
 
-    return each(psi)
+    def precise(m: Any, v: Any) -> Any:
+        if v >= 0:
+            return m.psi(order, v)
+        if v == m.floor(v):
+            return m.inf if order else m.nan
+        # As of lgamma: reflected, DLMF 5.5.4 and its derivative.
+        y, turn = m.psi(order, 1 - v), m.pi / m.sinpi(v)
+        return turn**2 - y if order else y - turn * m.cospi(v)
+
+    return each(psi, precise)
 
 
 # lgamma(1 + e) / (e (e - 1)) for 0 <= e <= 1, in e - 0.5: an interpolant at Chebyshev
@@ -118,7 +139,8 @@ def digamma(input: Tensor) -> Tensor:
     return where(input == 0, copysign(zeros_like(input) + float("inf"), -input), y)
 
 
-@op(**_FLOATS, domain=(0.2, 9.0), torch="lgamma Tensor.lgamma_", oracle=each(_lgamma),
+@op(**_FLOATS, domain=(0.2, 9.0), torch="lgamma Tensor.lgamma_",
+    oracle=each(_lgamma, _precise_lgamma),
     grad=lambda ct, input: ct * digamma(input))  # fmt: skip
 def lgamma(input: Tensor) -> Tensor:
     """The logarithm of |gamma(input)|: recurrence, Stirling's series, reflection."""
@@ -128,6 +150,7 @@ def lgamma(input: Tensor) -> Tensor:
     reflected = math.log(math.pi) - log(size) - log(sine) - whole
     # Next to 0 both sides are -log|input|; the product with pi would lose bits there.
     y = where((input < 0) & (size > 1e-20), reflected, whole)
+    y = where((input < 0) & (sine == 0), float("inf"), y)  # a pole
     return where(size == float("inf"), size, y)
 
 

@@ -26,7 +26,9 @@ def _exponentials(log1p: Any, exp: Any, log_2: Any, a: Any, b: Any) -> Any:
     """The greater, and the logarithm of what the other adds to it."""
     top = np.maximum(a, b)
     gap = np.where(a == b, 0, np.minimum(a, b) - top)
-    return np.where(np.isinf(top) & (a == b), top, top + log1p(exp(gap)) / log_2)
+    return np.where(
+        (np.abs(top) == np.inf) & (a == b), top, top + log1p(exp(gap)) / log_2
+    )
 
 
 @op(cancels=True, accepts=FLOAT, promote="float", torch="logaddexp",

@@ -84,8 +84,10 @@ def var(
     """The sum of squared distances from the mean, over n - `correction`.
 
     In two passes (Chan, Golub, LeVeque 1983): NaN where n is not above the correction.
+    The mean is made better by what is left of it, so that of equal numbers it is 0.
     """
-    away = input - mean(input, dim, True)
+    middle = mean(input, dim, True)
+    away = input - (middle + mean(input - middle, dim, True))
     squares = cast(away * conj(away), input.dtype.real)
     return sum(squares, dim, keepdim) / _freedom(input._a.shape, dim, correction)
 

@@ -21,9 +21,11 @@ _SQRT_HALF: Final = math.sqrt(0.5)
 _DENSITY: Final = 1 / math.sqrt(2 * math.pi)
 _TANH_SCALE: Final = math.sqrt(2 / math.pi)
 _TANH_CUBE: Final = 0.044715
+_TANH_FLAT: Final = 100.0  # from here on 1 - t² is 0, while x² may leave the format
 
-# erf in float32, at most 6 ulp: x P(x²) / Q(x²), clipped where it is 1 (Eigen and XLA).
-_ERF_LIMIT: Final = 3.7439211627767994
+# erf in float32, at most 6 ulp: x P(x²) / Q(x²) (Eigen and XLA). At the limit that is
+# above 1, so that it can be clipped there: gelu takes the difference from 1 times x.
+_ERF_LIMIT: Final = 4.0
 _ERF_P: Final = (
     0.00022905065861350646, 0.0034082910107109506, 0.050955695062380861,
     0.18520832239976145, 1.128379143519084,
@@ -214,6 +216,7 @@ def _erf(xp: Any, out: Any, x: Any) -> None:
     s = xp.multiply(out, out, out=xp.empty_like(out))
     xp.multiply(out, _polynomial(xp, s, _ERF_P), out=out)
     xp.divide(out, _polynomial(xp, s, _ERF_Q), out=out)
+    xp.clip(out, -1, 1, out=out)
 
 
 def _gelu(xp: Any, out: Any, x: Any) -> None:
@@ -261,13 +264,14 @@ def _gelu_tanh_backward(xp: Any, out: Any, g: Any, x: Any) -> None:
     """g (1 + t + x (1 - t²) slope) / 2."""
     t = xp.empty_like(out)
     _inner_tanh(xp, t, x)
-    slope = xp.multiply(x, x, out=xp.empty_like(out))
+    slope = xp.clip(x, -_TANH_FLAT, _TANH_FLAT, out=xp.empty_like(out))
+    xp.multiply(slope, slope, out=slope)
     xp.multiply(slope, 3 * _TANH_CUBE * _TANH_SCALE, out=slope)
     xp.add(slope, _TANH_SCALE, out=slope)
-    xp.multiply(slope, x, out=slope)
     xp.multiply(t, t, out=out)
     xp.subtract(1, out, out=out)
     xp.multiply(out, slope, out=out)
+    xp.multiply(out, x, out=out)
     xp.add(out, t, out=out)
     xp.add(out, 1, out=out)
     xp.multiply(out, 0.5, out=out)

@@ -227,16 +227,26 @@ def _logsumexp(xp: Any, dim: Dims, keepdim: bool) -> Kernel:
     return call
 
 
+_NOISE: Final = {4: 2.0**-21, 8: 2.0**-50}  # four roundings, by the size of a number
+
+
 @kernels("var", _WIDE, **_BOUND)
 def _var(xp: Any, dim: Dims, correction: Any, keepdim: bool) -> Kernel:
     total, mean = _sum(xp, dim, keepdim, None), _mean(xp, dim, True, None)
 
+    def squares(away: Any) -> Any:
+        size = xp.abs(away) if away.dtype.kind == "c" else away
+        return xp.asarray(total(xp.asarray(size * size)))
+
     def call(a: Any) -> Any:
-        away = a - mean(a)
-        if a.dtype.kind == "c":
-            away = xp.abs(away)
-        y = total(xp.asarray(away * away))
+        middle = xp.asarray(mean(a))
+        away = xp.asarray(a - middle)
+        y = squares(away)
         n = a.size // y.size if y.size else 0
+        # No more than the mean's own rounding: equal numbers, whose variance is 0.
+        noise = xp.abs(middle) * _NOISE[y.dtype.itemsize]
+        if n and (y.reshape(middle.shape) <= n * noise * noise).any():
+            y = squares(xp.asarray(a - (middle + mean(away))))
         return y / y.dtype.type(max(0, n - correction))
 
     return call

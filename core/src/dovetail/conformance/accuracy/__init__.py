@@ -1,0 +1,1 @@
+"""How exact every op is on a device: errors in ulp, beside torch's."""
