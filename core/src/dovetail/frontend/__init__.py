@@ -42,6 +42,7 @@ from dovetail.tensor_api import (  # noqa: F401
     copying,
     devices,
     dlpack,
+    index_writes,
     indexing,
     memory,
     printing,

@@ -22,7 +22,7 @@ from dovetail.ops.create import full
 from dovetail.ops.diagonal import basic_put
 from dovetail.ops.scatter import scatter_reduce
 from dovetail.ops.shape import along
-from dovetail.tensor_api.indexing import masks_as_indices, write_places
+from dovetail.tensor_api.index_writes import masks_as_indices, write_places
 
 
 def _as_like(op: str, x: Tensor, value: Any, shape: Sequence[int] = ()) -> Tensor:

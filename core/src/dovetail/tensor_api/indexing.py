@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
-from dovetail.dtypes import int64, uint8
-from dovetail.engine import modes
-from dovetail.engine.annotations import check_size, described
-from dovetail.engine.checks import check_fits
-from dovetail.engine.elements import scalar
-from dovetail.engine.inplace import fill, inplace, overwrite
+from dovetail.dtypes import int64
 from dovetail.engine.overrides import overridden
 from dovetail.engine.scopes import anywhere, here, watched
-from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Parameter, Tensor, alias, extend
+from dovetail.engine.tensor import Parameter, Tensor, extend
 from dovetail.engine.views import as_view
-from dovetail.engine.writable import check_writable
-from dovetail.errors import ArgumentTypeError, DTypeError, ShapeError
-from dovetail.frontend.create import _moved, tensor
 from dovetail.ops import view as ops
-from dovetail.ops.advanced import index_get, index_put, index_put_
-from dovetail.ops.create import full
-from dovetail.ops.masked import mask_indices, masked_fill, masked_select
-from dovetail.ops.primitive import cast, clone, where
+from dovetail.ops.advanced import index_get
+from dovetail.ops.masked import masked_select
 from dovetail.tensor_api.index_parser import WHOLE, Parsed, parse
 
 _BASIC: Final = ops.basic_index.op
@@ -76,24 +62,24 @@ def _indexed(x: Tensor, index: Any) -> Tensor:
         found: Tensor = type(x).__torch_function__(getitem, (type(x),), (x, index))
         return found
     if not (anywhere[0] and watched()):
-        view = _plain_view(x, index)
+        view = plain_view(x, index)
         if view is not None:
             return view
-        if _is_places(index):
+        if is_places(index):
             return index_get(x, [index])
     parsed = parse(x, index)
     if parsed.mask is not None:
         return masked_select(x, parsed.mask)
-    region = _region(x, parsed)
+    region = region_of(x, parsed)
     return region if parsed.advanced is None else index_get(region, parsed.advanced)
 
 
-def _is_places(index: Any) -> bool:
+def is_places(index: Any) -> bool:
     """Whether an index is one plain tensor of int64, which names places along dim 0."""
     return type(index) is Tensor and index.dtype is int64 and len(index._a.shape) > 0
 
 
-def _plain_view(x: Tensor, index: Any) -> Tensor | None:
+def plain_view(x: Tensor, index: Any) -> Tensor | None:
     """A view by ints, slices and new dims, natively; None for all else."""
     slicer = x._kind.slicer
     if slicer is None:
@@ -133,7 +119,7 @@ def _plain(index: tuple[Any, ...]) -> int:
     return dots
 
 
-def _region(x: Tensor, parsed: Parsed) -> Tensor:
+def region_of(x: Tensor, parsed: Parsed) -> Tensor:
     """The view that the basic part of an index names."""
     if parsed.advanced is None or any(c != WHOLE for c in parsed.cuts):
         x = ops.basic_index(x, parsed.cuts)
@@ -142,169 +128,4 @@ def _region(x: Tensor, parsed: Parsed) -> Tensor:
     return x
 
 
-def setitem(x: Tensor, index: Any, value: Any) -> None:
-    """`x[index] = value`, in place.
-
-    Args:
-        value: a number, or a tensor that broadcasts to the place and is cast.
-
-    Raises: IndexError for an index outside of its dim, InplaceError where a write would
-        make gradients wrong.
-
-    >>> x = torch.zeros(3)
-    >>> x[1:] = torch.tensor([4.0, 5.0])
-    >>> x
-    tensor([0., 4., 5.])
-    """
-    if overridden((x, value)):
-        cls = type(x) if overridden((x,)) else type(value)
-        cls.__torch_function__(setitem, (cls,), (x, index, value))
-        return
-    region = x if index is Ellipsis else None
-    if region is None and not (anywhere[0] and watched()):
-        region = _plain_view(x, index)
-    if region is None:
-        if _is_places(index):
-            _set_places(x, Parsed((), (), [index]), value)
-            return
-        parsed = parse(x, index)
-        if parsed.mask is not None or parsed.advanced is not None:
-            if not isinstance(value, Tensor) or value.numel() == 1:
-                _refuse_bytes(index)
-            _set_places(x, parsed, value)
-            return
-        region = _region(x, parsed)
-    if type(value) in _NUMBERS:
-        fill(region, _number_for(x, value), "setitem", overlap=False)
-    else:
-        overwrite("copy_", region, copied(region, _as_value(x, value)))
-
-
-_NUMBERS: Final = (int, float, bool, complex)
-
-
-def _number_for(x: Tensor, value: Any) -> Any:
-    """A number to be written, which has at most 64 bits with its sign."""
-    if type(value) is int:
-        check_size("setitem", "value", value)
-    return scalar("setitem", x._kind.dtype, value)
-
-
-def _refuse_bytes(index: Any) -> None:
-    """Raise for bytes as the one mask of places that get one value.
-
-    Raises:
-        DTypeError: the mask is a uint8 tensor.
-    """
-    given = index if isinstance(index, tuple) else (index,)
-    tensors = [e for e in given if isinstance(e, Tensor)]
-    if len(tensors) == 1 and tensors[0].ndim and tensors[0].dtype is uint8:
-        raise DTypeError(
-            "setitem", "index", was="a uint8 mask", needed="a bool mask for one value",
-            remedy="cast it with .bool()",
-        )  # fmt: skip
-
-
-def _set_places(x: Tensor, parsed: Parsed, value: Any) -> None:
-    """Write at places that tensors of indices or a mask name."""
-    if parsed.mask is not None:
-        if type(value) in _NUMBERS:
-            number = _number_for(x, value)
-            inplace("index_put_", masked_fill, x, parsed.mask, number)
-            return
-        value = _as_value(x, value)
-        if value.numel() == 1:
-            check_fits("setitem", x._kind.dtype, value)
-            inplace("index_put_", _masked, x, parsed.mask, ops.reshape(value, ()))
-            return
-        parsed = parsed._replace(advanced=list(mask_indices(parsed.mask)))
-    region = _region(x, parsed)
-    if type(value) in _NUMBERS:
-        value = full((), _number_for(x, value), x._kind)
-    else:
-        value = _as_value(x, value)
-        value = _without_ones(value if value.dtype is x.dtype else cast(value, x.dtype))
-    write_places(region, value, parsed.advanced, False)
-
-
-def write_places(x: Tensor, value: Tensor, at: Any, accumulate: bool) -> Tensor:
-    """Write or add at tuples of indices; in place alone where no gradient is wanted."""
-    if modes.grad_enabled() and (x.requires_grad or value.requires_grad):
-        return inplace("index_put_", index_put, x, value, at, accumulate)
-    check_writable("index_put_", x, overlap=True)
-    if x._kind.backend.rules_only:
-        index_put(x, value, at, accumulate)  # its rule checks the shapes
-    else:
-        index_put_(x, value, at, accumulate)
-    return x
-
-
-def _masked(x: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    return where(mask, cast(value, x.dtype) if value.dtype is not x.dtype else value, x)
-
-
-def _as_value(x: Tensor, value: Any) -> Tensor:
-    """What is written, as a tensor on the device of `x`."""
-    if not isinstance(value, Tensor):
-        if not isinstance(value, (*_NUMBERS, np.integer)):
-            raise ArgumentTypeError(
-                "setitem", "value", was=described(value),
-                needed="a tensor or a number", remedy="make one with dovetail.tensor()",
-            )  # fmt: skip
-        return tensor(value, dtype=x.dtype, device=x.device)
-    if not value.ndim and value._kind.device != x._kind.device:
-        return _moved(value, x._kind.with_dtype(value.dtype))
-    return value
-
-
-def _without_ones(value: Tensor) -> Tensor:
-    """Without leading dims of size 1, which a written value may have too many of."""
-    shape = tuple(value._a.shape)
-    extra = 0
-    while extra < len(shape) and shape[extra] == 1:
-        extra += 1
-    return ops.reshape(value, shape[extra:]) if extra else value
-
-
-def copied(x: Tensor, source: Tensor) -> Tensor:
-    """`source` in the shape and dtype of `x`, for a write to it."""
-    shape = tuple(x._a.shape)
-    extra = source.ndim - len(shape)
-    if extra > 0 and all(n == 1 for n in source._a.shape[:extra]):
-        source = ops.reshape(source, tuple(source._a.shape[extra:]))
-    if tuple(source._a.shape) != shape:
-        try:
-            source = ops.expand(source, shape)
-        except ShapeError:
-            raise ShapeError(
-                "copy_", "value", was=f"of shape {tuple(source._a.shape)}",
-                needed=f"one that broadcasts to {shape}, the shape written to",
-            ) from None  # fmt: skip
-    if source._kind.dtype is not x._kind.dtype:
-        source = cast(source, x._kind.dtype)
-    if source._node is not None and modes.grad_enabled() and source.requires_grad:
-        return clone(source)
-    if source._node is not None:
-        source = alias(source)
-    storage_of(source)  # its memory stays its own: the bits are copied
-    return source
-
-
-def masks_as_indices(x: Tensor, indices: Sequence[Any]) -> list[Tensor | None]:
-    """Tensors of indices for `index_put`, masks being turned into them."""
-    if not isinstance(indices, list | tuple):
-        raise ArgumentTypeError(
-            "index_put", "indices", was=f"a {type(indices).__name__}",
-            needed="a tuple of tensors of indices",
-        )  # fmt: skip
-    parsed = parse(x, tuple(WHOLE if i is None else i for i in indices))
-    if parsed.mask is not None:
-        return list(mask_indices(parsed.mask))
-    if parsed.advanced is None or any(c != WHOLE for c in parsed.cuts) or parsed.fresh:
-        raise ArgumentTypeError(
-            "index_put", "indices", was=indices, needed="a tuple of tensors of indices"
-        )
-    return parsed.advanced
-
-
-extend(__getitem__=getitem, __setitem__=setitem)
+extend(__getitem__=getitem)

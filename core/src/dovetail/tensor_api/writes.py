@@ -10,7 +10,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.frontend.create import _moved
 from dovetail.ops.primitive import clone as clone_of
-from dovetail.tensor_api.indexing import copied
+from dovetail.tensor_api.index_writes import copied
 
 
 @public("Tensor.copy_")
