@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dovetail as dt
-from dovetail.engine.attributes import EVERY, normaliser_of
+from dovetail.engine.attributes import normaliser_of
+from dovetail.engine.integers import EVERY
 from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.nn import functional as F
 

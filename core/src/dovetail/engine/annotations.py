@@ -16,7 +16,7 @@ import numpy as np
 
 from dovetail.device import device
 from dovetail.dtypes import DType
-from dovetail.engine.attributes import LEAST, MOST
+from dovetail.engine.integers import LEAST, MOST
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentTypeError, NumberOutOfRange

@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from dovetail.dtypes import DType
-from dovetail.engine.attributes import Every
+from dovetail.engine.integers import Every
 
 
 def frozen(value: Any) -> Any:

@@ -7,7 +7,6 @@ kernels see is normalised: dims counted from the front, shapes as tuples of ints
 from __future__ import annotations
 
 import math
-import operator
 from ast import literal_eval
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -15,14 +14,26 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from dovetail.dtypes import DType, as_dtype
+from dovetail.engine.integers import (
+    axes,
+    axes_given,
+    axes_if_any,
+    axis,
+    axis_list,
+    axis_or_all,
+    axis_set,
+    integer,
+    integers,
+    new_axis,
+    one_or_every,
+    set_or_every,
+    shape,
+    sizes,
+)
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
-    DimError,
     NotSupported,
-    NumberOutOfRange,
-    RepeatedDimError,
-    ShapeError,
 )
 
 if TYPE_CHECKING:
@@ -69,148 +80,6 @@ NotYet: TypeAlias = bool
 SPELLINGS: Final = {"axis": "dim", "keepdims": "keepdim"}
 
 Normalise = Callable[[str, str, Any, int], Any]
-
-
-def axis(op: str, name: str, value: Any, ndim: int) -> int:
-    """A dim from -ndim to ndim-1, counted from the front (0 for a 0-d tensor)."""
-    number = integer(op, name, value, ndim)
-    limit = max(ndim, 1)
-    if not -limit <= number < limit:
-        raise DimError(
-            op, name, was=number, needed=f"between {-limit} and {limit - 1}",
-            remedy=f"the tensor has {ndim} dimensions",
-        )  # fmt: skip
-    return number % limit
-
-
-def new_axis(op: str, name: str, value: Any, ndim: int) -> int:
-    """Where a dim is inserted: from -ndim-1 to ndim."""
-    return axis(op, name, value, ndim + 1)
-
-
-def axes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
-    """One dim, several, or None (and the empty tuple) for all; sorted."""
-    if value is None:
-        return tuple(range(ndim))
-    if not isinstance(value, tuple | list):
-        value = (value,)
-    if not value:
-        return tuple(range(ndim))
-    found = [axis(op, name, v, ndim) for v in value]
-    if len(set(found)) != len(found):
-        raise RepeatedDimError(op, name, was=tuple(value), needed="each dim once")
-    return tuple(sorted(found)) if ndim else ()
-
-
-def axes_if_any(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
-    """As `axes`, but the empty tuple is no dims."""
-    if isinstance(value, tuple | list) and not value:
-        return ()
-    return axes(op, name, value, ndim)
-
-
-def axes_given(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
-    """As `axes`, but None is refused."""
-    if value is None:
-        raise ArgumentTypeError(op, name, was=None, needed="an int or a tuple of ints")
-    if ndim and isinstance(value, tuple | list) and not value:
-        raise ArgumentError(op, name, was=value, needed="at least one dim")
-    return axes(op, name, value, ndim)
-
-
-class Every(tuple[int, ...]):
-    """All dims, where a tuple of dims would not be taken."""
-
-    __slots__ = ()
-
-
-# The default of a dim that torch refuses as None: all dims.
-EVERY: Final[Any] = Every()
-
-
-def axis_or_all(op: str, name: str, value: Any, ndim: int) -> int | tuple[int, ...]:
-    """One dim, or all of them as a tuple for None."""
-    if value is None or type(value) is Every:
-        return Every(range(ndim))
-    return axis(op, name, value, ndim)
-
-
-def one_or_every(op: str, name: str, value: Any, ndim: int) -> int | tuple[int, ...]:
-    """As `axis_or_all`, but None is refused."""
-    if value is None:
-        raise ArgumentTypeError(op, name, was=None, needed="an integer, or nothing")
-    return axis_or_all(op, name, value, ndim)
-
-
-def set_or_every(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
-    """As `axis_set`, or all dims, but for None."""
-    if type(value) is Every:
-        return Every(range(ndim))
-    if value is None:
-        raise ArgumentTypeError(
-            op, name, was=None, needed="an integer, several of them, or nothing"
-        )
-    return axis_set(op, name, value, ndim)
-
-
-def axis_list(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
-    """Several dims in the order given."""
-    if not isinstance(value, tuple | list):
-        value = (value,)
-    return tuple(axis(op, name, v, ndim) for v in value)
-
-
-def axis_set(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
-    """Dims that all differ, in the order given."""
-    found = axis_list(op, name, value, ndim)
-    if len(set(found)) != len(found):
-        raise RepeatedDimError(op, name, was=value, needed="each dim once")
-    return found
-
-
-# What integers are that count, or name a dim.
-LEAST: Final = -(1 << 63)
-MOST: Final = (1 << 63) - 1
-
-
-def integer(op: str, name: str, value: Any, ndim: int) -> int:
-    if isinstance(value, bool) or getattr(value, "ndim", None):
-        raise ArgumentTypeError(op, name, was=repr(value), needed="an integer")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            op, name, was=repr(value), needed="an integer"
-        ) from None
-    if not LEAST <= number <= MOST:
-        raise NumberOutOfRange(
-            op, name, was="too large", needed=f"from {LEAST} to {MOST}, 64 bits"
-        )
-    return number
-
-
-def integers(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
-    """A tuple of ints, from one int or a sequence of them."""
-    if isinstance(value, tuple | list):
-        return tuple(integer(op, name, v, ndim) for v in value)
-    return (integer(op, name, value, ndim),)
-
-
-def shape(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
-    """Sizes from one int or a sequence; -1 stands for one that follows."""
-    found = integers(op, name, value, ndim)
-    if any(size < -1 for size in found):
-        raise ShapeError(op, name, was=found, needed="no negative size but -1")
-    return found
-
-
-def sizes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
-    """A tuple of ints, from a sequence of them."""
-    if not isinstance(value, tuple | list):
-        raise ArgumentTypeError(op, name, was=repr(value), needed="a tuple of ints")
-    if not value:
-        raise ShapeError(op, name, was=value, needed="at least one size")
-    return integers(op, name, value, ndim)
 
 
 def boolean(op: str, name: str, value: Any, ndim: int) -> bool:

@@ -18,8 +18,9 @@ from dovetail.engine.annotations import (
     types_of,
 )  # fmt: skip
 from dovetail.engine.arguments import Shown, explained, respelled
-from dovetail.engine.attributes import LEAST, MOST, SPELLINGS
+from dovetail.engine.attributes import SPELLINGS
 from dovetail.engine.autocast import as_one, casting
+from dovetail.engine.integers import LEAST, MOST
 from dovetail.engine.op import TakesOut
 from dovetail.engine.out import write_out
 from dovetail.engine.overrides import ask, overridden

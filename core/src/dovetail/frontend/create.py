@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail.dtypes import DType, as_dtype
-from dovetail.engine.attributes import integers
+from dovetail.engine.integers import integers
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, outside, tell, watched

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from dovetail.dtypes import INTEGRAL, bool_, uint8
-from dovetail.engine.attributes import axis
 from dovetail.engine.checks import check_fits
 from dovetail.engine.elements import scalar, stored
+from dovetail.engine.integers import axis
 from dovetail.engine.promotion import index_dtype, result_type
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail import dtypes
-from dovetail.engine.attributes import Scalar, integers
+from dovetail.engine.attributes import Scalar
 from dovetail.engine.elements import check_factor, factor, stored
+from dovetail.engine.integers import integers
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.engine.attributes import integer
+from dovetail.engine.integers import integer
 from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor

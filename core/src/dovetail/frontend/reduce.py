@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail.engine.attributes import Absent, axis
+from dovetail.engine.attributes import Absent
+from dovetail.engine.integers import axis
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import int64
-from dovetail.engine.attributes import axis, axis_set, integers
 from dovetail.engine.checks import values_of
 from dovetail.engine.dims import need_dims
+from dovetail.engine.integers import axis, axis_set, integers
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from dovetail.engine.attributes import integer
+from dovetail.engine.integers import integer
 from dovetail.engine.parameters import REQUIRED, parameters_of
 from dovetail.engine.public import public
 from dovetail.errors import ArgumentError, ShapeError

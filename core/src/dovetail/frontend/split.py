@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.dtypes import INTEGRAL, int64
-from dovetail.engine.attributes import Absent, integers
+from dovetail.engine.attributes import Absent
 from dovetail.engine.dims import need_dims
+from dovetail.engine.integers import integers
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tensor import Parameter, Tensor

@@ -8,9 +8,9 @@ from typing import Any
 
 from dovetail import dtypes
 from dovetail.dtypes import DType, as_dtype, float64, promote_types
-from dovetail.engine.attributes import axes
 from dovetail.engine.checks import at_hand
 from dovetail.engine.elements import stored
+from dovetail.engine.integers import axes
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import (

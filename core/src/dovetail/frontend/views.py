@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail.engine.attributes import axis, axis_set
 from dovetail.engine.dims import need_dims
+from dovetail.engine.integers import axis, axis_set
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tape import storage_of

@@ -19,9 +19,10 @@ from dovetail.dtypes import (
     int64,
     uint8,
 )  # fmt: skip
-from dovetail.engine.attributes import EVERY, Axes, AxesIfAny, AxisOrEvery
+from dovetail.engine.attributes import Axes, AxesIfAny, AxisOrEvery
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
+from dovetail.engine.integers import EVERY
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError

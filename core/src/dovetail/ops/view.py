@@ -14,16 +14,16 @@ import numpy as np
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import ANY, Array, Sizes
 from dovetail.engine.attributes import (
-    EVERY,
     AxesOrEvery,
     Axis,
     AxisList,
     Index,
     NewAxis,
     Shape,
-)  # fmt: skip
+)
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
+from dovetail.engine.integers import EVERY  # fmt: skip
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DimError, ShapeError
 from dovetail.ops.brackets import indexed

@@ -11,7 +11,7 @@ from dovetail.device import device as Device
 from dovetail.device_api import HostMemory
 from dovetail.dtypes import DType, as_dtype
 from dovetail.engine.annotations import described
-from dovetail.engine.attributes import axis
+from dovetail.engine.integers import axis
 from dovetail.engine.kinds import kind_of
 from dovetail.engine.public import public
 from dovetail.engine.scopes import outside

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.engine.attributes import axis
+from dovetail.engine.integers import axis
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
