@@ -20,7 +20,8 @@ X = dt.arange(24.0).reshape(2, 3, 4)
 # Values that are equal and mean different things, or that only look alike.
 DIMS = [0, 0.0, -0.0, False, 1, 1.0, True, -1, 2, None, (0,), (0.0,), (0, 1),
         (False, 1), [0], (), "0", 9]  # fmt: skip
-NUMBERS = [0, 0.0, -0.0, False, 1, 1.0, True, 2, 2.0, float("nan"), None, "1", (1,)]
+NUMBERS = [0, 0.0, -0.0, False, 1, 1.0, True, 2, 2.0, float("nan"), None, "1", (1,),
+           10**30, 10**400]  # fmt: skip
 
 CALLS: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
     "sum": (lambda v: X.sum(v), DIMS),
@@ -35,6 +36,9 @@ CALLS: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
     "mul of integers": (lambda v: X.long() * v, NUMBERS),
     "where": (lambda v: dt.where(X > 3, X, v), NUMBERS),
     "leaky_relu": (lambda v: F.leaky_relu(X, v), NUMBERS),
+    "nan_to_num": (lambda v: dt.nan_to_num(X, v), NUMBERS),
+    "nan_to_num of integers": (lambda v: dt.nan_to_num(X.long(), v), NUMBERS),
+    "nan_to_num_ of bools": (lambda v: X.bool().nan_to_num_(posinf=v), NUMBERS),
     "layer_norm": (lambda v: F.layer_norm(X, (4,), eps=v), NUMBERS),
     "flip": (lambda v: X.flip(v), DIMS),
     "cast": (lambda v: X.to(v), [dt.float32, dt.int64, "float32", float, int, 1]),
@@ -65,8 +69,16 @@ for _name, (_, _values) in CALLS.items():
         FRESH[_name, _at] = outcome(_name, _at)
 
 
-@settings(max_examples=80, deadline=None)
-@given(st.lists(st.sampled_from(sorted(FRESH)), min_size=2, max_size=30))
+KEYS = sorted(FRESH)
+MIXED = st.lists(st.sampled_from(KEYS), min_size=2, max_size=30)
+# What one call learns is asked by that call alone.
+ALIKE = st.sampled_from(sorted(CALLS)).flatmap(
+    lambda name: st.permutations([key for key in KEYS if key[0] == name])
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.one_of(MIXED, ALIKE))
 def test_an_outcome_does_not_depend_on_history(order: list[tuple[str, int]]) -> None:
     """In any order, and again, a call gives what it gives at first."""
     forget()

@@ -58,6 +58,7 @@ class Parameters:
         tensors, statics, options: those of a role.
         rest: what goes to bodies, rules and kernels beside tensors.
         scalars: the names of numbers that may change from call to call.
+        floats: those of them that a float has to hold.
         lead_at: which tensor decides dtype and dims.
     """
 
@@ -79,6 +80,10 @@ class Parameters:
         self.tensors_first = self.tensor_places == tuple(range(len(self.tensors)))
         self.statics = _of_roles(self.rest, ("attr",))
         self.scalars = tuple([p.name for p in self.rest if p.role == "scalar"])
+        self.floats = tuple([
+            p.name for p in self.rest
+            if p.role == "scalar" and p.annotation.startswith("float")
+        ])  # fmt: skip
         # Operands whose numbers have to fit what the tensors are promoted to.
         self.weights = tuple([i for i in self.tensor_places if params[i].fits])
         # Numbers that have to fit a dtype, and whether that is the tensors' own.
@@ -177,6 +182,9 @@ class Parameters:
             NumberOutOfRange: one is too large, or NaN for integers.
             DTypeError: one has an imaginary part that the dtype lacks.
         """
+        for name in self.floats:
+            if type(attrs[name]) is int:
+                _require_float(self.name, name, attrs[name])
         for name, own in self.fitting:
             if attrs[name] is not None:
                 (stored if own else factor)(self.name, dtype, attrs[name], name)
@@ -264,8 +272,13 @@ def _number(op: str, param: Param, value: Any) -> Any:
         return value
     if isinstance(value, complex):
         raise ArgumentTypeError(op, param.name, was=repr(value), needed="a real number")
-    if isinstance(value, int) and abs(value) >= 1 << 1023:
-        raise NumberOutOfRange(
-            op, param.name, was="too large", needed="a number that a float holds"
-        )
+    if isinstance(value, int):
+        _require_float(op, param.name, value)
     return value
+
+
+def _require_float(op: str, name: str, value: int) -> None:
+    if abs(value) >= 1 << 1023:
+        raise NumberOutOfRange(
+            op, name, was="too large", needed="a number that a float holds"
+        )
