@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -357,13 +358,25 @@ def test_shared_numbers_order_streams_without_the_host(
     assert waits == []
 
 
+LIKE = np.zeros(1)
+
+
+def test_working_memory_is_not_shared_between_devices() -> None:
+    """A kernel on one device gets no working memory of another."""
+    first, second, again = (
+        scratch(np, SimpleNamespace(device=d), "test", 4, "float32") for d in (0, 1, 0)
+    )
+    assert not np.shares_memory(first, second)
+    assert np.shares_memory(first, again)
+
+
 def test_working_memory_is_not_shared_between_streams() -> None:
     """Kernels keep working memory from call to call only where work has one order."""
-    kept = [scratch(np, "test", 4, "float32") for _ in range(2)]
+    kept = [scratch(np, LIKE, "test", 4, "float32") for _ in range(2)]
     assert np.shares_memory(*kept)
     with dt.Stream(DEVICE):
-        first = scratch(np, "test", 4, "float32")
+        first = scratch(np, LIKE, "test", 4, "float32")
     with dt.Stream(DEVICE):
-        second = scratch(np, "test", 4, "float32")
+        second = scratch(np, LIKE, "test", 4, "float32")
     assert not np.shares_memory(first, second)
     assert not np.shares_memory(first, kept[0])

@@ -81,7 +81,7 @@ class Columns:
             self.wide = x
             return
         shape = (*x.shape[:2], *self.windows.wide(spatial, self.places))
-        whole = scratch(xp, "padded", math.prod(shape), x.dtype).reshape(shape)
+        whole = scratch(xp, x, "padded", math.prod(shape), x.dtype).reshape(shape)
         whole.fill(0)
         whole[self.windows.inner(spatial)] = x
         self.wide = whole
@@ -101,7 +101,7 @@ class Columns:
         above, margin = self.windows.padding[0] * width, self.windows.padding[1]
         length = height * width + 2 * (above + margin)
         shape = (*x.shape[:2], length)
-        whole = scratch(self.xp, "padded", math.prod(shape), x.dtype).reshape(shape)
+        whole = scratch(self.xp, x, "padded", math.prod(shape), x.dtype).reshape(shape)
         start = above + margin
         whole[..., :start] = 0
         whole[..., start + height * width :] = 0

@@ -30,7 +30,7 @@ def scattered_lines(
     y = xp.zeros((batch, channels, math.prod(places) + margin), x.dtype)
     for first, last, start, stop in tiles(batch, groups * rows, places, x.itemsize):
         n, count = last - first, (stop - start) * width
-        flat = scratch(xp, "columns", n * groups * rows * count, x.dtype)
+        flat = scratch(xp, x, "columns", n * groups * rows * count, x.dtype)
         part = source[first:last, :, :, start * width : stop * width]
         xp.matmul(taps, part, flat.reshape(n, groups, rows, count))
         clear_ends(flat.reshape(n, channels, *kernel, stop - start, width), w)

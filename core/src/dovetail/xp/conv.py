@@ -66,7 +66,7 @@ def _convolution(
     for tile in tiles(batch, groups * rows, places, x.itemsize):
         first, last, start, stop = tile
         n, count = last - first, (stop - start) * line
-        flat = scratch(xp, "columns", n * (groups * rows + tapped) * count, x.dtype)
+        flat = scratch(xp, x, "columns", n * (groups * rows + tapped) * count, x.dtype)
         flat = flat.reshape(n, groups, rows + tapped, count)
         if tapped:
             flat[:, :, rows] = 1
@@ -129,7 +129,7 @@ def _scattered(
     line = math.prod(places[1:])
     for first, last, start, stop in tiles(batch, groups * rows, places, x.itemsize):
         n, count = last - first, (stop - start) * line
-        flat = scratch(xp, "columns", n * groups * rows * count, x.dtype)
+        flat = scratch(xp, x, "columns", n * groups * rows * count, x.dtype)
         part = source[first:last, :, :, start * line : stop * line]
         xp.matmul(taps, part, flat.reshape(n, groups, rows, count))
         found = (stop - start, *places[1:])
@@ -168,7 +168,7 @@ def _by_image(
 ) -> Any:
     """A product for each image of a tile, added up: where they are large."""
     n, count = dy.shape[0], dy.shape[3]
-    flat = scratch(xp, "columns", n * groups * rows * count, dy.dtype)
+    flat = scratch(xp, dy, "columns", n * groups * rows * count, dy.dtype)
     found = (tile[3] - tile[2], *columns.places[1:])
     channels = groups * rows // math.prod(columns.windows.kernel)
     columns.fill(flat.reshape(n, channels, *columns.windows.kernel, *found), tile)
@@ -182,7 +182,7 @@ def _at_once(
 ) -> Any:
     """One product for all images of a tile, side by side: where they are small."""
     n, count = dy.shape[0], dy.shape[3]
-    flat = scratch(xp, "columns", n * groups * rows * count, dy.dtype)
+    flat = scratch(xp, dy, "columns", n * groups * rows * count, dy.dtype)
     kernel, found = columns.windows.kernel, (tile[3] - tile[2], *columns.places[1:])
     target = flat.reshape(groups * rows // math.prod(kernel), *kernel, n, *found)
     columns.fill(xp.moveaxis(target, len(kernel) + 1, 0), tile)

@@ -29,10 +29,10 @@ def depthwise(xp: Any, x: Any, weight: Any, y: Any, w: Windows) -> None:
         for at in taps
     ]
     channels = max(1, min(BLOCK // line, x.shape[1]))
-    grown = scratch(xp, "padded", channels * line, x.dtype).reshape(channels, line)
+    grown = scratch(xp, x, "padded", channels * line, x.dtype).reshape(channels, line)
     grown.fill(0)
-    total = scratch(xp, "sums", channels * line, x.dtype).reshape(channels, line)
-    term = scratch(xp, "terms", channels * reach, x.dtype).reshape(channels, reach)
+    total = scratch(xp, x, "sums", channels * line, x.dtype).reshape(channels, line)
+    term = scratch(xp, x, "terms", channels * reach, x.dtype).reshape(channels, reach)
     keep = (..., *(slice(0, p) for p in places))
     for n, c in itertools.product(range(x.shape[0]), range(0, x.shape[1], channels)):
         count = min(channels, x.shape[1] - c)

@@ -49,7 +49,7 @@ def _of_one(xp: Any, kind: _Kind) -> Callable[..., Any]:
         make = kind.make(**how)
 
         def kernel(*arrays: Any, **numbers: float) -> None:
-            _Run(xp, arrays[0].dtype, kind, make, numbers).update(arrays)
+            _Run(xp, arrays[0], kind, make, numbers).update(arrays)
 
         return kernel
 
@@ -68,7 +68,7 @@ def _of_many(xp: Any, kind: _Kind) -> Callable[..., Any]:
             for arrays in zip(*full, last or [None] * len(full[0]), strict=True):
                 dtype = arrays[0].dtype
                 if dtype not in runs:
-                    runs[dtype] = _Run(xp, dtype, kind, make, numbers)
+                    runs[dtype] = _Run(xp, arrays[0], kind, make, numbers)
                 runs[dtype].update(arrays)
 
         return kernel
@@ -77,16 +77,19 @@ def _of_many(xp: Any, kind: _Kind) -> Callable[..., Any]:
 
 
 class _Run:
-    """A step with its numbers, for all parameters of one dtype."""
+    """A step with its numbers, for all parameters of one dtype, as `like` has it."""
 
     def __init__(
-        self, xp: Any, dtype: Any, kind: _Kind, make: Callable[..., Step],
+        self, xp: Any, like: Any, kind: _Kind, make: Callable[..., Step],
         numbers: dict[str, float],
     ) -> None:  # fmt: skip
+        dtype = like.dtype
         self.xp, self.dtype, self.written = xp, dtype, kind.written
         self.wide = xp.dtype("float32") if dtype.itemsize == 2 else dtype
         self.step = make(self.wide, **numbers)
-        self.work = [scratch(xp, r, BLOCK, self.wide) for r in ("step 1", "step 2")]
+        self.work = [
+            scratch(xp, like, r, BLOCK, self.wide) for r in ("step 1", "step 2")
+        ]
 
     def update(self, arrays: tuple[Any, ...]) -> None:
         """One parameter; 16-bit floats, and arrays with gaps, by way of copies."""

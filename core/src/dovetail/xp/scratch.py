@@ -1,4 +1,4 @@
-"""Working memory of kernels: of each thread's own, and kept from call to call.
+"""Working memory of kernels: of each thread and device, and kept from call to call.
 
 It serves one queue of work, which does one kernel after the other. Where the caller
 chose a stream, another stream of the same thread may still be using it: there every
@@ -14,25 +14,28 @@ from dovetail.device_api.capabilities import chosen_streams
 
 
 class _Memory(threading.local):
-    """What each thread keeps, by library, role and dtype."""
+    """What each thread keeps, by library, device, role and dtype."""
 
     def __init__(self) -> None:
-        self.kept: dict[tuple[str, str, Any], Any] = {}
+        self.kept: dict[tuple[str, Any, str, Any], Any] = {}
 
 
 _memory = _Memory()
 
 
-def scratch(xp: Any, role: str, count: int, dtype: Any) -> Any:
+def scratch(xp: Any, like: Any, role: str, count: int, dtype: Any) -> Any:
     """A flat array of `count` elements with unspecified contents.
 
     The same memory comes back for the same role, so that a kernel takes each role once
     and gives none of it away.
+
+    Args:
+        like: an array of the library, on whose device it is.
     """
     chosen = chosen_streams.get()
     if chosen and any(s is not d.default_stream(i) for (d, i), s in chosen.items()):
         return xp.empty(count, dtype)
-    key = (xp.__name__, role, dtype)
+    key = (xp.__name__, like.device, role, dtype)
     found = _memory.kept.get(key)
     if found is None or found.size < count:
         found = _memory.kept[key] = xp.empty(count, dtype)
