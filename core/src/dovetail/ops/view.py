@@ -20,10 +20,10 @@ from dovetail.engine.attributes import (
     Index,
     NewAxis,
     Shape,
-)
+)  # fmt: skip
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
-from dovetail.engine.integers import EVERY  # fmt: skip
+from dovetail.engine.integers import EVERY
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DimError, ShapeError
 from dovetail.ops.brackets import indexed
@@ -106,8 +106,6 @@ def _permuted_back(ct: Tensor, dims: Sizes) -> Tensor:
 def permute(input: Tensor, dims: AxisList) -> Tensor:
     """The dims of `input` in another order.
 
-    Returns: a view.
-
     Raises: DimError unless each dim is named once.
 
     >>> torch.permute(torch.ones(2, 3, 4), (2, 0, 1)).shape
@@ -128,8 +126,6 @@ def _swapped(size: Sizes, strides: Sizes | None, *, dim0: int, dim1: int) -> Geo
     **_VIEW)  # fmt: skip
 def transpose(input: Tensor, dim0: Axis, dim1: Axis) -> Tensor:
     """`input` with two dims swapped.
-
-    Returns: a view.
 
     Raises: DimError for a dim that is not there.
 
