@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,24 @@ def test_a_device_that_does_not_load(tmp_path: Path) -> None:
     assert status != 0
     assert "nosuch:0 is not to be used" in output
     assert "Traceback" not in output
+
+
+def test_an_interrupted_session_proves_nothing(tmp_path: Path) -> None:
+    """After Ctrl-C there is a report of what was found, and no certificate."""
+    report, certificate = tmp_path / "report.json", tmp_path / "certificate.json"
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_runtest_teardown(item, nextitem):\n    raise KeyboardInterrupt\n"
+    )
+    status, output = run_pytest(
+        tmp_path, "--pyargs", "dovetail.conformance", "-p", "no:xdist",
+        "-p", "conftest",
+        "--dovetail-device=cpu", "--dovetail-ops=add", "--dovetail-laws=forward",
+        f"--dovetail-json={report}", f"--dovetail-certificate={certificate}",
+        path=tmp_path,
+    )  # fmt: skip
+    assert status == pytest.ExitCode.INTERRUPTED, output
+    assert json.loads(report.read_text())["run"]["interrupted"]
+    assert not certificate.exists()
 
 
 def test_an_item_for_each_check(tmp_path: Path) -> None:

@@ -91,15 +91,17 @@ class Session:
                 if "supervisor" in of and "planned" in of:
                     self.chosen.add((id(of["supervisor"]), of["planned"].check.id))
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
         """Write the reports, and tell the level of each device."""
         for supervisor in self.supervisors:
+            if exitstatus == pytest.ExitCode.INTERRUPTED:
+                supervisor.interrupted = True
             report = self._report(supervisor)
             terminalreporter.section(f"conformance of {supervisor.about.device}")
             terminalreporter.line(_level(report))
             for blocker in report.blockers:
                 terminalreporter.line(f"  {blocker}")
-            for problem in report.waived.problems:
+            for problem in report.problems:
                 terminalreporter.line(f"  {problem}")
             for path in self._written(report):
                 terminalreporter.line(f"wrote {path}")
@@ -130,7 +132,8 @@ class Session:
         found = []
         for name, write in files.items():
             wanted = self.config.getoption(f"--dovetail-{name}")
-            if wanted:
+            proves = name == "certificate"
+            if wanted and not (proves and report.run.interrupted):
                 path = Path(wanted)
                 if several:
                     slug = report.run.about.device.replace(":", "-")

@@ -116,7 +116,7 @@ def normalise(
 
     The variance is the biased one; `weight` and `bias` broadcast to `x`. Beside the
     result come the mean, the variance and 1 / sqrt(variance + eps), with `dims` of
-    size 1.
+    size 1; mean and variance of no elements are 0.
     """
     mean = mean_over(x, tuple(dims))
     centred = x - mean
