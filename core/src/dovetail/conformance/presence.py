@@ -66,7 +66,7 @@ def has_size(op: Op, example: Example) -> bool:
 
 
 def _twins(data: list[Array]) -> bool:
-    """Whether two are equal by `==`, and as floats differ in bits."""
+    """Whether two are equal by `==` in many places, and as floats differ in bits."""
     for at, a in enumerate(data):
         for b in data[at + 1 :]:
             if a.size > 1 and b.size > 1 and _alike(a, b):
@@ -79,9 +79,12 @@ def _alike(a: Array, b: Array) -> bool:
         a, b = np.broadcast_arrays(a, b)
     except ValueError:
         return False
-    if not np.all(a == b):
+    same = np.ravel(a == b)
+    if not (same[0] and same[-1] and np.mean(same) > 1 / 3):
         return False
-    return a.dtype.kind in "biuc" or bool(np.any(np.signbit(a) != np.signbit(b)))
+    return a.dtype.kind in "biuc" or bool(
+        np.any((np.signbit(a) != np.signbit(b)) & (a == b))
+    )
 
 
 def _met(a: Array, b: Array) -> int:

@@ -118,15 +118,15 @@ class Varied(Sampler):
     def together(self, call: Case) -> Case:
         """The call, its free operands matched where the class says how.
 
-        Equal ones are so by `==`, and zeros of floats among them differ in sign. Of
-        pairs, each number of a pool meets each.
+        Equal ones are so by `==`, all or half of their elements, and zeros of floats
+        among them differ in sign. Of pairs, each number of a pool meets each.
         """
         if self.values not in (EQUAL, PAIRS):
             return call
         free = [a for a in _arrays(call) if any(a is b for b in self._free)]
         if len(free) < 2:
             return call
-        made = _equal(free) if self.values == EQUAL else self._crossed(free)
+        made = self._equal(free) if self.values == EQUAL else self._crossed(free)
 
         def of(value: Any) -> Any:
             if isinstance(value, list):
@@ -137,6 +137,25 @@ class Varied(Sampler):
 
         args = tuple(of(v) for v in call.args)
         return Case(args, {k: of(v) for k, v in call.kwargs.items()})
+
+    def _equal(self, free: list[Array]) -> list[Array]:
+        """Arrays that are equal everywhere, or in half of the places and both ends."""
+        source = min(free, key=lambda a: (a.size == 0, a.size))
+        share = self.random.choice([0.5, 1.0])
+        return [a if a is source else self._alike(a, source, share) for a in free]
+
+    def _alike(self, a: Array, source: Array, share: float) -> Array:
+        """An array that is equal to that share of `source`, where that broadcasts."""
+        try:
+            like = np.broadcast_to(source, a.shape)
+        except ValueError:
+            return a
+        if like.dtype.kind not in "biuc":
+            like = np.where(like == 0, -like, like)
+        same = np.asarray(self.random.random(a.shape) < share)
+        if a.size:
+            same.reshape(-1)[[0, -1]] = True
+        return np.where(same, like, a)
 
     def _crossed(self, free: list[Array]) -> list[Array]:
         """Arrays of one shape such that all pairs of the pool are in the first two."""
@@ -158,22 +177,6 @@ def _arrays(call: Case) -> list[Array]:
         many = value if isinstance(value, list) else [value]
         found += [v for v in many if isinstance(v, np.ndarray)]
     return found
-
-
-def _equal(free: list[Array]) -> list[Array]:
-    source = min(free, key=lambda a: (a.size == 0, a.size))
-    return [a if a is source else _alike(a, source) for a in free]
-
-
-def _alike(a: Array, source: Array) -> Array:
-    """An array of the shape of `a` that is equal to `source` where that broadcasts."""
-    try:
-        like = np.broadcast_to(source, a.shape).copy()
-    except ValueError:
-        return a
-    if like.dtype.kind in "biuc":
-        return like
-    return np.where(like == 0, -like, like)
 
 
 def _far_from_zero(a: Array) -> Array:

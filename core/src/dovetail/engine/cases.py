@@ -178,6 +178,9 @@ def permutation(n: int, count: int | None = None) -> Draw:
     return lambda make: make.permutation(n)[:count]
 
 
+_COTANGENTS = (-3.0, 3.0)
+
+
 def backward_cases(forward: Op, taken: list[str], make: Sampler) -> Iterator[Case]:
     """Calls of a gradient rule with parameters `taken`, from those of its op."""
     make.low, make.high = forward.domain
@@ -185,9 +188,11 @@ def backward_cases(forward: Op, taken: list[str], make: Sampler) -> Iterator[Cas
         values = forward.bind(args, kwargs)
         assert forward.oracle is not None, f"{forward.name} needs an oracle"
         y = np.asarray(forward.oracle(*values)).astype(make.dtype.numpy)
-        known = dict(zip(forward.names, values, strict=True)) | {
-            "ct": make(*y.shape, low=-3.0, high=3.0), forward.outputs[0]: y,
-        }  # fmt: skip
+        make.low, make.high = _COTANGENTS
+        ct = make(*y.shape)
+        make.low, make.high = forward.domain
+        known = dict(zip(forward.names, values, strict=True))
+        known |= {"ct": ct, forward.outputs[0]: y}
         yield Case(tuple(known[name] for name in taken), {})
 
 

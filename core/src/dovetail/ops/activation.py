@@ -259,6 +259,6 @@ def _gelu_backward(m: Any, ct: Any, x: Any, approximate: str = "none") -> Any:
 
 gelu.grad(
     input=lambda ct, input, approximate: ct * _gelu_slope(input, approximate),
-    backward={"cancels": True},
+    backward={"cancels": True, "undefined_on": ("extreme",)},
     oracle=exact(_gelu_backward),
 )

@@ -221,8 +221,13 @@ def _extreme_vjp(
 
 _ORACLE: Any = {
     "sum": sum, "prod": lambda v: np.prod(v, dtype=np.asarray(v).dtype), "amax": np.max,
-    "amin": np.min, "mean": lambda v: sum(v) / _counted(v),
+    "amin": np.min, "mean": lambda v: _average(sum(v), _counted(v)),
 }  # fmt: skip
+
+
+def _average(total: Any, count: Any) -> Any:
+    """Whole numbers are divided as such, and rounded down."""
+    return total // count if np.asarray(total).dtype.kind in "iu" else total / count
 
 
 def _counted(values: list[Any]) -> Any:
@@ -241,8 +246,7 @@ def _(
     for number, value in written_by(gather, x, src, dim=dim, index=index):
         met.setdefault(number, [x.flat[number]] if include_self else []).append(value)
     for number, values in met.items():
-        found = _ORACLE[reduce](values)
-        y.flat[number] = np.floor(found) if x.dtype.kind in "iu" else found
+        y.flat[number] = _ORACLE[reduce](values)
     return y
 
 

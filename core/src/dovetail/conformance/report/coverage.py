@@ -59,7 +59,7 @@ class CoverageOfRun:
     """What a run reached.
 
     Attributes:
-        levels: each level, in the order in which they are declared.
+        levels: each level, by factor and name.
         ops: each op and dtype, those that reached least first.
     """
 
@@ -100,7 +100,7 @@ def coverage_of_run(verdicts: Iterable[Verdict]) -> CoverageOfRun:
             count = counts.setdefault(level, [0, 0])
             count[0] += met
             count[1] += 1
-    levels = [Level(*level, *count) for level, count in sorted(counts.items())]
+    levels = [Level(*level, *counts[level]) for level in sorted(counts, key=_order)]
     least = sorted(found, key=lambda r: (r.coverage.share, r.op, r.dtype))
     return CoverageOfRun(tuple(levels), tuple(least))
 
@@ -111,3 +111,9 @@ def _levels(coverage: Coverage) -> Iterator[tuple[tuple[str, str], bool]]:
         yield from (((factor, level), True) for level in counted)
     for factor, reasons in coverage.missed.items():
         yield from (((factor, level), False) for level in reasons)
+
+
+def _order(level: tuple[str, str]) -> tuple[str, int, str]:
+    """Numbers after names, by their size."""
+    factor, name = level
+    return factor, int(name) if name.isdigit() else 0, name
