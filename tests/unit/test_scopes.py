@@ -254,6 +254,16 @@ def test_a_generator_closed_by_the_collector_leaves_no_scope_behind() -> None:
     assert scopes.here() is None
 
 
+def test_written_code_knows_whether_a_scope_is_open() -> None:
+    """The name that calls ask for says what the count of open scopes does."""
+    names: dict[str, Any] = {}
+    scopes.by_name(names)
+    assert not names["_scoped"]
+    with scopes.record(Heard()), scopes.record(Heard()):
+        assert names["_scoped"]
+    assert not names["_scoped"]
+
+
 def test_a_generator_closed_in_another_thread_closes_its_scope() -> None:
     """Closing elsewhere is no error, and the scope is deaf at home."""
     recorder = Heard()

@@ -8,6 +8,7 @@
 Calls pay for scopes only where there are any: they read `anywhere[0]`, which counts
 the open scopes of all contexts, and only if it is set ask `here()` for their own. So
 `not anywhere[0] or here() is None` is the whole test of a fast path.
+Code that is written has the same by the name `_scoped`, see `by_name`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from dovetail.ops.nll_loss import (
 )  # fmt: skip
 from dovetail.ops.primitive import exp
 from dovetail.ops.softmax import log_softmax, log_softmax_backward, sum_along
-from dovetail.xp.class_loss import class_dim
+from dovetail.xp.classes import class_dim
 
 
 def _loss_shape(

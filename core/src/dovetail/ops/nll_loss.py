@@ -22,7 +22,7 @@ from dovetail.ops.primitive import (
 )  # fmt: skip
 from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape, squeeze, unsqueeze
-from dovetail.xp.class_loss import class_dim, refuse_label
+from dovetail.xp.classes import class_dim, refuse_label
 
 
 def samples_shape(name: str, x: Sizes, target: Sizes, weight: Sizes | None) -> Sizes:

@@ -8,6 +8,7 @@ from typing import Any
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
 from dovetail.errors import IndexOutOfRange
+from dovetail.xp.classes import class_dim, refuse_label
 from dovetail.xp.short_rows import short_cross_entropy
 from dovetail.xp.softmax import log_softmax_of
 
@@ -23,19 +24,6 @@ def install(table: KernelTable, xp: Any) -> None:
         checks_indices=True,
     )  # fmt: skip
     table.add("cross_entropy_backward", _cross_entropy_backward(xp), dtypes=_WIDE)
-
-
-def class_dim(ndim: int) -> int:
-    """Where the classes are: [classes], or [n, classes, ...]."""
-    return 0 if ndim == 1 else 1
-
-
-def refuse_label(name: str, label: int, classes: int) -> IndexOutOfRange:
-    """The error for a class that is none."""
-    return IndexOutOfRange(
-        name, "target", was=f"{label}: Target {label} is out of bounds",
-        needed=f"classes from 0 to {classes - 1}, or ignore_index",
-    )  # fmt: skip
 
 
 def _extremes(target: Any) -> tuple[int, int]:

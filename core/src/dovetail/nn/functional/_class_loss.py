@@ -18,7 +18,7 @@ from dovetail.ops.primitive import cast, where
 from dovetail.ops.softmax import log_softmax
 from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape
-from dovetail.xp.class_loss import class_dim
+from dovetail.xp.classes import class_dim
 
 
 def _labels(op: str, input: Tensor, target: Tensor) -> Tensor:
