@@ -7,17 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.meta import planted
-from tests.meta.mutants.catalogue import capabilities, devices, memory
+from tests.meta.mutants.catalogue import capabilities, devices, memory, pools
+from tests.meta.mutants.catalogue.transfers import TRANSFERS
+from tests.meta.mutants.mutant import Mutant
 from tests.meta.planted import verdict, verdict_on, with_kernel
 
 import dovetail as dt
 from dovetail import dtypes
 from dovetail.conformance import plan, probes
 from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.judge import judge
 from dovetail.conformance.laws import exchange
 from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.verdicts import Outcome
+from dovetail.conformance.verdicts import Check, Outcome
 from dovetail.engine.generator import Generator
 from dovetail.engine.tensor import Tensor
 from dovetail.testing.chaos_device import backend as chaos_device
@@ -235,3 +238,46 @@ def test_time_that_runs_backwards_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
     """Milliseconds between events are not negative."""
     monkeypatch.setattr(chaos_device.ChaosBackend, "elapsed_ms", lambda *_: -1.0)
     assert verdict_on("chaos:cpu", "streams", "-").outcome is Outcome.WRONG
+
+
+@pytest.mark.parametrize("law", ["dropped", "streams"])
+def test_a_pool_that_waits_for_its_streams_passes(law: str) -> None:
+    """Memory may be given out again as soon as the work on it is done."""
+    assert verdict(pools.Pooled, law, "-").outcome is Outcome.PASSED
+
+
+def test_a_block_that_is_given_out_too_soon_is_caught() -> None:
+    """Work on other streams than the one that asks is due on it."""
+    assert verdict(pools.OwnStreamAlone, "streams", "-").outcome is Outcome.PASSED
+    assert verdict(pools.OwnStreamAlone, "dropped", "-").outcome is Outcome.WRONG
+
+
+@pytest.mark.parametrize("name", ["fills-by-address", "fills-draw-twice"])
+def test_fills_that_heed_the_layout_are_caught(name: str) -> None:
+    """The numbers of a tensor and the place of the generator go by index."""
+    (mutant,) = (m for m in pools.POOLS if m.name == f"pools/{name}")
+    with mutant.planted() as device:
+        assert verdict_on(device, "fills").outcome is Outcome.WRONG
+        assert verdict_on(device, "random").outcome is Outcome.PASSED
+        assert verdict_on(device, "generator", "-").outcome is Outcome.PASSED
+
+
+@pytest.mark.parametrize("mutant", TRANSFERS, ids=lambda m: m.name)
+def test_a_kernel_on_the_host_is_caught(mutant: Mutant) -> None:
+    """Data that a kernel copies is seen, and no other law minds."""
+    with mutant.planted() as device:
+        checks = plan.plan(Subject(device), QUICK, ops="exp")
+        failing = {c.law for c in checks if not _passes(device, c)}
+    assert failing == {"transfers"}
+
+
+def _passes(device: str, check: Check) -> bool:
+    found = judge(Subject(device), check, QUICK).outcome
+    return check.dtype != "float32" or found is Outcome.PASSED
+
+
+def test_where_memory_is_the_hosts_there_are_no_transfers() -> None:
+    """The law is in the plan of a device with memory of its own, and in no other."""
+    for name, applies in (("cpu", False), ("fake", True)):
+        found = plan.plan(Subject(name), QUICK, ops="exp", laws="transfers")
+        assert bool(found) is applies

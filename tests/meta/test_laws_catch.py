@@ -115,7 +115,7 @@ PLANTS: Final[list[Plant]] = [
     ("twins", "maximum", lambda a, b: a - b if a is b else np.maximum(a, b), "maximum"),
 ]
 # Laws that other tests prove.
-_ELSEWHERE: Final = frozenset({"forward", "history", "memory"})
+_ELSEWHERE: Final = frozenset({"forward", "history", "memory", "transfers"})
 DTYPE_OF: Final = {"gradient": "float64"}
 
 

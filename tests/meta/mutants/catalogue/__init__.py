@@ -12,13 +12,15 @@ from tests.meta.mutants.catalogue.history import HISTORY
 from tests.meta.mutants.catalogue.memory import MEMORY
 from tests.meta.mutants.catalogue.moves import MOVES
 from tests.meta.mutants.catalogue.nets import NETS
+from tests.meta.mutants.catalogue.pools import POOLS
 from tests.meta.mutants.catalogue.randomness import RANDOMNESS
 from tests.meta.mutants.catalogue.reductions import REDUCTIONS
 from tests.meta.mutants.catalogue.resources import RESOURCES
+from tests.meta.mutants.catalogue.transfers import TRANSFERS
 from tests.meta.mutants.mutant import Mutant
 
 CATALOGUE: Final[tuple[Mutant, ...]] = (
     *ELEMENTWISE, *REDUCTIONS, *MOVES, *NETS, *MEMORY, *DEVICES, *RANDOMNESS,
     *GRADIENTS, *ERRORS, *RESOURCES, *CAPABILITIES, *HISTORY,
-    *HANDED_OUT,
+    *HANDED_OUT, *POOLS, *TRANSFERS,
 )  # fmt: skip

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +15,7 @@ from dovetail.conformance.fresh import Fresh, Missing, fresh
 from dovetail.conformance.law import Trial, Unclaimed, Wrong, law
 from dovetail.conformance.laws.agreement import judged, named
 from dovetail.conformance.laws.repeatable import declares
-from dovetail.conformance.laws.sampling import own
+from dovetail.conformance.laws.sampling import largest, own
 from dovetail.conformance.neighbours import neighbours
 from dovetail.conformance.sequence import REWRITTEN, Seen, Sequel, Step, same
 from dovetail.conformance.subject import Subject
@@ -24,7 +23,6 @@ from dovetail.conformance.values import ORDINARY
 from dovetail.conformance.verdicts import How
 from dovetail.dtypes import ALL, DType, float32
 from dovetail.engine.op import Op
-from dovetail.engine.results import DATA
 
 _LARGEST: Final = 1 << 13  # elements of a call; kernels have changed their ways below
 _FIRST: Final = "the first"
@@ -40,29 +38,14 @@ def _promises(subject: Subject, op: Op, dtype: DType) -> bool:
 
 def _calls(subject: Subject, op: Op, dtype: DType, budget: Budget) -> Iterator[Example]:
     """The largest of the op's own cases, and of those drawn of ordinary numbers."""
-
-    def largest(several: Iterable[Example]) -> Iterator[Example]:
-        sized = [(_elements(op, e, dtype), e) for e in several]
-        fitting = [pair for pair in sized if pair[0] <= _LARGEST]
-        if fitting:
-            yield max(fitting, key=lambda pair: pair[0])[1]
-
     everything = examples(subject, op, dtype, budget)
-    yield from largest(filter(own, everything))
+    chosen = [largest(op, dtype, filter(own, everything), _LARGEST)]
     if subject.how(op, dtype) is How.NATIVE:
         drawn = (e for e in everything if e.values == ORDINARY and not own(e))
-        for example in largest(drawn):
-            assert example.case is not None
+        chosen.append(largest(op, dtype, drawn, _LARGEST))
+    for example in chosen:
+        if example is not None and example.case is not None:
             yield example.with_case(example.case, PLAIN)
-
-
-def _elements(op: Op, example: Example, dtype: DType) -> int:
-    """How many the call takes, or makes where it takes none."""
-    sizes = [a.size for a in example.arrays()]
-    if not sizes and op.shape is not DATA:
-        made = Subject("meta").run(op, example, dtype)
-        sizes = [math.prod(y._a.shape) for y in made]
-    return max(sizes, default=0)
 
 
 @law("history", examples=_calls, fits=_promises, rank=41)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final
@@ -14,6 +15,7 @@ from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY
 from dovetail.dtypes import DType
 from dovetail.engine.op import Op
+from dovetail.engine.results import DATA
 
 Keep = Callable[[Example], bool]
 # The layouts with memory around or between the elements, which a law may watch.
@@ -70,3 +72,21 @@ def relaid(op: Op, example: Example, layout: str) -> Example:
 def of_values(*classes: str) -> Keep:
     """Keeps the calls whose values are of these classes."""
     return lambda example: example.values in classes
+
+
+def largest(
+    op: Op, dtype: DType, several: Iterable[Example], most: int
+) -> Example | None:
+    """The largest call of no more than so many elements."""
+    sized = [(elements(op, example, dtype), example) for example in several]
+    fitting = [pair for pair in sized if pair[0] <= most]
+    return max(fitting, key=lambda pair: pair[0])[1] if fitting else None
+
+
+def elements(op: Op, example: Example, dtype: DType) -> int:
+    """How many a call takes, or makes where it takes none."""
+    sizes = [a.size for a in example.arrays()]
+    if not sizes and op.shape is not DATA:
+        made = Subject("meta").run(op, example, dtype)
+        sizes = [math.prod(y._a.shape) for y in made]
+    return max(sizes, default=0)

@@ -22,12 +22,13 @@ from dovetail.engine.tensor import Tensor
 _LONG: Final = 12  # products before the one that is waited for
 
 
-def _widths(subject: Subject, dtype: DType | None, budget: Budget) -> Iterator[Example]:
+def widths(subject: Subject, dtype: DType | None, budget: Budget) -> Iterator[Example]:
+    """Matrices of a few widths."""
     for at, width in enumerate((4, 65, 257)):
         yield Example(size=f"{width} x {width}", known={"at": at, "width": width})
 
 
-@device_law("streams", examples=_widths, rank=53, per_dtype=False)
+@device_law("streams", examples=widths, rank=53, per_dtype=False)
 def streams(trial: Trial) -> None:
     """Work on a stream is done in order, and after the events that it waits for.
 
@@ -50,22 +51,22 @@ def _judge(trial: Trial) -> None:
         claim(trial)
 
 
-def _work(trial: Trial) -> tuple[Tensor, Tensor, Array]:
-    """A matrix, a permutation to multiply it by for long, and what that gives."""
+def work(trial: Trial) -> tuple[Tensor, Tensor, Array, Array]:
+    """A matrix, a permutation to multiply it by for long; what it gives once, twice."""
     width = trial.example.known["width"]
     random = rng(trial)
     a = random.integers(-3, 4, (width, width)).astype(np.float32)
     order = np.eye(width, dtype=np.float32)[random.permutation(width)]
-    want = a
-    for _ in range(_LONG):
-        want = want @ order
+    once = a @ np.linalg.matrix_power(order, _LONG)
+    twice = once @ np.linalg.matrix_power(order, _LONG)
     subject = trial.subject
-    made = subject.tensor(a), subject.tensor(order), want
+    made = subject.tensor(a), subject.tensor(order), once, twice
     dt.synchronize(subject.device)
     return made
 
 
-def _long(a: Tensor, order: Tensor) -> Tensor:
+def long_work(a: Tensor, order: Tensor) -> Tensor:
+    """The product with all its factors."""
     for _ in range(_LONG):
         a = a @ order
     return a
@@ -73,9 +74,9 @@ def _long(a: Tensor, order: Tensor) -> Tensor:
 
 def _in_order(trial: Trial) -> None:
     """Reads see the writes before them and none of those behind."""
-    a, order, want = _work(trial)
+    a, order, want, _ = work(trial)
     with dt.Stream(trial.subject.device):
-        y = _long(a, order)
+        y = long_work(a, order)
         kept = y.clone()
         y.mul_(2)
         twice = y + 0
@@ -92,10 +93,10 @@ def _in_order(trial: Trial) -> None:
 
 def _across(trial: Trial) -> None:
     """A stream that waits for an event sees the work before it."""
-    a, order, want = _work(trial)
+    a, order, want, _ = work(trial)
     first, second = (dt.Stream(trial.subject.device) for _ in range(2))
     with first:
-        y = _long(a, order)
+        y = long_work(a, order)
         done = first.record_event()
     with second:
         second.wait_event(done)
@@ -111,10 +112,10 @@ def _across(trial: Trial) -> None:
 
 def _write_after_read(trial: Trial) -> None:
     """A write that waits for a reader does not disturb it."""
-    a, order, want = _work(trial)
+    a, order, want, _ = work(trial)
     first, second = (dt.Stream(trial.subject.device) for _ in range(2))
     with second:
-        y = _long(a, order)
+        y = long_work(a, order)
         read = second.record_event()
     with first:
         first.wait_event(read)
@@ -129,10 +130,10 @@ def _questions(trial: Trial) -> None:
     device = trial.subject.device
     stream = dt.Stream(device)
     start, end, never = (dt.Event(device, enable_timing=True) for _ in range(3))
-    a, order, _ = _work(trial)
+    a, order, _, _ = work(trial)
     with stream:
         start.record()
-        y = _long(a, order)
+        y = long_work(a, order)
         end.record()
     end.synchronize()
     if not (start.query() and end.query() and never.query()):
