@@ -41,9 +41,9 @@ def _of_tensors(op: Op, first: Step) -> Iterator[Step]:
     yield replace(first, differs=differs, case=rolled, way=way)
     sizes = [n for a in Example(first.case).arrays() for n in a.shape]
     if max(sizes, default=0) > 1:
-        largest = max(sizes)
-        yield replace(first, differs=f"{(largest + 1) // 2} for the size {largest}",
-                      case=_cut(first.case, largest))  # fmt: skip
+        largest, half = max(sizes), (max(sizes) + 1) // 2
+        smaller = cut(first.case, largest, half)
+        yield replace(first, differs=f"{half} for the size {largest}", case=smaller)
     turned = _turned(op, first.case)
     if turned is not None:
         yield replace(first, differs="the order of the sizes", case=turned)
@@ -63,14 +63,13 @@ def _turned(op: Op, case: Case) -> Case | None:
     return _arrays(case, lambda a: a.reshape(shape[::-1]))
 
 
-def _cut(case: Case, size: int) -> Case:
-    """Every dim of that size cut to its first half."""
-    half = (size + 1) // 2
+def cut(case: Case, size: int, to: int) -> Case:
+    """Every dim of that size cut to its first elements."""
 
-    def cut(a: Array) -> Array:
-        return a[tuple(slice(half if n == size else n) for n in a.shape)].copy()
+    def shorter(a: Array) -> Array:
+        return a[tuple(slice(to if n == size else n) for n in a.shape)].copy()
 
-    return _arrays(case, cut)
+    return _arrays(case, shorter)
 
 
 def _of_dtypes(subject: Subject, op: Op, first: Step) -> Iterator[Step]:

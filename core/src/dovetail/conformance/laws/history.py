@@ -16,15 +16,18 @@ from dovetail.conformance.law import Trial, Unclaimed, Wrong, law
 from dovetail.conformance.laws.agreement import judged, named
 from dovetail.conformance.laws.repeatable import declares
 from dovetail.conformance.laws.sampling import largest, own
-from dovetail.conformance.neighbours import neighbours
+from dovetail.conformance.neighbours import cut, neighbours
 from dovetail.conformance.sequence import REWRITTEN, Seen, Sequel, Step, same
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY
 from dovetail.conformance.verdicts import How
 from dovetail.dtypes import ALL, DType, float32
 from dovetail.engine.op import Op
+from dovetail.engine.results import DATA
+from dovetail.errors import DovetailError
 
 _LARGEST: Final = 1 << 13  # elements of a call; kernels have changed their ways below
+_ODD: Final = 5  # below, a size less by one is tried often
 _FIRST: Final = "the first"
 
 
@@ -37,15 +40,33 @@ def _promises(subject: Subject, op: Op, dtype: DType) -> bool:
 
 
 def _calls(subject: Subject, op: Op, dtype: DType, budget: Budget) -> Iterator[Example]:
-    """The largest of the op's own cases, and of those drawn of ordinary numbers."""
+    """The largest of the op's own cases, and of those drawn of ordinary numbers.
+
+    The latter is cut by one to a size that no other law has tried.
+    """
     everything = examples(subject, op, dtype, budget)
     chosen = [largest(op, dtype, filter(own, everything), _LARGEST)]
     if subject.how(op, dtype) is How.NATIVE:
         drawn = (e for e in everything if e.values == ORDINARY and not own(e))
-        chosen.append(largest(op, dtype, drawn, _LARGEST))
+        chosen.append(_odd(op, largest(op, dtype, drawn, _LARGEST), dtype))
     for example in chosen:
         if example is not None and example.case is not None:
             yield example.with_case(example.case, PLAIN)
+
+
+def _odd(op: Op, example: Example | None, dtype: DType) -> Example | None:
+    """The call with one element less along its largest dim, where that is one."""
+    if example is None or example.case is None or op.shape is DATA:
+        return example
+    size = max((n for a in example.arrays() for n in a.shape), default=0)
+    if size < _ODD:
+        return example
+    made = example.with_case(cut(example.case, size, size - 1))
+    try:
+        Subject("meta").run(op, made, dtype)
+    except DovetailError:  # other arguments say how large it is
+        return example
+    return made
 
 
 @law("history", examples=_calls, fits=_promises, rank=41)
