@@ -105,8 +105,13 @@ class Nameless(CpuBackend):
 
 
 class Twice(CpuBackend):
+    """Its device is there twice, once it is in use: before, that is refused."""
+
+    asked = False
+
     def devices(self) -> Sequence[DeviceInfo]:
-        return (DeviceInfo(0, "one"), DeviceInfo(0, "one"))
+        before, self.asked = self.asked, True
+        return (DeviceInfo(0, "one"),) * (2 if before else 1)
 
 
 class _Fickle(CpuBackend):
