@@ -33,7 +33,6 @@ from dovetail.engine.op import Op, vocabulary
 from dovetail.errors import BackendError, DeviceError
 
 _HAS_FORK: Final = hasattr(os, "fork")
-_THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 Load = Callable[[], Subject]
 
 
@@ -122,7 +121,10 @@ def fresh(subject: Subject) -> Fresh:
 
 
 def _announced(subject: Subject) -> Fresh | None:
-    """A new interpreter that loads the device; None if it cannot be found there."""
+    """A new interpreter that loads the device; None if it cannot be found there.
+
+    Its environment is ours: libraries sum with as many threads, in the same order.
+    """
     kind, modules = subject.backend.type.split(":")[-1], named(brought())
     try:
         found = kind == TYPE or modules or entry_of(kind)
@@ -131,9 +133,9 @@ def _announced(subject: Subject) -> Fresh | None:
     if not found:
         return None
     process = child.start(
-        __name__, [subject.device], usual=dict.fromkeys(_THREADS, "1"), apart=False,
+        __name__, [subject.device], apart=False, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         environ={"PYTHONHASHSEED": "0", SETUP: ",".join(modules)},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
     assert process.stdin is not None
     assert process.stdout is not None
