@@ -141,9 +141,9 @@ class _Truth:
             near = self._on_reference(plain, self.ct, seconds, self.dtype)
             return _apart(near, true)
         single = complex64 if self.dtype.is_complex else float32
-        plain = dx.widened(self.example, lambda _, a: a.astype(single.numpy))
-        ct = [c.astype(single.numpy) for c in self.ct]
-        again = seconds and [d.astype(single.numpy) for d in seconds]
+        plain = dx.widened(self.example, lambda _, a: _narrow(a))
+        ct = [_narrow(c) for c in self.ct]
+        again = seconds and [_narrow(d) for d in seconds]
         near = self._on_reference(plain, ct, again, single)
         wide_again = again and [dx.wide(d) for d in again]
         there = self._on_reference(
@@ -188,6 +188,12 @@ class _Truth:
         scale = np.max(np.where(np.isfinite(size), size, 0), initial=0.0)
         base = _BESIDE * np.max(off, initial=0.0) + _ULP * inner * (scale + largest)
         return np.asarray(_ULP * out * (size + sensitive) + base + _tiny(self.dtype))
+
+
+def _narrow(a: Array) -> Array:
+    """In single precision; what is complex stays so, whatever the op's other side."""
+    single = complex64 if np.iscomplexobj(a) else float32
+    return a.astype(single.numpy)
 
 
 def _apart(found: Sequence[Array], true: Sequence[Array]) -> list[Array]:
