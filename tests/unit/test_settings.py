@@ -81,6 +81,8 @@ def test_pythons_types_are_dtypes(given: Any, meant: Any) -> None:
     """Python's types of numbers name the dtypes that torch has them name."""
     assert dt.zeros(2, dtype=given).dtype is meant
     assert dt.ones(2).to(given).dtype is meant
+    assert dt.ones(2).to(dtype=given).dtype is meant
+    assert dt.ones(2).to("cpu", given).dtype is meant
     assert dt.tensor([1], dtype=given).dtype is meant
     assert dt.ones(2).sum(dtype=given).dtype is meant
 

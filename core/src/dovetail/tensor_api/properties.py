@@ -151,10 +151,10 @@ def to(
         if isinstance(first, Tensor):
             dtype, device = first.dtype, first.device
         elif isinstance(first, DType | type):
-            dtype = as_dtype(first, "to")
+            dtype = first
         elif first is None or isinstance(first, str | Device):
             device = device if first is None else first
-            if flags and (flags[0] is None or isinstance(flags[0], DType)):
+            if flags and (flags[0] is None or isinstance(flags[0], DType | type)):
                 dtype = flags.pop(0)
             elif flags:
                 raise _not_to(flags[0], "a dtype after a device")
@@ -163,6 +163,7 @@ def to(
         if len(flags) > 2 or not all(isinstance(f, bool) for f in flags):
             raise _not_to(flags, "non_blocking and copy, True or False, after these")
         copy = copy or flags[1:] == [True]
+    dtype = None if dtype is None else as_dtype(dtype, "to")
     target = (
         self._kind
         if device is None
