@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dovetail.engine import autograd
+from dovetail.engine.autograd import tensors_of
 from dovetail.engine.basics import basics
 from dovetail.engine.modes import enable_grad, no_grad, set_grad_enabled
 from dovetail.engine.tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]
-
-
-def _sequence(value: Tensors) -> Sequence[Tensor]:
-    return (value,) if isinstance(value, Tensor) else tuple(value)
 
 
 def grad(
@@ -42,12 +39,13 @@ def grad(
         >>> torch.autograd.grad(slope, x)
         (tensor(2.),)
     """
-    leaves = _sequence(inputs)
-    given = None if grad_outputs is None else _sequence(grad_outputs)
+    roots = tensors_of("grad", "outputs", outputs)
+    leaves = tensors_of("grad", "inputs", inputs)
+    given = None
+    if grad_outputs is not None:
+        given = tensors_of("grad", "grad_outputs", grad_outputs, gaps=True)
     unused = materialize_grads if allow_unused is None else allow_unused
-    found = autograd.grad(
-        _sequence(outputs), leaves, given, retain_graph, create_graph, unused
-    )
+    found = autograd.grad(roots, leaves, given, retain_graph, create_graph, unused)
     if not materialize_grads:
         return found
     pairs = zip(found, leaves, strict=True)
@@ -66,9 +64,12 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
-    given = None if grad_tensors is None else _sequence(grad_tensors)
-    into = None if inputs is None else _sequence(inputs)
-    autograd.backward(_sequence(tensors), given, retain_graph, create_graph, into)
+    roots, given, into = tensors_of("backward", "tensors", tensors), None, None
+    if grad_tensors is not None:
+        given = tensors_of("backward", "grad_tensors", grad_tensors, gaps=True)
+    if inputs is not None:
+        into = tensors_of("backward", "inputs", inputs)
+    autograd.backward(roots, given, retain_graph, create_graph, into)
 
 
 __all__ = ["backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]

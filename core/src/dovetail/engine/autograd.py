@@ -16,7 +16,13 @@ from dovetail.engine.tape import Edge, Leaf, Node, Output, storage_of
 from dovetail.engine.tape_of_views import edge_of, flowing
 from dovetail.engine.tensor import Tensor, fresh
 from dovetail.engine.writable import overlaps_itself
-from dovetail.errors import ArgumentError, AutogradError, ShapeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DTypeError,
+    ShapeError,
+)
 
 
 def backward(
@@ -90,6 +96,30 @@ def _run_told(run: Pass, seeds: list[Tensor]) -> None:
         run.run(seeds)
     finally:
         tell("backward end", run)
+
+
+def tensors_of(op: str, name: str, value: Any, gaps: bool = False) -> tuple[Any, ...]:
+    """The tensors that a caller names: one, or several in order.
+
+    Args:
+        gaps: None may stand for one.
+
+    Raises:
+        ArgumentTypeError: there is something else.
+    """
+    if isinstance(value, Tensor):
+        return (value,)
+    try:
+        found = tuple(value)
+    except TypeError:
+        found = (value,)
+    for i, x in enumerate(found):
+        if not isinstance(x, Tensor) and not (gaps and x is None):
+            raise ArgumentTypeError(
+                op, f"{name}[{i}]", was=f"a {type(x).__name__}", needed="a Tensor",
+                remedy="give one, or several in a list",
+            )  # fmt: skip
+    return found
 
 
 def _apart(
@@ -174,6 +204,12 @@ def _seed(t: Tensor, edge: Edge, gradient: Tensor | None) -> Tensor:
         raise ShapeError(
             "backward", "gradient", was=f"of shape {tuple(gradient._a.shape)}",
             needed=f"{tuple(t._a.shape)}, the shape of the tensor",
+        )  # fmt: skip
+    kinds = gradient._kind, t._kind
+    if kinds[0] is not kinds[1] and any(kind.dtype.is_complex for kind in kinds):
+        raise DTypeError(
+            "backward", "gradient", was=kinds[0].dtype.name,
+            needed=f"{kinds[1].dtype.name}, as the tensor is, where one is complex",
         )  # fmt: skip
     storage_of(gradient)  # it is the caller's: leaves copy it
     return gradient

@@ -36,7 +36,12 @@ def _backward(
         >>> x.grad
         tensor([2., 4.])
     """
-    autograd.backward([self], [gradient], retain_graph, create_graph, inputs)
+    given: Sequence[Tensor | None] = (gradient,)
+    if gradient is not None and not isinstance(gradient, Tensor):
+        given = autograd.tensors_of("backward", "gradient", gradient)
+    if inputs is not None:
+        inputs = autograd.tensors_of("backward", "inputs", inputs)
+    autograd.backward([self], given, retain_graph, create_graph, inputs)
 
 
 extend(backward=_backward)
