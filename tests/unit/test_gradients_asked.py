@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 import dovetail as dt
+from dovetail import nn
 from dovetail.errors import ArgumentTypeError, DTypeError
 
 JUNK: Final = [3, "a", [3], ["a"], object(), {"a": 1}]
@@ -31,6 +32,34 @@ def test_no_tensors(name: str, value: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="needed a Tensor"):
         ASKED[name](x, value)
     assert x.grad is None
+
+
+UTILS: Final[dict[str, Callable[[Any], Any]]] = {
+    "clip_grad_norm_": lambda v: nn.utils.clip_grad_norm_(v, 1.0),
+    "clip_grad_value_": lambda v: nn.utils.clip_grad_value_(v, 1.0),
+    "parameters_to_vector": nn.utils.parameters_to_vector,
+    "vector_to_parameters": lambda v: nn.utils.vector_to_parameters(dt.ones(3), v),
+}
+
+
+@pytest.mark.parametrize("value", JUNK, ids=str)
+@pytest.mark.parametrize("name", UTILS)
+def test_no_parameters(name: str, value: Any) -> None:
+    """What works on gradients, or on parameters, takes tensors alone, too."""
+    with pytest.raises(ArgumentTypeError, match="needed a Tensor"):
+        UTILS[name](value)
+
+
+@pytest.mark.parametrize("limit", ["1", None, [1.0]])
+def test_limits_are_numbers(limit: Any) -> None:
+    """A refused limit leaves gradients as they were."""
+    x = dt.ones(2, requires_grad=True)
+    (x * 3).sum().backward()
+    with pytest.raises(ArgumentTypeError, match="needed a number"):
+        nn.utils.clip_grad_norm_(x, limit)
+    with pytest.raises(ArgumentTypeError, match="needed a number"):
+        nn.utils.clip_grad_value_([x], limit)
+    assert x.grad.tolist() == [3.0, 3.0]
 
 
 @pytest.mark.parametrize("name", ["outputs", "of", "tensors"])

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
 
 from dovetail import frontend as ft
+from dovetail.engine.autograd import tensors_of
 from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError
+from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.ops.statistics import vector_norm
 
 Tensors = Tensor | Iterable[Tensor]
 
 
-def _listed(tensors: Tensors) -> list[Tensor]:
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+def _gradients(op: str, parameters: Tensors) -> list[Tensor]:
+    listed = tensors_of(op, "parameters", parameters)
+    return [p.grad for p in listed if p.grad is not None]
 
 
-def _gradients(parameters: Tensors) -> list[Tensor]:
-    return [p.grad for p in _listed(parameters) if p.grad is not None]
+def _number(op: str, name: str, value: Any) -> float:
+    """A number as a float, also that of a tensor with one element."""
+    found = value.item() if isinstance(value, Tensor) else value
+    if not isinstance(found, int | float | np.number):
+        raise ArgumentTypeError(op, name, was=repr(value), needed="a number")
+    return float(found)
 
 
 def get_total_norm(
@@ -37,12 +46,12 @@ def get_total_norm(
 
     Raises: ArgumentError if the norm is not finite and that was asked.
     """
-    listed = _listed(tensors)
+    listed = tensors_of("get_total_norm", "tensors", tensors)
     if not listed:
         total: Tensor = ft.tensor(0.0)
         return total
     device = listed[0].device
-    p = float(norm_type)
+    p = _number("get_total_norm", "norm_type", norm_type)
     norms = [vector_norm(t.reshape(-1), p, 0, False).to(device) for t in listed]
     total = vector_norm(ft.stack(norms), p, 0, False)
     if error_if_nonfinite and not math.isfinite(total.item()):
@@ -61,8 +70,9 @@ def clip_grads_with_norm_(
     foreach: bool | None = None,
 ) -> None:
     """Scale gradients of norm `total_norm` down to `max_norm`; never up."""
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    for grad in _gradients(parameters):
+    limit = _number("clip_grad_norm_", "max_norm", max_norm)
+    factor = (limit / (total_norm + 1e-6)).clamp(max=1.0)
+    for grad in _gradients("clip_grads_with_norm_", parameters):
         grad.mul_(factor.to(grad.device))
 
 
@@ -87,9 +97,9 @@ def clip_grad_norm_(
         >>> w.grad
         tensor([0.6000, 0.8000])
     """
-    listed = _listed(parameters)
+    listed = tensors_of("clip_grad_norm_", "parameters", parameters)
     with no_grad():
-        gradients = _gradients(listed)
+        gradients = _gradients("clip_grad_norm_", listed)
         total = get_total_norm(gradients, norm_type, error_if_nonfinite)
         clip_grads_with_norm_(listed, max_norm, total)
     return total
@@ -99,7 +109,7 @@ def clip_grad_value_(
     parameters: Tensors, clip_value: float, foreach: bool | None = None
 ) -> None:
     """Clip each element of the gradients to `-clip_value` … `clip_value`."""
-    limit = float(clip_value)
+    limit = _number("clip_grad_value_", "clip_value", clip_value)
     with no_grad():
-        for grad in _gradients(parameters):
+        for grad in _gradients("clip_grad_value_", parameters):
             grad.clamp_(-limit, limit)

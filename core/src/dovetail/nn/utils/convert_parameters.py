@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dovetail import frontend as ft
+from dovetail.engine.autograd import tensors_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError, ShapeError
 
@@ -16,7 +17,8 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
         >>> nn.utils.parameters_to_vector(nn.Linear(2, 3).parameters()).shape
         dovetail.Size([9])
     """
-    vector: Tensor = ft.cat([param.reshape(-1) for param in parameters])
+    listed = tensors_of("parameters_to_vector", "parameters", parameters)
+    vector: Tensor = ft.cat([param.reshape(-1) for param in listed])
     return vector
 
 
@@ -29,7 +31,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise ArgumentTypeError(
             "vector_to_parameters", "vec", was=type(vec).__name__, needed="a Tensor"
         )
-    listed = list(parameters)
+    listed = tensors_of("vector_to_parameters", "parameters", parameters)
     count = sum(param.numel() for param in listed)
     if vec.numel() < count:
         raise ShapeError(
