@@ -28,7 +28,11 @@ class Steps(NamedTuple):
         """Raise for a tensor that cannot be written."""
         for tensors in (self.params, *self.kept):
             for x in tensors:
-                check_writable(name, x)
+                memory = getattr(x, "_storage", None)
+                if memory is None:
+                    continue  # its own memory, which nobody else has seen
+                if memory.readonly is not None or memory.root is not x._a:
+                    check_writable(name, x)
 
     def fits(self) -> bool:
         """Whether what belongs to a parameter has its kind and its shape."""
