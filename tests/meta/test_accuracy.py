@@ -94,7 +94,8 @@ def test_the_unit_of_terms_may_be_larger_than_the_results() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ulp", "text"), [(0.5, "0.5"), (11.6, "12"), (1234.0, "1,234"), (3e7, "3.0e+07")]
+    ("ulp", "text"),
+    [(1e-9, "0"), (0.5, "0.5"), (11.6, "12"), (1234.0, "1,234"), (3e7, "3.0e+07")],
 )
 def test_errors_have_the_digits_that_one_looks_at(ulp: float, text: str) -> None:
     """Few, and none of them lost."""

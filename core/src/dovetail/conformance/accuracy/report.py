@@ -29,6 +29,7 @@ from dovetail.engine.op import declared
 HEADS: Final = ("op", "by", "over", "worst", "median", "torch", "median", "worst at")
 _MANY: Final = 1e6
 _LARGE: Final = 10
+_NOTHING: Final = 0.005
 _SHORT: Final = 88
 HOW_TO_READ: Final = (
     "Errors are in units in the last place (ulp) of the result's format, against the "
@@ -121,6 +122,8 @@ def number(ulp: float) -> str:
     """An error in as many digits as one looks at."""
     if math.isinf(ulp):
         return "∞"
+    if ulp < _NOTHING:
+        return "0"
     return (
         f"{ulp:.1e}" if ulp >= _MANY else f"{ulp:,.0f}" if ulp >= 100 else f"{ulp:.2g}"
     )
@@ -150,7 +153,7 @@ def write_html(found: Accuracy, path: Path) -> Path:
     )  # fmt: skip
     page = environment.get_template("accuracy.html.j2").render(
         found=found, heads=HEADS, cells=cells, worse=worse,
-        notes=[note.replace("*", "") for note in HOW_TO_READ],
+        notes=[note.replace("*", "").replace("`", "") for note in HOW_TO_READ],
     )  # fmt: skip
     return write(path, page)
 
