@@ -50,6 +50,12 @@ def test_a_seed_draws_the_same_mutants_again() -> None:
     assert one == same != other
 
 
+def test_no_fault_is_drawn_twice_for_an_op() -> None:
+    """Hundreds of candidates are as many pairs of a kind of fault and an op."""
+    names = [m.name.rsplit("-", 1)[0] for m in islice(_drawn(), 1000)]
+    assert len(set(names)) == len(names) == 1000
+
+
 @pytest.mark.slow
 def test_every_mutant_is_killed() -> None:
     """At `standard` no mutant of the release's seed survives."""
