@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.meta.mutants.benign.arithmetic import ARITHMETIC
 from tests.meta.mutants.benign.variant import Benign
+from tests.meta.mutants.faults_of_width import narrow_subnormals_are_zero
 from tests.meta.mutants.mutant import installed, with_faults
 
 from dovetail import dtypes
@@ -144,3 +145,22 @@ def test_exact_laws_ask_what_kernels_promise(law: str, promises: bool) -> None:
     with installed(cls, "loose") as name:
         outcome = judge(Subject(name), check, BUDGETS["standard"]).outcome
     assert outcome is (Outcome.WRONG if promises else Outcome.PASSED)
+
+
+def test_float16_is_computed_in_a_wider_range() -> None:
+    """Its subnormal results may not be lost, for no step has to be one of its own."""
+    op = vocabulary["expm1"]
+    cls = with_faults({"expm1": narrow_subnormals_are_zero(op, 0)})
+    check = Check("expm1", "float16", "forward")
+    with installed(cls, "narrow") as name:
+        outcome = judge(Subject(name), check, BUDGETS["standard"]).outcome
+    assert outcome is Outcome.WRONG
+
+
+def test_components_of_a_call_cannot_hide_each_other() -> None:
+    """The moves by both inputs are added, whatever their signs."""
+    x = np.linspace(1, 2, 64, dtype=F32)
+    op, dtype = vocabulary["hypot"], dtypes.float32
+    example = Example(Case((x, x), {}))
+    allowed = bound(op, example, dtype, 0, dtype).error
+    assert np.all(allowed >= 10 * 2.0**-24 * np.hypot(x, x))

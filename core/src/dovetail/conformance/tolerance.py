@@ -19,8 +19,10 @@ never beyond n, which no order of summation passes (Higham, 4.2).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -70,7 +72,7 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
     info = limits(out.real)
     smallest = float(info.smallest_subnormal)
     unit = np.maximum(2 * roundoff(out) * _power_below(size), smallest)
-    terms = _terms(op, example, size)
+    terms = _terms(op, example, dtype, size)
     factor = of_terms(terms, _repeated(op, example, terms))
     rounding = factor * roundoff(accumulates_in(out))
     moved = _sensitivity(op, example, dtype, at, size, rounding)
@@ -89,9 +91,14 @@ def _power_below(size: Array) -> Array:
     return found
 
 
-def _terms(op: Op, example: Example, size: Array) -> int:
+def _is_simple(op: Op, dtype: DType) -> bool:
+    """Whether a result has one term; complex ones are made of sums of their parts."""
+    return op.is_elementwise and not dtype.is_complex
+
+
+def _terms(op: Op, example: Example, dtype: DType, size: Array) -> int:
     """About how many terms a result is made of: elements read for one written."""
-    if op.is_elementwise:
+    if _is_simple(op, dtype):
         return 1
     read = sum(a.size for a in example.arrays())
     return max(
@@ -124,6 +131,8 @@ def _sensitivity(
     if at not in known:
         if op.sums:
             known[at] = _absolute_terms(op, example, dtype, at, size)
+        elif _is_simple(op, dtype):
+            known[at] = _one_by_one(op, example, dtype, at, size)
         else:
             known[at] = _probed(op, example, dtype, at, size, rounding)
         if op.cancels:
@@ -135,7 +144,7 @@ def _sensitivity(
 def terms(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Array:
     """How large sums may become on the way to each element of a result."""
     size = np.abs(truth(op, example, dtype)[at])
-    count = _terms(op, example, size)
+    count = _terms(op, example, dtype, size)
     rounding = of_terms(count) * roundoff(accumulates_in(out))
     total = _sensitivity(op, example, dtype, at, size, rounding)
     return total * count if op.averages or op.cancels else total
@@ -172,7 +181,7 @@ def _probed(
         return size
     want = wide(truth(op, example, dtype)[at])
     moved = size.copy()
-    for step in (_STEP, _STEP, _STEP if op.is_elementwise else rounding):
+    for step in (_STEP, _STEP, rounding):
         nudged = _mapped(op, example, partial(_nudged, random, step))
         again = _again(op, nudged, dtype, at, size)
         if again is None or again.shape != want.shape:
@@ -186,16 +195,46 @@ def _probed(
 def _nudged(random: np.random.Generator, step: float, a: Array) -> Array:
     """Each element moved by up to a part of itself; of complex ones each component."""
     if a.dtype.kind == "c":
-        parts = [_nudged(random, step, part) for part in (a.real, a.imag)]
-        with np.errstate(all="ignore"):
-            return np.asarray(parts[0] + 1j * parts[1])
+        made = np.empty(a.shape, a.dtype)
+        made.real = _nudged(random, step, a.real)
+        made.imag = _nudged(random, step, a.imag)
+        return made
     # Of different sizes: equal ones cancel where products are subtracted.
     move = random.choice([-1.0, 1.0], a.shape) * random.uniform(0.5, 1.0, a.shape)
+    return _moved(a, step * move)
+
+
+def _moved(a: Array, by: Array | float) -> Array:
+    """Numbers changed by a part of themselves; the largest can only become less."""
     with np.errstate(all="ignore"):
-        moved = a * (1 + step * move)
-        # The largest numbers can only become less.
+        moved = a * (1 + by)
         left = np.isinf(moved) & np.isfinite(a)
-        return np.asarray(np.where(left, a * (1 - step * move), moved))
+        return np.asarray(np.where(left, a * (1 - by), moved))
+
+
+def _one_by_one(op: Op, example: Example, dtype: DType, at: int, size: Array) -> Array:
+    """The moves by each input of an elementwise op, added up.
+
+    No two of them can cancel, as they may where all inputs move at once.
+    """
+    want = wide(truth(op, example, dtype)[at])
+    numbers = count()
+    _mapped(op, example, lambda a: _with_one(a, numbers, -1))
+    total = np.zeros(size.shape)
+    for chosen in range(next(numbers)):
+        moved = _mapped(op, example, partial(_with_one, numbers=count(), chosen=chosen))
+        again = _again(op, moved, dtype, at, size)
+        if again is None or again.shape != want.shape:
+            continue
+        with np.errstate(all="ignore"):
+            change = np.abs(again - want) / _STEP
+        total += np.where(np.isfinite(change), change, 0.0)
+    return np.maximum(size, total)
+
+
+def _with_one(a: Array, numbers: Iterator[int], chosen: int) -> Array:
+    """The array, moved where its number is the chosen one."""
+    return _moved(a, _STEP) if next(numbers) == chosen else a
 
 
 def _magnitude(a: Array) -> Array:
