@@ -189,8 +189,8 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
 @op(accepts=INTEGRAL, nondifferentiable=True, torch="lcm lcm_",
     oracle=lambda a, b: whole(math.lcm, a, b))  # fmt: skip
 def lcm(input: Tensor, other: Tensor) -> Tensor:
-    """The least common multiple, not negative; 0 if either is 0."""
-    return abs(idiv(input, gcd(input, other)) * other)
+    """The least common multiple, not negative while it fits; 0 if either is 0."""
+    return abs(idiv(input, gcd(input, other))) * abs(other)
 
 
 @op(out="same", accepts=ORDERED, nondifferentiable=True, unrounded=True,

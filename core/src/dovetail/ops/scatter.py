@@ -260,5 +260,6 @@ def _(make: Any) -> Iterator[Case]:
         yield case(x, 0, index, src, reduce)
         yield case(x, 0, index, src, reduce, include_self=False)
         yield case(make(5), -1, make.ints(4, high=5), make(4), reduce)
-        yield case(make(2), 0, make.ints(300, high=1), make(300), reduce)
+        if reduce == "mean":  # more than 8 bits count
+            yield case(make(2), 0, make.ints(300, high=1), make(300), reduce)
         yield case(make(5), -1, make.ints(0), make(4), reduce)

@@ -1500,7 +1500,7 @@ def layer_norm(
 def lcm(
     input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The least common multiple, not negative; 0 if either is 0."""
+    """The least common multiple, not negative while it fits; 0 if either is 0."""
 
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
     """`lcm` written into the tensor, which is returned."""

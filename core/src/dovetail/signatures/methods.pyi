@@ -873,7 +873,7 @@ class Methods:
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> Valued:
         """The k-th least along `dim`, counted from 1."""
     def lcm(self, other: Tensor) -> Tensor:
-        """The least common multiple, not negative; 0 if either is 0."""
+        """The least common multiple, not negative while it fits; 0 if either is 0."""
     def lcm_(self, other: Tensor) -> Tensor:
         """`lcm` written into the tensor, which is returned."""
     def ldexp(self, other: Tensor) -> Tensor:
