@@ -10,6 +10,7 @@ from tests.meta.mutants.catalogue.history import HISTORY
 from tests.meta.mutants.judging import KILLS, elsewhere, warm
 from tests.meta.mutants.mutant import MUTANT, Mutant
 
+import dovetail as dt
 from dovetail.conformance import laws  # noqa: F401  registers them
 from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.fresh import Missing, fresh, standing_by
@@ -18,7 +19,7 @@ from dovetail.conformance.plan import plan
 from dovetail.conformance.sequence import Step
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Outcome
-from dovetail.device_api import registry
+from dovetail.device_api import KernelTable, registry
 from dovetail.dtypes import float32
 from dovetail.engine.cases import case
 from dovetail.engine.op import vocabulary
@@ -81,6 +82,31 @@ def test_the_other_process_is_a_new_one() -> None:
         assert isinstance(values, list)
         assert values[0].tolist() == [2, 2, 2]
     assert fresh(Subject("cpu")) is other
+
+
+class _Contiguous(CpuBackend):
+    """Kernels that take contiguous arrays alone, in lists as well."""
+
+    type = "contiguous"
+    automatic = False
+
+    def kernels(self, table: KernelTable) -> None:
+        super().kernels(table)
+        for name, rivals in table._kernels.items():
+            table._kernels[name] = [k._replace(contiguous=True) for k in rivals]
+
+
+def test_a_list_is_as_long_as_it_is_given() -> None:
+    """A kernel for contiguous arrays gets all of a list, however long the last was."""
+    registry.register(_Contiguous())
+    try:
+        subject = Subject("contiguous")
+        x = subject.tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+        for count in (1, 3, 2):
+            made = dt.cat([x.t()] * count)
+            assert made.tolist() == x.t().tolist() * count
+    finally:
+        registry.unregister("contiguous")
 
 
 class _NotForked(CpuBackend):

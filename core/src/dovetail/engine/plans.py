@@ -234,7 +234,9 @@ def _expanded(kind: Kind, a: Any, shape: tuple[int, ...]) -> Any:
 
 def _contiguous(kind: Any, native: Any) -> Any:
     if type(kind) is tuple:
-        return list(map(_contiguous, kind, native))
+        # One plan serves lists of every length whose members are of one kind.
+        kinds = kind if len(kind) == len(native) else kind[:1] * len(native)
+        return list(map(_contiguous, kinds, native))
     if native is None or is_contiguous(kind, native):
         return native
     backend = kind.backend
