@@ -106,7 +106,7 @@ def test_size_that_is_not_reached_is_not_covered(
     monkeypatch: pytest.MonkeyPatch, afresh: None
 ) -> None:
     """If nothing grows, large sizes are said to be missing, with the reason."""
-    monkeypatch.setattr(drawing, "sizes_for", lambda size, case, n: sizes.as_named)
+    monkeypatch.setattr(drawing, "sizes_for", lambda size, case, n: sizes.AS_NAMED)
     missed = of(vocabulary["sum"], dt.float32).missed["size"]
     assert {"256", "1024", "65536"} <= set(missed)
     assert missed["65536"] == NOT_HELD
@@ -199,7 +199,7 @@ def test_equal_operands_differ_in_bits() -> None:
 
 def test_indices_and_distinct_values_are_of_the_class() -> None:
     """Indices come to lie at the ends of their range, distinct values at infinity."""
-    make = drawing.Varied(vocabulary["sort"], dt.float32, "special", sizes.as_named, 1)
+    make = drawing.Varied(vocabulary["sort"], dt.float32, "special", sizes.AS_NAMED, 1)
     made = make.distinct(6, 6)
     assert not np.all(np.isfinite(made))
     assert len(np.unique(made)) == made.size

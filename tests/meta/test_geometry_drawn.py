@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 from tests.meta import planted
+from tests.meta.mutants.mutant import Run, installed, with_faults
 
 import dovetail as dt
 from dovetail.conformance.budget import BUDGETS
@@ -15,6 +16,8 @@ from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.examples import examples
 from dovetail.conformance.judge import judge
 from dovetail.conformance.layouts import LAYOUTS, holds, layout_for, projected
+from dovetail.conformance.options import CROSSED, DECLARED
+from dovetail.conformance.sizes import TILE, has_size, tiles
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
 from dovetail.dtypes import by_name
@@ -32,9 +35,14 @@ def drawn(op: Op, dtype: dt.dtype = dt.float32) -> list[Example]:
 def failing(fault: Any, op: str, dtype: str = "float32") -> list[Example]:
     """The calls that fail with the kernel of an op that goes through a fault."""
     with planted.device(planted.with_kernel(op, fault)) as name:
-        verdict = judge(Subject(name), Check(op, dtype, "forward"), STANDARD)
-        given = examples(Subject(name), vocabulary[op], by_name(dtype), STANDARD)
-        return [e for at, e in enumerate(given) if at in verdict.failing]
+        return failing_on(name, op, dtype)
+
+
+def failing_on(device: str, op: str, dtype: str) -> list[Example]:
+    """The calls of an op that fail on a device."""
+    verdict = judge(Subject(device), Check(op, dtype, "forward"), STANDARD)
+    given = examples(Subject(device), vocabulary[op], by_name(dtype), STANDARD)
+    return [e for at, e in enumerate(given) if at in verdict.failing]
 
 
 # ---- layouts
@@ -72,7 +80,7 @@ def test_calls_of_elementwise_ops_lie_as_they_say(name: str) -> None:
     """Of several elements, one operand at least lies in the layout of its row."""
     op = vocabulary[name]
     for example in drawn(op):
-        if example.size == "empty" or example.layout == PLAIN:
+        if example.size[:5] in ("empty", "tall ", "wide ") or example.layout == PLAIN:
             continue
         lies = [
             holds(a.shape, layout_for(op, p.name, example.layout))
@@ -102,3 +110,153 @@ def one_for_all(sound: Any, a: Array, *rest: Any, **attrs: Any) -> Any:
 def test_only_its_layout_finds_a_fault(fault: Any, layout: str) -> None:
     """A kernel that misreads one layout fails on calls that lie so and no others."""
     assert {call.layout for call in failing(fault, "exp")} == {layout}
+
+
+# ---- sizes
+
+
+def sizes_of(name: str, dtype: dt.dtype = dt.float32) -> dict[str, list[Example]]:
+    """The calls of an op by the class of their sizes."""
+    found: dict[str, list[Example]] = {}
+    for example in drawn(vocabulary[name], dtype):
+        found.setdefault(example.size, []).append(example)
+    return found
+
+
+@pytest.mark.parametrize("name", ["add", "sum", "matmul", "softmax", "flip"])
+@pytest.mark.parametrize("size", ["five dims", "several", "tall 65536", "wide 1024"])
+def test_every_class_of_sizes_is_reached(name: str, size: str) -> None:
+    """Calls of a class of sizes are there, and in fact as large as it says."""
+    calls = sizes_of(name).get(size, [])
+    assert any(has_size(size, [a.shape for a in call.arrays()]) for call in calls)
+
+
+def test_products_grow_in_all_their_dims() -> None:
+    """Rows, columns and what is summed over reach a tile at once."""
+    calls = sizes_of("matmul")["several"]
+    shapes = [tuple(a.shape for a in call.arrays()) for call in calls]
+    assert any(min(n for s in both for n in s) >= TILE for both in shapes), shapes
+
+
+def test_tiles_are_whole_or_none_is() -> None:
+    """Sizes that grow together are multiples of a tile, or none of them is."""
+    for number in range(6):
+        assert len({n % TILE == 0 for n in tiles(number, 3)}) == 1
+
+
+def test_calls_of_gradients_grow() -> None:
+    """The cotangent and what it belongs to have the same sizes, up to 2^16."""
+    calls = sizes_of("softmax_backward")["65536"]
+    assert max(a.size for call in calls for a in call.arrays()) > 3 << 14
+
+
+def beyond_a_tile(sound: Any, a: Array, b: Array, **attrs: Any) -> Any:
+    """Products of more than a tile in each dim lose what is behind the last tile."""
+    y = np.array(sound(a, b, **attrs))
+    (rows, inner), columns = a.shape[-2:], b.shape[-1]
+    if min(rows, inner, columns) > TILE and inner % TILE:
+        tail = inner - inner % TILE
+        y -= a[..., tail:] @ b[..., tail:, :]
+    return y
+
+
+def in_five_dims(sound: Any, a: Array, *rest: Any, **attrs: Any) -> Any:
+    """Of more than four dims the first is forgotten."""
+    y = np.array(sound(a, *rest, **attrs))
+    if a.ndim > 4:
+        y[1:] = y[:1]
+    return y
+
+
+def many_rows(sound: Any, a: Array, *rest: Any, **attrs: Any) -> Any:
+    """Rows beyond 2^15 are not written."""
+    y = np.array(sound(a, *rest, **attrs))
+    if y.ndim > 1:
+        y[1 << 15 :] = 0
+    return y
+
+
+@pytest.mark.parametrize(
+    ("fault", "op", "size"),
+    [
+        (beyond_a_tile, "bmm", "several"),
+        (in_five_dims, "exp", "five dims"),
+        (many_rows, "exp", "tall 65536"),
+    ],
+)
+def test_only_its_sizes_find_a_fault(fault: Any, op: str, size: str) -> None:
+    """A kernel that is wrong for one class of sizes fails on it and on no other."""
+    assert size in {call.size for call in failing(fault, op)}
+    assert {call.size for call in failing(fault, op)} <= {size, "drawn"}
+
+
+# ---- options
+
+
+def options_of(name: str, option: str, dtype: dt.dtype = dt.float32) -> set[str]:
+    """The values of an option in the calls of an op."""
+    op = vocabulary[name]
+    at = op.names.index(option)
+    calls = [call.case for call in drawn(op, dtype) if call.case is not None]
+    given = [
+        c.args[at] if at < len(c.args) else c.kwargs.get(option, op.defaults[option])
+        for c in calls
+    ]
+    return set(map(repr, given))
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "values"),
+    [
+        ("sum", "keepdim", {"False", "True"}),
+        ("masked_fill", "value", {"0.0", "-0.0", "inf", "-inf", "nan", "-1.0"}),
+        ("full", "shape", {"()", "(7,)", "(0, 3)"}),
+        ("nll_loss", "reduction", {"'none'", "'mean'", "'sum'"}),
+        ("convolution", "dilation", {"(1, 2)", "(2, 1)", "(2, 2)"}),
+        ("arange", "start", {"16777213", "-inf"}),
+    ],
+)
+def test_options_vary(name: str, option: str, values: set[str]) -> None:
+    """An option takes what its type allows, beyond what the op's own cases give."""
+    assert values <= options_of(name, option)
+
+
+def test_options_are_crossed() -> None:
+    """Strides meet dilations that they do not meet in the op's own cases."""
+    calls = drawn(vocabulary["max_pool"])
+    met = {o: {c.case.args[2:5:2] for c in calls if c.case and c.options == o}
+           for o in (DECLARED, CROSSED)}  # fmt: skip
+    assert len(met[CROSSED] - met[DECLARED]) > len(met[DECLARED])
+
+
+def test_options_of_gradients_are_those_of_their_op() -> None:
+    """Calls of a gradient cross what its op takes, and belong together."""
+    op = vocabulary["convolution_weight"]
+    at = op.names.index("dilation")
+    dilations = {call.case.args[at] for call in drawn(op) if call.case}
+    assert (2, 2) in dilations
+
+
+def dilated_at_once(run: Run, natives: list[Any], attrs: dict[str, Any]) -> Any:
+    """Wrong where dilation is more than 1 in both dims."""
+    y = np.array(run(*natives, **attrs))
+    if attrs["dilation"] == (2, 2):
+        y[..., :1] += 1
+    return y
+
+
+def zero_is_default(run: Run, natives: list[Any], attrs: dict[str, Any]) -> Any:
+    """A slope of 0 is taken for one that was not given."""
+    slope = attrs["negative_slope"] or 0.01
+    return run(*natives, **attrs | {"negative_slope": slope})
+
+
+@pytest.mark.parametrize(
+    ("fault", "op"),
+    [(dilated_at_once, "max_pool"), (zero_is_default, "leaky_relu")],
+)
+def test_only_crossed_options_find_a_fault(fault: Any, op: str) -> None:
+    """What goes wrong for options that no case declares, crossed ones find."""
+    with installed(with_faults({op: fault}), "faulty") as name:
+        found = failing_on(name, op, "float32")
+    assert {call.options for call in found} == {CROSSED}

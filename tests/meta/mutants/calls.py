@@ -16,6 +16,7 @@ import numpy as np
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import laid
 from dovetail.conformance.layouts import LAYOUTS
+from dovetail.conformance.sizes import AS_NAMED, Sizing
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import classes_for, undefined
 from dovetail.conformance.varied import Varied
@@ -104,7 +105,7 @@ def _case(
     resize = _resizing(random)
     if op.cases is None:
         return _elementwise(op, dtype, values, random)
-    make = _Wild(op, dtype, values, resize, int(random.integers(1 << 31)))
+    make = _Wild(op, dtype, values, Sizing(resize), int(random.integers(1 << 31)))
     count = sum(1 for _ in cases_of(op, dtype))
     chosen = int(random.integers(count))
     for at, case in enumerate(calls_of(op, make)):
@@ -143,7 +144,7 @@ def _elementwise(
     op: Op, dtype: DType, values: str, random: np.random.Generator
 ) -> Case:
     """Operands of one shape, or such as broadcast, up to many elements."""
-    make = Varied(op, dtype, values, lambda n: n, int(random.integers(1 << 31)))
+    make = Varied(op, dtype, values, AS_NAMED, int(random.integers(1 << 31)))
     shape = _shape(random)
     shapes = [_operand(shape, random) for _ in op.tensors]
     args = tuple(

@@ -22,6 +22,7 @@ class Example:
         layout: name of the layout of every tensor; see `layouts`.
         values: class of the values: `ordinary`, `special` …
         size: class of the sizes: `own`, `drawn`, `empty`, a number of elements.
+        options: `declared` by the op's own cases, or `crossed`.
         known: what judges remember of the call, such as the oracle's answer.
         shrunk_from: what call it was made smaller from, in words.
     """
@@ -30,6 +31,7 @@ class Example:
     layout: str = PLAIN
     values: str = "ordinary"
     size: str = "own"
+    options: str = "declared"
     known: dict[str, Any] = field(default_factory=dict)
     shrunk_from: str = ""
 
@@ -61,7 +63,9 @@ class Example:
 
     def with_case(self, case: Case, layout: str | None = None) -> Example:
         """The same kind of example with another call."""
-        return Example(case, layout or self.layout, self.values, self.size)
+        return Example(
+            case, layout or self.layout, self.values, self.size, self.options
+        )
 
 
 def shown(value: Any) -> str:

@@ -6,11 +6,11 @@ draws one of them again with other values, other sizes and another layout.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any, Final
 
 import numpy as np
@@ -29,15 +29,14 @@ from dovetail.conformance.factors import (
     factors_of,
 )
 from dovetail.conformance.layouts import layout_for, projected
-from dovetail.conformance.oracle import truth
+from dovetail.conformance.meaning import REFUSALS, means_something
+from dovetail.conformance.operands import operand_shapes
+from dovetail.conformance.options import CROSSED, Crossing
 from dovetail.conformance.presence import reached
-from dovetail.conformance.reference import reference
 from dovetail.conformance.sizes import (
-    DRAWN,
+    AS_NAMED,
     EMPTY,
     OWN,
-    as_named,
-    operand_shapes,
     sizes_for,
 )
 from dovetail.conformance.subject import Subject
@@ -62,18 +61,15 @@ _EMPTY: Final = {"size": EMPTY}
 _PLAINEST: Final = {"values": ORDINARY, "layout": PLAIN, "size": OWN}
 _PAIRS: Final = {"values": PAIRS, "layout": PLAIN, "size": "1024"}
 _SWEEP: Final = {"values": SWEEP, "layout": PLAIN, "size": "1024"}
-_LARGEST_RESULT: Final = 1 << 18
 # A row is given up if as many cases and sizes have none like it.
 _TRIES: Final = 6
 _ATTEMPTS: Final = 2  # at rows, for each that is to be found
+_CROSSINGS: Final = 10  # attempts at options, of which ops refuse many
 _EMPTY_EVERY: Final = 12  # rows: without elements there are no values to get wrong
 _WHOLE: Final = 3  # values, layout and size
 _EMPTY_TRIES: Final = 24  # they cost little
 # Ways to size a call on devices for which every new shape is compiled.
 _FEW_SHAPES: Final = 3
-_REFUSED: Final = (
-    ValueError, IndexError, TypeError, RuntimeError, ZeroDivisionError, OverflowError,
-)  # fmt: skip
 
 
 def examples(
@@ -130,7 +126,10 @@ def _examples(
     factors = factors_of(op, dtype, largest, boundaries)
     reasons = Reasons()
     made = _generated(op, dtype, count, factors, reasons, shapes)
-    return _Drawn((*own, *made), factors, reasons)
+    crossed = _crossed(op, dtype, count)
+    # In turn, so that laws that look at a few calls see some of both.
+    both = (e for pair in zip_longest(made, crossed) for e in pair if e is not None)
+    return _Drawn((*own, *both), factors, reasons)
 
 
 def _generated(
@@ -174,6 +173,29 @@ def _asked(
         return None
     covering.tick(has)
     return made
+
+
+def _crossed(op: Op, dtype: DType, count: int) -> Iterator[Example]:
+    """The op's own cases with other options."""
+    seed = Check(op.name, dtype.name, "options").seed
+    crossing = Crossing(op, dtype, seed)
+    found = 0
+    for number in range(_CROSSINGS * count if crossing.levels else 0):
+        if found == count:
+            return
+        row = crossing.wanted()
+        if row is None:
+            return
+        options = crossing.options(row)
+        make = Varied(op, dtype, ORDINARY, AS_NAMED, seed + number)
+        make.options = options
+        case = _chosen(op, make, options.case)
+        example = Example(case, options=CROSSED)
+        takes = case is not None and means_something(op, example, dtype)
+        crossing.drawn(row, takes)
+        if takes:
+            found += 1
+            yield example
 
 
 def _always(number: int, factors: Factors) -> Row:
@@ -231,26 +253,8 @@ def _counted(op: Op, dtype: DType, example: Example) -> int:
     return len(has)
 
 
-def means_something(op: Op, example: Example, dtype: DType) -> bool:
-    """Whether the op takes the call: other sizes may break what it asks for."""
-    try:
-        # The rule says what an op refuses; bodies ask for more of odd sizes.
-        device = reference() if example.size in (DRAWN, EMPTY) else None
-        if device is None and op.shape is not DATA:
-            device = Subject("meta")
-        if device is not None:
-            results = device.run(op, Example(example.case), dtype)
-            largest = max((math.prod(y._a.shape) for y in results), default=0)
-            if largest > _LARGEST_RESULT:
-                return False  # a small input may ask for a huge result
-        truth(op, example, dtype)
-    except _REFUSED:
-        return False
-    return True
-
-
 def _case(op: Op, dtype: DType, row: Row, number: int, sized: int) -> Case | None:
-    make = Varied(op, dtype, row["values"], as_named, number)
+    make = Varied(op, dtype, row["values"], AS_NAMED, number)
     if op.cases is None:
         return _elementwise(op, make, row, sized)
     named = _named(op, dtype)
@@ -270,11 +274,11 @@ def _named(op: Op, dtype: DType) -> tuple[Case, ...]:
 def _chosen(op: Op, make: Varied, chosen: int) -> Case | None:
     """One of the op's cases in the sampler's sizes; None where it has none such."""
     # What cases compute of extreme numbers may overflow.
-    with suppress(*_REFUSED), np.errstate(all="ignore"):
+    with suppress(*REFUSALS), np.errstate(all="ignore"):
         for number, case in enumerate(calls_of(op, make)):
             if number == chosen:
                 return None if make.oversized else make.together(case)
-            make.oversized = False
+            make.oversized.clear()
     return None
 
 

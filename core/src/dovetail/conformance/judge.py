@@ -14,7 +14,7 @@ import numpy as np
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.coverage import Coverage
 from dovetail.conformance.example import Example
-from dovetail.conformance.examples import covered, means_something
+from dovetail.conformance.examples import covered
 from dovetail.conformance.law import (
     DEVICE_LAWS,
     LAWS,
@@ -24,6 +24,7 @@ from dovetail.conformance.law import (
     Unclaimed,
     Wrong,
 )
+from dovetail.conformance.meaning import means_something
 from dovetail.conformance.reproduce import script
 from dovetail.conformance.shrink import shrunk
 from dovetail.conformance.subject import Subject

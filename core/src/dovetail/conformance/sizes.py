@@ -1,9 +1,14 @@
-"""How large the calls of an op are: as declared, drawn, empty, at a boundary."""
+"""How large the calls of an op are: as declared, drawn, empty, at a boundary, long.
+
+A case names its sizes (2, 3, …), and a class of sizes says which others stand for them.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -11,19 +16,49 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from dovetail.conformance.example import PLAIN, Example
-from dovetail.conformance.layouts import holds
+from dovetail.conformance.example import Example
 from dovetail.dtypes import DType
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 
+Ints = tuple[int, ...]
 BOUNDARIES: Final = (1 << 5, 1 << 8, 1 << 10, 1 << 16)
 # The classes of sizes, beside the boundaries.
 OWN: Final = "own"
 DRAWN: Final = "drawn"
 EMPTY: Final = "empty"
-_TRIES: Final = 8  # of shapes that can lie in a layout
-_SHAPES: Final = 1 << 8  # as many are drawn, which takes a while; calls share them
+MANY_DIMS: Final = "five dims"
+SEVERAL: Final = "several"  # sizes that grow together
+# One long dim, and nothing but ones beside it; before the number of elements.
+TALL: Final = "tall "
+WIDE: Final = "wide "
+SHAPES: Final = 1 << 8  # as many are drawn, which takes a while; calls share them
+TILE: Final = 1 << 6  # what kernels for products cut their operands into
+_TILED: Final = 1 << 16  # elements of the largest calls whose sizes grow together
+_WORK: Final = 1 << 23  # products that such a call may take
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """Maps the sizes that a case names.
+
+    Attributes:
+        of: the size that stands for a named one.
+        lead: dims in front of those of every array.
+    """
+
+    of: Callable[[int], int]
+    lead: Ints = ()
+
+    def __call__(self, n: int) -> int:
+        return self.of(n)
+
+    def shape(self, named: Ints) -> Ints:
+        """The shape that stands for a named one."""
+        return (*self.lead, *map(self.of, named))
+
+
+AS_NAMED: Final = Sizing(lambda n: n)
 
 
 def size_classes(
@@ -36,49 +71,135 @@ def size_classes(
     top = min(largest, op.largest or largest) if limited else largest
     if op.layout_matters:
         return (OWN,)
-    grown = [str(n) for n in (*BOUNDARIES, *boundaries) if n <= top]
-    return (OWN, DRAWN, EMPTY, *grown)
+    grown = [n for n in (*BOUNDARIES, *boundaries) if n <= top]
+    # Many rows are many blocks of a launch; long ones are among the grown.
+    long = [f"{TALL}{max(grown)}", f"{WIDE}{grown[-2]}"] if len(grown) > 1 else []
+    several = [SEVERAL] if top >= _TILED else []
+    return (OWN, DRAWN, EMPTY, MANY_DIMS, *several, *long, *map(str, grown))
 
 
-def as_named(n: int) -> int:
-    """The size that a case names."""
-    return n
+def elements_of(size: str) -> int:
+    """The number of elements that a class of sizes asks for; 0 if it asks for none."""
+    number = size.removeprefix(TALL).removeprefix(WIDE)
+    return int(number) if number.isdigit() else 0
 
 
-def sizes_for(size: str, case: Case, number: int) -> Callable[[int], int]:
+def sizes_for(size: str, case: Case, number: int) -> Sizing:
     """How a class of sizes maps those that a case names."""
-    named = sorted({n for a in Example(case).arrays() for n in a.shape})
+    arrays = Example(case).arrays()
+    named = sorted({n for a in arrays for n in a.shape})
     if size == OWN or not named:
-        return as_named
+        return AS_NAMED
     if size == EMPTY:
         # Many numbers are tried in turn, each with another case.
         chosen = named[number // 5 % len(named)]
-        return lambda n: 0 if n == chosen else n
+        return Sizing(lambda n: 0 if n == chosen else n)
     if size == DRAWN:
-        drawn = _draw_sizes(tuple(named), number % _SHAPES)
-        return lambda n: drawn.get(n, n)
-    return _grown(case, int(size) + number % 3 - 1, number)
+        return _mapped(_draw_sizes(tuple(named), number % SHAPES))
+    if size == MANY_DIMS:
+        return _lifted(max(a.ndim for a in arrays), number)
+    shapes = [a.shape for a in arrays if a.size]
+    if not size.isdigit() and len(shapes) < len(arrays):
+        return AS_NAMED  # nothing is computed of nothing
+    if size == SEVERAL:
+        return _several(shapes, number)
+    elements = elements_of(size) + number % 3 - 1
+    if size.isdigit():
+        return _grown(shapes, elements, number)
+    return _long(shapes, 0 if size.startswith(TALL) else -1, elements)
 
 
-def _grown(case: Case, elements: int, number: int) -> Callable[[int], int]:
+def _mapped(sizes: dict[int, int]) -> Sizing:
+    return Sizing(lambda n: sizes.get(n, n))
+
+
+def _lifted(ndim: int, number: int) -> Sizing:
+    """Five or six dims: others in front of those of every array."""
+    more = max(5 + number % 2 - ndim, 1)
+    lead = [(2, 3, 1, 2, 2, 1), (2, 1, 3, 2, 1, 2)][number // 2 % 2]
+    return Sizing(lambda n: n, lead[:more])
+
+
+def _grown(shapes: list[Ints], elements: int, number: int) -> Sizing:
     """Let one size grow until the largest array with it has that many elements.
 
     Mostly the largest size: of few rows, the long ones; sometimes another.
     """
-    arrays = [a for a in Example(case).arrays() if a.size]
-    named = sorted({n for a in arrays for n in a.shape if n > 1}, reverse=True)
+    named = sorted({n for shape in shapes for n in shape if n > 1}, reverse=True)
     if not named:
-        return as_named
+        return AS_NAMED
     chosen = named[number // 3 % len(named)] if number % 3 == 0 else named[0]
-    shape = max((a.shape for a in arrays if chosen in a.shape), key=math.prod)
+    shape = max((s for s in shapes if chosen in s), key=math.prod)
     times = shape.count(chosen)
     rest = math.prod(shape) // chosen**times
     grown = max(chosen, round((elements / rest) ** (1 / times)))
-    return lambda n: grown if n == chosen else n
+    return _mapped({chosen: grown})
 
 
-@lru_cache(maxsize=1024)
-def _draw_sizes(named: tuple[int, ...], number: int) -> dict[int, int]:
+def _long(shapes: list[Ints], at: int, elements: int) -> Sizing:
+    """The first or the last dim of the largest array long, and all other sizes 1."""
+    shape = max((s for s in shapes if len(s) > 1), key=math.prod, default=())
+    if not shape or shape.count(shape[at]) > 1:
+        return AS_NAMED
+    chosen = shape[at]
+    return Sizing(lambda n: elements if n == chosen else min(n, 1))
+
+
+def _several(shapes: list[Ints], number: int) -> Sizing:
+    """Two sizes or more that reach a tile at once, as many as there is room for."""
+    named = sorted({n for shape in shapes for n in shape if n > 1}, reverse=True)
+    in_turn = np.random.default_rng(number).permutation(named).tolist()
+    for count in range(min(len(named), 3), 1, -1):
+        sets = [
+            dict(zip(chosen, tiles(number, count), strict=True))
+            for chosen in itertools.combinations(in_turn, count)
+        ]
+        # Products and their like cut matrices, the last two dims, into tiles.
+        sets.sort(key=lambda s: -sum(n in s for shape in shapes for n in shape[-2:]))
+        for sizes in sets:
+            if _work(_mapped(sizes), shapes) <= _WORK:
+                return _mapped(sizes)
+    return AS_NAMED
+
+
+def _work(sizing: Sizing, shapes: list[Ints]) -> int:
+    """About how many products a call takes: each of its sizes, met with all others."""
+    times = {n: max(s.count(n) for s in shapes) for s in shapes for n in s}
+    return math.prod(sizing(n) ** count for n, count in times.items())
+
+
+def tiles(number: int, count: int) -> list[int]:
+    """Sizes of a tile or more, all of them whole tiles or none."""
+    whole = [TILE, 2 * TILE, 3 * TILE]
+    others = [TILE + 1, 2 * TILE - 1, TILE + TILE // 2 + 3]
+    sizes = others if number % 2 else whole
+    return [sizes[(number // 2 + i) % 3] for i in range(count)]
+
+
+def has_size(size: str, shapes: list[Ints]) -> bool:
+    """Whether arrays of these shapes are as large as a class of sizes says."""
+    most = max(map(math.prod, shapes), default=0)
+    if size == EMPTY:
+        return any(not math.prod(s) for s in shapes)
+    if size == DRAWN:
+        return most > 1
+    if size == OWN:
+        return True
+    if not all(map(math.prod, shapes)):
+        return False
+    if size == MANY_DIMS:
+        return any(len(s) > 4 and math.prod(s) > 1 for s in shapes)
+    if size == SEVERAL:
+        return len({n for s in shapes for n in s if n >= TILE}) > 1
+    elements = elements_of(size) * 3 // 4
+    if size.isdigit():
+        return most >= elements
+    ends = [s[0 if size.startswith(TALL) else -1] for s in shapes if len(s) > 1]
+    return max(ends, default=0) >= elements
+
+
+@lru_cache(maxsize=4 * SHAPES)
+def _draw_sizes(named: Ints, number: int) -> dict[int, int]:
     """Sizes that Hypothesis draws for those of a case, growing where they grow."""
     strategy = st.lists(
         st.integers(1, 9), min_size=len(named), max_size=len(named)
@@ -101,60 +222,3 @@ def draw(strategy: st.SearchStrategy[Any], number: int) -> Any:
 
     keep()
     return found[-1]  # the first is the simplest, which has been tried
-
-
-Ints = tuple[int, ...]
-
-
-def operand_shapes(
-    count: int, size: str, number: int, layout: str = PLAIN
-) -> list[Ints]:
-    """Shapes that broadcast, for the operands of an elementwise op.
-
-    At least one of them can lie in that layout, unless there are no elements.
-    """
-    found: list[list[Ints]]
-    if size == OWN:
-        # Squares may be transposed.
-        found = [[(3, 4)] * count, [(4, 4)] * count, [(2, 3, 4)] * count]
-    elif size.isdigit():
-        elements = int(size) + number % 3 - 1
-        wholes = (
-            (elements,),
-            (elements // 4, 4),
-            (2, elements // 2),
-            (2, elements // 8, 4),
-        )
-        found = [
-            [whole if i != 1 or number % 2 else whole[-1:] for i in range(count)]
-            for whole in wholes
-        ]
-    else:
-        found = [_drawn_operands(count, size, number + 31 * i) for i in range(_TRIES)]
-    turned = [found[(number + i) % len(found)] for i in range(len(found))]
-    return next((s for s in turned if _any_holds(s, layout)), turned[0])
-
-
-def _any_holds(shapes: list[Ints], layout: str) -> bool:
-    return any(holds(shape, layout) for shape in shapes)
-
-
-def _drawn_operands(count: int, size: str, number: int) -> list[Ints]:
-    common = [*_common_shape(number % _SHAPES)]
-    if size == EMPTY:
-        common = [*common, 2]
-        common[number % len(common)] = 0
-    return [_operand(common, number + 7 * i) for i in range(count)]
-
-
-@lru_cache(maxsize=_SHAPES)
-def _common_shape(number: int) -> tuple[int, ...]:
-    """What operands broadcast to."""
-    return tuple(draw(st.lists(st.integers(1, 5), max_size=6), number))
-
-
-def _operand(common: list[int], number: int) -> tuple[int, ...]:
-    """A shape that broadcasts to the common one: fewer dims, some of them 1."""
-    random = np.random.default_rng(number)
-    first = int(random.integers(len(common) + 1)) if number % 2 else 0
-    return tuple(1 if n and random.random() < 0.2 else n for n in common[first:])

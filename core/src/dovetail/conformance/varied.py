@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from copy import copy
 from typing import Any, Final
 
 import numpy as np
 
+from dovetail.conformance.example import Example
+from dovetail.conformance.options import Options
+from dovetail.conformance.sizes import AS_NAMED, Sizing
+from dovetail.conformance.subject import Subject
 from dovetail.conformance.value_makers import pool
 from dovetail.conformance.values import EQUAL, ORDINARY, PAIRS, varied
-from dovetail.dtypes import Array, DType
+from dovetail.dtypes import Array, DType, Sizes
 from dovetail.engine.cases import Case, Sampler
 from dovetail.engine.op import Op
+from dovetail.engine.results import DATA
 
 MOST: Final = 1 << 20  # elements of one array
 _DIFFERENT: Final = 256  # values of a class, where all are to differ
@@ -26,6 +31,9 @@ class Varied(Sampler):
     Args:
         values: the class, for what the op leaves free.
         sizes: maps each size that a case names (2, 3, …) to the one to draw.
+
+    Attributes:
+        options: for one of the cases, instead of those that it declares.
     """
 
     def __init__(
@@ -33,23 +41,44 @@ class Varied(Sampler):
         op: Op,
         dtype: DType,
         values: str,
-        sizes: Callable[[int], int],
+        sizes: Sizing,
         seed: int,
     ) -> None:
         super().__init__(op, dtype)
         self.random = np.random.default_rng(seed)
         self.values = values
         self.sizes = sizes
-        # Whether a case asked for more than can be drawn, and got what it named.
-        self.oversized = False
+        self.options: Options | None = None
+        # What a case asked for that cannot be drawn, and got as it is named.
+        self.oversized: list[Sizes] = []
         self._free: list[Array] = []  # what a case leaves free
 
-    def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        drawn = tuple(self.sizes(n) for n in shape)
+    def _shape(self, shape: Sizes) -> Sizes:
+        drawn = self.sizes.shape(shape)
         if math.prod(drawn) <= MOST:
             return drawn
-        self.oversized = True
+        self.oversized.append(shape)
         return shape
+
+    def exactly(
+        self, shape: Sizes, low: float | None = None, high: float | None = None
+    ) -> Array:
+        plain = copy(self)
+        plain.sizes = AS_NAMED
+        return plain(*shape, low=low, high=high)
+
+    def crossed(self, op: Op, number: int, call: Case) -> Case:
+        """The call with the options of a row, if it is the call that gets them.
+
+        Raises:
+            DovetailError: the op takes no such options.
+        """
+        if self.options is None or not self.options.go_to(op, number):
+            return call
+        made = self.options.applied(call)
+        if op.shape is not DATA:
+            Subject("meta").run(op, Example(made), self.dtype)
+        return made
 
     def __call__(
         self, *shape: int, low: float | None = None, high: float | None = None

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from dovetail.dtypes import Sizes
 from dovetail.engine.basics import basics
-from dovetail.engine.cases import Case, Sampler, cases_of
+from dovetail.engine.cases import Case, Sampler, calls_of
 from dovetail.engine.declare import Declared, op
 from dovetail.engine.op import Op
 from dovetail.engine.parameters import parameters_of
@@ -93,14 +93,14 @@ def _checked(
 
 def _cases(adjoint: Op, forward: Op, at: int, make: Sampler) -> Iterator[Case]:
     """The calls of `forward`, each with a cotangent for the argument."""
-    for args, kwargs in cases_of(forward, make.dtype):
+    for args, kwargs in calls_of(forward, make.of(forward)):
         values: dict[str, Any] = dict(
             zip(forward.names, forward.bind(args, kwargs), strict=True)
         )
         tensors = [values[p.name] for p in forward.tensors]
         shapes: list[Any] = [t if t is None else t.shape for t in tensors]
         steps = {p.name: values[p.name] for p in forward.rest}
-        tensors[at] = make(*forward.shape(*shapes, **steps))
+        tensors[at] = make.exactly(forward.shape(*shapes, **steps))
         rest = (steps.get(p.name, shapes[at][2:]) for p in adjoint.rest)
         yield Case((*tensors[: len(adjoint.tensors)], *rest), {})
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail.dtypes import Array, DType
+from dovetail.dtypes import Array, DType, Sizes
 from dovetail.engine.op import Op
 from dovetail.errors import NotSupported
 
@@ -71,6 +72,22 @@ class Sampler:
             values = values + 1j * self.random.uniform(lo, hi, shape)
         return np.asarray(values).astype(dtype.numpy)
 
+    def of(self, op: Op) -> Sampler:
+        """What draws in the same way from the domain of another op."""
+        made = copy(self)
+        made.low, made.high = op.domain
+        return made
+
+    def exactly(
+        self, shape: Sizes, low: float | None = None, high: float | None = None
+    ) -> Array:
+        """Values in the shape of what was drawn before: its sizes are no names."""
+        return self(*shape, low=low, high=high)
+
+    def crossed(self, op: Op, number: int, call: Case) -> Case:
+        """A sample call of an op, with other options where that is asked for."""
+        return call
+
     def distinct(self, *shape: int) -> Array:
         """Values that all differ (as far as the dtype has them), well apart."""
         count = int(np.prod(shape))
@@ -103,8 +120,9 @@ def cases_of(op: Op, dtype: DType) -> Iterator[Case]:
 def calls_of(op: Op, make: Sampler) -> Iterator[Case]:
     """The sample calls of an op, their values drawn by `make`."""
     if op.cases is not None:
-        for call in op.cases(make):
-            yield call if isinstance(call, Case) else _called(call, make)
+        for number, call in enumerate(op.cases(make)):
+            drawn = call if isinstance(call, Case) else _called(call, make)
+            yield make.crossed(op, number, drawn)
     elif op.is_elementwise and not op.has_list and not op.rest:
         yield from _elementwise(op, make)
     else:
@@ -183,16 +201,14 @@ _COTANGENTS = (-3.0, 3.0)
 
 def backward_cases(forward: Op, taken: list[str], make: Sampler) -> Iterator[Case]:
     """Calls of a gradient rule with parameters `taken`, from those of its op."""
-    make.low, make.high = forward.domain
-    for args, kwargs in calls_of(forward, make):
+    for args, kwargs in calls_of(forward, make.of(forward)):
         values = forward.bind(args, kwargs)
         assert forward.oracle is not None, f"{forward.name} needs an oracle"
         y = np.asarray(forward.oracle(*values)).astype(make.dtype.numpy)
-        make.low, make.high = _COTANGENTS
-        ct = make(*y.shape)
-        make.low, make.high = forward.domain
+        cotangents = copy(make)
+        cotangents.low, cotangents.high = _COTANGENTS
         known = dict(zip(forward.names, values, strict=True))
-        known |= {"ct": ct, forward.outputs[0]: y}
+        known |= {"ct": cotangents.exactly(y.shape), forward.outputs[0]: y}
         yield Case(tuple(known[name] for name in taken), {})
 
 

@@ -55,6 +55,7 @@ def op(
     averages: bool = False,
     cancels: bool = False,
     undefined_on: Sequence[str] = (),
+    levels: dict[str, tuple[Any, ...]] | None = None,
     largest: int | None = None,
     grows: tuple[int, ...] = (),
     layout_matters: bool = False,
@@ -111,6 +112,8 @@ def op(
             multiplying with its reciprocal.
         cancels: results are differences of values as large as the inputs, to which
             their error is relative.
+        levels: by attribute, what conformance tries of it, where its type says too
+            much or too little.
         undefined_on: classes of values (see `dovetail.conformance.values`) for which
             no answer is the right one, as intermediate results leave the format.
         largest: elements of the largest inputs that are drawn where results are
@@ -147,7 +150,8 @@ def op(
         "primitive": primitive, "view": view, "mutates": tuple(mutates),
         "draws": draws, "unrounded": unrounded, "domain": domain, "name": name,
         "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
-        "undefined_on": undefined_on, "largest": largest, "grows": grows,
+        "undefined_on": undefined_on, "levels": levels or {},
+        "largest": largest, "grows": grows,
         "layout_matters": layout_matters, "row_major": row_major,
         "unspecified": unspecified,
         "memory": memory, "params": params,

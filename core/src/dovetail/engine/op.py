@@ -90,6 +90,7 @@ class Op(Results, Gradient):
         self.sums: bool = options.pop("sums", False)
         self.averages: bool = options.pop("averages", False)
         self.undefined_on: tuple[str, ...] = tuple(options.pop("undefined_on", ()))
+        self.levels: dict[str, tuple[Any, ...]] = options.pop("levels", {})
         self.largest: int | None = options.pop("largest", None)
         self.grows: tuple[int, ...] = options.pop("grows", ())
         self.cancels: bool = options.pop("cancels", False)

@@ -35,7 +35,7 @@ def _shape(q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -> Any:
 
 
 @op(autocast="lower", cancels=True, shape=_shape, accepts=FLOAT, promote="equal",
-    outputs=("y", "weights"))  # fmt: skip
+    outputs=("y", "weights"), levels={"scale": (0.0, -1.0, 2.0)})  # fmt: skip
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: Scalar
 ) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, HALF, float32, float64, int32, int64
+from dovetail.dtypes import ANY, HALF, Array, float32, float64, int32, int64
 from dovetail.engine.attributes import Scalar, Shape
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -94,7 +94,14 @@ def _(make: Any) -> Iterator[Case]:
     yield case(0, 1, 0)
 
 
-@op(**_COUNTED, oracle=lambda start, end, count: np.linspace(start, end, count))
+def _spaced(start: Any, end: Any, count: int) -> Array:
+    step, i = (end - start) / max(count - 1, 1), np.arange(count)
+    from_start, from_end = start + i * step, end - (count - 1 - i) * step
+    spaced: Array = np.where(i < (count + 1) // 2, from_start, from_end)
+    return spaced
+
+
+@op(**_COUNTED, oracle=_spaced)
 def linspace(start: Scalar, end: Scalar, count: int, kind: Kind) -> Tensor:
     """`count` evenly spaced numbers from `start` to `end`, both included.
 

@@ -93,7 +93,7 @@ def _cases_over(view: Any) -> Any:
     def cases(make: Any) -> Iterator[Case]:
         for (x, *args), named in calls_of(view.op, make):
             shape = view.op.oracle(x, *args, **named).shape
-            yield case(x, make(*shape), *args, **named)
+            yield case(x, make.exactly(shape), *args, **named)
 
     return cases
 

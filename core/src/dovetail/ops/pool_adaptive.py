@@ -19,7 +19,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops import sums
 from dovetail.ops.compare import isnan
-from dovetail.ops.create import zeros_of
+from dovetail.ops.create import full, zeros_of
 from dovetail.ops.index import gather
 from dovetail.ops.primitive import (
     add,
@@ -117,6 +117,8 @@ def adaptive_max_positions(x: Tensor, output_size: Ints) -> Tensor:
     The first among equals, the last among NaNs.
     """
     size = tuple(x._a.shape[2:])
+    if 0 in output_size:
+        return full((*x._a.shape[:2], *output_size), 0, x._kind.with_dtype(int32))
     axes = []
     for axis, (s, out) in enumerate(zip(size, output_size, strict=True)):
         number = counted(x, out, len(size) - 1 - axis)

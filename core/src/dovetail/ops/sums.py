@@ -13,6 +13,7 @@ from dovetail.engine.attributes import Axes, Shape
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
+from dovetail.errors import ShapeError
 from dovetail.ops.formats import absent, cast, clone
 from dovetail.ops.view import expand, reshape, unsqueeze
 
@@ -149,7 +150,16 @@ def _cases_to(make: Any) -> Iterator[Case]:
     yield case(make(2, 3), (2, 3))
 
 
-@op(sums=True, shape=lambda input, *, shape: shape, accepts=ANY, promote=None,
+def _smaller(input: Sizes, *, shape: Sizes) -> Sizes:
+    pairs = zip(input[::-1], shape[::-1], strict=False)
+    if len(shape) > len(input) or any(m not in (1, n) for n, m in pairs):
+        raise ShapeError(
+            "sum_to", "shape", was=shape, needed=f"one that broadcasts to {input}"
+        )
+    return shape
+
+
+@op(sums=True, shape=_smaller, accepts=ANY, promote=None,
     oracle=_summed_to, cases=_cases_to,
     grad=lambda ct, input_shape: expand(ct, input_shape))  # fmt: skip
 def sum_to(input: Tensor, shape: Shape) -> Tensor:

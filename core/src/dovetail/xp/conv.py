@@ -90,11 +90,20 @@ def _transpose(
     around = tuple(d * (k - 1) - p for k, p, d in axes)
     one = set(stride) == {1} and min(around) >= 0
     lines = in_lines(w, x.shape[2:], size)
-    if one and not _few(weight, groups, padding, lines):
+    if one and not _few(weight, groups, padding, lines) and _finite(weight):
         turned = _turned(weight, groups)
         return _convolution(xp, x, turned, None, stride, around, dilation, groups)
     scattered = scattered_lines if lines else _scattered
     return scattered(xp, x, weight, size, w, groups)
+
+
+def _finite(w: Any) -> bool:
+    """Whether the zeros around what is convolved stay zeros under all weights.
+
+    Where the sum of finite ones overflows, the other way is taken in vain.
+    """
+    total = w.sum()
+    return bool(total - total == 0)
 
 
 def _few(w: Any, groups: int, padding: Sizes, lines: bool) -> bool:

@@ -11,11 +11,11 @@ from numpy.lib.stride_tricks import as_strided
 
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
-from dovetail.conformance.examples import means_something
 from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws.agreement import arrays, judged, named, same_bits
 from dovetail.conformance.laws.memory_of_calls import Watched, watched
 from dovetail.conformance.laws.sampling import guarded, some
+from dovetail.conformance.meaning import means_something
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import Array, DType
 from dovetail.engine.cases import Case

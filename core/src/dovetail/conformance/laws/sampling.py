@@ -11,6 +11,8 @@ from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.examples import examples, laid
 from dovetail.conformance.law import Examples
+from dovetail.conformance.options import DECLARED
+from dovetail.conformance.sizes import OWN
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY
 from dovetail.dtypes import DType
@@ -24,7 +26,8 @@ GUARDED: Final = ("strided", "offset", "transposed", "padded")
 
 def own(example: Example) -> bool:
     """Whether it is one of the op's own cases."""
-    return (example.size, example.values, example.layout) == ("own", ORDINARY, PLAIN)
+    classes = example.size, example.values, example.layout, example.options
+    return classes == (OWN, ORDINARY, PLAIN, DECLARED)
 
 
 def some(
@@ -66,7 +69,7 @@ def relaid(op: Op, example: Example, layout: str) -> Example:
     if example.layout != PLAIN or op.layout_matters or example.case is None:
         return example
     case = laid(op, example.case, layout)
-    return Example(case, layout, example.values, example.size)
+    return example.with_case(case, layout)
 
 
 def of_values(*classes: str) -> Keep:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from dovetail.conformance.example import PLAIN, Example
-from dovetail.conformance.examples import means_something
 from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import agree, arrays, judged
 from dovetail.conformance.laws.sampling import some
+from dovetail.conformance.meaning import means_something
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import DType
 from dovetail.engine.cases import Case

@@ -1,0 +1,104 @@
+"""Shapes that broadcast, for the operands of elementwise ops."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from hypothesis import strategies as st
+
+from dovetail.conformance.example import PLAIN
+from dovetail.conformance.layouts import holds
+from dovetail.conformance.sizes import (
+    DRAWN,
+    EMPTY,
+    MANY_DIMS,
+    OWN,
+    SHAPES,
+    TALL,
+    WIDE,
+    draw,
+    elements_of,
+    tiles,
+)
+
+Ints = tuple[int, ...]
+_LEADS: Final[tuple[Ints, ...]] = ((), (2,))
+_TRIES: Final = 8  # of shapes that can lie in a layout
+
+
+def operand_shapes(
+    count: int, size: str, number: int, layout: str = PLAIN
+) -> list[Ints]:
+    """Shapes of a class of sizes that broadcast.
+
+    One of them at least can lie in that layout, unless there are no elements.
+    """
+    elements = elements_of(size)
+    found: list[list[Ints]]
+    if size in (DRAWN, EMPTY, MANY_DIMS):
+        return _drawn_for(layout, count, size, number)
+    if size == OWN:
+        # Squares may be transposed.
+        found = [[(3, 4)] * count, [(4, 4)] * count, [(2, 3, 4)] * count]
+    elif elements:
+        found = [
+            [whole if i != 1 or number % 2 else whole[-1:] for i in range(count)]
+            for whole in _large(size, elements + number % 3 - 1)
+        ]
+    else:
+        found = [
+            _crossed(count, tiles(number + i, 2), lead) for i, lead in enumerate(_LEADS)
+        ]
+    turned = [found[(number + i) % len(found)] for i in range(len(found))]
+    return next((s for s in turned if any(holds(a, layout) for a in s)), turned[0])
+
+
+def _large(size: str, elements: int) -> list[Ints]:
+    if size.startswith(TALL):
+        return [(elements, 1)]
+    if size.startswith(WIDE):
+        return [(1, elements)]
+    return [
+        (elements,), (elements // 4, 4), (2, elements // 2), (2, elements // 8, 4),
+    ]  # fmt: skip
+
+
+def _crossed(count: int, sizes: list[int], lead: Ints) -> list[Ints]:
+    """A whole one, a column, a row."""
+    rows, columns = sizes
+    each = [(*lead, rows, columns), (rows, 1), (columns,)]
+    return [each[i % 3] for i in range(count)]
+
+
+def _drawn_for(layout: str, count: int, size: str, number: int) -> list[Ints]:
+    for at in range(_TRIES):
+        found = _drawn(count, size, number + 31 * at)
+        if any(holds(a, layout) for a in found):
+            break
+    return found
+
+
+def _drawn(count: int, size: str, number: int) -> list[Ints]:
+    common = [*_common_shape(number % SHAPES, 5 if size == MANY_DIMS else 0)]
+    if size == EMPTY:
+        common = [*common, 2]
+        common[number % len(common)] = 0
+    return [_operand(common, number + 7 * i) for i in range(count)]
+
+
+@lru_cache(maxsize=2 * SHAPES)
+def _common_shape(number: int, dims: int) -> Ints:
+    """What operands broadcast to: of `dims` dims at least, up to six."""
+    most = 3 if dims > 4 else 5
+    return tuple(
+        draw(st.lists(st.integers(1, most), min_size=dims, max_size=6), number)
+    )
+
+
+def _operand(common: list[int], number: int) -> Ints:
+    """A shape that broadcasts to the common one: fewer dims, some of them 1."""
+    random = np.random.default_rng(number)
+    first = int(random.integers(len(common) + 1)) if number % 2 else 0
+    return tuple(1 if n and random.random() < 0.2 else n for n in common[first:])

@@ -1,0 +1,184 @@
+"""The options of an op's calls: the levels of each attribute, and how calls cross them.
+
+Levels follow from an attribute's type and from what the op's own cases give it. What
+the op refuses of a crossing is no call; the op's rule says so.
+"""
+
+from __future__ import annotations
+
+import math
+from ast import literal_eval
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from dovetail.conformance.covering import Covering, Row
+from dovetail.dtypes import DType
+from dovetail.engine.cases import Case, Sampler, calls_of
+from dovetail.engine.op import Op
+from dovetail.engine.parameters import REQUIRED, Param
+
+Levels = dict[str, tuple[Any, ...]]
+DECLARED: Final = "declared"
+CROSSED: Final = "crossed"
+_CASE: Final = "case"
+_DIM: Final = (0, -1, 1, -2, 2)
+_DIMS: Final = ((0,), (-1,), (0, 1), (-1, 0), (1, 2), (-2, -1))
+_NUMBERS: Final = (0, 1, -1, 2, 3)
+_REALS: Final = (0.0, 1.0, -1.0, 0.5, -0.0, math.inf, -math.inf, math.nan)
+_BEYOND: Final = ((1 << 24) - 3, 3 - (1 << 24))  # here float32 counts no further
+# By an attribute's type, what it may be whatever the op.
+_OF_TYPE: Final[dict[str, tuple[Any, ...]]] = {
+    "bool": (False, True), "Axis": _DIM, "NewAxis": _DIM, "AxisOrAll": _DIM,
+    "AxisOrEvery": _DIM, "AxisList": _DIMS, "AxisSet": _DIMS, "int": _NUMBERS,
+    "Axes": (*_DIM, *_DIMS, None, ()), "AxesIfAny": (*_DIM, *_DIMS, None, ()),
+    "AxesGiven": (*_DIM, *_DIMS), "AxesOrEvery": (*_DIM, *_DIMS),
+}  # fmt: skip
+_SCALARS: Final = frozenset({
+    "Scalar", "Element", "Factor", "Positive", "NonNegative", "NonZero", "Extent",
+    "Finite", "Probability",
+})  # fmt: skip
+_TUPLES: Final = ((1, 1), (2, 2), (0, 0), (1, 2), (2, 1))  # repeated to any length
+_SHAPES: Final = ((), (1,), (7,), (0, 3), (5, 6), (2, 3, 2, 1, 2))
+
+
+class _Listening(Sampler):
+    """Hears whose sample calls an op's own are made of, and what they give."""
+
+    def __init__(self, op: Op, dtype: DType) -> None:
+        super().__init__(op, dtype)
+        self.heard: list[tuple[Op, Case]] = []
+
+    def crossed(self, op: Op, number: int, call: Case) -> Case:
+        self.heard.append((op, call))
+        return call
+
+
+@lru_cache(maxsize=64)
+def crossed_op(op: Op, dtype: DType) -> tuple[Op, Levels]:
+    """The op whose options are crossed where calls of `op` are, and their levels.
+
+    Calls of a gradient are made of those of its op, whose options it takes over.
+    """
+    sampler = _Listening(op, dtype)
+    has_any = op.cases is not None and not op.unspecified
+    count = sum(1 for _ in calls_of(op, sampler)) if has_any else 0
+    if not count:
+        return op, {}
+    source = sampler.heard[0][0]
+    calls = [call for heard, call in sampler.heard if heard is source]
+    found: Levels = {_CASE: tuple(range(count))}
+    for param in source.rest:
+        own = [
+            v for v in (_given(source, c, param) for c in calls) if v is not REQUIRED
+        ]
+        levels = _levels(source, dtype, param, own)
+        if len(levels) > 1:
+            found[param.name] = levels
+    return source, found if len(found) > 1 else {}
+
+
+def _given(op: Op, call: Case, param: Param) -> Any:
+    """What a call gives for a parameter, or its default."""
+    given = dict(zip(op.names, call.args, strict=False)) | call.kwargs
+    return given.get(param.name, param.default)
+
+
+def _levels(op: Op, dtype: DType, param: Param, own: list[Any]) -> tuple[Any, ...]:
+    """What an attribute may be; the op's own values first."""
+    if op.layout_matters:  # these say where memory is
+        return tuple(_each(own))
+    if param.name in op.levels:
+        return tuple(_each([*own, *op.levels[param.name]]))
+    name = param.annotation.removesuffix(" | None") or param.role
+    more = _OF_TYPE.get(name, ())
+    if name.startswith("Literal["):
+        more = tuple(literal_eval(name.removeprefix("Literal")))
+    elif name == "Shape" and not op.tensors:
+        more = _SHAPES
+    elif name == "Ints":
+        more = _TUPLES
+    elif name in _SCALARS:
+        more = _scalars(op, dtype)
+    if param.annotation.endswith(" | None"):
+        more = (*more, None)
+    return tuple(_each([*own, *more]))
+
+
+def _each(values: list[Any]) -> Iterator[Any]:
+    """Each value once; numbers of other types and signs are others."""
+    seen = set()
+    for value in values:
+        if repr(value) not in seen:
+            seen.add(repr(value))
+            yield value
+
+
+def _scalars(op: Op, dtype: DType) -> tuple[Any, ...]:
+    if op.draws:  # parameters of distributions have ranges of their own
+        return ()
+    beyond = _BEYOND if not op.tensors and dtype.itemsize > 2 else ()
+    inexact = dtype.is_inexact or op.promote == "float"
+    return (*_REALS, *beyond) if inexact else (0, 1, -1, 2, *beyond)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options for one of an op's sample calls.
+
+    Attributes:
+        source: the op whose call they go to.
+        case: the number of that call.
+        values: by name.
+    """
+
+    source: Op
+    case: int
+    values: dict[str, Any]
+
+    def go_to(self, op: Op, number: int) -> bool:
+        """Whether they are for that sample call of an op."""
+        return op is self.source and number == self.case
+
+    def applied(self, call: Case) -> Case:
+        """The call with these options."""
+        names = self.source.names
+        own = dict(zip(names, call.args, strict=False)) | call.kwargs
+        left = {name: _fitted(v, own.get(name)) for name, v in self.values.items()}
+        args = tuple(left.pop(n, v) for n, v in zip(names, call.args, strict=False))
+        return Case(args, call.kwargs | left)
+
+
+def _fitted(value: Any, own: Any) -> Any:
+    """A tuple with as many numbers as the call has dims for, as what it stands for."""
+    if isinstance(value, tuple) and isinstance(own, tuple) and value and own:
+        return tuple(value[at % len(value)] for at in range(len(own)))
+    return value
+
+
+class Crossing:
+    """Which options to try next: such as meet each other and the op's cases."""
+
+    def __init__(self, op: Op, dtype: DType, seed: int) -> None:
+        self.source, self.levels = crossed_op(op, dtype)
+        self._covering = Covering(
+            {name: tuple(map(str, range(len(v)))) for name, v in self.levels.items()},
+            seed,
+        )
+
+    def wanted(self) -> Row | None:
+        """The row that promises most: numbers of levels; None if all have met."""
+        row = self._covering.wanted()
+        return row if self._covering.worth(row) else None
+
+    def options(self, row: Row) -> Options:
+        """What a row stands for."""
+        values = {name: v[int(row[name])] for name, v in self.levels.items()}
+        return Options(self.source, values.pop(_CASE), values)
+
+    def drawn(self, row: Row, found: bool) -> None:
+        """Whether the op takes the options of a row."""
+        self._covering.missed(row, row if found else {})
+        if found:
+            self._covering.tick(row)
