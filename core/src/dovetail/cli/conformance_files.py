@@ -32,7 +32,7 @@ def write_files(report: Report, files: Files, console: Console) -> None:
     if report.reproductions:
         scripts = report.write_reproductions(files.repros)
         others = len(set(files.repros.glob("repro_*.py")) - set(scripts))
-        earlier = f" ({others} of other runs are there, too)" if others else ""
+        earlier = f"; {others} of other runs stay there" if others else ""
         console.print(
             f"wrote {len(scripts)} scripts to {files.repros}{earlier}", style="dim"
         )
