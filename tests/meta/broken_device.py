@@ -69,7 +69,7 @@ def chatty(a: Any) -> Any:
     """Prints what looks like answers, through Python and past it."""
     print('\x1e{"ok": "everything is fine"}')
     os.write(1, b'\x1e{"ok": 1}\n')
-    return np.sign(a)
+    return np.sign(np.nan_to_num(a))
 
 
 def remembers(a: Any) -> Any:
