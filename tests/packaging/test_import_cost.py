@@ -54,8 +54,9 @@ class Ring:
 ring = Ring()
 ring.ring, seen = ring, weakref.ref(ring)
 gc.collect()
-del ring
 import dovetail
+del ring
+gc.collect()
 print(seen())
 """
 
@@ -90,8 +91,8 @@ def test_import_is_not_looked_through() -> None:
     assert child.printed(COLLECTED).split() == ["start", "stop", "True", "False"]
 
 
-def test_import_freezes_no_garbage() -> None:
-    """What a program has let go of before is freed, however old it was."""
+def test_import_freezes_no_program_at_work() -> None:
+    """What a program made long before an import is freed when it is let go of."""
     assert child.printed(GARBAGE) == "None"
 
 

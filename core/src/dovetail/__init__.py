@@ -9,10 +9,13 @@ from typing import Final as _Final
 
 # What an import makes stays. To look through it for garbage is a fifth of the import's
 # time, and to take it apart when the process ends takes as long as the import: so it is
-# frozen, and before that the garbage of a program that has run for a while is let go.
+# frozen, with what little was there before. In a program that has run for a while,
+# which the collector has looked through in full, what is there may yet become garbage:
+# there nothing stays frozen.
 _collects: _Final = gc.isenabled()
-if _collects:
-    gc.collect(2 if gc.get_stats()[2]["collections"] else 1)
+_at_work: _Final = bool(gc.get_stats()[2]["collections"] or gc.get_freeze_count())
+if _collects and not _at_work:
+    gc.collect(1)
 gc.disable()
 try:
     from dovetail import dtypes as _dtypes
@@ -44,7 +47,8 @@ try:
     from dovetail.limits import finfo, iinfo
 finally:
     if _collects:
-        gc.freeze()
+        if not _at_work:
+            gc.freeze()
         gc.enable()
 
 __version__: _Final = "0.1.0"
