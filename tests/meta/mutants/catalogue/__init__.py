@@ -16,6 +16,9 @@ from tests.meta.mutants.catalogue.pools import POOLS
 from tests.meta.mutants.catalogue.randomness import RANDOMNESS
 from tests.meta.mutants.catalogue.reductions import REDUCTIONS
 from tests.meta.mutants.catalogue.resources import RESOURCES
+from tests.meta.mutants.catalogue.shipped_calls import SHIPPED_CALLS
+from tests.meta.mutants.catalogue.shipped_places import SHIPPED_PLACES
+from tests.meta.mutants.catalogue.shipped_values import SHIPPED_VALUES
 from tests.meta.mutants.catalogue.transfers import TRANSFERS
 from tests.meta.mutants.mutant import Mutant
 
@@ -23,4 +26,5 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *ELEMENTWISE, *REDUCTIONS, *MOVES, *NETS, *MEMORY, *DEVICES, *RANDOMNESS,
     *GRADIENTS, *ERRORS, *RESOURCES, *CAPABILITIES, *HISTORY,
     *HANDED_OUT, *POOLS, *TRANSFERS,
+    *SHIPPED_VALUES, *SHIPPED_PLACES, *SHIPPED_CALLS,
 )  # fmt: skip
