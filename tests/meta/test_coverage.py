@@ -197,6 +197,16 @@ def test_equal_operands_differ_in_bits() -> None:
     assert any(np.any(np.signbit(a) != np.signbit(b)) for a, b in same)
 
 
+def test_special_values_are_in_one_argument_alone() -> None:
+    """Of two operands each is special in a call in which the other is ordinary."""
+    alone = set()
+    for op in ("maximum", "mul", "normalise_backward"):
+        for call in drawing.examples(CPU, vocabulary[op], dt.float32, STANDARD):
+            finite = [bool(np.all(np.isfinite(a))) for a in call.arrays()[:2]]
+            alone.add(tuple(finite))
+    assert {(True, False), (False, True), (False, False)} <= alone
+
+
 def test_indices_and_distinct_values_are_of_the_class() -> None:
     """Indices come to lie at the ends of their range, distinct values at infinity."""
     make = drawing.Varied(vocabulary["sort"], dt.float32, "special", sizes.AS_NAMED, 1)

@@ -13,7 +13,7 @@ from dovetail.conformance.options import Options
 from dovetail.conformance.sizes import AS_NAMED, Sizing
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.value_makers import pool
-from dovetail.conformance.values import EQUAL, ORDINARY, PAIRS, varied
+from dovetail.conformance.values import EQUAL, NOT_FINITE, ORDINARY, PAIRS, varied
 from dovetail.dtypes import Array, DType, Sizes
 from dovetail.engine.cases import Case, Sampler
 from dovetail.engine.op import Op
@@ -22,6 +22,11 @@ from dovetail.engine.results import DATA
 MOST: Final = 1 << 20  # elements of one array
 _DIFFERENT: Final = 256  # values of a class, where all are to differ
 _ENDS: Final = frozenset({"extreme", "wide", "lone", "few", "rare"})
+_APART: Final = (NOT_FINITE - {PAIRS}) | {
+    "subnormal",
+    "extreme",
+    "zeros",
+}  # stand out alone
 _REPEATED: Final = frozenset({"ties", "flat", "masked", EQUAL})
 
 
@@ -52,6 +57,8 @@ class Varied(Sampler):
         # What a case asked for that cannot be drawn, and got as it is named.
         self.oversized: list[Sizes] = []
         self._free: list[Array] = []  # what a case leaves free
+        # Whether some arguments stay ordinary, that none hides what is alone in one.
+        self._some = values in _APART and bool(self.random.random() < 0.5)
 
     def _shape(self, shape: Sizes) -> Sizes:
         drawn = self.sizes.shape(shape)
@@ -84,6 +91,8 @@ class Varied(Sampler):
         self, *shape: int, low: float | None = None, high: float | None = None
     ) -> Array:
         made = super().__call__(*self._shape(shape), low=low, high=high)
+        if self._some and self.random.random() < 0.5:
+            return made
         if low is None and high is None:
             made = varied(made, self.values, self.random, self.dtype)
             self._free.append(made)
