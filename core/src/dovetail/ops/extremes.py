@@ -172,7 +172,7 @@ def _weighted(
 
 
 @op(shape="(n@dim)->()", accepts=INEXACT, promote="float", torch="logsumexp",
-    grows=(1,), oracle=exact(_log_of_sum), cases=_cases_exponentials,
+    cancels=True, grows=(1,), oracle=exact(_log_of_sum), cases=_cases_exponentials,
     grad=_weighted)  # fmt: skip
 def logsumexp(input: Tensor, dim: AxesGiven, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over nothing."""
