@@ -179,7 +179,7 @@ def pool(dtype: DType) -> Array:
     if dtype.is_floating_point:
         found += [-0.0, 0.5, -0.5, 1.5, np.inf, -np.inf, np.nan]
         found += [info.smallest_normal, info.smallest_subnormal]
-    return np.asarray(found).astype(dtype.numpy)
+    return np.array(found, dtype.numpy)
 
 
 def pairs(a: Array, random: Generator, dtype: DType) -> Array:
