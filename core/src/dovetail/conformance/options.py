@@ -40,7 +40,8 @@ _SCALARS: Final = frozenset({
     "Finite", "Probability",
 })  # fmt: skip
 _TUPLES: Final = ((1, 1), (2, 2), (0, 0), (1, 2), (2, 1))  # repeated to any length
-# These belong to the shapes of the tensors that they are given with.
+# These belong to the shapes of the tensors that they are given with, as flags of ops
+# with indices do to the places these name: which of several values stays is open.
 _OF_SHAPES: Final = frozenset({"Shape", "Sizes", "Index"})
 _SHAPES: Final = ((), (1,), (7,), (0, 3), (5, 6), (2, 3, 2, 1, 2))
 
@@ -94,7 +95,7 @@ def _levels(op: Op, dtype: DType, param: Param, own: list[Any]) -> tuple[Any, ..
     if param.name in op.levels:
         return tuple(_each([*own, *op.levels[param.name]]))
     name = param.annotation.removesuffix(" | None") or param.role
-    if name in _OF_SHAPES and op.tensors:
+    if (name in _OF_SHAPES and op.tensors) or (op.indices and name == "bool"):
         return ()
     more = _OF_TYPE.get(name, ())
     if name.startswith("Literal["):
