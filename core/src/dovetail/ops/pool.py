@@ -143,6 +143,14 @@ def _columns(x: Any, *steps: Any) -> Any:
     return columns_of(x, Windows(*steps), lowest)
 
 
+def _best(x: Any, *steps: Any) -> Any:
+    """Which offset is largest; where none is more than padding, the first inside."""
+    best = first_of_largest(_columns(x, *steps))[..., None]
+    inside = columns_of(np.ones(x.shape, bool), Windows(*steps))
+    wins = np.take_along_axis(inside, best, -1)
+    return np.where(wins, best, inside.argmax(-1)[..., None])
+
+
 @max_pool.oracle
 def _(x: Any, *steps: Any) -> Any:
     return _columns(x, *steps).max(-1)
@@ -150,18 +158,18 @@ def _(x: Any, *steps: Any) -> Any:
 
 @max_pool_slots.oracle
 def _(x: Any, *steps: Any) -> Any:
-    return first_of_largest(_columns(x, *steps)).astype(np.int32)
+    return _best(x, *steps)[..., 0].astype(np.int32)
 
 
 @max_pool_take.oracle
 def _(u: Any, x: Any, *steps: Any) -> Any:
-    best = first_of_largest(_columns(x, *steps))[..., None]
+    best = _best(x, *steps)
     return np.take_along_axis(_columns(u, *steps), best, -1)[..., 0]
 
 
 @max_pool_backward.oracle
 def _(dy: Any, x: Any, *steps: Any) -> Any:
-    best = first_of_largest(_columns(x, *steps))[..., None]
+    best = _best(x, *steps)
     chosen = best == np.arange(math.prod(steps[0]))
     columns = np.where(chosen, dy[..., None], 0)
     return added_back(columns, x.shape[2:], Windows(*steps))
