@@ -205,11 +205,11 @@ def _seed(t: Tensor, edge: Edge, gradient: Tensor | None) -> Tensor:
             "backward", "gradient", was=f"of shape {tuple(gradient._a.shape)}",
             needed=f"{tuple(t._a.shape)}, the shape of the tensor",
         )  # fmt: skip
-    kinds = gradient._kind, t._kind
-    if kinds[0] is not kinds[1] and any(kind.dtype.is_complex for kind in kinds):
+    given, own = gradient._kind.dtype, t._kind.dtype
+    if given.is_complex != own.is_complex:
         raise DTypeError(
-            "backward", "gradient", was=kinds[0].dtype.name,
-            needed=f"{kinds[1].dtype.name}, as the tensor is, where one is complex",
+            "backward", "gradient", was=given.name,
+            needed=f"{own.name}, as the tensor is, where one is complex",
         )  # fmt: skip
     storage_of(gradient)  # it is the caller's: leaves copy it
     return gradient

@@ -170,7 +170,7 @@ def bitwise_xor(input: Operand, other: Operand) -> Tensor:
 
 
 @op(accepts=INTEGRAL, primitive=INTEGRAL, nondifferentiable=True,
-    oracle=lambda a, b: whole(lambda x, n: x << n, a, b))  # fmt: skip
+    oracle=lambda a, b: whole(lambda x, n: x << n, a, _by(b)))  # fmt: skip
 def shift_left(input: Tensor, other: Tensor) -> Tensor:
     """`input` shifted left by 0 <= other < width bits."""
     absent("shift_left")
@@ -178,7 +178,14 @@ def shift_left(input: Tensor, other: Tensor) -> Tensor:
 
 def _logical_shift(a: Array, b: Array) -> Array:
     mask = (1 << (a.dtype.itemsize * 8)) - 1
-    return whole(lambda x, n: (x & mask) >> n, a, b)
+    return whole(lambda x, n: (x & mask) >> n, a, _by(b))
+
+
+def _by(b: Array) -> Array:
+    """How far elements are shifted, where that means something."""
+    if np.any((b < 0) | (b >= b.dtype.itemsize * 8)):
+        raise ValueError("elements are shifted by less than their width")
+    return b
 
 
 @op(accepts=INTEGRAL, primitive=INTEGRAL, nondifferentiable=True,
