@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, REAL, int32
+from dovetail.dtypes import FLOAT, REAL, Array, int32
 from dovetail.engine.adjoints import adjoint_of
 from dovetail.engine.attributes import Ints
-from dovetail.engine.cases import case
+from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
@@ -202,21 +202,26 @@ def _(x: Any, output_size: Any) -> Any:
     return found
 
 
-# input, size of the result
+# input, size of the result; None for an axis that keeps its size, which may be drawn
 _CALLS: Any = (
     ((2, 3, 4, 6), (1, 1)), ((2, 2, 6, 4), (3, 2)), ((1, 2, 7, 5), (3, 4)),
-    ((1, 2, 3, 4), (5, 4)), ((2, 2, 7), (2,)), ((1, 1, 2, 3, 4), (1, 2, 3)),
+    ((1, 2, 3, 4), (5, None)), ((2, 2, 7), (2,)), ((1, 1, 2, 3, 4), (1, 2, 3)),
     ((0, 2, 4, 4), (2, 2)),
 )  # fmt: skip
+
+
+def _pooled(x: Array, output_size: Any) -> Case:
+    sizes = zip(output_size, x.shape[2:], strict=False)
+    return case(x, tuple(own if out is None else out for out, own in sizes))
 
 
 @adaptive_avg_pool.cases
 def _(make: Any) -> Iterator[Any]:
     for x, output_size in _CALLS:
-        yield case(make(*x), output_size)
+        yield _pooled(make(*x), output_size)
 
 
 @adaptive_max_positions.cases
 def _(make: Any) -> Iterator[Any]:
     for x, output_size in _CALLS[:-1]:
-        yield case(make.distinct(*x), output_size)
+        yield _pooled(make.distinct(*x), output_size)
