@@ -19,8 +19,12 @@ from dovetail.ops.transcendental import polynomial
 
 
 def _sinc(m: Any, x: Any) -> Any:
-    z = np.where(x == 0, 1, x) * m.pi
-    return np.where(x == 0, 1, m.sin(z) / z)
+    z = within = np.where(x == 0, 1, x)
+    if z.dtype.kind == "f":
+        # Pi times a large number has too few digits; remainders are exact.
+        z = np.abs(z)
+        within = z % 2
+    return np.where(x == 0, 1, m.sin(within * m.pi) / (z * m.pi))
 
 
 # of cos(z) / z - sin(z) / z^2, by powers of z^2
