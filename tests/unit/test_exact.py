@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dovetail.engine.exact import ByMpmath, LongDouble, exact, whole
+from dovetail.engine.op import vocabulary
 
 # Names of functions, by how many numbers they take.
 UNARY = (
@@ -76,3 +77,18 @@ def test_integers_wrap_to_their_width() -> None:
         False,
         True,
     ]
+
+
+def test_the_sinc_of_a_large_whole_number_is_zero() -> None:
+    """Pi times it has too few digits, even in long double."""
+    x = np.array([2.0**63, 2.0**53, -(2.0**40)])
+    assert vocabulary["sinc"].oracle(x).tolist() == [0, 0, 0]
+
+
+def test_rows_with_nan_are_distinct_and_the_last_in_order() -> None:
+    """Equal to none, not to themselves, and sorted by their other columns."""
+    x = np.array([[math.nan, 2], [1, math.nan], [math.nan, 1], [1, 5], [math.nan, 1]])
+    values, inverse, counts = vocabulary["unique"].oracle(x)
+    assert inverse.tolist() == [4, 1, 2, 0, 3]
+    assert counts.tolist() == [1] * 5
+    np.testing.assert_array_equal(values, x[[3, 1, 2, 4, 0]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -175,19 +176,25 @@ def _repeated(index: Tensor, m: int) -> Tensor:
 @unique.oracle
 def _(x: Array, consecutive: bool = False) -> tuple[Array, Array, Array]:
     rows = [tuple(row.tolist()) for row in x]
+    order = list(range(len(rows)))
     if not consecutive:
-        found = sorted(set(rows))
-        places = {row: place for place, row in enumerate(found)}
-        inverse = [places[row] for row in rows]
-    else:
-        found, inverse = [], []
-        for row in rows:
-            if not found or row != found[-1]:
-                found.append(row)
-            inverse.append(len(found) - 1)
-    counts = np.bincount(np.asarray(inverse, np.int64), minlength=len(found))
+        order.sort(key=lambda at: [_nan_last(v) for v in rows[at]])
+    found: list[tuple[Any, ...]] = []
+    inverse = np.zeros(len(rows), np.int64)
+    for at in order:
+        # Tuples are equal where they hold one NaN; each row has its own.
+        if not found or rows[at] != found[-1]:
+            found.append(rows[at])
+        inverse[at] = len(found) - 1
+    counts = np.bincount(inverse, minlength=len(found))
     values = np.asarray(found, x.dtype).reshape(len(found), x.shape[1])
-    return values, np.asarray(inverse, np.int64), counts
+    return values, inverse, counts
+
+
+def _nan_last(value: Any) -> tuple[bool, Any]:
+    """What a number is sorted by: NaNs are behind all others, in no order."""
+    is_nan = math.isnan(value)
+    return is_nan, 0 if is_nan else value
 
 
 @unique.cases
