@@ -9,9 +9,11 @@ import pytest
 from tests.meta import planted
 
 import dovetail as dt
+from dovetail.conformance import laws  # noqa: F401  registers them
 from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import examples
+from dovetail.conformance.law import LAWS
 from dovetail.conformance.subject import Subject
 from dovetail.engine.op import Op, vocabulary
 
@@ -70,3 +72,11 @@ def test_large_calls_are_among_them(name: str) -> None:
     """Calls reach 2^16 elements, whatever the op's shape rule is."""
     calls = drawn(Subject("cpu"), vocabulary[name])
     assert max(a.size for call in calls for a in call.arrays()) > 1 << 15
+
+
+@pytest.mark.parametrize("name", ["unique", "scatter_reduce"])
+def test_bodies_that_may_loop_are_not_called_on_the_longest_rows(name: str) -> None:
+    """They take a step for each column, or for each value that a place meets."""
+    calls = LAWS["body"].examples(Subject("cpu"), vocabulary[name], dt.uint8, STANDARD)
+    longest = max(n for call in calls for a in call.arrays() for n in a.shape)
+    assert 256 < longest <= 4097
