@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -65,9 +65,7 @@ def scatter_reduce(
         return clone(input)
     if input.dtype is bool_:
         if reduce == "mean":
-            raise ArgumentError(
-                "scatter_reduce", "x", was="bool", needed="numbers to average"
-            )
+            _refuse_bools()
         counts, more = cast(input, int32), cast(src, int32)
         met = scatter_reduce(counts, dim, index, more, reduce, include_self)
         return cast(met, bool_)
@@ -78,6 +76,12 @@ def scatter_reduce(
         total = added(start, index, src, dim)
         return total if reduce == "sum" else _mean(total, index, dim, include_self)
     return _combined(start, index, src, dim, reduce)
+
+
+def _refuse_bools() -> NoReturn:
+    raise ArgumentError(
+        "scatter_reduce", "x", was="bool", needed="numbers to average"
+    )  # fmt: skip
 
 
 def _neutral(x: Tensor, index: Tensor, reduce: str) -> Tensor:
@@ -241,6 +245,8 @@ def _counted(values: list[Any]) -> Any:
 def _(
     x: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool = True
 ) -> Array:
+    if x.dtype == bool and reduce == "mean":
+        _refuse_bools()
     y = x.copy()
     met: dict[int, list[Any]] = {}
     for number, value in written_by(gather, x, src, dim=dim, index=index):
