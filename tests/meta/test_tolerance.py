@@ -164,3 +164,17 @@ def test_components_of_a_call_cannot_hide_each_other() -> None:
     example = Example(Case((x, x), {}))
     allowed = bound(op, example, dtype, 0, dtype).error
     assert np.all(allowed >= 10 * 2.0**-24 * np.hypot(x, x))
+
+
+def test_sums_of_equal_terms_inside_an_op_are_allowed_what_the_sum_is() -> None:
+    """The scores of attention, whose roundings all go one way, move the weights."""
+    q = np.full((1, 64), 2.3, F32)
+    k = np.repeat(np.linspace(3, 3.001, 16, dtype=F32)[:, None], 64, 1)
+    args = (q, k, np.ones((16, 1), F32), None, False, 1.0)
+    dtype = dtypes.float32
+    weights = Example(Case(args, {}))
+    moved = bound(vocabulary["attention"], weights, dtype, 1, dtype).error
+    scores = Example(Case((q, k.T), {}))
+    allowed = bound(vocabulary["matmul"], scores, dtype, 0, dtype).error
+    # Of sixteen equal weights each moves by a sixteenth of what its score does.
+    assert np.max(moved) > np.max(allowed) / 16 / 2

@@ -173,16 +173,22 @@ def _probed(
 ) -> Array:
     """The largest of a few random moves, scaled to one roundoff of the inputs.
 
-    The last is as large as all roundings together: where the slope is 0, as that of a
-    variance among equal numbers, it shows the curvature.
+    One is as large as all roundings together: where the slope is 0, as that of a
+    variance among equal numbers, it shows the curvature. Where numbers come again, one
+    moves equal ones alike, as roundings of equal terms go: what a sum in the midst of
+    an op comes to is then as sensitive as the sum alone, by all of its terms.
     """
     random = np.random.default_rng(7)
     if not example.arrays():
         return size
     want = wide(truth(op, example, dtype)[at])
     moved = size.copy()
-    for step in (_STEP, _STEP, rounding):
-        nudged = _mapped(op, example, partial(_nudged, random, step))
+    apart = partial(_nudged, random)
+    moves = [(apart, _STEP), (apart, _STEP), (apart, rounding)]
+    if any(_comes_again(a) for a in example.arrays()):
+        moves.append((partial(_nudged_alike, random), _STEP))
+    for move, step in moves:
+        nudged = _mapped(op, example, partial(move, step))
         again = _again(op, nudged, dtype, at, size)
         if again is None or again.shape != want.shape:
             return moved
@@ -202,6 +208,20 @@ def _nudged(random: np.random.Generator, step: float, a: Array) -> Array:
     # Of different sizes: equal ones cancel where products are subtracted.
     move = random.choice([-1.0, 1.0], a.shape) * random.uniform(0.5, 1.0, a.shape)
     return _moved(a, step * move)
+
+
+def _comes_again(a: Array) -> bool:
+    """Whether an array holds a number twice, beside 0, which no move changes."""
+    if not from_numpy(a.dtype).is_inexact:
+        return False
+    values = wide(a[a != 0])
+    return bool(np.unique(values).size < values.size)
+
+
+def _nudged_alike(random: np.random.Generator, step: float, a: Array) -> Array:
+    """As `_nudged`, and equal elements by the same."""
+    values, places = np.unique(a, return_inverse=True)
+    return _nudged(random, step, values)[places.reshape(a.shape)]
 
 
 def _moved(a: Array, by: Array | float) -> Array:
