@@ -178,7 +178,8 @@ def _(x: Array, consecutive: bool = False) -> tuple[Array, Array, Array]:
     rows = [tuple(row.tolist()) for row in x]
     order = list(range(len(rows)))
     if not consecutive:
-        order.sort(key=lambda at: [_nan_last(v) for v in rows[at]])
+        keys = [[_nan_last(v) for v in row] for row in rows] if _has_nan(x) else rows
+        order.sort(key=keys.__getitem__)
     found: list[tuple[Any, ...]] = []
     inverse = np.zeros(len(rows), np.int64)
     for at in order:
@@ -189,6 +190,10 @@ def _(x: Array, consecutive: bool = False) -> tuple[Array, Array, Array]:
     counts = np.bincount(inverse, minlength=len(found))
     values = np.asarray(found, x.dtype).reshape(len(found), x.shape[1])
     return values, inverse, counts
+
+
+def _has_nan(x: Array) -> bool:
+    return x.dtype.kind == "f" and bool(np.isnan(x).any())
 
 
 def _nan_last(value: Any) -> tuple[bool, Any]:
