@@ -51,9 +51,9 @@ def adjoint(trial: Trial) -> None:
     grads = dx.filled(subject, dx.pulled(subject, tape, ct), tape.leaves)
     if not all(np.all(np.isfinite(dx.wide(g))) for g in grads):
         return  # at the end of a domain: 0 · ∞ is no number
-    room = 0.0
+    room = _between(subject, tape, ct)
     if not declares_gradients(subject, op):
-        room = _TERMS * roundoff(tape.leaves[0].dtype) * _largest(grads)
+        room += _TERMS * roundoff(tape.leaves[0].dtype) * _largest(grads)
     _linear(subject, tape, ct, grads, room)
     _transposed(trial, op, tape, ct, grads)
 
@@ -73,7 +73,8 @@ def _linear(
     """Twice the cotangent gives twice the gradient, exactly; none gives none.
 
     Args:
-        room: what two calls may differ by where kernels do not promise the same bits.
+        room: what two calls may differ by where kernels do not promise the same bits,
+            or where what comes between is too small for its bits.
     """
     # In float16 what comes between may be subnormal, where doubling rounds.
     narrow = any(x.dtype is float16 for x in tape.leaves)
@@ -88,6 +89,19 @@ def _linear(
                     f"gradient {at} of {factor} times the cotangent is not {factor} "
                     "times the gradient: the rule is not linear"
                 )
+
+
+def _between(subject: Subject, tape: dx.Taped, ct: Sequence[Array]) -> float:
+    """What subnormal numbers in the midst of a rule may leave of a gradient.
+
+    Each is off by half the smallest number, and so is what becomes of its double; it is
+    multiplied by no more than the largest of the numbers given, and as many are added
+    as the longest dim has elements.
+    """
+    given = [*(subject.values(x) for x in tape.leaves), *ct]
+    smallest = max(float(limits(x.dtype.real).smallest_subnormal) for x in tape.leaves)
+    longest = max((n for a in given for n in a.shape), default=1)
+    return longest * max(1.0, _largest_finite(given)) * smallest
 
 
 def _rounds_otherwise(want: Array, dtype: DType) -> Array:
@@ -128,6 +142,11 @@ def _largest(*many: Sequence[Array]) -> float:
         (float(np.max(np.abs(dx.wide(a)), initial=0.0)) for m in many for a in m),
         default=0.0,
     )
+
+
+def _largest_finite(arrays: Sequence[Array]) -> float:
+    sizes = [np.abs(dx.wide(a)) for a in arrays]
+    return max(float(np.max(s, where=np.isfinite(s), initial=0.0)) for s in sizes)
 
 
 def _is_exact(op: Op, found: Sequence[Array]) -> bool:
