@@ -17,7 +17,7 @@ from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.compare import against_oracle
 from dovetail.conformance.example import Example
 from dovetail.conformance.judge import judge
-from dovetail.conformance.law import Trial, Wrong
+from dovetail.conformance.law import LAWS, Trial, Wrong
 from dovetail.conformance.repeats import concentration
 from dovetail.conformance.rounding import of_terms
 from dovetail.conformance.subject import Subject
@@ -178,3 +178,29 @@ def test_sums_of_equal_terms_inside_an_op_are_allowed_what_the_sum_is() -> None:
     allowed = bound(vocabulary["matmul"], scores, dtype, 0, dtype).error
     # Of sixteen equal weights each moves by a sixteenth of what its score does.
     assert np.max(moved) > np.max(allowed) / 16 / 2
+
+
+def test_rules_may_meet_subnormal_numbers_on_their_way() -> None:
+    """A weight of e^-88.5 has less than 24 bits, and its key makes it normal again."""
+    random = np.random.default_rng(3)
+    q, v = random.uniform(0.99, 1.01, (9, 1)), random.uniform(1, 2, (2, 1))
+    args = (q.astype(F32), np.asarray([[0], [-88.5]], F32), v.astype(F32))
+    example = Example(Case((*args, None, False, 1.0), {}))
+    op, dtype = vocabulary["attention"], dtypes.float32
+    for seed in range(4):
+        LAWS["adjoint"].judge(Trial(Subject("cpu"), op, dtype, example, seed))
+
+
+def test_what_moves_bits_is_not_probed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its results are numbers that it was given: the truth is asked for once."""
+    op, dtype, asked = vocabulary["sort"], dtypes.float32, []
+    oracle = op.oracle
+
+    def counting(*args: object, **attrs: object) -> object:
+        asked.append(args)
+        return oracle(*args, **attrs)
+
+    monkeypatch.setattr(op, "oracle", counting)
+    x = np.asarray([3.0, 1.0, 2.0], F32)
+    bound(op, Example(Case((x,), {})), dtype, 0, dtype)
+    assert len(asked) == 1

@@ -126,10 +126,15 @@ def _repeated(op: Op, example: Example, count: int) -> float:
 def _sensitivity(
     op: Op, example: Example, dtype: DType, at: int, size: Array, rounding: float
 ) -> Array:
-    """Σ|terms| where the op sums; else how far rounded inputs move the truth."""
+    """Σ|terms| where the op sums; else how far rounded inputs move the truth.
+
+    What moves bits has one term, the result.
+    """
     known = example.known.setdefault("moved", {})
     if at not in known:
-        if op.sums:
+        if op.unrounded:
+            known[at] = size
+        elif op.sums:
             known[at] = _absolute_terms(op, example, dtype, at, size)
         elif _is_simple(op, dtype):
             known[at] = _one_by_one(op, example, dtype, at, size)
