@@ -112,3 +112,15 @@ def test_numbers_are_refused_as_in_torch(name: str) -> None:
     assert passed == []
     assert foreign == []
     assert refused > 0
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_negative_factors_of_unsigned_products_wrap(dtype: str) -> None:
+    """A negative `value` counts modulo the range, which torch does in uint8 alone."""
+    x = dt.tensor([200, 3]).to(getattr(dt, dtype))
+    modulus = 1 << (8 * x.element_size())
+    want = [(n - 2 * n * n) % modulus for n in (200, 3)]
+    assert dt.addcmul(x, x, x, value=-2).tolist() == want
+    if dtype == "uint8":
+        theirs = torch.tensor([200, 3], dtype=torch.uint8)
+        assert torch.addcmul(theirs, theirs, theirs, value=-2).tolist() == want

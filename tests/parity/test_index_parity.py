@@ -185,7 +185,7 @@ T.where(x, x, y) | x.take_along_dim(x, 0) | x.__setitem__(9, 0)
 x.__setitem__(i, y[:, :2]) | x.__setitem__(0, y)
 x.__setitem__(m, y[:1].reshape(-1)[:3]) | x.__setitem__(slice(0, 2), y[:3])
 x.index_fill(0, p + 1, 1) | x.diagonal_scatter(y) | x.index_put((x,), y)
-x.gather(5, g) | x.take(x)
+x.gather(5, g) | x.take(x) | (x > 0).scatter_reduce(0, g, y[:2, :, :4] > 0, "mean")
 """
 
 
@@ -220,3 +220,13 @@ def test_iteration_and_membership() -> None:
     for n, row in enumerate(x):
         row.fill_(n)
     assert x.tolist() == [[0, 0], [1, 1], [2, 2]]
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_bools_have_no_mean(device: str) -> None:
+    """The mean of bools that meet is refused, also where only shapes are known."""
+    x = dovetail.ones(2, dtype=dovetail.bool, device=device)
+    places = dovetail.zeros(2, dtype=dovetail.int64, device=device)
+    assert x.scatter_reduce(0, places, x, "sum").dtype is dovetail.bool
+    with pytest.raises(dovetail.errors.DTypeError, match="numbers to average"):
+        x.scatter_reduce(0, places, x, "mean")

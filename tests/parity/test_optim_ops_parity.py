@@ -61,6 +61,30 @@ def test_adam(
         )
 
 
+@pytest.mark.parametrize("size", [4, 50_000])
+def test_adam_of_what_is_infinite(size: int) -> None:
+    """Infinite parameters stay so; infinite averages become NaN, as in the oracle."""
+    infinite = np.array([np.inf, 1, 1, -np.inf], "float32")
+    start, average = (np.resize(a, size) for a in (infinite, np.roll(infinite, 1)))
+    ones = np.ones(size, "float32")
+    theirs = torch.nn.Parameter(torch.tensor(start))
+    optimizer = torch.optim.AdamW([theirs], lr=0.05, weight_decay=0.1, foreach=False)
+    optimizer.state[theirs] = {
+        "step": torch.tensor(0.0), "exp_avg": torch.tensor(average),
+        "exp_avg_sq": torch.tensor(ones),
+    }  # fmt: skip
+    theirs.grad = torch.tensor(ones)
+    optimizer.step()
+    how = (0.05, 0.9, 0.999, 1e-8, 0.1, 1.0, True, False)
+    ours = [dt.tensor(a) for a in (start, ones, average, ones)]
+    adam_step_(*ours, None, *how)
+    with np.errstate(invalid="ignore"):
+        oracle = adam_step_.op.oracle(start, ones, average, ones, None, *how)
+    want = theirs.detach().numpy()
+    np.testing.assert_allclose(ours[0].numpy(), want, rtol=2e-6)
+    np.testing.assert_allclose(oracle[0], want, rtol=2e-6)
+
+
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("shape", SIZES)
 @pytest.mark.parametrize(

@@ -185,10 +185,10 @@ def _(p: Any, grad: Any, m: Any, v: Any, top: Any, lr: float, *how: Any) -> Any:
     beta1, beta2, eps, weight_decay, step, decoupled, maximize = how
     g = -grad if maximize else grad
     if decoupled:
-        p = p - lr * weight_decay * p
+        p = p * (1 - lr * weight_decay)
     elif weight_decay:
         g = g + weight_decay * p
-    m = beta1 * m + (1 - beta1) * g
+    m = m + (1 - beta1) * (g - m)  # NaN where it was infinite, as PyTorch's lerp
     v = beta2 * v + (1 - beta2) * g**2
     top = None if top is None else np.maximum(top, v)
     unbiased = (v if top is None else top) / (1 - beta2**step)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 
-from dovetail.dtypes import ORDERED, Array, bool_, int32
+from dovetail.dtypes import ORDERED, Array, DType, bool_, int32
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError
+from dovetail.errors import DTypeError
 from dovetail.limits import greatest, least
 from dovetail.ops.bounds import minimum
 from dovetail.ops.create import counted, full, zeros_like, zeros_of
@@ -47,7 +47,17 @@ from dovetail.ops.view import basic_index, expand, reshape
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-@op(out="same", shape=covered("scatter_reduce"), largest=1 << 12,
+def _result(dtypes: Any, attrs: Any) -> DType:
+    found: DType = dtypes[0]
+    if found is bool_ and attrs["reduce"] == "mean":
+        raise DTypeError(
+            "scatter_reduce", "input", was="bool", needed="numbers to average",
+            remedy="cast it with .float()",
+        )  # fmt: skip
+    return found
+
+
+@op(out="same", shape=covered("scatter_reduce"), result=_result, largest=1 << 12,
     torch="scatter_reduce Tensor.scatter_reduce_",
     **WRITES | {"accepts": ORDERED})  # fmt: skip
 def scatter_reduce(
@@ -64,8 +74,6 @@ def scatter_reduce(
     if 0 in index._a.shape:
         return clone(input)
     if input.dtype is bool_:
-        if reduce == "mean":
-            _refuse_bools()
         counts, more = cast(input, int32), cast(src, int32)
         met = scatter_reduce(counts, dim, index, more, reduce, include_self)
         return cast(met, bool_)
@@ -76,12 +84,6 @@ def scatter_reduce(
         total = added(start, index, src, dim)
         return total if reduce == "sum" else _mean(total, index, dim, include_self)
     return _combined(start, index, src, dim, reduce)
-
-
-def _refuse_bools() -> NoReturn:
-    raise ArgumentError(
-        "scatter_reduce", "x", was="bool", needed="numbers to average"
-    )  # fmt: skip
 
 
 def _neutral(x: Tensor, index: Tensor, reduce: str) -> Tensor:
@@ -245,8 +247,6 @@ def _counted(values: list[Any]) -> Any:
 def _(
     x: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool = True
 ) -> Array:
-    if x.dtype == bool and reduce == "mean":
-        _refuse_bools()
     y = x.copy()
     met: dict[int, list[Any]] = {}
     for number, value in written_by(gather, x, src, dim=dim, index=index):

@@ -84,7 +84,7 @@ def install(table: KernelTable, xp: Any) -> None:
     table.add("sign", _sign(xp), dtypes=FLOAT, **_PLAIN)
     table.add("real", lambda a: a.real.copy(), dtypes=COMPLEX, **_PLAIN)
     table.add("imag", lambda a: a.imag.copy(), dtypes=COMPLEX, **_PLAIN)
-    table.add("addcmul", _addcmul, dtypes=(REAL | COMPLEX) - HALF, **_PLAIN)
+    table.add("addcmul", _addcmul(xp), dtypes=(REAL | COMPLEX) - HALF, **_PLAIN)
     table.add("addcdiv", _addcdiv, dtypes=INEXACT - HALF, **_PLAIN)
 
 
@@ -159,8 +159,13 @@ def _sign(xp: Any) -> Any:
     return sign
 
 
-def _addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
-    return x + a * b * value
+def _addcmul(xp: Any) -> Any:
+    def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
+        if a.dtype.kind == "u":  # a negative factor wraps, as products do
+            value = xp.asarray(value).astype(a.dtype)
+        return x + a * b * value
+
+    return addcmul
 
 
 def _addcdiv(x: Any, a: Any, b: Any, value: Any) -> Any:
