@@ -21,6 +21,7 @@ _LARGEST_RESULT: Final = 1 << 18
 # What ops and oracles raise where arguments do not go together.
 REFUSALS: Final = (
     ValueError, IndexError, TypeError, RuntimeError, ZeroDivisionError, OverflowError,
+    MemoryError,
 )  # fmt: skip
 
 

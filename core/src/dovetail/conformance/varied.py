@@ -70,6 +70,9 @@ class Varied(Sampler):
     def exactly(
         self, shape: Sizes, low: float | None = None, high: float | None = None
     ) -> Array:
+        if math.prod(shape) > MOST:
+            self.oversized.append(shape)
+            return np.broadcast_to(np.zeros((), self.dtype.numpy), shape)
         plain = copy(self)
         plain.sizes = AS_NAMED
         return plain(*shape, low=low, high=high)

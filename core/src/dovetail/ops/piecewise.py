@@ -73,8 +73,14 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return where(input > 0, input, input * weight)
 
 
+def _between(x: Array, low: float, high: float) -> Array:
+    if x.dtype.kind == "u" and min(low, high) < 0:
+        raise ValueError("no unsigned integer lies between these bounds")
+    return np.clip(x, low, high)
+
+
 @op(accepts=REAL, out=False, torch="F.hardtanh_",
-    oracle=lambda x, low=-1.0, high=1.0: np.clip(x, low, high),
+    oracle=lambda x, low=-1.0, high=1.0: _between(x, low, high),
     cases=lambda make: [
         case(make(2, 3), 1, 2), case(make(), 0.5 if make.dtype.is_inexact else 0, 1),
     ],

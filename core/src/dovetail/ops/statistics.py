@@ -171,7 +171,7 @@ def _(make: Any) -> Iterator[Case]:
 
 
 @op(shape=DATA, accepts=INTEGRAL, promote=None, result=int64, nondifferentiable=True,
-    undefined_on=("extreme",),
+    undefined_on=("extreme", "pairs", "wide"),
     oracle=lambda x, minlength=0: np.bincount(x, minlength=minlength),
     cases=lambda _: [
         values(9, low=0, high=5), (values(4, low=0, high=2), 6), ([0], 2),
