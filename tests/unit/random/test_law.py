@@ -106,11 +106,14 @@ def test_dropout_everywhere(n: int) -> None:
         (-(2**63), 2**63, dt.int64), (0, 2**63 + 5, dt.uint64),
     ],
 )  # fmt: skip
+@pytest.mark.parametrize("offset", [6, 5])  # two words may lie in two blocks
 @pytest.mark.parametrize("n", SIZES)
-def test_integers_everywhere(n: int, low: int, high: int, dtype: Any) -> None:
+def test_integers_everywhere(
+    n: int, offset: int, low: int, high: int, dtype: Any
+) -> None:
     """Integers have the same bits everywhere, where elements are rejected too."""
     native, body = on_both(
-        lambda k: ops.random_integers((n,), low, high, SEED, 6, k), dtype
+        lambda k: ops.random_integers((n,), low, high, SEED, offset, k), dtype
     )
     assert native == body
     found = np.frombuffer(native, dtype.numpy)

@@ -94,12 +94,11 @@ def chunks(
     if not count:
         return
     skip = offset % 4
-    total = -(-(skip + count) // 4)
-    source = Philox(xp, seed, stream, min(total, CHUNK))
-    for done in range(0, total, CHUNK):
-        size = min(CHUNK, total - done)
-        words = source.blocks((offset // 4 + done) % (1 << 64), size)
-        start = max(0, done * 4 - skip)
-        stop = min(count, done * 4 - skip + size * 4)
-        at = start + skip - done * 4
-        yield start, words[at : at + stop - start]
+    source = Philox(xp, seed, stream, min(-(-(skip + count) // 4), CHUNK))
+    # Whole pairs of words, wherever the first one lies in its block.
+    most = 4 * (CHUNK - 1 if skip else CHUNK)
+    for start in range(0, count, most):
+        first, at = divmod(offset + start, 4)
+        size = min(most, count - start)
+        words = source.blocks(first % (1 << 64), -(-(at + size) // 4))
+        yield start, words[at : at + size]

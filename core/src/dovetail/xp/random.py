@@ -202,9 +202,11 @@ def _again(
     while bad is not None:
         stream += 1
         place = bad.astype("uint64") * xp.uint64(each) + xp.uint64(offset % (1 << 64))
-        words = Philox(xp, seed, stream, len(bad)).at(place >> xp.uint64(2))
-        first = xp.arange(len(bad)) * 4 + (place & xp.uint64(3)).astype("int64")
-        picked = words[first[:, None] + xp.arange(each)].reshape(-1)
+        # The two words of a place may lie in two blocks.
+        place = (place[:, None] + xp.arange(each).astype("uint64")).reshape(-1)
+        words = Philox(xp, seed, stream, len(place)).at(place >> xp.uint64(2))
+        at = (place & xp.uint64(3)).astype("int64")
+        picked = words[xp.arange(len(place)) * 4 + at]
         found, worse = scale(xp, picked, span)
         number[bad] = found
         bad = None if worse is None else bad[worse]
