@@ -183,7 +183,8 @@ def _softplus(m: Any, x: Any, beta: Any = 1.0, threshold: Any = 20.0) -> Any:
 
 
 @op(accepts=FLOAT, out=False, torch="F.softplus", oracle=exact(_softplus),
-    cases=corners({}, {"beta": 2.0, "threshold": 1.0}))  # fmt: skip
+    cases=corners({}, {"beta": 2.0, "threshold": 1.0}),
+    levels={"beta": (0.5,)})  # fmt: skip
 def softplus(input: Tensor, beta: Factor = 1.0, threshold: Factor = 20.0) -> Tensor:
     """log(1 + exp(beta input)) / beta, and `input` where that is above `threshold`."""
     z = input * beta
