@@ -65,7 +65,3 @@ class FakeBackend(Backend, Pool):
 
     def peak_bytes(self, index: int) -> int:
         return self._devices[index].peak_bytes
-
-    def reset_peak(self, index: int) -> None:
-        device = self._devices[index]
-        device.peak_bytes = device.live_bytes
