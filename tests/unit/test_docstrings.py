@@ -122,7 +122,7 @@ def test_an_example_prints_what_it_says(
     monkeypatch.chdir(tmp_path)
     report: list[str] = []
     with dovetail.random.fork_rng():
-        doctest.DocTestRunner().run(EXAMPLES[name], out=report.append)
+        doctest.DocTestRunner(verbose=False).run(EXAMPLES[name], out=report.append)
     assert not report, "".join(report)
 
 

@@ -128,17 +128,6 @@ def test_memory_of_numpy(copied: Callable[[Any], Any]) -> None:
 
 
 @deep
-def test_memory_that_runs_backwards(copied: Callable[[Any], Any]) -> None:
-    """Memory whose first element is its last in place is copied as it is."""
-    x = dt.from_dlpack(np.arange(6.0).reshape(2, 3)[::-1, ::-1])
-    again, row, as_ints = copied([x, x[1], x.view(dt.int64)])
-    assert (again.stride(), again.tolist()) == ((-3, -1), [[5, 4, 3], [2, 1, 0]])
-    row.fill_(7)
-    as_ints[0].fill_(0)
-    assert again.tolist() == [[0, 0, 0], [7, 7, 7]]
-
-
-@deep
 @pytest.mark.parametrize("backend", dense.VARIANTS, ids=lambda b: b.type)
 def test_devices_without_strides(
     copied: Callable[[Any], Any], backend: type[dense.Plain]

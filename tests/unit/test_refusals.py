@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -52,7 +53,8 @@ def outcome(name: str, at: int) -> Any:
     try:
         made = call(values[at])
     except Exception as error:
-        return type(error), str(error)
+        # Other tests may have brought devices that a message lists.
+        return type(error), re.sub(r"(?<=needed one of )[^;]*", "…", str(error))
     return str(made.dtype), tuple(made.shape), str(made.tolist())
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import dovetail as dt
-from dovetail.device_api import registry
 from dovetail.device_api.contract import Runner
 from dovetail.engine import dispatch, kernel_call
+from dovetail_cpu.backend import CpuBackend
 
 
 def together(*programs: Callable[[], Any]) -> list[BaseException]:
@@ -68,7 +68,7 @@ def test_no_call_collides_with_another_thread(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_thread_gets_a_runner_of_its_own() -> None:
     """A backend is asked for a runner once in each thread, and none is shared."""
-    runner, seen = Runner(registry.load("cpu"), 0), []
+    runner, seen = Runner(CpuBackend(), 0), []
 
     def work() -> None:
         runner.here()(int)

@@ -36,6 +36,7 @@ class Plan:
         jobs: processes at once.
         patience: seconds after which a mutant has survived.
         budget: the name of that by which benign variants are judged.
+        skipped: names that are not judged.
     """
 
     seed: int = SEED
@@ -44,9 +45,11 @@ class Plan:
     jobs: int = 2
     patience: float = 600.0
     budget: str = "standard"
+    skipped: frozenset[str] = frozenset()
 
     def wants(self, name: str) -> bool:
-        return any(fnmatchcase(name, glob) for glob in self.only.split(","))
+        wanted = any(fnmatchcase(name, glob) for glob in self.only.split(","))
+        return wanted and name not in self.skipped
 
 
 def fates(plan: Plan) -> Iterator[Fate]:

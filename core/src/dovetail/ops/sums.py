@@ -120,13 +120,12 @@ def sum(
 ) -> Tensor:  # fmt: skip
     """The sum over `dim` in `dtype`; empty gives 0, 16-bit floats accumulate wider.
 
-    Without `dtype`, bools and integers add up in int64 (int32 where there is none).
+    Without `dtype`, integers add up in int64 (or int32).
 
     Args:
-        dim: one dim, several, or None for all.
-        keepdim: whether summed dims stay, with size 1.
+        dim: one, several, or None for all.
 
-    Raises: DimError for a dim that is not there, or there twice.
+    Raises: DimError for a dim not there.
 
     >>> import dovetail as dt
     >>> dt.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)
