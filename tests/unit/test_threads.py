@@ -80,6 +80,14 @@ def test_a_thread_gets_a_runner_of_its_own() -> None:
     assert len({id(first.__self__) for first, _ in seen}) == 3  # type: ignore[attr-defined]
 
 
+def test_a_first_call_takes_attributes_of_any_name() -> None:
+    """What a kernel is given by name is the kernel's, in the first call too."""
+    runner = Runner(CpuBackend(), 0)
+    given = {"kernel": 1, "self": 2, "natives": 3}
+    for _ in range(2):
+        assert runner.here()(lambda **attrs: attrs, **given) == given
+
+
 def test_a_copied_context_collides_once_at_most(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

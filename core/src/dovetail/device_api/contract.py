@@ -188,7 +188,7 @@ class Runner:
         self._run = contextvars.ContextVar("run", default=self._first)
         self.here = self._run.get
 
-    def _first(self, kernel: Callable[..., Any], *natives: Any, **attrs: Any) -> Any:
+    def _first(self, kernel: Callable[..., Any], /, *natives: Any, **attrs: Any) -> Any:
         return self.renewed()(kernel, *natives, **attrs)
 
     def renewed(self) -> Callable[..., Any]:
