@@ -204,3 +204,35 @@ def test_what_moves_bits_is_not_probed(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.asarray([3.0, 1.0, 2.0], F32)
     bound(op, Example(Case((x,), {})), dtype, 0, dtype)
     assert len(asked) == 1
+
+
+def test_sums_into_places_are_held_to_their_terms() -> None:
+    """What moves bits and adds them up is allowed what its terms may lose."""
+    target, source = np.zeros(4, F32), np.asarray([1e6, -1e6, 3.0], F32)
+    case = Case((target, source, [np.zeros(3, np.int64)], True), {})
+    op = vocabulary["index_put_"]
+    allowed = bound(op, Example(case), dtypes.float32, 0, dtypes.float32)
+    assert allowed.error[0] > 2.0**-24 * 2e6
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "value"),
+    [
+        ("mul", ([np.inf], [2.0]), -np.inf), ("mul", ([-np.inf], [2.0]), np.nan),
+        ("exp", ([1000.0],), np.nan), ("sub", ([np.inf], [np.inf]), np.inf),
+    ],
+)  # fmt: skip
+def test_infinities_have_their_sign_and_nan_is_none(
+    op: str, args: tuple[list[float], ...], value: float
+) -> None:
+    """Beyond the format, too, a result is that of the definition or of the truth."""
+    broken = with_faults(
+        {op: lambda run, natives, attrs: np.full_like(run(*natives), value)}
+    )
+    case = Case(tuple(np.asarray(a, F32) for a in args), {})
+    example = Example(case, values="special")
+    with installed(broken, "signs") as device:
+        trial = Trial(Subject(device), vocabulary[op], dtypes.float32, example, 0)
+        results = trial.subject.run(vocabulary[op], example, dtypes.float32)
+        with pytest.raises(Wrong):
+            against_oracle(trial, results)

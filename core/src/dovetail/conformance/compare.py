@@ -64,25 +64,28 @@ def left_open(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
         return _subnormal(trial, at, got, dtype, flushes) if flushes else none
     # A sum whose terms leave the format may do so in one order and not in another.
     beyond = np.zeros(got.shape, bool)
+    finite = _of_the_finite(trial.example)
     if op.sums or op.cancels:
-        reach = terms(op, trial.example, lead, at, dtype)
+        reach = terms(op, finite, lead, at, dtype)
         beyond = np.asarray(reach >= float(limits(dtype.real).max)) & ~np.isfinite(got)
-    if limits(dtype.real).bits == 64:
-        beyond = beyond | ~np.isfinite(_of_the_finite(trial, at))
-    over = ~np.isfinite(_defined(trial, at)) & ~np.isfinite(got)
+    if limits(dtype.real).bits == 64:  # the oracle leaves the format where the op does
+        beyond = beyond | ~np.isfinite(ask(op, finite, lead)[at])
+    over = _leaves_alike(_defined(trial, at), got)
     under = _subnormal(trial, at, got, dtype, flushes)
     return np.asarray(beyond | over | under) | _flushed(trial, at, got, dtype)
 
 
-def _of_the_finite(trial: Trial, at: int) -> Array:
-    """The oracle's result where inputs that are not finite are 0.
+def _leaves_alike(defined: Array, got: Array) -> Array:
+    """Where both are beyond the format, on the same side or as no number."""
+    if np.iscomplexobj(got):  # which part is beyond is left open
+        return np.asarray(~np.isfinite(defined) & ~np.isfinite(got))
+    none = np.isnan(defined) & np.isnan(got)
+    return np.asarray(np.isinf(defined) & (defined == got) | none)
 
-    In float64 the oracle leaves the format where the op does.
-    """
-    op, dtype, case = trial.op, trial.dtype, trial.example.case
-    assert op is not None
-    assert dtype is not None
-    assert case is not None
+
+def _of_the_finite(example: Example) -> Example:
+    """The call with 0 for inputs that are not finite, which leave no format."""
+    assert example.case is not None
 
     def finite(value: Any) -> Any:
         if isinstance(value, list):
@@ -91,8 +94,8 @@ def _of_the_finite(trial: Trial, at: int) -> Array:
             return np.where(np.isfinite(value), value, 0).astype(value.dtype)
         return value
 
-    kwargs = {k: finite(v) for k, v in case.kwargs.items()}
-    return ask(op, Example(Case(tuple(map(finite, case.args)), kwargs)), dtype)[at]
+    kwargs = {k: finite(v) for k, v in example.case.kwargs.items()}
+    return Example(Case(tuple(map(finite, example.case.args)), kwargs))
 
 
 def _defined(trial: Trial, at: int) -> Array:

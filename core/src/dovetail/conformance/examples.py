@@ -6,7 +6,7 @@ draws one of them again with other values, other sizes and another layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,6 +42,7 @@ from dovetail.conformance.sizes import (
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import (
     EQUAL,
+    FEW,
     ORDINARY,
     PAIRS,
     SPECIAL,
@@ -126,7 +127,7 @@ def _examples(
     factors = factors_of(op, dtype, largest, boundaries)
     reasons = Reasons()
     made = _generated(op, dtype, count, factors, reasons, shapes)
-    crossed = _crossed(op, dtype, count)
+    crossed = _crossed(op, dtype, count, factors["values"])
     # In turn, so that laws that look at a few calls see some of both.
     both = (e for pair in zip_longest(made, crossed) for e in pair if e is not None)
     return _Drawn((*own, *both), factors, reasons)
@@ -175,10 +176,14 @@ def _asked(
     return made
 
 
-def _crossed(op: Op, dtype: DType, count: int) -> Iterator[Example]:
-    """The op's own cases with other options."""
+def _crossed(
+    op: Op, dtype: DType, count: int, values: Sequence[str]
+) -> Iterator[Example]:
+    """The op's own cases with other options, each second one of special values."""
     seed = Check(op.name, dtype.name, "options").seed
     crossing = Crossing(op, dtype, seed)
+    # Special numbers meet some: a factor 0 of infinity is no reason to skip it.
+    others = [x for x in (FEW, "zeros") if x in values] or [ORDINARY]
     found = 0
     for number in range(_CROSSINGS * count if crossing.levels else 0):
         if found == count:
@@ -187,10 +192,11 @@ def _crossed(op: Op, dtype: DType, count: int) -> Iterator[Example]:
         if row is None:
             return
         options = crossing.options(row)
-        make = Varied(op, dtype, ORDINARY, AS_NAMED, seed + number)
+        values = others[number // 2 % len(others)] if number % 2 else ORDINARY
+        make = Varied(op, dtype, values, AS_NAMED, seed + number)
         make.options = options
         case = _chosen(op, make, options.case)
-        example = Example(case, options=CROSSED)
+        example = Example(case, values=values, options=CROSSED)
         takes = case is not None and means_something(op, example, dtype)
         crossing.drawn(row, takes)
         if takes:

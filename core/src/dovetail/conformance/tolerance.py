@@ -128,14 +128,14 @@ def _sensitivity(
 ) -> Array:
     """Σ|terms| where the op sums; else how far rounded inputs move the truth.
 
-    What moves bits has one term, the result.
+    What moves bits, and adds up none of them, has one term, the result.
     """
     known = example.known.setdefault("moved", {})
     if at not in known:
-        if op.unrounded:
-            known[at] = size
-        elif op.sums:
+        if op.sums:
             known[at] = _absolute_terms(op, example, dtype, at, size)
+        elif op.unrounded:
+            known[at] = size
         elif _is_simple(op, dtype):
             known[at] = _one_by_one(op, example, dtype, at, size)
         else:

@@ -38,11 +38,16 @@ def few(a: Array, random: Generator, dtype: DType) -> Array:
 
 
 def lone(a: Array, random: Generator, dtype: DType) -> Array:
-    """One special value in each row: in its last place, then in each other in turn."""
+    """One special value in each row: in its last place, then in each other in turn.
+
+    That in the very last place is NaN, which tails lose.
+    """
     made = a.copy() if a.ndim else a.reshape(1).copy()
     rows = made.reshape(-1, made.shape[-1])
     places = (np.arange(len(rows)) - 1) % made.shape[-1]
-    rows[np.arange(len(rows)), places] = random.choice([np.nan, np.inf, -np.inf])
+    chosen = random.choice([np.nan, np.inf, -np.inf], len(rows))
+    chosen[:1] = np.nan
+    rows[np.arange(len(rows)), places] = chosen.astype(a.dtype)
     return rows.reshape(a.shape)
 
 

@@ -21,6 +21,7 @@ ORDINARY: Final = "ordinary"
 SPECIAL: Final = "special"
 EQUAL: Final = "equal"
 PAIRS: Final = "pairs"
+FEW: Final = "few"
 SWEEP: Final = "sweep"
 _REAL: Final = (INT, FLOAT)
 _ALL: Final = (BOOL, INT, FLOAT, COMPLEX)
@@ -112,7 +113,7 @@ TABLE: Final = {
         ValueClass("zeros", makers.zeros, marks.any_zero, _REAL),
         ValueClass("nan", makers.nan, marks.any_nan, _INEXACT, finite=False),
         ValueClass("rare", makers.rare, marks.but_one, (BOOL, INT)),
-        ValueClass("few", makers.few, marks.mostly_ordinary, (FLOAT,), (SPECIAL,),
+        ValueClass(FEW, makers.few, marks.mostly_ordinary, (FLOAT,), (SPECIAL,),
                    edge=True, finite=False),
         ValueClass("lone", makers.lone, marks.one_in_each_row, (FLOAT,), (SPECIAL,),
                    edge=True, finite=False),

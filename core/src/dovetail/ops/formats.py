@@ -15,12 +15,15 @@ from dovetail.dtypes import (
     NUMERIC,
     Array,
     DType,
+    bfloat16,
     bool_,
     complex128,
+    float16,
     float32,
     float64,
     int32,
     int64,
+    uint8,
 )
 from dovetail.engine.attributes import Axis, Operand
 from dovetail.engine.basics import basics
@@ -77,6 +80,9 @@ def _(make: Any) -> Any:
     double = make.dtype in (float64, complex128)
     for to in (int32, bool_, make.dtype, float64 if double else float32):
         yield case(make(2, 3, low=low), to)
+    if not (double or make.dtype.is_complex):
+        for to in (float16, bfloat16) if make.dtype.is_inexact else (uint8, int64):
+            yield case(make(2, 3, low=low), to)
     yield case(make(), make.dtype)
     yield case(make(0, 2), int32)
 

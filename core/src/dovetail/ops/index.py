@@ -205,6 +205,7 @@ def scatter(input: Tensor, dim: Axis, index: Tensor, src: Tensor) -> Tensor:
         ([4, 3], 0, ints(6, 2, high=4), [6, 3]),
         ([2, 3, 4], 2, ints(2, 3, 5, high=4, dtype="int32"), [2, 3, 5]),
         ([5], 0, ints(0), [5]), ([], 0, ints(1, high=1), []),
+        ([5], 0, ints(7, high=5), [7]),
     ])  # fmt: skip
 def scatter_add(input: Tensor, dim: Axis, index: Tensor, src: Tensor) -> Tensor:
     """`input` with `src` added to the places `index` along `dim`."""
