@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -82,6 +83,18 @@ def test_the_other_process_is_a_new_one() -> None:
         assert isinstance(values, list)
         assert values[0].tolist() == [2, 2, 2]
     assert fresh(Subject("cpu")) is other
+
+
+def test_a_process_that_stands_by_ends_before_later_ones() -> None:
+    """Devices are closed in any order: a later fork keeps no earlier one alive."""
+    first, second = (standing_by(f"{name}:0", partial(Subject, "cpu")) for name in "ab")
+    first.__enter__()
+    second.__enter__()
+    closing = Thread(target=first.__exit__, args=(None, None, None), daemon=True)
+    closing.start()
+    closing.join(20)
+    assert not closing.is_alive()
+    second.__exit__(None, None, None)
 
 
 class _Contiguous(CpuBackend):

@@ -84,10 +84,14 @@ class Fresh:
 
     def close(self) -> None:
         """End the process."""
+        self.let_go()
+        self.end()
+
+    def let_go(self) -> None:
+        """Hold neither pipe, in this process."""
         for stream in (self.requests, self.answers):
             with suppress(OSError):
                 stream.close()
-        self.end()
 
 
 # By device string, the process that stands by.
@@ -186,6 +190,7 @@ def _forked(load: Load) -> Fresh:
         try:
             os.close(ours)
             os.close(mine)
+            _forget_others()
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             serve(os.fdopen(theirs, "rb"), os.fdopen(others, "wb"), load)
         finally:
@@ -197,6 +202,12 @@ def _forked(load: Load) -> Fresh:
 
 
 # ---- the other side
+
+
+def _forget_others() -> None:
+    """Hold no pipe of other processes here: they end when nobody can ask them."""
+    while _known:
+        _known.popitem()[1].let_go()
 
 
 def serve(requests: IO[bytes], answers: IO[bytes], load: Load) -> None:
