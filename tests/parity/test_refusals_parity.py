@@ -9,26 +9,11 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.parity import answers
+from tests.support.parity import agree
 
 torch = pytest.importorskip("torch")
 
 law = settings(deadline=None, database=None, derandomize=True, max_examples=60)
-Build = Callable[[Any], Any]
-
-
-def agree(call: Build) -> None:
-    """Both refuse, or both answer with the same dtype and values."""
-    found = answers(call)
-    if found is None:
-        return
-    ours, theirs = found
-    assert str(ours.dtype).split(".")[-1] == str(theirs.dtype).split(".")[-1]
-    for a, b in zip(
-        ours.reshape(-1).tolist(), theirs.reshape(-1).tolist(), strict=True
-    ):
-        assert a == pytest.approx(b, rel=1e-5, abs=1e-6, nan_ok=True)
-
 
 QUOTIENTS: Final[dict[str, Callable[[Any, Any, Any], Any]]] = {
     "//": lambda lib, a, b: a // b,

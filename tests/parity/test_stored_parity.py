@@ -10,27 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.parity import answers
+from tests.support.parity import agree, answers
 
 torch = pytest.importorskip("torch")
 
 law = settings(deadline=None, database=None, derandomize=True, max_examples=60)
-Build = Callable[[Any], Any]
-
-
-def agree(call: Build) -> None:
-    """Both refuse, or both answer with the same dtype, shape and values."""
-    found = answers(call)
-    if found is None:
-        return
-    ours, theirs = found
-    assert str(ours.dtype).split(".")[-1] == str(theirs.dtype).split(".")[-1]
-    assert tuple(ours.shape) == tuple(theirs.shape)
-    for a, b in zip(
-        ours.reshape(-1).tolist(), theirs.reshape(-1).tolist(), strict=True
-    ):
-        assert a == pytest.approx(b, rel=1e-5, abs=1e-6, nan_ok=True)
-
 
 NUMBERS: Final = st.sampled_from(
     [0, 1, -1, 127, 128, -128, -129, 255, 256, 300, 70000, 1 << 40, 1e39, math.inf]
@@ -65,7 +49,7 @@ def test_a_tensor_of_one_number(
     agree(call)
 
 
-LEAVES: Final[list[Build]] = [
+LEAVES: Final[list[Callable[[Any], Any]]] = [
     lambda lib: 2,
     lambda lib: 1.5,
     lambda lib: True,
@@ -81,7 +65,7 @@ LEAVES: Final[list[Build]] = [
 
 @law
 @given(st.lists(st.sampled_from(LEAVES), min_size=1, max_size=3), st.booleans())
-def test_dtypes_of_lists(leaves: list[Build], nested: bool) -> None:
+def test_dtypes_of_lists(leaves: list[Callable[[Any], Any]], nested: bool) -> None:
     """Scalars of NumPy's and tensors keep their dtypes, which promote together."""
 
     def call(lib: Any) -> Any:

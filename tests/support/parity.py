@@ -125,3 +125,17 @@ def answers(call: Callable[[Any], Any]) -> tuple[Any, Any] | None:
                 call(dt)
             return None
         return call(dt), theirs
+
+
+def agree(call: Callable[[Any], Any]) -> None:
+    """Both refuse, or both answer with the same dtype, shape and values."""
+    found = answers(call)
+    if found is None:
+        return
+    ours, theirs = found
+    assert str(ours.dtype).split(".")[-1] == str(theirs.dtype).split(".")[-1]
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    for a, b in zip(
+        ours.reshape(-1).tolist(), theirs.reshape(-1).tolist(), strict=True
+    ):
+        assert a == pytest.approx(b, rel=1e-5, abs=1e-6, nan_ok=True)

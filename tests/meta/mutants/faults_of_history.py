@@ -11,6 +11,7 @@ from tests.meta.mutants.operators import (
     Attrs,
     Natives,
     gives_new,
+    on_a_number,
     operator,
     results,
     takes_tensors,
@@ -271,30 +272,13 @@ def flags_exclude_each_other(op: Op, number: int) -> Fault:
 @operator(lambda op: bool(op.scalars))
 def zero_is_no_number(op: Op, number: int) -> Fault:
     """A number that is 0 is taken for one that was not given: for 1."""
-    name = op.scalars[number % len(op.scalars)]
-
-    def fault(run: Run, natives: Natives, attrs: Attrs) -> Any:
-        given = attrs.get(name)
-        zero = isinstance(given, int | float) and not isinstance(given, bool)
-        if zero and given == 0:
-            attrs = {**attrs, name: type(given)(1)}
-        return run(*natives, **attrs)
-
-    return fault
+    return on_a_number(op, number, lambda x: x if x != 0 else type(x)(1))
 
 
 @operator(lambda op: bool(op.scalars))
 def numbers_are_positive(op: Op, number: int) -> Fault:
     """The sign of a number is lost."""
-    name = op.scalars[number % len(op.scalars)]
-
-    def fault(run: Run, natives: Natives, attrs: Attrs) -> Any:
-        given = attrs.get(name)
-        if isinstance(given, int | float) and not isinstance(given, bool):
-            attrs = {**attrs, name: abs(given)}
-        return run(*natives, **attrs)
-
-    return fault
+    return on_a_number(op, number, abs)
 
 
 @operator(lambda op: bool(op.scalars))

@@ -15,6 +15,7 @@ from tests.meta.mutants.operators import (
     computes,
     gives_new,
     inexact,
+    on_a_number,
     on_inputs,
     on_results,
     operator,
@@ -179,15 +180,7 @@ def forgets_keepdim(op: Op, number: int) -> Fault:
 @operator(lambda op: bool(op.scalars))
 def ignores_a_scalar(op: Op, number: int) -> Fault:
     """A number is taken for another one."""
-    name = op.scalars[number % len(op.scalars)]
-
-    def fault(run: Run, natives: Natives, attrs: Attrs) -> Any:
-        given = attrs.get(name)
-        if isinstance(given, int | float) and not isinstance(given, bool):
-            attrs = {**attrs, name: type(given)(1)}
-        return run(*natives, **attrs)
-
-    return fault
+    return on_a_number(op, number, lambda x: type(x)(1))
 
 
 @operator(lambda op: len(op.outputs) > 1)

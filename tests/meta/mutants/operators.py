@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from tests.meta.mutants.mutant import Fault
+from tests.meta.mutants.mutant import Fault, Run
 
 from dovetail.dtypes import from_numpy
 from dovetail.engine.op import Op
@@ -89,6 +89,19 @@ def on_results(change: Callable[[Array], Array]) -> Fault:
 
 def on_inputs(change: Callable[[Array], Array]) -> Fault:
     return lambda run, natives, attrs: run(*each(natives, change), **attrs)
+
+
+def on_a_number(op: Op, number: int, change: Callable[[Any], Any]) -> Fault:
+    """One of the numbers of a call is another."""
+    name = op.scalars[number % len(op.scalars)]
+
+    def fault(run: Run, natives: Natives, attrs: Attrs) -> Any:
+        given = attrs.get(name)
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            attrs = {**attrs, name: change(given)}
+        return run(*natives, **attrs)
+
+    return fault
 
 
 def _takes(op: Op, *roles: str) -> bool:

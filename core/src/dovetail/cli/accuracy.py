@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from dovetail.cli.failure import Failure
+from dovetail.cli.failure import of_the_kit
 from dovetail.errors import ArgumentError
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
@@ -51,21 +50,8 @@ def accuracy(
       dovetail accuracy --device acme:0 --ops "exp*,sin" --dtypes float32
       dovetail accuracy --device cpu --markdown docs/accuracy.md
     """
-    run = _measuring()
+    run = of_the_kit(_RUN, "measuring accuracy")
     try:
         run.show(device, ops, names, points, as_json, html, markdown)
     except ArgumentError as error:
         raise click.UsageError(str(error)) from error
-
-
-def _measuring() -> Any:
-    """What measures; it needs what only the extra brings."""
-    try:
-        return import_module(_RUN)
-    except ModuleNotFoundError as error:
-        if str(error.name).startswith("dovetail"):
-            raise
-        raise Failure(
-            f"measuring accuracy needs {error.name}: "
-            "pip install 'dovetail[conformance]'"
-        ) from error

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from dovetail.cli.conformance_options import Asked, Files
-from dovetail.cli.failure import Failure
+from dovetail.cli.failure import of_the_kit
 from dovetail.conformance.budget import BUDGETS
 
 _RUN: Final = "dovetail.cli.conformance_run"
@@ -136,19 +135,6 @@ def conformance(
         waivers=waivers, repeat=repeat, replay=replay, jobs=jobs, patience=patience,
         rerun=rerun, setup=setup,
     )  # fmt: skip
-    run = _kit()
+    run = of_the_kit(_RUN, "the conformance kit")
     status = run.run(asked) if compared is None else run.compare_files(*compared)
     raise click.exceptions.Exit(status)
-
-
-def _kit() -> Any:
-    """What runs the kit; it needs what only the extra brings."""
-    try:
-        return import_module(_RUN)
-    except ModuleNotFoundError as error:
-        if str(error.name).startswith("dovetail"):
-            raise
-        raise Failure(
-            f"the conformance kit needs {error.name}: "
-            "pip install 'dovetail[conformance]'"
-        ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import IO, Any
 
 import click
@@ -19,6 +20,22 @@ class Failure(click.ClickException):
         text = " ".join(self.format_message().split())
         stream = sys.stderr if file is None else file
         click.secho(f"error: {text}", file=stream, fg="red")
+
+
+def of_the_kit(module: str, what: str) -> Any:
+    """A module that needs what only the extra `conformance` brings.
+
+    Raises:
+        Failure: something that it imports is not there; `what` says who needs it.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("dovetail"):
+            raise
+        raise Failure(
+            f"{what} needs {error.name}: pip install 'dovetail[conformance]'"
+        ) from error
 
 
 def describe(error: BaseException) -> str:
