@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from dovetail import dtypes
 from dovetail.conformance import plan, probes
 from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.judge import judge
+from dovetail.conformance.law import Wrong
 from dovetail.conformance.laws import exchange
+from dovetail.conformance.laws.threads import together
 from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Outcome
@@ -97,6 +100,14 @@ def test_faults_in_a_dtype_are_caught(law: str, fault: type[Any]) -> None:
 def test_faults_of_the_device_are_caught(law: str, fault: type[Any]) -> None:
     """A law on the device as a whole calls the planted fault wrong."""
     assert verdict(fault, law, "-").outcome is Outcome.WRONG
+
+
+def test_threads_that_wait_for_each_other_are_found_out() -> None:
+    """A deadlock is said after some seconds, and does not stop the run."""
+    never = threading.Event()
+    with pytest.raises(Wrong, match="1 of 2 threads have not returned after 0 s"):
+        together([lambda: None, never.wait], 0.2)
+    never.set()
 
 
 def test_a_device_that_counts_its_memory_passes() -> None:

@@ -58,14 +58,9 @@ def test_no_fault_is_drawn_twice_for_an_op() -> None:
 
 # What no call shows at `standard` yet, and what it would take.
 UNSEEN = {
-    "shipped/half-saturates": "casts of numbers just beyond the narrower format",
-    "shipped/square-of-minus-infinity": "each special base with each small exponent",
-    "shipped/scale-of-zero": "numbers among the options with special values",
-    "shipped/extreme-loses-tail": "a lone NaN behind the last full group of lanes",
     "shipped/sum-in-turn": "rows so long that float32 counts no further",
     "shipped/index-in-floats": "a dim of more than 2^24 elements",
     "shipped/iota-in-floats": "more than 2^24 elements",
-    "shipped/scatter-add-in-a-warp": "places named three times in a row",
 }
 KILLED = 0.95  # of drawn ones: what is aimed at for faults that nobody here has seen
 
@@ -78,7 +73,7 @@ def test_every_mutant_is_killed() -> None:
     """
     written = {m.name for m in CATALOGUE}
     assert set(UNSEEN) <= written
-    found = list(fates(Plan(drawn=80, patience=60.0, skipped=frozenset(UNSEEN))))
+    found = list(fates(Plan(drawn=80, patience=240.0, skipped=frozenset(UNSEEN))))
     by_hand = [f for f in found if f.name in written]
     assert not told(by_hand)
     assert not [f.name for f in by_hand if f.equivalent]

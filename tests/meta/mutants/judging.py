@@ -195,7 +195,7 @@ def checks_for(mutant: Mutant, subject: Subject, dtype: str = "") -> list[Check]
     return sorted(
         found,
         key=lambda c: (
-            c.op not in mine, not _hinted(mutant, c), c.op != DEVICE, _rank(c),
+            not _hinted(mutant, c), c.op not in mine, c.op != DEVICE, _rank(c),
             c.dtype != dtype,
         ),
     )  # fmt: skip

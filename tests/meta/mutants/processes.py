@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final
 
-# Without a word for so long, an example hangs; the slowest sound one takes a tenth.
-SILENCE: Final = 90.0
+# Without a word for so long, an example hangs; the slowest sound one takes a fifth.
+# Less than the patience of any run, so that a hang is told from a long search.
+SILENCE: Final = 45.0
 HUNG: Final = "hung"
 GIVEN_UP: Final = "given up"
 

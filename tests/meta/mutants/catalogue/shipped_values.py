@@ -168,7 +168,7 @@ SHIPPED_VALUES: Final[list[Mutant]] = [
            observe=lambda s: s.values(s.tensor(
                row(1.01171875)).bfloat16().float())),
     kernel("shipped/half-saturates", "cast", "no infinity above the largest",
-           after(_largest_half),
+           after(_largest_half), laws=("conversions",),
            observe=lambda s: bits(s.values(s.tensor(row(70000.0)).half()))),
     kernel("shipped/isnan-by-pattern", "isnan", "other NaNs are none",
            after(_canonical), observe=sees("isnan", _NANS)),

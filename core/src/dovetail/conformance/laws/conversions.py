@@ -74,9 +74,23 @@ def _floats(source: DType, target: DType, random: np.random.Generator) -> Array:
         made[40:60] = 1 + (2 * np.arange(20) + 1) * 2.0**-8
         made[60:80] = 1 + (2 * np.arange(20) + 1) * 2.0**-11
         made[80:84] = np.nan, np.inf, -np.inf, -0.0
+        beyond = _beyond(source, target)
+        made[84 : 84 + len(beyond)] = beyond
     if source.is_complex:
         return (made + 1j * made[::-1]).astype(source.numpy)
     return made.astype(source.numpy)
+
+
+def _beyond(source: DType, target: DType) -> Array:
+    """About the end of the target: the last number, what rounds to it, what does not.
+
+    Of either sign, as far as the source has room for them.
+    """
+    last, step = float(limits(target).max), float(limits(target).eps)
+    with np.errstate(all="ignore"):
+        near = last * np.array([1.0, 1 + step / 8, 1 + step / 2, 2.0])
+        fits = near[np.abs(near) <= float(limits(source).max)]
+    return np.concatenate([fits, -fits])
 
 
 def _unsigned(dtype: DType) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,6 +14,7 @@ from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import judged
 from dovetail.conformance.subject import Subject
+from dovetail.conformance.values import SPECIAL, undefined
 from dovetail.conformance.verdicts import How
 from dovetail.dtypes import DType
 from dovetail.engine.cases import Case
@@ -35,15 +37,26 @@ def _reduces(subject: Subject, op: Op, dtype: DType) -> bool:
 def _but_one(
     subject: Subject, op: Op, dtype: DType, budget: Budget
 ) -> Iterator[Example]:
-    """Rows of one number whose last element is another."""
+    """Rows of one number whose last element is another, or none."""
     name = op.shape.inputs[0].at
     assert name is not None
     for size in (*_SIZES, *(n + 1 for n in subject.backend.launch_boundaries)):
-        for all_but, last in ((0, 1), (1, 0)):
+        for all_but, last in _rows(op, dtype):
             if size <= budget.largest and not _asks_for_more(op, name):
                 row = np.full((2, size), all_but).astype(dtype.numpy)
                 row[0, -1] = last
                 yield Example(Case((row,), {name: 1}), values="rare", size=str(size))
+
+
+def _rows(op: Op, dtype: DType) -> Iterator[tuple[float, float]]:
+    """Of a row the last element, and before it what all others are."""
+    yield from ((0, 1), (1, 0))
+    if dtype.is_floating_point:
+        odd = {"nan": (math.nan,), SPECIAL: (math.inf, -math.inf)}
+        yield from (
+            (0, x) for name, numbers in odd.items()
+            if not undefined(name, op.undefined_on) for x in numbers
+        )  # fmt: skip
 
 
 def _asks_for_more(op: Op, name: str) -> bool:

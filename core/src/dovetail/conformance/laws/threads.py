@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
@@ -20,6 +22,9 @@ from dovetail.engine.tensor import Tensor
 
 _THREADS: Final = 4
 _ROUNDS: Final = 4
+# Seconds, and times what the work takes in one thread, after which threads are stuck.
+_AT_LEAST: Final = 10.0
+_TIMES: Final = 10.0
 
 
 def _crowds(subject: Subject, dtype: DType | None, budget: Budget) -> Iterator[Example]:
@@ -36,12 +41,15 @@ def threads(trial: Trial) -> None:
     """
     inputs = [_inputs(trial, salt) for salt in range(_THREADS)]
     shared = trial.subject.tensor(_inputs(trial, _THREADS)[0])
+    started = time.monotonic()
     want = [_training(trial, shared, *given) for given in inputs]
+    alone = time.monotonic() - started
 
     def rounds_of(x: Array, w: Array) -> list[tuple[Array, Array, Array]]:
         return [_training(trial, shared, x, w) for _ in range(_ROUNDS)]
 
-    got = together([partial(rounds_of, *given) for given in inputs])
+    patience = _AT_LEAST + _TIMES * _ROUNDS * alone
+    got = together([partial(rounds_of, *given) for given in inputs], patience)
     for number, (rounds, right) in enumerate(zip(got, want, strict=True)):
         for results in rounds:
             for name, a, b in zip(_NAMES, results, right, strict=True):
@@ -80,8 +88,13 @@ def _training(
     )
 
 
-def together(actions: list[Callable[[], Any]]) -> list[Any]:
-    """What the actions return, each in a thread of its own, started at once."""
+def together(actions: list[Callable[[], Any]], patience: float = math.inf) -> list[Any]:
+    """What the actions return, each in a thread of its own, started at once.
+
+    Args:
+        patience: seconds after which threads that have not returned wait for each
+            other, and are left behind.
+    """
     results: list[Any] = [None] * len(actions)
     errors: list[BaseException] = []
     gate = threading.Barrier(len(actions))
@@ -93,14 +106,30 @@ def together(actions: list[Callable[[], Any]]) -> list[Any]:
         except BaseException as error:
             errors.append(error)
 
-    crowd = [threading.Thread(target=run, args=(i,)) for i in range(len(actions))]
+    crowd = [
+        threading.Thread(target=run, args=(i,), daemon=True)
+        for i in range(len(actions))
+    ]
     for thread in crowd:
         thread.start()
-    for thread in crowd:
-        thread.join()
+    stuck = _left_after(crowd, patience)
     if errors:
         raise errors[0]
+    if stuck:
+        raise Wrong(
+            f"{stuck} of {len(crowd)} threads have not returned after "
+            f"{patience:.0f} s: they wait for each other"
+        )
     return results
+
+
+def _left_after(crowd: list[threading.Thread], patience: float) -> int:
+    """How many threads still run after so many seconds, or none sooner."""
+    until = time.monotonic() + patience
+    for thread in crowd:
+        left = until - time.monotonic()
+        thread.join(None if left == math.inf else max(left, 0.0))
+    return sum(thread.is_alive() for thread in crowd)
 
 
 def _modes(trial: Trial) -> None:
