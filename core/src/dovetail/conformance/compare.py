@@ -194,18 +194,19 @@ def within(
         error = np.abs(have - exact)
         special = ~np.isfinite(exact) | ~np.isfinite(rounded.astype(target))
         same = _same_special(have, rounded.astype(target), exact)
-        bad = np.where(special, ~same, ~(error <= allowed.error))
-        # Near the largest number, one may overflow where the other just does not.
-        bad &= ~_overflowed(have, exact, allowed, dtype)
+        bad = np.where(special, ~same, ~(error <= allowed.least))
+        if np.any(bad):
+            bad = np.where(special, ~same, ~(error <= allowed.error))
+            # Near the largest number, one may overflow where the other does not.
+            bad &= ~_overflowed(have, exact, allowed, dtype)
         ulps = np.where(special, 0.0, error / allowed.unit)
-        allowances = allowed.error / allowed.unit
     if np.any(bad) and excuse is not None:
         bad &= ~excuse()
         ulps = np.where(excuse(), 0.0, ulps)
     if np.any(bad):
         where = np.unravel_index(int(np.argmax(bad)), bad.shape) if bad.ndim else ()
         told = _worst(name, got, rounded, bad)
-        off, most = float(ulps[where]), float(allowances[where])
+        off, most = float(ulps[where]), float((allowed.error / allowed.unit)[where])
         if np.isfinite(off) and not special[where]:  # else nothing can be counted
             told += f": off by {off:.3g} ulp, allowed {most:.3g}"
         raise Wrong(told, _farthest(np.where(special, np.inf, ulps)[bad]))

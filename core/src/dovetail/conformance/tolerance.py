@@ -19,8 +19,7 @@ never beyond n, which no order of summation passes (Higham, 4.2).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
 from typing import Any, Final
@@ -50,17 +49,37 @@ _FEW: Final = 5
 _TINY: Final = roundoff(float32)
 
 
-@dataclass(frozen=True, slots=True)
 class Bound:
     """What is allowed for each element of one result.
 
-    Attributes:
-        error: largest allowed absolute difference, by element.
+    Args:
+        error: largest allowed absolute difference, by element; or what finds it, which
+            takes a while and is asked only where `least` does not do.
         unit: one unit in the last place of the truth in the result's format.
+        least: what is allowed whatever `error` comes to.
     """
 
-    error: Array
-    unit: Array
+    __slots__ = ("_error", "_find", "least", "unit")
+
+    def __init__(
+        self, error: Array | Callable[[], Array], unit: Array, least: Array | float = 0
+    ) -> None:
+        self._error = None if callable(error) else error
+        self._find = error if callable(error) else None
+        self.unit = unit
+        self.least = least
+
+    @property
+    def error(self) -> Array:
+        """The largest allowed absolute difference, by element."""
+        if self._error is None:
+            assert self._find is not None
+            self._error = self._find()
+        return self._error
+
+    def times(self, share: float) -> Bound:
+        """That share of what is allowed."""
+        return Bound(lambda: self.error * share, self.unit, self.least * share)
 
 
 def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
@@ -69,18 +88,25 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
     size = np.abs(want.astype(np.complex128 if out.is_complex else np.float64))
     # The absolute value of a finite complex number may leave the format.
     size = np.where(np.isfinite(want), np.minimum(size, np.finfo(np.float64).max), 0.0)
-    info = limits(out.real)
-    smallest = float(info.smallest_subnormal)
+    smallest = float(limits(out.real).smallest_subnormal)
     unit = np.maximum(2 * roundoff(out) * _power_below(size), smallest)
-    terms = _terms(op, example, dtype, size)
-    factor = of_terms(terms, _repeated(op, example, terms))
-    rounding = factor * roundoff(accumulates_in(out))
-    moved = _sensitivity(op, example, dtype, at, size, rounding)
-    error = own_error(op, out) * size + rounding * moved
-    error = error + factor / 8 * smallest
-    if float64 in (out.real, dtype.real):
-        error = error * _ORACLE
-    return Bound(error, unit)
+    count = _terms(op, example, dtype, size)
+
+    def allowed(factor: float, moved: Array | float) -> Array:
+        rounding = factor * roundoff(accumulates_in(out))
+        error = own_error(op, out) * size + rounding * moved
+        error = error + factor / 8 * smallest
+        return error * _ORACLE if float64 in (out.real, dtype.real) else error
+
+    def error() -> Array:
+        factor = of_terms(count, _repeated(op, example, count))
+        rounding = factor * roundoff(accumulates_in(out))
+        moved = _sensitivity(op, example, dtype, at, size, rounding)
+        return allowed(factor, moved)
+
+    # Conditioning asks the oracle again, and makes results no smaller than they are,
+    # beside those that are said to be sums.
+    return Bound(error, unit, allowed(of_terms(count), 0.0 if op.sums else size))
 
 
 def _power_below(size: Array) -> Array:

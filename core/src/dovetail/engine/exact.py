@@ -12,7 +12,7 @@ Python's own, wrapped to the width of the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -29,6 +29,7 @@ BY_MPMATH: Final = 256
 _NEAR: Final = 0.5
 _BITS: Final = 63  # of a significand that rounds to float64 as the truth does
 _PRECISION: Final = 100  # of mpmath's, in bits
+_SMALL: Final = 1 << 8  # elements of arrays where nothing is won by sorting them
 
 # Functions of one number: by our name, NumPy's, and mpmath's where it is another.
 _UNARY: Final = {
@@ -243,14 +244,36 @@ class each:  # noqa: N801  as `exact`
 
 
 def whole(function: Function, *args: Any, **attrs: Any) -> Array:
-    """A function of Python's integers, element by element, wrapped to their width."""
+    """A function of Python's integers, element by element, wrapped to their width.
+
+    Numbers that meet again are not asked again: of large arrays, most of them do.
+    """
     dtype = np.result_type(*(a for a in args if isinstance(a, np.ndarray)))
-    each = np.frompyfunc(lambda *v: int(function(*v, **attrs)), len(args), 1)
-    found = np.asarray(each(*(np.asarray(a).astype(object) for a in args)), object)
-    if dtype.kind == "b":
-        return found.astype(bool)
     mask = (1 << (dtype.itemsize * 8)) - 1
-    return np.asarray(found & mask, object).astype(np.uint64).astype(dtype)
+    shape = np.broadcast_shapes(*map(np.shape, args))
+    met, places = _met(args)
+    found = [int(function(*v, **attrs)) & mask for v in met]
+    y: Array = np.array(found, np.uint64)[places].reshape(shape).astype(dtype)
+    return y
+
+
+def _met(args: tuple[Any, ...]) -> tuple[Iterable[tuple[Any, ...]], Any]:
+    """The numbers that meet in arrays that broadcast, and which of them meet where."""
+    arrays = np.broadcast_arrays(*args)
+    if arrays[0].size < _SMALL:
+        return zip(*(a.reshape(-1).tolist() for a in arrays), strict=True), slice(None)
+    code = np.zeros(arrays[0].size, np.int64)
+    each = []
+    for a in arrays:
+        values, places = np.unique(a, return_inverse=True)
+        each.append(values)
+        code = code * values.size + places.reshape(-1)
+    code, places = np.unique(code, return_inverse=True)
+    met = []
+    for values in reversed(each):
+        code, at = np.divmod(code, values.size)
+        met.append(values[at].tolist())
+    return zip(*reversed(met), strict=True), places
 
 
 __all__ = [

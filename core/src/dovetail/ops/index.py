@@ -219,12 +219,9 @@ for _op in (gather, scatter, scatter_add):
 @gather.oracle
 def _gathered_by_one(input: Array, dim: int, index: Array) -> Array:
     line, at = np.atleast_1d(input), np.atleast_1d(index)
-    y = np.zeros(at.shape, input.dtype)
-    for place in np.ndindex(*at.shape):
-        taken = list(place)
-        taken[dim] = int(at[place])
-        y[place] = line[tuple(taken)]
-    return y.reshape(index.shape)
+    taken: list[Array] = [*np.indices(at.shape, sparse=True)]
+    taken[dim] = at
+    return np.array(line[tuple(taken)]).reshape(index.shape)
 
 
 take_along.oracle(lambda input, index, dim: _gathered_by_one(input, dim, index))

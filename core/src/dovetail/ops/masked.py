@@ -45,8 +45,7 @@ def running_count(mask: Tensor) -> Tensor:
 
 
 def _nonzero_oracle(x: Array, dtype: DType) -> Array:
-    found = [at for at in np.ndindex(*x.shape) if x[at]]
-    return np.array(found, np.int64).reshape(len(found), x.ndim)
+    return np.argwhere(x).astype(np.int64)
 
 
 @op(shape=DATA, accepts=ANY, promote=None, nondifferentiable=True, unrounded=True,
@@ -186,9 +185,8 @@ masked_scatter.grad(
 @masked_scatter.oracle
 def _(x: Array, mask: Array, source: Array) -> Array:
     y, mask = map(np.array, np.broadcast_arrays(x, mask))
-    chosen = [at for at in np.ndindex(*y.shape) if mask[at]]
-    if len(chosen) > source.size:
-        raise too_few(len(chosen), source.size)
-    for at, value in zip(chosen, source.flat, strict=False):
-        y[at] = value
+    count = int(np.sum(mask))
+    if count > source.size:
+        raise too_few(count, source.size)
+    y[mask] = source.reshape(-1)[:count]
     return y

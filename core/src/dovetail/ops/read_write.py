@@ -7,7 +7,6 @@ a read by adding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,16 +38,16 @@ def places_read(read: Any, x: Array, **at: Any) -> Array:
     return np.atleast_1d(read.op.oracle(numbers, **at))
 
 
-def written_by(
-    read: Any, x: Array, values: Array, **at: Any
-) -> Iterator[tuple[int, Any]]:
-    """Where values go that are written where a read reads: number and value of each.
+def written_by(read: Any, x: Array, values: Array, **at: Any) -> tuple[Array, Array]:
+    """Where values go that are written where a read reads: numbers, and those values.
 
     Values beyond the first corner, of as many as are read, go nowhere.
     """
     numbers = places_read(read, x, **at)
     part = np.atleast_1d(values)[tuple(slice(0, n) for n in numbers.shape)]
-    yield from zip(numbers.flat, part.flat, strict=True)
+    if part.size != numbers.size:
+        raise ValueError(f"{part.size} values for {numbers.size} places")
+    return numbers.reshape(-1), part.reshape(-1)
 
 
 def derive_write(put: Any, read: Any, values: str, *, adds: bool = False) -> None:
@@ -62,9 +61,13 @@ def derive_write(put: Any, read: Any, values: str, *, adds: bool = False) -> Non
     def oracle(*args: Any, **named: Any) -> Array:
         at = dict(zip(names, args, strict=False)) | named
         y: Array = at.pop("input").copy()
-        for number, value in written_by(read, y, at.pop(values), **at):
-            y.flat[number] = y.flat[number] + value if adds else value
-        return y
+        numbers, written = written_by(read, y, at.pop(values), **at)
+        flat = y.reshape(-1)
+        if adds:
+            np.add.at(flat, numbers, written.astype(y.dtype))
+        else:
+            flat[numbers] = written  # of several to one place the last stays
+        return flat.reshape(y.shape)
 
     def of_input(ct: Tensor, shape: Sizes, *at: Any) -> Tensor:
         absent = {"input": ct, values: zeros_of(ct, shape)}

@@ -146,11 +146,10 @@ def _last_best(x: Array, dim: int, better: Any) -> tuple[Array, Array]:
     lines = np.moveaxis(x, dim, -1)
     found = np.zeros(lines.shape, np.int64)
     for at in np.ndindex(*lines.shape[:-1]):
+        line, nan = lines[at].tolist(), np.isnan(lines[at]).tolist()
         best = 0
-        for i, value in enumerate(lines[at]):
-            if np.isnan(value) or (
-                lines[at][best] == lines[at][best] and better(value, lines[at][best])
-            ):
+        for i, value in enumerate(line):
+            if nan[i] or (not nan[best] and better(value, line[best])):
                 best = i
             found[(*at, i)] = best
     index = np.moveaxis(found, -1, dim)

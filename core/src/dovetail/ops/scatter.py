@@ -249,7 +249,8 @@ def _(
 ) -> Array:
     y = x.copy()
     met: dict[int, list[Any]] = {}
-    for number, value in written_by(gather, x, src, dim=dim, index=index):
+    numbers, written = written_by(gather, x, src, dim=dim, index=index)
+    for number, value in zip(numbers.tolist(), written, strict=True):
         met.setdefault(number, [x.flat[number]] if include_self else []).append(value)
     for number, values in met.items():
         y.flat[number] = _ORACLE[reduce](values)

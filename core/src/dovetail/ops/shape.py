@@ -125,11 +125,9 @@ def _added_up(ct: Tensor, input_shape: Sizes, repeats: Sizes) -> Tensor:
 
 
 def _repeat_oracle(x: Array, repeats: Sizes) -> Array:
-    y = np.empty(_repeated(x.shape, repeats=repeats), x.dtype)
-    for at in np.ndindex(*y.shape):
-        tail = at[y.ndim - x.ndim :]
-        y[at] = x[tuple(i % n for i, n in zip(tail, x.shape, strict=True))]
-    return y
+    whole = _whole(x.shape, repeats)
+    at = (np.arange(r * n) % n for r, n in zip(repeats, whole, strict=True))
+    return np.array(x.reshape(whole)[np.ix_(*at)])
 
 
 @op(shape=_repeated, accepts=ANY, unrounded=True, torch="Tensor.repeat*",
@@ -216,15 +214,12 @@ def _below(x: Tensor, diagonal: int) -> Tensor:
     return column - row < diagonal + 1
 
 
-def _kept_where(holds: Callable[[int, int], bool]) -> Callable[..., Array]:
+def _kept_where(holds: Callable[[Any, int], Any]) -> Callable[..., Array]:
     """The oracle: zeros but where a condition of column - row and diagonal holds."""
 
     def oracle(x: Array, diagonal: int = 0) -> Array:
-        y = np.zeros_like(x)
-        for *batch, i, j in np.ndindex(*x.shape):
-            if holds(j - i, diagonal):
-                y[(*batch, i, j)] = x[(*batch, i, j)]
-        return y
+        row, column = np.indices(x.shape[-2:])
+        return np.where(holds(column - row, diagonal), x, np.zeros_like(x))
 
     return oracle
 

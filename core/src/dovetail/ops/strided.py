@@ -40,10 +40,10 @@ def _strided(
 def _strided_oracle(
     x: Array, size: Sizes, stride: Sizes, offset: int, layout: Sizes
 ) -> Array:
-    y = np.empty(size, x.dtype)
-    for at in np.ndindex(*size):
-        y[at] = x.flat[offset + sum(i * s for i, s in zip(at, stride, strict=True))]
-    return y
+    places = np.full(size, offset)
+    for dim, (n, step) in enumerate(zip(size, stride, strict=True)):
+        places += step * np.arange(n).reshape(-1, *(1,) * (len(size) - dim - 1))
+    return np.array(x.reshape(-1)[places])
 
 
 def _as_strided_gradient(

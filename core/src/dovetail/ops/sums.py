@@ -135,11 +135,10 @@ def sum(
 
 
 def _summed_to(x: Array, shape: Sizes) -> Array:
-    y = np.zeros(shape, x.dtype)
-    for at in np.ndindex(*x.shape):
-        tail = at[x.ndim - len(shape) :]
-        y[tuple(i if n != 1 else 0 for i, n in zip(tail, shape, strict=True))] += x[at]
-    return y
+    y = np.zeros(math.prod(shape), x.dtype)
+    places = np.arange(y.size).reshape(shape)
+    np.add.at(y, np.broadcast_to(places, x.shape), x)
+    return y.reshape(shape)
 
 
 def _cases_to(make: Any) -> Iterator[Case]:
