@@ -5,19 +5,19 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, Final
 
 from dovetail.codegen.runtime import machine
 from dovetail.codegen.runtime.kernel_log import log
+from dovetail.codegen.runtime.objects import objects
 
 _ENTRY: Final = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 )  # releases Python's lock while it runs
 
 _kernels: Final[dict[str, Kernel]] = {}
-_lock: Final = Lock()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,17 +62,32 @@ def kernel(name: str, text: str | Callable[[], str], key: str = "") -> Kernel:
     key = f"{name}\n{key}"
     found = _kernels.get(key)
     if found is None:
-        with _lock:
+        with machine.lock:
             found = _kernels.get(key)
             if found is None:
-                found = _kernels[key] = _made(name, text)
+                found = _kernels[key] = _made(name, text, key)
     return found
 
 
-def _made(name: str, text: str | Callable[[], str]) -> Kernel:
+def _made(name: str, text: str | Callable[[], str], key: str) -> Kernel:
+    key = f"{key}\n{machine.recipe()}"
     began = time.perf_counter()
-    code = machine.compiled(text if isinstance(text, str) else text())
-    (address,) = machine.linked(code, (name,))
+    (address,), size, how = assembled((name,), text, key)
     spent = (time.perf_counter() - began) * 1e3
-    log(f"{name} compiled in {spent:.1f} ms, {len(code)} bytes")
-    return Kernel(name, address, len(code), _ENTRY(address))
+    log(f"{name} {how} in {spent:.1f} ms, {size} bytes")
+    return Kernel(name, address, size, _ENTRY(address))
+
+
+def assembled(
+    names: tuple[str, ...], text: str | Callable[[], str], key: str
+) -> tuple[tuple[int, ...], int, str]:
+    """The addresses of functions of a module, its size, and where it came from."""
+    kept = objects()
+    code = kept.get(key)
+    if code is not None:
+        with suppress(ValueError):  # an old entry of the same key: as if not there
+            return machine.linked(code, names), len(code), "loaded"
+    code = machine.compiled(text if isinstance(text, str) else text())
+    addresses = machine.linked(code, names)
+    kept.put(key, code)
+    return addresses, len(code), "compiled"

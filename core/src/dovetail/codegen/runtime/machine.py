@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from threading import RLock
 from typing import Any, Final
 
+from dovetail.codegen.runtime.kernel_log import log
 from dovetail.errors import NotSupported
 
 SWITCH: Final = "DOVETAIL_KERNELS"
 
 # Vectors of this many bytes, by the feature that brings them.
 _WIDTHS: Final = (("avx512f", 64), ("avx", 32), ("sse2", 16), ("neon", 16))
+_PASSES: Final = ("instruction_combine", "new_gvn", "simplify_cfg")
 _ARCHITECTURES: Final = frozenset({"x86_64", "amd64", "aarch64", "arm64"})
 
 # LLVM serves one thread at a time. A fork waits for it, so that a child never finds
 # it in the middle of something.
-_lock: Final = RLock()
+lock: Final = RLock()
 _broken: list[str] = []
 _libraries: Final[list[Any]] = []  # what keeps machine code in memory
 
@@ -85,6 +88,7 @@ def require() -> None:
 def _llvm() -> Any:
     """llvmlite's bindings, ready for this machine; 60 to 150 ms when first asked."""
     require()
+    began = time.perf_counter()
     try:
         import llvmlite.binding as llvm
 
@@ -93,16 +97,17 @@ def _llvm() -> Any:
     except Exception as error:  # a wheel that does not fit fails in many ways
         _broken.append(f"llvmlite cannot be loaded: {error}")
         raise NotSupported("kernels", was=f"asked for, but {_broken[0]}") from error
+    log(f"LLVM loaded in {(time.perf_counter() - began) * 1e3:.1f} ms")
     return llvm
 
 
 @cache
 def host() -> Host:
     """The machine that this process runs on."""
-    import llvmlite
-
-    with _lock:
+    with lock:
         llvm = _llvm()
+        import llvmlite
+
         features = llvm.get_host_cpu_features()
         width = next((w for name, w in _WIDTHS if features.get(name)), 16)
         version = ".".join(str(part) for part in llvm.llvm_version_info)
@@ -125,6 +130,12 @@ def _target() -> Any:
     )  # fmt: skip
 
 
+def recipe() -> str:
+    """What object code depends on beside its text."""
+    here = host()
+    return f"{here.triple} {here.cpu} {here.features} {here.llvm} {_PASSES}"
+
+
 def compiled(text: str) -> bytes:
     """Object code of a module of LLVM IR, for this machine.
 
@@ -134,7 +145,7 @@ def compiled(text: str) -> bytes:
     Raises:
         ValueError: the text is no valid module.
     """
-    with _lock:
+    with lock:
         llvm, target = _llvm(), _target()
         try:
             module = llvm.parse_assembly(text, llvm.create_context())
@@ -144,9 +155,8 @@ def compiled(text: str) -> bytes:
         module.triple = host().triple
         tuning = llvm.create_pipeline_tuning_options(speed_level=1)
         passes = llvm.create_new_module_pass_manager()
-        passes.add_instruction_combine_pass()
-        passes.add_new_gvn_pass()
-        passes.add_simplify_cfg_pass()
+        for name in _PASSES:
+            getattr(passes, f"add_{name}_pass")()
         passes.run(module, llvm.create_pass_builder(target, tuning))
         return bytes(target.emit_object(module))
 
@@ -162,7 +172,7 @@ def linked(code: bytes, names: tuple[str, ...]) -> tuple[int, ...]:
     Raises:
         ValueError: the code has no such functions, or needs some that there are not.
     """
-    with _lock:
+    with lock:
         library = _llvm().JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             library.export_symbol(name)
@@ -176,7 +186,7 @@ def linked(code: bytes, names: tuple[str, ...]) -> tuple[int, ...]:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_lock.acquire,
-        after_in_parent=_lock.release,
-        after_in_child=_lock.release,
+        before=lock.acquire,
+        after_in_parent=lock.release,
+        after_in_child=lock.release,
     )
