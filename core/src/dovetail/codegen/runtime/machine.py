@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from itertools import count
 from threading import RLock
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ _ARCHITECTURES: Final = frozenset({"x86_64", "amd64", "aarch64", "arm64"})
 lock: Final = RLock()
 _broken: list[str] = []
 _libraries: Final[list[Any]] = []  # what keeps machine code in memory
+_numbers: Final = count()  # a name is used up even where linking fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ def linked(code: bytes, names: tuple[str, ...]) -> tuple[int, ...]:
         for name in names:
             library.export_symbol(name)
         try:
-            found = library.link(_linker(), f"kernels{len(_libraries)}")
+            found = library.link(_linker(), f"kernels{next(_numbers)}")
         except RuntimeError as error:
             raise ValueError(f"object code without {', '.join(names)}") from error
         _libraries.append(found)

@@ -1,0 +1,343 @@
+"""Kernels as LLVM IR with explicit vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from dovetail.codegen.ir import (
+    FIRST,
+    FLOATS,
+    LAST,
+    SIZES,
+    Accumulator,
+    Buffer,
+    Kernel,
+    Loop,
+    Statement,
+    Store,
+    Update,
+    Value,
+)
+from dovetail.codegen.llvm_values import TYPES, Lanes, ValueWriter, literal
+
+_REGISTERS: Final = 2  # vectors that a step of a lane loop fills: latencies overlap
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The processor that kernels are written for.
+
+    Attributes:
+        cpu, features: as LLVM calls them.
+        vector: bytes in a vector register.
+        fused: whether it multiplies and adds in one step.
+    """
+
+    cpu: str
+    features: str
+    vector: int
+    fused: bool
+
+    @staticmethod
+    def of(cpu: str, features: str) -> Target:
+        """The target of a processor with features such as `"+avx2,-avx512f"`."""
+        has = {f[1:] for f in features.split(",") if f.startswith("+")}
+        wide = {"avx512f", "avx512dq", "avx512vl", "avx512bw"} <= has
+        vector = 64 if wide else 32 if "avx2" in has else 16
+        return Target(cpu, features, vector, bool({"fma", "neon"} & has))
+
+    def lanes(self, kernel: Kernel) -> int:
+        """How many elements a step takes: so many as the widest dtype allows."""
+        widest = max([SIZES[b.dtype] for b in kernel.buffers], default=4)
+        return _REGISTERS * self.vector // widest
+
+
+def render(kernel: Kernel, target: Target) -> str:
+    """A module of LLVM IR with the kernel as a function."""
+    return _KernelWriter(kernel, target).text()
+
+
+class _KernelWriter(ValueWriter):
+    """Writes the memory and the loops of one kernel."""
+
+    def __init__(self, kernel: Kernel, target: Target) -> None:
+        super().__init__(target.fused)
+        self.kernel = kernel
+        self.target = target
+        self.width = target.lanes(kernel)
+        self.block = "entry"
+
+    def text(self) -> str:
+        """The whole module."""
+        self._arguments()
+        self.statements(self.kernel.body)
+        self.emit("ret void")
+        vector = self.target.vector * 8
+        head = f"define void @{self.kernel.name}(ptr %table, i64 %first, i64 %last) #0"
+        attributes = (
+            f'attributes #0 = {{ nounwind "target-cpu"="{self.target.cpu}" '
+            f'"target-features"="{self.target.features}" '
+            f'"prefer-vector-width"="{vector}" '
+            f'"min-legal-vector-width"="{vector}" }}'
+        )
+        body = [f"{head} {{", "entry:", *self.lines, "}"]
+        return "\n".join([*body, *sorted(self.declared), attributes, ""])
+
+    def _arguments(self) -> None:
+        """The addresses and numbers of the table, by name."""
+        named = [(b.name, "ptr") for b in self.kernel.buffers]
+        named += [(name, TYPES[dtype]) for name, dtype in self.kernel.parameters]
+        for at, (name, kind) in enumerate(named):
+            place = self.assign(f"getelementptr i64, ptr %table, i64 {at}")
+            self.emit(f"%{name} = load {kind}, ptr {place}, align 8")
+        self.scopes[0][FIRST, False] = "%first"
+        self.scopes[0][LAST, False] = "%last"
+
+    # ---- memory
+
+    def loaded(self, value: Value, vector: bool) -> str:
+        buffer: Buffer = value.detail
+        kind = _in_memory(buffer.dtype)
+        name = self._loaded(buffer, kind, value.operands[0], vector)
+        if buffer.dtype != "bool":
+            return name
+        whole = self.of_lanes(kind) if vector else kind
+        zero = "zeroinitializer" if vector else "0"
+        return self.assign(f"icmp ne {whole} {name}, {zero}")
+
+    def _loaded(self, buffer: Buffer, kind: str, offset: Value, vector: bool) -> str:
+        align = SIZES[buffer.dtype]
+        if not vector:
+            place = self._place(buffer, kind, self.value(offset, False))
+            return self.assign(f"load {kind}, ptr {place}, align {align}")
+        assert self.lanes is not None
+        whole, mask = self.of_lanes(kind), self.lanes.mask
+        if self.stride(offset) != 1:
+            return self._gathered(buffer, kind, offset)
+        place = self._place(buffer, kind, self.base(offset))
+        if mask is None:
+            return self.assign(f"load {whole}, ptr {place}, align {align}")
+        bools = self.of_lanes("i1")
+        name = f"llvm.masked.load.v{self.lanes.width}{_short(kind)}.p0"
+        called = self.intrinsic(name, whole, "ptr", "i32", bools, whole)
+        given = f"ptr {place}, i32 {align}, {bools} {mask}, {whole} zeroinitializer"
+        return self.assign(f"call {whole} {called}({given})")
+
+    def _gathered(self, buffer: Buffer, kind: str, offset: Value) -> str:
+        """One element a lane, each from its own place."""
+        assert self.lanes is not None
+        whole, bools = self.of_lanes(kind), self.of_lanes("i1")
+        places = self._places(buffer, kind, offset)
+        mask = self.lanes.mask or "splat (i1 true)"
+        pointers = self.of_lanes("ptr")
+        width = self.lanes.width
+        name = f"llvm.masked.gather.v{width}{_short(kind)}.v{width}p0"
+        called = self.intrinsic(name, whole, pointers, "i32", bools, whole)
+        given = f"{pointers} {places}, i32 {SIZES[buffer.dtype]}, {bools} {mask}"
+        return self.assign(f"call {whole} {called}({given}, {whole} zeroinitializer)")
+
+    def _place(self, buffer: Buffer, kind: str, offset: str) -> str:
+        return self.assign(f"getelementptr {kind}, ptr %{buffer.name}, i64 {offset}")
+
+    def _places(self, buffer: Buffer, kind: str, offset: Value) -> str:
+        steps = f"{self.of_lanes('i64')} {self.value(offset, True)}"
+        return self.assign(f"getelementptr {kind}, ptr %{buffer.name}, {steps}")
+
+    def _store(self, store: Store) -> None:
+        buffer, dtype = store.buffer, store.buffer.dtype
+        vector = self.varies(store.offset)
+        assert vector or not self.varies(store.value)
+        name, kind = self.value(store.value, vector), _in_memory(dtype)
+        if dtype == "bool":
+            before = self.type_of("bool", vector)
+            after = self.of_lanes(kind) if vector else kind
+            name = self.assign(f"zext {before} {name} to {after}")
+        if not vector:
+            place = self._place(buffer, kind, self.value(store.offset, False))
+            self.emit(f"store {kind} {name}, ptr {place}, align {SIZES[dtype]}")
+            return
+        self._store_lanes(store, kind, name)
+
+    def _store_lanes(self, store: Store, kind: str, name: str) -> None:
+        assert self.lanes is not None
+        assert self.stride(store.offset) == 1, "lanes store side by side"
+        whole, align = self.of_lanes(kind), SIZES[store.buffer.dtype]
+        place = self._place(store.buffer, kind, self.base(store.offset))
+        if self.lanes.mask is None:
+            self.emit(f"store {whole} {name}, ptr {place}, align {align}")
+            return
+        bools = self.of_lanes("i1")
+        function = f"llvm.masked.store.v{self.lanes.width}{_short(kind)}.p0"
+        called = self.intrinsic(function, "void", whole, "ptr", "i32", bools)
+        mask = self.lanes.mask
+        given = f"{whole} {name}, ptr {place}, i32 {align}, {bools} {mask}"
+        self.emit(f"call void {called}({given})")
+
+    # ---- statements
+
+    def statements(self, body: tuple[Statement, ...]) -> None:
+        """Write statements one after the other."""
+        for statement in body:
+            if isinstance(statement, Store):
+                self._store(statement)
+            elif isinstance(statement, Update):
+                self._update(statement)
+            elif statement.kind == "lane":
+                self._lane_loop(statement)
+            else:
+                self._plain_loop(statement)
+
+    def _update(self, update: Update) -> None:
+        into = update.into
+        vector = self.lanes is not None and into in self.lanes.carries
+        held = self.held[into]
+        made = self._combined(into, held, self.value(update.value, vector), vector)
+        if vector and self.lanes is not None and self.lanes.mask is not None:
+            kind, bools = self.type_of(into.dtype, True), self.of_lanes("i1")
+            mask = self.lanes.mask
+            made = self.assign(f"select {bools} {mask}, {kind} {made}, {kind} {held}")
+        self.held[into] = made
+
+    def _combined(self, into: Accumulator, a: str, b: str, vector: bool) -> str:
+        dtype = into.dtype
+        kind = self.type_of(dtype, vector)
+        if into.combine == "add":
+            word = "fadd" if dtype in FLOATS else "add"
+            return self.assign(f"{word} {kind} {a}, {b}")
+        value = Value(into.combine, dtype)
+        write = self._maximum if into.combine == "maximum" else self._minimum
+        return write(value, vector, [a, b])
+
+    # ---- loops
+
+    def _label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+        self.block = name
+
+    def _plain_loop(self, loop: Loop) -> None:
+        """One item after the other, each with all lanes of an outer loop."""
+        first, end = self.value(loop.first, False), self.value(loop.end, False)
+        vector = self.lanes is not None
+        for a in loop.carries:
+            self.held[a] = self.value(Value("constant", a.dtype, (), a.start), vector)
+        self._counted(
+            first, lambda i: f"icmp slt i64 {i}, {end}", 1, loop.carries, vector,
+            lambda i: self._item(loop, i),
+        )  # fmt: skip
+
+    def _item(self, loop: Loop, i: str) -> None:
+        self.scopes[-1][loop.index, False] = i
+        self.statements(loop.body)
+
+    def _counted(
+        self, first: str, goes_on: Callable[[str], str], step: int,
+        carries: tuple[Accumulator, ...], vector: bool, body: Callable[[str], None],
+    ) -> str:  # fmt: skip
+        """A loop from `first` on; the index at which it ended."""
+        self.count += 1
+        head, inside, after = (f"{w}{self.count}" for w in ("head", "body", "after"))
+        before, i, following = self.block, self.fresh(), self.fresh()
+        started = {a: self.held[a] for a in carries}
+        names = {a: self.fresh() for a in carries}
+        self.emit(f"br label %{head}")
+        self._label(head)
+        at = len(self.lines)
+        test = self.assign(goes_on(i))
+        self.emit(f"br i1 {test}, label %{inside}, label %{after}")
+        self._label(inside)
+        self.held |= names
+        with self._scope():
+            body(i)
+        self.emit(f"{following} = add i64 {i}, {step}")
+        self.emit(f"br label %{head}")
+        merged = [
+            f"  {i} = phi i64 [ {first}, %{before} ], [ {following}, %{self.block} ]"
+        ]
+        for a in carries:
+            kind = self.type_of(a.dtype, vector)
+            merged.append(
+                f"  {names[a]} = phi {kind} [ {started[a]}, %{before} ], "
+                f"[ {self.held[a]}, %{self.block} ]"
+            )
+        self.lines[at:at] = merged
+        self.held |= names
+        self._label(after)
+        return i
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """What is computed within is known within."""
+        self.scopes.append({})
+        yield
+        self.scopes.pop()
+
+    def _lane_loop(self, loop: Loop) -> None:
+        """Whole vectors, then what is left over under a mask, then one value of all."""
+        assert self.lanes is None, "lanes within lanes"
+        first, end = self.value(loop.first, False), self.value(loop.end, False)
+        carries = loop.carries
+        self.lanes = lanes = Lanes(loop.index, self.width, frozenset(carries))
+        for a in carries:
+            self.held[a] = self.value(Value("constant", a.dtype, (), a.start), True)
+        last = self.assign(f"sub i64 {end}, {self.width}")
+        at = self._counted(
+            first, lambda i: f"icmp sle i64 {i}, {last}", self.width, carries, True,
+            lambda i: self._vector(loop, i),
+        )  # fmt: skip
+        self._counted(
+            at, lambda i: f"icmp slt i64 {i}, {end}", self.width, carries, True,
+            lambda i: self._rest(loop, i, end),
+        )  # fmt: skip
+        whole = {a: self.held[a] for a in carries}
+        for a in carries:
+            self.held[a] = self._across(a, whole[a], lanes)
+        self.lanes = None
+
+    def _vector(self, loop: Loop, i: str) -> None:
+        assert self.lanes is not None
+        self.lanes.base = i
+        self.statements(loop.body)
+
+    def _rest(self, loop: Loop, i: str, end: str) -> None:
+        assert self.lanes is not None
+        self.lanes.base = i
+        wide = self.of_lanes("i64")
+        ends = self.splat(end, "i64")
+        self.lanes.mask = self.assign(f"icmp slt {wide} {self.numbered()}, {ends}")
+        self.statements(loop.body)
+        self.lanes.mask = None
+
+    def _across(self, a: Accumulator, name: str, lanes: Lanes) -> str:
+        """One value of all lanes, halves being combined until there is one."""
+        kind, width = TYPES[a.dtype], lanes.width
+        while width > 1:
+            half = width // 2
+            whole = f"<{width} x {kind}>"
+            parts = []
+            for start in (0, half):
+                picked = ", ".join(f"i32 {start + k}" for k in range(half))
+                parts.append(
+                    self.assign(
+                        f"shufflevector {whole} {name}, {whole} poison, "
+                        f"<{half} x i32> <{picked}>"
+                    )
+                )
+            self.lanes = Lanes(lanes.index, half, lanes.carries)
+            name = self._combined(a, parts[0], parts[1], True)
+            width = half
+        self.lanes = lanes
+        return self.assign(f"extractelement <1 x {kind}> {name}, i64 0")
+
+
+def _in_memory(dtype: str) -> str:
+    return "i8" if dtype == "bool" else TYPES[dtype]
+
+
+def _short(kind: str) -> str:
+    return {"float": "f32", "double": "f64"}.get(kind, kind)
+
+
+__all__ = ["Target", "literal", "render"]

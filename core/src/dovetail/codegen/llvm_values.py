@@ -1,0 +1,304 @@
+"""Values as LLVM IR: scalars, and vectors of as many lanes as the loop has."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from dovetail.codegen.ir import FLOATS, SIZES, Accumulator, Value
+
+TYPES: Final = {
+    "bool": "i1", "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16",
+    "int32": "i32", "uint32": "i32", "int64": "i64", "uint64": "i64",
+    "float32": "float", "float64": "double",
+}  # fmt: skip
+_SUFFIXES: Final = {"float": "f32", "double": "f64"}
+
+_FLOAT_ARITHMETIC: Final = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_INTEGER_ARITHMETIC: Final = {
+    "add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor",
+    "shift_left": "shl", "shift_right": "ashr", "shift_right_logical": "lshr",
+}  # fmt: skip
+_COMPARISONS: Final = {"lt", "le", "gt", "ge", "eq", "ne"}
+_FUNCTIONS: Final = {"sqrt": "sqrt", "floor": "floor", "truncate": "trunc"}
+
+
+@dataclass(slots=True)
+class Lanes:
+    """The loop whose index runs along a vector: its width, where it is, who counts."""
+
+    index: Value
+    width: int
+    carries: frozenset[Accumulator]
+    base: str = ""
+    mask: str | None = None
+    varying: dict[Value, bool] = field(default_factory=dict)
+
+
+def literal(number: Any, dtype: str) -> str:
+    """A number of a dtype, as LLVM writes constants."""
+    if dtype == "bool":
+        return "true" if number else "false"
+    if dtype not in FLOATS:
+        return str(int(number))
+    number = float(number)
+    if dtype == "float32":
+        number = _single(number)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+
+
+def _single(number: float) -> float:
+    """The nearest number that float32 has."""
+    try:
+        found: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+    return found
+
+
+class ValueWriter:
+    """Writes values; each is computed once in the scope that needs it.
+
+    Args:
+        fused: whether the processor multiplies and adds in one step.
+    """
+
+    def __init__(self, fused: bool) -> None:
+        self.fused = fused
+        self.lines: list[str] = []
+        self.declared: set[str] = set()
+        self.scopes: list[dict[tuple[Value, bool], str]] = [{}]
+        self.held: dict[Accumulator, str] = {}
+        self.lanes: Lanes | None = None
+        self.count = 0
+
+    # ---- names and types
+
+    def fresh(self) -> str:
+        """A name that nothing has."""
+        self.count += 1
+        return f"%t{self.count}"
+
+    def emit(self, line: str) -> None:
+        """Write an instruction."""
+        self.lines.append(f"  {line}")
+
+    def assign(self, text: str) -> str:
+        """Write an instruction that has a result; the name of it."""
+        name = self.fresh()
+        self.emit(f"{name} = {text}")
+        return name
+
+    def type_of(self, dtype: str, vector: bool) -> str:
+        """The type of a value of a dtype, of all lanes where `vector`."""
+        return self.of_lanes(TYPES[dtype]) if vector else TYPES[dtype]
+
+    def of_lanes(self, element: str) -> str:
+        """The type of a vector of elements."""
+        assert self.lanes is not None
+        return f"<{self.lanes.width} x {element}>"
+
+    def intrinsic(self, name: str, result: str, *given: str) -> str:
+        """The name of a function of LLVM, declared."""
+        self.declared.add(f"declare {result} @{name}({', '.join(given)})")
+        return f"@{name}"
+
+    def suffix(self, dtype: str, vector: bool) -> str:
+        """How names of LLVM's functions say a type."""
+        element = TYPES[dtype]
+        lanes = f"v{self.lanes.width}" if vector and self.lanes else ""
+        return lanes + _SUFFIXES.get(element, element)
+
+    # ---- lanes
+
+    def varies(self, value: Value) -> bool:
+        """Whether a value differs from lane to lane."""
+        lanes = self.lanes
+        if lanes is None:
+            return False
+        found = lanes.varying.get(value)
+        if found is None:
+            if value.op == "index":
+                found = value is lanes.index
+            elif value.op == "accumulated":
+                found = value.detail in lanes.carries
+            else:
+                found = any(map(self.varies, value.operands))
+            lanes.varying[value] = found
+        return found
+
+    def stride(self, offset: Value) -> int | None:
+        """By how much an offset grows from lane to lane, where that is known."""
+        assert self.lanes is not None
+        if not self.varies(offset):
+            return 0
+        if offset is self.lanes.index:
+            return 1
+        if offset.op in ("add", "sub"):
+            a, b = (self.stride(x) for x in offset.operands)
+            if a is None or b is None:
+                return None
+            return a + b if offset.op == "add" else a - b
+        return None
+
+    def base(self, offset: Value) -> str:
+        """An offset in the first lane."""
+        assert self.lanes is not None
+        if offset is self.lanes.index:
+            return self.lanes.base
+        if not self.varies(offset):
+            return self.value(offset, False)
+        a, b = (self.base(x) for x in offset.operands)
+        return self.assign(f"{offset.op} i64 {a}, {b}")
+
+    def splat(self, scalar: str, element: str) -> str:
+        """A scalar in every lane."""
+        vector = self.of_lanes(element)
+        one = self.assign(f"insertelement {vector} poison, {element} {scalar}, i64 0")
+        zeros = f"{self.of_lanes('i32')} zeroinitializer"
+        return self.assign(f"shufflevector {vector} {one}, {vector} poison, {zeros}")
+
+    def numbered(self) -> str:
+        """The index of the loop in every lane."""
+        assert self.lanes is not None
+        steps = ", ".join(f"i64 {i}" for i in range(self.lanes.width))
+        start = self.splat(self.lanes.base, "i64")
+        return self.assign(f"add {self.of_lanes('i64')} {start}, <{steps}>")
+
+    # ---- values
+
+    def value(self, value: Value, vector: bool | None = None) -> str:
+        """The name of a value; as a vector, a scalar, or as it is by itself."""
+        own = self.varies(value)
+        wanted = own if vector is None else vector
+        if value.op == "constant":
+            number = literal(value.detail, value.dtype)
+            kind = TYPES[value.dtype]
+            return f"splat ({kind} {number})" if wanted else number
+        key = value, wanted
+        for scope in self.scopes:
+            if key in scope:
+                return scope[key]
+        if wanted and not own:
+            name = self.splat(self.value(value, False), TYPES[value.dtype])
+        else:
+            name = self._computed(value, wanted)
+        self.scopes[-1][key] = name
+        return name
+
+    def _computed(self, value: Value, vector: bool) -> str:
+        op = value.op
+        if op == "accumulated":
+            return self.held[value.detail]
+        if op == "parameter":
+            return f"%{value.detail}"
+        if op == "index":
+            return self.numbered()
+        if op == "load":
+            return self.loaded(value, vector)
+        given = [self.value(x, vector) for x in value.operands]
+        write: Callable[..., str] = getattr(self, f"_{op}", self._plain)
+        return write(value, vector, given)
+
+    def loaded(self, value: Value, vector: bool) -> str:
+        """An element of a buffer, or one a lane."""
+        raise NotImplementedError
+
+    def _plain(self, value: Value, vector: bool, given: list[str]) -> str:
+        """Arithmetic, comparisons, and functions that LLVM has."""
+        op, dtype = value.op, value.operands[0].dtype
+        kind = self.type_of(dtype, vector)
+        floating = dtype in FLOATS
+        if op in _COMPARISONS:
+            return self.assign(f"{_compared(op, dtype)} {kind} {given[0]}, {given[1]}")
+        if op in _FUNCTIONS and floating:
+            name = f"llvm.{_FUNCTIONS[op]}.{self.suffix(dtype, vector)}"
+            called = self.intrinsic(name, kind, kind)
+            return self.assign(f"call {kind} {called}({kind} {given[0]})")
+        table = _FLOAT_ARITHMETIC if floating else _INTEGER_ARITHMETIC
+        return self.assign(f"{table[op]} {kind} {', '.join(given)}")
+
+    def _neg(self, value: Value, vector: bool, given: list[str]) -> str:
+        kind = self.type_of(value.dtype, vector)
+        if value.dtype in FLOATS:
+            return self.assign(f"fneg {kind} {given[0]}")
+        zero = "zeroinitializer" if vector else "0"
+        return self.assign(f"sub {kind} {zero}, {given[0]}")
+
+    def _fma(self, value: Value, vector: bool, given: list[str]) -> str:
+        kind = self.type_of(value.dtype, vector)
+        a, b, c = given
+        if not self.fused:
+            product = self.assign(f"fmul {kind} {a}, {b}")
+            return self.assign(f"fadd {kind} {product}, {c}")
+        name = f"llvm.fma.{self.suffix(value.dtype, vector)}"
+        called = self.intrinsic(name, kind, kind, kind, kind)
+        return self.assign(f"call {kind} {called}({kind} {a}, {kind} {b}, {kind} {c})")
+
+    def _choose(self, value: Value, vector: bool, given: list[str]) -> str:
+        kind = self.type_of(value.dtype, vector)
+        chosen = self.type_of("bool", vector)
+        condition, a, b = given
+        return self.assign(f"select {chosen} {condition}, {kind} {a}, {kind} {b}")
+
+    def _maximum(self, value: Value, vector: bool, given: list[str]) -> str:
+        """The larger one; NaN wins, and +0 counts as larger than -0."""
+        return self._extreme("maximum", "smax", "umax", value, vector, given)
+
+    def _minimum(self, value: Value, vector: bool, given: list[str]) -> str:
+        return self._extreme("minimum", "smin", "umin", value, vector, given)
+
+    def _extreme(
+        self, real: str, signed: str, unsigned: str, value: Value, vector: bool,
+        given: list[str],
+    ) -> str:  # fmt: skip
+        kind = self.type_of(value.dtype, vector)
+        whole = unsigned if value.dtype[0] in "ub" else signed
+        word = real if value.dtype in FLOATS else whole
+        name = f"llvm.{word}.{self.suffix(value.dtype, vector)}"
+        called = self.intrinsic(name, kind, kind, kind)
+        a, b = given
+        return self.assign(f"call {kind} {called}({kind} {a}, {kind} {b})")
+
+    def _bits(self, value: Value, vector: bool, given: list[str]) -> str:
+        before = self.type_of(value.operands[0].dtype, vector)
+        after = self.type_of(value.dtype, vector)
+        if before == after:
+            return given[0]
+        return self.assign(f"bitcast {before} {given[0]} to {after}")
+
+    def _cast(self, value: Value, vector: bool, given: list[str]) -> str:
+        source, target = value.operands[0].dtype, value.dtype
+        before, after = self.type_of(source, vector), self.type_of(target, vector)
+        if target == "bool":
+            zero = "zeroinitializer" if vector else literal(0, source)
+            word = "fcmp une" if source in FLOATS else "icmp ne"
+            return self.assign(f"{word} {before} {given[0]}, {zero}")
+        if before == after:
+            return given[0]
+        return self.assign(
+            f"{_conversion(source, target)} {before} {given[0]} to {after}"
+        )
+
+
+def _compared(op: str, dtype: str) -> str:
+    if dtype in FLOATS:
+        return f"fcmp {'une' if op == 'ne' else f'o{op}'}"
+    if op in ("eq", "ne"):
+        return f"icmp {op}"
+    return f"icmp {'u' if dtype[0] in 'ub' else 's'}{op}"
+
+
+def _conversion(source: str, target: str) -> str:
+    """The instruction that takes one dtype to another; floats never to integers."""
+    if source in FLOATS:
+        assert target in FLOATS, (source, target)
+        return "fptrunc" if SIZES[source] > SIZES[target] else "fpext"
+    unsigned = source[0] in "ub"
+    if target in FLOATS:
+        return "uitofp" if unsigned else "sitofp"
+    if source != "bool" and SIZES[source] > SIZES[target]:
+        return "trunc"
+    return "zext" if unsigned else "sext"
