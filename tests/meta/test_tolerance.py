@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,21 +50,30 @@ def test_concentration_is_the_chance_of_equal_places(values: list[int]) -> None:
     """Over all pairs of places of the only row."""
     a = np.array(values, float)
     equal = np.mean(a[:, None] == a[None, :])
-    assert concentration(a, 0.0, False) == pytest.approx(equal)
+    assert concentration(a, 1, 0.0, False) == pytest.approx(equal)
 
 
 def test_the_row_with_the_most_repeats_counts() -> None:
-    """Whichever dim it lies along."""
-    a = np.arange(12.0).reshape(3, 4)
+    """Whichever dims it lies along."""
+    a = np.arange(60.0).reshape(3, 4, 5)
     a[:, 2] = 7
-    assert concentration(a, 0.0, False) == 1.0
-    assert concentration(a.T, 0.0, False) == 1.0
+    for dims in itertools.permutations(range(3)):
+        assert concentration(a.transpose(dims), 15, 0.0, False) == 1.0
+
+
+def test_short_rows_of_one_number_make_no_long_sum_of_it() -> None:
+    """A sum along a long dim is held to what repeats there, whatever lies beside."""
+    x = np.random.default_rng(3).uniform(0.5, 1.5, (1, LONG, 1)).astype(F32)
+    assert concentration(x, LONG, 0.0, False) < 1.1 / LONG
+    pairs = np.repeat(x, 2, 2)
+    assert concentration(pairs, LONG, 0.0, False) < 2.1 / LONG
+    assert concentration(pairs, 2, 0.0, False) == 1.0
 
 
 def test_zeros_may_be_spared_and_tiny_numbers_be_zeros() -> None:
     """What is added without rounding repeats nothing."""
-    assert concentration(np.zeros(8), 0.0, True) == pytest.approx(1 / 8)
-    assert concentration(np.array([1e-30, -1e-40, 0.0, 0.0]), 1e-8, False) == 1.0
+    assert concentration(np.zeros(8), 8, 0.0, True) == pytest.approx(1 / 8)
+    assert concentration(np.array([1e-30, -1e-40, 0.0, 0.0]), 4, 1e-8, False) == 1.0
 
 
 @given(st.integers(1, 10**6), st.floats(0, 1))
@@ -155,6 +166,18 @@ def test_float16_is_computed_in_a_wider_range() -> None:
     with installed(cls, "narrow") as name:
         outcome = judge(Subject(name), check, BUDGETS["standard"]).outcome
     assert outcome is Outcome.WRONG
+
+
+def test_a_difference_of_the_largest_numbers_moves_by_more_than_it_is() -> None:
+    """Where that is beyond what float64 holds, the largest number stands for it."""
+    g, y = np.full(8, 1.7e308), 1 - np.linspace(1e-4, 1e-3, 8)
+    op, dtype = vocabulary["tanh_backward"], dtypes.float64
+    example = Example(Case((g, y), {}))
+    allowed = bound(op, example, dtype, 0, dtype).error
+    lost = np.spacing(y * y) * g
+    assert np.all(np.isfinite(allowed))
+    assert np.all(allowed >= lost)
+    assert np.all(allowed < 1e3 * lost)
 
 
 def test_components_of_a_call_cannot_hide_each_other() -> None:

@@ -18,17 +18,14 @@ never beyond n, which no order of summation passes (Higham, 4.2).
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import count
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
 from dovetail.conformance.example import Example
 from dovetail.conformance.formats import limits
-from dovetail.conformance.oracle import ask, truth, wide
+from dovetail.conformance.oracle import truth
 from dovetail.conformance.repeats import concentration
 from dovetail.conformance.rounding import (
     accumulates_in,
@@ -36,14 +33,12 @@ from dovetail.conformance.rounding import (
     own_error,
     roundoff,
 )
-from dovetail.dtypes import Array, DType, float32, float64, from_numpy
-from dovetail.engine.cases import Case
+from dovetail.conformance.sensitivity import is_simple, mapped, sensitivity
+from dovetail.dtypes import Array, DType, float32, float64
 from dovetail.engine.op import Op
 
 # The oracle computes float64 in float64: its own error is as large as the op's.
 _ORACLE: Final = 16.0
-# Of a probe; not a power of two: moves by whole periods show nothing.
-_STEP: Final = 1.37 * 2.0**-31
 # Sums of fewer terms are within the bound whatever repeats.
 _FEW: Final = 5
 _TINY: Final = roundoff(float32)
@@ -101,7 +96,7 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
     def error() -> Array:
         factor = of_terms(count, _repeated(op, example, count))
         rounding = factor * roundoff(accumulates_in(out))
-        moved = _sensitivity(op, example, dtype, at, size, rounding)
+        moved = sensitivity(op, example, dtype, at, size, rounding)
         return allowed(factor, moved)
 
     # Conditioning asks the oracle again, and makes results no smaller than they are,
@@ -117,14 +112,9 @@ def _power_below(size: Array) -> Array:
     return found
 
 
-def _is_simple(op: Op, dtype: DType) -> bool:
-    """Whether a result has one term; complex ones are made of sums of their parts."""
-    return op.is_elementwise and not dtype.is_complex
-
-
 def _terms(op: Op, example: Example, dtype: DType, size: Array) -> int:
     """About how many terms a result is made of: elements read for one written."""
-    if _is_simple(op, dtype):
+    if is_simple(op, dtype):
         return 1
     read = sum(a.size for a in example.arrays())
     return max(
@@ -137,38 +127,15 @@ def _repeated(op: Op, example: Example, count: int) -> float:
     """How much of the terms are the same, from 1 / `count` to all of them."""
     if count < _FEW:
         return 0.0
-    known = example.known.get("repeated")
-    if known is None:
+    known = example.known.setdefault("repeated", {})
+    if count not in known:
         given: list[Array] = []
-        _mapped(op, example, given.append)
+        mapped(op, example, given.append)
         # Zeros are added without rounding; functions see what is tiny as 0.
         sums = op.sums or op.averages
-        each = (concentration(a, 0.0 if sums else _TINY, sums) for a in given)
-        known = example.known["repeated"] = max(each, default=0.0)
-    found: float = known
-    return found
-
-
-def _sensitivity(
-    op: Op, example: Example, dtype: DType, at: int, size: Array, rounding: float
-) -> Array:
-    """Σ|terms| where the op sums; else how far rounded inputs move the truth.
-
-    What moves bits, and adds up none of them, has one term, the result.
-    """
-    known = example.known.setdefault("moved", {})
-    if at not in known:
-        if op.sums:
-            known[at] = _absolute_terms(op, example, dtype, at, size)
-        elif op.unrounded:
-            known[at] = size
-        elif _is_simple(op, dtype):
-            known[at] = _one_by_one(op, example, dtype, at, size)
-        else:
-            known[at] = _probed(op, example, dtype, at, size, rounding)
-        if op.cancels:
-            known[at] = np.maximum(known[at], _largest_input(example, size))
-    found: Array = known[at]
+        each = (concentration(a, count, 0.0 if sums else _TINY, sums) for a in given)
+        known[count] = max(each, default=0.0)
+    found: float = known[count]
     return found
 
 
@@ -177,149 +144,5 @@ def terms(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Array:
     size = np.abs(truth(op, example, dtype)[at])
     count = _terms(op, example, dtype, size)
     rounding = of_terms(count) * roundoff(accumulates_in(out))
-    total = _sensitivity(op, example, dtype, at, size, rounding)
+    total = sensitivity(op, example, dtype, at, size, rounding)
     return total * count if op.averages or op.cancels else total
-
-
-def _largest_input(example: Example, size: Array) -> float:
-    """What results may be differences of: the largest input, or result."""
-    floats = [a for a in example.arrays() if from_numpy(a.dtype).is_inexact]
-    found = 0.0
-    for a in (*floats, size):
-        finite = np.abs(wide(a))
-        found = max(found, float(np.max(finite, where=np.isfinite(finite), initial=0)))
-    return found
-
-
-def _absolute_terms(
-    op: Op, example: Example, dtype: DType, at: int, size: Array
-) -> Array:
-    case = _mapped(op, example, _magnitude)
-    terms = _again(op, case, dtype, at, size)
-    return size if terms is None else np.where(np.isnan(terms), size, np.abs(terms))
-
-
-def _probed(
-    op: Op, example: Example, dtype: DType, at: int, size: Array, rounding: float
-) -> Array:
-    """The largest of a few random moves, scaled to one roundoff of the inputs.
-
-    One is as large as all roundings together: where the slope is 0, as that of a
-    variance among equal numbers, it shows the curvature. Where numbers come again, one
-    moves equal ones alike, as roundings of equal terms go: what a sum in the midst of
-    an op comes to is then as sensitive as the sum alone, by all of its terms.
-    """
-    random = np.random.default_rng(7)
-    if not example.arrays():
-        return size
-    want = wide(truth(op, example, dtype)[at])
-    moved = size.copy()
-    apart = partial(_nudged, random)
-    moves = [(apart, _STEP), (apart, _STEP), (apart, rounding)]
-    if any(_comes_again(a) for a in example.arrays()):
-        moves.append((partial(_nudged_alike, random), _STEP))
-    for move, step in moves:
-        nudged = _mapped(op, example, partial(move, step))
-        again = _again(op, nudged, dtype, at, size)
-        if again is None or again.shape != want.shape:
-            return moved
-        with np.errstate(all="ignore"):
-            change = np.abs(again - want) / step
-        moved = np.maximum(moved, np.where(np.isfinite(change), change, 0.0))
-    return moved
-
-
-def _nudged(random: np.random.Generator, step: float, a: Array) -> Array:
-    """Each element moved by up to a part of itself; of complex ones each component."""
-    if a.dtype.kind == "c":
-        made = np.empty(a.shape, a.dtype)
-        made.real = _nudged(random, step, a.real)
-        made.imag = _nudged(random, step, a.imag)
-        return made
-    # Of different sizes: equal ones cancel where products are subtracted.
-    move = random.choice([-1.0, 1.0], a.shape) * random.uniform(0.5, 1.0, a.shape)
-    return _moved(a, step * move)
-
-
-def _comes_again(a: Array) -> bool:
-    """Whether an array holds a number twice, beside 0, which no move changes."""
-    if not from_numpy(a.dtype).is_inexact:
-        return False
-    values = wide(a[a != 0])
-    return bool(np.unique(values).size < values.size)
-
-
-def _nudged_alike(random: np.random.Generator, step: float, a: Array) -> Array:
-    """As `_nudged`, and equal elements by the same."""
-    values, places = np.unique(a, return_inverse=True)
-    return _nudged(random, step, values)[places.reshape(a.shape)]
-
-
-def _moved(a: Array, by: Array | float) -> Array:
-    """Numbers changed by a part of themselves; the largest can only become less."""
-    with np.errstate(all="ignore"):
-        moved = a * (1 + by)
-        left = np.isinf(moved) & np.isfinite(a)
-        return np.asarray(np.where(left, a * (1 - by), moved))
-
-
-def _one_by_one(op: Op, example: Example, dtype: DType, at: int, size: Array) -> Array:
-    """The moves by each input of an elementwise op, added up.
-
-    No two of them can cancel, as they may where all inputs move at once.
-    """
-    want = wide(truth(op, example, dtype)[at])
-    numbers = count()
-    _mapped(op, example, lambda a: _with_one(a, numbers, -1))
-    total = np.zeros(size.shape)
-    for chosen in range(next(numbers)):
-        moved = _mapped(op, example, partial(_with_one, numbers=count(), chosen=chosen))
-        again = _again(op, moved, dtype, at, size)
-        if again is None or again.shape != want.shape:
-            continue
-        with np.errstate(all="ignore"):
-            change = np.abs(again - want) / _STEP
-        total += np.where(np.isfinite(change), change, 0.0)
-    return np.maximum(size, total)
-
-
-def _with_one(a: Array, numbers: Iterator[int], chosen: int) -> Array:
-    """The array, moved where its number is the chosen one."""
-    return _moved(a, _STEP) if next(numbers) == chosen else a
-
-
-def _magnitude(a: Array) -> Array:
-    return np.abs(a).astype(a.dtype)
-
-
-def _mapped(op: Op, example: Example, change: Any) -> Case:
-    """The call with every array that is rounded changed, in float64."""
-
-    def of(value: Any, name: str) -> Any:
-        if isinstance(value, list):
-            return [of(v, name) for v in value]
-        if isinstance(value, np.ndarray):
-            # Whole numbers whose float mean or sum is asked for are rounded first.
-            summed = op.sums and name == op.tensors[op.lead_at].name
-            counted = op.promote == "float" or summed
-            counted = counted and name not in op.indices | op.masks
-            if from_numpy(value.dtype).is_inexact:
-                return change(wide(value))
-            return change(value.astype(np.float64)) if counted else value
-        factor = change is _magnitude and name in op.scalars
-        return abs(value) if factor else value
-
-    assert example.case is not None
-    args = zip(example.case.args, op.names, strict=False)
-    kwargs = {k: of(v, k) for k, v in example.case.kwargs.items()}
-    return Case(tuple(of(v, name) for v, name in args), kwargs)
-
-
-def _again(op: Op, case: Case, dtype: DType, at: int, size: Array) -> Array | None:
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = ask(op, Example(case), dtype)[at]
-    except Exception:  # the oracle refuses what rounding made of the inputs
-        return None
-    return found if found.shape == size.shape else None
