@@ -121,11 +121,30 @@ def test_a_replay_that_differs(whole: RunRecord) -> None:
 
 
 def test_a_replay_is_made_as_pinned(whole: RunRecord) -> None:
-    """Device, budget and globs are those of the first run."""
-    sealed = certificate(build(replace(whole, ops="soft*")))
+    """Device, budget, seed and globs are those of the first run."""
+    sealed = certificate(build(replace(whole, ops="soft*", seed=3)))
     assert arguments(sealed) == {
         "device": "acme:0", "budget": "standard", "ops": "soft*", "laws": "*",
+        "seed": 3,
     }  # fmt: skip
+
+
+def test_a_certificate_without_a_seed_is_replayed_with_the_usual_one(
+    whole: RunRecord,
+) -> None:
+    """Those that were sealed before there were seeds drew what seed 0 draws."""
+    sealed = certificate(build(whole))
+    del sealed["pins"]["budget"]["seed"]
+    assert arguments(sealed)["seed"] == 0
+
+
+def test_the_seeds_of_checks_are_those_of_the_run(whole: RunRecord) -> None:
+    """A run of another seed seeds every check otherwise."""
+    usual, other = (
+        [row["seed"] for row in certificate(build(run))["checks"]]
+        for run in (whole, replace(whole, seed=3))
+    )
+    assert not set(usual) & set(other)
 
 
 def test_the_plugins_files_are_pinned(

@@ -135,6 +135,19 @@ def test_a_certificate_is_replayed(tmp_path: Path) -> None:
     assert "the same verdicts" in result.output
 
 
+def test_a_certificate_holds_the_seed(tmp_path: Path) -> None:
+    """A replay draws what its run drew, as the report says too."""
+    path, report = tmp_path / "certificate.json", tmp_path / "report.json"
+    conformance(
+        "--device", "cpu", *QUICK, "--seed", "3", "--certificate", str(path),
+        "--json", str(report),
+    )  # fmt: skip
+    result = conformance("--replay", str(path))
+    assert "seed 3" in result.output
+    assert "the same verdicts" in result.output, result.output
+    assert json.loads(report.read_text())["run"]["seed"] == 3
+
+
 def test_two_reports_are_compared(tmp_path: Path) -> None:
     """`--compare` needs no device, and fails where something got worse."""
     good, bad = str(tmp_path / "good.json"), str(tmp_path / "bad.json")

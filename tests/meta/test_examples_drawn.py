@@ -10,10 +10,11 @@ from tests.meta import planted
 
 import dovetail as dt
 from dovetail.conformance import laws  # noqa: F401  registers them
-from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.budget import BUDGETS, budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import examples
 from dovetail.conformance.law import LAWS
+from dovetail.conformance.laws.sampling import own
 from dovetail.conformance.subject import Subject
 from dovetail.engine.op import Op, vocabulary
 
@@ -56,6 +57,19 @@ def test_devices_that_compile_see_few_shapes(name: str, compiling: Subject) -> N
 def round_(shape: tuple[int, ...]) -> int:
     """The number of elements, up to 2^16."""
     return min(int(np.prod(shape)), 1 << 16)
+
+
+@pytest.mark.parametrize("name", ["add", "matmul", "amax"])
+def test_another_seed_draws_others(name: str) -> None:
+    """Most calls beside the op's own cases differ, and a seed draws the same again."""
+    op, cpu = vocabulary[name], Subject("cpu")
+    usual, other, again = (
+        {call.label: call for call in examples(cpu, op, dt.float32, limits)}
+        for limits in (STANDARD, budget("standard", 1), budget("standard", 1))
+    )
+    assert other.keys() == again.keys()
+    same = [label for label in usual if label in other and not own(usual[label])]
+    assert len(same) < len(usual) / 2
 
 
 @pytest.mark.parametrize(

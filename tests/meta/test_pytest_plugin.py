@@ -95,7 +95,7 @@ def test_an_item_for_each_check(tmp_path: Path) -> None:
         tmp_path, "--pyargs", "dovetail.conformance", "-v", "-p", "no:xdist",
         "--dovetail-device=broken", "--dovetail-setup=tests.meta.broken_device",
         "--dovetail-ops=add,silu,relu", "--dovetail-laws=forward",
-        f"--dovetail-json={report}", "-k", "float32",
+        "--dovetail-seed=2", f"--dovetail-json={report}", "-k", "float32",
     )  # fmt: skip
     assert status == 1, output
     assert "3 selected" in output
@@ -107,5 +107,5 @@ def test_an_item_for_each_check(tmp_path: Path) -> None:
     assert "reproduce  python repros/repro_broken_0_silu_float32_forward.py" in output
     assert "Traceback" not in output
     assert "1 passed" in output
-    assert report.exists()
+    assert json.loads(report.read_text())["run"]["seed"] == 2
     assert (tmp_path / "repros" / "repro_broken_0_silu_float32_forward.py").exists()

@@ -15,7 +15,7 @@ from tests.support import child
 import dovetail as dt
 from dovetail import dtypes
 from dovetail.conformance import rerun
-from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.budget import budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import examples
 from dovetail.conformance.expressions import written
@@ -32,6 +32,7 @@ from dovetail.engine.op import vocabulary
 
 NAMES = {name: getattr(rerun, name) for name in rerun.__all__} | {"DEVICE": "cpu"}
 CHECK = Check("where", "float32", "forward")
+QUICK, DEEP = budget("quick"), budget("deep", 3)
 
 
 def again(value: Any) -> Any:
@@ -148,8 +149,8 @@ def test_examples_of_the_kit_come_back(
     """Generated calls with lists, slices, attributes, dtypes: the script has them."""
     op = vocabulary[name]
     count = 0
-    for example in examples(reference(), op, dt.float32, BUDGETS["quick"]):
-        text = script(Check(name, "float32", "rule"), "cpu", example, "message")
+    for example in examples(reference(), op, dt.float32, QUICK):
+        text = script(Check(name, "float32", "rule"), "cpu", example, "message", QUICK)
         seen = given_to_rerun(text, monkeypatch)
         assert example.case is not None
         assert flat(seen["args"]) == flat(list(example.case.args))
@@ -165,7 +166,7 @@ def test_every_layout_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The layout, and the classes on which tolerances depend, are the example's."""
     for layout in LAYOUTS:
         example = Example(case(np.zeros((2, 3), "f4")), layout, "wide", "drawn")
-        text = script(Check("exp", "float32", "forward"), "cpu", example, "m")
+        text = script(Check("exp", "float32", "forward"), "cpu", example, "m", QUICK)
         seen = given_to_rerun(text, monkeypatch)
         assert (seen["layout"], seen["values"], seen["size"]) == (
             layout, "wide", "drawn",
@@ -175,15 +176,31 @@ def test_every_layout_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_call_that_no_text_holds_reruns_its_check() -> None:
     """Objects of other kinds, and laws without a call, rerun the check itself."""
     for example in (Example(), Example(Case((object(),), {}))):
-        text = script(CHECK, "cpu", example, 'quotes """ and {braces}')
+        text = script(CHECK, "cpu", example, 'quotes """ and {braces}', DEEP)
         compile(text, "script", "exec")
-        assert "rerun.check(CHECK, DEVICE)" in text
+        assert "rerun.check(CHECK, DEVICE, budget='deep', seed=3)" in text
+
+
+def test_a_script_judges_with_the_seed_of_its_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the judge itself draws comes back too."""
+    judged = rerun.example
+    text = script(CHECK, "cpu", Example(case(np.zeros(2, "f4"))), "m", DEEP)
+    assert given_to_rerun(text, monkeypatch)["seed"] == 3
+    seeds = []
+    monkeypatch.setattr(rerun, "attempt", lambda law, trial: seeds.append(trial.seed))
+    call = [np.zeros(2, "f4")]
+    judged("exp/float32/forward", "cpu", call, {}, seed=3)
+    judged("exp/float32/forward", "cpu", call, {})
+    check = Check("exp", "float32", "forward")
+    assert seeds == [check.seeded(3), check.seeded(0)]
 
 
 def test_the_message_cannot_break_the_script() -> None:
     """Quotes, braces and lines of a message stay in comments."""
     example = Example(case(np.zeros(2, "f4")))
-    text = script(CHECK, "cpu", example, "'''\nraise SystemExit(9)\n\"\"\" {x}")
+    text = script(CHECK, "cpu", example, "'''\nraise SystemExit(9)\n\"\"\" {x}", QUICK)
     assert "\n# raise SystemExit(9)\n" in text
     compile(text, "script", "exec")
 
@@ -230,7 +247,7 @@ def test_a_script_fails_until_the_device_is_fixed(
     """Exit status 1 with the message while it fails, 0 when it passes."""
     (tmp_path / "acme_setup.py").write_text(BROKEN)
     example = Example(case(np.array([[0.0, 1.0]], "f4")), "transposed")
-    text = script(Check("exp", "float32", "forward"), "acme:0", example, "wrong")
+    text = script(Check("exp", "float32", "forward"), "acme:0", example, "wrong", QUICK)
     found, output = run_in_process(
         text, tmp_path, DOVETAIL_CONFORMANCE_SETUP="acme_setup", ACME=state,
         PYTHONPATH=str(tmp_path),
@@ -254,7 +271,7 @@ def test_the_script_of_a_real_failure_shows_it(tmp_path: Path) -> None:
         table.add("exp", off, dtypes=kernel.dtypes, rank=9)
     op.forget()
     try:
-        found = judge(device, Check.parse("exp/float32/forward"), BUDGETS["quick"])
+        found = judge(device, Check.parse("exp/float32/forward"), QUICK)
     finally:
         table.remove("a test")
         op.forget()

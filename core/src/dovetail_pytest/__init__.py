@@ -34,6 +34,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             f"--dovetail-{name}", default=default, metavar=name.upper(), help=text
         )
     group.addoption(
+        "--dovetail-seed", type=int, default=0, metavar="NUMBER",
+        help="Draw other examples than the run of seed 0 does.",
+    )  # fmt: skip
+    group.addoption(
         "--dovetail-patience", type=float, default=60.0, metavar="SECONDS",
         help="Without a sign of life for so long, a device hangs.",
     )  # fmt: skip

@@ -174,8 +174,8 @@ def verdict(
     subject: Subject, check: Check, tell: Tell, budget: Budget = STANDARD
 ) -> Verdict:
     """A check at a budget, seeded as a worker does it."""
-    random.seed(check.seed)
-    np.random.seed(check.seed)
+    random.seed(check.seeded(budget.seed))
+    np.random.seed(check.seeded(budget.seed))
     return judge(subject, check, budget, lambda number, label: tell(check.id))
 
 

@@ -44,6 +44,13 @@ _PRESENT: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--laws", default="*", metavar="GLOBS", help="Only these laws.")
 @click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Draw other examples with each number.",
+)
+@click.option(
     "--next",
     "soonest",
     is_flag=True,
@@ -107,11 +114,11 @@ _PRESENT: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
               help="Module that workers import first.")  # fmt: skip
 def conformance(
     devices: tuple[str, ...], budget: str | None, level: int | None, ops: str,
-    laws: str, soonest: bool, advise: bool, as_json: Path | None, html: Path | None,
-    junit: Path | None, certificate: Path | None, badge: Path | None, repros: Path,
-    waivers: Path | None, repeat: int, replay: Path | None,
-    compared: tuple[Path, Path] | None, jobs: int, patience: float, rerun: bool,
-    setup: tuple[str, ...],
+    laws: str, seed: int, soonest: bool, advise: bool, as_json: Path | None,
+    html: Path | None, junit: Path | None, certificate: Path | None,
+    badge: Path | None, repros: Path, waivers: Path | None, repeat: int,
+    replay: Path | None, compared: tuple[Path, Path] | None, jobs: int,
+    patience: float, rerun: bool, setup: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Prove that a device does what dovetail asks of it.
 
@@ -130,7 +137,7 @@ def conformance(
     """
     asked = Asked(
         devices=devices, budget=budget, level=level, ops=ops, laws=laws,
-        soonest=soonest, advise=advise,
+        seed=seed, soonest=soonest, advise=advise,
         files=Files(as_json, html, junit, certificate, badge, repros),
         waivers=waivers, repeat=repeat, replay=replay, jobs=jobs, patience=patience,
         rerun=rerun, setup=setup,

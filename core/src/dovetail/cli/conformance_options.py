@@ -39,6 +39,7 @@ class Asked:
 
     Attributes:
         level: the one that the exit status judges; None for the whole run.
+        seed: by which examples are drawn.
         soonest: stop at the first thing to do.
         waivers: a file of known failures; None for that of the backend's package.
         repeat: how many runs have to agree.
@@ -51,6 +52,7 @@ class Asked:
     level: int | None
     ops: str
     laws: str
+    seed: int
     soonest: bool
     advise: bool
     files: Files

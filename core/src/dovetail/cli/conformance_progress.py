@@ -29,7 +29,7 @@ def watched(supervisor: Supervisor, console: Console, tell: Tell) -> None:
     about, count = supervisor.about, len(supervisor.plan)
     console.print(
         f"{about.device} ({escape(about.name)}), {count} checks, "
-        f"budget {supervisor.wanted.budget}"
+        f"budget {supervisor.wanted.budget}{_seed(supervisor)}"
     )
     try:
         (_bar if console.is_terminal else _lines)(supervisor, tell, console)
@@ -37,6 +37,12 @@ def watched(supervisor: Supervisor, console: Console, tell: Tell) -> None:
         supervisor.interrupt()
     if supervisor.stopped and not supervisor.wanted.impatient:
         console.print(supervisor.stopped, style="bold red", markup=False)
+
+
+def _seed(supervisor: Supervisor) -> str:
+    """Which examples are drawn, where it is not the usual ones."""
+    seed = supervisor.wanted.seed
+    return f", seed {seed}" if seed else ""
 
 
 def _bar(supervisor: Supervisor, tell: Tell, console: Console) -> None:

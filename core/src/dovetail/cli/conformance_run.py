@@ -54,6 +54,7 @@ def run(asked: Asked) -> int:
         asked = replace(
             asked, devices=asked.devices or (pinned["device"],),
             budget=pinned["budget"], ops=pinned["ops"], laws=pinned["laws"],
+            seed=pinned["seed"],
         )  # fmt: skip
     if not asked.devices:
         raise click.UsageError('name the device: --device "acme:0"')
@@ -91,6 +92,7 @@ def _wanted(device: str, asked: Asked) -> Wanted:
     return Wanted(
         settings=Settings(device, named(asked.setup), asked.patience),
         budget=asked.budget or "quick", ops=asked.ops, laws=asked.laws,
+        seed=asked.seed,
         jobs=asked.jobs, reruns=asked.rerun, impatient=asked.soonest,
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dovetail import dtypes
@@ -22,6 +22,7 @@ class Budget:
         dtypes: what is proven of what the device claims.
         steps: length of the programs that state machines run.
         programs: how many of them.
+        seed: other examples are drawn with another one.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Budget:
     dtypes: tuple[DType, ...]
     steps: int
     programs: int
+    seed: int = 0
 
 
 _BRIEF: Final = (
@@ -45,8 +47,8 @@ BUDGETS: Final = {
 }
 
 
-def budget(name: str) -> Budget:
-    """The budget of that name."""
+def budget(name: str, seed: int = 0) -> Budget:
+    """The budget of that name, for a run of that seed."""
     found = BUDGETS.get(name)
     if found is None:
         raise ArgumentError(
@@ -55,4 +57,4 @@ def budget(name: str) -> Budget:
             was=repr(name),
             needed=f"one of {', '.join(BUDGETS)}",
         )
-    return found
+    return replace(found, seed=seed)

@@ -99,7 +99,7 @@ def _drawn_for(subject: Subject, op: Op, dtype: DType, budget: Budget) -> _Drawn
     if (callable(op.shape) or op.shape is DATA) and not (op.unrounded and native):
         largest = min(largest, _LINEAR_ONLY_ABOVE)
     shapes = _FEW_SHAPES if subject.backend.compiles_per_shape else None
-    return _examples(op, dtype, count, largest, tuple(boundaries), shapes)
+    return _examples(op, dtype, count, largest, tuple(boundaries), shapes, budget.seed)
 
 
 def asks_for_claimed(subject: Subject, example: Example) -> bool:
@@ -121,13 +121,13 @@ class _Drawn:
 @lru_cache(maxsize=4)
 def _examples(
     op: Op, dtype: DType, count: int, largest: int, boundaries: tuple[int, ...],
-    shapes: int | None,
+    shapes: int | None, seed: int,
 ) -> _Drawn:  # fmt: skip
     own = [Example(case) for case in cases_of(op, dtype)]
     factors = factors_of(op, dtype, largest, boundaries)
     reasons = Reasons()
-    made = _generated(op, dtype, count, factors, reasons, shapes)
-    crossed = _crossed(op, dtype, count, factors["values"])
+    made = _generated(op, dtype, count, factors, reasons, shapes, seed)
+    crossed = _crossed(op, dtype, count, factors["values"], seed)
     # In turn, so that laws that look at a few calls see some of both.
     both = (e for pair in zip_longest(made, crossed) for e in pair if e is not None)
     return _Drawn((*own, *both), factors, reasons)
@@ -135,11 +135,11 @@ def _examples(
 
 def _generated(
     op: Op, dtype: DType, count: int, factors: Factors, reasons: Reasons,
-    shapes: int | None,
+    shapes: int | None, run: int,
 ) -> Iterator[Example]:  # fmt: skip
     if max(map(len, factors.values())) == 1:
         return
-    seed = Check(op.name, dtype.name, "examples").seed
+    seed = Check(op.name, dtype.name, "examples").seeded(run)
     # Without elements there are no values to get wrong, and no layouts.
     some = {name: [x for x in levels if x != EMPTY] for name, levels in factors.items()}
     covering = Covering(some, seed)
@@ -177,10 +177,10 @@ def _asked(
 
 
 def _crossed(
-    op: Op, dtype: DType, count: int, values: Sequence[str]
+    op: Op, dtype: DType, count: int, values: Sequence[str], run: int
 ) -> Iterator[Example]:
     """The op's own cases with other options, each second one of special values."""
-    seed = Check(op.name, dtype.name, "options").seed
+    seed = Check(op.name, dtype.name, "options").seeded(run)
     crossing = Crossing(op, dtype, seed)
     # Special numbers meet some: a factor 0 of infinity is no reason to skip it.
     others = [x for x in (FEW, "zeros") if x in values] or [ORDINARY]

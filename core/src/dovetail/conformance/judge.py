@@ -61,7 +61,7 @@ def judge(
     """
     started = time.perf_counter()
     law, op, dtype = resolve(check)
-    run = _Evidence(subject, check, law, op, dtype)
+    run = _Evidence(subject, check, law, op, dtype, budget)
     examples = _examples(law, subject, op, dtype, budget)
     try:
         # Oracles and judges may overflow; kernels have an error state of their own.
@@ -74,7 +74,7 @@ def judge(
     except Unclaimed as reason:
         run.note, run.unclaimed = str(reason), True
     if only is None:
-        run.cover(budget)
+        run.cover()
     return run.verdict(time.perf_counter() - started)
 
 
@@ -109,6 +109,7 @@ class _Evidence:
     law: Law | DeviceLaw
     op: Op | None
     dtype: DType | None
+    budget: Budget
     count: int = 0
     layouts: dict[str, Outcome] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
@@ -121,13 +122,13 @@ class _Evidence:
     calls: list[Example] = field(default_factory=list)
     coverage: Coverage | None = None
 
-    def cover(self, budget: Budget) -> None:
+    def cover(self) -> None:
         """Say what the calls reached, if all were to be tried."""
         if isinstance(self.law, Law) and self.law.covers:
             assert self.op is not None
             assert self.dtype is not None
             self.coverage = covered(
-                self.subject, self.op, self.dtype, budget, self.calls
+                self.subject, self.op, self.dtype, self.budget, self.calls
             )
 
     def example(self, number: int, example: Example) -> None:
@@ -164,14 +165,16 @@ class _Evidence:
             self.ulp, self.ulp_at = off, example.values
 
     def _trial(self, example: Example) -> Trial:
-        return Trial(self.subject, self.op, self.dtype, example, self.check.seed)
+        seed = self.check.seeded(self.budget.seed)
+        return Trial(self.subject, self.op, self.dtype, example, seed)
 
     def _failure(self, number: int, example: Example, error: BaseException) -> Failure:
         if isinstance(self.law, Law) and self.law.shrinks and example.case is not None:
             example, error = shrunk(example, error, self._tried)
+        what, device = describe(error), self.subject.device
         return Failure(
-            outcome_of(error), describe(error), example.label, example.layout, number,
-            script(self.check, self.subject.device, example, describe(error)),
+            outcome_of(error), what, example.label, example.layout, number,
+            script(self.check, device, example, what, self.budget),
             "" if isinstance(error, Wrong) else _trace(error),
         )  # fmt: skip
 

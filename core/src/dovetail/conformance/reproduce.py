@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from typing import Final
 
+from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.expressions import Unwritable, written
 from dovetail.conformance.oracle import truth
@@ -29,12 +30,19 @@ def command(check: Check, device: str, folder: str) -> str:
     return f"python {folder}/{file_name(check, device)}"
 
 
-def script(check: Check, device: str, example: Example, message: str) -> str:
-    """Python that runs one example of a check and exits with 1 if it fails."""
+def script(
+    check: Check, device: str, example: Example, message: str, budget: Budget
+) -> str:
+    """Python that runs one example of a check and exits with 1 if it fails.
+
+    Args:
+        budget: that of the run in which it failed.
+    """
+    whole = _WHOLE.format(budget=budget.name, seed=budget.seed)
     try:
-        call = _call(check, example) if example.case is not None else _WHOLE
+        call = _call(check, example, budget) if example.case is not None else whole
     except Unwritable:
-        call = _WHOLE  # the call holds what no text can
+        call = whole  # the call holds what no text can
     return _SCRIPT.format(
         claim=_commented(f"{check.id} on {device}: {message}"),
         name=file_name(check, device), device=device, check=check.id, call=call,
@@ -70,7 +78,7 @@ CHECK = {check!r}
 
 # Laws that have no call, and calls that no text can hold: the check's own examples.
 _WHOLE: Final = """
-sys.exit(rerun.check(CHECK, DEVICE))
+sys.exit(rerun.check(CHECK, DEVICE, budget={budget!r}, seed={seed}))
 """
 
 _CALL: Final = """
@@ -80,13 +88,13 @@ kwargs = {{{kwargs}}}
 sys.exit(
     rerun.example(
         CHECK, DEVICE, args, kwargs, layout={layout!r}, values={values!r},
-        size={size!r}, needed=needed,
+        size={size!r}, needed=needed, seed={seed},
     )
 )
 """
 
 
-def _call(check: Check, example: Example) -> str:
+def _call(check: Check, example: Example, budget: Budget) -> str:
     case = example.case
     assert case is not None
     args = "".join(f"\n    {written(a)}," for a in case.args)
@@ -94,7 +102,7 @@ def _call(check: Check, example: Example) -> str:
     return _CALL.format(
         args=args + "\n" if args else "", kwargs=kwargs + "\n" if kwargs else "",
         needed=_needed(check, example), layout=example.layout, values=example.values,
-        size=example.size,
+        size=example.size, seed=budget.seed,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy import inf, nan
 
 from dovetail.conformance import laws  # noqa: F401 (registers them)
-from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.budget import budget as limits
 from dovetail.conformance.example import PLAIN, Example, shown
 from dovetail.conformance.judge import attempt, describe, judge, resolve
 from dovetail.conformance.law import Trial
@@ -73,8 +73,14 @@ def example(
     values: str = "ordinary",
     size: str = "own",
     needed: Sequence[Array] = (),
+    seed: int = 0,
 ) -> int:
-    """Judge one call, print what it gave and what the law says; 1 if it fails."""
+    """Judge one call, print what it gave and what the law says; 1 if it fails.
+
+    Args:
+        needed: what the oracle says, for the reader.
+        seed: that of the run in which it failed.
+    """
     given = Example(Case(tuple(args), kwargs), layout, values, size)
     under, what = subject(device), Check.parse(check)
     law, op, lead = resolve(what)
@@ -86,14 +92,14 @@ def example(
         _show_results(under, op, given, lead)
         for at, y in enumerate(needed):
             print(f"  needed {at}    {_seen(y)}")
-    return _tell(attempt(law, Trial(under, op, lead, given, what.seed)))
+    return _tell(attempt(law, Trial(under, op, lead, given, what.seeded(seed))))
 
 
-def check(check: str, device: str, budget: str = "standard") -> int:
+def check(check: str, device: str, budget: str = "standard", seed: int = 0) -> int:
     """Judge a whole check and print its failures; 1 if there are any."""
     under = subject(device)
     set_fallback_policy("error")
-    verdict = judge(under, Check.parse(check), BUDGETS[budget])
+    verdict = judge(under, Check.parse(check), limits(budget, seed))
     print(f"{check} on {under.device}: {verdict.outcome} {verdict.note}")
     for failure in verdict.failures:
         print(f"  {failure.message}\n  example  {failure.example}")

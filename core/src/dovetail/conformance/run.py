@@ -64,6 +64,7 @@ class RunRecord:
     Attributes:
         budget: the name of the budget.
         ops, laws: the globs that chose the checks.
+        seed: by which examples were drawn.
         started: when, in ISO 8601, UTC.
         seconds: how long it took.
         verdicts: in the order of the plan.
@@ -80,6 +81,7 @@ class RunRecord:
     verdicts: tuple[Verdict, ...]
     interrupted: bool = False
     stopped: str = ""
+    seed: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""

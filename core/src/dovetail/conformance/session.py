@@ -56,6 +56,7 @@ class Session:
             budget=budget(option("--dovetail-budget")).name,
             ops=option("--dovetail-ops"),
             laws=option("--dovetail-laws"),
+            seed=option("--dovetail-seed"),
         )
         supervisor = Supervisor(wanted)
         self.supervisors.append(supervisor)

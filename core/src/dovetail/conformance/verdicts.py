@@ -67,10 +67,13 @@ class Check:
     def id(self) -> str:
         return f"{self.op}/{self.dtype}/{self.law}"
 
-    @property
-    def seed(self) -> int:
-        """Seeds all that the check draws; depends on nothing else."""
-        return zlib.crc32(self.id.encode())
+    def seeded(self, seed: int) -> int:
+        """Seeds all that the check draws in a run of this seed, and nothing else does.
+
+        The seed 0, which runs have unless they are told otherwise, adds nothing.
+        """
+        text = f"{self.id} {seed}" if seed else self.id
+        return zlib.crc32(text.encode())
 
     @classmethod
     def parse(cls, text: str) -> Check:

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.budget import budget
 from dovetail.conformance.report.compare import Differences, compared
 from dovetail.conformance.report.document import Report
 from dovetail.conformance.report.files import finite, read, write
@@ -46,7 +46,7 @@ def certificate(report: Report) -> dict[str, Any]:
             "checks": [
                 {
                     "id": v.check.id,
-                    "seed": v.check.seed,
+                    "seed": v.check.seeded(report.run.seed),
                     "outcome": executed(v).value,
                     "how": v.how.value,
                     "examples": v.examples,
@@ -62,12 +62,12 @@ def certificate(report: Report) -> dict[str, Any]:
 
 def _pins(report: Report) -> dict[str, Any]:
     run = report.run
+    limits = budget(run.budget, run.seed)
     return {
         "kit": package_hash(KIT),
         "about": asdict(run.about),
         "plugins": plugins(run.about.type),
-        "budget": asdict(BUDGETS[run.budget])
-        | {"dtypes": [d.name for d in BUDGETS[run.budget].dtypes]},
+        "budget": asdict(limits) | {"dtypes": [d.name for d in limits.dtypes]},
         "ops": run.ops,
         "laws": run.laws,
         "started": run.started,
@@ -122,7 +122,7 @@ def pinned_waivers(sealed: dict[str, Any]) -> tuple[list[Waiver], date]:
     return [Waiver(**row) for row in rows], day
 
 
-def arguments(sealed: dict[str, Any]) -> dict[str, str]:
+def arguments(sealed: dict[str, Any]) -> dict[str, Any]:
     """With what a run has to be made to replay a certificate."""
     pins = sealed["pins"]
     return {
@@ -130,4 +130,7 @@ def arguments(sealed: dict[str, Any]) -> dict[str, str]:
         "budget": pins["budget"]["name"],
         "ops": pins["ops"],
         "laws": pins["laws"],
+        "seed": pins["budget"].get(
+            "seed", 0
+        ),  # which certificates did not tell at first
     }

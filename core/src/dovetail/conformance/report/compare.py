@@ -173,7 +173,8 @@ def _pins(document: dict[str, Any]) -> dict[str, Any]:
     if "pins" in document:
         return {k: v for k, v in document["pins"].items() if k != "started"}
     run = document.get("run", {})
-    return {k: run.get(k) for k in ("about", "budget", "ops", "laws")}
+    told = ("about", "budget", "ops", "laws")
+    return {k: run.get(k) for k in told} | {"seed": run.get("seed", 0)}
 
 
 def _environment(old: Any, new: Any, name: str = "") -> Iterator[str]:

@@ -33,12 +33,14 @@ class Lane:
 
     Attributes:
         reruns: whether failures are seen twice.
+        seed: of the run.
         starts: how many workers were needed.
     """
 
     settings: Settings
     budget: str
     reruns: bool = True
+    seed: int = 0
     starts: int = 0
     _process: Process | None = None
     _deadly: Counter[str] = field(default_factory=Counter)
@@ -126,7 +128,7 @@ class Lane:
     ) -> Verdict:
         answer = self.ask(
             protocol.JUDGE, check=check.id, budget_name=self.budget,
-            only=only, skip=skip or [],
+            seed=self.seed, only=only, skip=skip or [],
         )  # fmt: skip
         return Verdict.from_json(answer)
 
@@ -153,7 +155,7 @@ class Lane:
         try:
             shown: dict[str, str] = self.ask(
                 protocol.SCRIPT, check=check.id, budget_name=self.budget,
-                number=number, message=message,
+                seed=self.seed, number=number, message=message,
             )  # fmt: skip
         except (Died, KitFailed):
             return {}

@@ -32,6 +32,7 @@ class Wanted:
 
     Attributes:
         ops, laws: globs over names, several separated by commas.
+        seed: other examples are drawn with another one.
         jobs: workers on the device at the same time.
         reruns: whether failures are seen twice.
         impatient: stop at the first failure, with the order that finds one soonest.
@@ -42,6 +43,7 @@ class Wanted:
     budget: str = "quick"
     ops: str = "*"
     laws: str = "*"
+    seed: int = 0
     jobs: int = 1
     reruns: bool = True
     impatient: bool = False
@@ -90,7 +92,8 @@ class Supervisor:
         wanted = self.wanted
         count = max(1, wanted.jobs)
         self._lanes = [
-            Lane(wanted.settings, wanted.budget, wanted.reruns) for _ in range(count)
+            Lane(wanted.settings, wanted.budget, wanted.reruns, wanted.seed)
+            for _ in range(count)
         ]
         self.about = self._lanes[0].open()
         rows = [Planned.of(row) for row in self._planned()["rows"]]
@@ -217,6 +220,7 @@ class Supervisor:
             budget=wanted.budget,
             ops=wanted.ops,
             laws=wanted.laws,
+            seed=wanted.seed,
             started=self._began,
             seconds=time.monotonic() - self._started,
             verdicts=tuple(

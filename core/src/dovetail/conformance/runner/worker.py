@@ -26,7 +26,7 @@ from typing import IO, Any, Final
 import numpy as np
 
 import dovetail.conformance.laws  # noqa: F401 (registers them)
-from dovetail.conformance.budget import budget
+from dovetail.conformance.budget import Budget, budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.judge import describe, judge, resolve
 from dovetail.conformance.law import DeviceLaw
@@ -74,16 +74,16 @@ class Worker:
         return {"rows": [_row(check) for check in checks]}
 
     def judge(
-        self, check: str, budget_name: str, only: int | None, skip: list[int]
+        self, check: str, budget_name: str, seed: int, only: int | None, skip: list[int]
     ) -> dict[str, Any]:
         """One verdict."""
         wanted = Check.parse(check)
         set_fallback_policy("error")
-        random.seed(wanted.seed)
-        np.random.seed(wanted.seed)
+        random.seed(wanted.seeded(seed))
+        np.random.seed(wanted.seeded(seed))
         self._warm_up(wanted)
         return judge(
-            self.subject, wanted, budget(budget_name),
+            self.subject, wanted, budget(budget_name, seed),
             lambda number, label: self.journal.note(check, number, label),
             only=only, skip=frozenset(skip),
         ).to_json()  # fmt: skip
@@ -105,17 +105,16 @@ class Worker:
             return
 
     def script(
-        self, check: str, budget_name: str, number: int, message: str
+        self, check: str, budget_name: str, seed: int, number: int, message: str
     ) -> dict[str, str]:
         """How to show an example that this process must not run."""
-        wanted = Check.parse(check)
-        example = self._example(wanted, budget_name, number)
-        text = script(wanted, self.subject.device, example, message)
+        wanted, limits = Check.parse(check), budget(budget_name, seed)
+        example = self._example(wanted, limits, number)
+        text = script(wanted, self.subject.device, example, message, limits)
         return {"script": text, "layout": example.layout, "example": example.label}
 
-    def _example(self, check: Check, budget_name: str, number: int) -> Example:
+    def _example(self, check: Check, limits: Budget, number: int) -> Example:
         law, op, dtype = resolve(check)
-        limits = budget(budget_name)
         if isinstance(law, DeviceLaw):
             found = law.examples(self.subject, dtype, limits)
         else:
