@@ -37,6 +37,12 @@ def test_what_it_is_made_of_and_needed_by() -> None:
     assert "float32" in amax["primitive"]
 
 
+def test_no_example_is_part_of_its_meaning() -> None:
+    """What an op does is told in words; examples are for those who call it."""
+    told = [facts(op)["doc"] for op in vocabulary.values()]
+    assert not [text for text in told if ">>>" in text or "Examples:" in text]
+
+
 def test_where_it_is_declared() -> None:
     """The file, with the line where the body is written there."""
     place, _, line = facts(vocabulary["softmax"])["file"].rpartition(":")

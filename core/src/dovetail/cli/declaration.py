@@ -51,7 +51,7 @@ def facts(each: Op) -> dict[str, Any]:
     users = dependents()[each.name] - {each.name}
     return {
         "name": each.name,
-        "doc": " ".join(each.doc.partition(">>>")[0].split()),
+        "doc": " ".join(each.meaning.split()),
         "kernel": f"{each.name}({', '.join(_parameters(each))})",
         "shape": _shape(each),
         "results": _results(each),

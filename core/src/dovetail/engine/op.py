@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
+from inspect import cleandoc
 from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 _NO_NAMES: Final[frozenset[str]] = frozenset()  # one for all ops
 _LEARNED_LIMIT: Final = 4096
+_EXAMPLES: Final = re.compile(r"\n\n(?:Examples:|>>>)")
 NO_ENTRY: Final = (None,) * 6
 # What a check gives: a 0-d bool that is true where values are refused (None where
 # there are none to look at), and the error for them, which may wait for values.
@@ -121,6 +124,11 @@ class Op(Results, Gradient):
         self.checked: dict[Any, tuple[Sizes, ...]] = {}
         if options:
             raise ArgumentTypeError(f"op {self.name}", "options", was=sorted(options))
+
+    @property
+    def meaning(self) -> str:
+        """The documentation without the examples."""
+        return _EXAMPLES.split(cleandoc(self.doc))[0]
 
     def call_with(self, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
         """The op on tensors, with attributes already normalised."""

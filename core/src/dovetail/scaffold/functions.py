@@ -81,7 +81,7 @@ def _kernel(op: Op, dense: bool) -> Function:
         op.name,
         tuple(_parameters(op)),
         returns,
-        inspect.cleandoc(op.doc).partition("\n\n>>>")[0],
+        op.meaning,
         _group(op.primitive),
     )
 
