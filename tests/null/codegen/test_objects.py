@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import child
 
@@ -58,6 +58,7 @@ def test_only_the_user_can_write(kept: Objects) -> None:
         assert made.stat().st_mode & 0o077 == 0
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_changed_entry_is_not_there(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from dovetail.codegen.runtime import machine
-from dovetail.codegen.runtime.kernel_log import log
-from dovetail.codegen.runtime.objects import objects
+from dovetail.codegen.runtime.assembly import assembled
+from dovetail.codegen.runtime.pool import POOL
 
 _ENTRY: Final = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 )  # releases Python's lock while it runs
+
+_CHUNKS: Final = 1024  # that are done between two looks at signals
 
 _kernels: Final[dict[str, Kernel]] = {}
 
@@ -36,16 +36,26 @@ class Kernel:
     size: int
     entry: Callable[[int, int, int], Any]
 
-    def run(self, arguments: int, count: int, grain: int) -> None:
-        """Do `count` pieces of work, in chunks of `grain`.
+    def run(
+        self, arguments: int, count: int, grain: int, *, whole: bool = False
+    ) -> None:
+        """Do `count` pieces of work, in chunks of `grain`, by all threads of the pool.
+
+        Ctrl-C ends it after the chunks that are being done, unless it shall be `whole`.
 
         Args:
             arguments: the address of the words that the kernel gets, which have to
                 stay where they are until this returns.
             count: how many pieces there are.
             grain: how many make a chunk; several chunks may run at the same time.
+            whole: whether it writes what must not be left half written.
         """
-        self.entry(arguments, 0, count)
+        if count <= grain:
+            self.entry(arguments, 0, count)
+            return
+        step = count if whole else grain * _CHUNKS
+        for low in range(0, count, step):
+            POOL.run(self.address, arguments, low, min(low + step, count), grain)
 
 
 def kernel(name: str, text: str | Callable[[], str], key: str = "") -> Kernel:
@@ -54,8 +64,8 @@ def kernel(name: str, text: str | Callable[[], str], key: str = "") -> Kernel:
     Args:
         name: the name of its function.
         text: the module of LLVM IR, or what writes it, called where the key is new.
-        key: what tells the kernel from all others, with everything that its text
-            depends on except the machine; by default its text.
+        key: what tells the kernel from all others, in this and in other versions: all
+            that its text depends on except the machine. By default its text.
     """
     if not key:
         text = key = text if isinstance(text, str) else text()
@@ -65,29 +75,8 @@ def kernel(name: str, text: str | Callable[[], str], key: str = "") -> Kernel:
         with machine.lock:
             found = _kernels.get(key)
             if found is None:
-                found = _kernels[key] = _made(name, text, key)
+                made = assembled((name,), text, key)
+                (address,) = made.addresses
+                found = Kernel(name, address, made.size, _ENTRY(address))
+                _kernels[key] = found
     return found
-
-
-def _made(name: str, text: str | Callable[[], str], key: str) -> Kernel:
-    key = f"{key}\n{machine.recipe()}"
-    began = time.perf_counter()
-    (address,), size, how = assembled((name,), text, key)
-    spent = (time.perf_counter() - began) * 1e3
-    log(f"{name} {how} in {spent:.1f} ms, {size} bytes")
-    return Kernel(name, address, size, _ENTRY(address))
-
-
-def assembled(
-    names: tuple[str, ...], text: str | Callable[[], str], key: str
-) -> tuple[tuple[int, ...], int, str]:
-    """The addresses of functions of a module, its size, and where it came from."""
-    kept = objects()
-    code = kept.get(key)
-    if code is not None:
-        with suppress(ValueError):  # an old entry of the same key: as if not there
-            return machine.linked(code, names), len(code), "loaded"
-    code = machine.compiled(text if isinstance(text, str) else text())
-    addresses = machine.linked(code, names)
-    kept.put(key, code)
-    return addresses, len(code), "compiled"
