@@ -16,7 +16,7 @@ from tests.meta.mutants.mutant import installed, with_faults
 from dovetail import dtypes
 from dovetail.conformance import laws  # noqa: F401
 from dovetail.conformance.budget import BUDGETS
-from dovetail.conformance.compare import against_oracle
+from dovetail.conformance.compare import against_oracle, left_open
 from dovetail.conformance.example import Example
 from dovetail.conformance.judge import judge
 from dovetail.conformance.law import LAWS, Trial, Wrong
@@ -178,6 +178,33 @@ def test_a_difference_of_the_largest_numbers_moves_by_more_than_it_is() -> None:
     assert np.all(np.isfinite(allowed))
     assert np.all(allowed >= lost)
     assert np.all(allowed < 1e3 * lost)
+
+
+@pytest.mark.parametrize(
+    ("factors", "got", "is_open"),
+    [
+        ([1e30, 1e30, 1e-30, 1e-30], np.inf, True),
+        ([1e30, 1e30, 1e-30, 1e-30], 0.0, True),
+        ([1e30, 1e30, 1e-30, 1e-30], 3.0, False),
+        ([1e30, 1e30, 0.0], np.nan, True), ([1e30, 1e8, 0.0], 1.0, False),
+        ([1e30, 1e7, 0.5], np.inf, False), ([3.0, 4.0], np.inf, False),
+        ([1e-30, 1e7, 0.5], 0.0, False), ([3.0, 0.0], np.nan, False),
+    ],
+)  # fmt: skip
+def test_products_may_leave_the_format_where_some_of_their_factors_do(
+    factors: list[float], got: float, is_open: bool
+) -> None:
+    """Upwards, or downwards by no more than all of it; and nowhere else."""
+    x, places = np.array(factors, F32), np.zeros(len(factors), np.int64)
+    calls = {
+        "prod": Case((x,), {}),
+        "scatter_reduce": Case((np.ones(1, F32), 0, places, x, "prod"), {}),
+    }
+    for name, call in calls.items():
+        op, dtype = vocabulary[name], dtypes.float32
+        trial = Trial(Subject("cpu"), op, dtype, Example(call), 0)
+        shape = () if name == "prod" else (1,)
+        assert left_open(trial, 0, np.full(shape, got, F32), dtype) == is_open
 
 
 def test_components_of_a_call_cannot_hide_each_other() -> None:

@@ -15,6 +15,7 @@ from dovetail.conformance.oracle import ask, truth
 from dovetail.conformance.probes import flushed
 from dovetail.conformance.reference import reference
 from dovetail.conformance.rounding import accumulates_in
+from dovetail.conformance.sensitivity import partial_products_leave
 from dovetail.conformance.tolerance import Bound, bound, terms
 from dovetail.conformance.values import EDGE
 from dovetail.dtypes import Array, DType, from_numpy
@@ -58,16 +59,21 @@ def left_open(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
     assert op is not None
     assert lead is not None
     flushes = dtype.real in trial.subject.backend.flushes_subnormals
+    # What leaves the format in one order of its factors may stay within it in another,
+    beyond = np.zeros(got.shape, bool)
+    if op.multiplies:
+        beyond = partial_products_leave(op, trial.example, lead, at, got, dtype)
     if trial.example.values not in EDGE:
         # Ordinary numbers have subnormal results too, such as an exponential's.
-        none = np.zeros(got.shape, bool)
-        return _subnormal(trial, at, got, dtype, flushes) if flushes else none
-    # A sum whose terms leave the format may do so in one order and not in another.
-    beyond = np.zeros(got.shape, bool)
+        if not flushes:
+            return beyond
+        return np.asarray(beyond | _subnormal(trial, at, got, dtype, flushes))
+    # and so may a sum of its terms.
     finite = _of_the_finite(trial.example)
     if op.sums or op.cancels:
         reach = terms(op, finite, lead, at, dtype)
-        beyond = np.asarray(reach >= float(limits(dtype.real).max)) & ~np.isfinite(got)
+        over = np.asarray(reach >= float(limits(dtype.real).max))
+        beyond = beyond | over & ~np.isfinite(got)
     if limits(dtype.real).bits == 64:  # the oracle leaves the format where the op does
         beyond = beyond | ~np.isfinite(ask(op, finite, lead)[at])
     over = _leaves_alike(_defined(trial, at), got)

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.conformance.example import Example
+from dovetail.conformance.formats import limits
 from dovetail.conformance.oracle import ask, truth, wide
 from dovetail.dtypes import Array, DType, from_numpy
 from dovetail.engine.cases import Case
@@ -77,8 +78,9 @@ def _probed(
 ) -> Array:
     """The largest of a few random moves, scaled to one roundoff of the inputs.
 
-    One is as large as all roundings together: where the slope is 0, as that of a
-    variance among equal numbers, it shows the curvature. Where numbers come again, one
+    Two are as large as all roundings together, and a part of that: where the slope is
+    0, as that of a variance among equal numbers, they show the curvature, and what has
+    periods is not moved by whole ones twice. Where numbers come again, one
     moves equal ones alike, as roundings of equal terms go: what a sum in the midst of
     an op comes to is then as sensitive as the sum alone, by all of its terms.
     """
@@ -88,26 +90,27 @@ def _probed(
     want = wide(truth(op, example, dtype)[at])
     moved = size.copy()
     apart = partial(_nudged, random)
-    moves = [(apart, _STEP), (apart, _STEP), (apart, rounding)]
+    moves = [(apart, _STEP, _STEP)] * 2
+    moves += [(apart, rounding, rounding), (apart, rounding / 4, rounding)]
     if any(_comes_again(a) for a in example.arrays()):
-        moves.append((partial(_nudged_alike, random), _STEP))
-    for move, step in moves:
+        moves.append((partial(_nudged_alike, random), _STEP, _STEP))
+    for move, step, unit in moves:
         nudged = mapped(op, example, partial(move, step))
         again = _again(op, nudged, dtype, at, size)
         if again is None or again.shape != want.shape:
             return moved
-        moved = np.maximum(moved, _slope(again, want, step))
+        moved = np.maximum(moved, _slope(again, want, unit))
     return moved
 
 
-def _slope(again: Array, want: Array, step: float) -> Array:
-    """How far finite results moved, divided by the step, as far as float64 holds it.
+def _slope(again: Array, want: Array, unit: float) -> Array:
+    """How far finite results moved, in that unit, as far as float64 holds it.
 
     What is beyond it is the largest number there is: a difference of large products
     moves by more than it is, and that is when it rounds most.
     """
     with np.errstate(all="ignore"):
-        change = np.abs(again - want) / step
+        change = np.abs(again - want) / unit
     held = np.isfinite(again) & np.isfinite(want)
     return np.where(held, np.minimum(change, _MOST), 0.0)
 
@@ -163,6 +166,40 @@ def _one_by_one(op: Op, example: Example, dtype: DType, at: int, size: Array) ->
         with np.errstate(all="ignore"):
             total = np.minimum(total + _slope(again, want, _STEP), _MOST)
     return np.maximum(size, total)
+
+
+def partial_products_leave(
+    op: Op, example: Example, dtype: DType, at: int, got: Array, out: DType
+) -> Array:
+    """Where some of an op's factors alone leave the format, and a result shows that.
+
+    The largest partial product is that of all factors above 1; an infinity stays one,
+    or makes NaN with a 0. The least is that of all below 1; one that is subnormal, or
+    lost, leaves its digits open, but makes nothing larger than twice what is true.
+    """
+    info, size = limits(out.real), np.zeros(got.shape)
+    want = np.abs(truth(op, example, dtype)[at])
+    most = _again(op, mapped(op, example, _above_one), dtype, at, size)
+    least = _again(op, mapped(op, example, _below_one), dtype, at, size)
+    if most is None or least is None:
+        return np.zeros(got.shape, bool)
+    with np.errstate(all="ignore"):
+        # A product of complex numbers is made of products of their parts.
+        over = ~(np.abs(most) * 2 < float(info.max)) & ~np.isfinite(got)
+        tiny = np.abs(least) < float(info.smallest_normal)
+        return np.asarray(over | tiny & (np.abs(wide(got)) <= 2 * want))
+
+
+def _above_one(a: Array) -> Array:
+    """Sizes, with 1 for what does not make a product larger, or is no number."""
+    size = np.abs(a)
+    return np.where(np.isfinite(size) & (size > 1), size, 1).astype(a.dtype)
+
+
+def _below_one(a: Array) -> Array:
+    """Sizes, with 1 for what does not make a product smaller, and for 0."""
+    size = np.abs(a)
+    return np.where((size > 0) & (size < 1), size, 1).astype(a.dtype)
 
 
 def _with_one(a: Array, numbers: Iterator[int], chosen: int) -> Array:

@@ -53,6 +53,7 @@ def op(
     ulp: float | None = None,
     sums: bool = False,
     averages: bool = False,
+    multiplies: bool = False,
     cancels: bool = False,
     undefined_on: Sequence[str] = (),
     levels: dict[str, tuple[Any, ...]] | None = None,
@@ -110,6 +111,8 @@ def op(
             with the sum of their absolute values.
         averages: the same sums divided by their number of terms, which may be done by
             multiplying with its reciprocal.
+        multiplies: results may be products of many inputs, in whichever order, so that
+            partial ones may leave the format where the whole does not.
         cancels: results are differences of values as large as the inputs, to which
             their error is relative.
         levels: by attribute, what conformance tries of it, where its type says too
@@ -149,7 +152,8 @@ def op(
         "residuals": residuals, "nondifferentiable": nondifferentiable,
         "primitive": primitive, "view": view, "mutates": tuple(mutates),
         "draws": draws, "unrounded": unrounded, "domain": domain, "name": name,
-        "ulp": ulp, "sums": sums or averages, "averages": averages, "cancels": cancels,
+        "ulp": ulp, "sums": sums or averages, "averages": averages,
+        "multiplies": multiplies, "cancels": cancels,
         "undefined_on": undefined_on, "levels": levels or {},
         "largest": largest, "grows": grows,
         "layout_matters": layout_matters, "row_major": row_major,

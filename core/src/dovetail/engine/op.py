@@ -96,6 +96,7 @@ class Op(Results, Gradient):
         self.levels: dict[str, tuple[Any, ...]] = options.pop("levels", {})
         self.largest: int | None = options.pop("largest", None)
         self.grows: tuple[int, ...] = options.pop("grows", ())
+        self.multiplies: bool = options.pop("multiplies", False)
         self.cancels: bool = options.pop("cancels", False)
         self.layout_matters: bool = options.pop("layout_matters", False)
         self.row_major: bool = options.pop("row_major", False)

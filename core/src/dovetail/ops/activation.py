@@ -146,9 +146,17 @@ def silu(input: Tensor) -> Tensor:
     return where(lt(input, 0), input * e, input) / (1 + e)
 
 
-def _silu_slope(input: Tensor) -> Tensor:
-    s = sigmoid(input)
-    return s + input * s * (1 - s)
+def _silu_gradient(ct: Tensor, input: Tensor) -> Tensor:
+    """ct s (1 + x (1 - s)), of s two roots, which stay in the format where s does not.
+
+    At 0 the derivative is that of positive numbers, which is everybody's.
+    """
+    below = lt(input, 0)
+    root = exp(where(below, input, neg(input)) * 0.5)
+    e = square(root)
+    factor = where(below, root, 1)
+    rest = where(below, 1, e) / (1 + e)
+    return (1 + input * rest) * factor / (1 + e) * ct * factor
 
 
 def _silu_backward(m: Any, ct: Any, x: Any) -> Any:
@@ -157,7 +165,7 @@ def _silu_backward(m: Any, ct: Any, x: Any) -> Any:
 
 
 silu.grad(
-    input=lambda ct, input: ct * _silu_slope(input),
+    input=_silu_gradient,
     backward={"undefined_on": ("wide",)},
     oracle=exact(_silu_backward),
 )

@@ -139,7 +139,7 @@ def nanmean(
 # Long ones leave the format, and so do those of large numbers.
 PRODUCT: Any = {
     "largest": 64, "undefined_on": ("extreme", "wide", "special"), "accepts": ANY,
-    "promote": None, "result": sum_dtype,
+    "promote": None, "result": sum_dtype, "multiplies": True,
 }  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def _result(dtypes: Any, attrs: Any) -> DType:
 
 
 @op(out="same", shape=covered("scatter_reduce"), result=_result, largest=1 << 12,
-    torch="scatter_reduce Tensor.scatter_reduce_",
+    torch="scatter_reduce Tensor.scatter_reduce_", multiplies=True,
     **WRITES | {"accepts": ORDERED})  # fmt: skip
 def scatter_reduce(
     input: Tensor, dim: Axis, index: Tensor, src: Tensor,

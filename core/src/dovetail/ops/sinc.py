@@ -12,6 +12,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import cos, eq, lt, sin
+from dovetail.ops.complex import real
 from dovetail.ops.elementwise import abs
 from dovetail.ops.formats import conj, where
 from dovetail.ops.rounding import round
@@ -53,5 +54,5 @@ def sinc(input: Tensor) -> Tensor:
     """
     zero = eq(input, 0)
     x = where(zero, 1, input)
-    turn = x if x.dtype.is_complex else x - round(x * 0.5) * 2
+    turn = x - round((real(x) if x.dtype.is_complex else x) * 0.5) * 2
     return where(zero, 1, sin(turn * math.pi) / (x * math.pi))

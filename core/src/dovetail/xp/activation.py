@@ -51,7 +51,7 @@ def install(table: KernelTable, xp: Any, chunk: int | None = None) -> None:
     table.add("logsigmoid", _logsigmoid(xp), dtypes=_WIDE, **_PLAIN)
     table.add("sigmoid", _sigmoid(xp), dtypes=_WIDE, **_PLAIN)
     table.add("silu", _chunked(xp, _silu, chunk), dtypes=_WIDE, checks=True)
-    table.add("silu_backward", _chunked(xp, _silu_backward, chunk), dtypes=_WIDE)
+    table.add("silu_backward", _chunked(xp, _silu_backward, chunk), dtypes=FLOAT)
     narrow = {float32, *HALF}
     table.add("erf", _chunked(xp, _erf, chunk), dtypes=narrow, checks=True)
     for name, functions in {"gelu": _GELU, "gelu_backward": _GELU_BACKWARD}.items():
@@ -161,12 +161,25 @@ def _silu(xp: Any, out: Any, a: Any) -> None:
 
 def _silu_backward(xp: Any, out: Any, g: Any, x: Any) -> None:
     """g s (1 + x (1 - s))."""
+    if x.size and not x.min() >= _DEEP[x.dtype.itemsize]:  # or NaN among them
+        xp.copyto(out, _deep_silu_backward(xp, g, x))
+        return
     s = _sigmoid(xp)(x)
     xp.subtract(1, s, out=out)
     xp.multiply(out, x, out=out)
     xp.add(out, 1, out=out)
     xp.multiply(out, s, out=out)
     xp.multiply(out, g, out=out)
+
+
+def _deep_silu_backward(xp: Any, g: Any, x: Any) -> Any:
+    """The same where sigmoid leaves the format; its root does not."""
+    root = xp.exp(-xp.abs(x) / 2)
+    e = root * root
+    negative = x < 0
+    rest = xp.where(negative, 1, e) / (1 + e)
+    factor = xp.where(negative, root, 1)
+    return (1 + x * rest) * factor / (1 + e) * g * factor
 
 
 def _leaky_relu(xp: Any) -> Any:

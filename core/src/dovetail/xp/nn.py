@@ -22,7 +22,7 @@ def _attention(xp: Any) -> Callable[..., Any]:
     def attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> Any:
         p = xp.matmul(q * q.dtype.type(scale), k.swapaxes(-2, -1))
         if mask is not None:
-            p = p + mask if p.ndim < mask.ndim else xp.add(p, mask, out=p)
+            p = xp.add(p, mask, out=p) if _fits(mask.shape, p.shape) else p + mask
         if causal:
             p[..., ~xp.tri(*p.shape[-2:], dtype=bool)] = -xp.inf
         if not p.size:
@@ -37,3 +37,9 @@ def _attention(xp: Any) -> Callable[..., Any]:
         return xp.matmul(p, v), p
 
     return attention
+
+
+def _fits(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
+    """Whether an array of one shape broadcasts to another."""
+    pairs = zip(shape[::-1], into[::-1], strict=False)
+    return len(shape) <= len(into) and all(n in (1, m) for n, m in pairs)
