@@ -84,6 +84,13 @@ def _found_again(ct: Array, y: Array) -> Array:
     return _kept.setdefault(key, np.where(y > 0, ct, ct.dtype.type(0)))
 
 
+def _same_places(x: Array, dim: int, descending: bool, stable: bool) -> list[Array]:
+    """The places of equal orders are the same memory again."""
+    order = np.argsort(-x if descending else x, axis=dim, kind="stable")
+    places = _kept.setdefault(f"{order.tobytes()!r} {order.shape}", order)
+    return [np.take_along_axis(x, order, dim), places]
+
+
 def _all_but_the_last(x: Array, dim: Any, keepdim: bool) -> Array:
     return np.max(x[..., : max(x.shape[-1] - 1, 1)], axis=dim, keepdims=keepdim)
 
@@ -112,6 +119,7 @@ PLANTS: Final[list[Plant]] = [
     ("carried", "flip", lambda x, dims: np.flip(x, dims) + x.dtype.type(0), "flip"),
     ("tails", "amax", _all_but_the_last, "amax"),
     ("writes", "relu_backward", _found_again, "relu"),
+    ("writes", "sort", _same_places, "sort"),
     ("twins", "maximum", lambda a, b: a - b if a is b else np.maximum(a, b), "maximum"),
 ]
 # Laws that other tests prove.

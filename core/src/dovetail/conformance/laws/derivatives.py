@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,13 @@ class Taped:
         leaves: the inputs that gradients are asked of.
         results: those that depend on them.
         depends: which of all results these are.
+        every: all results.
     """
 
     leaves: list[Tensor]
     results: list[Tensor]
     depends: tuple[int, ...] = ()
+    every: list[Tensor] = field(default_factory=list)
 
 
 def differentiates(op: Op) -> bool:
@@ -48,7 +50,7 @@ def taped(subject: Subject, op: Op, example: Example, dtype: DType) -> Taped:
     depends = tuple(
         i for i, y in enumerate(results) if y.requires_grad and y.dtype.is_inexact
     )
-    return Taped(leaves, [results[i] for i in depends], depends)
+    return Taped(leaves, [results[i] for i in depends], depends, list(results))
 
 
 def _inexact(values: Sequence[Any]) -> list[Tensor]:

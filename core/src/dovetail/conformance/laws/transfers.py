@@ -48,8 +48,9 @@ def transfers(trial: Trial) -> None:
     """A kernel runs where its arrays are: none moves data to the host, or from it.
 
     Seen are the backend's `copy_in` and `copy_out`, however they are reached, and what
-    reads a native array on the host. Where memory is the host's, there is nothing to
-    move, and the law does not apply.
+    reads a native array on the host, in the thread that calls. What a driver copies by
+    functions of its own is not: nothing in the contract knows of them. Where memory is
+    the host's, there is nothing to move, and the law does not apply.
     """
     op, dtype = judged(trial)
     subject = trial.subject

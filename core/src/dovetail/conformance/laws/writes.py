@@ -80,12 +80,12 @@ def _made(trial: Trial) -> tuple[list[_Held], list[_Held]]:
         named_results = _named_results(op, results)
         return [], [_held(subject, n, y, True) for n, y in named_results]
     tape = dx.taped(subject, op, trial.example, dtype)
-    found = _named_results(op, tape.results)
+    found = _named_results(op, tape.every)
     given = [(f"input {i}", x) for i, x in enumerate(tape.leaves)]
     if tape.results:
         given += _gradients(subject, tape, found)
     inputs = [_held(subject, n, x) for n, x in given]
-    count = len(tape.results)
+    count = len(tape.every)
     return inputs, [_held(subject, n, y, i < count) for i, (n, y) in enumerate(found)]
 
 
