@@ -8,16 +8,16 @@ covers as much as it can. Only what a row turned out to have is ticked.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 Row = dict[str, str]
 Level = tuple[str, str]  # a factor and its level
 Pair = tuple[str, str, str, str]  # of two factors
-T = TypeVar("T")
 _CANDIDATES: Final = 12
 _ATTEMPTS: Final = 3  # at a pair, before others come first
 _AT_A_LEVEL: Final = 5
@@ -34,63 +34,77 @@ class Covering:
     def __init__(self, factors: Mapping[str, Sequence[str]], seed: int) -> None:
         self._factors = factors
         self._random = np.random.default_rng(seed)
-        self._open = {
+        # The pairs that no row had yet and that are not given up, in order.
+        self._open = sorted(
             (a, x, b, y)
             for a, b in itertools.combinations(factors, 2)
             for x in factors[a]
             for y in factors[b]
-        }
+        )
+        self._is_open = set(self._open)
         self._unmet = {(a, x) for a, levels in factors.items() for x in levels}
         self._failed: Counter[Pair | Level] = Counter()
 
     def wanted(self) -> Row:
         """The row that promises most."""
-        levels = sorted(x for x in self._unmet if self._failed[x] < _AT_A_LEVEL)
+        failed = self._failed
+        levels = sorted(x for x in self._unmet if failed.get(x, 0) < _AT_A_LEVEL)
         hopeless = self._unmet.difference(levels)
-        pairs = sorted(
-            (a, x, b, y) for a, x, b, y in self._open
-            if self._failed[a, x, b, y] < _ATTEMPTS
-            and (a, x) not in hopeless and (b, y) not in hopeless
-        )  # fmt: skip
-        found = [self._candidate(pairs, levels) for _ in range(_CANDIDATES)]
-        return max(found, key=self.worth)
+        pairs = self._open
+        if hopeless:
+            pairs = [
+                (a, x, b, y) for a, x, b, y in pairs
+                if (a, x) not in hopeless and (b, y) not in hopeless
+            ]  # fmt: skip
+        return max(self._candidates(pairs, levels), key=self.worth)
 
     def worth(self, row: Row) -> int:
         """How much of what is open a row, or what there is of one, would tick."""
-        pairs = [
-            p for p in self._pairs(row) & self._open if self._failed[p] < _ATTEMPTS
-        ]
-        return len(pairs) + _LEVEL * len(self._unmet & set(row.items()))
+        pairs = self._is_open.intersection(self._pairs(row))
+        return len(pairs) + _LEVEL * len(self._unmet.intersection(row.items()))
 
     def tick(self, row: Row) -> None:
         """A row, or a part of one, was drawn."""
-        self._open -= self._pairs(row)
-        self._unmet -= set(row.items())
+        self._close(self._pairs(row))
+        self._unmet.difference_update(row.items())
 
     def missed(self, wanted: Row, drawn: Row) -> None:
         """A row that was asked for could not be drawn, or a part of it not."""
-        self._failed.update(self._pairs(wanted) - self._pairs(drawn))
-        self._failed.update(set(wanted.items()) - set(drawn.items()))
+        pairs = set(self._pairs(wanted)).difference(self._pairs(drawn))
+        self._failed.update(pairs)
+        self._failed.update(wanted.items() - drawn.items())
+        self._close(p for p in pairs if self._failed[p] >= _ATTEMPTS)
+
+    def _close(self, pairs: Iterable[Pair]) -> None:
+        """Ask for some pairs no more."""
+        for pair in self._is_open.intersection(pairs):
+            self._is_open.remove(pair)
+            del self._open[bisect_left(self._open, pair)]
 
     def in_vain(self) -> list[Level]:
         """The levels that were asked for and not met in any row."""
         return sorted(x for x in self._unmet if self._failed[x])
 
-    def _pairs(self, row: Row) -> set[Pair]:
+    def _pairs(self, row: Row) -> list[Pair]:
         order = [name for name in self._factors if name in row]
-        return {(a, row[a], b, row[b]) for a, b in itertools.combinations(order, 2)}
+        return [(a, row[a], b, row[b]) for a, b in itertools.combinations(order, 2)]
 
-    def _candidate(self, pairs: Sequence[Pair], levels: Sequence[Level]) -> Row:
-        """A row around one pair that is not covered yet, or around such levels."""
-        row = {name: self._any(found) for name, found in self._factors.items()}
-        if pairs:
-            a, x, b, y = self._any(pairs)
-            row[a], row[b] = x, y
-        for name in row:
-            unmet = [x for factor, x in levels if factor == name]
-            if unmet:
-                row[name] = self._any(unmet)
-        return row
-
-    def _any(self, found: Sequence[T]) -> T:
-        return found[int(self._random.integers(len(found)))]
+    def _candidates(
+        self, pairs: Sequence[Pair], levels: Sequence[Level]
+    ) -> Iterator[Row]:
+        """Rows around one pair each that is not covered yet, or around such levels."""
+        unmet: dict[str, list[str]] = {}
+        for name in self._factors:
+            if found := [x for factor, x in levels if factor == name]:
+                unmet[name] = found
+        around = [pairs] if pairs else []
+        pools = [*self._factors.values(), *around, *unmet.values()]
+        sizes = np.array([*map(len, pools)])
+        # One call draws them all, as one for each number takes far longer.
+        drawn = self._random.integers(sizes, size=(_CANDIDATES, len(sizes)))
+        for places in drawn.tolist():
+            chosen = (pool[at] for pool, at in zip(pools, places, strict=True))
+            row = dict(zip(self._factors, chosen, strict=False))
+            for a, x, b, y in itertools.islice(chosen, len(around)):
+                row[a], row[b] = x, y
+            yield row | dict(zip(unmet, chosen, strict=False))

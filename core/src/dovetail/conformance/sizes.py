@@ -95,7 +95,8 @@ def sizes_for(size: str, case: Case, number: int) -> Sizing:
         chosen = named[number // 5 % len(named)]
         return Sizing(lambda n: 0 if n == chosen else n)
     if size == DRAWN:
-        return _mapped(_draw_sizes(tuple(named), number % SHAPES))
+        drawn = _draw_sizes(len(named), number % SHAPES)
+        return _mapped(dict(zip(named, drawn, strict=True)))
     if size == MANY_DIMS:
         return _lifted(max(a.ndim for a in arrays), number)
     shapes = [a.shape for a in arrays if a.size]
@@ -198,13 +199,12 @@ def has_size(size: str, shapes: list[Ints]) -> bool:
     return max(ends, default=0) >= elements
 
 
-@lru_cache(maxsize=4 * SHAPES)
-def _draw_sizes(named: Ints, number: int) -> dict[int, int]:
-    """Sizes that Hypothesis draws for those of a case, growing where they grow."""
-    strategy = st.lists(
-        st.integers(1, 9), min_size=len(named), max_size=len(named)
-    ).map(sorted)
-    return dict(zip(named, draw(strategy, number), strict=True))
+@lru_cache(maxsize=8 * SHAPES)
+def _draw_sizes(count: int, number: int) -> list[int]:
+    """Sizes that Hypothesis draws for as many of a case, growing where they grow."""
+    strategy = st.lists(st.integers(1, 9), min_size=count, max_size=count).map(sorted)
+    found: list[int] = draw(strategy, number)
+    return found
 
 
 def draw(strategy: st.SearchStrategy[Any], number: int) -> Any:

@@ -49,8 +49,7 @@ class Varied(Sampler):
         sizes: Sizing,
         seed: int,
     ) -> None:
-        super().__init__(op, dtype)
-        self.random = np.random.default_rng(seed)
+        super().__init__(op, dtype, seed)
         self.values = values
         self.sizes = sizes
         self.options: Options | None = None
