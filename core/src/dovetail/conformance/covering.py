@@ -11,7 +11,7 @@ import itertools
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -98,13 +98,13 @@ class Covering:
             if found := [x for factor, x in levels if factor == name]:
                 unmet[name] = found
         around = [pairs] if pairs else []
-        pools = [*self._factors.values(), *around, *unmet.values()]
+        pools: list[Any] = [*self._factors.values(), *around, *unmet.values()]
         sizes = np.array([*map(len, pools)])
         # One call draws them all, as one for each number takes far longer.
         drawn = self._random.integers(sizes, size=(_CANDIDATES, len(sizes)))
         for places in drawn.tolist():
             chosen = (pool[at] for pool, at in zip(pools, places, strict=True))
-            row = dict(zip(self._factors, chosen, strict=False))
+            row: Row = dict(zip(self._factors, chosen, strict=False))
             for a, x, b, y in itertools.islice(chosen, len(around)):
                 row[a], row[b] = x, y
             yield row | dict(zip(unmet, chosen, strict=False))

@@ -121,7 +121,7 @@ class Varied(Sampler):
         of_class = _differing(varied(some, self.values, self.random, self.dtype))
         if self.values == "zeros" and self.dtype.is_floating_point:
             flat[flat == 0] = -0.0
-        chosen = of_class[~np.isin(of_class, flat)][: made.size // 2]
+        chosen = of_class[~_among(of_class, flat)][: made.size // 2]
         places = self.random.choice(made.size, len(chosen), replace=False)
         flat[places] = chosen
         return made
@@ -225,10 +225,22 @@ def _far_from_zero(a: Array) -> Array:
     return far if len(_differing(far)) == a.size else a
 
 
+def _among(some: Array, many: Array) -> Array:
+    """Which of a few values are among many; NaN is not."""
+    ordered = np.sort(_comparable(many))
+    wanted = _comparable(some)
+    at = np.searchsorted(ordered, wanted).clip(max=ordered.size - 1)
+    return np.asarray(ordered[at] == wanted)
+
+
+def _comparable(a: Array) -> Array:
+    """The same values in a format that NumPy sorts."""
+    return a if a.dtype.kind in "biufc" else a.astype(np.float64)
+
+
 def _differing(a: Array) -> Array:
     """The values of an array, each once, in any order."""
     flat = a.reshape(-1)
-    wide = flat if flat.dtype.kind in "biuc" else flat.astype(np.float64)
-    _, at = np.unique(wide, return_index=True)
+    _, at = np.unique(_comparable(flat), return_index=True)
     found: Array = flat[np.sort(at)]
     return found
