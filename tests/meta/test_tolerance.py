@@ -169,7 +169,7 @@ def test_float16_is_computed_in_a_wider_range() -> None:
 
 
 def test_a_difference_of_the_largest_numbers_moves_by_more_than_it_is() -> None:
-    """Where that is beyond what float64 holds, the largest number stands for it."""
+    """Where that is beyond what float64 holds, what is allowed is still finite."""
     g, y = np.full(8, 1.7e308), 1 - np.linspace(1e-4, 1e-3, 8)
     op, dtype = vocabulary["tanh_backward"], dtypes.float64
     example = Example(Case((g, y), {}))
@@ -205,6 +205,19 @@ def test_products_may_leave_the_format_where_some_of_their_factors_do(
         trial = Trial(Subject("cpu"), op, dtype, Example(call), 0)
         shape = () if name == "prod" else (1,)
         assert left_open(trial, 0, np.full(shape, got, F32), dtype) == is_open
+
+
+@given(st.floats(1.0, 1e6), st.floats(690.0, 709.0))
+def test_what_is_allowed_grows_with_results_to_the_ends_of_float64(
+    turns: float, power: float
+) -> None:
+    """A power moves by as many times itself as its logarithm, however large it is."""
+    op, dtype = vocabulary["float_pow"], dtypes.complex128
+    base, exponent = np.full(1, np.e + 0j), np.full(1, complex(power, turns))
+    example = Example(Case((base, exponent), {}))
+    allowed = bound(op, example, dtype, 0, dtype).error
+    most = turns + abs(power)
+    assert np.all(allowed >= most * 2.0**-53 * np.exp(power))
 
 
 def test_components_of_a_call_cannot_hide_each_other() -> None:

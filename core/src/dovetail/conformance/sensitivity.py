@@ -25,6 +25,8 @@ from dovetail.engine.op import Op
 # Of a probe; not a power of two: moves by whole periods show nothing.
 _STEP: Final = 1.37 * 2.0**-31
 _MOST: Final = float(np.finfo(np.float64).max)
+# What sensitivities are given in: those of large results are beyond float64.
+UNIT: Final = 2.0**34
 
 
 def is_simple(op: Op, dtype: DType) -> bool:
@@ -35,22 +37,22 @@ def is_simple(op: Op, dtype: DType) -> bool:
 def sensitivity(
     op: Op, example: Example, dtype: DType, at: int, size: Array, rounding: float
 ) -> Array:
-    """Σ|terms| where the op sums; else how far rounded inputs move the truth.
+    """Σ|terms| where the op sums, else how far rounded inputs move the truth.
 
-    What moves bits, and adds up none of them, has one term, the result.
+    In `UNIT`. What moves bits, and adds up none of them, has one term, the result.
     """
     known = example.known.setdefault("moved", {})
     if at not in known:
         if op.sums:
-            known[at] = _absolute_terms(op, example, dtype, at, size)
+            known[at] = _absolute_terms(op, example, dtype, at, size) / UNIT
         elif op.unrounded:
-            known[at] = size
+            known[at] = size / UNIT
         elif is_simple(op, dtype):
-            known[at] = _one_by_one(op, example, dtype, at, size)
+            known[at] = _one_by_one(op, example, dtype, at, size / UNIT)
         else:
-            known[at] = _probed(op, example, dtype, at, size, rounding)
+            known[at] = _probed(op, example, dtype, at, size / UNIT, rounding)
         if op.cancels:
-            known[at] = np.maximum(known[at], _largest_input(example, size))
+            known[at] = np.maximum(known[at], _largest_input(example, size) / UNIT)
     found: Array = known[at]
     return found
 
@@ -94,23 +96,23 @@ def _probed(
     moves += [(apart, rounding, rounding), (apart, rounding / 4, rounding)]
     if any(_comes_again(a) for a in example.arrays()):
         moves.append((partial(_nudged_alike, random), _STEP, _STEP))
-    for move, step, unit in moves:
-        nudged = mapped(op, example, partial(move, step))
+    for move, by, step in moves:
+        nudged = mapped(op, example, partial(move, by))
         again = _again(op, nudged, dtype, at, size)
         if again is None or again.shape != want.shape:
             return moved
-        moved = np.maximum(moved, _slope(again, want, unit))
+        moved = np.maximum(moved, _slope(again, want, step))
     return moved
 
 
-def _slope(again: Array, want: Array, unit: float) -> Array:
-    """How far finite results moved, in that unit, as far as float64 holds it.
+def _slope(again: Array, want: Array, step: float) -> Array:
+    """How far finite results moved for a step of 1, in `UNIT`.
 
-    What is beyond it is the largest number there is: a difference of large products
-    moves by more than it is, and that is when it rounds most.
+    A difference of large products moves by more than it is, and that is when it rounds
+    most.
     """
     with np.errstate(all="ignore"):
-        change = np.abs(again - want) / unit
+        change = np.abs(again - want) * (1 / step / UNIT)
     held = np.isfinite(again) & np.isfinite(want)
     return np.where(held, np.minimum(change, _MOST), 0.0)
 

@@ -33,7 +33,7 @@ from dovetail.conformance.rounding import (
     own_error,
     roundoff,
 )
-from dovetail.conformance.sensitivity import is_simple, mapped, sensitivity
+from dovetail.conformance.sensitivity import UNIT, is_simple, mapped, sensitivity
 from dovetail.dtypes import Array, DType, float32, float64
 from dovetail.engine.op import Op
 
@@ -89,7 +89,7 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
 
     def allowed(factor: float, moved: Array | float) -> Array:
         rounding = factor * roundoff(accumulates_in(out))
-        error = own_error(op, out) * size + rounding * moved
+        error = own_error(op, out) * size + rounding * UNIT * moved
         error = error + factor / 8 * smallest
         return error * _ORACLE if float64 in (out.real, dtype.real) else error
 
@@ -101,7 +101,7 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
 
     # Conditioning asks the oracle again, and makes results no smaller than they are,
     # beside those that are said to be sums.
-    return Bound(error, unit, allowed(of_terms(count), 0.0 if op.sums else size))
+    return Bound(error, unit, allowed(of_terms(count), 0.0 if op.sums else size / UNIT))
 
 
 def _power_below(size: Array) -> Array:
@@ -145,4 +145,6 @@ def terms(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Array:
     count = _terms(op, example, dtype, size)
     rounding = of_terms(count) * roundoff(accumulates_in(out))
     total = sensitivity(op, example, dtype, at, size, rounding)
-    return total * count if op.averages or op.cancels else total
+    with np.errstate(over="ignore"):
+        total = total * UNIT
+        return total * count if op.averages or op.cancels else total
