@@ -62,10 +62,11 @@ _LAZY: _Final = frozenset({
 })  # fmt: skip
 _FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
-    "get_autocast_dtype": "amp", "is_autocast_cache_enabled": "amp",
-    "is_autocast_enabled": "amp", "load": "io", "save": "io",
+    "get_autocast_dtype": "amp", "get_num_threads": "codegen.runtime.threads",
+    "is_autocast_cache_enabled": "amp", "is_autocast_enabled": "amp",
+    "load": "io", "save": "io",
     "set_autocast_cache_enabled": "amp", "set_autocast_dtype": "amp",
-    "set_autocast_enabled": "amp",
+    "set_autocast_enabled": "amp", "set_num_threads": "codegen.runtime.threads",
 }  # fmt: skip
 
 
@@ -106,6 +107,8 @@ if TYPE_CHECKING:
     from dovetail.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
     from dovetail.amp import set_autocast_dtype as set_autocast_dtype
     from dovetail.amp import set_autocast_enabled as set_autocast_enabled
+    from dovetail.codegen.runtime.threads import get_num_threads as get_num_threads
+    from dovetail.codegen.runtime.threads import set_num_threads as set_num_threads
     from dovetail.compiler import compile as compile
     from dovetail.io import load as load
     from dovetail.io import save as save

@@ -13,7 +13,7 @@ from tests.null.codegen.counting import Counts
 from tests.support import child
 
 from dovetail.codegen.runtime import pool as module
-from dovetail.codegen.runtime.kernel import POOL
+from dovetail.codegen.runtime.kernels import POOL
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def pool() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
-@settings(deadline=None)
+@settings(deadline=None, derandomize=True, database=None)
 @given(pieces=st.integers(0, 300), grain=st.integers(1, 60))
 def test_each_piece_is_done_once(threads: int, pieces: int, grain: int) -> None:
     """No piece is left out or done twice, whatever the chunks and the threads."""
@@ -119,7 +119,7 @@ def test_the_variable_of_openmp(
 START = """
 import os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
-from dovetail.codegen.runtime.kernel import POOL
+from dovetail.codegen.runtime.kernels import POOL
 from tests.null.codegen.counting import Counts
 POOL.resize(3)
 """

@@ -6,7 +6,21 @@ the pieces of work from `low` to `high`; `arguments` are words of eight bytes: a
 of buffers, and numbers.
 """
 
-from dovetail.codegen.runtime.kernel import Kernel, kernel
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from dovetail.codegen.runtime.machine import Host, available, host, why_not
+
+if TYPE_CHECKING:
+    from dovetail.codegen.runtime.kernels import Kernel as Kernel
+    from dovetail.codegen.runtime.kernels import kernel as kernel
+else:
+
+    def __getattr__(name: str) -> Any:
+        """What makes kernels loads when the first one is asked for."""
+        if name in {"Kernel", "kernel"}:
+            return getattr(import_module("dovetail.codegen.runtime.kernels"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = ["Host", "Kernel", "available", "host", "kernel", "why_not"]

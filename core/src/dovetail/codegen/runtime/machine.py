@@ -10,7 +10,6 @@ import platform
 import time
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from itertools import count
 from threading import RLock
 from typing import Any, Final
@@ -70,6 +69,8 @@ def available() -> bool:
 
 @cache
 def _installed() -> bool:
+    from importlib.util import find_spec
+
     try:
         return find_spec("llvmlite") is not None
     except ValueError:  # hidden by an entry of sys.modules

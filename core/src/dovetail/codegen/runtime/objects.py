@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tempfile
+import threading
 import time
 import warnings
 from contextlib import suppress
@@ -146,9 +146,11 @@ def _read(path: Path, limit: int) -> bytes:
 
 def _write(path: Path, entry: bytes) -> None:
     """Write a file whole: no reader sees a part of it."""
-    place, unfinished = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)
+    unfinished = path.with_name(f"{_UNFINISHED}{os.getpid()}-{threading.get_ident()}")
+    unfinished.unlink(missing_ok=True)  # of a process that died and had this number
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        with open(place, "wb") as file:
+        with open(os.open(unfinished, flags, mode=0o600), "wb") as file:
             file.write(entry)
         os.replace(unfinished, path)
     except BaseException:

@@ -1,0 +1,71 @@
+"""`set_num_threads`: one number for kernels and BLAS, with torch's name and errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.null.codegen.counting import Counts
+from threadpoolctl import threadpool_info
+
+import dovetail as dt
+from dovetail.codegen.runtime.pool import POOL
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    """As many threads as before, afterwards."""
+    before = dt.get_num_threads()
+    yield
+    dt.set_num_threads(before)
+
+
+def blas() -> set[int]:
+    """How many threads each BLAS of this process may use."""
+    found = threadpool_info()
+    return {x["num_threads"] for x in found if x["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_kernels_and_blas_have_one_number(number: int) -> None:
+    """What was set is told, and holds for the pool and for NumPy's BLAS."""
+    dt.set_num_threads(number)
+    assert dt.get_num_threads() == number
+    assert blas() == {number}
+    assert Counts(64).run(1) == [1] * 64
+    assert len(POOL._workers) == number - 1
+
+
+@pytest.mark.parametrize(
+    ("given", "builtin", "text"),
+    [
+        (0, RuntimeError, "num_threads is 0, needed a positive integer"),
+        (-3, RuntimeError, "num_threads is -3, needed a positive integer"),
+        (2**40, ValueError, "needed a positive integer"),
+        (1.0, RuntimeError, "num_threads is a float, needed a positive integer"),
+        (True, RuntimeError, "num_threads is a bool, needed a positive integer"),
+        ("2", RuntimeError, "num_threads is a str, needed a positive integer"),
+        (None, RuntimeError, "num_threads is a NoneType, needed a positive integer"),
+    ],
+)
+def test_what_is_no_number_of_threads(
+    given: Any, builtin: type[Exception], text: str
+) -> None:
+    """Anything but a positive int is refused as in torch, and changes nothing."""
+    before = dt.get_num_threads(), blas()
+    with pytest.raises(builtin, match=text):
+        dt.set_num_threads(given)
+    assert (dt.get_num_threads(), blas()) == before
+
+
+def test_without_threadpoolctl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels get their number, and a warning says that BLAS keeps its own."""
+    before = blas()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "threadpoolctl", None)
+        with pytest.warns(RuntimeWarning, match="BLAS keeps its number of threads"):
+            dt.set_num_threads(1)
+    assert dt.get_num_threads() == 1
+    assert blas() == before
