@@ -39,6 +39,11 @@ def _is_counted(param: Param) -> bool:
     return param.annotation not in _UNCOUNTED and not choice
 
 
+def _is_no_tensor(name: str) -> str:
+    """Whether it is no plain tensor; that it is a Parameter is rarely asked."""
+    return f"_type({name}) is not _Tensor and _type({name}) is not _Parameter"
+
+
 class ArgumentLines:
     """Writes what is asked of each argument.
 
@@ -101,15 +106,13 @@ class ArgumentLines:
             yield from self._list(at, own, lead, known=promoted and not lead)
             return
         native, node = f"_a{at}", f"{name}._node is not None"
-        yield f"_c{at} = _type({name})"
-        plain = f"_c{at} is _Tensor or _c{at} is _Parameter"
         if role == "optional":
             yield from self._optional(at, own, promoted)
         elif promoted and not lead and self.numbers:
-            yield from self._number(at, plain, op.tensors[at].fits)
+            yield from self._number(at, op.tensors[at].fits)
             node = f"_d{at} is not None"
         else:
-            yield f"if _c{at} is not _Tensor and _c{at} is not _Parameter:"
+            yield f"if {_is_no_tensor(name)}:"
             yield f"    {self.miss}"
             if promoted and not lead:
                 yield f"if {name}._kind is not _k:"
@@ -130,22 +133,24 @@ class ArgumentLines:
                 else Given(name, native, own, f"{name}._node")
             )
 
-    def _number(self, at: int, plain: str, fits: bool) -> Iterator[str]:
+    def _number(self, at: int, fits: bool) -> Iterator[str]:
         """A tensor of the leading one's kind, or a number that leaves the dtype."""
         name = self.op.tensors[at].name
+        plain = f"_c{at} is _Tensor or _c{at} is _Parameter"
+        yield f"_c{at} = _type({name})"
         yield f"if {plain}:"
         yield f"    if {name}._kind is not _k:"
         yield f"        {self.miss}"
         yield f"    _a{at} = {name}._a"
         yield f"    _d{at} = {name}._node"
         yield "else:"
-        yield f"    _numbers = _k.scalars.get(_c{at})"
+        yield f"    _a{at} = _k.scalars.get(_c{at})"
         refused = f" or _c{at} is _bool" if self.op.each else ""
         if fits:  # as all within the least range of floats do
             refused = f" or _c{at} is _complex or not -65504.0 <= {name} <= 65504.0"
-        yield f"    if _numbers is None{refused}:"
+        yield f"    if _a{at} is None{refused}:"
         yield f"        {self.miss}"
-        yield f"    _a{at} = _numbers[{name}]"
+        yield f"    _a{at} = _a{at}[{name}]"
         yield f"    _d{at} = None"
         self.late.append(f"_x{at} = {name} if {plain} else None")
 
@@ -155,7 +160,7 @@ class ArgumentLines:
         yield f"    _a{at} = _d{at} = None"
         if not promoted:
             yield f"    {own} = None"
-        yield f"elif _c{at} is not _Tensor and _c{at} is not _Parameter:"
+        yield f"elif {_is_no_tensor(name)}:"
         yield f"    {self.miss}"
         if promoted:
             yield f"elif {name}._kind is not _k:"
@@ -180,8 +185,7 @@ class ArgumentLines:
         yield f"_a{at} = []"
         yield f"_d{at} = False"
         yield f"for _x in {name}:"
-        yield "    _c = _type(_x)"
-        yield "    if _c is not _Tensor and _c is not _Parameter:"
+        yield f"    if {_is_no_tensor('_x')}:"
         yield f"        {self.miss}"
         yield f"    if _x._kind is not {own}:"
         if known:

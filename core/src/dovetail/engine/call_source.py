@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # What of its own a callable remembers: what calls need, itself, its op.
 CELLS: Final = ("_calls", "_function", "_last", "_op")
 
-_ENTRY: Final = "_kernel, _kind, _array, _runner, _ready"
+_ENTRY: Final = "_kernel, _kind, _runner, _ready"
 
 
 class Form(NamedTuple):
@@ -200,7 +200,7 @@ class _Source(ArgumentLines):
             rest = f"{self._tensors()}, {self._attrs()}, {on_tape}"
             yield f"return _several(_op, _ready.plan.kinds, _r, {rest})"
             return
-        yield "if _type(_r) is not _array:"
+        yield "if _type(_r) is not _kind.array:"
         yield "    if _r is _unserved:"
         yield f"        return {self.form.general}_ready, {self.values})"
         yield "    _r = _kind.lift(_r)"

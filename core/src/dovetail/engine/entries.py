@@ -121,7 +121,7 @@ def _require_no_gradient(op: Op, inputs: Inputs) -> None:
 
 
 def _entry(op: Op, ready: Ready) -> tuple[Any, ...]:
-    """(kernel, kind of the result, its array class, runner, the rest).
+    """(kernel, kind of the result, runner, the rest).
 
     The kernel is None where a call takes more than it.
     """
@@ -130,9 +130,9 @@ def _entry(op: Op, ready: Ready) -> tuple[Any, ...]:
     if kind.backend.rules_only or op.mutates or not plan.looks:
         native = None
     if native is None or not plan.kinds:
-        return (None, None, None, None, ready)
+        return (None, None, None, ready)
     result = plan.kinds[0]
-    return (native, result, result.array, result.runner.here, ready)
+    return (native, result, result.runner.here, ready)
 
 
 def _is_as_given(op: Op, ready: Inputs, inputs: Inputs) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NO_NAMES: Final[frozenset[str]] = frozenset()  # one for all ops
 _LEARNED_LIMIT: Final = 4096
 _EXAMPLES: Final = re.compile(r"\n\n(?:Examples:|>>>)")
-NO_ENTRY: Final = (None,) * 6
+NO_ENTRY: Final = (None,) * 5
 # What a check gives: a 0-d bool that is true where values are refused (None where
 # there are none to look at), and the error for them, which may wait for values.
 Checked = tuple[Any, Callable[[], Exception]] | None
