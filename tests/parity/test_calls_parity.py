@@ -282,6 +282,9 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
         lib.nn.functional.multilabel_soft_margin_loss(lib.ones(()), lib.ones(3))
     ),
     "layers of no channels": lambda lib: lib.nn.BatchNorm1d(0)(lib.ones(2, 0)),
+    "an inner product with a number on another device": lambda lib: lib.ones(
+        3, device="meta"
+    ).inner(lib.ones(())),
     "a number on another device, broadcast": lambda lib: lib.nn.functional.l1_loss(
         lib.ones(()), lib.ones(3, device="meta")
     ),

@@ -204,7 +204,14 @@ def test_environment(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_environment_of_a_program() -> None:
     """The variable is read by a fresh program."""
     code = "import dovetail; print(dovetail.zeros(2).device)"
-    assert output(code, DOVETAIL_DEVICE="meta") == "meta:0"
+    assert output(code, DOVETAIL_DEVICE="meta") == "meta"
+
+
+def test_meta_has_no_index() -> None:
+    """There is one meta device, which its tensors name as programs ask for it."""
+    x = dt.ones(2, device="meta:0")
+    assert x.device == dt.device("meta")
+    assert x.get_device() == -1
 
 
 def test_moving(box: Box) -> None:

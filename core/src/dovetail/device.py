@@ -95,6 +95,11 @@ def _parse(text: str, index: int | None) -> tuple[str, int | None]:
     return match[1], index
 
 
+def named(type: str, index: int) -> device:
+    """A device as tensors name theirs, and torch: there is one CPU, and one meta."""
+    return device(type, None if type in ("cpu", "meta") else index)
+
+
 def candidates(text: str) -> list[str]:
     """The device strings of a priority list such as `"cuda,xpu,cpu"`."""
     return [part.strip() for part in text.split(",")]

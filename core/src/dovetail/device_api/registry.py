@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail.device import PREFERENCE, candidates, chooser, device
+from dovetail.device import PREFERENCE, candidates, chooser, device, named
 from dovetail.device_api.contract import Backend, DeviceInfo
 from dovetail.device_api.discovery import (
     KERNEL_GROUP,
@@ -285,7 +285,8 @@ def available() -> list[tuple[str, int]]:
 def _choose(text: str) -> tuple[str, int | None]:
     """The one device that `auto` or a priority list stands for."""
     backend, index = resolve(text)
-    return backend.type, None if backend.type == "cpu" else index
+    chosen = named(backend.type, index)
+    return chosen.type, chosen.index
 
 
 chooser.append(_choose)

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from dovetail.device import device
+from dovetail.device import device, named
 from dovetail.device_api import registry
 from dovetail.device_api.contract import Backend
 from dovetail.dtypes import uint8
@@ -55,8 +55,7 @@ class Generator:
     @property
     def device(self) -> device:
         """Where the numbers are made."""
-        kind_index = None if self._backend.type == "cpu" else self._index
-        return device(self._backend.type, kind_index)
+        return named(self._backend.type, self._index)
 
     @property
     def offset(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from dovetail.device import device
+from dovetail.device import device, named
 from dovetail.device_api import registry
 from dovetail.device_api.after_fork import on_lost
 from dovetail.device_api.capabilities import Streams
@@ -26,7 +26,7 @@ class Kind:
     """Device and dtype of a tensor, with what an op call needs of them.
 
     Attributes:
-        device: as torch names it: `cpu`, or type and index.
+        device: as torch names it: by its type alone where there is one of them.
         array: class of the backend's native arrays.
         runner: `runner.here()(kernel, *natives)` calls a kernel of the device.
         lift: makes a native array of a kernel's scalar result.
@@ -44,7 +44,7 @@ class Kind:
         self.backend = backend
         self.index = index
         self.dtype = dtype
-        self.device = device(backend.type, None if backend.type == "cpu" else index)
+        self.device = named(backend.type, index)
         self.array = backend.array
         self.runner: Runner | _Lost = _runner_of(backend, index)
         self.lift = backend.lift

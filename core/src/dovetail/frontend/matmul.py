@@ -12,7 +12,13 @@ from dovetail.engine.elements import check_factor, factor, stored
 from dovetail.engine.integers import integers
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeviceError,
+    DTypeError,
+    ShapeError,
+)
 from dovetail.ops.create import filled
 from dovetail.ops.einsum import einsum as _einsum
 from dovetail.ops.einsum import sublists
@@ -63,7 +69,16 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 @public("inner", out="same")
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Products over the last dims of both; with a 0-d tensor, multiplication."""
+    """Products over the last dims of both; with a 0-d tensor, multiplication.
+
+    Raises: DeviceError for tensors apart, be it a 0-d one on the CPU.
+    """
+    if input.device != other.device:
+        raise DeviceError(
+            "inner", "other", was=f"on {other.device}",
+            needed=f"{input.device}, where input is: expected all tensors to be on "
+            "the same device", remedy=f'move it with .to("{input.device}")',
+        )  # fmt: skip
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:

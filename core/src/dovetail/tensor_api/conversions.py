@@ -68,8 +68,9 @@ def is_tensor(obj: Any) -> bool:
 
 @public("Tensor.get_device")
 def get_device(self: Tensor) -> int:
-    """The index of the device, -1 on the CPU."""
-    return -1 if self._kind.backend.type == "cpu" else self._kind.index
+    """The index of the device, -1 where it has none, as on the CPU."""
+    index = self._kind.device.index
+    return -1 if index is None else index
 
 
 def _on(device_type: str) -> property:

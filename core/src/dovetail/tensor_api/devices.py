@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from dovetail.device import device as Device
+from dovetail.device import named
 from dovetail.device_api import registry
 from dovetail.engine import modes
 from dovetail.engine.public import NAMESPACES, public
@@ -40,11 +41,6 @@ def _decorate(self: Device, function: F) -> F:
 Device.__enter__ = _enter  # type: ignore[attr-defined]
 Device.__exit__ = _exit  # type: ignore[attr-defined]
 Device.__call__ = _decorate  # type: ignore[method-assign]
-
-
-def named(kind: str, index: int) -> Device:
-    """A device as `Tensor.device` names it: the CPU has no index."""
-    return Device(kind, None if kind == "cpu" else index)
 
 
 @public("torch.get_default_device")

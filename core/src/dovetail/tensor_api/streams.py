@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.device import device as Device
+from dovetail.device import named
 from dovetail.device_api import Backend, CallersContext, Streams, registry
 from dovetail.device_api.capabilities import chosen_streams
 from dovetail.engine import modes
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, KernelError, NotSupported
-from dovetail.tensor_api.devices import named
 
 DeviceLike = Device | str | None
 # What was chosen outside of each `with stream:` that this context is in.
