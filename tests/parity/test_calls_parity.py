@@ -195,6 +195,14 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
     "min of a dim and a tensor": lambda lib: lib.ones(2).min(0, other=lib.ones(2)),
     "places of 8 bits": lambda lib: lib.ones(2)[lib.tensor([0], dtype=lib.int8)],
     "a slice for a dim": lambda lib: lib.ones(2).size(slice(None)),
+    "one size by name": lambda lib: lib.ones(2).view(size=2),
+    "one dim by name": lambda lib: lib.ones(2).permute(dims=0),
+    "a dtype as size": lambda lib: lib.ones(2).view(size=lib.int32),
+    "a wider dtype from between its elements": lambda lib: lib.ones(5)[1:].view(
+        lib.float64
+    ),
+    "a wider dtype of nothing, across": lambda lib: lib.ones(2, 0).view(lib.float64),
+    "a narrower dtype of a column": lambda lib: lib.ones(2, 3)[:, :1].T.view(lib.int8),
     "view in a size and a dtype": lambda lib: lib.ones(2).view((2,), dtype=lib.int32),
     "negative places without a dim": lambda lib: lib.take_along_dim(
         lib.ones(3), lib.tensor([-1])

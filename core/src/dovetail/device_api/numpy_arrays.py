@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from dovetail.device_api.contract import Backend, Ints, Runner
+from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import ANY, Array, DType
 from dovetail.errors import ArgumentError, KernelError, OutOfMemory, ShapeError
 
@@ -63,6 +64,8 @@ class NumpyArrays(Backend):
         offset = 0
         if a is not root:
             offset = (a.ctypes.data - root.ctypes.data) // size
+        if not a.size:  # of no elements, NumPy counts no bytes
+            return contiguous_strides(a.shape), offset
         return tuple([s // size for s in a.strides]), offset
 
     def fill(self, a: Array, value: complex) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from dovetail.engine.annotations import conforms, described
@@ -21,8 +22,11 @@ def opened(function: Callable[..., Any]) -> Callable[..., Any]:
     """A method whose argument is a sequence of which it may be given the items."""
 
     def method(self: Any, *items: Any, **named: Any) -> Any:
-        if named or (len(items) == 1 and not hasattr(items[0], "__index__")):
+        if named:
+            _check_whole(function, named)
             return function(self, *items, **named)
+        if len(items) == 1 and not hasattr(items[0], "__index__"):
+            return function(self, *items)
         if not items:
             raise ArgumentTypeError(
                 function.__name__, "call", was="without sizes or dims",
@@ -36,6 +40,16 @@ def opened(function: Callable[..., Any]) -> Callable[..., Any]:
     method.__module__ = function.__module__
     method.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
     return method
+
+
+def _check_whole(function: Callable[..., Any], named: dict[str, Any]) -> None:
+    """Raise for an item given by the sequence's name, by which torch takes it whole."""
+    _, name, *_ = inspect.signature(function).parameters
+    if not isinstance(named.get(name, ()), Iterable):
+        raise ArgumentTypeError(
+            function.__name__, name, was=described(named[name]),
+            needed="a sequence of integers where it is given by name",
+        )  # fmt: skip
 
 
 def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

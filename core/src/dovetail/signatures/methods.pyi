@@ -725,7 +725,7 @@ class Methods:
     def ger(self, vec2: Tensor) -> Tensor:
         """The products of each element of one vector with each of another."""
     def get_device(self) -> _int:
-        """The index of the device, -1 on the CPU."""
+        """The index of the device, -1 where it has none, as on the CPU."""
     def greater(self, other: Tensor | complex) -> Tensor:
         """Whether input > other; NaN compares false."""
     def greater_(self, other: Tensor | complex) -> Tensor:

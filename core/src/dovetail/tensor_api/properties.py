@@ -244,17 +244,31 @@ def _reinterpreted(x: Tensor, dtype: DType) -> Tensor:
             needed="the host's memory, outside the graph",
             remedy="copy it with .to(dtype)",
         )  # fmt: skip
-    try:
-        native = memory.expose(x._a).view(dtype.numpy)
-    except (ValueError, TypeError) as error:
+    if not _reads_as(x, dtype):
         raise ShapeError(
             "view", "tensor", was=f"of shape {tuple(x.shape)}, strides {x.stride()}",
-            needed=f"a last dim whose bytes are whole {dtype.name} elements: {error}",
-        ) from error  # fmt: skip
+            needed=f"a last dim of neighbours that are whole {dtype.name} elements, "
+            "which start on such ones", remedy="take contiguous() first, or .to(dtype)",
+        )  # fmt: skip
+    native = memory.expose(x._a).view(dtype.numpy)
     outside("view as another dtype")
     made = wrap(memory.adopt(native), kind.with_dtype(dtype))
     made._storage = storage_of(x)
     return made
+
+
+def _reads_as(x: Tensor, dtype: DType) -> bool:
+    """Whether elements of another size lie where those of `x` do, as torch asks."""
+    old, new = x._kind.dtype.itemsize, dtype.itemsize
+    if old == new:
+        return True
+    sizes = tuple(x._a.shape)
+    strides, offset = x._kind.backend.geometry(x._a, storage_of(x).root)
+    nearest = (0, 1) if sizes[-1:] == (1,) else (1,)  # 0 for a dim that was put in
+    if not sizes or strides[-1] not in nearest:
+        return False
+    whole = (sizes[-1], offset, *strides[:-1])
+    return old > new or not any(n % (new // old) for n in whole)
 
 
 def _is_cpu(self: Tensor) -> bool:
