@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from dovetail.device import device as Device
+from dovetail.device import named
 from dovetail.device_api import Pool, registry
 from dovetail.engine import modes
 from dovetail.errors import ArgumentError, NotSupported
-from dovetail.tensor_api.devices import named
 
 DeviceLike = Device | str | int | None
 
