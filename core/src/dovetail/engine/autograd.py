@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail.engine.arrival import Hook
-from dovetail.engine.backward_pass import Pass, place_of
+from dovetail.engine.backward_pass import Pass
 from dovetail.engine.basics import basics
 from dovetail.engine.kinds import Kind
+from dovetail.engine.pass_counts import place_of
 from dovetail.engine.scopes import anywhere, here, tell, watched
 from dovetail.engine.tape import Edge, Leaf, Node, Output, storage_of
 from dovetail.engine.tape_of_views import edge_of, flowing

@@ -14,53 +14,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import repeat
-from typing import Any, Final
+from typing import Any
 
 from dovetail.engine import modes
 from dovetail.engine.arrival import accumulate, add, hooked, hooked_outputs
 from dovetail.engine.autocast import casting, without_casting
 from dovetail.engine.basics import basics
+from dovetail.engine.pass_counts import LAST, OUTPUT, awaited, place_of
 from dovetail.engine.rule_calls import call_announced, call_rule, pull_of, rules_for
 from dovetail.engine.scopes import anywhere, here
 from dovetail.engine.tape import Edge, Leaf, Node, Output, target_of
 from dovetail.engine.tensor import Tensor
-
-
-def place_of(edge: Edge) -> Any:
-    """Identity of a place that gradients arrive at."""
-    return (edge.node, edge.index) if type(edge) is Output else edge
-
-
-# Instead of how many are to come: the next one is the last of several; an edge leads to
-# one of several outputs, and what arrives there is counted at their node.
-_LAST: Final = -1
-_OUTPUT: Final = -2
-
-
-def awaited(start: Pass) -> dict[Any, int]:
-    """How many gradients beside one each node and leaf is sent by a pass."""
-    more: dict[Any, int] = {}
-    outputs: list[Output] = []
-    nodes: list[Any] = [start]
-    for node in nodes:  # it grows meanwhile
-        for edge in node.edges:
-            if edge is None:
-                continue
-            if edge in more:
-                more[edge] += 1
-                continue
-            more[edge] = 0
-            if type(edge) is Node:
-                nodes.append(edge)
-            elif type(edge) is Output:
-                outputs.append(edge)
-                if edge.node not in more:
-                    more[edge.node] = -1
-                    nodes.append(edge.node)
-    for output in outputs:
-        more[output.node] += more[output] + 1
-        more[output] = _OUTPUT
-    return more
 
 
 class Pass:
@@ -73,7 +37,7 @@ class Pass:
 
     Attributes:
         captured: what arrived at the places asked for with `capture`.
-        more: how many gradients are still to come beside the next one, or `_LAST`.
+        more: how many gradients are still to come beside the next one, or `LAST`.
     """
 
     __slots__ = (
@@ -172,14 +136,14 @@ class Pass:
                     continue
                 several = more[edge]
                 if several:
-                    if several == _OUTPUT:
+                    if several == OUTPUT:
                         self._send(edge, g)
                         continue
                     known = arrived.pop(edge, None)
                     if known is not None:
                         g = basics.add(known, g)  # noqa: PLW2901
                     if several > 0:
-                        more[edge] = several - 1 or _LAST
+                        more[edge] = several - 1 or LAST
                         arrived[edge] = g
                         continue
                 if type(edge) is Leaf:
@@ -243,7 +207,7 @@ class Pass:
         """Count a gradient that arrived; whether more are to come."""
         several = self.more[place]
         if several > 0:
-            self.more[place] = several - 1 or _LAST
+            self.more[place] = several - 1 or LAST
         return several > 0
 
     def _send_output(self, edge: Output, ct: Tensor | None) -> None:
