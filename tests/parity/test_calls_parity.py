@@ -195,6 +195,16 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
     "min of a dim and a tensor": lambda lib: lib.ones(2).min(0, other=lib.ones(2)),
     "places of 8 bits": lambda lib: lib.ones(2)[lib.tensor([0], dtype=lib.int8)],
     "a slice for a dim": lambda lib: lib.ones(2).size(slice(None)),
+    "a sign from the CPU, on meta": lambda lib: lib.ones(3, device="meta").copysign(
+        lib.ones(())
+    ),
+    "a dividend on the CPU, of a divisor on meta": lambda lib: lib.ones(())
+    // lib.ones(3, device="meta"),
+    "an array beside meta": lambda lib: lib.ones(3, device="meta") == np.ones(3),
+    "Python's int for a type": lambda lib: lib.ones(2).type(int),
+    "a NumPy integer for a variance": lambda lib: (
+        lib.nn.functional.gaussian_nll_loss(lib.ones(1), lib.ones(1), np.int64(2))
+    ),
     "one size by name": lambda lib: lib.ones(2).view(size=2),
     "one dim by name": lambda lib: lib.ones(2).permute(dims=0),
     "a dtype as size": lambda lib: lib.ones(2).view(size=lib.int32),

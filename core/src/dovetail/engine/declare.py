@@ -62,6 +62,7 @@ def op(
     layout_matters: bool = False,
     row_major: bool = False,
     unspecified: bool = False,
+    meta_only: Sequence[str] = (),
     memory: bool = False,
     name: str | None = None,
     torch: str = "",
@@ -127,6 +128,8 @@ def op(
         layout_matters: strides are part of what the op looks at.
         row_major: its result is contiguous, however its input lies.
         unspecified: nothing is said of the values of the result.
+        meta_only: operands that a call on meta needs there, though elsewhere numbers
+            on the CPU will do: torch's rules ask for it, which its kernels do not.
         memory: the body calls the backend's memory functions, which every device has:
             nothing smaller is there to be lowered to.
         torch: the public names, as `dovetail.engine.public` reads them.
@@ -145,21 +148,17 @@ def op(
     """
     options = {
         "shape": shape, "accepts": accepts, "result": result, "promote": promote,
-        "each": each,
-        "indices": indices, "masks": masks, "lines": lines, "trusted": trusted,
-        "checked_by_body": checked_by_body,
-        "outputs": tuple(outputs),
-        "residuals": residuals, "nondifferentiable": nondifferentiable,
-        "primitive": primitive, "view": view, "mutates": tuple(mutates),
-        "draws": draws, "unrounded": unrounded, "domain": domain, "name": name,
-        "ulp": ulp, "sums": sums or averages, "averages": averages,
-        "multiplies": multiplies, "cancels": cancels,
-        "undefined_on": undefined_on, "levels": levels or {},
-        "largest": largest, "grows": grows,
-        "layout_matters": layout_matters, "row_major": row_major,
-        "unspecified": unspecified,
-        "memory": memory, "params": params,
-        "autocast": autocast,
+        "each": each, "indices": indices, "masks": masks, "lines": lines,
+        "trusted": trusted, "checked_by_body": checked_by_body,
+        "outputs": tuple(outputs), "residuals": residuals,
+        "nondifferentiable": nondifferentiable, "primitive": primitive, "view": view,
+        "mutates": tuple(mutates), "draws": draws, "unrounded": unrounded,
+        "domain": domain, "name": name, "ulp": ulp, "sums": sums or averages,
+        "averages": averages, "multiplies": multiplies, "cancels": cancels,
+        "undefined_on": undefined_on, "levels": levels or {}, "largest": largest,
+        "grows": grows, "layout_matters": layout_matters, "row_major": row_major,
+        "unspecified": unspecified, "meta_only": tuple(meta_only), "memory": memory,
+        "params": params, "autocast": autocast,
     }  # fmt: skip
 
     def declare(body: Callable[..., R_co]) -> Declared[R_co]:

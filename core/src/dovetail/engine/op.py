@@ -101,6 +101,7 @@ class Op(Results, Gradient):
         self.layout_matters: bool = options.pop("layout_matters", False)
         self.row_major: bool = options.pop("row_major", False)
         self.unspecified: bool = options.pop("unspecified", False)
+        self.meta_only: tuple[str, ...] = options.pop("meta_only", ())
         self.memory: bool = options.pop("memory", False)
         shape = options.pop("shape")
         self.shape: Any = sig.parse(shape) if isinstance(shape, str) else shape

@@ -171,7 +171,8 @@ def _placed(op: Op, name: str, x: Any, kind: Kind) -> Any:
     own = x._kind
     if own.backend is kind.backend and own.index == kind.index:
         return x
-    if _number_on_cpu(x) and op.promote is not None:
+    refused = op.promote is None or (kind.backend.rules_only and name in op.meta_only)
+    if _number_on_cpu(x) and not refused:
         return to_kind(x, kind_on(kind.backend, kind.index, own.dtype))
     raise DeviceError(
         op.name, name, was=f"on {own.device}",

@@ -10,6 +10,7 @@ import numpy as np
 from dovetail.dtypes import bool_, from_numpy
 from dovetail.engine.calls import operator_of, over
 from dovetail.engine.inplace import inplace
+from dovetail.engine.kinds import kind_of
 from dovetail.engine.tensor import Tensor, extend, wrap
 from dovetail.errors import DTypeError
 from dovetail.ops import compare, elementwise, power, rounding
@@ -77,7 +78,7 @@ def _compared(function: Function) -> Function:
 
     def compare(self: Tensor, other: Any) -> Any:
         if isinstance(other, np.ndarray) and other.dtype.kind in "biufc":
-            kind = self._kind.with_dtype(from_numpy(other.dtype))
+            kind = kind_of("cpu", from_numpy(other.dtype))
             other = wrap(kind.backend.copy_in(other, kind.index), kind)
         try:
             return function(self, other)

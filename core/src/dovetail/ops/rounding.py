@@ -74,7 +74,8 @@ def _copysign_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
 
 
 @op(accepts=FLOAT, promote="float", unrounded=True, torch="copysign Tensor.copysign_",
-    oracle=np.copysign, grad={"input": _copysign_rule, "other": flat})  # fmt: skip
+    meta_only=("input", "other"), oracle=np.copysign,
+    grad={"input": _copysign_rule, "other": flat})  # fmt: skip
 def copysign(input: Tensor, other: Operand) -> Tensor:
     """The magnitude of `input` with the sign of `other`, of -0 and NaN too."""
     return where(signbit(input) == signbit(other), input, -input)
@@ -88,7 +89,7 @@ def trunc_divide(input: Operand, other: Operand) -> Tensor:
     return idiv(input, other)
 
 
-@op(accepts=REAL, domain=(0.3, 9.0))
+@op(accepts=REAL, domain=(0.3, 9.0), meta_only=("input",))
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """input / other rounded down, from the exact remainder; n / 0 is 0 for integers."""
     if not input.dtype.is_floating_point:

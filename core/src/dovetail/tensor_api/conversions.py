@@ -9,6 +9,7 @@ from typing import Any
 from dovetail import dtypes
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
+from dovetail.engine.annotations import described
 from dovetail.engine.guard import guarded
 from dovetail.engine.inplace import fill, touched
 from dovetail.engine.public import public
@@ -104,6 +105,10 @@ extend(cuda=_mover("cuda"), xpu=_mover("xpu"))
 
 def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) -> Any:
     """The name of torch's class for the dtype, or this tensor in another one."""
+    if isinstance(dtype, type):  # int, which other functions take for a dtype
+        raise ArgumentTypeError(
+            "type", "dtype", was=described(dtype), needed="a dtype of dovetail's"
+        )
     if dtype is not None:
         return to(self, dtype)
     names = {v: k for k, v in _CLASSES.items()}

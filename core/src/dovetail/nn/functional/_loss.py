@@ -271,7 +271,7 @@ def gaussian_nll_loss(
 
 def _variance(input: Tensor, var: Any) -> Tensor:
     """One variance an element, or one a row of the last dim."""
-    if isinstance(var, int):
+    if not isinstance(var, Tensor | float):
         raise ArgumentTypeError(
             "gaussian_nll_loss", "var", was=repr(var), needed="a tensor or a float"
         )
