@@ -62,6 +62,7 @@ XP_MAY_IMPORT = {
     "dovetail.xp",
 }
 CPU_MAY_IMPORT = {
+    "dovetail.codegen",
     "dovetail.device_api",
     "dovetail.dtypes",
     "dovetail.errors",
@@ -76,6 +77,7 @@ DEFERRED = {
     ("dovetail.codegen.runtime", "dovetail.codegen.runtime.kernels"),  # hashes, 10 ms
     ("dovetail.nn.module.optimized", "dovetail.compiler"),  # few programs compile
     ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms
+    ("dovetail.engine.kernel_programs", "dovetail.engine.numbered_steps"),  # graphs
     ("dovetail.engine.rule_calls", "dovetail.engine.bound_pull"),  # with graphs, 3 ms
 }
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.codegen.runtime import why_not
 from dovetail.device_api import DeviceInfo, HostMemory, KernelTable
 from dovetail.device_api.dlpack import NumpyDLPack
 from dovetail.device_api.numpy_pool import NumpyPool
+from dovetail_cpu import generated
 from dovetail_cpu import kernels as native_kernels
 
 Array = np.ndarray[Any, Any]
@@ -20,6 +22,7 @@ class CpuBackend(NumpyPool, HostMemory, NumpyDLPack):
     """NumPy arrays as native arrays, ufuncs as kernels."""
 
     type = "cpu"
+    launch_boundaries = (generated.LEAST,)
 
     def devices(self) -> Sequence[DeviceInfo]:
         return (DeviceInfo(0, _cpu_name(), _memory_bytes()),)
@@ -38,7 +41,9 @@ class CpuBackend(NumpyPool, HostMemory, NumpyDLPack):
 
 
 def _cpu_name() -> str:
-    return f"CPU, {os.cpu_count()} cores, NumPy {np.__version__}"
+    reason = why_not()
+    kernels = "generated kernels" if reason is None else f"NumPy's kernels: {reason}"
+    return f"CPU, {os.cpu_count()} cores, NumPy {np.__version__}, {kernels}"
 
 
 def _memory_bytes() -> int | None:

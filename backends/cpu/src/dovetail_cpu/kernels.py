@@ -26,11 +26,18 @@ from dovetail.xp import (
     shape,
     views,
 )  # fmt: skip
-from dovetail_cpu import libm
+from dovetail_cpu import generated, libm
 
 
 def install(table: KernelTable) -> None:
     """Add every kernel of the CPU."""
+    plain = KernelTable(table.backend)
+    _install_plain(plain)
+    generated.install(table, plain)
+
+
+def _install_plain(table: KernelTable) -> None:
+    """Add NumPy's kernels."""
     elementwise.install(table, np)
     activation.install(table, np, chunk=1 << 14)
     reduce.install(table, np)

@@ -28,24 +28,29 @@ _LIMIT: Final = 1024
 _lowered: Final[dict[Any, Graph]] = {}
 
 
-def lower(op: Op, specs: Sequence[Any], attrs: dict[str, Any] | None = None) -> Graph:
+def lower(
+    op: Op, specs: Sequence[Any], attrs: dict[str, Any] | None = None,
+    leaves: frozenset[str] = frozenset(), unknown: tuple[str, ...] = (),
+) -> Graph:  # fmt: skip
     """The graph of an op in primitives, views and moves between devices.
 
     Args:
         specs: an entry a tensor parameter: a `Spec`, None, or a list of them, of the
             dtypes that the op runs in (promotion comes before).
         attrs: the other arguments by name; defaults fill in. A kind may be a dtype.
+        leaves: ops that are called as they are, as if they were primitives.
+        unknown: scalars whose values come later: 0-d inputs behind the others.
 
     Raises:
         NotSupported: the shape of a result depends on values, or the body reads some.
     """
     given = _given(op, attrs or {})
-    key = (op.name, repr(tuple(specs)), repr(given))
+    key = (op.name, repr(tuple(specs)), repr(given), leaves, unknown)
     graph = _lowered.get(key)
     if graph is None:
         if len(_lowered) >= _LIMIT:
             _lowered.clear()
-        graph = _lowered[key] = _traced(op, specs, given)
+        graph = _lowered[key] = _traced(op, specs, given, leaves, unknown)
     return graph
 
 
@@ -73,21 +78,27 @@ def _given(op: Op, attrs: dict[str, Any]) -> dict[str, Any]:
     return plain_attrs(found)
 
 
-def _traced(op: Op, specs: Sequence[Any], given: dict[str, Any]) -> Graph:
+def _traced(
+    op: Op, specs: Sequence[Any], given: dict[str, Any], leaves: frozenset[str],
+    unknown: tuple[str, ...],
+) -> Graph:  # fmt: skip
     if op.shape is DATA:
         raise NotSupported(
             f"lower {op.name}", "shape", was="one that depends on values",
             needed="an op whose results have shapes that follow from its inputs'",
         )  # fmt: skip
-    tracer = _Tracer()
+    tracer = _Tracer(leaves)
     inputs = tuple(tracer.input(spec) for spec in specs)
     slots = tuple(tracer.named(x) for x in inputs)
     lead = lead_of(op, inputs)
     values = op.arguments(inputs, {n: _on_meta(v) for n, v in given.items()})
     attrs = op.normalise(values, 0 if lead is None else len(lead._a.shape))
     kind = attrs["kind"] if lead is None else lead._kind
+    for name in unknown:
+        attrs[name] = tracer.input(Spec((), kind.dtype))
+        slots += (tracer.named(attrs[name]),)
     with unseen(), record(tracer), modes.no_grad():
-        if is_primitive(op, kind):
+        if tracer.is_leaf(op, kind):
             y = op.call_with(inputs, attrs)
             outs = y if isinstance(y, tuple) else () if op.mutates else (y,)
         else:
@@ -106,10 +117,15 @@ def _on_meta(value: Any) -> Any:
 class _Tracer(Recorder):
     """Writes down primitive calls, and puts the graphs of others in their place."""
 
-    def __init__(self) -> None:
+    def __init__(self, leaves: frozenset[str]) -> None:
+        self.leaves = leaves
         self.names = Names()
         self.calls: list[Call] = []
         self.checks: list[tuple[Slot, str]] = []
+
+    def is_leaf(self, op: Op, kind: Kind) -> bool:
+        """Whether an op's call stands in the graph, and not what it is made of."""
+        return op.name in self.leaves or is_primitive(op, kind)
 
     def input(self, spec: Any) -> Any:
         """A tensor on meta that stands for an argument."""
@@ -152,12 +168,12 @@ class _Tracer(Recorder):
         """Write down a primitive call, or the graph of another one."""
         given = tuple(map(self.named, inputs))
         lead = lead_of(op, inputs)
-        if is_primitive(op, attrs["kind"] if lead is None else lead._kind):
+        if self.is_leaf(op, attrs["kind"] if lead is None else lead._kind):
             writes = tuple(self.named(x) for x in targets(op, inputs))
             made = tuple(self.names.new(y) for y in outs)
             self.calls.append(Call(op.name, given, plain_attrs(attrs), made, writes))
             return
-        graph = lower(op, [_spec(x) for x in inputs], attrs)
+        graph = lower(op, [_spec(x) for x in inputs], attrs, self.leaves)
         for y, slot in zip(outs, self.inline(graph, given), strict=True):
             self.names.bind(y, slot)
 

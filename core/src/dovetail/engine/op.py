@@ -138,7 +138,9 @@ class Op(Results, Gradient):
 
     if TYPE_CHECKING:  # installed by dovetail.engine.lower
 
-        def lower(self, specs: Any, attrs: Any = None) -> Graph: ...
+        def lower(
+            self, specs: Any, attrs: Any = None, leaves: Any = ..., unknown: Any = ...
+        ) -> Graph: ...
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

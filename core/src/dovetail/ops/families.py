@@ -1,5 +1,6 @@
 """Every family of the vocabulary: backends have kernels for all of them."""
 
+from dovetail.engine import kernel_programs  # noqa: F401  tells of what is declared
 from dovetail.ops import (  # noqa: F401
     activation,
     advanced,

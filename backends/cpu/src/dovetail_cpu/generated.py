@@ -1,0 +1,156 @@
+"""Generated kernels in front of NumPy's, for large arrays.
+
+An op is served by a generated kernel from `least_elements()` on, where one can be
+made of its declaration; below, and where operands lie so that NumPy would choose
+another layout for the result, by the kernel that served it before. Nothing is compiled,
+and llvmlite is not imported, before the first such call.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dovetail.codegen.declarations import vocabularies
+from dovetail.codegen.runtime.machine import SWITCH, available
+from dovetail.device_api import Kernel, KernelTable
+from dovetail.dtypes import DType, float32, float64
+from dovetail.errors import DovetailError
+
+if TYPE_CHECKING:
+    from dovetail.codegen.eager import Pointwise
+
+LEAST: Final = 1 << 14
+"""Elements from which on a generated kernel is faster than NumPy's, its call too."""
+
+# NumPy's ufuncs are bound by memory, but for these.
+_SLOW_UFUNCS: Final = frozenset({"exp", "expm1", "log", "log1p", "tanh"})
+# What moves elements, or reads them as others.
+_MOVES: Final = frozenset({"bitcast", "cast", "clone", "real", "where"})
+_DTYPES: Final = frozenset({float32, float64})
+_NONE: Final[frozenset[DType]] = frozenset()
+_NO_SCALARS: Final[dict[str, Any]] = {}
+
+
+def least_elements() -> int:
+    """`LEAST`, or the number that `DOVETAIL_KERNELS` has."""
+    chosen = os.environ.get(SWITCH, "")
+    return int(chosen) if chosen.isdecimal() else LEAST
+
+
+def install(table: KernelTable, plain: KernelTable) -> None:
+    """Add the kernels of a table to another one, with generated ones in front.
+
+    Each stays one kernel, of the rank that it had: what a plug-in adds goes before it.
+    """
+    worth = _worth() if available() else {}
+    least = least_elements()
+    for op in plain.names():
+        for own in plain.rivals(op):
+            served = own.dtypes & _DTYPES if _is_slow(own) and op in worth else _NONE
+            if served:
+                _add(table, own._replace(
+                    function=_bind(own, least, worth[op]), dtypes=served, binds=True,
+                ))  # fmt: skip
+            if own.dtypes - served:
+                _add(table, own._replace(dtypes=own.dtypes - served))
+
+
+def _add(table: KernelTable, kernel: Kernel) -> None:
+    options = kernel._asdict()
+    del options["owner"]
+    table.add(options.pop("op"), options.pop("function"), **options)
+
+
+def _worth() -> dict[str, bool]:
+    """Ops that may be generated: whether each takes one tensor and nothing else."""
+    found = {op: alone for v in vocabularies for op, alone in v.pointwise().items()}
+    return {op: alone for op, alone in found.items() if op not in _MOVES}
+
+
+def _is_slow(own: Kernel) -> bool:
+    """Whether a kernel is one that a generated one outdoes."""
+    quick = isinstance(own.function, np.ufunc) and own.op not in _SLOW_UFUNCS
+    return not quick and not own.supports_out and own.when is None
+
+
+def _bind(own: Kernel, least: int, alone: bool) -> Callable[..., Any]:
+    def bind(**attributes: Any) -> Any:
+        small: Any = own.function
+        if own.binds:
+            small = own.function(**attributes)
+        elif attributes:
+            small = partial(own.function, **attributes)
+        return _by_size(small, _Generated(own.op, attributes), least, alone)
+
+    return bind
+
+
+def _by_size(small: Any, large: _Generated, least: int, alone: bool) -> Any:
+    """A kernel that asks for the size first: what is small has to cost no more.
+
+    Args:
+        alone: it gets one array and nothing else.
+    """
+
+    def kernel(a: Any) -> Any:
+        if a.size < least:
+            return small(a)
+        y = large((a,), _NO_SCALARS)
+        return small(a) if y is None else y
+
+    def kernel_of_several(a: Any, *others: Any, **scalars: Any) -> Any:
+        if a.size < least and not _any_large(others, least):
+            return small(a, *others, **scalars)
+        y = large((a, *others), scalars)
+        return small(a, *others, **scalars) if y is None else y
+
+    return kernel if alone else kernel_of_several
+
+
+def _any_large(arrays: tuple[Any, ...], least: int) -> bool:
+    return any(a is not None and a.size >= least for a in arrays)
+
+
+class _Generated:
+    """An op with its attributes, made into kernels when first called."""
+
+    def __init__(self, op: str, attributes: dict[str, Any]) -> None:
+        self.op = op
+        self.attributes = attributes
+        self.made: dict[Any, Pointwise | None] = {}
+
+    def __call__(self, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> Any:
+        """The result, or None where the other kernel has to serve."""
+        key = tuple([None if a is None else a.dtype.char for a in arrays])
+        known = [name for name, x in scalars.items() if x is not None]
+        if scalars:
+            key += tuple(known)
+        try:
+            found = self.made[key]
+        except KeyError:
+            found = self.made[key] = self._make(arrays, scalars, known)
+        if found is None:
+            return None
+        return found(*arrays, scalars=[scalars[name] for name in known])
+
+    def _make(
+        self, arrays: tuple[Any, ...], scalars: dict[str, Any], known: list[str]
+    ) -> Pointwise | None:
+        # With LLVM's text and mathematics: nothing that a small program needs.
+        from dovetail.codegen.eager import Pointwise
+        from dovetail.codegen.pointwise import KNOWN
+
+        dtypes = [None if a is None else a.dtype.name for a in arrays]
+        absent = {name: None for name, x in scalars.items() if x is None}
+        try:
+            program = vocabularies[0].program(
+                self.op, dtypes, self.attributes | absent, known, KNOWN
+            )
+            return Pointwise(self.op, program, len(known))
+        except DovetailError:
+            return None

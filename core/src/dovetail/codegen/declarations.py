@@ -1,0 +1,39 @@
+"""What kernels can be made of, told by the floors above."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from dovetail.codegen.program import Program
+
+
+class Declarations(ABC):
+    """A vocabulary of ops that are computed element by element."""
+
+    @abstractmethod
+    def pointwise(self) -> Mapping[str, bool]:
+        """The ops of one result: whether one tensor is all that varies at a call."""
+
+    @abstractmethod
+    def program(
+        self, op: str, dtypes: Sequence[str | None], attributes: dict[str, Any],
+        scalars: Sequence[str], known: Collection[str],
+    ) -> Program:  # fmt: skip
+        """What an op computes, for inputs of these dtypes.
+
+        Args:
+            dtypes: None for an input that is left out.
+            attributes: what stays the same from call to call.
+            scalars: what does not: inputs behind the others.
+            known: ops that stay as they are, instead of being made of others.
+
+        Raises:
+            NotSupported: it is no program of steps on elements.
+        """
+
+
+vocabularies: Final[list[Declarations]] = []
+"""The one vocabulary, once the floor that has it is there."""

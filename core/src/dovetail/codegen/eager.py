@@ -1,0 +1,220 @@
+"""Pointwise programs on NumPy arrays: a kernel for each way in which operands lie."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.codegen import pointwise, runtime
+from dovetail.codegen.ir import FIRST, LAST, Buffer, Kernel, Loop, Statement, Store
+from dovetail.codegen.layout import (
+    APART,
+    ONE,
+    RUN,
+    Ints,
+    Layout,
+    is_row_major,
+    layout_of,
+    order_of,
+)
+from dovetail.codegen.llvm_text import Target, render
+from dovetail.codegen.program import Program
+from dovetail.codegen.values import Term, constant, index, load, parameter
+
+Array = np.ndarray[Any, Any]
+
+_GRAIN: Final = 1 << 14  # elements that a thread takes at a time
+
+
+class Pointwise:
+    """A program of one result, with its kernels by the layout of operands.
+
+    Args:
+        name: what it is called in listings.
+        program: what it computes.
+        scalars: how many of its inputs, the last ones, are numbers of a call.
+
+    Raises:
+        NotSupported: kernels do not know a step of the program.
+    """
+
+    def __init__(self, name: str, program: Program, scalars: int = 0) -> None:
+        arrays = len(program.inputs) - scalars
+        self.name = name
+        self.program = program
+        self.given = [i for i, d in enumerate(program.inputs[:arrays]) if d is not None]
+        self.dtypes = [str(program.inputs[i]) for i in self.given]
+        self.scalars = [str(d) for d in program.inputs[arrays:]]
+        self.dtype = np.dtype(program.results[0][1])
+        self._kernels: dict[Any, runtime.Kernel] = {}
+        # Whether kernels know the program is to be known at once.
+        self._flat = self.kernel((RUN,) * len(self.given), rows=False)
+        self._steps = (1,) * len(self.given)
+        self._table = ctypes.c_int64 * (2 * len(self.given) + 1 + scalars)
+
+    def __call__(self, *operands: Any, scalars: Sequence[Any] = ()) -> Array | None:
+        """The result; None where it would lie in an order of its own.
+
+        Args:
+            operands: arrays of the dtypes of the inputs, or None for those left out.
+            scalars: the numbers of this call.
+        """
+        given = [a for a in operands if a is not None]
+        shape = given[0].shape
+        for a in given:
+            if a.shape != shape or not a.flags.c_contiguous:
+                return self._laid_out(given, scalars)
+        numbers = self._bits(scalars) if scalars else ()
+        y = np.empty(shape, self.dtype)
+        words = self._table(*map(address, given), address(y), *self._steps, *numbers)
+        self._flat.run(ctypes.addressof(words), y.size, _GRAIN)
+        return y
+
+    def _laid_out(self, given: list[Array], scalars: Sequence[Any]) -> Array | None:
+        """The result for operands that are repeated, or lie otherwise."""
+        shape = np.broadcast_shapes(*[a.shape for a in given])
+        if 0 in shape:
+            return np.empty(shape, self.dtype)
+        spread = [np.broadcast_to(a, shape) for a in given]
+        if is_row_major(shape, [_steps(a) for a in spread]):
+            return self._in_rows(shape, spread, scalars)
+        order = order_of(shape, [_steps(a) for a in spread])
+        if order is None:
+            return None
+        turned = [a.transpose(order) for a in spread]
+        y = self._in_rows(turned[0].shape, turned, scalars)
+        return y.transpose(np.argsort(order))
+
+    def _in_rows(
+        self, shape: Ints, spread: list[Array], scalars: Sequence[Any]
+    ) -> Array:
+        """A row-major result; operands that lie in no simple way are copied."""
+        layout = layout_of(shape, [_steps(a) for a in spread])
+        if layout is None:
+            spread = list(map(np.ascontiguousarray, spread))
+            layout = layout_of(shape, [_steps(a) for a in spread])
+            assert layout is not None
+        y = np.empty(shape, self.dtype)
+        by_rows = layout.rows > 1
+        kernel = self.kernel(layout.kinds, by_rows)
+        numbers = [*map(address, spread), address(y), *layout.lane_steps]
+        if by_rows:
+            numbers += [layout.lanes, *layout.row_steps]
+        numbers += self._bits(scalars)
+        words = (ctypes.c_int64 * len(numbers))(*numbers)
+        count, grain = _pieces(layout)
+        kernel.run(ctypes.addressof(words), count, grain)
+        return y
+
+    def _bits(self, scalars: Sequence[Any]) -> list[int]:
+        """Numbers as words, each in the dtype that it has in the kernel."""
+        return [
+            int.from_bytes(struct.pack(_CODES[d], _rounded(d, x)), "little")
+            for d, x in zip(self.scalars, scalars, strict=True)
+        ]
+
+    def kernel(self, kinds: tuple[str, ...], rows: bool) -> runtime.Kernel:
+        """Machine code for operands that lie so; compiled when it is new."""
+        key = kinds, rows
+        found = self._kernels.get(key)
+        if found is None:
+            form = self.form(kinds, rows)
+            text = render(form, _target())
+            found = self._kernels[key] = runtime.kernel(form.name, text)
+        return found
+
+    def form(self, kinds: tuple[str, ...], rows: bool) -> Kernel:
+        """The kernel as loops, for operands that lie so."""
+        numbers = range(len(kinds))
+        sources = [Buffer(f"x{i}", self.dtypes[i]) for i in numbers]
+        out = Buffer("y", self.dtype.name, written=True)
+        lane, row = index("lane"), index("row")
+        begins: list[Term | None] = [None for _ in numbers]
+        if rows:
+            begins = [row * parameter(f"row_step{i}") for i in numbers]
+        given: list[Term | None] = [None] * len(self.program.inputs)
+        for i, place in enumerate(self.given):
+            given[place] = load(sources[i], _offset(kinds[i], lane, i, begins[i]))
+        named = [(f"scalar{i}", d) for i, d in enumerate(self.scalars)]
+        if named:
+            given[-len(named) :] = [parameter(name, d) for name, d in named]
+        (y,) = pointwise.results(self.program, given)
+        at = row * parameter("lanes") + lane if rows else lane
+        body = _looped(lane, row, Store(out, at.value, y.value), rows)
+        steps = [f"lane_step{i}" for i in numbers]
+        if rows:
+            steps += ["lanes", *(f"row_step{i}" for i in numbers)]
+        words = [*((name, "int64") for name in steps), *named]
+        lies = "_".join(["rows" if rows else "flat", *kinds])
+        name = f"{self.name}_{self.dtypes[0]}_{lies}"
+        return Kernel(name, (*sources, out), tuple(words), (body,))
+
+
+def _looped(lane: Term, row: Term, store: Store, rows: bool) -> Statement:
+    if not rows:
+        return Loop("lane", lane.value, FIRST, LAST, (store,))
+    zero, lanes = constant(0, "int64").value, parameter("lanes").value
+    inner = Loop("lane", lane.value, zero, lanes, (store,))
+    return Loop("grid", row.value, FIRST, LAST, (inner,))
+
+
+def _offset(kind: str, lane: Term, number: int, begin: Term | None) -> Term:
+    """Where a lane's element of an operand lies."""
+    if kind == ONE:
+        return constant(0, "int64") if begin is None else begin
+    along = lane * parameter(f"lane_step{number}") if kind == APART else lane
+    return along if begin is None else begin + along
+
+
+def _steps(a: Array) -> tuple[int, ...]:
+    """Strides in elements."""
+    return tuple([s // a.itemsize for s in a.strides])
+
+
+def _pieces(layout: Layout) -> tuple[int, int]:
+    """How many pieces of work there are, and how many a thread takes at a time."""
+    if layout.rows == 1:
+        return layout.lanes, _GRAIN
+    return layout.rows, max(_GRAIN // layout.lanes, 1)
+
+
+def _target() -> Target:
+    host = runtime.host()
+    return Target.of(host.cpu, host.features)
+
+
+_CODES: Final = {"float32": "<f", "float64": "<d"}
+
+
+def _rounded(dtype: str, number: Any) -> float:
+    """A number as the dtype has it; beyond its range infinite, as elsewhere."""
+    return float(np.dtype(dtype).type(number))
+
+
+# ---- addresses
+
+_PLACE: Final = 16  # bytes into an array object, where NumPy keeps the address
+_from_address: Final = ctypes.c_uint64.from_address
+
+
+def _is_there() -> bool:
+    """Whether arrays keep their address where it is looked for."""
+    probe = np.zeros(3, np.int8)[1:]
+    return _from_address(id(probe) + _PLACE).value == int(probe.ctypes.data)
+
+
+def _read(a: Array) -> int:
+    return _from_address(id(a) + _PLACE).value
+
+
+def _asked(a: Array) -> int:
+    return int(a.ctypes.data)
+
+
+address: Final = _read if _is_there() else _asked
+"""The address of an array's first element: read where it lies, in a tenth of the time
+that asking for it takes."""

@@ -1,0 +1,43 @@
+"""The bodies of pointwise ops, as those who generate kernels take them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dovetail.codegen.declarations import Declarations, vocabularies
+from dovetail.engine.op import Op, vocabulary
+
+if TYPE_CHECKING:
+    from dovetail.codegen.program import Program
+
+
+class Bodies(Declarations):
+    """The vocabulary's bodies, lowered to level 0 on the meta device."""
+
+    def pointwise(self) -> Mapping[str, bool]:
+        """Ops on elements that have one result."""
+        found = {n: op for n, op in vocabulary.items() if _is_pointwise(op)}
+        return {n: len(op.tensors) + len(op.scalars) == 1 for n, op in found.items()}
+
+    def program(
+        self, op: str, dtypes: Sequence[str | None], attributes: dict[str, Any],
+        scalars: Sequence[str], known: Collection[str],
+    ) -> Program:  # fmt: skip
+        """The graph of an op's body, its slots numbered in order."""
+        # With graphs and LLVM: few programs get this far.
+        from dovetail.engine.numbered_steps import program_of
+
+        given = attributes | dict.fromkeys(scalars, 1)
+        return program_of(vocabulary[op], dtypes, given, known, scalars)
+
+
+def _is_pointwise(op: Op) -> bool:
+    moves = op.view or op.memory or op.mutates or op.draws or op.unspecified
+    return (
+        op.is_elementwise and len(op.outputs) == 1 and not moves
+        and op.check is None and not op.has_list and "kind" not in op.names
+    )  # fmt: skip
+
+
+vocabularies.append(Bodies())
