@@ -20,6 +20,7 @@ from dovetail.codegen.runtime.machine import SWITCH, available
 from dovetail.device_api import Kernel, KernelTable
 from dovetail.dtypes import DType, float32, float64
 from dovetail.errors import DovetailError
+from dovetail_cpu import generated_rows
 
 if TYPE_CHECKING:
     from dovetail.codegen.eager import Pointwise
@@ -51,11 +52,14 @@ def install(table: KernelTable, plain: KernelTable) -> None:
     least = least_elements()
     for op in plain.names():
         for own in plain.rivals(op):
-            served = own.dtypes & _DTYPES if _is_slow(own) and op in worth else _NONE
+            bind = None
+            if op in generated_rows.ROW_OPS and available():
+                bind = generated_rows.bind(own, least)
+            elif op in worth and _is_slow(own):
+                bind = _bind(own, least, worth[op])
+            served = _NONE if bind is None else own.dtypes & _DTYPES
             if served:
-                _add(table, own._replace(
-                    function=_bind(own, least, worth[op]), dtypes=served, binds=True,
-                ))  # fmt: skip
+                _add(table, own._replace(function=bind, dtypes=served, binds=True))
             if own.dtypes - served:
                 _add(table, own._replace(dtypes=own.dtypes - served))
 

@@ -34,6 +34,22 @@ class Declarations(ABC):
             NotSupported: it is no program of steps on elements.
         """
 
+    @abstractmethod
+    def row_program(
+        self, op: str, dtypes: Sequence[str | None], extents: Sequence[str],
+        lanes: int, attributes: dict[str, Any], scalars: Sequence[str],
+        known: Collection[str],
+    ) -> Program:  # fmt: skip
+        """What an op computes of rows of so many lanes, reducing them one by one.
+
+        Args:
+            extents: of each input, see `dovetail.codegen.program`.
+            attributes: the reduced dim being number 1 of 2.
+
+        Raises:
+            NotSupported: it is no program on rows.
+        """
+
 
 vocabularies: Final[list[Declarations]] = []
 """The one vocabulary, once the floor that has it is there."""

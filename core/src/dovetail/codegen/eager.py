@@ -68,7 +68,7 @@ class Pointwise:
         for a in given:
             if a.shape != shape or not a.flags.c_contiguous:
                 return self._laid_out(given, scalars)
-        numbers = self._bits(scalars) if scalars else ()
+        numbers = words_of(self.scalars, scalars) if scalars else ()
         y = np.empty(shape, self.dtype)
         words = self._table(*map(address, given), address(y), *self._steps, *numbers)
         self._flat.run(ctypes.addressof(words), y.size, _GRAIN)
@@ -104,18 +104,11 @@ class Pointwise:
         numbers = [*map(address, spread), address(y), *layout.lane_steps]
         if by_rows:
             numbers += [layout.lanes, *layout.row_steps]
-        numbers += self._bits(scalars)
+        numbers += words_of(self.scalars, scalars)
         words = (ctypes.c_int64 * len(numbers))(*numbers)
         count, grain = _pieces(layout)
         kernel.run(ctypes.addressof(words), count, grain)
         return y
-
-    def _bits(self, scalars: Sequence[Any]) -> list[int]:
-        """Numbers as words, each in the dtype that it has in the kernel."""
-        return [
-            int.from_bytes(struct.pack(_CODES[d], _rounded(d, x)), "little")
-            for d, x in zip(self.scalars, scalars, strict=True)
-        ]
 
     def kernel(self, kinds: tuple[str, ...], rows: bool) -> runtime.Kernel:
         """Machine code for operands that lie so; compiled when it is new."""
@@ -123,7 +116,7 @@ class Pointwise:
         found = self._kernels.get(key)
         if found is None:
             form = self.form(kinds, rows)
-            text = render(form, _target())
+            text = render(form, target())
             found = self._kernels[key] = runtime.kernel(form.name, text)
         return found
 
@@ -182,12 +175,21 @@ def _pieces(layout: Layout) -> tuple[int, int]:
     return layout.rows, max(_GRAIN // layout.lanes, 1)
 
 
-def _target() -> Target:
+def target() -> Target:
+    """The processor of this machine."""
     host = runtime.host()
     return Target.of(host.cpu, host.features)
 
 
 _CODES: Final = {"float32": "<f", "float64": "<d"}
+
+
+def words_of(dtypes: Sequence[str], numbers: Sequence[Any]) -> list[int]:
+    """Numbers as words of a table, each in the dtype that it has in the kernel."""
+    return [
+        int.from_bytes(struct.pack(_CODES[d], _rounded(d, x)), "little")
+        for d, x in zip(dtypes, numbers, strict=True)
+    ]
 
 
 def _rounded(dtype: str, number: Any) -> float:

@@ -207,9 +207,17 @@ class _KernelWriter(ValueWriter):
         if into.combine == "add":
             word = "fadd" if dtype in FLOATS else "add"
             return self.assign(f"{word} {kind} {a}, {b}")
-        value = Value(into.combine, dtype)
-        write = self._maximum if into.combine == "maximum" else self._minimum
-        return write(value, vector, [a, b])
+        if dtype not in FLOATS:
+            value = Value(into.combine, dtype)
+            write = self._maximum if into.combine == "maximum" else self._minimum
+            return write(value, vector, [a, b])
+        # NaN wins, whether it is there or comes; which zero does not matter.
+        order = "ogt" if into.combine == "maximum" else "olt"
+        bools = self.type_of("bool", vector)
+        further = self.assign(f"fcmp {order} {kind} {b}, {a}")
+        none = self.assign(f"fcmp uno {kind} {b}, {b}")
+        taken = self.assign(f"or {bools} {further}, {none}")
+        return self.assign(f"select {bools} {taken}, {kind} {b}, {kind} {a}")
 
     # ---- loops
 

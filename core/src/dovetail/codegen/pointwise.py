@@ -94,7 +94,7 @@ def results(program: Program, inputs: Sequence[Term | None]) -> tuple[Term, ...]
     """
     values: list[Term | None] = list(inputs)
     for step in program.steps:
-        values.append(_done(step, [_operand(x, values) for x in step.operands]))
+        values.append(done(step, [_operand(x, values) for x in step.operands]))
     found = [_operand(x, values) for x, _ in program.results]
     return tuple(y for y in found if y is not None)
 
@@ -107,7 +107,7 @@ def _operand(x: Any, values: list[Term | None]) -> Term | None:
     return None if x is None else values[x]
 
 
-def _done(step: Step, given: list[Any]) -> Term:
+def done(step: Step, given: list[Any]) -> Term:
     """The value of one step."""
     if step.dtype not in SIZES:
         raise _unknown(step.dtype)

@@ -31,6 +31,18 @@ class Bodies(Declarations):
         given = attributes | dict.fromkeys(scalars, 1)
         return program_of(vocabulary[op], dtypes, given, known, scalars)
 
+    def row_program(
+        self, op: str, dtypes: Sequence[str | None], extents: Sequence[str],
+        lanes: int, attributes: dict[str, Any], scalars: Sequence[str],
+        known: Collection[str],
+    ) -> Program:  # fmt: skip
+        """The graph of a body on two dims, the second being reduced."""
+        from dovetail.engine.numbered_steps import row_program_of
+
+        given = attributes | dict.fromkeys(scalars, 1)
+        found = vocabulary[op]
+        return row_program_of(found, dtypes, extents, lanes, given, known, scalars)
+
 
 def _is_pointwise(op: Op) -> bool:
     moves = op.view or op.memory or op.mutates or op.draws or op.unspecified

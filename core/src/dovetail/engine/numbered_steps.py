@@ -6,13 +6,15 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from dovetail import dtypes
-from dovetail.codegen.program import Number, Program, Step
+from dovetail.codegen.program import FULL, ONE, ROW, SHARED, Number, Program, Step
 from dovetail.engine import graph
 from dovetail.engine.lower import lower
 from dovetail.engine.op import Op
 from dovetail.errors import NotSupported
 
 _SHAPE: Final = (2,)  # stands for any: nothing depends on it
+_ROWS: Final = 1_000_003  # no row is as long
+_REDUCTIONS: Final = frozenset({"sum", "amax"})
 
 
 def program_of(
@@ -37,6 +39,24 @@ def _spec(name: str) -> graph.Spec:
     return graph.Spec(_SHAPE, dtypes.by_name(name))
 
 
+def row_program_of(
+    op: Op, names: Sequence[str | None], extents: Sequence[str], lanes: int,
+    attributes: dict[str, Any], leaves: Collection[str], unknown: Sequence[str],
+) -> Program:  # fmt: skip
+    """The steps of an op's body on rows of `lanes` elements, reduced along them.
+
+    Raises:
+        NotSupported: it has values of other shapes, or calls what has no elements.
+    """
+    shapes = {FULL: (_ROWS, lanes), ROW: (_ROWS, 1), SHARED: (lanes,), ONE: ()}
+    specs = [
+        None if n is None else graph.Spec(shapes[e], dtypes.by_name(n))
+        for n, e in zip(names, extents, strict=True)
+    ]
+    found = lower(op, specs, attributes, frozenset(leaves), tuple(unknown))
+    return _OnRows(found, lanes).program()
+
+
 class _Numbered:
     """A graph whose values are numbered: its inputs, then the results of its calls."""
 
@@ -54,23 +74,40 @@ class _Numbered:
         for place, slot in enumerate(given):
             if slot is not None:
                 self.at[slot.number] = place
-        steps = []
-        for place, call in enumerate(self.graph.calls, len(given)):
-            steps.append(self._step(call))
-            self.at[call.outputs[0].number] = place
+        steps: list[Step] = []
+        for call in self.graph.calls:
+            same = self._renamed(call)
+            if same is None:
+                steps.append(self._step(call))
+                same = len(given) + len(steps) - 1
+            self.at[call.outputs[0].number] = same
         results = tuple((self._operand(r), _dtype(r)) for r in self.graph.results)
         inputs = tuple(None if s is None else _dtype(s) for s in given)
-        return Program(inputs, tuple(steps), results)
+        extents = tuple(None if s is None else self.extent(s) for s in given)
+        return Program(inputs, tuple(steps), results, extents)
+
+    def extent(self, slot: graph.Slot) -> str:
+        """What there is of a value."""
+        return FULL
+
+    def _renamed(self, call: graph.Call) -> int | None:
+        """The value that a call gives as it is, if it does no more."""
+        return None
+
+    def _may_have(self, call: graph.Call) -> set[str]:
+        """The attributes that a call may have beside its operands."""
+        return {"dtype", "kind"}
 
     def _step(self, call: graph.Call) -> Step:
-        attributes = call.attrs.keys() - {"dtype", "kind"}
+        attributes = call.attrs.keys() - self._may_have(call)
         if call.writes or len(call.outputs) != 1 or attributes or self.graph.checks:
             raise NotSupported(
                 f"kernel of {self.graph.name}", "body", was=f"one that calls {call}",
                 needed="operations on elements alone",
             )  # fmt: skip
         operands = tuple(map(self._operand, call.inputs))
-        return Step(call.op, operands, _dtype(call.outputs[0]))
+        made = call.outputs[0]
+        return Step(call.op, operands, _dtype(made), self.extent(made))
 
     def _operand(self, x: Any) -> Any:
         if isinstance(x, graph.Slot):
@@ -78,6 +115,40 @@ class _Numbered:
         if isinstance(x, graph.Number):
             return Number(x.value, x.dtype.name)
         return None
+
+
+class _OnRows(_Numbered):
+    """A graph of values that belong to rows and lanes."""
+
+    def __init__(self, found: graph.Graph, lanes: int) -> None:
+        super().__init__(found)
+        self.extents = {
+            (_ROWS, lanes): FULL, (_ROWS, 1): ROW, (_ROWS,): ROW, (lanes,): SHARED,
+            (1, lanes): SHARED, (): ONE,
+        }  # fmt: skip
+
+    def extent(self, slot: graph.Slot) -> str:
+        found = self.extents.get(slot.spec.shape)
+        if found is None:
+            raise NotSupported(
+                f"kernel of {self.graph.name}", "shape", was=str(slot.spec.shape),
+                needed="rows, lanes, or both",
+            )  # fmt: skip
+        return found
+
+    def _renamed(self, call: graph.Call) -> int | None:
+        if call.op not in ("view", "expand"):
+            return None
+        (x,) = call.inputs
+        same = self.extent(x) == self.extent(call.outputs[0])
+        return self.at[x.number] if same else None
+
+    def _may_have(self, call: graph.Call) -> set[str]:
+        (x, *_) = call.inputs
+        reduces = call.op in _REDUCTIONS and self.extent(x) == FULL
+        if reduces and self.extent(call.outputs[0]) == ROW:
+            return {"dim", "keepdim", "dtype"}
+        return {"dtype", "kind"}
 
 
 def _dtype(x: Any) -> str:
