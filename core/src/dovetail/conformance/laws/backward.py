@@ -54,13 +54,13 @@ def backward(trial: Trial) -> None:
     grads = dx.pulled(trial.subject, tape, ct, again=twice)
     truth = _Truth(trial, ct)
     found = dx.filled(trial.subject, grads, tape.leaves)
-    _compared("gradient", found, truth.first(), tape.leaves)
+    _compared("gradient", found, truth, tape.leaves)
     if not twice:
         return
     seconds = dx.like(tape.leaves, trial.seed + 1)
     again = _pulled_again(trial.subject, tape, grads, seconds)
     if again is not None:
-        _compared("second derivative", again, truth.second(seconds), tape.leaves)
+        _compared("second derivative", again, truth, tape.leaves, seconds)
 
 
 def _pulled_again(
@@ -80,11 +80,15 @@ def _pulled_again(
 
 
 def _compared(
-    what: str, found: Sequence[Array], truth: Sequence[tuple[Array, Array]],
-    leaves: Sequence[Any],
+    what: str, found: Sequence[Array], truth: _Truth, leaves: Sequence[Any],
+    seconds: Sequence[Array] | None = None,
 ) -> None:  # fmt: skip
-    for at, (got, (want, allowed), leaf) in enumerate(
-        zip(found, truth, leaves, strict=True)
+    true = truth.true(seconds)
+    if all(truth.is_near(g, w) for g, w in zip(found, true, strict=True)):
+        return
+    bounds = truth.bounds(true, seconds)
+    for at, (got, want, allowed, leaf) in enumerate(
+        zip(found, true, bounds, leaves, strict=True)
     ):
         if got.shape != want.shape:
             raise Wrong(f"{what} {at} is of shape {got.shape}, needed {want.shape}")
@@ -115,24 +119,38 @@ class _Truth:
         self.wide = complex128 if self.dtype.is_complex else float64
         self.example = trial.example
         self.ct = ct
-        self.random = np.random.default_rng(trial.seed)
+        self.seed = trial.seed
 
-    def first(self) -> list[tuple[Array, Array]]:
-        return self._bounded(None)
+    def true(self, seconds: Sequence[Array] | None) -> list[Array]:
+        """The gradients in double precision, or those of ⟨seconds, gradients⟩."""
+        ct, wide = self._widened(seconds)
+        return self._on_reference(dx.widened(self.example), ct, wide, self.wide)
 
-    def second(self, seconds: Sequence[Array]) -> list[tuple[Array, Array]]:
-        return self._bounded(seconds)
-
-    def _bounded(self, seconds: Sequence[Array] | None) -> list[tuple[Array, Array]]:
-        wide_ct = [dx.wide(c) for c in self.ct]
-        wide = None if seconds is None else [dx.wide(d) for d in seconds]
-        true = self._on_reference(dx.widened(self.example), wide_ct, wide, self.wide)
+    def bounds(
+        self, true: Sequence[Array], seconds: Sequence[Array] | None
+    ) -> list[Array]:
+        """How far each may be off, which takes several looks at the reference."""
+        random = np.random.default_rng(self.seed + (seconds is not None))
         off = self._off(true, seconds)
-        moved = [self._moved(wide_ct, wide) for _ in range(_PROBES)]
+        ct, wide = self._widened(seconds)
+        moved = [self._moved(random, ct, wide) for _ in range(_PROBES)]
         return [
-            (t, self._allowed(t, o, m))
+            self._allowed(t, o, m)
             for t, o, m in zip(true, off, zip(*moved, strict=True), strict=True)
         ]
+
+    def is_near(self, got: Array, want: Array) -> bool:
+        """Whether a gradient is within what is allowed however inputs move it."""
+        if got.shape != want.shape:
+            return False
+        with np.errstate(all="ignore"):
+            allowed = self._least(np.abs(want))
+            near = np.abs(dx.wide(got) - want) <= allowed
+        return bool(np.all(near | ~np.isfinite(want)))
+
+    def _widened(self, seconds: Any) -> tuple[list[Array], Any]:
+        wide = None if seconds is None else [dx.wide(d) for d in seconds]
+        return [dx.wide(c) for c in self.ct], wide
 
     def _off(self, true: Sequence[Array], seconds: Any) -> list[Array]:
         """How far the formulas are off by what is rounded on their way."""
@@ -152,19 +170,17 @@ class _Truth:
         scale = roundoff(self.dtype) / roundoff(single)
         return [off * scale for off in _apart(near, there)]
 
-    def _moved(self, ct: Sequence[Array], seconds: Any) -> list[Array]:
+    def _moved(
+        self, random: np.random.Generator, ct: Sequence[Array], seconds: Any
+    ) -> list[Array]:
         """The gradients where inputs are a little off, each up or down."""
-        nudged = dx.widened(self.example, lambda _, a: self._nudged(a))
-        ct = [self._nudged(c) for c in ct]
+        nudged = dx.widened(self.example, lambda _, a: _nudged(random, a))
+        ct = [_nudged(random, c) for c in ct]
         return self._on_reference(nudged, ct, seconds, self.wide)
 
     def _case(self) -> Any:
         assert self.example.case is not None
         return self.example.case
-
-    def _nudged(self, a: Array) -> Array:
-        sign = self.random.choice([-1.0, 1.0], a.shape)
-        return np.asarray(a * (1 + _PROBE * sign))
 
     def _on_reference(
         self, example: Example, ct: Sequence[Array], seconds: Any, dtype: DType
@@ -184,10 +200,24 @@ class _Truth:
             size = np.abs(true)
             sensitive = np.max([np.abs(m - true) for m in moved], axis=0) / _PROBE
         off = off[np.isfinite(off)]
-        largest = np.max(np.where(np.isfinite(sensitive), sensitive, 0), initial=0.0)
-        scale = np.max(np.where(np.isfinite(size), size, 0), initial=0.0)
-        base = _BESIDE * np.max(off, initial=0.0) + _ULP * inner * (scale + largest)
+        base = _BESIDE * np.max(off, initial=0.0)
+        base += _ULP * inner * (_largest(size) + _largest(sensitive))
         return np.asarray(_ULP * out * (size + sensitive) + base + _tiny(self.dtype))
+
+    def _least(self, size: Array) -> Array:
+        """What is allowed where neither formulas nor inputs were off."""
+        out, inner = roundoff(self.dtype), roundoff(accumulates_in(self.dtype))
+        base = _ULP * inner * _largest(size)
+        return np.asarray(_ULP * out * size + base + _tiny(self.dtype))
+
+
+def _largest(a: Array) -> float:
+    return float(np.max(np.where(np.isfinite(a), a, 0), initial=0.0))
+
+
+def _nudged(random: np.random.Generator, a: Array) -> Array:
+    sign = random.choice([-1.0, 1.0], a.shape)
+    return np.asarray(a * (1 + _PROBE * sign))
 
 
 def _narrow(a: Array) -> Array:
