@@ -70,6 +70,7 @@ class Law:
         describes: the claim, one sentence.
         shrinks: whether a smaller or plainer call means the same.
         covers: whether it tries every call that is drawn for an op.
+        depth: of the least budget at which it is proven; it costs too much below.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Law:
     describes: str
     shrinks: bool = True
     covers: bool = False
+    depth: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +124,13 @@ def law(
     rank: int = 50,
     shrinks: bool = True,
     covers: bool = False,
+    depth: int = 1,
 ) -> Callable[[Judge], Judge]:
     """Register the decorated judge; its docstring is the claim."""
 
     def register(judge: Judge) -> Judge:
         LAWS[name] = Law(
-            name, judge, fits, examples, rank, _claim(judge), shrinks, covers
+            name, judge, fits, examples, rank, _claim(judge), shrinks, covers, depth
         )
         return judge
 

@@ -36,7 +36,7 @@ def plan(
             found += [
                 Check(op.name, dtype.name, law.name)
                 for law in sorted(LAWS.values(), key=lambda w: (w.rank, w.name))
-                if law.fits(subject, op, dtype)
+                if law.depth <= budget.depth and law.fits(subject, op, dtype)
             ]
     return [c for c in found if _chosen(c.op, ops) and _chosen(c.law, laws)]
 

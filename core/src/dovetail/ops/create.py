@@ -74,8 +74,14 @@ def _working(kind: Kind) -> Kind:
     return kind.with_dtype(int64 if int64 in kind.backend.dtypes else int32)
 
 
-@op(**_COUNTED, oracle=lambda start, step, count: np.array(
-        [start + i * step for i in range(count)]))  # fmt: skip
+def _stepped(start: Any, step: Any, count: int) -> Array:
+    reach = abs(start) + abs(step) * count
+    if isinstance(reach, int) and reach >= 1 << 63:  # beyond what NumPy counts in
+        return np.array([start + i * step for i in range(count)])
+    return np.asarray(start + np.arange(count) * step)
+
+
+@op(**_COUNTED, oracle=_stepped)
 def arange(start: Scalar, step: Scalar, count: int, kind: Kind) -> Tensor:
     """start, start + step, … of `count` elements."""
     wide = _working(kind)

@@ -191,7 +191,7 @@ def scatter_add_(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:
 
 
 @op(shape=lambda *, n, kind: (n,), accepts=_INT32, primitive=_INT32, result=int32,
-    nondifferentiable=True, oracle=lambda n: np.array(range(n), np.int32),
+    nondifferentiable=True, oracle=lambda n: np.arange(n, dtype=np.int32),
     cases=lambda _: [5, 0])  # fmt: skip
 def iota(n: int, kind: Kind) -> Tensor:
     """0, 1, … n-1 in int32, the one dtype that it is asked for."""

@@ -6,6 +6,8 @@ from tests.meta.mutants.catalogue.capabilities import CAPABILITIES
 from tests.meta.mutants.catalogue.devices import DEVICES
 from tests.meta.mutants.catalogue.elementwise import ELEMENTWISE
 from tests.meta.mutants.catalogue.errors import ERRORS
+from tests.meta.mutants.catalogue.field_places import FIELD_PLACES
+from tests.meta.mutants.catalogue.field_values import FIELD_VALUES
 from tests.meta.mutants.catalogue.gradients import GRADIENTS
 from tests.meta.mutants.catalogue.handed_out import HANDED_OUT
 from tests.meta.mutants.catalogue.history import HISTORY
@@ -27,4 +29,5 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *GRADIENTS, *ERRORS, *RESOURCES, *CAPABILITIES, *HISTORY,
     *HANDED_OUT, *POOLS, *TRANSFERS,
     *SHIPPED_VALUES, *SHIPPED_PLACES, *SHIPPED_CALLS,
+    *FIELD_VALUES, *FIELD_PLACES,
 )  # fmt: skip

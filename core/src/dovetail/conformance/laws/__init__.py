@@ -34,6 +34,7 @@ from dovetail.conformance.laws import (  # noqa: F401
     transfers,
     transport,
     twins,
+    vast,
     verbatim,
     views_memory,
     writes,

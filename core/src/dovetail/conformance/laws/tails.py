@@ -27,22 +27,27 @@ _SIZES: Final = (5, 33, 63, 129, 257, 1025)
 
 def _reduces(subject: Subject, op: Op, dtype: DType) -> bool:
     """Natively, one tensor along a dim of its own."""
-    if not isinstance(op.shape, Signature) or len(op.tensors) != 1 or op.has_list:
-        return False
-    first = op.shape.inputs[0]
-    one = first.at is not None and len(first.names) == 1 and op.oracle is not None
+    one = dim_of(op) is not None and op.oracle is not None
     return one and subject.how(op, dtype) is How.NATIVE
+
+
+def dim_of(op: Op) -> str | None:
+    """What the dim is called along which an op works on its one tensor."""
+    if not isinstance(op.shape, Signature) or len(op.tensors) != 1 or op.has_list:
+        return None
+    first = op.shape.inputs[0]
+    return first.at if len(first.names) == 1 else None
 
 
 def _but_one(
     subject: Subject, op: Op, dtype: DType, budget: Budget
 ) -> Iterator[Example]:
     """Rows of one number whose last element is another, or none."""
-    name = op.shape.inputs[0].at
+    name = dim_of(op)
     assert name is not None
     for size in (*_SIZES, *(n + 1 for n in subject.backend.launch_boundaries)):
         for all_but, last in _rows(op, dtype):
-            if size <= budget.largest and not _asks_for_more(op, name):
+            if size <= budget.largest and not asks_for_more(op, name):
                 row = np.full((2, size), all_but).astype(dtype.numpy)
                 row[0, -1] = last
                 yield Example(Case((row,), {name: 1}), values="rare", size=str(size))
@@ -59,7 +64,7 @@ def _rows(op: Op, dtype: DType) -> Iterator[tuple[float, float]]:
         )  # fmt: skip
 
 
-def _asks_for_more(op: Op, name: str) -> bool:
+def asks_for_more(op: Op, name: str) -> bool:
     """Whether a call needs more than the tensor and the dim."""
     return any(p.default is REQUIRED and p.name != name for p in op.rest)
 
