@@ -95,6 +95,12 @@ def _all_but_the_last(x: Array, dim: Any, keepdim: bool) -> Array:
     return np.max(x[..., : max(x.shape[-1] - 1, 1)], axis=dim, keepdims=keepdim)
 
 
+def _in_turn(x: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
+    """One after the other, until what is added is rounded away."""
+    added = np.cumsum(x, dim[0], dtype=x.dtype)
+    return np.take(added, [-1] if keepdim else -1, dim[0])
+
+
 Plant = tuple[str, str, Callable[..., Any], str]
 # law, op whose kernel is replaced, the kernel, op that is judged
 PLANTS: Final[list[Plant]] = [
@@ -118,6 +124,7 @@ PLANTS: Final[list[Plant]] = [
     ("doubling", "sum", _biased, "sum"),
     ("carried", "flip", lambda x, dims: np.flip(x, dims) + x.dtype.type(0), "flip"),
     ("tails", "amax", _all_but_the_last, "amax"),
+    ("vast", "sum", _in_turn, "sum"),
     ("writes", "relu_backward", _found_again, "relu"),
     ("writes", "sort", _same_places, "sort"),
     ("twins", "maximum", lambda a, b: a - b if a is b else np.maximum(a, b), "maximum"),

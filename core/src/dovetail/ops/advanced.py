@@ -160,6 +160,7 @@ _PUT: Any = {
         ([3, 2], [5, 2], [ints(5, low=-3, high=3)], True),
         ([3, 4, 2], [2, 4, 1], [_I, _J], True),
         ([3, 2, 4], [2], [_I, None, _J], True),
+        ([3], [1], [ints(5, low=-3, high=3)], True),
         ([3, 2], [2, 2], [permutation(3, 2)]),
         ([2, 5], [3], [None, permutation(5, 3)]),
         ([2, 5, 3], [2, 2, 3], [None, lambda _: np.array([[4, -4], [2, 0]]), None]),

@@ -188,7 +188,7 @@ SHIPPED_CALLS: Final[list[Mutant]] = [
     kernel("shipped/arange-by-steps", "arange", "rounding adds up", _by_steps,
            observe=lambda s: bits(_of_arange(s))),
     kernel("shipped/iota-in-floats", "iota", "beyond 2^24", _counted_in_floats,
-           observe=lambda s: _long_iota(s)),
+           observe=lambda s: _long_iota(s), laws=("vast",)),
     kernel("shipped/linspace-misses-the-end", "linspace", "start + n × step",
            _end_is_missed, observe=lambda s: bits(_of_linspace(s))),
     kernel("shipped/dropout-of-all", "random_dropout", "p = 1 drops nothing", _never,
