@@ -74,7 +74,8 @@ _I, _J = ints(2, 1, low=-3, high=3), ints(4, low=-4, high=4)
     oracle=lambda x, indices: np.array(x[_key(indices)]), cases=lambda _: [
         ([3, 2], [ints(5, low=-3, high=3)]), ([3, 4, 2], [_I, _J]),
         ([2, 3, 4], [None, _I, _J]), ([3, 2, 4], [_I, None, _J]),
-        ([2, 3], [None, ints(2, 2, high=3, dtype="int32")]), ([3, 2], [ints(0)]),
+        ([2, 3], [None, ints(2, 2, low=-3, high=3, dtype="int32")]),
+        ([3, 2], [ints(0)]),
     ])  # fmt: skip
 def index_get(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """`input` at tuples of indices, one tensor or None (the whole dim) for each dim.
@@ -155,6 +156,7 @@ def _put_oracle(
     return y
 
 
+_FROM_THE_END: Any = np.array([[4, -4], [2, 0]], np.int32)
 _PUT: Any = {
     **_ADVANCED, "promote": "equal", "oracle": _put_oracle, "cases": lambda _: [
         ([3, 2], [5, 2], [ints(5, low=-3, high=3)], True),
@@ -163,7 +165,7 @@ _PUT: Any = {
         ([3], [1], [ints(5, low=-3, high=3)], True),
         ([3, 2], [2, 2], [permutation(3, 2)]),
         ([2, 5], [3], [None, permutation(5, 3)]),
-        ([2, 5, 3], [2, 2, 3], [None, lambda _: np.array([[4, -4], [2, 0]]), None]),
+        ([2, 5, 3], [2, 2, 3], [None, lambda _: _FROM_THE_END, None]),
     ],
 }  # fmt: skip
 
