@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ from dovetail.cli.app import main
 
 SETUP = "tests.meta.broken_device"
 ROOT = Path(__file__).resolve().parents[2]
-QUICK = ("--ops", "trunc_divide", "--laws", "forward")
+QUICK = ("--ops", "silu", "--laws", "forward")
+SEED = 3
 
 
 @pytest.fixture(autouse=True)
@@ -38,37 +40,67 @@ def broken(*arguments: str) -> Result:
     return conformance("--device", "broken", "--setup", SETUP, *arguments)
 
 
-def test_a_sound_device_passes(tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Run:
+    """What a run of one op printed, and the folder with all that it wrote."""
+
+    result: Result
+    folder: Path
+
+
+def run_in(folder: Path, *arguments: str) -> Run:
+    """A run whose reports, and whatever else it writes, are in a folder."""
+    for name in ("json", "html", "junit", "certificate"):
+        arguments += f"--{name}", str(folder / f"report.{name}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return Run(conformance(*arguments, *QUICK, "--seed", str(SEED)), folder)
+
+
+@pytest.fixture(scope="module")
+def sound_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One op of the CPU."""
+    return run_in(tmp_path_factory.mktemp("sound"), "--device", "cpu")
+
+
+@pytest.fixture(scope="module")
+def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The same op of the broken device, where it is wrong."""
+    folder = tmp_path_factory.mktemp("broken")
+    return run_in(folder, "--device", "broken", "--setup", SETUP, "--no-rerun")
+
+
+def test_a_sound_device_passes(sound_run: Run) -> None:
     """Exit status 0, and the files that were asked for."""
-    files = {n: tmp_path / f"report.{n}" for n in ("json", "html", "junit")}
-    options = [part for n, path in files.items() for part in (f"--{n}", str(path))]
-    result = conformance("--device", "cpu", *QUICK, *options)
-    assert result.exit_code == 0, result.output
+    assert sound_run.result.exit_code == 0, sound_run.result.output
+    files = {path.name: path for path in sound_run.folder.iterdir()}
+    assert files.keys() == {
+        "report.json", "report.html", "report.junit", "report.certificate",
+    }  # fmt: skip
     assert all(path.stat().st_size for path in files.values())
-    verdicts = json.loads(files["json"].read_text())["verdicts"]
-    assert {v["check"]["op"] for v in verdicts} == {"trunc_divide"}
-    left = {path.name for path in tmp_path.iterdir()}
-    assert left == {path.name for path in files.values()}
+    verdicts = json.loads(files["report.json"].read_text())["verdicts"]
+    assert {v["check"]["op"] for v in verdicts} == {"silu"}
 
 
-def test_a_broken_device_fails(tmp_path: Path) -> None:
+def test_a_broken_device_fails(broken_run: Run) -> None:
     """Exit status 1, the failure named, and a script that shows it."""
-    result = broken("--ops", "silu", "--laws", "forward", "--no-rerun")
+    result = broken_run.result
     assert result.exit_code == 1
     assert result.output.count("FAIL  silu/float32/forward  wrong") == 1
-    script = tmp_path / "repros" / "repro_broken_0_silu_float32_forward.py"
+    repros = broken_run.folder / "repros"
+    script = repros / "repro_broken_0_silu_float32_forward.py"
     path = [ROOT, *map(Path, filter(None, sys.path))]
     shown = child.python(script, path=path, status=1)
     assert "FAILS" in shown.stderr
 
 
-def test_lines_are_whole_in_a_pipe() -> None:
+def test_lines_are_whole_in_a_pipe(broken_run: Run) -> None:
     """Where nobody looks at a terminal, a line is as long as what it tells."""
-    result = broken("--ops", "silu", "--laws", "forward", "--no-rerun")
-    (line,) = [x for x in result.output.splitlines() if x.startswith("FAIL  silu/floa")]
+    lines = broken_run.result.output.splitlines()
+    (line,) = [x for x in lines if x.startswith("FAIL  silu/floa")]
     assert line.endswith("ulp, allowed 1.25")
     assert len(line) > 80
-    assert not any(x.endswith(" ") for x in result.output.splitlines())
+    assert not any(x.endswith(" ") for x in lines)
 
 
 def test_a_script_finds_the_module_that_brings_its_device(
@@ -88,21 +120,28 @@ def test_a_script_finds_the_module_that_brings_its_device(
     assert "FAILS" in shown.stderr
 
 
-def test_next_is_one_thing() -> None:
+@pytest.fixture(scope="module")
+def next_thing(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What to do first on a device that has not passed anything."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("next"))
+        return broken("--next", "--ops", "sigmoid,silu,relu", "--laws", "forward")
+
+
+def test_next_is_one_thing(next_thing: Result) -> None:
     """`--next` stops at the first thing to do, and says what it must do."""
-    result = broken("--next", "--ops", "sigmoid,silu,relu", "--laws", "forward")
+    result = next_thing
     assert result.exit_code == 1
     assert result.output.count("NEXT") == 1
     assert "must do" in result.output
     assert "unlocks" in result.output
 
 
-def test_next_says_what_is_proven() -> None:
+def test_next_says_what_is_proven(next_thing: Result) -> None:
     """It counts what passed, of what, and names it; nothing passed is said."""
     found = broken("--next", "--ops", "sign,silu", "--laws", "forward")
     assert re.search(r"\d of \d checks passed: sign, in ", found.output)
-    none = broken("--next", "--ops", "silu", "--laws", "forward")
-    assert re.search(r"none of \d checks has passed yet, in ", none.output)
+    assert re.search(r"none of \d+ checks has passed yet, in ", next_thing.output)
 
 
 def test_repeated_runs_agree() -> None:
@@ -126,34 +165,19 @@ def test_repeated_runs_that_differ(
     assert "not reproducible: passed when rerun alone" in result.output
 
 
-def test_a_certificate_is_replayed(tmp_path: Path) -> None:
-    """`--replay` runs what a certificate pins and finds the same."""
-    path = str(tmp_path / "certificate.json")
-    conformance("--device", "cpu", *QUICK, "--certificate", path)
-    result = conformance("--replay", path)
+def test_a_certificate_is_replayed(sound_run: Run) -> None:
+    """`--replay` runs what a certificate pins, draws the same, and finds the same."""
+    result = conformance("--replay", str(sound_run.folder / "report.certificate"))
+    found = json.loads((sound_run.folder / "report.json").read_text())
+    assert found["run"]["seed"] == SEED
+    assert f"seed {SEED}" in result.output
     assert result.exit_code == 0, result.output
     assert "the same verdicts" in result.output
 
 
-def test_a_certificate_holds_the_seed(tmp_path: Path) -> None:
-    """A replay draws what its run drew, as the report says too."""
-    path, report = tmp_path / "certificate.json", tmp_path / "report.json"
-    conformance(
-        "--device", "cpu", *QUICK, "--seed", "3", "--certificate", str(path),
-        "--json", str(report),
-    )  # fmt: skip
-    result = conformance("--replay", str(path))
-    assert "seed 3" in result.output
-    assert "the same verdicts" in result.output, result.output
-    assert json.loads(report.read_text())["run"]["seed"] == 3
-
-
-def test_two_reports_are_compared(tmp_path: Path) -> None:
+def test_two_reports_are_compared(sound_run: Run, broken_run: Run) -> None:
     """`--compare` needs no device, and fails where something got worse."""
-    good, bad = str(tmp_path / "good.json"), str(tmp_path / "bad.json")
-    wanted = ("--ops", "silu", "--laws", "forward", "--no-rerun")
-    conformance("--device", "cpu", *wanted, "--json", good)
-    broken(*wanted, "--json", bad)
+    good, bad = (str(run.folder / "report.json") for run in (sound_run, broken_run))
     result = conformance("--compare", good, bad)
     assert result.exit_code == 1
     assert "silu/float32/forward" in result.output
@@ -195,12 +219,10 @@ example = {examples}
 """
 
 
-def test_a_certificate_brings_its_waivers(tmp_path: Path) -> None:
+def test_a_certificate_brings_its_waivers(tmp_path: Path, broken_run: Run) -> None:
     """What was excused where a certificate was made is excused where it is replayed."""
-    wanted = ("--ops", "silu", "--laws", "forward", "--no-rerun")
-    report, path = tmp_path / "report.json", tmp_path / "certificate.json"
-    broken(*wanted, "--json", str(report))
-    verdicts = json.loads(report.read_text())["verdicts"]
+    wanted, path = (*QUICK, "--no-rerun", "--seed", str(SEED)), tmp_path / "made.json"
+    verdicts = json.loads((broken_run.folder / "report.json").read_text())["verdicts"]
     (failing,) = [v["failing"] for v in verdicts if v["outcome"] == "wrong"]
     waivers = tmp_path / "known.toml"
     waivers.write_text(WAIVED.format(examples=failing))

@@ -21,7 +21,6 @@ from dovetail.conformance.judge import judge
 from dovetail.conformance.law import Wrong
 from dovetail.conformance.laws import exchange
 from dovetail.conformance.laws.threads import together
-from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Outcome
 from dovetail.engine.generator import Generator
@@ -34,10 +33,12 @@ _SLOW = {"machine"}
 _DTYPES = {"-", "float32", "int32", "bool", "bfloat16"}
 
 
-@pytest.mark.parametrize("name", ["reference", "cpu", "fake", "chaos:cpu"])
+@pytest.mark.parametrize("name", ["fake", "chaos:cpu"])
 def test_sound_devices_obey_every_law(name: str) -> None:
-    """No law finds fault with a device that keeps to the contract."""
-    install()
+    """No law finds fault with a device that keeps to the contract.
+
+    The CPU and the reference are asked where the vocabulary is.
+    """
     subject = Subject(name)
     for check in plan.plan(subject, QUICK, ops="device"):
         if check.dtype in _DTYPES and check.law not in _SLOW:

@@ -23,10 +23,10 @@ def changed_numbers() -> list[str]:
     """The cached numbers that are no longer what they are cached for."""
     found = []
     for kind in kinds._kinds.values():
+        if kind.backend.rules_only:
+            continue
         for cache in kind.scalars.values():
             for value, native in cache.items():
-                if kind.backend.rules_only:
-                    continue
                 now = kind.backend.copy_out(native)
                 wanted = kind.backend.copy_out(kinds.scalar_native(kind, value))
                 if now.tobytes() != wanted.tobytes():
@@ -102,7 +102,7 @@ def test_writes_stay_where_they_are(op: Op) -> None:
             total.backward()
             scribble([t.grad for t in inputs])
         scribble(result)
-        assert not changed_numbers()
+    assert not changed_numbers()
 
 
 def test_the_seed_is_fresh() -> None:

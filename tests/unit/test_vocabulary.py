@@ -24,9 +24,10 @@ from dovetail.engine.op import Op, declared
 OPS = declared()
 # NumPy's kernels, and level 0 alone, where every body runs.
 DEVICES = {"cpu": lambda: Subject("cpu"), "reference": reference}
+SMALL = replace(kit.QUICK, rows=2, largest=1 << 8)
 BUDGETS = {
-    "cpu": kit.QUICK,
-    "reference": replace(kit.QUICK, dtypes=(dt.float32, dt.float64, dt.int32, dt.bool)),
+    "cpu": SMALL,
+    "reference": replace(SMALL, dtypes=(dt.float32, dt.float64, dt.int32, dt.bool)),
 }
 
 
