@@ -30,6 +30,20 @@ from tests.meta.mutants.runner import Alarms, Plan, false_alarms, fates
 @click.option("--patience", default=600.0, show_default=True, help="Seconds for one.")
 @click.option("--benign", is_flag=True, help="Judge the benign variants instead.")
 @click.option("--budget", default="standard", show_default=True, help="Of --benign.")
+@click.option(
+    "--one-in",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Judge a sample of the checks of --benign: one in so many.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="The kit's seed of --benign, which samples other checks too.",
+)
 @click.option("--json", "file", type=click.Path(path_type=Path), help="Write it here.")
 def main(
     seed: int,
@@ -39,11 +53,13 @@ def main(
     patience: float,
     benign: bool,
     budget: str,
+    one_in: int,
+    examples: int,
     file: Path | None,
 ) -> None:
     """Plant broken kernels and devices, and see whether `standard` finds each."""
     console = Console(highlight=False, soft_wrap=True)
-    plan = Plan(seed, drawn, only, jobs, patience, budget)
+    plan = Plan(seed, drawn, only, jobs, patience, budget, one_in, examples)
     started = time.monotonic()
     if benign:
         found = _watched_alarms(console, plan)

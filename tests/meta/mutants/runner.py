@@ -17,7 +17,7 @@ from tests.meta.mutants.judging import Fate, Tell, judged
 from tests.meta.mutants.mutant import Mutant
 from tests.meta.mutants.processes import GIVEN_UP, HUNG, Answer, Job, Processes
 
-from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.budget import budget
 
 _WARMED: Final = f"{__package__}.warmed"
 # Candidates tried for each one wanted, before the seed is given up.
@@ -36,6 +36,8 @@ class Plan:
         jobs: processes at once.
         patience: seconds after which a mutant has survived.
         budget: the name of that by which benign variants are judged.
+        one_in: how many checks of a benign variant one is judged of.
+        examples: the seed by which the kit draws examples for these.
         skipped: names that are not judged.
     """
 
@@ -45,6 +47,8 @@ class Plan:
     jobs: int = 2
     patience: float = 600.0
     budget: str = "standard"
+    one_in: int = 1
+    examples: int = 0
     skipped: frozenset[str] = frozenset()
 
     def wants(self, name: str) -> bool:
@@ -138,7 +142,7 @@ class Alarms:
 def false_alarms(plan: Plan) -> Iterator[Alarms]:
     """What laws say of the benign variants whose names match."""
     chosen = [b for b in BENIGN if plan.wants(b.name)]
-    jobs = (Job(b.name, look, (b.name, plan.budget)) for b in chosen)
+    jobs = (Job(b.name, look, (b.name, plan)) for b in chosen)
     for answer in _answers(plan, jobs):
         said = tuple(answer.result or ())
         if answer.death:
@@ -147,6 +151,7 @@ def false_alarms(plan: Plan) -> Iterator[Alarms]:
         yield Alarms(answer.job.name, describes, said, answer.seconds)
 
 
-def look(name: str, budget: str, tell: Tell) -> list[str]:
+def look(name: str, plan: Plan, tell: Tell) -> list[str]:
     """The alarms of one variant, in this process."""
-    return benign.alarms(benign.named(name), BUDGETS[budget], tell)
+    limits = budget(plan.budget, plan.examples)
+    return benign.alarms(benign.named(name), limits, tell, plan.one_in)

@@ -121,3 +121,4 @@ def _(make: Any) -> Any:
     yield case(*qkv, None, True, 0.5)
     yield case(*qkv, make(3, 3), False, 1.0)
     yield case(make(2, 1, 3, 2), make(4, 2), make(3, 4, 2), make(4), True, 1.0)
+    yield case(make(2, 1, 3, 2), make(1, 4, 2), make(4, 2), make(5, 1, 1), False, 1.0)
