@@ -14,6 +14,7 @@ import numpy as np
 
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import HALF, float32, float64
+from dovetail_cpu.inverse_erf import inverse
 
 Array = np.ndarray[Any, Any]
 
@@ -24,6 +25,8 @@ def install(table: KernelTable) -> None:
     """Add these kernels to the CPU's table."""
     table.add("erfc", _each(math.erfc), dtypes={float32, float64} | HALF)
     table.add("erf", _each(math.erf), dtypes={float64})
+    erfinv = inverse(_each(math.erf), _each(math.erfc))
+    table.add("erfinv", erfinv, dtypes={float32, float64} | HALF)
     # In double precision its zeros among the negative numbers lose as many digits as
     # they do in the body; in narrower formats that is not seen.
     table.add("lgamma", _lgamma, dtypes={float32} | HALF)

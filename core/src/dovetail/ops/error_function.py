@@ -25,6 +25,7 @@ from dovetail.ops.elementwise import abs, square
 from dovetail.ops.formats import where
 from dovetail.ops.rounding import copysign
 from dovetail.ops.transcendental import polynomial
+from dovetail.xp.normal_quantile import QUANTILE, Ratio
 
 _FLOATS: Any = {"accepts": FLOAT, "promote": "float"}
 _UNDERFLOWS: Final = 100  # erfc of it is below every format
@@ -156,39 +157,6 @@ def _precise_inverse(m: Any, v: Any) -> Any:
     return m.erfinv(v) if -1 <= v <= 1 else m.nan
 
 
-# The quantile of the normal distribution, PPND16 of Wichura (1988), AS 241.
-_A: Final = (
-    3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
-    1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
-    3.3430575583588128105e4, 2.5090809287301226727e3,
-)  # fmt: skip
-_B: Final = (
-    1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
-    2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4,
-    5.2264952788528545610e3,
-)  # fmt: skip
-_C: Final = (
-    1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
-    3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
-    2.27238449892691845833e-2, 7.74545014278341407640e-4,
-)  # fmt: skip
-_D: Final = (
-    1.0, 2.05319162663775882187e0, 1.67638483018380384940e0,
-    6.89767334985100004550e-1, 1.48103976427480074590e-1, 1.51986665636164571966e-2,
-    5.47593808499534494600e-4, 1.05075007164441684324e-9,
-)  # fmt: skip
-_E: Final = (
-    6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
-    2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
-    2.71155556874348757815e-5, 2.01033439929228813265e-7,
-)  # fmt: skip
-_F: Final = (
-    1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
-    1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5,
-    1.42151175831644588870e-7, 2.04426310338993978564e-15,
-)  # fmt: skip
-
-
 @op(largest=BY_MPMATH, **_FLOATS, domain=(-0.9, 0.9), torch="erfinv Tensor.erfinv_",
     oracle=each(_inverse_erf, _precise_inverse))  # fmt: skip
 def erfinv(input: Tensor) -> Tensor:
@@ -196,17 +164,22 @@ def erfinv(input: Tensor) -> Tensor:
     size = abs(input)
     q = minimum(size, 0.85) * 0.5
     s = 0.180625 - square(q)
-    middle = q * polynomial(s, _A) / polynomial(s, _B)
+    middle = q * _ratio(QUANTILE["middle"], s)
     r = sqrt(-log((1 - size) * 0.5))
     near, far = minimum(r, 5) - 1.6, minimum(maximum(r, 5), 30) - 5
     tail = where(
         r < 5,
-        polynomial(near, _C) / polynomial(near, _D),
-        polynomial(far, _E) / polynomial(far, _F),
+        _ratio(QUANTILE["near"], near),
+        _ratio(QUANTILE["far"], far),
     )
     y = where(size < 0.85, middle, tail) * math.sqrt(0.5)
     y = where(size == 1, float("inf"), where(size > 1, float("nan"), y))
     return copysign(y, input)
+
+
+def _ratio(polynomials: Ratio, x: Tensor) -> Tensor:
+    above, below = polynomials
+    return polynomial(x, above) / polynomial(x, below)
 
 
 erfinv.grad(input=lambda ct, input: ct / _slope(erfinv(input)))
