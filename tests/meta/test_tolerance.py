@@ -220,6 +220,15 @@ def test_what_is_allowed_grows_with_results_to_the_ends_of_float64(
     assert np.all(allowed >= most * 2.0**-53 * np.exp(power))
 
 
+def test_a_sum_of_tensors_without_dims_is_held_to_its_terms() -> None:
+    """As one of rows is: what cancels has no digits of its own."""
+    x, a, b = (np.array(v, F32) for v in (-0.36782941, 0.16442798, 2.2511859))
+    op, dtype = vocabulary["addcmul"], dtypes.float32
+    alone = bound(op, Example(Case((x, a, b), {})), dtype, 0, dtype).error
+    row = Example(Case((x[None], a[None], b[None]), {}))
+    assert alone == bound(op, row, dtype, 0, dtype).error[0]
+
+
 def test_components_of_a_call_cannot_hide_each_other() -> None:
     """The moves by both inputs are added, whatever their signs."""
     x = np.linspace(1, 2, 64, dtype=F32)
@@ -227,6 +236,29 @@ def test_components_of_a_call_cannot_hide_each_other() -> None:
     example = Example(Case((x, x), {}))
     allowed = bound(op, example, dtype, 0, dtype).error
     assert np.all(allowed >= 10 * 2.0**-24 * np.hypot(x, x))
+
+
+def test_sums_inside_an_op_are_held_to_their_terms() -> None:
+    """Scores of numbers with one sign, added one by one, move the weights of attention.
+
+    Ten times that is too much.
+    """
+    random = np.random.default_rng(5)
+    q, k, v = (random.normal(3, 0.1, (32, 127)).astype(F32) for _ in range(3))
+    scores = np.add.accumulate(q[:, None] * k, axis=-1)[..., -1]
+    exact = q.astype(np.float64) @ k.astype(np.float64).T
+    op, dtype = vocabulary["attention"], dtypes.float32
+    example = Example(Case((q, k, v, None, False, 1.0), {}))
+    allowed = bound(op, example, dtype, 1, dtype).error
+    off = np.abs(softmax(scores) - softmax(exact))
+    assert np.all(off <= allowed)
+    assert np.any(10 * off > allowed)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Of rows, in double precision."""
+    e = np.exp(scores - scores.max(-1, keepdims=True).astype(np.float64))
+    return np.asarray(e / e.sum(-1, keepdims=True))
 
 
 def test_sums_of_equal_terms_inside_an_op_are_allowed_what_the_sum_is() -> None:

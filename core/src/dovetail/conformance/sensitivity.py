@@ -82,9 +82,9 @@ def _probed(
 
     Two are as large as all roundings together, and a part of that: where the slope is
     0, as that of a variance among equal numbers, they show the curvature, and what has
-    periods is not moved by whole ones twice. Where numbers come again, one
-    moves equal ones alike, as roundings of equal terms go: what a sum in the midst of
-    an op comes to is then as sensitive as the sum alone, by all of its terms.
+    periods is not moved by whole ones twice. One moves all of a row alike, and where
+    numbers come again, one moves equal ones alike: a sum in the midst of an op is then
+    moved as its roundings move it, by a part of all its terms together.
     """
     random = np.random.default_rng(7)
     if not example.arrays():
@@ -94,6 +94,7 @@ def _probed(
     apart = partial(_nudged, random)
     moves = [(apart, _STEP, _STEP)] * 2
     moves += [(apart, rounding, rounding), (apart, rounding / 4, rounding)]
+    moves.append((partial(_nudged_by_row, random), _STEP, _STEP))
     if any(_comes_again(a) for a in example.arrays()):
         moves.append((partial(_nudged_alike, random), _STEP, _STEP))
     for move, by, step in moves:
@@ -126,6 +127,13 @@ def _nudged(random: np.random.Generator, step: float, a: Array) -> Array:
         return made
     # Of different sizes: equal ones cancel where products are subtracted.
     move = random.choice([-1.0, 1.0], a.shape) * random.uniform(0.5, 1.0, a.shape)
+    return _moved(a, step * move)
+
+
+def _nudged_by_row(random: np.random.Generator, step: float, a: Array) -> Array:
+    """As `_nudged`, and all elements along the last dim by the same part."""
+    rows = (*a.shape[:-1], 1) if a.ndim else ()
+    move = random.choice([-1.0, 1.0], rows) * random.uniform(0.5, 1.0, rows)
     return _moved(a, step * move)
 
 
@@ -210,7 +218,7 @@ def _with_one(a: Array, numbers: Iterator[int], chosen: int) -> Array:
 
 
 def _magnitude(a: Array) -> Array:
-    return np.abs(a).astype(a.dtype)
+    return np.asarray(np.abs(a), a.dtype)  # of no dims too, where NumPy gives a number
 
 
 def mapped(op: Op, example: Example, change: Any) -> Case:
