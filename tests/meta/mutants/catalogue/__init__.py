@@ -20,6 +20,7 @@ from tests.meta.mutants.catalogue.reductions import REDUCTIONS
 from tests.meta.mutants.catalogue.resources import RESOURCES
 from tests.meta.mutants.catalogue.shipped_calls import SHIPPED_CALLS
 from tests.meta.mutants.catalogue.shipped_places import SHIPPED_PLACES
+from tests.meta.mutants.catalogue.shipped_products import SHIPPED_PRODUCTS
 from tests.meta.mutants.catalogue.shipped_values import SHIPPED_VALUES
 from tests.meta.mutants.catalogue.transfers import TRANSFERS
 from tests.meta.mutants.mutant import Mutant
@@ -28,6 +29,6 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *ELEMENTWISE, *REDUCTIONS, *MOVES, *NETS, *MEMORY, *DEVICES, *RANDOMNESS,
     *GRADIENTS, *ERRORS, *RESOURCES, *CAPABILITIES, *HISTORY,
     *HANDED_OUT, *POOLS, *TRANSFERS,
-    *SHIPPED_VALUES, *SHIPPED_PLACES, *SHIPPED_CALLS,
+    *SHIPPED_VALUES, *SHIPPED_PRODUCTS, *SHIPPED_PLACES, *SHIPPED_CALLS,
     *FIELD_VALUES, *FIELD_PLACES,
 )  # fmt: skip

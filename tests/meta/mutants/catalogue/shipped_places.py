@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from tests.meta.mutants.catalogue.shipped_products import drawn
 from tests.meta.mutants.catalogue.shipped_values import F32, row, sees
 from tests.meta.mutants.mutant import Fault, Mutant, Run, after, kernel
 from tests.meta.mutants.operators import inexact
@@ -13,51 +14,6 @@ from dovetail.conformance.subject import Subject
 
 Array = np.ndarray[Any, Any]
 Attrs = dict[str, Any]
-
-
-def _random(*shape: int) -> Array:
-    return np.random.default_rng(5).standard_normal(shape).astype(F32)
-
-
-# ---- products
-
-
-def _drops_k(run: Run, natives: list[Any], attrs: Attrs) -> Any:
-    """Tiles of 64 × 64 lose the rest of k behind groups of 16."""
-    a, b = natives
-    if a.ndim != 2 or b.ndim != 2 or min(a.shape[0], b.shape[1]) < 64:
-        return run(*natives, **attrs)
-    k = a.shape[1] // 16 * 16
-    return run(a[:, :k], b[:k], **attrs) if k else run(*natives, **attrs)
-
-
-def _drops_columns(y: Array, a: Array, b: Array, *rest: Any, **attrs: Any) -> Array:
-    """Where m and k are large, columns behind groups of 8 are not written."""
-    if y.ndim != 2 or min(y.shape[0], a.shape[-1]) < 64 or y.shape[1] < 8:
-        return y
-    y = np.array(y)
-    y[:, y.shape[1] // 8 * 8 :] = 0
-    return y
-
-
-def _dense_batch(run: Run, natives: list[Any], attrs: Attrs) -> Any:
-    """The second operand's batch is stepped through where it is one for all."""
-    a, b = natives
-    if b.ndim == 3 and b.shape[0] > 1 and b.strides[0] == 0:
-        b = np.array(b)
-        b[1:] = 0
-    return run(a, b, **attrs)
-
-
-def _narrow_sums(run: Run, natives: list[Any], attrs: Attrs) -> Any:
-    """16-bit products are summed in 16 bits in blocks of 64."""
-    a, b = natives
-    if a.dtype.itemsize != 2 or not inexact(a) or a.ndim != 2 or a.shape[1] <= 64:
-        return run(*natives, **attrs)
-    total = np.zeros((a.shape[0], *b.shape[1:]), a.dtype)
-    for at in range(0, a.shape[1], 64):
-        total = (total + run(a[:, at : at + 64], b[at : at + 64])).astype(a.dtype)
-    return total
 
 
 # ---- reductions
@@ -273,23 +229,10 @@ def _padded_with_zeros(run: Run, natives: list[Any], attrs: Attrs) -> Any:
     return (y, *found[1:]) if isinstance(found, tuple) else y
 
 
-_K: Final = (_random(64, 20), _random(20, 64))
 _ONES: Final = np.ones((2, 5000), F32) / F32(3)
-_FAR: Final = (_random(4, 100) + F32(1000)).astype(F32)
+_FAR: Final = (drawn(4, 100) + F32(1000)).astype(F32)
 
 SHIPPED_PLACES: Final[list[Mutant]] = [
-    kernel("shipped/product-drops-k", "matmul", "large tiles", _drops_k,
-           observe=sees("matmul", *_K)),
-    kernel("shipped/product-drops-columns", "matmul linear", "large tiles",
-           after(_drops_columns),
-           observe=sees("matmul", _random(64, 64), _random(64, 9))),
-    kernel("shipped/product-of-one-batch", "matmul bmm", "a stride of 0",
-           _dense_batch, observe=lambda s: s.values(s.tensor(_random(3, 2, 4)).matmul(
-               s.tensor(_random(1, 4, 2)).expand(3, 4, 2)))),
-    kernel("shipped/product-narrow-sums", "matmul", "k in blocks, 16 bits",
-           _narrow_sums, dtypes=("float16", "bfloat16"),
-           observe=lambda s: s.values((s.tensor(np.abs(_random(1, 3000))).half()
-               @ s.tensor(np.abs(_random(3000, 1))).half()).float())),
     kernel("shipped/softmax-of-nothing", "softmax", "rows of -inf", _without_rows,
            observe=sees("softmax", row(-np.inf, -np.inf), 0)),
     kernel("shipped/logsumexp-of-nothing", "logsumexp", "rows of -inf",
@@ -318,12 +261,12 @@ SHIPPED_PLACES: Final[list[Mutant]] = [
     kernel("shipped/last-broadcast", "square mul", "a stride of 0 at last",
            _inputs(_last_broadcast), observe=_wide),
     kernel("shipped/groups-with-padding", "convolution", "the last group",
-           after(_one_group), observe=sees("convolution", _random(1, 4, 5),
-               _random(4, 2, 3), None, (1,), (1,), (1,), 2)),
+           after(_one_group), observe=sees("convolution", drawn(1, 4, 5),
+               drawn(4, 2, 3), None, (1,), (1,), (1,), 2)),
     kernel("shipped/stride-with-dilation", "convolution", "the last window",
-           _no_padding, observe=sees("convolution", _random(1, 2, 12),
-               _random(2, 2, 3), None, (2,), (0,), (2,), 1)),
+           _no_padding, observe=sees("convolution", drawn(1, 2, 12),
+               drawn(2, 2, 3), None, (2,), (0,), (2,), 1)),
     kernel("shipped/pool-pads-zeros", "max_pool max_pool_slots", "not with -inf",
-           _padded_with_zeros, observe=sees("max_pool", -1 - np.abs(_random(1, 1, 6)),
+           _padded_with_zeros, observe=sees("max_pool", -1 - np.abs(drawn(1, 1, 6)),
                (3,), (2,), (1,), (1,), False)),
 ]  # fmt: skip
