@@ -128,12 +128,13 @@ def _apart(
 ) -> dict[Any, Tensor | None]:
     """Gradients that can be written: none changes another, nor what the caller gave.
 
-    Those that would, and expanded ones, are copied.
+    Those that would, and expanded ones, are copied: views before what they are views
+    of, so that they still depend on it where the pass is recorded.
     """
     storages = {id(g._storage) for g in given if g is not None}
     natives: set[int] = set()
     found = {}
-    for place, gradient in captured.items():
+    for place, gradient in sorted(captured.items(), key=_is_of_view):
         if gradient is not None:
             storage = gradient._storage
             shared = storage is not None and id(storage) in storages
@@ -144,6 +145,10 @@ def _apart(
             natives.add(id(gradient._a))
         found[place] = gradient
     return found
+
+
+def _is_of_view(item: tuple[Any, Tensor | None]) -> bool:
+    return item[1] is not None and item[1]._is_view()
 
 
 def _overlaps(gradient: Tensor) -> bool:

@@ -10,7 +10,7 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.op import Op
 from dovetail.engine.plan import UNSERVED, Plan
 from dovetail.engine.tape import Storage, next_seq
-from dovetail.engine.tape_of_views import TAKEN, UNTAKEN, View
+from dovetail.engine.tape_of_views import TAKEN, UNTAKEN, View, edge_of
 from dovetail.engine.tensor import Tensor, fresh
 
 Inputs = tuple[Any, ...]
@@ -42,6 +42,13 @@ def _by_geometry(op: Op, x: Tensor, attrs: dict[str, Any], kind: Kind) -> Any:
     if not all(shape):
         offset = 0  # of no elements, none may lie outside the memory
     return kind.backend.view(x._a, tuple(shape), tuple(strides), offset)
+
+
+def unshared(t: Tensor) -> Tensor:
+    """A view of memory that nothing else looks into, made a tensor like others."""
+    t._node = edge_of(t._node)
+    t._storage = None
+    return t
 
 
 def as_view(op: Op, x: Tensor, native: Any, how: Any) -> Tensor:

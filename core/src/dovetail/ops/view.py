@@ -25,6 +25,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
 from dovetail.engine.integers import EVERY
 from dovetail.engine.tensor import Tensor
+from dovetail.engine.views import unshared
 from dovetail.errors import DimError, ShapeError
 from dovetail.ops.brackets import indexed
 from dovetail.ops.create import zeros_of
@@ -289,7 +290,7 @@ def reshape(x: Tensor, shape: Shape) -> Tensor:
     native = x._a
     strides = x._kind.backend.geometry(native, native)[0]
     wanted, fits = _reshaped(native.shape, strides, tuple(shape))
-    return view(x if fits else clone(x), wanted)
+    return view(x, wanted) if fits else unshared(view(clone(x), wanted))
 
 
 @lru_cache(maxsize=4096)
