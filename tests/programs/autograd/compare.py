@@ -134,7 +134,7 @@ def check(seed: int | str) -> Difference | None:
     """Draw and run one program; what differs, if anything."""
     random = Random(f"autograd {seed}")
     pair = Pair()
-    draw = Draw(random, pair.theirs.names, stop_if_served)
+    draw = Draw(random, pair.theirs.names, pair.ours.names, stop_if_served)
     for line in draw.start():
         pair.run(line, look=False)
     # Looking makes lazily taken places on the tape, so some programs do it rarely.

@@ -27,6 +27,7 @@ Not drawn, since torch's behaviour there is an accident that nobody would want:
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 from typing import Any, Final
 
@@ -40,14 +41,17 @@ class Draw:
     Attributes:
         random: where all choices come from.
         names: torch's side of the program, as it runs.
+        others: the same of ours.
         unreadable: called with torch's error where a tensor cannot be looked at.
     """
 
     def __init__(
-        self, random: Random, names: Names, unreadable: Callable[[Exception], None]
-    ) -> None:
+        self, random: Random, names: Names, others: Names,
+        unreadable: Callable[[Exception], None],
+    ) -> None:  # fmt: skip
         self.random = random
         self.names = names
+        self.others = others
         self.unreadable = unreadable
         self._count = 0
 
@@ -60,6 +64,9 @@ class Draw:
         """The names of the tensors that fit."""
         kind = self.names["L"].Tensor
         tensors = {n: t for n, t in self.names.items() if isinstance(t, kind)}
+        for name in tensors:  # looking takes views again, so both sides are looked at
+            with suppress(Exception):
+                fits(self.others[name])
         try:
             return [n for n, t in tensors.items() if fits(t)]
         except RuntimeError as error:
