@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Final
 
-BENCHMARKS: Final = ("eager", "imports", "lines")
+BENCHMARKS: Final = ("eager", "imports", "lines", "ops")
 # Set in some environments, these keep OpenBLAS from choosing its own kernels.
 UNSET: Final = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
