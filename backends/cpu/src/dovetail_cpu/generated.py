@@ -108,16 +108,16 @@ def _by_size(small: Any, large: _Generated, least: int, alone: bool) -> Any:
         return small(a) if y is None else y
 
     def kernel_of_several(a: Any, *others: Any, **scalars: Any) -> Any:
-        if a.size < least and not _any_large(others, least):
-            return small(a, *others, **scalars)
+        if a.size < least:
+            for b in others:  # any() of them takes as long as a small kernel
+                if b is not None and b.size >= least:
+                    break
+            else:
+                return small(a, *others, **scalars)
         y = large((a, *others), scalars)
         return small(a, *others, **scalars) if y is None else y
 
     return kernel if alone else kernel_of_several
-
-
-def _any_large(arrays: tuple[Any, ...], least: int) -> bool:
-    return any(a is not None and a.size >= least for a in arrays)
 
 
 class _Generated:

@@ -49,7 +49,7 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
         small: Any = own.function
         if own.binds:
             small = own.function(**attributes)
-        else:
+        elif attributes:
             small = _with(own.function, attributes)
         if attributes.get("dtype") is not None:
             return small
