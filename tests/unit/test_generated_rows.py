@@ -68,6 +68,21 @@ def test_a_long_sum_keeps_its_digits() -> None:
     assert abs(x.reshape(1, -1).sum(1).item() / 1e6 - 1) < 1e-5
 
 
+def test_bits_do_not_depend_on_threads() -> None:
+    """Whoever runs a chunk, in whichever order, every result is the same."""
+    before = dovetail.get_num_threads()
+    x = dovetail.from_numpy(drawn(500, 1003))
+    results = []
+    try:
+        for threads in (1, 2, 3):
+            dovetail.set_num_threads(threads)
+            found = (x.sum(), x.var(-1), dovetail.softmax(x, -1), dovetail.tanh(x))
+            results.append([y.numpy().tobytes() for y in found])
+    finally:
+        dovetail.set_num_threads(before)
+    assert results[0] == results[1] == results[2]
+
+
 def test_layouts_that_are_not_row_major_are_served_too() -> None:
     """Operands that lie otherwise get the same values."""
     x = drawn(300, 200)

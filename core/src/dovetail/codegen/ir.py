@@ -103,12 +103,16 @@ class Kernel:
     """A function `name(table, first, last)`.
 
     `table` holds 8 bytes for the address of each buffer, then for each parameter.
+
+    Attributes:
+        registers: vectors that a step of a lane loop fills, whose work overlaps.
     """
 
     name: str
     buffers: tuple[Buffer, ...]
     parameters: tuple[tuple[str, str], ...]
     body: tuple[Statement, ...] = field(default=())
+    registers: int = 2
 
     def __str__(self) -> str:
         return "\n".join(_Printer(self).lines())

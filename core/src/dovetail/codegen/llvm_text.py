@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
 
 from dovetail.codegen.ir import (
     FIRST,
@@ -22,8 +21,6 @@ from dovetail.codegen.ir import (
     Value,
 )
 from dovetail.codegen.llvm_values import TYPES, Lanes, ValueWriter, literal
-
-_REGISTERS: Final = 2  # vectors that a step of a lane loop fills: latencies overlap
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ class Target:
     def lanes(self, kernel: Kernel) -> int:
         """How many elements a step takes: so many as the widest dtype allows."""
         widest = max([SIZES[b.dtype] for b in kernel.buffers], default=4)
-        return _REGISTERS * self.vector // widest
+        return kernel.registers * self.vector // widest
 
 
 def render(kernel: Kernel, target: Target) -> str:

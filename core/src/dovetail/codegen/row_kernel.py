@@ -29,6 +29,7 @@ from dovetail.codegen.program import FULL, ONE, ROW, SHARED, Number, Program, St
 from dovetail.codegen.values import Term, apply, constant, index, load, parameter
 
 REDUCTIONS: Final = {"sum": ("add", 0.0), "amax": ("maximum", -math.inf)}
+_FEW: Final = 3  # steps
 BLOCK: Final = 1024
 """Lanes whose sum is added up before it meets others: what is small is not lost in
 what has become large."""
@@ -78,7 +79,12 @@ class RowKernel:
             (f"number{i}", self.program.steps[s].operands[o].dtype)
             for i, (s, o) in enumerate(self.varying)
         ]
-        return Kernel(self.name, (*self.inputs, *self.outs), tuple(words), (rows,))
+        buffers = (*self.inputs, *self.outs)
+        return Kernel(self.name, buffers, tuple(words), (rows,), self._registers())
+
+    def _registers(self) -> int:
+        """More of them where there is little to do beside waiting for sums."""
+        return 2 if len(self.program.steps) > _FEW else 4
 
     def _scalars(self) -> list[tuple[int, str]]:
         return [
