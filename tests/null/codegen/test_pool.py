@@ -105,6 +105,15 @@ def test_threads_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Counts(100).run(10) == [1] * 100
 
 
+def test_a_system_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are no POSIX threads, the caller does the work, without a pool."""
+    monkeypatch.setattr(module, "_HAS_THREADS", False)
+    monkeypatch.setattr(module.Pool, "_start", lambda _: pytest.fail("a pool"))
+    POOL.resize(4)
+    assert POOL.size == 1
+    assert Counts(5000).run(1) == [1] * 5000
+
+
 @pytest.mark.parametrize(("wish", "size"), [("3", 3), ("2,1", 2), ("0", 0), ("x", 0)])
 def test_the_variable_of_openmp(
     monkeypatch: pytest.MonkeyPatch, wish: str, size: int

@@ -55,7 +55,11 @@ class Kernel:
             return
         step = count if whole else grain * _CHUNKS
         for low in range(0, count, step):
-            POOL.run(self.address, arguments, low, min(low + step, count), grain)
+            high = min(low + step, count)
+            if POOL.size > 1:
+                POOL.run(self.address, arguments, low, high, grain)
+            else:
+                self.entry(arguments, low, high)
 
 
 def kernel(name: str, text: str | Callable[[], str], key: str = "") -> Kernel:

@@ -40,11 +40,12 @@ class Pool:
     One caller at a time has them; whoever comes meanwhile does his work alone.
 
     Args:
-        size: how many threads work on a kernel, the caller's among them.
+        size: how many threads work on a kernel, the caller's among them; 1 where the
+            system has no POSIX threads.
     """
 
     def __init__(self, size: int) -> None:
-        self.size = size
+        self.size = size if _HAS_THREADS else 1
         self._lock = RLock()
         self._memory = ctypes.create_string_buffer(_BYTES + _LINE)
         self._state = -(-ctypes.addressof(self._memory) // _LINE) * _LINE
@@ -62,7 +63,7 @@ class Pool:
         """Let kernels be run by this many threads from now on."""
         with self._lock:
             self.close()
-            self.size = size
+            self.size = size if _HAS_THREADS else 1
 
     def close(self) -> None:
         """End the threads, each after its chunk; the next kernel starts others."""
@@ -81,9 +82,8 @@ class Pool:
                 self._entries = _entries()
                 self._entries["pool_initialise"](self._state)
             self._entries["pool_open"](self._state, PATIENCE)
-            if _HAS_THREADS:
-                with _signals_elsewhere():
-                    self._workers = list(self._started(self.size - 1))
+            with _signals_elsewhere():
+                self._workers = list(self._started(self.size - 1))
             self._ready = True
 
     def _started(self, count: int) -> Iterator[ctypes.c_void_p]:
