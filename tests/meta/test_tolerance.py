@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -16,14 +17,14 @@ from tests.meta.mutants.mutant import installed, with_faults
 from dovetail import dtypes
 from dovetail.conformance import laws  # noqa: F401
 from dovetail.conformance.budget import BUDGETS
-from dovetail.conformance.compare import against_oracle, left_open
+from dovetail.conformance.compare import against_oracle, left_open, within
 from dovetail.conformance.example import Example
 from dovetail.conformance.judge import judge
 from dovetail.conformance.law import LAWS, Trial, Wrong
 from dovetail.conformance.repeats import concentration
 from dovetail.conformance.rounding import of_terms
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.tolerance import bound
+from dovetail.conformance.tolerance import Bound, bound
 from dovetail.conformance.verdicts import Check, Outcome
 from dovetail.engine.cases import Case
 from dovetail.engine.op import vocabulary
@@ -227,6 +228,19 @@ def test_a_sum_of_tensors_without_dims_is_held_to_its_terms() -> None:
     alone = bound(op, Example(Case((x, a, b), {})), dtype, 0, dtype).error
     row = Example(Case((x[None], a[None], b[None]), {}))
     assert alone == bound(op, row, dtype, 0, dtype).error[0]
+
+
+@pytest.mark.parametrize(("allowed", "passes"), [(9e38, True), (5e38, False)])
+def test_a_truth_beyond_the_format_allows_what_others_do(
+    allowed: float, passes: bool
+) -> None:
+    """A number as near to it as any has to be is right, and an infinity is too."""
+    truth, unit = np.array([-6e38]), np.array([1e31])
+    limits = Bound(np.array([allowed]), unit)
+    within("y", np.array([-np.inf], F32), truth, limits, dtypes.float32)
+    found = contextlib.nullcontext() if passes else pytest.raises(Wrong)
+    with found:
+        within("y", np.array([2e38], F32), truth, limits, dtypes.float32)
 
 
 def test_components_of_a_call_cannot_hide_each_other() -> None:

@@ -202,7 +202,9 @@ def within(
         same = _same_special(have, rounded.astype(target), exact)
         bad = np.where(special, ~same, ~(error <= allowed.least))
         if np.any(bad):
-            bad = np.where(special, ~same, ~(error <= allowed.error))
+            # Also to a truth beyond the format that is allowed to be off by as much.
+            near = np.isfinite(exact) & (error <= allowed.error)
+            bad = ~(near | special & same)
             # Near the largest number, one may overflow where the other does not.
             bad &= ~_overflowed(have, exact, allowed, dtype)
         ulps = np.where(special, 0.0, error / allowed.unit)
