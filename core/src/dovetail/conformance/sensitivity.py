@@ -29,7 +29,7 @@ _MOST: Final = float(np.finfo(np.float64).max)
 UNIT: Final = 2.0**34
 
 
-def is_simple(op: Op, dtype: DType) -> bool:
+def _is_simple(op: Op, dtype: DType) -> bool:
     """Whether a result has one term; complex ones are made of sums of their parts."""
     return op.is_elementwise and not dtype.is_complex
 
@@ -47,7 +47,7 @@ def sensitivity(
             known[at] = _absolute_terms(op, example, dtype, at, size) / UNIT
         elif op.unrounded:
             known[at] = size / UNIT
-        elif is_simple(op, dtype):
+        elif _is_simple(op, dtype):
             known[at] = _one_by_one(op, example, dtype, at, size / UNIT)
         else:
             known[at] = _probed(op, example, dtype, at, size / UNIT, rounding)

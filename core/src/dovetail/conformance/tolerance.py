@@ -33,7 +33,7 @@ from dovetail.conformance.rounding import (
     own_error,
     roundoff,
 )
-from dovetail.conformance.sensitivity import UNIT, is_simple, mapped, sensitivity
+from dovetail.conformance.sensitivity import UNIT, mapped, sensitivity
 from dovetail.dtypes import Array, DType, float32, float64
 from dovetail.engine.op import Op
 
@@ -114,8 +114,8 @@ def _power_below(size: Array) -> Array:
 
 def _terms(op: Op, example: Example, dtype: DType, size: Array) -> int:
     """About how many terms a result is made of: elements read for one written."""
-    if is_simple(op, dtype):
-        return 1
+    if op.is_elementwise:
+        return 2 if dtype.is_complex else 1
     read = sum(a.size for a in example.arrays())
     return max(
         read // max(size.size, 1),
