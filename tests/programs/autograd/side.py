@@ -89,8 +89,11 @@ class Side:
 
 
 def values(t: Any) -> Any:
-    """The values of a tensor, copied; None of None."""
-    return None if t is None else np.array(t.detach().numpy())
+    """The values of a tensor, copied; None of None.
+
+    Torch's zeros without memory are made such as have some.
+    """
+    return None if t is None else np.array(t.detach().numpy(force=True))
 
 
 def differences(ours: Seen, theirs: Seen) -> list[str]:
