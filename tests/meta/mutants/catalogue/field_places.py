@@ -236,7 +236,9 @@ def _within(run: Run, natives: list[Any], attrs: Attrs) -> Any:
 def _by_division(ct: Any, input: Any, y: Any, dim: Any, keepdim: Any) -> Any:
     """What is left of the product is it divided by the element."""
     if dim is not None and not keepdim and input.ndim:
-        ct, y = ct.unsqueeze(dim), y.unsqueeze(dim)
+        dims = dim if isinstance(dim, tuple) else (dim,)
+        for d in sorted(d % input.ndim for d in dims):
+            ct, y = ct.unsqueeze(d), y.unsqueeze(d)
     return ct * y / input
 
 

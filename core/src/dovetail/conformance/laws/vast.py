@@ -173,6 +173,11 @@ class _Vast(Varied):
         few = super(Varied, self).__call__(count, low=low, high=high)
         return np.resize(few, shape)
 
+    def distinct(self, *shape: int) -> Array:
+        drawn = self._shape(shape)
+        few = super(Varied, self).distinct(min(math.prod(drawn), _PATTERN))
+        return np.resize(few, drawn)
+
     def ints(
         self, *shape: int, low: int = 0, high: int = 10, dtype: str = "int64"
     ) -> Array:
