@@ -143,3 +143,33 @@ def test_shapes_are_refused_as_before() -> None:
     """Operands that do not fit are refused in the op's words."""
     with pytest.raises(dovetail.errors.ShapeError, match="clamp"):
         dovetail.clamp(dovetail.ones(LEAST), dovetail.ones(3), dovetail.ones(3))
+
+
+BODIES = f"""
+import numpy as np, dovetail
+x = dovetail.linspace(-9, 9, {LEAST})
+small = dovetail.cat([dovetail.nn.functional.mish(part) for part in x.split(1000)])
+large = dovetail.nn.functional.mish(x)
+np.testing.assert_allclose(large.numpy(), small.numpy(), rtol=1e-5, atol=1e-6)
+turned = dovetail.nn.functional.mish(x.reshape(-1, 64).t())
+np.testing.assert_array_equal(turned.t().reshape(-1).numpy(), large.numpy())
+"""
+
+
+def test_ops_without_a_kernel_get_one() -> None:
+    """The body alone makes the kernel of an op that NumPy has nothing for."""
+    done = child.run(sys.executable, "-c", BODIES, DOVETAIL_LOG="kernels")
+    assert "mish_float32" in done.stderr
+
+
+UNKNOWN = f"""
+import dovetail
+y = dovetail.digamma(dovetail.ones({LEAST}))
+assert abs(y[0].item() + 0.5772157) < 1e-5
+"""
+
+
+def test_bodies_that_kernels_do_not_know_run_as_they_are() -> None:
+    """Where a body calls what no kernel computes, it is computed op by op."""
+    done = child.run(sys.executable, "-c", UNKNOWN, DOVETAIL_LOG="kernels")
+    assert "digamma" not in done.stderr

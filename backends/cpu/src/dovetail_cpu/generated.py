@@ -8,6 +8,7 @@ and llvmlite is not imported, before the first such call.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +18,7 @@ import numpy as np
 
 from dovetail.codegen.declarations import vocabularies
 from dovetail.codegen.runtime.machine import SWITCH, available
-from dovetail.device_api import Kernel, KernelTable
+from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import DType, float32, float64
 from dovetail.errors import DovetailError
 from dovetail_cpu import generated_rows
@@ -62,6 +63,31 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 _add(table, own._replace(function=bind, dtypes=served, binds=True))
             if own.dtypes - served:
                 _add(table, own._replace(dtypes=own.dtypes - served))
+    if available():
+        _add_bodies(table, least)
+
+
+def _add_bodies(table: KernelTable, least: int) -> None:
+    """Kernels of large calls for ops without one: their bodies serve the small."""
+    for op, inputs in [row for v in vocabularies for row in v.bodies().items()]:
+        for dtype in sorted(_DTYPES, key=str):
+            if op not in _MOVES and not table.select(op, dtype):
+                large = _Generated(op, {})
+                table.add(
+                    op, large.serve, dtypes=[dtype], broadcasts=True, checks=True,
+                    when=_if_many(large, least, inputs, dtype), reads=("shape",),
+                )  # fmt: skip
+
+
+def _if_many(large: _Generated, least: int, inputs: int, dtype: DType) -> Any:
+    """Whether an array is large enough, and the body one that kernels can be of."""
+
+    def many(facts: Facts) -> bool:
+        if all(math.prod(shape) < least for shape in facts.shape):
+            return False
+        return large.is_made([np.empty(0, dtype.numpy)] * inputs)
+
+    return many
 
 
 def _add(table: KernelTable, kernel: Kernel) -> None:
@@ -141,6 +167,20 @@ class _Generated:
         if found is None:
             return None
         return found(*arrays, scalars=[scalars[name] for name in known])
+
+    def is_made(self, arrays: list[Any]) -> bool:
+        """Whether there is a kernel for arrays of such dtypes."""
+        key = tuple([a.dtype.char for a in arrays])
+        if key not in self.made:
+            self.made[key] = self._make(tuple(arrays), {}, [])
+        return self.made[key] is not None
+
+    def serve(self, *arrays: Any) -> Any:
+        """The result, in row-major order where it has no better one."""
+        y = self(arrays, _NO_SCALARS)
+        if y is not None:
+            return y
+        return self(tuple(map(np.ascontiguousarray, arrays)), _NO_SCALARS)
 
     def _make(
         self, arrays: tuple[Any, ...], scalars: dict[str, Any], known: list[str]

@@ -18,6 +18,14 @@ class Declarations(ABC):
         """The ops of one result: whether one tensor is all that varies at a call."""
 
     @abstractmethod
+    def bodies(self) -> Mapping[str, int]:
+        """How many tensors, all of one dtype, go into each op that takes nothing else.
+
+        Of those whose body serves where no kernel does, and whose gradient no kernel
+        hides.
+        """
+
+    @abstractmethod
     def program(
         self, op: str, dtypes: Sequence[str | None], attributes: dict[str, Any],
         scalars: Sequence[str], known: Collection[str],

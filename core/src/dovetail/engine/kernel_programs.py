@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dovetail.codegen.declarations import Declarations, vocabularies
+from dovetail.dtypes import float32, float64
 from dovetail.engine.op import Op, vocabulary
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ class Bodies(Declarations):
         """Ops on elements that have one result."""
         found = {n: op for n, op in vocabulary.items() if _is_pointwise(op)}
         return {n: len(op.tensors) + len(op.scalars) == 1 for n, op in found.items()}
+
+    def bodies(self) -> Mapping[str, int]:
+        """Ops of tensors alone that have a body, and a gradient of their own."""
+        return {
+            n: len(op.tensors) for n, op in vocabulary.items()
+            if _is_pointwise(op) and _is_plain(op) and not op.by_body
+        }  # fmt: skip
 
     def program(
         self, op: str, dtypes: Sequence[str | None], attributes: dict[str, Any],
@@ -50,6 +58,14 @@ def _is_pointwise(op: Op) -> bool:
         op.is_elementwise and len(op.outputs) == 1 and not moves
         and op.check is None and not op.has_list and "kind" not in op.names
     )  # fmt: skip
+
+
+def _is_plain(op: Op) -> bool:
+    """Whether an op takes tensors of one dtype, and nothing else."""
+    alike = op.promote in ("same", "float") and not op.masks and not op.indices
+    floats = frozenset({float32, float64})
+    alike = alike and floats <= op.accepts and not floats & op.primitive
+    return alike and not op.rest and all(p.role == "tensor" for p in op.tensors)
 
 
 vocabularies.append(Bodies())
