@@ -37,6 +37,9 @@ _SHORTEST: Final = 32  # lanes; of shorter rows, too much is spent beside them
 _LONGEST: Final = 1 << 16  # lanes; sums of more would lose digits
 _WHOLE: Final = {"sum": np.add, "amax": np.maximum, "amin": np.minimum}
 _NO_SCALARS: Final[dict[str, Any]] = {}
+# Sums within them may leave the format where the result does not: NumPy's kernels know
+# what to do then.
+_CAREFUL: Final = frozenset({"var", "std"})
 _PART: Final = 1 << 13  # elements of a part of what is reduced as a whole
 
 Array = np.ndarray[Any, Any]
@@ -108,7 +111,7 @@ class Generated:
         if not self.shortest <= lanes <= _LONGEST or not self._fit(arrays, rows, lanes):
             return None
         outs = self._run(arrays, rows, lanes, scalars)
-        if outs is None:
+        if outs is None or (self.op in _CAREFUL and not np.isfinite(outs[0]).all()):
             return None
         kept = (1,) * count if self.keeps else ()
         shaped = [
