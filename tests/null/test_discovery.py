@@ -1,15 +1,17 @@
 """Plug-ins are found in metadata, loaded on first use, and isolated when broken.
 
-Each test installs throw-away distributions and asks a fresh process about them.
+Each test installs throw-away distributions and asks a fresh process about them, or one
+forked where dovetail was imported and no plug-in was.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.plugins import ACME, output, write
+from tests.support.plugins import ACME, Imported, output, write
 
 ASK = """
 from dovetail.device_api import registry
@@ -92,6 +94,13 @@ BROKEN = {
 }
 
 
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Imported]:
+    """Where programs begin that need no import of their own."""
+    with Imported(tmp_path_factory.mktemp("imported")) as imported:
+        yield imported
+
+
 def test_listing_imports_nothing(tmp_path: Path) -> None:
     """Name, distribution, version and module are known before the module runs."""
     write(tmp_path, "acme", "raise SystemExit('imported')", distribution="acme-box")
@@ -116,19 +125,19 @@ def test_import_loads_no_plugin(tmp_path: Path) -> None:
     assert output(code, tmp_path) == "dovetail.Size([3])"
 
 
-def test_loaded_on_first_use(tmp_path: Path) -> None:
+def test_loaded_on_first_use(tmp_path: Path, imported: Imported) -> None:
     """The module runs when its device is asked for, once."""
     write(tmp_path, "acme", "print('loading')\n" + ACME)
     code = "print('before')\n" + ASK + "registry.load('acme')"
-    assert output(code, tmp_path).split() == ["before", "loading", "acme"]
+    assert imported.output(code, tmp_path).split() == ["before", "loading", "acme"]
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_broken_plugin(fault: str, tmp_path: Path) -> None:
+def test_broken_plugin(fault: str, tmp_path: Path, imported: Imported) -> None:
     """The framework goes on; the root cause is in the error and kept as its cause."""
     code, cause = BROKEN[fault]
     write(tmp_path, "acme", code)
-    said = output(WORKS + ASK, tmp_path)
+    said = imported.output(WORKS + ASK, tmp_path)
     first, second = said.splitlines()
     assert first.startswith("dovetail.Size([2]) BackendError")
     assert second in first  # the error is the same when asked again
@@ -138,56 +147,58 @@ def test_broken_plugin(fault: str, tmp_path: Path) -> None:
     assert not second.endswith("| cause: None")
 
 
-def test_missing_backend(tmp_path: Path) -> None:
+def test_missing_backend(tmp_path: Path, imported: Imported) -> None:
     """A device type that nobody provides is named, with those there are and a hint."""
-    said = output(ASK, tmp_path)
+    said = imported.output(ASK, tmp_path)
     assert "type is 'acme', for which no backend is installed" in said
     assert re.search(r"needed one of .*\bmeta\b", said)
     assert "pip install the package that provides 'acme'" in said
 
 
-def test_missing_backend_of_ours(tmp_path: Path) -> None:
+def test_missing_backend_of_ours(tmp_path: Path, imported: Imported) -> None:
     """For a device type of the project's own, the hint says whether it is there."""
-    said = output(ASK.replace("acme", "rocm"), tmp_path)
+    said = imported.output(ASK.replace("acme", "rocm"), tmp_path)
     assert "dovetail-rocm is not released yet" in said
 
 
-def test_clash(tmp_path: Path) -> None:
+def test_clash(tmp_path: Path, imported: Imported) -> None:
     """Two distributions for one device type are both named, and neither is loaded."""
     for name in ("acme-one", "acme-two"):
         write(tmp_path, "acme", "raise SystemExit('loaded')", distribution=name)
-    said = output(WORKS, tmp_path)
+    said = imported.output(WORKS, tmp_path)
     assert "type 'acme' is claimed by acme-one and acme-two" in said
     assert "set DOVETAIL_BACKENDS=acme=<distribution>" in said
 
 
-def test_clash_resolved(tmp_path: Path) -> None:
+def test_clash_resolved(tmp_path: Path, imported: Imported) -> None:
     """`DOVETAIL_BACKENDS` chooses the distribution, whose name pip would accept."""
     write(tmp_path, "acme", "raise SystemExit('loaded')", distribution="acme-one")
     write(tmp_path, "acme", ACME, distribution="acme-two")
-    assert output(ASK, tmp_path, DOVETAIL_BACKENDS="x=y, acme=Acme_Two") == "acme"
+    assert (
+        imported.output(ASK, tmp_path, DOVETAIL_BACKENDS="x=y, acme=Acme_Two") == "acme"
+    )
 
 
-def test_clash_not_resolved(tmp_path: Path) -> None:
+def test_clash_not_resolved(tmp_path: Path, imported: Imported) -> None:
     """A choice that is not installed is named as well."""
     write(tmp_path, "acme", ACME, distribution="acme-one")
-    said = output(ASK, tmp_path, DOVETAIL_BACKENDS="acme=acme-two")
+    said = imported.output(ASK, tmp_path, DOVETAIL_BACKENDS="acme=acme-two")
     assert "claimed by acme-one, and DOVETAIL_BACKENDS names acme-two" in said
 
 
 @pytest.mark.parametrize("name", ["rocm", "xpu", "chaos"])
-def test_reserved_name(name: str, tmp_path: Path) -> None:
+def test_reserved_name(name: str, tmp_path: Path, imported: Imported) -> None:
     """A foreign distribution cannot take a name of the project's own."""
     write(tmp_path, name, "raise SystemExit('loaded')", distribution="acme-rocm")
-    said = output(ASK.replace("acme", name), tmp_path)
+    said = imported.output(ASK.replace("acme", name), tmp_path)
     assert f"type '{name}' is claimed by acme-rocm, needed dovetail-{name}" in said
 
 
-def test_reserved_name_of_ours(tmp_path: Path) -> None:
+def test_reserved_name_of_ours(tmp_path: Path, imported: Imported) -> None:
     """The project's own distribution may use its name, beside a foreign claim."""
     write(tmp_path, "xpu", "raise SystemExit('loaded')", distribution="acme-xpu")
     write(tmp_path, "xpu", ACME.replace('"acme"', '"xpu"'), distribution="Dovetail.XPU")
-    assert output(ASK.replace("acme", "xpu"), tmp_path) == "xpu"
+    assert imported.output(ASK.replace("acme", "xpu"), tmp_path) == "xpu"
 
 
 KERNELS = """
@@ -238,30 +249,30 @@ def write_kernels(folder: Path, name: str, code: str) -> None:
     )
 
 
-def test_kernel_plugin(tmp_path: Path) -> None:
+def test_kernel_plugin(tmp_path: Path, imported: Imported) -> None:
     """A plug-in with kernels alone adds them to the backends in use, under its name."""
     write(tmp_path, "acme", ACME)
     write_kernels(tmp_path, "fast", KERNELS)
-    assert output(ASK + SHOW, tmp_path).splitlines() == [
+    assert imported.output(ASK + SHOW, tmp_path).splitlines() == [
         "acme",
         "[('fast-kernels:fast', 1)]",
     ]
 
 
 @pytest.mark.parametrize("fault", BROKEN_KERNELS)
-def test_broken_kernel_plugin(fault: str, tmp_path: Path) -> None:
+def test_broken_kernel_plugin(fault: str, tmp_path: Path, imported: Imported) -> None:
     """It leaves backends and other plug-ins as they are; its error is kept."""
     code, backend, cause = BROKEN_KERNELS[fault]
     write(tmp_path, "acme", ACME)
     write_kernels(tmp_path, "bad", code)
     write_kernels(tmp_path, "fast", KERNELS.replace("1)", "2)"))
-    loaded, kernels, failure = output(ASK + SHOW, tmp_path).splitlines()
+    loaded, kernels, failure = imported.output(ASK + SHOW, tmp_path).splitlines()
     assert (loaded, kernels) == ("acme", "[('fast-kernels:fast', 2)]")
     assert failure.startswith(f"bad-kernels:bad {backend} ")
     assert cause in failure
 
 
-def test_kernels_of_a_backend_plugin(tmp_path: Path) -> None:
+def test_kernels_of_a_backend_plugin(tmp_path: Path, imported: Imported) -> None:
     """A backend's plug-in may add kernels to others, in whichever order they load."""
     code = KERNELS.replace("table.add", "if backend == 'other': table.add")
     write(tmp_path, "acme", ACME + code)
@@ -271,17 +282,17 @@ def test_kernels_of_a_backend_plugin(tmp_path: Path) -> None:
         ask += f"for n in {order}: registry.load(n)"
         count = "\nprint(len(registry.load('other').table.names()),"
         count += " len(registry.load('acme').table.names()))"
-        assert output(ask + count, tmp_path) == "1 0"
+        assert imported.output(ask + count, tmp_path) == "1 0"
 
 
-def test_one_module_in_both_groups(tmp_path: Path) -> None:
+def test_one_module_in_both_groups(tmp_path: Path, imported: Imported) -> None:
     """A module that is backend and kernel plug-in at once serves each table once."""
     write(tmp_path, "acme", ACME + KERNELS)
     info = tmp_path / "dovetail_acme-1.0.dist-info" / "entry_points.txt"
     info.write_text(
         info.read_text() + "[dovetail.kernels.v1]\nfast = plugin_dovetail_acme\n"
     )
-    assert output(ASK + SHOW, tmp_path).splitlines() == [
+    assert imported.output(ASK + SHOW, tmp_path).splitlines() == [
         "acme",
         "[('acme', 1)]",
     ]
@@ -319,12 +330,12 @@ print(sorted((r.device, r.state) for r in survey(timeout=6)
     ]  # fmt: skip
 
 
-def test_a_plugin_can_be_left_out(tmp_path: Path) -> None:
+def test_a_plugin_can_be_left_out(tmp_path: Path, imported: Imported) -> None:
     """`DOVETAIL_WITHOUT` names plug-ins with kernels that are not loaded."""
     write(tmp_path, "acme", ACME)
     write_kernels(tmp_path, "bad", "raise RuntimeError")
     write_kernels(tmp_path, "fast", KERNELS)
-    said = output(ASK + SHOW, tmp_path, DOVETAIL_WITHOUT="x, bad-kernels:bad")
+    said = imported.output(ASK + SHOW, tmp_path, DOVETAIL_WITHOUT="x, bad-kernels:bad")
     assert said.splitlines() == ["acme", "[('fast-kernels:fast', 1)]"]
 
 
@@ -379,7 +390,7 @@ FAILS = KERNELS.replace(
 ).replace("rank=1", "rank=1, checks=True, broadcasts=True")
 
 
-def test_a_failing_kernel_names_its_plugin(tmp_path: Path) -> None:
+def test_a_failing_kernel_names_its_plugin(tmp_path: Path, imported: Imported) -> None:
     """The error of a foreign kernel says whose it is."""
     write_kernels(tmp_path, "bad", FAILS)
     code = """
@@ -389,7 +400,7 @@ try:
 except dovetail.errors.KernelError as error:
     print(error)
 """
-    assert output(code, tmp_path).startswith(
+    assert imported.output(code, tmp_path).startswith(
         "exp: the kernel of bad-kernels:bad is failing with ZeroDivisionError"
     )
 
@@ -436,10 +447,10 @@ print("parent goes on")
 
 
 @pytest.mark.parametrize("safe", [True, False])
-def test_after_a_fork(safe: bool, tmp_path: Path) -> None:
+def test_after_a_fork(safe: bool, tmp_path: Path, imported: Imported) -> None:
     """In a forked child, a backend that is not fork-safe raises at every use."""
     write(tmp_path, "acme", FORK.replace("SAFE", str(safe)))
-    *child, parent = output(FORKS, tmp_path).splitlines()
+    *child, parent = imported.output(FORKS, tmp_path).splitlines()
     assert parent == "parent goes on"
     assert len(child) == 3
     for line in child:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 from zlib import crc32
 
@@ -16,6 +17,9 @@ from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Outcome, Verdict
 
 QUICK: Final = BUDGETS["quick"]
+# What is asked of every op in a test run; all of `QUICK` and more is what the kit
+# itself and the slow tests ask.
+SMALL: Final = replace(QUICK, rows=2, largest=1 << 8)
 # Whatever else a check comes to is a fault of ours.
 _GOOD: Final = (Outcome.PASSED, Outcome.UNCLAIMED)
 

@@ -30,7 +30,7 @@ def _no_host() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def checks() -> dict[str, list[Check]]:
     """What the kit has to prove of results and gradients, by op."""
-    return kit.planned(Subject(DEVICE), laws=LAWS)
+    return kit.planned(Subject(DEVICE), laws=LAWS, budget=kit.SMALL)
 
 
 def takes(op: Op) -> list[dt.dtype]:
@@ -49,7 +49,8 @@ def refused(op: Op) -> list[dt.dtype]:
 def test_laws(op: Op, checks: dict[str, list[Check]]) -> None:
     """Each op obeys in a dtype that the device claims, gradients included."""
     assert set(takes(op)) == set(refused(op)) or op.name in checks
-    kit.assert_proven(Subject(DEVICE), kit.sampled(checks.get(op.name, ())))
+    sampled = kit.sampled(checks.get(op.name, ()))
+    kit.assert_proven(Subject(DEVICE), sampled, kit.SMALL)
 
 
 @pytest.mark.parametrize(

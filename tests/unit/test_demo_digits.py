@@ -25,6 +25,7 @@ LABELS_SHA256 = "8ba4f891220f5e4c9c819638d1602d74b83618f167043c6da52a2a247841ddf
 COUNTS = [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
 INTERRUPTED = """
 import os, signal
+from dovetail.demos.digits import data
 from dovetail.demos.digits.progress import Silence
 
 # As at a terminal; a shell that runs the tests in the background ignores Ctrl-C.
@@ -35,6 +36,8 @@ def batch(self, *, epoch, loss):
         os.kill(os.getpid(), signal.SIGINT)
 
 Silence.batch = batch
+everything = data.load()
+data.load = lambda: data.Digits(*(part[:900] for part in everything))
 from dovetail.cli import main
 main(["demo", "digits", "--epochs", "50", "--json", "--no-picture"])
 """
@@ -268,7 +271,7 @@ def test_ctrl_c_keeps_what_was_reached() -> None:
     assert summary["interrupted"] is True
     assert 1 < summary["epochs_done"] < 1.1
     assert len(summary["history"]) == 2
-    assert np.sum(summary["confusion"]) == 359
+    assert np.sum(summary["confusion"]) == summary["test_images"] > 100
 
 
 def test_second_ctrl_c_ends_at_once() -> None:

@@ -21,7 +21,7 @@ from dovetail.device_api.dense_kernels import VIEWS, WRITES
 from dovetail.engine.op import Op, declared, vocabulary
 from dovetail.errors import DovetailError, KernelError, NotSupported
 
-BUDGET = replace(kit.QUICK, dtypes=(dt.float32, dt.int32, dt.bool))
+BUDGET = replace(kit.SMALL, dtypes=(dt.float32, dt.int32, dt.bool))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -24,10 +24,9 @@ from dovetail.engine.op import Op, declared
 OPS = declared()
 # NumPy's kernels, and level 0 alone, where every body runs.
 DEVICES = {"cpu": lambda: Subject("cpu"), "reference": reference}
-SMALL = replace(kit.QUICK, rows=2, largest=1 << 8)
 BUDGETS = {
-    "cpu": SMALL,
-    "reference": replace(SMALL, dtypes=(dt.float32, dt.float64, dt.int32, dt.bool)),
+    "cpu": kit.SMALL,
+    "reference": replace(kit.SMALL, dtypes=(dt.float32, dt.float64, dt.int32, dt.bool)),
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Any, Final
 
@@ -95,14 +96,20 @@ def compiled(step: Any, batch: tuple[Any, ...]) -> Any:
     return follows
 
 
+@lru_cache(maxsize=64)
+def eager(program: Program) -> list[list[Any]]:
+    """What the later steps of a program give and leave without capture."""
+    training = Training(program)
+    return [training.run(training.step, i) for i in range(STEPS + 3)][3:]
+
+
 def check(program: Program, capture: Capture = recorded) -> str | None:
     """How a captured program differs from itself, None if it does not.
 
     Raises:
         Exception: eager refuses the program.
     """
-    eager = Training(program)
-    wanted = [eager.run(eager.step, i) for i in range(STEPS + 3)][3:]
+    wanted = eager(program)
     captured = Training(program)
     for i in range(2):
         captured.run(captured.step, i)
