@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ONE: Final = ("full",)
 _TWO: Final = ("full", "full")
+_NORM: Final = ("full", "shared", "shared")
 # The attribute that names the dims which are reduced, or has the sizes of the last;
 # and what there is of each input: one an element, one a lane (the same for all rows),
 # one a row.
@@ -29,8 +30,8 @@ ROW_OPS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     **dict.fromkeys(("sum", "mean", "amax", "amin", "var", "std"), ("dim", _ONE)),
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), ("dim", _ONE)),
     **dict.fromkeys(("softmax_backward", "log_softmax_backward"), ("dim", _TWO)),
-    "layer_norm": ("normalized_shape", ("full", "shared", "shared")),
-    "normalise": ("dims", ("full", "shared", "shared")),
+    "layer_norm": ("normalized_shape", _NORM),
+    "normalise": ("dims", _NORM),
     "normalise_backward": ("dims", ("full", "full", "shared", "row", "row")),
 }  # fmt: skip
 _SHORTEST: Final = 32  # lanes; of shorter rows, too much is spent beside them
@@ -70,6 +71,13 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
             y = large((a, *others), scalars)
             return small(a, *others, **scalars) if y is None else y
 
+        def norm(a: Any, weight: Any, bias: Any, eps: Any) -> Any:
+            if a.size < least:  # named, they are not packed, which takes 0.2 µs
+                return small(a, weight, bias, eps)
+            return kernel_of_several(a, weight, bias, eps=eps)
+
+        if large.extents == _NORM:
+            return norm
         return kernel if large.extents == _ONE else kernel_of_several
 
     return bound
