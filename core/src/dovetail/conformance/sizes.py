@@ -71,9 +71,10 @@ def size_classes(
     top = min(largest, op.largest or largest) if limited else largest
     if op.layout_matters:
         return (OWN,)
-    grown = [n for n in (*BOUNDARIES, *boundaries) if n <= top]
+    usual = [n for n in BOUNDARIES if n <= top]
+    grown = [*usual, *(n for n in boundaries if n <= top)]
     # Many rows are many blocks of a launch; long ones are among the grown.
-    long = [f"{TALL}{max(grown)}", f"{WIDE}{grown[-2]}"] if len(grown) > 1 else []
+    long = [f"{TALL}{usual[-1]}", f"{WIDE}{usual[-2]}"] if len(usual) > 1 else []
     several = [SEVERAL] if top >= _TILED else []
     return (OWN, DRAWN, EMPTY, MANY_DIMS, *several, *long, *map(str, grown))
 
