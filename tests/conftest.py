@@ -1,8 +1,12 @@
-"""Where torch is not installed, the tests that compare with it are left out, aloud."""
+"""What all tests have: Ctrl-C, a cache of kernels, and a line on what was left out.
+
+Where torch is not installed, the tests that compare with it are left out, aloud.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +20,10 @@ LEFT_OUT = (
 
 HAS_TORCH = find_spec("torch") is not None
 collect_ignore_glob = [] if HAS_TORCH else ["parity/*"]
+
+
+# Who is started in the background ignores Ctrl-C, and so do programs that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

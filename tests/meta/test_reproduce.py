@@ -1,6 +1,7 @@
 """The scripts that show a failure: the same call bit for bit, the same verdict."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,15 @@ def test_a_call_that_no_text_holds_reruns_its_check() -> None:
         assert "rerun.check(CHECK, DEVICE, budget='deep', seed=3)" in text
 
 
+@pytest.fixture
+def judging() -> Iterator[None]:
+    """Scripts refuse fallbacks, and this process goes on."""
+    policy = dt.get_fallback_policy()
+    yield
+    dt.set_fallback_policy(policy)
+
+
+@pytest.mark.usefixtures("judging")
 def test_a_script_judges_with_the_seed_of_its_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

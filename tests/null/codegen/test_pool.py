@@ -182,7 +182,11 @@ def test_a_fork_finds_no_threads() -> None:
 
 STOPPED = """
 counts = Counts(5000, turns=1_000_000)
-threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+def interrupt():
+    while not any(counts.seen()):
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
 try:
     counts.run(1, whole=WHOLE)
 except KeyboardInterrupt:
