@@ -56,6 +56,7 @@ class Varied(Sampler):
         # What a case asked for that cannot be drawn, and got as it is named.
         self.oversized: list[Sizes] = []
         self._free: list[Array] = []  # what a case leaves free
+        self._bounded: list[Array] = []  # what it wants between two numbers
         # Whether some arguments stay ordinary, that none hides what is alone in one.
         self._some = values in _APART and bool(self.random.random() < 0.5)
 
@@ -107,7 +108,9 @@ class Varied(Sampler):
         hi = self.high if high is None else high
         with np.errstate(all="ignore"):
             wide = of_class.astype(np.float64)
-        return np.where((wide >= lo) & (wide <= hi), of_class, made)
+        made = np.where((wide >= lo) & (wide <= hi), of_class, made)
+        self._bounded.append(made)
+        return made
 
     def distinct(self, *shape: int) -> Array:
         """Values of the class at most once each, so that all still differ."""
@@ -164,9 +167,12 @@ class Varied(Sampler):
         if self.values not in (EQUAL, PAIRS):
             return call
         free = [a for a in _arrays(call) if any(a is b for b in self._free)]
-        if len(free) < 2:
+        if self.values == PAIRS and len(free) < 2:
             return call
-        made = self._equal(free) if self.values == EQUAL else self._crossed(free)
+        if self.values == EQUAL:
+            made = self._equal(free, self._source(free, call))
+        else:
+            made = self._crossed(free)
 
         def of(value: Any) -> Any:
             if isinstance(value, list):
@@ -178,9 +184,17 @@ class Varied(Sampler):
         args = tuple(of(v) for v in call.args)
         return Case(args, {k: of(v) for k, v in call.kwargs.items()})
 
-    def _equal(self, free: list[Array]) -> list[Array]:
+    def _source(self, free: list[Array], call: Case) -> Array | None:
+        """What others become equal to: the least; of bounds, if only one has none."""
+        among = free
+        if len(free) == 1:
+            among = [a for a in _arrays(call) if any(a is b for b in self._bounded)]
+        return min(among, key=lambda a: (a.size == 0, a.size), default=None)
+
+    def _equal(self, free: list[Array], source: Array | None) -> list[Array]:
         """Arrays that are equal everywhere, or in half of the places and both ends."""
-        source = min(free, key=lambda a: (a.size == 0, a.size))
+        if source is None:
+            return free
         share = self.random.choice([0.5, 1.0])
         return [a if a is source else self._alike(a, source, share) for a in free]
 
