@@ -50,17 +50,34 @@ def _of_tensors(op: Op, first: Step) -> Iterator[Step]:
     if not op.layout_matters and first.layout == PLAIN:
         yield replace(first, differs="the layout, transposed", layout="transposed")
         yield replace(first, differs="the layout, strided", layout="strided")
+        square = _square(op, first.case)
+        if square is not None:  # transposed, its sizes are what they were
+            differs = "sizes, which are equal"
+            yield replace(first, differs=differs, case=square)
+            differs += ", and the layout, transposed"
+            yield replace(first, differs=differs, case=square, layout="transposed")
 
 
 def _turned(op: Op, case: Case) -> Case | None:
     """The same numbers with the sizes the other way round; None if that is no call."""
-    shapes = {a.shape for a in Example(case).arrays()}
-    if not op.is_elementwise or len(shapes) != 1:
-        return None
-    (shape,) = shapes
+    shape = _one_shape(op, case)
     if shape == shape[::-1]:
         return None
     return _arrays(case, lambda a: a.reshape(shape[::-1]))
+
+
+def _square(op: Op, case: Case) -> Case | None:
+    """The first numbers along the last two dims, as many of both."""
+    sizes = _one_shape(op, case)[-2:]
+    if len(set(sizes)) < 2 or min(sizes) < 2:
+        return None
+    return _arrays(case, lambda a: a[..., : min(sizes), : min(sizes)].copy())
+
+
+def _one_shape(op: Op, case: Case) -> tuple[int, ...]:
+    """The shape of all operands of an elementwise op; none where they differ."""
+    shapes = {a.shape for a in Example(case).arrays()}
+    return shapes.pop() if op.is_elementwise and len(shapes) == 1 else ()
 
 
 def cut(case: Case, size: int, to: int) -> Case:
