@@ -71,6 +71,19 @@ def test_short_rows_of_one_number_make_no_long_sum_of_it() -> None:
     assert concentration(pairs, 2, 0.0, False) == 1.0
 
 
+def test_one_number_may_go_to_a_place_many_times() -> None:
+    """All its roundings go one way, though it is given once or twice."""
+    x, values = np.zeros(2, F32), np.array([2.3, 2.9], F32)
+    places = [np.arange(2)[None, :] * np.ones((LONG, 1), np.int64)]
+    op, dtype = vocabulary["index_put"], dtypes.float32
+    example = Example(Case((x, values, places, True), {}))
+    allowed = bound(op, example, dtype, 0, dtype).error
+    for value, bound_of_it in zip(values, allowed, strict=True):
+        terms = np.full(LONG, value)
+        off = abs(one_by_one(terms) - LONG * float(value))
+        assert off <= bound_of_it
+
+
 def test_zeros_may_be_spared_and_tiny_numbers_be_zeros() -> None:
     """What is added without rounding repeats nothing."""
     assert concentration(np.zeros(8), 8, 0.0, True) == pytest.approx(1 / 8)
@@ -241,6 +254,17 @@ def test_a_truth_beyond_the_format_allows_what_others_do(
     found = contextlib.nullcontext() if passes else pytest.raises(Wrong)
     with found:
         within("y", np.array([2e38], F32), truth, limits, dtypes.float32)
+
+
+@pytest.mark.parametrize("got", [np.inf, np.nan])
+def test_steps_towards_a_number_may_leave_its_format(got: float) -> None:
+    """A deviation whose squares do is infinite or none."""
+    x = np.array([3e38, 1e38, -1e38], F32)
+    op, dtype = vocabulary["std"], dtypes.float32
+    example = Example(Case((x, (0,), 1, False), {}), values="extreme")
+    trial = Trial(Subject("cpu"), op, dtype, example, 0)
+    assert left_open(trial, 0, np.full((), got, F32), dtype)
+    assert not left_open(trial, 0, np.full((), 1.0, F32), dtype)
 
 
 def test_components_of_a_call_cannot_hide_each_other() -> None:

@@ -76,17 +76,23 @@ def left_open(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
         beyond = beyond | over & ~np.isfinite(got)
     if limits(dtype.real).bits == 64:  # the oracle leaves the format where the op does
         beyond = beyond | ~np.isfinite(ask(op, finite, lead)[at])
-    over = _leaves_alike(_defined(trial, at), got)
+    held = np.abs(truth(op, trial.example, lead)[at]) <= float(limits(dtype.real).max)
+    over = _leaves_alike(_defined(trial, at), got, held)
     under = _subnormal(trial, at, got, dtype, flushes)
     return np.asarray(beyond | over | under) | _flushed(trial, at, got, dtype)
 
 
-def _leaves_alike(defined: Array, got: Array) -> Array:
-    """Where both are beyond the format, on the same side or as no number."""
+def _leaves_alike(defined: Array, got: Array, held: Array) -> Array:
+    """Where both are beyond the format, on the same side or as no number.
+
+    Where the truth is held by the format, only steps towards it leave that: whether
+    further ones make infinities or NaN of it depends on their order.
+    """
+    both = ~np.isfinite(defined) & ~np.isfinite(got)
     if np.iscomplexobj(got):  # which part is beyond is left open
-        return np.asarray(~np.isfinite(defined) & ~np.isfinite(got))
-    none = np.isnan(defined) & np.isnan(got)
-    return np.asarray(np.isinf(defined) & (defined == got) | none)
+        return np.asarray(both)
+    same = (defined == got) | (np.isnan(defined) & np.isnan(got))
+    return np.asarray(both & (held | same))
 
 
 def _of_the_finite(example: Example) -> Example:

@@ -11,7 +11,9 @@ import numpy as np
 from dovetail.dtypes import Array
 
 
-def concentration(a: Array, terms: int, tiny: float, spare_zeros: bool) -> float:
+def concentration(
+    a: Array, terms: int, tiny: float, spare_zeros: bool, *, spread: bool = False
+) -> float:
     """The chance that two terms of a sum are equal numbers of an array, at the most.
 
     Which dims are summed is not known: any of them may be, alone or with others. A row
@@ -22,11 +24,13 @@ def concentration(a: Array, terms: int, tiny: float, spare_zeros: bool) -> float
         terms: how many numbers are summed.
         tiny: numbers below it count as 0.
         spare_zeros: whether zeros are equal to nothing.
+        spread: whether fewer numbers than are summed are given several times each.
     """
     if not a.size:
         return 0.0
     with np.errstate(all="ignore"):
         a = np.where(np.abs(a) < tiny, 0, a)
+    terms = min(terms, a.size) if spread else terms
     return max(_in_rows(rows, terms, spare_zeros) for rows in _rows(a))
 
 

@@ -133,7 +133,9 @@ def _repeated(op: Op, example: Example, count: int) -> float:
         mapped(op, example, given.append)
         # Zeros are added without rounding; functions see what is tiny as 0.
         sums = op.sums or op.averages
-        each = (concentration(a, count, 0.0 if sums else _TINY, sums) for a in given)
+        tiny = 0.0 if sums else _TINY
+        spread = bool(op.indices)  # a number goes to all places that are named for it
+        each = (concentration(a, count, tiny, sums, spread=spread) for a in given)
         known[count] = max(each, default=0.0)
     found: float = known[count]
     return found

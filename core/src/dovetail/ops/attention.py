@@ -103,7 +103,7 @@ def _to(g: Tensor, x: Tensor) -> Tensor:
 
 @attention.oracle
 def _(q: Array, k: Array, v: Array, mask: Any, causal: bool, scale: float) -> Any:
-    scores = np.einsum("...le,...se->...ls", q, k) * scale
+    scores = np.einsum("...le,...se->...ls", q * scale, k)
     scores = scores + (0 if mask is None else mask)
     if causal:
         scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
@@ -121,4 +121,4 @@ def _(make: Any) -> Any:
     yield case(*qkv, None, True, 0.5)
     yield case(*qkv, make(3, 3), False, 1.0)
     yield case(make(2, 1, 3, 2), make(4, 2), make(3, 4, 2), make(4), True, 1.0)
-    yield case(make(2, 1, 3, 2), make(1, 4, 2), make(4, 2), make(5, 1, 1), False, 1.0)
+    yield case(make(2, 1, 3, 2), make(1, 4, 2), make(4, 2), make(5, 1, 4), False, 1.0)
