@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -110,11 +109,7 @@ def _is_slow(own: Kernel) -> bool:
 
 def _bind(own: Kernel, least: int, alone: bool) -> Callable[..., Any]:
     def bind(**attributes: Any) -> Any:
-        small: Any = own.function
-        if own.binds:
-            small = own.function(**attributes)
-        elif attributes:
-            small = partial(own.function, **attributes)
+        small = generated_rows.bound_by_attributes(own, attributes)
         return _by_size(small, _Generated(own.op, attributes), least, alone)
 
     return bind

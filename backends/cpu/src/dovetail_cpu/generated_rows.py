@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from dovetail.codegen.declarations import vocabularies
 from dovetail.device_api import Kernel
 from dovetail.errors import DovetailError
+from dovetail.xp.kernels import Large
 
 if TYPE_CHECKING:
     from dovetail.codegen.eager_rows import Rows
@@ -37,6 +39,9 @@ ROW_OPS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 _SHORTEST: Final = 32  # lanes; of shorter rows, too much is spent beside them
 _LONGEST: Final = 1 << 16  # lanes; sums of more would lose digits
 _WHOLE: Final = {"sum": np.add, "amax": np.maximum, "amin": np.minimum}
+# Small calls of these cost so little that a function in front of theirs would show.
+_ASKING: Final = frozenset({"sum", "layer_norm"})
+_SCALARS: Final = ("eps",)
 _NO_SCALARS: Final[dict[str, Any]] = {}
 # Sums within them may leave the format where the result does not: NumPy's kernels know
 # what to do then.
@@ -50,14 +55,13 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
     """What binds a kernel that asks for the size first, in front of another one."""
 
     def bound(**attributes: Any) -> Any:
-        small: Any = own.function
-        if own.binds:
-            small = own.function(**attributes)
-        elif attributes:
-            small = _with(own.function, attributes)
-        if attributes.get("dtype") is not None:
-            return small
+        cast = attributes.get("dtype") is not None
         large = Generated(own.op, attributes, min(_SHORTEST, max(least, 2)))
+        if own.op in _ASKING and not cast:
+            return own.function(**attributes, large=_asked(large, least))
+        small = bound_by_attributes(own, attributes)
+        if cast:
+            return small
 
         def kernel(a: Any) -> Any:
             if a.size < least:
@@ -71,20 +75,29 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
             y = large((a, *others), scalars)
             return small(a, *others, **scalars) if y is None else y
 
-        def norm(a: Any, weight: Any, bias: Any, eps: Any) -> Any:
-            if a.size < least:  # named, they are not packed, which takes 0.2 µs
-                return small(a, weight, bias, eps)
-            return kernel_of_several(a, weight, bias, eps=eps)
-
-        if large.extents == _NORM:
-            return norm
         return kernel if large.extents == _ONE else kernel_of_several
 
     return bound
 
 
-def _with(function: Callable[..., Any], attributes: dict[str, Any]) -> Any:
-    return lambda *arrays, **scalars: function(*arrays, **attributes, **scalars)
+def bound_by_attributes(own: Kernel, attributes: dict[str, Any]) -> Any:
+    """What a kernel is for attributes: a function of arrays and scalars."""
+    if own.binds:
+        return own.function(**attributes)
+    return partial(own.function, **attributes) if attributes else own.function
+
+
+def _asked(large: Generated, least: int) -> Large:
+    """For kernels that ask by themselves, arguments in their order."""
+
+    def serve(a: Any, *others: Any) -> Any:
+        if a.size < least:
+            return None
+        arrays = len(large.extents) - 1
+        scalars = dict(zip(_SCALARS, others[arrays:], strict=False))
+        return large((a, *others[:arrays]), scalars)
+
+    return Large(least, serve)
 
 
 class Generated:

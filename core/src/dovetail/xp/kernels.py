@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import DType
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Large(NamedTuple):
+    """What serves large arrays, for kernels that ask it where they leave a short way.
+
+    Attributes:
+        least: elements below which it serves nothing.
+        serve: takes what the kernel takes; None where it cannot.
+    """
+
+    least: int
+    serve: Callable[..., Any]
 
 
 class Kernels:
@@ -64,4 +76,4 @@ def undispatched(function: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
-__all__ = ["Kernels", "undispatched"]
+__all__ = ["Kernels", "Large", "undispatched"]

@@ -8,7 +8,8 @@ from typing import Any
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
-from dovetail.xp.short_rows import Norm, ShortNorm
+from dovetail.xp.kernels import Large
+from dovetail.xp.short_rows import COUNT, Norm, ShortNorm
 from dovetail.xp.slabs import slabs
 
 Dims = tuple[int, ...]
@@ -64,7 +65,7 @@ def _layer_norm(xp: Any, dtype: Any) -> Callable[..., Any]:
     """`normalise` over the last dims, without the statistics."""
     general = _of_any_size(xp)
 
-    def layer_norm(normalized_shape: Dims) -> Norm:
+    def layer_norm(normalized_shape: Dims, large: Large | None = None) -> Norm:
         short = ShortNorm(xp, dtype)  # which knows rows of this width alone
 
         def beside(x: Any, weight: Any, bias: Any, eps: float) -> Any:
@@ -72,11 +73,16 @@ def _layer_norm(xp: Any, dtype: Any) -> Callable[..., Any]:
             for a in (x.shape[first:], weight, bias):
                 if a is not None and getattr(a, "shape", a) != normalized_shape:
                     raise ValueError  # the op's rule words it
+            if large is not None and x.size >= large.least:
+                y = large.serve(x, weight, bias, eps)
+                if y is not None:
+                    return y
             if first == x.ndim - 1 and short.fits(x, weight, bias, eps):
                 return short(x, weight, bias, eps)
             return general(x, weight, bias, tuple(range(first, x.ndim)), eps)[0]
 
-        return short.call(beside) if len(normalized_shape) == 1 else beside
+        quick = large is None or large.least > COUNT  # what is short is not large
+        return short.call(beside) if quick and len(normalized_shape) == 1 else beside
 
     return layer_norm
 

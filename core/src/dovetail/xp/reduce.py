@@ -17,7 +17,7 @@ from dovetail.dtypes import (
     int64,
     uint8,
 )  # fmt: skip
-from dovetail.xp.kernels import Kernels
+from dovetail.xp.kernels import Kernels, Large
 from dovetail.xp.short_rows import WIDTH
 
 Dims = tuple[int, ...]
@@ -92,17 +92,24 @@ def _typed(
 
 @kernels("sum", _WIDE, **_BOUND)
 @kernels("sum", HALF, through=in_float32, **_BOUND)
-def _sum(xp: Any, dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
+def _sum(
+    xp: Any, dim: Dims, keepdim: bool, dtype: DType | None, large: Large | None = None
+) -> Kernel:
     reduce: Kernel = xp.add.reduce
     axis = axis_of(dim)
+    most = CAREFUL if large is None else min(CAREFUL, large.least - 1)
 
     def several(a: Any) -> Any:
-        if a.size > CAREFUL:
-            return careful_sum(reduce, a, dim, keepdim)
+        if a.size > most:
+            y = None if large is None else large.serve(a)
+            if y is not None:
+                return y
+            if a.size > CAREFUL:
+                return careful_sum(reduce, a, dim, keepdim)
         return reduce(a, axis, None, None, keepdim)
 
     run = several
-    if dim == (0,) and not keepdim and hasattr(xp.add, "reduceat"):
+    if dim == (0,) and not keepdim and hasattr(xp.add, "reduceat") and most >= WIDTH:
         run = _single(xp, several)
     if dtype is None:
         return run
@@ -124,7 +131,7 @@ def _single(xp: Any, several: Kernel) -> Kernel:
     def one(a: Any) -> Any:
         column = ones.get(a.shape)
         if column is None:
-            if a.ndim != 1 or not a.size:
+            if a.ndim != 1 or not 0 < a.size <= CAREFUL:
                 return several(a)
             if a.size > WIDTH or a.dtype.kind != "f":
                 return reduceat(a, start).squeeze()
