@@ -41,6 +41,10 @@ class Compiled:
         words = (ctypes.c_uint64 * (len(arrays) + len(numbers)))(
             *[a.ctypes.data for a in arrays], *[n % 2**64 for n in numbers]
         )
+        self.run(number, words, count)
+
+    def run(self, number: int, words: ctypes.Array[Any], count: int) -> None:
+        """Run a kernel for the items 0 to `count`, on a table that is written."""
         function = self._library[f"k{number}"]
         function.restype = None
         function(words, ctypes.c_int64(0), ctypes.c_int64(count))

@@ -226,6 +226,8 @@ class _KernelWriter(ValueWriter):
         """One item after the other, each with all lanes of an outer loop."""
         first, end = self.value(loop.first, False), self.value(loop.end, False)
         vector = self.lanes is not None
+        if self.lanes is not None:
+            self.lanes.carries |= frozenset(loop.carries)
         for a in loop.carries:
             self.held[a] = self.value(Value("constant", a.dtype, (), a.start), vector)
         self._counted(

@@ -1,0 +1,71 @@
+"""Generated kernels for large arrays that are sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.device_api import Kernel
+from dovetail.dtypes import ORDERED
+
+Array = np.ndarray[Any, Any]
+
+DTYPES: Final = ORDERED
+_MOST_LANES: Final = 1 << 32  # places that a record has bits for
+
+
+def bind(own: Kernel, least: int) -> Callable[..., Any]:
+    """What binds a kernel that asks for the size first, in front of another one."""
+    large = ORDER_OPS[own.op]
+
+    def bound(**attributes: Any) -> Any:
+        small = own.function(**attributes)
+        serve = large(**attributes)
+
+        def kernel(a: Any) -> Any:
+            if a.size < least or not a.ndim:
+                return small(a)
+            y = serve(a)
+            return small(a) if y is None else y
+
+        return kernel
+
+    return bound
+
+
+def _sort(dim: int, descending: bool, stable: bool) -> Callable[[Array], Any]:
+    return lambda a: _sorted(a, dim, descending, True)
+
+
+def _argsort(dim: int, descending: bool, stable: bool) -> Callable[[Array], Any]:
+    def serve(a: Array) -> Any:
+        found = _sorted(a, dim, descending, False)
+        return None if found is None else found[1]
+
+    return serve
+
+
+def _sorted(a: Array, dim: int, descending: bool, values: bool) -> Any:
+    """The elements in order along a dim, if `values`, and their places."""
+    from dovetail.codegen.eager_sort import sorted_rows  # with LLVM's text
+
+    lanes = a.shape[dim]
+    if lanes >= _MOST_LANES:
+        return None
+    lines = np.moveaxis(a, dim, -1)
+    rows = np.ascontiguousarray(lines).reshape(-1, lanes)
+    found = sorted_rows(rows, a.dtype.name, descending, values)
+    return tuple([None if y is None else _back(y, lines.shape, dim) for y in found])
+
+
+def _back(rows: Array, shape: tuple[int, ...], dim: int) -> Array:
+    return np.ascontiguousarray(np.moveaxis(rows.reshape(shape), -1, dim))
+
+
+ORDER_OPS: Final[dict[str, Callable[..., Callable[[Array], Any]]]] = {
+    "sort": _sort,
+    "argsort": _argsort,
+}
+"""What serves large arrays, by the op; each takes the op's attributes."""
