@@ -121,6 +121,9 @@ BY_HAND: Final[dict[str, tuple[Written, list[Any]]]] = {
         lambda lib, x, w: lib.nn.functional.group_norm(x, 2, w, w * 2),
         [IMAGE, ROW[:2]],
     ),
+    "fft_complex": (lambda lib, x: lib.fft.fft(x + 1j).abs(), [X]),
+    "fft_real": (lambda lib, x: lib.fft.rfft(x).abs(), [X]),
+    "fft_hermitian": (lambda lib, x: lib.fft.irfft(x + 1j), [X]),
     "linear": (lambda lib, x, w, b: lib.nn.functional.linear(x, w, b), [X, Y, COLUMN]),
 }  # fmt: skip
 

@@ -34,6 +34,8 @@ try:
         reset_fallbacks,
         set_fallback_policy,
     )  # fmt: skip
+    from dovetail.engine.later import FUNCTIONS as _LATER
+    from dovetail.engine.later import load as _load
     from dovetail.engine.modes import (
         enable_grad,
         is_grad_enabled,
@@ -57,8 +59,9 @@ globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
-    "accelerator", "amp", "autograd", "compiler", "data", "device_api", "io", "nn",
-    "optim", "random", "return_types", "testing", "utils",
+    "accelerator", "amp", "autograd", "compiler", "data", "device_api", "fft", "io",
+    "nn", "optim", "random", "return_types",
+    "testing", "utils",
 })  # fmt: skip
 _FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
@@ -75,6 +78,9 @@ def _first_used(name: str) -> Any:
         return _import_module(f"dovetail.{name}")
     if name in _FROM:
         return getattr(_import_module(f"dovetail.{_FROM[name]}"), name)
+    if name in _LATER:
+        _load(_LATER[name])
+        return _NAMES[name]
     raise AttributeError(
         f"module 'dovetail' has no attribute {name!r}; "
         "if torch has it, it is not there yet"
@@ -82,7 +88,7 @@ def _first_used(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | _LAZY | set(_FROM))
+    return sorted(set(globals()) | _LAZY | set(_FROM) | set(_LATER))
 
 
 if TYPE_CHECKING:
@@ -92,6 +98,7 @@ if TYPE_CHECKING:
     from dovetail import compiler as compiler
     from dovetail import data as data
     from dovetail import device_api as device_api
+    from dovetail import fft as fft
     from dovetail import io as io
     from dovetail import nn as nn
     from dovetail import optim as optim

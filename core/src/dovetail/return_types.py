@@ -15,6 +15,8 @@ from dovetail.engine.return_types import RETURN_TYPES
 
 
 def __getattr__(name: str) -> Any:
+    if name not in RETURN_TYPES:
+        vocabulary.complete()
     if name not in RETURN_TYPES and name in vocabulary:
         vocabulary[name].form(vocabulary[name].outputs)
     if name in RETURN_TYPES:

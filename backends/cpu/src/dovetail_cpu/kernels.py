@@ -14,6 +14,7 @@ from dovetail.xp import (
     activation,
     conv,
     elementwise,
+    fourier,
     indexing,
     matmul,
     movement,
@@ -52,6 +53,7 @@ def _install_plain(table: KernelTable) -> None:
     optim.install(table, np)
     matmul.install(table, np)
     nn.install(table, np)
+    fourier.install(table, np)
     libm.install(table)
     table.add("native_slice", operator.getitem, dtypes=ANY)
     table.add("view", _view, dtypes=ANY, binds=True)

@@ -173,7 +173,32 @@ class Op(Results, Gradient):
         self.bound.clear()
 
 
-vocabulary: Final[dict[str, Op]] = {}
+class Vocabulary(dict[str, Op]):
+    """All ops by name; those of families that load later come when asked for.
+
+    Attributes:
+        unloaded: the names of ops by the module that will declare them.
+        load: imports such a module, of `dovetail.engine.later`.
+    """
+
+    unloaded: dict[str, frozenset[str]]
+    load: Callable[[str], None]
+
+    def __missing__(self, name: str) -> Op:
+        for module, names in self.unloaded.items():
+            if name in names:
+                self.load(module)
+                return self[name]
+        raise KeyError(name)
+
+    def complete(self) -> None:
+        """Load every family."""
+        for module in list(self.unloaded):
+            self.load(module)
+
+
+vocabulary: Final = Vocabulary()
+vocabulary.unloaded = {}
 
 
 def _forget_kernels() -> None:
@@ -187,4 +212,5 @@ on_kernel_change(_forget_kernels)
 
 def declared(ops: Iterable[Op] | None = None) -> list[Op]:
     """All ops of the vocabulary, sorted by name."""
+    vocabulary.complete()
     return sorted(ops or vocabulary.values(), key=lambda op: op.name)

@@ -16,6 +16,7 @@ from dovetail.frontend import (  # noqa: F401
     elementwise,
     generators,
     index,
+    later,
     matmul,
     norm,
     order,

@@ -120,7 +120,7 @@ class _Signed:
 
 def creates(
     name: str, *, like: bool = False, new: bool = False, out: bool = True,
-    asks: bool = True, new_pins: bool = True,
+    asks: bool = True, new_pins: bool = True, room: str = "torch",
 ) -> Callable[[Make], Make]:  # fmt: skip
     """Offer a function `(place, …)` as torch's function `name`.
 
@@ -130,6 +130,7 @@ def creates(
         out: it takes `out=`.
         asks: its arguments may handle the call; not where any object will do.
         new_pins: `Tensor.new_name(…)` takes `pin_memory=`.
+        room: where torch has the function.
     """
 
     def offer(make: Make) -> Make:
@@ -156,7 +157,7 @@ def creates(
             return _made(make, place, args, given)
 
         _sign(plain, _Signed(make), make.__doc__)
-        public(f"torch.{name}", out=out, asks=asks)(plain)
+        public(f"{room}.{name}", out=out, asks=asks)(plain)
         if like:
             doc = f"`{name}` in the shape, dtype and device of `input`."
             _sign(of_input, _Signed(make, 2, "input"), doc)

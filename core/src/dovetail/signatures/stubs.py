@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dovetail import dtypes
+from dovetail.engine.op import vocabulary
 from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
 from dovetail.nn import functional  # noqa: F401 (offers its names)
@@ -32,12 +33,17 @@ Parameters = list[inspect.Parameter]
 
 def stubs() -> dict[str, str]:
     """The text of each stub by the name of its file."""
+    vocabulary.complete()
     return {
         "functions.pyi": _functions("The package's functions and dtypes.", {
             **NAMESPACES["torch"], **{d.name: d for d in dtypes.ALL}, **dtypes.ALIASES,
         }),
         "methods.pyi": _methods(),
         "nn_functional.pyi": _functions("nn.functional.", NAMESPACES["F"]),
+        **{
+            f"{room.replace('.', '_')}.pyi": _functions(f"{room}.", NAMESPACES[room])
+            for room in NAMESPACES if room not in ("torch", "F")
+        },
     }  # fmt: skip
 
 

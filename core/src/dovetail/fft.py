@@ -1,0 +1,11 @@
+"""Discrete Fourier transforms, under torch.fft's names."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.public import NAMESPACES as _NAMESPACES
+from dovetail.frontend import fourier as _fourier  # noqa: F401 (offers its names)
+
+globals().update(_NAMESPACES["fft"])
+
+if _TYPE_CHECKING:
+    from dovetail.signatures.fft import *  # noqa: F403
