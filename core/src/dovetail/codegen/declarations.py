@@ -58,6 +58,28 @@ class Declarations(ABC):
             NotSupported: it is no program on rows.
         """
 
+    @abstractmethod
+    def numbers(self, op: str, given: dict[str, Any]) -> dict[str, Any]:
+        """What tensors meet in an op that writes in place, by name, from its numbers.
+
+        None for what does not come into it.
+        """
+
+    @abstractmethod
+    def in_place_program(
+        self, op: str, dtypes: Sequence[str | None], attributes: dict[str, Any],
+        numbers: Sequence[str], known: Collection[str],
+    ) -> tuple[Program, tuple[int, ...]]:  # fmt: skip
+        """What an op writes in place, and to which of its inputs each result goes.
+
+        Args:
+            attributes: what stays the same from call to call.
+            numbers: what does not: inputs behind the others.
+
+        Raises:
+            NotSupported: it is no program of steps on elements.
+        """
+
 
 vocabularies: Final[list[Declarations]] = []
 """The one vocabulary, once the floor that has it is there."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dovetail.codegen.declarations import Declarations, vocabularies
 from dovetail.dtypes import float32, float64
 from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.parameters import parameters_of
 
 if TYPE_CHECKING:
     from dovetail.codegen.program import Program
@@ -50,6 +52,34 @@ class Bodies(Declarations):
         given = attributes | dict.fromkeys(scalars, 1)
         found = vocabulary[op]
         return row_program_of(found, dtypes, extents, lanes, given, known, scalars)
+
+    def numbers(self, op: str, given: dict[str, Any]) -> dict[str, Any]:
+        """What the op's formula makes of the numbers that it names."""
+        formula = vocabulary[op].formula
+        assert formula is not None
+        names = _names_of(formula.numbers)
+        return formula.numbers(**{name: given[name] for name in names})
+
+    def in_place_program(
+        self, op: str, dtypes: Sequence[str | None], attributes: dict[str, Any],
+        numbers: Sequence[str], known: Collection[str],
+    ) -> tuple[Program, tuple[int, ...]]:  # fmt: skip
+        """The graph of an op's formula, its slots numbered in order."""
+        # With graphs and LLVM: few programs get this far.
+        from dovetail.engine.numbered_steps import formula_program_of
+
+        found = vocabulary[op]
+        written = tuple(
+            i for i, p in enumerate(found.tensors)
+            if p.name in found.mutates and dtypes[i] is not None
+        )  # fmt: skip
+        program = formula_program_of(found, dtypes, attributes, known, numbers)
+        return program, written
+
+
+@cache
+def _names_of(function: Callable[..., Any]) -> list[str]:
+    return [name for name, _, _ in parameters_of(function)]
 
 
 def _is_pointwise(op: Op) -> bool:

@@ -6,7 +6,7 @@ are read; ops whose result's shape depends on values have no graph.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail.device_api.meta import MetaArray, contiguous_strides
@@ -52,6 +52,26 @@ def lower(
             _lowered.clear()
         graph = _lowered[key] = _traced(op, specs, given, leaves, unknown)
     return graph
+
+
+def lower_function(
+    name: str, function: Callable[..., tuple[Any, ...]], specs: Sequence[Spec | None],
+    leaves: frozenset[str] = frozenset(),
+) -> Graph:  # fmt: skip
+    """The graph of a function of tensors, as `lower` makes it of an op.
+
+    Args:
+        name: what it is called in listings.
+        function: gives tensors, and None for what is left out of the results.
+    """
+    tracer = _Tracer(leaves)
+    inputs = tuple(tracer.input(spec) for spec in specs)
+    slots = tuple(tracer.named(x) for x in inputs)
+    with unseen(), record(tracer), modes.no_grad():
+        outs = function(*inputs)
+    made = tuple(tracer.named(y) for y in outs if y is not None)
+    calls, results = versioned(slots, tracer.calls, made)
+    return Graph(name, slots, calls, results, tuple(tracer.checks))
 
 
 def is_primitive(op: Op, kind: Kind) -> bool:

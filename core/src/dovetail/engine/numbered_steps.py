@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, Final
 
 from dovetail import dtypes
 from dovetail.codegen.program import FULL, ONE, ROW, SHARED, Number, Program, Step
 from dovetail.engine import graph
-from dovetail.engine.lower import lower
+from dovetail.engine.lower import lower, lower_function
 from dovetail.engine.op import Op
 from dovetail.errors import NotSupported
 
@@ -37,6 +38,39 @@ def program_of(
 
 def _spec(name: str) -> graph.Spec:
     return graph.Spec(_SHAPE, dtypes.by_name(name))
+
+
+def formula_program_of(
+    op: Op, names: Sequence[str | None], attributes: dict[str, Any],
+    leaves: Collection[str], numbers: Sequence[str],
+) -> Program:  # fmt: skip
+    """The steps of what an op writes: a result for each tensor that it writes.
+
+    Args:
+        names: dtypes of the tensors, None for those left out.
+        numbers: names of the formula's numbers, which are inputs behind the others.
+
+    Raises:
+        NotSupported: it is made of more than operations on elements.
+    """
+    assert op.formula is not None
+    first = next(n for n in names if n is not None)
+    specs = [None if n is None else _spec(n) for n in names]
+    specs += [graph.Spec((), dtypes.by_name(first))] * len(numbers)
+    values = partial(_by_name, op.formula.values, numbers, attributes)
+    return _Numbered(
+        lower_function(op.name, values, specs, frozenset(leaves))
+    ).program()
+
+
+def _by_name(
+    values: Any, names: Sequence[str], attributes: dict[str, Any], *given: Any
+) -> tuple[Any, ...]:
+    """A formula's values, what comes behind the tensors by name."""
+    tensors = given[: len(given) - len(names)]
+    by_name = dict(zip(names, given[len(tensors) :], strict=True))
+    written: tuple[Any, ...] = values(*tensors, **by_name, **attributes)
+    return written
 
 
 def row_program_of(

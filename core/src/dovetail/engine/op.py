@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from inspect import cleandoc
 from types import CellType, CodeType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from dovetail.dtypes import DType, Sizes
 from dovetail.engine import signature as sig
@@ -29,6 +29,21 @@ NO_ENTRY: Final = (None,) * 5
 Checked = tuple[Any, Callable[[], Exception]] | None
 # Whether a function takes `out=`, and whether of the dtype of its result alone.
 TakesOut: TypeAlias = bool | Literal["same"]
+
+
+class Formula(NamedTuple):
+    """What an op writes in place, as arithmetic on elements.
+
+    Attributes:
+        numbers: what tensors meet, by name, from the op's numbers that it names; None
+            for what does not come into it.
+        values: what is written, from the tensors, the numbers by name, and the op's
+            choices: first one value for each tensor in `mutates`, in their order; None
+            for a tensor that was left out.
+    """
+
+    numbers: Callable[..., dict[str, Any]]
+    values: Callable[..., tuple[Any, ...]]
 
 
 class Op(Results, Gradient):
@@ -55,6 +70,7 @@ class Op(Results, Gradient):
         checked: result shapes by input shapes and attributes; emptied when full.
         bound: by kind, what takes gradients through it while nothing is recorded, by
             `dovetail.engine.bound_pull`; emptied as `calls` is when kernels change.
+        formula: what it writes, where its body only does what that says.
     """
 
     unwritten: CodeType
@@ -112,6 +128,7 @@ class Op(Results, Gradient):
         self.oracle: Callable[..., Any] | None = None
         self.cases: Callable[..., Any] | None = None
         self.kinks: Callable[..., Any] | None = None
+        self.formula: Formula | None = None
         self.domain: tuple[float, float] = options.pop("domain")
         self.function: Callable[..., Any] = body
         self.takes_out: TakesOut = True

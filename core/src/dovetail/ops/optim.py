@@ -17,6 +17,7 @@ from dovetail.dtypes import FLOAT, HALF, Sizes, float32
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import commit, fitting
+from dovetail.engine.op import Formula
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.primitive import cast, maximum, sqrt
@@ -50,15 +51,38 @@ def sgd_step_(
     Sutskever et al. 2013, in PyTorch's form: the rate multiplies the buffer when it is
     used. `first` says that the buffer holds nothing yet.
     """
+    numbers = _sgd_numbers(lr, momentum, dampening, weight_decay)
+    how = {"nesterov": nesterov, "maximize": maximize, "first": first}
     w, g, b = _wide(p, grad, momentum_buffer)
+    written = _sgd_values(w, g, b, **numbers, **how)
+    _write_all("sgd_step_", (p, momentum_buffer), written)
+
+
+def _sgd_numbers(
+    lr: float, momentum: float, dampening: float, weight_decay: float
+) -> dict[str, Any]:
+    return {
+        "rate": -lr, "keep": momentum,
+        "take": 1 - dampening if dampening else None, "decay": weight_decay or None,
+    }  # fmt: skip
+
+
+def _sgd_values(
+    p: Any, g: Any, b: Any, *, rate: Any, keep: Any, take: Any, decay: Any,
+    nesterov: bool, maximize: bool, first: bool,
+) -> tuple[Any, Any]:  # fmt: skip
     if maximize:
         g = g * -1.0
-    if weight_decay:
-        g = g + w * weight_decay
-    if momentum_buffer is not None:
-        b = g * 1.0 if first else b * momentum + g * (1 - dampening)
-        g = g + b * momentum if nesterov else b
-    _write_all("sgd_step_", (momentum_buffer, p), (b, w + g * -lr))
+    if decay is not None:
+        g = g + p * decay
+    if b is not None:
+        taken = g if first or take is None else g * take
+        b = taken * 1.0 if first else b * keep + taken
+        g = g + b * keep if nesterov else b
+    return p + g * rate, b
+
+
+sgd_step_.op.formula = Formula(_sgd_numbers, _sgd_values)
 
 
 @op(undefined_on=("extreme",), cancels=True, name="adam_step_",
@@ -74,20 +98,43 @@ def adam_step_(
 
     `step` counts from 1. With `max_exp_avg_sq`, AMSGrad (Reddi et al. 2018).
     """
+    numbers = _adam_numbers(lr, beta1, beta2, eps, weight_decay, step, decoupled)
+    how = {"decoupled": decoupled, "maximize": maximize}
     w, g, m, v, top = _wide(p, grad, exp_avg, exp_avg_sq, max_exp_avg_sq)
+    values = _adam_values(w, g, m, v, top, **numbers, **how)
+    written = (p, exp_avg, exp_avg_sq, max_exp_avg_sq)
+    _write_all("adam_step_", written, values)
+
+
+def _adam_numbers(
+    lr: float, beta1: float, beta2: float, eps: float, weight_decay: float,
+    step: float, decoupled: bool,
+) -> dict[str, Any]:  # fmt: skip
+    # p -= lr/c1 * m / (sqrt(v)/c2 + eps), with c2 taken out of the quotient
+    c1, c2 = 1 - beta1**step, (1 - beta2**step) ** 0.5
+    decay = 1 - lr * weight_decay if decoupled else weight_decay
+    return {
+        "take": 1 - beta1, "keep_sq": beta2, "take_sq": 1 - beta2, "eps": eps * c2,
+        "rate": -lr * c2 / c1, "decay": decay if weight_decay else None,
+    }  # fmt: skip
+
+
+def _adam_values(
+    p: Any, g: Any, m: Any, v: Any, top: Any, *, take: Any, keep_sq: Any, take_sq: Any,
+    eps: Any, rate: Any, decay: Any, decoupled: bool, maximize: bool,
+) -> tuple[Any, ...]:  # fmt: skip
     if maximize:
         g = g * -1.0
-    if decoupled:
-        w = w * (1 - lr * weight_decay)
-    elif weight_decay:
-        g = g + w * weight_decay
-    m = m + (g - m) * (1 - beta1)
-    v = v * beta2 + g * g * (1 - beta2)
-    top = v if top is None else maximum(top, v)
-    root = sqrt(top) / (1 - beta2**step) ** 0.5 + eps
-    w = w + m / root * (-lr / (1 - beta1**step))
-    written = (p, exp_avg, exp_avg_sq, max_exp_avg_sq)
-    _write_all("adam_step_", written, (w, m, v, top))
+    if decay is not None:
+        p, g = (p * decay, g) if decoupled else (p, g + p * decay)
+    m = m + (g - m) * take
+    v = v * keep_sq + g * g * take_sq
+    top = None if top is None else maximum(top, v)
+    root = sqrt(v if top is None else top)
+    return p + m / (root + eps) * rate, m, v, top
+
+
+adam_step_.op.formula = Formula(_adam_numbers, _adam_values)
 
 
 _Shapes = tuple[Any, ...]
