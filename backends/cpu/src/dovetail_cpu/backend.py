@@ -12,7 +12,7 @@ from dovetail.codegen.runtime import why_not
 from dovetail.device_api import DeviceInfo, HostMemory, KernelTable
 from dovetail.device_api.dlpack import NumpyDLPack
 from dovetail.device_api.numpy_pool import NumpyPool
-from dovetail_cpu import generated
+from dovetail_cpu import generated, onednn
 from dovetail_cpu import kernels as native_kernels
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +43,10 @@ class CpuBackend(NumpyPool, HostMemory, NumpyDLPack):
 def _cpu_name() -> str:
     reason = why_not()
     kernels = "generated kernels" if reason is None else f"NumPy's kernels: {reason}"
-    return f"CPU, {os.cpu_count()} cores, NumPy {np.__version__}, {kernels}"
+    missing = onednn.why_not()
+    primitives = "oneDNN" if missing is None else f"no oneDNN: {missing}"
+    numpy = f"NumPy {np.__version__}"
+    return f"CPU, {os.cpu_count()} cores, {numpy}, {kernels}, {primitives}"
 
 
 def _memory_bytes() -> int | None:

@@ -28,13 +28,15 @@ from dovetail.xp import (
     views,
 )  # fmt: skip
 from dovetail_cpu import generated, libm
+from dovetail_cpu.onednn import kernels as onednn
 
 
 def install(table: KernelTable) -> None:
     """Add every kernel of the CPU."""
-    plain = KernelTable(table.backend)
+    plain, with_onednn = KernelTable(table.backend), KernelTable(table.backend)
     _install_plain(plain)
-    generated.install(table, plain)
+    onednn.install(with_onednn, plain)
+    generated.install(table, with_onednn)
 
 
 def _install_plain(table: KernelTable) -> None:

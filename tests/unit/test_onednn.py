@@ -1,0 +1,238 @@
+"""Primitives of oneDNN: convolutions of any sizes, by any number of threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support import child
+
+import dovetail
+from dovetail.xp import conv
+from dovetail.xp.windows import Windows
+from dovetail_cpu.onednn import kernels, why_not
+
+Array = np.ndarray[Any, Any]
+
+needs_onednn = pytest.mark.skipif(why_not() is not None, reason=f"oneDNN: {why_not()}")
+
+# x, w, stride, padding, dilation, groups
+CALLS: Any = {
+    "an odd batch": ((13, 5, 9, 8), (7, 5, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "one image": ((1, 16, 10, 12), (24, 16, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "strides and dilation": ((4, 8, 15, 14), (6, 8, 3, 2), (2, 3), (2, 1), (2, 3), 1),
+    "groups": ((3, 12, 9, 9), (18, 4, 3, 3), (1, 1), (1, 1), (1, 1), 3),
+    "depthwise": ((3, 20, 9, 9), (20, 1, 3, 3), (1, 1), (1, 1), (1, 1), 20),
+    "points": ((3, 32, 9, 9), (16, 32, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    "lines": ((5, 6, 40), (9, 6, 5), (2,), (2,), (1,), 1),
+    "volumes": ((2, 3, 6, 7, 5), (4, 3, 2, 3, 2), (1, 2, 1), (1, 1, 0), (1, 1, 1), 1),
+}  # fmt: skip
+OPS = ("convolution", "convolution_transpose", "convolution_weight")
+
+
+def drawn(*shape: int, seed: int = 5) -> Array:
+    """Numbers of both signs."""
+    return np.random.default_rng(seed).standard_normal(shape).astype("float32")
+
+
+def arguments(op: str, call: Any) -> tuple[list[Any], dict[str, Any]]:
+    """The arrays and attributes of an op for one convolution."""
+    x_shape, w_shape, *steps, groups = call
+    names = ("stride", "padding", "dilation")
+    attributes = dict(zip(names, steps, strict=True)) | {"groups": groups}
+    places = Windows(w_shape[2:], *steps).places(x_shape[2:])
+    x, w = drawn(*x_shape), drawn(*w_shape, seed=6)
+    dy = drawn(x_shape[0], w_shape[0], *places, seed=7)
+    if op == "convolution":
+        return [x, w, drawn(w_shape[0])], attributes
+    if op == "convolution_transpose":
+        return [dy, w], {"size": x_shape[2:], **attributes}
+    return [x, dy], {"kernel": w_shape[2:], **attributes}
+
+
+def served(op: str, arrays: list[Any], attributes: dict[str, Any]) -> Array:
+    """What oneDNN gives, which has to serve such a call."""
+    found = kernels.SERVES[op](0, *arrays, **attributes)
+    assert found is not None
+    y = found(*arrays)
+    assert y is not None
+    return y
+
+
+NUMPY: dict[str, Any] = {
+    "convolution": partial(conv._convolution, np),
+    "convolution_transpose": partial(conv._transpose, np),
+    "convolution_weight": partial(conv._weight, np),
+}
+
+
+def truth(op: str, arrays: list[Any], attributes: dict[str, Any]) -> Array:
+    """What NumPy's kernels give in double precision."""
+    found: Array = NUMPY[op](*[a.astype("float64") for a in arrays], **attributes)
+    return found
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    """The number of threads is afterwards what it was."""
+    before = dovetail.get_num_threads()
+    yield
+    dovetail.set_num_threads(before)
+
+
+@needs_onednn
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("op", OPS)
+def test_convolutions_are_right(op: str, call: Any) -> None:
+    """All three maps agree with double precision, for each kind of windows."""
+    arrays, attributes = arguments(op, call)
+    want = truth(op, arrays, attributes)
+    got = served(op, arrays, attributes)
+    assert got.flags.c_contiguous
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
+
+
+@needs_onednn
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("op", OPS)
+def test_threads_change_no_bit(op: str) -> None:
+    """One, two and three threads give the same bits."""
+    arrays, attributes = arguments(op, CALLS["an odd batch"])
+    found = []
+    for count in (1, 2, 3):
+        dovetail.set_num_threads(count)
+        found.append(served(op, arrays, attributes).tobytes())
+    assert found[0] == found[1] == found[2]
+
+
+@needs_onednn
+def test_threads_call_one_convolution_together() -> None:
+    """Threads that share a primitive do not touch each other's memory."""
+    (x, w, b), attributes = arguments("convolution", CALLS["groups"])
+    serves = kernels.SERVES["convolution"](0, x, w, b, **attributes)
+    assert serves is not None
+    inputs = [drawn(*x.shape, seed=seed) for seed in range(4)]
+    want = [serves(x, w, b).tobytes() for x in inputs]
+    wrong = []
+
+    def work(number: int) -> None:
+        for _ in range(50):
+            if serves(inputs[number], w, b).tobytes() != want[number]:
+                wrong.append(number)
+
+    started = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    assert wrong == []
+
+
+@needs_onednn
+@pytest.mark.parametrize("op", ["convolution", "convolution_weight"])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_padding_meets_what_is_not_finite(op: str, value: float) -> None:
+    """Zeros around an input times what is not finite are NaN, as everywhere."""
+    call = ((1, 1, 4, 4), (1, 1, 3, 3), (1, 1), (1, 1), (1, 1), 1)
+    arrays, attributes = arguments(op, call)
+    arrays[1][0, 0, 0, 0] = value
+    serves = kernels.BySize(kernels.SERVES[op], NUMPY[op], attributes, 0)
+    with np.errstate(invalid="ignore"):
+        got, want = serves(*arrays), truth(op, arrays, attributes)
+    np.testing.assert_allclose(got, want, rtol=1e-4)
+
+
+@needs_onednn
+def test_large_calls_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the least work on a call of the op runs a primitive, and below it none."""
+    from dovetail_cpu.onednn.programs import Program
+
+    ran = []
+    run = Program.run
+    monkeypatch.setattr(
+        Program, "run", lambda self, *arrays: ran.append(self) or run(self, *arrays)
+    )
+    w = dovetail.from_numpy(drawn(16, 8, 3, 3))
+    dovetail.conv2d(dovetail.from_numpy(drawn(1, 8, 4, 4)), w)
+    assert ran == []
+    dovetail.conv2d(dovetail.from_numpy(drawn(4, 8, 16, 16)), w)
+    assert ran
+
+
+@needs_onednn
+def test_sizes_that_it_does_not_know_are_left_to_others() -> None:
+    """A result larger than any window reaches is computed all the same."""
+    x = dovetail.from_numpy(drawn(2, 8, 16, 16))
+    w = dovetail.from_numpy(drawn(8, 8, 3, 3))
+    y = dovetail.nn.functional.conv_transpose2d(
+        x, w, stride=2, dilation=5, output_padding=4
+    )
+    assert y.shape == (2, 8, 45, 45)
+    inner = dovetail.nn.functional.conv_transpose2d(x, w, stride=2, dilation=5)
+    np.testing.assert_allclose(y[:, :, :41, :41].numpy(), inner.numpy(), atol=1e-4)
+
+
+FORKED = """
+import os, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+import dovetail as dt
+x, w = dt.rand(8, 8, 32, 32), dt.rand(16, 8, 3, 3)
+want = dt.conv2d(x, w).numpy().tobytes()
+if os.fork() == 0:
+    same = dt.conv2d(x, w).numpy().tobytes() == want
+    new = dt.conv2d(x, dt.rand(8, 8, 3, 3)).shape == (8, 8, 30, 30)
+    os._exit(0 if same and new else 1)
+print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
+@needs_onednn
+def test_a_forked_child_goes_on() -> None:
+    """What the parent made serves the child, which makes primitives of its own too."""
+    assert child.printed(FORKED) == "0"
+
+
+def test_switch() -> None:
+    """With DOVETAIL_ONEDNN=off other kernels serve, and the device says why."""
+    done = child.python("-m", "dovetail", "devices", DOVETAIL_ONEDNN="off")
+    assert "no oneDNN: DOVETAIL_ONEDNN=off switches it off" in done.stdout
+
+
+HIDDEN = """
+import importlib.metadata as metadata
+real = metadata.files
+def files(name):
+    if name == "onednn-cpu-gomp":
+        raise metadata.PackageNotFoundError(name)
+    return real(name)
+metadata.files = files
+import dovetail as dt
+y = dt.conv2d(dt.ones(8, 8, 32, 32), dt.ones(16, 8, 3, 3))
+from dovetail_cpu.onednn import why_not
+print(float(y.amax()), why_not())
+"""
+
+
+def test_without_the_wheel() -> None:
+    """Where the library is not installed, NumPy's kernels serve."""
+    assert child.printed(HIDDEN) == "72.0 onednn-cpu-gomp is not installed"
+
+
+BROKEN = """
+import pathlib
+from dovetail_cpu.onednn import library
+library._path = lambda: pathlib.Path(library.__file__)
+library._not_here = lambda: None
+import dovetail as dt
+y = dt.conv2d(dt.ones(8, 8, 32, 32), dt.ones(16, 8, 3, 3))
+print(float(y.amax()), library.why_not()[:19])
+"""
+
+
+def test_a_library_that_cannot_be_loaded() -> None:
+    """Where the file is no library, NumPy's kernels serve, and the reason is kept."""
+    assert child.printed(BROKEN) == "72.0 it cannot be loaded"
