@@ -1,0 +1,233 @@
+"""Kernels for devices of blocks and threads: CUDA, HIP and OpenCL C.
+
+Items of a grid go to blocks, lanes to the threads of a block. What lanes gather is
+combined in a tree: by memory that the block shares while halves are longer than a warp,
+then by shuffles. Threads are always paired alike, so that a sum has the same bits on
+every device that has the same number of threads in a block.
+
+A kernel's arguments are the addresses of its buffers, its parameters, `first` and
+`last` (64-bit integers). Any number of blocks computes the same; `blocks_for` says how
+many pay. All threads of a block run through the same loops, but for lanes, and what is
+stored outside of lanes is stored by the first thread.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dovetail.codegen.c_dialects import TYPES, Dialect
+from dovetail.codegen.c_text import KernelWriter
+from dovetail.codegen.c_values import in_memory
+from dovetail.codegen.ir import (
+    Accumulator,
+    Buffer,
+    Kernel,
+    Loop,
+    Statement,
+    Store,
+    Value,
+)
+from dovetail.errors import NotSupported
+
+THREADS: Final = 256
+"""Threads of a block, where nothing else is asked for."""
+_MOST_BLOCKS: Final = 1 << 16
+
+# Every thread gets what all together have.
+_ACROSS: Final = """\
+FUNCTION {type} {combine}_across_{type}({type} x, LOCAL {type} *shared) {{
+  shared[THREAD] = x;
+  BARRIER;
+  for (int step = THREADS / 2; step >= WARP; step /= 2) {{
+    if (THREAD < step) {{
+      const {type} a = shared[THREAD], b = shared[THREAD + step];
+      shared[THREAD] = {combined};
+    }}
+    BARRIER;
+  }}
+  {type} a = shared[THREAD % WARP];
+  for (int step = WARP / 2; step > 0; step /= 2) {{
+    const {type} b = shuffled(a, step);
+    a = {combined};
+  }}
+  BARRIER;
+  return a;
+}}
+"""
+
+
+def render(
+    *kernels: Kernel, dialect: Dialect, threads: int = THREADS, fused: bool = True
+) -> str:
+    """A file of a dialect with kernels for a device.
+
+    Args:
+        kernels: what to write.
+        dialect: see `dovetail.codegen.c_dialects`.
+        threads: of a block: a power of 2, and no fewer than there are in a warp.
+        fused: whether products and sums that may be rounded once are.
+
+    Raises:
+        NotSupported: a kernel gathers lanes of which no block has all.
+    """
+    assert threads & (threads - 1) == 0, threads
+    assert dialect.warp <= threads, threads
+    writers = [DeviceWriter(kernel, fused) for kernel in kernels]
+    functions = [writer.text() for writer in writers]
+    helpers = {helper: None for writer in writers for helper in writer.helpers}
+    head = [f"#define THREADS {threads}", f"#define WARP {dialect.warp}", dialect.head]
+    if any(writer.has_doubles() for writer in writers):
+        head.append(dialect.doubles)
+    return "\n".join([*head, *helpers, *functions])
+
+
+def blocks_for(kernel: Kernel, count: int, threads: int = THREADS) -> int:
+    """How many blocks to launch for the items 0 to `count`."""
+    kinds = {_kind(statement) for statement in kernel.body}
+    if kinds == {"lane"}:
+        count = -(-count // threads)
+    elif kinds != {"grid"}:
+        count = 1
+    return max(1, min(count, _MOST_BLOCKS))
+
+
+def _kind(statement: Statement) -> str:
+    """How a statement of the outermost level is shared by blocks."""
+    return statement.kind if isinstance(statement, Loop) else "once"
+
+
+class DeviceWriter(KernelWriter):
+    """Writes one kernel for all threads of all blocks."""
+
+    def __init__(self, kernel: Kernel, fused: bool) -> None:
+        super().__init__(kernel, fused)
+        self.in_lanes = False
+        self.in_block = False
+        self.shares = False
+        self.read_again = _loaded(kernel) & {b for b in kernel.buffers if b.written}
+
+    def text(self) -> str:
+        """The kernel."""
+        for statement in self.kernel.body:
+            self._shared_out(statement)
+        given = [_pointer(b) for b in self.kernel.buffers]
+        given += [f"{in_memory(d)} {name}" for name, d in self.kernel.parameters]
+        given += ["i64 first", "i64 last"]
+        head = f"KERNEL {self.kernel.name}({', '.join(given)}) {{"
+        shared = ["  SHARED u64 shared[THREADS];"] if self.shares else []
+        return "\n".join([head, *shared, *self.lines, "}", ""])
+
+    def has_doubles(self) -> bool:
+        """Whether anything is float64."""
+        dtypes = [b.dtype for b in self.kernel.buffers]
+        dtypes += [d for _, d in self.kernel.parameters]
+        return "float64" in dtypes or any("f64" in line for line in self.lines)
+
+    def _shared_out(self, statement: Statement) -> None:
+        """A statement of the outermost level: by all blocks, or by the first one."""
+        kind = _kind(statement)
+        if isinstance(statement, Loop) and kind == "lane":
+            self._flat(statement)
+        elif isinstance(statement, Loop) and kind == "grid":
+            self.in_block = True
+            first = f"{self.value(statement.first)} + BLOCK"
+            self.counted(statement, first, "BLOCKS")
+            self.in_block = False
+        else:
+            with self.scope("if (BLOCK == 0)"):
+                self.in_block = True
+                self.statements((statement,))
+                self.in_block = False
+
+    def _flat(self, loop: Loop) -> None:
+        """Lanes that all threads of all blocks share."""
+        if loop.carries:
+            raise NotSupported(
+                "kernel", was="a sum over all lanes", needed="a grid around it"
+            )
+        first = f"{self.value(loop.first)} + BLOCK * THREADS + THREAD"
+        self.in_lanes = True
+        self.counted(loop, first, "BLOCKS * THREADS")
+        self.in_lanes = False
+
+    def store(self, store: Store) -> None:
+        """Write an element, once."""
+        if self.in_lanes:
+            super().store(store)
+            return
+        value, offset = self.value(store.value), self.value(store.offset)
+        self.emit(f"if (THREAD == 0) {store.buffer.name}[{offset}] = {value};")
+        self._settled({store.buffer})
+
+    def loop(self, loop: Loop) -> None:
+        """A loop of a block, or of one thread."""
+        if loop.kind != "lane":
+            super().loop(loop)
+            return
+        assert self.in_block, "lanes of no block"
+        assert not self.in_lanes, "lanes within lanes"
+        self.in_lanes = True
+        self.counted(loop, f"{self.value(loop.first)} + THREAD", "THREADS")
+        self.in_lanes = False
+        for carried in loop.carries:
+            self._across(carried)
+        self._settled(_stored(loop.body))
+
+    def _across(self, carried: Accumulator) -> None:
+        """What the lanes of all threads gathered."""
+        self.shares = True
+        kind, name = TYPES[carried.dtype], self.held[carried]
+        combined = self.combined(carried, "a", "b")
+        helper = _ACROSS.format(type=kind, combine=carried.combine, combined=combined)
+        self.helpers[helper] = None
+        called = f"{carried.combine}_across_{kind}"
+        self.emit(f"{name} = {called}({name}, (LOCAL {kind} *)shared);")
+
+    def _settled(self, stored: set[Buffer]) -> None:
+        """What other threads will read has been written."""
+        if stored & self.read_again:
+            self.emit("BARRIER;")
+
+
+def _pointer(buffer: Buffer) -> str:
+    constant = "" if buffer.written else "const "
+    return f"GLOBAL {constant}{in_memory(buffer.dtype)} *{buffer.name}"
+
+
+def _stored(body: tuple[Statement, ...]) -> set[Buffer]:
+    """The buffers that statements write."""
+    found: set[Buffer] = set()
+    for statement in body:
+        if isinstance(statement, Store):
+            found.add(statement.buffer)
+        elif isinstance(statement, Loop):
+            found |= _stored(statement.body)
+    return found
+
+
+def _loaded(kernel: Kernel) -> set[Buffer]:
+    """The buffers that a kernel reads."""
+    seen: set[Value] = set()
+
+    def look(values: list[Value]) -> None:
+        while values:
+            value = values.pop()
+            if value not in seen:
+                seen.add(value)
+                values += value.operands
+
+    def walk(body: tuple[Statement, ...]) -> None:
+        for statement in body:
+            if isinstance(statement, Loop):
+                look([statement.first, statement.end])
+                walk(statement.body)
+            else:
+                look([statement.value])
+                if isinstance(statement, Store):
+                    look([statement.offset])
+
+    walk(kernel.body)
+    return {value.detail for value in seen if value.op == "load"}
+
+
+__all__ = ["THREADS", "blocks_for", "render"]
