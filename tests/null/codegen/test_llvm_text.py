@@ -20,6 +20,7 @@ from dovetail.codegen.ir import (
     Store,
     Update,
 )
+from dovetail.codegen.llvm_text import render
 from dovetail.codegen.values import Term, cast, choose, constant, index, load, parameter
 
 DTYPES = ("float32", "float64", "int32", "int64", "uint8", "bool")
@@ -156,3 +157,40 @@ def test_a_kernel_is_printed_to_be_read() -> None:
         "    v1 = x[v0]",
         "    y[v0] = mul.float32(add.float32(v1, 1.0), add.float32(v1, 2.0))",
     ]
+
+
+def test_what_a_loop_changes_is_computed_in_it() -> None:
+    """Memory that a loop writes, and sums that it carries, are read at each step."""
+    y, out, i, j = (
+        Buffer("y", "int64", True),
+        Buffer("out", "int64", True),
+        *map(index, "ij"),
+    )
+    zero = constant(0, "int64")
+    total = Accumulator("add", "int64", 0)
+    count = Store(y, zero.value, (load(y, zero) + 2).value)
+    first = Loop("seq", i.value, zero.value, LAST, (Update(total, i.value),), (total,))
+    run = (
+        count, Update(total, constant(3, "int64").value),
+        Store(out, j.value, (Term(total.value) * 10).value),
+    )  # fmt: skip
+    again = Loop("seq", j.value, zero.value, LAST, run, (total,))
+    kernel = Kernel("counts", (y, out), (), (first, again))
+    counted, sums = np.zeros(1, np.int64), np.zeros(4, np.int64)
+    call(kernel, [counted, sums], 4)
+    assert counted.tolist() == [8]
+    assert sums.tolist() == [30, 60, 90, 120]
+
+
+def test_what_a_loop_needs_is_computed_before_it() -> None:
+    """Arithmetic on parameters and outer indices is written once, not in each step."""
+    x, y, i, j = Buffer("x", "int64"), Buffer("y", "int64", True), *map(index, "ij")
+    n = parameter("n")
+    at = i * n + j
+    inner = Loop("seq", j.value, constant(0, "int64").value, n.value,
+                 (Store(y, at.value, load(x, at).value),))  # fmt: skip
+    grid = Loop("grid", i.value, FIRST, LAST, (inner,))
+    text = render(Kernel("rows", (x, y), (("n", "int64"),), (grid,)), target())
+    outside, _, inside = text.rpartition("phi i64")
+    assert "mul i64" in outside
+    assert "mul i64" not in inside

@@ -20,7 +20,12 @@ from dovetail.codegen.runtime.machine import SWITCH, available
 from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import DType, float32, float64
 from dovetail.errors import DovetailError
-from dovetail_cpu import generated_order, generated_rows, generated_steps
+from dovetail_cpu import (
+    generated_order,
+    generated_places,
+    generated_rows,
+    generated_steps,
+)
 
 if TYPE_CHECKING:
     from dovetail.codegen.eager import Pointwise
@@ -59,6 +64,8 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 bind, dtypes = generated_order.bind(own, least), generated_order.DTYPES
             elif op in generated_steps.STEPS and available():
                 bind = generated_steps.bind(own, least)
+            elif op in generated_places.PLACE_OPS and available():
+                bind, dtypes = generated_places.bind(own, least), own.dtypes
             elif op in worth and _is_slow(own):
                 bind = _bind(own, least, worth[op])
             served = _NONE if bind is None else own.dtypes & dtypes

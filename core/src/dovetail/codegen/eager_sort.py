@@ -33,10 +33,14 @@ def _form(name: str, *given: Any) -> Kernel:
 
 
 def _run(form: Kernel, count: int, grain: int, *words: Any) -> None:
+    run(_kernel(form), count, grain, *words)
+
+
+def run(kernel: runtime.Kernel, count: int, grain: int, *words: Any) -> None:
     """Run a kernel on arrays and numbers, in the order of its table."""
     table = [address(w) if isinstance(w, np.ndarray) else w for w in words]
     held = (ctypes.c_uint64 * len(table))(*[w % 2**64 for w in table])
-    _kernel(form).run(ctypes.addressof(held), count, grain)
+    kernel.run(ctypes.addressof(held), count, grain)
 
 
 def sorted_rows(

@@ -118,6 +118,66 @@ class Kernel:
         return "\n".join(_Printer(self).lines())
 
 
+def values_of(body: tuple[Statement, ...]) -> Iterator[Value]:
+    """The values that statements name, those of loops within them too."""
+    for statement in body:
+        if isinstance(statement, Loop):
+            yield from (statement.first, statement.end)
+            yield from values_of(statement.body)
+        else:
+            yield statement.value
+            if isinstance(statement, Store):
+                yield statement.offset
+
+
+def fixed_values(
+    loop: Loop, known: set[Value], gathered: set[Accumulator]
+) -> list[Value]:
+    """What can be computed before a loop: arithmetic on what is known there.
+
+    Not what is read from memory, which a loop may write. Of values within values, the
+    outermost.
+
+    Args:
+        known: values that have been computed.
+        gathered: accumulators that hold something.
+    """
+    gathered = gathered - set(_carried(loop))
+    fixed: dict[Value, bool] = {}
+
+    def is_fixed(value: Value) -> bool:
+        found = fixed.get(value)
+        if found is None:
+            inner = [is_fixed(x) for x in value.operands]
+            found = value.op in ("constant", "parameter") or value in known
+            found = found or (value.op == "accumulated" and value.detail in gathered)
+            found = found or (bool(inner) and all(inner) and value.op != "load")
+            fixed[value] = found
+        return found
+
+    outermost: dict[Value, None] = {}
+    seen: set[Value] = set()
+    waiting = list(values_of(loop.body))
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if not is_fixed(value):
+            waiting += value.operands
+        elif value.operands and value not in known:
+            outermost[value] = None
+    return list(outermost)
+
+
+def _carried(loop: Loop) -> Iterator[Accumulator]:
+    """What a loop carries, and loops within it."""
+    yield from loop.carries
+    for statement in loop.body:
+        if isinstance(statement, Loop):
+            yield from _carried(statement)
+
+
 FIRST: Final = Value("parameter", "int64", (), "first")
 LAST: Final = Value("parameter", "int64", (), "last")
 

@@ -19,6 +19,7 @@ from dovetail.codegen.ir import (
     Store,
     Update,
     Value,
+    fixed_values,
 )
 from dovetail.codegen.llvm_values import TYPES, Lanes, ValueWriter, literal
 
@@ -226,6 +227,8 @@ class _KernelWriter(ValueWriter):
         """One item after the other, each with all lanes of an outer loop."""
         first, end = self.value(loop.first, False), self.value(loop.end, False)
         vector = self.lanes is not None
+        if not vector:
+            self._compute_before(loop)
         if self.lanes is not None:
             self.lanes.carries |= frozenset(loop.carries)
         for a in loop.carries:
@@ -234,6 +237,12 @@ class _KernelWriter(ValueWriter):
             first, lambda i: f"icmp slt i64 {i}, {end}", 1, loop.carries, vector,
             lambda i: self._item(loop, i),
         )  # fmt: skip
+
+    def _compute_before(self, loop: Loop) -> None:
+        """Write what a loop needs and does not change: LLVM is not asked to find it."""
+        known = {value for scope in self.scopes for value, _ in scope}
+        for value in fixed_values(loop, known, set(self.held)):
+            self.value(value, False)
 
     def _item(self, loop: Loop, i: str) -> None:
         self.scopes[-1][loop.index, False] = i
@@ -285,6 +294,7 @@ class _KernelWriter(ValueWriter):
         """Whole vectors, then what is left over under a mask, then one value of all."""
         assert self.lanes is None, "lanes within lanes"
         first, end = self.value(loop.first, False), self.value(loop.end, False)
+        self._compute_before(loop)
         carries = loop.carries
         self.lanes = lanes = Lanes(loop.index, self.width, frozenset(carries))
         for a in carries:

@@ -18,8 +18,9 @@ _SUFFIXES: Final = {"float": "f32", "double": "f64"}
 
 _FLOAT_ARITHMETIC: Final = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INTEGER_ARITHMETIC: Final = {
-    "add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor",
-    "shift_left": "shl", "shift_right": "ashr", "shift_right_logical": "lshr",
+    "add": "add", "sub": "sub", "mul": "mul", "div": "udiv", "and": "and", "or": "or",
+    "xor": "xor", "shift_left": "shl", "shift_right": "ashr",
+    "shift_right_logical": "lshr",
 }  # fmt: skip
 _COMPARISONS: Final = {"lt", "le", "gt", "ge", "eq", "ne"}
 _FUNCTIONS: Final = {"sqrt": "sqrt", "floor": "floor", "truncate": "trunc"}

@@ -1,0 +1,101 @@
+"""Gathers and scatters along one dim of NumPy arrays, by generated kernels."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+
+from dovetail.codegen import runtime
+from dovetail.codegen.eager import Array, target
+from dovetail.codegen.eager_sort import run
+from dovetail.codegen.llvm_text import render
+from dovetail.codegen.place_kernels import Places
+
+_GRAIN: Final = 1 << 14  # elements that a thread takes at a time
+_BLOCK: Final = 256  # bytes of inner elements that are done together, at least
+_PIECES: Final = 4  # that inner elements are cut into, so that threads share them
+_MOVED: Final = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
+ADDED: Final = frozenset(
+    {"float32", "float64"}
+    | {f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)}
+)
+"""Dtypes that values are added in."""
+INDICES: Final = frozenset({"int64", "int32", "int16", "int8", "uint8"})
+"""Dtypes of indices."""
+
+
+class Shape(NamedTuple):
+    """An array around a dim, and how many indices stand for it."""
+
+    outer: int
+    size: int
+    indices: int
+    inner: int
+
+    @staticmethod
+    def around(shape: tuple[int, ...], dim: int, count: int) -> Shape:
+        """Of an array with this dim."""
+        outer, inner = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
+        return Shape(outer, shape[dim], count, inner)
+
+
+@cache
+def _kernel(places: Places) -> runtime.Kernel:
+    form = places.kernel()
+    return runtime.kernel(form.name, render(form, target()))
+
+
+def moves(itemsize: int) -> bool:
+    """Whether elements of so many bytes can be moved."""
+    return itemsize in _MOVED
+
+
+def at_places(
+    does: Literal["read", "write", "add"], x: Array, index: Array, y: Array,
+    shape: Shape, *, line: bool, signed: bool = False,
+) -> bool:  # fmt: skip
+    """Read, write or add where indices say; whether all of them were in range.
+
+    Args:
+        x: what is read: [outer, size, inner], else [outer, count, inner].
+        index: [count] if `line`, else [outer, count, inner].
+        y: what is written, the other one; all three are row-major.
+        shape: of more than no elements.
+        signed: whether indices may count from the end.
+    """
+    outer, size, count, inner = shape
+    dtype = x.dtype.name if does == "add" else _MOVED[x.dtype.itemsize]
+    wide = inner > 1
+    kernel = _kernel(Places(does, dtype, index.dtype.name, line, wide, signed))
+    parts, part_size = 1, count
+    if does == "read":  # no two write to one place
+        part_size = max(_GRAIN // inner, 1)
+        parts = -(-count // part_size)
+    blocks, block_size = _blocks(shape, parts, x.dtype.itemsize)
+    if blocks > 1:
+        parts, part_size = 1, count
+    items = outer * parts * blocks
+    shift = max(_GRAIN // (part_size * block_size), 1).bit_length() - 1
+    greatest = np.zeros((items >> shift) + 1, np.uint64)
+    run(
+        kernel, items, 1 << shift, x, index, y, greatest, size, count, inner, parts,
+        part_size, blocks, block_size, shift,
+    )  # fmt: skip
+    return int(greatest.max()) < size
+
+
+def _blocks(shape: Shape, parts: int, itemsize: int) -> tuple[int, int]:
+    """How many blocks inner elements are cut into, and how long each is."""
+    outer, _, _, inner = shape
+    least = _BLOCK // itemsize
+    if outer * parts >= _PIECES or inner < 2 * least:
+        return 1, inner
+    pieces = min(inner // least, _PIECES)
+    length = -(-inner // (pieces * least)) * least
+    return -(-inner // length), length
+
+
+__all__ = ["ADDED", "INDICES", "Shape", "at_places", "moves"]
