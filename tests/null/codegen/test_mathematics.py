@@ -17,8 +17,10 @@ CASES = [(name, dtype) for name in FUNCTIONS for dtype in BITS]
 # Where results are neither constant nor out of range.
 ALIVE: dict[str, tuple[float, float]] = {
     "exp": (-746, 710), "expm1": (-40, 710), "tanh": (-20, 20), "erf": (-6, 6),
-    "erfc": (-6, 27.3), "log": (0, 1e4), "log1p": (-1, 1e4),
+    "erfc": (-6, 27.3), "normal_cdf": (-9, 9), "log": (0, 1e4), "log1p": (-1, 1e4),
 }  # fmt: skip
+CONSTANT = {"erf", "erfc", "normal_cdf"}
+TRUTH = {"normal_cdf": mpmath.ncdf}
 DEFINED = {"log": 0.0, "log1p": -1.0}
 
 
@@ -43,19 +45,21 @@ def arguments(name: str, dtype: str, count: int = 700) -> Array:
 
 def _within(name: str, x: float) -> float:
     """An argument that mpmath can take: further out, these are constant."""
-    return max(-1e3, min(x, 1e3)) if name.startswith("erf") else x
+    return max(-1e3, min(x, 1e3)) if name in CONSTANT else x
 
 
 def error(name: str, x: Any, y: Any) -> float:
     """The distance of y from the true value, in ulp of that."""
     limits = np.finfo(x.dtype)
     with mpmath.workprec(160):
-        true = getattr(mpmath, name)(_within(name, float(x)))
+        function = TRUTH.get(name) or getattr(mpmath, name)
+        true = function(_within(name, float(x)))
         if abs(true) > float(limits.max):
             return 0.0 if math.isinf(y) else math.inf
         if not math.isfinite(y):
             return 0.0 if true == float(y) else math.inf
-        ulp = float(np.spacing(abs(x.dtype.type(float(true)))))
+        of = 1.0 if FUNCTIONS[name].of_one else abs(float(true))
+        ulp = float(np.spacing(x.dtype.type(of)))
         return abs(float((mpmath.mpf(float(y)) - true) / ulp))
 
 
@@ -82,6 +86,7 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
               (-INF, NAN)],
     "erf": [(INF, 1.0), (-INF, -1.0), (0.0, 0.0), (-0.0, -0.0)],
     "erfc": [(INF, 0.0), (-INF, 2.0), (0.0, 1.0), (-0.0, 1.0)],
+    "normal_cdf": [(INF, 1.0), (-INF, 0.0), (0.0, 0.5), (-0.0, 0.5), (-1e30, 0.0)],
 }  # fmt: skip
 ODD = {"expm1", "tanh", "log1p"}  # f(x) is x next to 0
 

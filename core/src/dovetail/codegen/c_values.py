@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.codegen.c_dialects import TYPES
+from dovetail.codegen.formats import in_steps
 from dovetail.codegen.ir import FIRST, FLOATS, LAST, SIZES, Accumulator, Value
+from dovetail.codegen.values import Term, fma
 
 # NaN wins, and +0 counts as larger than -0.
 _EXTREMES: Final = """\
@@ -140,6 +142,17 @@ class ValueWriter:
         if not self.fused:
             return f"{a} * {b} + {c}"
         return f"fma_{TYPES[dtype]}({a}, {b}, {c})"
+
+    def _square_error(self, value: Value, dtype: str, given: list[str]) -> str:
+        if not self.fused:
+            return self._scale(value, dtype, given)
+        (x,) = map(Term, value.operands)
+        return self.value(fma(x, x, -(x * x)).value)
+
+    def _scale(self, value: Value, dtype: str, given: list[str]) -> str:
+        """In steps: no vendor's function is asked."""
+        made = in_steps(value.op, [Term(x) for x in value.operands])
+        return self.value(made.value)
 
     def _choose(self, value: Value, dtype: str, given: list[str]) -> str:
         return "{} ? {} : {}".format(*given)

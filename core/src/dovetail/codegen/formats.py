@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dovetail.codegen.values import Term, bits, constant
+from dovetail.codegen.values import Term, apply, bits, constant, unary
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,10 @@ class Format:
         """2 to the power of an integer whose result is a normal number."""
         return bits((exponent + self.bias) << self.mantissa, self.dtype)
 
+    def as_integer(self, whole: Term) -> Term:
+        """A small whole number as an integer, without a conversion."""
+        return bits(whole + self.round, self.integer) - self.bits_of(self.round)
+
     def as_float(self, integer: Term) -> Term:
         """A small integer as a float, without a conversion."""
         moved = bits(integer + self.bits_of(self.round), self.dtype)
@@ -76,3 +81,35 @@ FORMATS: Final = {
         1.90821492927058770002e-10, 27,
     ),
 }  # fmt: skip
+
+
+# ---- what some processors have an instruction for, and others do in steps
+
+
+def scale(x: Term, exponent: Term) -> Term:
+    """x * 2**exponent, rounded once; exponents are whole numbers of moderate size."""
+    return apply("scale", x, exponent)
+
+
+def square_error(x: Term) -> Term:
+    """x * x less what it is rounded to."""
+    return unary("square_error", x)
+
+
+def in_steps(op: str, operands: Sequence[Term]) -> Term:
+    """`scale` or `square_error` as plain arithmetic."""
+    f = FORMATS[operands[0].dtype]
+    return _scale(f, *operands) if op == "scale" else _square_error(f, *operands)
+
+
+def _scale(f: Format, x: Term, exponent: Term) -> Term:
+    """In two steps: a power of a subnormal result is none in the format."""
+    n = f.as_integer(exponent)
+    half = n >> 1
+    return (x * f.power(half)) * f.power(n - half)
+
+
+def _square_error(f: Format, x: Term) -> Term:
+    """By a part of few digits, whose square is exact (Dekker 1971)."""
+    head = f.head(x)
+    return (head * head - x * x) + (x - head) * (x + head)

@@ -32,12 +32,14 @@ class Target:
         cpu, features: as LLVM calls them.
         vector: bytes in a vector register.
         fused: whether it multiplies and adds in one step.
+        scales: whether it multiplies by powers of two in one step.
     """
 
     cpu: str
     features: str
     vector: int
     fused: bool
+    scales: bool = False
 
     @staticmethod
     def of(cpu: str, features: str) -> Target:
@@ -45,7 +47,7 @@ class Target:
         has = {f[1:] for f in features.split(",") if f.startswith("+")}
         wide = {"avx512f", "avx512dq", "avx512vl", "avx512bw"} <= has
         vector = 64 if wide else 32 if "avx2" in has else 16
-        return Target(cpu, features, vector, bool({"fma", "neon"} & has))
+        return Target(cpu, features, vector, bool({"fma", "neon"} & has), wide)
 
     def lanes(self, kernel: Kernel) -> int:
         """How many elements a step takes: so many as the widest dtype allows."""
@@ -62,7 +64,7 @@ class _KernelWriter(ValueWriter):
     """Writes the memory and the loops of one kernel."""
 
     def __init__(self, kernel: Kernel, target: Target) -> None:
-        super().__init__(target.fused)
+        super().__init__(target.fused, target.scales)
         self.kernel = kernel
         self.target = target
         self.width = target.lanes(kernel)

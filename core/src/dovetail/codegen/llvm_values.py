@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from dovetail.codegen.formats import in_steps
 from dovetail.codegen.ir import FLOATS, SIZES, Accumulator, Value
+from dovetail.codegen.values import Term, fma
 
 TYPES: Final = {
     "bool": "i1", "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16",
@@ -23,6 +25,7 @@ _INTEGER_ARITHMETIC: Final = {
     "shift_right_logical": "lshr",
 }  # fmt: skip
 _COMPARISONS: Final = {"lt", "le", "gt", "ge", "eq", "ne"}
+_SCALED: Final = {"float32": 16, "float64": 8}  # lanes of AVX-512's vscalef
 _FUNCTIONS: Final = {"sqrt": "sqrt", "floor": "floor", "truncate": "trunc"}
 
 
@@ -64,10 +67,12 @@ class ValueWriter:
 
     Args:
         fused: whether the processor multiplies and adds in one step.
+        scales: whether it multiplies by powers of two, as AVX-512 does.
     """
 
-    def __init__(self, fused: bool) -> None:
+    def __init__(self, fused: bool, scales: bool = False) -> None:
         self.fused = fused
+        self.scales = scales
         self.lines: list[str] = []
         self.declared: set[str] = set()
         self.scopes: list[dict[tuple[Value, bool], str]] = [{}]
@@ -237,6 +242,58 @@ class ValueWriter:
         name = f"llvm.fma.{self.suffix(value.dtype, vector)}"
         called = self.intrinsic(name, kind, kind, kind, kind)
         return self.assign(f"call {kind} {called}({kind} {a}, {kind} {b}, {kind} {c})")
+
+    def _square_error(self, value: Value, vector: bool, given: list[str]) -> str:
+        if not self.fused:
+            return self._in_steps(value, vector)
+        (x,) = map(Term, value.operands)
+        return self.value(fma(x, x, -(x * x)).value, vector)
+
+    def _scale(self, value: Value, vector: bool, given: list[str]) -> str:
+        """Eight or sixteen lanes at a time, as the instruction has them."""
+        whole = _SCALED[value.dtype]
+        width = self.lanes.width if vector and self.lanes else 1
+        if not self.scales or width % whole:
+            return self._in_steps(value, vector)
+        parts = [self._scaled(value, given, at) for at in range(0, width, whole)]
+        while len(parts) > 1:
+            both = zip(parts[::2], parts[1::2], strict=True)
+            parts = [self._joined(TYPES[value.dtype], a, b, whole) for a, b in both]
+            whole *= 2
+        return parts[0]
+
+    def _scaled(self, value: Value, given: list[str], at: int) -> str:
+        """The lanes from `at` on, scaled."""
+        element, lanes = TYPES[value.dtype], _SCALED[value.dtype]
+        x, n = (self._part(element, name, at, lanes) for name in given)
+        kind, name = f"<{lanes} x {element}>", "ps" if lanes == 16 else "pd"
+        called = self.intrinsic(
+            f"llvm.x86.avx512.mask.scalef.{name}.512", kind,
+            kind, kind, kind, f"i{lanes}", "i32",
+        )  # fmt: skip
+        given = [f"{kind} {x}", f"{kind} {n}", f"{kind} poison", f"i{lanes} -1"]
+        return self.assign(f"call {kind} {called}({', '.join(given)}, i32 4)")
+
+    def _part(self, element: str, name: str, at: int, lanes: int) -> str:
+        """Some lanes of a vector."""
+        whole = self.of_lanes(element)
+        picked = ", ".join(f"i32 {at + k}" for k in range(lanes))
+        return self.assign(
+            f"shufflevector {whole} {name}, {whole} poison, <{lanes} x i32> <{picked}>"
+        )
+
+    def _joined(self, element: str, a: str, b: str, lanes: int) -> str:
+        """Two vectors of `lanes` lanes as one."""
+        half = f"<{lanes} x {element}>"
+        picked = ", ".join(f"i32 {k}" for k in range(2 * lanes))
+        return self.assign(
+            f"shufflevector {half} {a}, {half} {b}, <{2 * lanes} x i32> <{picked}>"
+        )
+
+    def _in_steps(self, value: Value, vector: bool) -> str:
+        """What the processor has no instruction for."""
+        made = in_steps(value.op, [Term(x) for x in value.operands])
+        return self.value(made.value, vector)
 
     def _choose(self, value: Value, vector: bool, given: list[str]) -> str:
         kind = self.type_of(value.dtype, vector)

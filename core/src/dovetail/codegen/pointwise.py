@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -56,12 +57,37 @@ def _keep(x: Term) -> Term:
     return x
 
 
+def _maximum(a: Term, b: Term) -> Term:
+    """The larger one; beside a number it is one comparison."""
+    for x, limit in ((a, b), (b, a)):
+        if _is_number(limit):
+            number = limit.value.detail
+            return choose(x <= limit if number == 0 else x < limit, limit, x)
+    return apply("maximum", a, b)
+
+
+def _minimum(a: Term, b: Term) -> Term:
+    for x, limit in ((a, b), (b, a)):
+        if _is_number(limit) and limit.value.detail != 0:
+            return choose(x > limit, limit, x)
+    return apply("minimum", a, b)
+
+
+def _is_number(x: Term) -> bool:
+    """Whether a float is known, and is neither NaN nor -0."""
+    if x.value.op != "constant" or x.dtype not in FLOATS:
+        return False
+    number = float(x.value.detail)
+    is_minus_zero = number == 0 and math.copysign(1.0, number) < 0
+    return not math.isnan(number) and not is_minus_zero
+
+
 # What has to be computed in this way, as level 0 says it.
 _PRIMITIVE: Final[dict[str, Make]] = {
     **{op: _arithmetic(op) for op in ("add", "sub", "mul")},
     **{op: _comparison(op) for op in ("lt", "eq")},
     "div": _floats_only("div", _arithmetic("div")),
-    "maximum": _arithmetic("maximum"),
+    "maximum": _maximum,
     "bitwise_and": _whole_only("bitwise_and", _arithmetic("and")),
     "bitwise_xor": _whole_only("bitwise_xor", _arithmetic("xor")),
     "sqrt": _floats_only("sqrt", lambda x: unary("sqrt", x)),
@@ -71,7 +97,7 @@ _PRIMITIVE: Final[dict[str, Make]] = {
 # What bodies make of others, and kernels know a shorter way to.
 _SHORTER: Final[dict[str, Make]] = {
     **{op: _comparison(op) for op in ("le", "gt", "ge", "ne")},
-    "minimum": _arithmetic("minimum"), "abs": absolute,
+    "minimum": _minimum, "abs": absolute,
     "neg": lambda x: -x, "square": lambda x: x * x,
     "reciprocal": _floats_only("reciprocal", lambda x: 1.0 / x),
     "copysign": _floats_only("copysign", copysign),

@@ -17,12 +17,11 @@ from dovetail.ops.arithmetic import bitwise_and, exp, log, lt, maximum
 from dovetail.ops.bounds import clamp, minimum
 from dovetail.ops.compare import ge, le
 from dovetail.ops.elementwise import abs, neg, square
-from dovetail.ops.error_function import erfc
+from dovetail.ops.error_function import erfc, normal_cdf, normal_density
 from dovetail.ops.formats import conj, where
 from dovetail.ops.piecewise import corners
 from dovetail.ops.transcendental import expm1, log1p, tanh
 
-_SQRT_HALF: Final = math.sqrt(0.5)
 _TANH_SCALE: Final = math.sqrt(2 / math.pi)
 _TANH_CUBE: Final = 0.044715
 _TANH_FLAT: Final = 100.0
@@ -155,8 +154,9 @@ def _silu_gradient(ct: Tensor, input: Tensor) -> Tensor:
     root = exp(where(below, input, neg(input)) * 0.5)
     e = square(root)
     factor = where(below, root, 1)
-    rest = where(below, 1, e) / (1 + e)
-    return (1 + input * rest) * factor / (1 + e) * ct * factor
+    share = 1 / (1 + e)
+    rest = where(below, share, e * share)
+    return (1 + input * rest) * (factor * share) * ct * factor
 
 
 def _silu_backward(m: Any, ct: Any, x: Any) -> Any:
@@ -240,7 +240,7 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
     """
     if approximate == "tanh":
         return input * 0.5 * (1 + tanh(_inner(input)))
-    return input * (erfc(input * -_SQRT_HALF) * 0.5)
+    return input * normal_cdf(input)
 
 
 def _inner(x: Tensor) -> Tensor:
@@ -254,8 +254,7 @@ def _gelu_slope(x: Tensor, approximate: str) -> Tensor:
         near = maximum(minimum(x, _TANH_FLAT), -_TANH_FLAT)
         slope = (1 + square(near) * (3 * _TANH_CUBE)) * _TANH_SCALE
         return (1 + t) * 0.5 + (1 - square(t)) * slope * x * 0.5
-    density = exp(square(x) * -0.5) * (1 / math.sqrt(2 * math.pi))
-    return erfc(x * -_SQRT_HALF) * 0.5 + x * density
+    return normal_cdf(x) + x * normal_density(x)
 
 
 def _gelu_backward(m: Any, ct: Any, x: Any, approximate: str = "none") -> Any:

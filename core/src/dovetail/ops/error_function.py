@@ -147,6 +147,20 @@ def erfc(input: Tensor) -> Tensor:
     return where(size < 0.84375, small, where(isnan(input), input, large))
 
 
+@op(cancels=True, accepts=FLOAT, out=False, oracle=each(
+    lambda v: math.erfc(-v * math.sqrt(0.5)) / 2,
+    lambda m, v: _precise_complement(m, -v / m.sqrt(2)) / 2),
+    grad=lambda ct, input: ct * normal_density(input))  # fmt: skip
+def normal_cdf(input: Tensor) -> Tensor:
+    """The normal distribution function, to the last place of 1."""
+    return erfc(input * -math.sqrt(0.5)) * 0.5
+
+
+def normal_density(x: Tensor) -> Tensor:
+    """The derivative of `normal_cdf`."""
+    return exp(square(x) * -0.5) * (1 / math.sqrt(2 * math.pi))
+
+
 def _inverse_erf(v: float) -> float:
     import mpmath  # type: ignore[import-untyped]
 
