@@ -70,7 +70,8 @@ class ShortNorm:
         raise IndexError or ValueError: for vectors that fit no shape is compared.
         """
         xp, known = self.xp, self.known
-        add, multiply, divide, sqrt = xp.add, xp.multiply, xp.divide, xp.sqrt
+        add, multiply, divide = xp.add, xp.multiply, xp.divide
+        square, sqrt = xp.square, xp.sqrt
 
         def norm(x: Any, weight: Any, bias: Any, eps: float) -> Any:
             try:
@@ -82,7 +83,7 @@ class ShortNorm:
             y = x.dot(centre)
             # What does not wait for a product is done while one is on its way.
             w, b = weight[columns], bias[columns]
-            spread = multiply(y, y).dot(mean)
+            spread = square(y).dot(mean)
             if eps != own_eps or weight.size != width or bias.size != width:
                 return beside(x, weight, bias, eps)
             add(spread, epsilon, spread)
