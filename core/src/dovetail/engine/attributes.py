@@ -18,10 +18,10 @@ from dovetail.engine.integers import (
     axes,
     axes_given,
     axes_if_any,
+    axes_in_order,
     axis,
     axis_list,
     axis_or_all,
-    axis_set,
     integer,
     integers,
     new_axis,
@@ -50,10 +50,10 @@ AxisOrEvery: TypeAlias = int  # one dim, or all if none is given; with EVERY as 
 AxesOrEvery: TypeAlias = int | Sequence[int]  # the same for several
 # The default of what torch refuses as None, if it is given.
 Absent: TypeAlias = None
-AxisSet: TypeAlias = int | Sequence[int]
+AxisSet: TypeAlias = Sequence[int]
 Shape: TypeAlias = Sequence[int]
 Ints: TypeAlias = Sequence[int]
-Sizes: TypeAlias = Sequence[int]  # as Shape, but never one size alone
+Sizes: TypeAlias = Sequence[int]  # as Shape, but never none
 Index: TypeAlias = tuple[Any, ...]
 Scalar: TypeAlias = complex
 # Scalars that have to fit the dtype of the tensors, and those that have to fit what
@@ -158,7 +158,7 @@ def optional(normalise: Normalise) -> Normalise:
 
 _PLAIN: Final[dict[str, Normalise]] = {
     "Axis": axis, "NewAxis": new_axis, "AxisList": axis_list,
-    "AxisSet": axis_set,
+    "AxisSet": axes_in_order,
     "int": integer, "Ints": integers, "Shape": shape, "Sizes": sizes,
     "bool": boolean, "str": string, "DType": dtype, "Static": anything,
     "Index": anything, "Kind": anything, "Ignored": boolean, "NotYet": not_yet,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any, Final
 
 from dovetail.errors import (
@@ -112,6 +113,18 @@ def axis_set(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     return found
 
 
+def axes_in_order(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
+    """As `axis_set`, but one dim alone is refused."""
+    return axis_set(op, name, _several(op, name, value), ndim)
+
+
+def _several(op: str, name: str, value: Any) -> Sequence[Any]:
+    """`value`, if it is a tuple or a list."""
+    if not isinstance(value, tuple | list):
+        raise ArgumentTypeError(op, name, was=repr(value), needed="a tuple of ints")
+    return value
+
+
 # What integers are that count, or name a dim.
 LEAST: Final = -(1 << 63)
 MOST: Final = (1 << 63) - 1
@@ -141,8 +154,8 @@ def integers(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
 
 
 def shape(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
-    """Sizes from one int or a sequence; -1 stands for one that follows."""
-    found = integers(op, name, value, ndim)
+    """Sizes from a sequence of them; -1 stands for one that follows."""
+    found = integers(op, name, _several(op, name, value), ndim)
     if any(size < -1 for size in found):
         raise ShapeError(op, name, was=found, needed="no negative size but -1")
     return found
@@ -150,8 +163,6 @@ def shape(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
 
 def sizes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     """A tuple of ints, from a sequence of them."""
-    if not isinstance(value, tuple | list):
-        raise ArgumentTypeError(op, name, was=repr(value), needed="a tuple of ints")
-    if not value:
+    if not _several(op, name, value):
         raise ShapeError(op, name, was=value, needed="at least one size")
     return integers(op, name, value, ndim)

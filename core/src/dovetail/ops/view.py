@@ -16,7 +16,7 @@ from dovetail.dtypes import ANY, Array, Sizes
 from dovetail.engine.attributes import (
     AxesOrEvery,
     Axis,
-    AxisList,
+    AxisSet,
     Index,
     NewAxis,
     Shape,
@@ -104,7 +104,7 @@ def _permuted_back(ct: Tensor, dims: Sizes) -> Tensor:
 @op(torch="torch.permute Tensor.permute*", geometry=_permuted, grad=_permuted_back,
     oracle=lambda x, dims: np.transpose(x, dims), **_VIEW,
     cases=lambda _: [([2, 3, 4], (2, 0, 1)), ([2, 3], (-1, 0)), ([], ())])  # fmt: skip
-def permute(input: Tensor, dims: AxisList) -> Tensor:
+def permute(input: Tensor, dims: AxisSet) -> Tensor:
     """The dims of `input` in another order.
 
     Raises: DimError unless each dim is named once.

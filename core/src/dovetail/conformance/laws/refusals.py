@@ -39,6 +39,8 @@ _DIM_TYPES: Final = tuple(
     )
 )  # fmt: skip
 
+_SEVERAL: Final = (NORMALISERS["AxisList"], NORMALISERS["AxisSet"])
+
 
 def _leads(subject: Subject, op: Op, dtype: DType) -> bool:
     """In one dtype, for what is refused does not depend on it."""
@@ -195,7 +197,7 @@ def _dims(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
     for at, param in enumerate(op.params):
         if param.normalise in _DIM_TYPES and op.tensors:
             far: Any = 99
-            if param.normalise is NORMALISERS["AxisList"]:
+            if param.normalise in _SEVERAL:
                 far = (99,)
             by_name = at >= len(args)
             broken = args if by_name else [*args[:at], far, *args[at + 1 :]]
