@@ -11,7 +11,7 @@ import dovetail as dt
 from dovetail import nn
 from dovetail.errors import ArgumentTypeError, DTypeError
 
-JUNK: Final = [3, "a", [3], ["a"], object(), {"a": 1}]
+JUNK: Final = [3, "a", [3], ["a"], Ellipsis, {"a": 1}]
 ASKED: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "gradient": lambda x, v: x.sum().backward(v),
     "inputs": lambda x, v: x.sum().backward(inputs=v),

@@ -30,6 +30,10 @@ def cosine_similarity(
             raise DTypeError(
                 "cosine_similarity", name, was=x.dtype.name, needed="real numbers"
             )
+    if not eps >= 0:
+        raise ArgumentError(
+            "cosine_similarity", "eps", was=eps, needed="a number of 0 or more"
+        )
     shape = broadcast(
         "cosine_similarity", (tuple(x1.shape), tuple(x2.shape)), ("x1", "x2")
     )

@@ -13,6 +13,7 @@ from dovetail.dtypes import (
     COMPLEX,
     FLOAT,
     INEXACT,
+    INTEGRAL,
     NUMERIC,
     ORDERED,
     Array,
@@ -216,7 +217,7 @@ def _scaled(ct: Tensor, value: Any) -> Tensor:
 
 @op(sums=True, accepts=NUMERIC, torch="addcmul Tensor.addcmul_",
     oracle=exact(lambda m, x, a, b, value=1: x + value * a * b,
-                 lambda x, a, b, value=1: x + value * a * b),
+                 lambda x, a, b, value=1: x + int(value) * a * b),
     grad={
         "input": lambda ct: ct,
         "tensor1": lambda ct, tensor2, value: _scaled(ct, value) * conj(tensor2),
@@ -225,8 +226,10 @@ def _scaled(ct: Tensor, value: Any) -> Tensor:
 def addcmul(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Factor = 1
 ) -> Tensor:
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2; of integers the value is cut to one."""
     product = tensor1 * tensor2
+    if product.dtype in INTEGRAL:
+        value = int(value.real)
     return input + (product if value == 1 else product * value)
 
 
@@ -256,6 +259,7 @@ def _(make: Any) -> Any:
     yield case(make(2, 3), make(2, 3), make(2, 3))
     yield case(make(2, 3), make(3), make(2, 1), value=2)
     yield case(make(), make(), make(), value=-1 if make.dtype.is_signed else 3)
+    yield case(make(3), make(3), make(3), value=2.75)
 
 
 @op(accepts=FLOAT, promote="float", torch="deg2rad deg2rad_",

@@ -220,13 +220,13 @@ def view(
     >>> torch.arange(6).view(2, -1).shape
     dovetail.Size([2, 3])
     """
-    asked = size if isinstance(size, DType) else dtype
+    asked = size if isinstance(size, DType | type) else dtype
     if dtype is not None and size != ():
         raise ArgumentTypeError(
             "view", "size", was="given beside dtype", needed="one of them"
         )
     if asked is not None:
-        return _reinterpreted(self, asked)
+        return _reinterpreted(self, as_dtype(asked, "view"))
     return v.view(self, size)
 
 

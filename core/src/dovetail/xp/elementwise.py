@@ -161,8 +161,8 @@ def _sign(xp: Any) -> Any:
 
 def _addcmul(xp: Any) -> Any:
     def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
-        if a.dtype.kind == "u":  # a negative factor wraps, as products do
-            value = xp.asarray(value).astype(a.dtype)
+        if a.dtype.kind in "iu":  # a negative factor wraps, as products do
+            value = xp.asarray(int(value)).astype(a.dtype)
         return x + a * b * value
 
     return addcmul
