@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail.dtypes import DType, as_dtype
-from dovetail.engine.integers import integers
+from dovetail.engine.integers import MOST, integers
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, outside, tell, watched
@@ -233,6 +234,10 @@ def empty_strided(place: Place, size: Sequence[int], stride: Sequence[int]) -> T
     if len(shape) != len(steps) or any(s < 0 for s in steps):
         raise ArgumentError(
             "empty_strided", "stride", was=steps, needed=f"one for each size of {shape}"
+        )
+    if math.prod(shape) > MOST:
+        raise ArgumentError(
+            "empty_strided", "size", was=shape, needed="elements that 64 bits count"
         )
     kind = place.kind()
     reach = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))

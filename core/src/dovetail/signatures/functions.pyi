@@ -93,7 +93,7 @@ def addcmul(
     value: _complex = 1,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2; of integers the value is cut to one."""
 
 def addmm(
     input: Tensor,
@@ -1092,7 +1092,7 @@ def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
     dim.
     """
 
-def flip(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
+def flip(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """`input` with the order along `dims` reversed."""
 
 def fliplr(input: Tensor) -> Tensor:

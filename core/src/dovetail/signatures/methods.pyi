@@ -189,7 +189,7 @@ class Methods:
     def addcmul(
         self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
     ) -> Tensor:
-        """input + value * tensor1 * tensor2."""
+        """input + value * tensor1 * tensor2; of integers the value is cut to one."""
     def addcmul_(
         self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
     ) -> Tensor:
@@ -668,7 +668,7 @@ class Methods:
         dim.
         """
     @overload
-    def flip(self, dims: _int | Sequence[_int]) -> Tensor:
+    def flip(self, dims: Sequence[_int]) -> Tensor:
         """`input` with the order along `dims` reversed."""
     @overload
     def flip(self, *dims: _int) -> Tensor: ...
