@@ -161,7 +161,7 @@ def repeat(input: Tensor, repeats: Ints) -> Tensor:
 def flip(input: Tensor, dims: AxisSet) -> Tensor:
     """`input` with the order along `dims` reversed."""
     y = clone(input)
-    for d in dims if input._a.shape else ():  # type: ignore[union-attr]
+    for d in dims if input._a.shape else ():
         n = int(input._a.shape[d])
         y = index_select(y, d, n - 1 - counted(n, input))
     return y
