@@ -64,13 +64,13 @@ def test_a_death_is_a_verdict(
 
 def test_a_hang_is_a_verdict() -> None:
     """No sign of life ends the worker; the place of the hang is told."""
-    hanging = Lane(Settings("broken", SETUP, patience=4), "quick")
+    hanging = Lane(Settings("broken", SETUP, patience=8), "quick")
     try:
         verdict = forward(hanging, "floor")
     finally:
         hanging.close()
     assert verdict.outcome is Outcome.HUNG
-    assert "no answer for 4 s" in verdict.failures[0].message
+    assert "no answer for 8 s" in verdict.failures[0].message
     assert "in hang" in verdict.failures[0].traceback
 
 

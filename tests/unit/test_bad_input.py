@@ -179,8 +179,8 @@ SHAPES: dict[str, Row] = {
         "expand: dim 0 is 2 in (2, 3), needed 1, to be expanded to 4 in (4, 3)",
     ),
     "permute": (
-        lambda t: t.x.permute(0, 0), DimError,
-        "permute: dims is (0, 0), needed each of 0..1 once",
+        lambda t: t.x.permute(0, 0), RepeatedDimError,
+        "permute: dims is (0, 0), needed each dim once",
     ),
     "cat": (
         lambda t: dt.cat([t.x, t.y]), ShapeError,

@@ -145,7 +145,7 @@ for name in "there", "new":
 
 def test_a_folder_that_takes_no_files(tmp_path: Path) -> None:
     """A file that may be written is, also where no new one can be made."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    for folder in (tmp_path, *tmp_path.parents[:3]):
         if folder.stat().st_uid == os.getuid():
             folder.chmod(folder.stat().st_mode | 0o055)
     (tmp_path / "there").touch()
