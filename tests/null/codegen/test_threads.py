@@ -1,4 +1,4 @@
-"""`set_num_threads`: one number for kernels and BLAS, with torch's name and errors."""
+"""`set_num_threads`: one number for the CPU, with torch's name and errors."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tests.null.codegen.counting import Counts
 from threadpoolctl import threadpool_info
 
 import dovetail as dt
+from dovetail.codegen.runtime import threads as threads_module
 from dovetail.codegen.runtime.pool import POOL
 
 
@@ -29,13 +30,21 @@ def blas() -> set[int]:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_kernels_and_blas_have_one_number(number: int) -> None:
-    """What was set is told, and holds for the pool and for NumPy's BLAS."""
+def test_kernels_have_the_number_and_blas_one(number: int) -> None:
+    """What was set is told, and holds for the pool; BLAS has no threads beside it."""
     dt.set_num_threads(number)
     assert dt.get_num_threads() == number
-    assert blas() == {number}
+    assert blas() == {1}
     assert Counts(64).run(1) == [1] * 64
     assert len(POOL._workers) == number - 1
+
+
+def test_without_kernels_blas_has_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no pool, products have as many threads as the user wants."""
+    with monkeypatch.context() as patch:
+        patch.setenv("DOVETAIL_KERNELS", "off")
+        dt.set_num_threads(2)
+        assert blas() == {2}
 
 
 @pytest.mark.parametrize(
@@ -61,9 +70,10 @@ def test_what_is_no_number_of_threads(
 
 
 def test_without_threadpoolctl(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels get their number, and a warning says that BLAS keeps its own."""
+    """Where BLAS is not OpenBLAS, a warning says that it keeps its own number."""
     before = blas()
     with monkeypatch.context() as patch:
+        patch.setattr(threads_module, "blas", lambda: None)
         patch.setitem(sys.modules, "threadpoolctl", None)
         with pytest.warns(RuntimeWarning, match="BLAS keeps its number of threads"):
             dt.set_num_threads(1)

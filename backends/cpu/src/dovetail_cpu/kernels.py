@@ -27,7 +27,7 @@ from dovetail.xp import (
     shape,
     views,
 )  # fmt: skip
-from dovetail_cpu import generated, libm
+from dovetail_cpu import generated, libm, products
 from dovetail_cpu.onednn import kernels as onednn
 
 
@@ -41,6 +41,7 @@ def install(table: KernelTable) -> None:
 
 def _install_plain(table: KernelTable) -> None:
     """Add NumPy's kernels."""
+    multiplying = products.numpy_with_pool()
     elementwise.install(table, np)
     activation.install(table, np, chunk=1 << 14)
     reduce.install(table, np)
@@ -50,11 +51,11 @@ def _install_plain(table: KernelTable) -> None:
     shape.install(table, np)
     views.install(table, np)
     random.install(table, np)
-    conv.install(table, np)
+    conv.install(table, multiplying)
     pool.install(table, np)
     optim.install(table, np)
-    matmul.install(table, np)
-    nn.install(table, np)
+    matmul.install(table, multiplying)
+    nn.install(table, multiplying)
     fourier.install(table, np)
     libm.install(table)
     table.add("native_slice", operator.getitem, dtypes=ANY)

@@ -1,6 +1,7 @@
-"""How many threads compute on the CPU: in generated kernels, and in NumPy's BLAS.
+"""How many threads compute on the CPU: in generated kernels, and in products.
 
-Both get the same number, so that neither has more threads than the user wants.
+OpenBLAS stays at one thread, for the pool's threads share large products, unless there
+is no pool: then it has the threads that the user wants, as other BLAS libraries do.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from dovetail.codegen.runtime.blas import blas
+from dovetail.codegen.runtime.machine import available
 from dovetail.codegen.runtime.pool import POOL
 from dovetail.errors import ArgumentError
 
@@ -24,7 +27,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num_threads: int, /) -> None:
-    """Let this many threads work on one op on the CPU, in kernels and in BLAS.
+    """Let this many threads work on one op on the CPU, in kernels and in products.
 
     Args:
         num_threads: how many, the caller's thread among them.
@@ -38,12 +41,16 @@ def set_num_threads(num_threads: int, /) -> None:
         needed = "a positive integer"
         raise ArgumentError("set_num_threads", "num_threads", was=was, needed=needed)
     POOL.resize(num_threads)
+    found = blas()
+    if found is not None:
+        found.set_threads(1 if available() else num_threads)
+        return
     for library in _libraries():
         library.set_num_threads(num_threads)
 
 
 def _libraries() -> list[Any]:
-    """The BLAS libraries of this process; each can be told how many threads to use."""
+    """BLAS libraries that are not OpenBLAS; each can be told its number of threads."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:

@@ -1,0 +1,49 @@
+"""Products of matrices: NumPy's for small ones, cut for our threads for large ones."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.codegen.runtime import available
+from dovetail.codegen.runtime.blas import blas
+
+LEAST: Final = 1 << 21
+"""Multiplications from which on two threads are faster than one."""
+
+Array = np.ndarray[Any, Any]
+
+
+def numpy_with_pool() -> Any:
+    """NumPy, its `matmul` such that threads of the pool share large products.
+
+    BLAS has one thread from then on. NumPy itself where kernels cannot be compiled.
+    """
+    found = blas() if available() else None
+    if found is None:
+        return np
+    found.set_threads(1)
+    made = ModuleType(np.__name__)
+    vars(made).update(vars(np), matmul=_matmul)
+    return made
+
+
+def _matmul(a: Array, b: Array, out: Array | None = None) -> Array:
+    # The first question is quick, and the answer of nearly all small products.
+    if a.size * b.size >= LEAST and _is_large(a, b):
+        # With LLVM: nothing that a small program needs.
+        from dovetail.codegen.products import matmul
+
+        y = matmul(a, b, out, LEAST)
+        if y is not None:
+            return y
+    found: Array = np.matmul(a, b, out) if out is not None else np.matmul(a, b)
+    return found
+
+
+def _is_large(a: Array, b: Array) -> bool:
+    if a.ndim < 2 or b.ndim < 2:
+        return False
+    return max(a.size * b.shape[-1], b.size * a.shape[-2]) >= LEAST
