@@ -45,7 +45,8 @@ def test_second_command_runs_the_tests() -> None:
     """The second command installs for development, then runs every fast test."""
     install, run = fenced(README, "sh")[1].split(" && ")
     assert install.startswith("python -m pip install")
-    assert run == "python -m pytest"
+    assert run.startswith("python -m pytest ")
+    assert "-m" not in run.split()[3:]
 
 
 def test_ci_starts_with_exactly_these_commands() -> None:
