@@ -69,9 +69,9 @@ def row_form(op: str, dtype: str, lanes: int, **attributes: Any) -> Kernel:
     import dovetail  # noqa: F401
 
     program = vocabularies[0].row_program(
-        op, [dtype], ["full"], lanes, attributes, (), KNOWN
+        op, [dtype], [(0, 1)], (1_000_003, lanes), (1,), attributes, (), KNOWN
     )
-    return RowKernel(f"{op}_{dtype}", program, ()).kernel()
+    return RowKernel(f"{op}_{dtype}", program, "kr").kernel()
 
 
 def main() -> None:

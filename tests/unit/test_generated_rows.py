@@ -50,6 +50,43 @@ def test_nan_wins_wherever_it_is() -> None:
     assert got[5] == 1.0
 
 
+# Sizes around the lanes of a piece and its blocks; few results of much, and many.
+CALLS = [
+    ((300, 64), 0), ((300, 65), 1), ((17, 1023), 0), ((1, 70_000), 1), ((7_000, 19), 0),
+    ((9, 33, 80), 1), ((9, 33, 80), (0, 2)), ((5, 3, 6, 200), (1, 3)),
+    ((5, 3, 6, 200), (0, 2)), ((700, 3, 17), (0, 2)), ((2000, 63), 1), ((2000, 16), 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims", "dtype"),
+    [
+        (*c, ("float32", "float64", "float32", "int32")[i % 4])
+        for i, c in enumerate(CALLS)
+    ],
+)
+def test_dims_are_reduced_wherever_they_are(
+    shape: tuple[int, ...], dims: Any, dtype: str
+) -> None:
+    """Reductions along any dims are those of wide numbers, whatever the sizes."""
+    x = drawn(*shape, dtype="float64") * 3
+    x = x.astype(dtype)
+    t, axes = dovetail.from_numpy(x), dims if isinstance(dims, tuple) else (dims,)
+    wide = x.astype(np.longdouble)
+    wanted = {
+        "sum": wide.sum(axes), "mean": wide.mean(axes), "amax": wide.max(axes),
+        "amin": wide.min(axes), "var": wide.var(axes, ddof=1),
+        "logsumexp": np.log(np.exp(wide - 9).sum(axes)) + 9,
+        "count_nonzero": (x != 0).sum(axes), "any": (x != 0).any(axes),
+    }  # fmt: skip
+    near = 40 * np.finfo(dtype).eps if dtype != "int32" else 0
+    for name, want in wanted.items():
+        if dtype == "int32" and name in ("mean", "var", "logsumexp"):
+            continue
+        got = getattr(dovetail, name)(t, dims).numpy()
+        np.testing.assert_allclose(got, want, rtol=near, atol=near * 300, err_msg=name)
+
+
 @pytest.mark.parametrize("keepdim", [False, True])
 @pytest.mark.parametrize("dims", [None, (0, 1, 2), (1, 2), (2,), (0,), (0, 2)])
 def test_any_dims_are_reduced(dims: Any, keepdim: bool) -> None:
@@ -117,26 +154,43 @@ for lanes in (600, 700, 800):
 def test_lengths_of_rows_compile_nothing() -> None:
     """One kernel serves rows of all lengths, also where the body divides by them."""
     done = child.run(sys.executable, "-c", LENGTHS_SEEN, DOVETAIL_LOG="kernels")
-    assert done.stderr.count("layer_norm_float32_rows") == 1
-    assert done.stderr.count("mean_float32_rows") == 1
+    assert done.stderr.count("layer_norm_float32_kr") == 1
+    assert done.stderr.count("mean_float32_kr") == 1
+
+
+def called(op: str) -> tuple[Any, ...]:
+    """(attributes, operands, numbers) of a call that reduces the second of two dims."""
+    named = ROW_OPS[op]
+    found: Any = (
+        1 if "softmax" in op else (500,) if named == "normalized_shape" else (1,)
+    )
+    attributes: dict[str, Any] = {named: (64, 1) if named == "shape" else found}
+    if op in ("sum", "mean", "prod"):
+        attributes["dtype"] = None
+    if op in ("var", "std"):
+        attributes["correction"] = 1
+    if op == "vector_norm":
+        attributes["p"] = 2
+    if op == "prod":
+        attributes["dim"] = 1
+    plain = named == "dim" and "softmax" not in op and op != "count_nonzero"
+    if plain:
+        attributes["keepdim"] = False
+    full, weight, row = (64, 500), (500,), (64, 1)
+    shapes: dict[str, Any] = {
+        "normalise": (full, weight, weight), "layer_norm": (full, weight, weight),
+        "normalise_backward": (full, full, weight, row, row),
+        "normalise_weight_backward": (full, full, row, row),
+        "softmax_backward": (full, full), "log_softmax_backward": (full, full),
+        "rms_norm": (full, weight),
+    }  # fmt: skip
+    operands = tuple(drawn(*s) for s in shapes.get(op, (full,)))
+    numbers = {"eps": 1e-5} if op in ("normalise", "layer_norm", "rms_norm") else {}
+    return attributes, operands, numbers
 
 
 @pytest.mark.parametrize("op", ROW_OPS)
 def test_every_op_of_rows_is_generated(op: str) -> None:
     """None of the ops that are said to be generated is left to NumPy in silence."""
-    named, extents = ROW_OPS[op]
-    attributes: dict[str, Any] = {named: (1,)}
-    if "softmax" in op:
-        attributes = {"dim": 1}
-    elif op in ("sum", "mean"):
-        attributes |= {"keepdim": False, "dtype": None}
-    elif op in ("var", "std"):
-        attributes |= {"keepdim": False, "correction": 1}
-    elif named == "normalized_shape":
-        attributes = {named: (500,)}
-    elif named == "dim":
-        attributes |= {"keepdim": False}
-    shapes = {"full": (64, 500), "shared": (500,), "row": (64, 1)}
-    made = Generated(op, attributes, 32)
-    scalars = {"eps": 1e-5} if op in ("normalise", "layer_norm") else {}
-    assert made(tuple(drawn(*shapes[e]) for e in extents), scalars) is not None
+    attributes, operands, numbers = called(op)
+    assert Generated(op, attributes, 16)(operands, numbers) is not None

@@ -60,6 +60,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
             bind, dtypes = None, _DTYPES
             if op in generated_rows.ROW_OPS and available():
                 bind = generated_rows.bind(own, least)
+                dtypes = generated_rows.dtypes_of(op)
             elif op in generated_order.ORDER_OPS and available():
                 bind, dtypes = generated_order.bind(own, least), generated_order.DTYPES
             elif op in generated_steps.STEPS and available():

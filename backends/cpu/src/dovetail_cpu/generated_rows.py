@@ -1,20 +1,21 @@
-"""Generated kernels for what is computed row by row: sums, softmax, norms.
+"""Generated kernels for what reduces dims: sums, softmax, norms.
 
-They serve large row-major arrays that are reduced along their last dims, and sums and
-extremes of all elements; NumPy's kernels serve the rest, and small arrays.
+They serve large row-major arrays, whichever dims are reduced; NumPy's kernels serve the
+rest, and small arrays.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from dovetail.codegen.declarations import vocabularies
 from dovetail.device_api import Kernel
+from dovetail.dtypes import DType, float32, float64, int8, int16, int32, int64
 from dovetail.errors import DovetailError
 from dovetail.xp.kernels import Large
 
@@ -22,23 +23,30 @@ if TYPE_CHECKING:
     from dovetail.codegen.eager_rows import Rows
     from dovetail.codegen.program import Program
 
-_ONE: Final = ("full",)
-_TWO: Final = ("full", "full")
-_NORM: Final = ("full", "shared", "shared")
-# The attribute that names the dims which are reduced, or has the sizes of the last;
-# and what there is of each input: one an element, one a lane (the same for all rows),
-# one a row.
-ROW_OPS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    **dict.fromkeys(("sum", "mean", "amax", "amin", "var", "std"), ("dim", _ONE)),
-    **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), ("dim", _ONE)),
-    **dict.fromkeys(("softmax_backward", "log_softmax_backward"), ("dim", _TWO)),
-    "layer_norm": ("normalized_shape", _NORM),
-    "normalise": ("dims", _NORM),
-    "normalise_backward": ("dims", ("full", "full", "shared", "row", "row")),
-}  # fmt: skip
-_SHORTEST: Final = 32  # lanes; of shorter rows, too much is spent beside them
-_LONGEST: Final = 1 << 16  # lanes; sums of more would lose digits
-_WHOLE: Final = {"sum": np.add, "amax": np.maximum, "amin": np.minimum}
+Dims = tuple[int, ...]
+Array = np.ndarray[Any, Any]
+
+# The attribute that names the dims which are reduced; or has the sizes of the last, or
+# the shape that is left.
+ROW_OPS: Final[dict[str, str]] = {
+    **dict.fromkeys(("sum", "mean", "prod", "amax", "amin", "var", "std"), "dim"),
+    **dict.fromkeys(("vector_norm", "count_nonzero", "any", "all"), "dim"),
+    **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), "dim"),
+    **dict.fromkeys(("softmax_backward", "log_softmax_backward"), "dim"),
+    **dict.fromkeys(("normalise", "normalise_backward", "rms_norm"), "dims"),
+    **dict.fromkeys(("normalise_weight_backward", "sum_to"), "shape"),
+    "layer_norm": "normalized_shape",
+}
+_FLOATS: Final = frozenset({float32, float64})
+_INTS: Final = frozenset({int8, int16, int32, int64})
+# Of integers, what NumPy does not do at the speed of memory.
+_OF_INTS: Final = frozenset({"sum", "count_nonzero", "any", "all"})
+_OF_SEVERAL: Final = frozenset(
+    op for op, named in ROW_OPS.items() if named != "dim" or op.endswith("backward")
+)
+_SHORTEST: Final = 16  # lanes; of shorter rows, too much is spent beside them
+_LONGEST: Final = 1 << 16  # elements; sums of more would lose digits
+_FEW: Final = 8  # pieces of work, fewer than which are split
 # Small calls of these cost so little that a function in front of theirs would show.
 _ASKING: Final = frozenset({"sum", "layer_norm"})
 _SCALARS: Final = ("eps",)
@@ -46,9 +54,12 @@ _NO_SCALARS: Final[dict[str, Any]] = {}
 # Sums within them may leave the format where the result does not: NumPy's kernels know
 # what to do then.
 _CAREFUL: Final = frozenset({"var", "std"})
-_PART: Final = 1 << 13  # elements of a part of what is reduced as a whole
+_REMEMBERED: Final = 256  # shapes of operands
 
-Array = np.ndarray[Any, Any]
+
+def dtypes_of(op: str) -> frozenset[DType]:
+    """The dtypes in which an op is generated."""
+    return _FLOATS | _INTS if op in _OF_INTS else _FLOATS
 
 
 def bind(own: Kernel, least: int) -> Callable[..., Any]:
@@ -57,7 +68,7 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
     def bound(**attributes: Any) -> Any:
         cast = attributes.get("dtype") is not None
         large = Generated(own.op, attributes, min(_SHORTEST, max(least, 2)))
-        if own.op in _ASKING and not cast:
+        if own.op in _ASKING and not cast and not own.dtypes & _INTS:
             return own.function(**attributes, large=_asked(large, least))
         small = bound_by_attributes(own, attributes)
         if cast:
@@ -75,7 +86,7 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
             y = large((a, *others), scalars)
             return small(a, *others, **scalars) if y is None else y
 
-        return kernel if large.extents == _ONE else kernel_of_several
+        return kernel_of_several if own.op in _OF_SEVERAL else kernel
 
     return bound
 
@@ -93,109 +104,187 @@ def _asked(large: Generated, least: int) -> Large:
     def serve(a: Any, *others: Any) -> Any:
         if a.size < least:
             return None
-        arrays = len(large.extents) - 1
+        arrays = len(others) - len(_SCALARS) if others else 0
         scalars = dict(zip(_SCALARS, others[arrays:], strict=False))
         return large((a, *others[:arrays]), scalars)
 
     return Large(least, serve)
 
 
+class _Form(NamedTuple):
+    """How a call's operands look once dims that are alike are one.
+
+    Attributes:
+        pattern: what becomes of each dim.
+        sizes: of the dims.
+        extents: the dims that each operand has.
+        shape: of the whole, as the caller has it.
+        left: the shape of what is left where dims are reduced.
+    """
+
+    pattern: str
+    sizes: Dims
+    extents: tuple[Dims, ...]
+    shape: Dims
+    left: Dims
+
+
 class Generated:
-    """An op with its attributes, made into kernels when first called."""
+    """An op with its attributes, made into kernels when first called.
+
+    Args:
+        shortest: elements of the last dim that it takes at least.
+    """
 
     def __init__(self, op: str, attributes: dict[str, Any], shortest: int) -> None:
         self.op = op
         self.attributes = attributes
         self.shortest = shortest
-        self.named, self.extents = ROW_OPS[op]
-        found = attributes[self.named]
-        self.single = isinstance(found, int)
-        self.dims = (found,) if self.single else tuple(found or ())
-        if self.named == "normalized_shape":
-            self.dims = tuple(range(-len(found), 0))
-        self.keeps = bool(attributes.get("keepdim", True))
+        self.named = ROW_OPS[op]
+        self.forms: dict[Any, _Form | None] = {}
         self.made: dict[Any, Rows | None] = {}
-        self.parts: Generated | None = None  # of what is reduced as a whole
 
     def __call__(self, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> Any:
         """The results, or None where the other kernel has to serve."""
-        a = arrays[0]
-        count = len(self.dims) or a.ndim
-        if not a.flags.c_contiguous or a.size == 0 or a.ndim == 0:
+        key = tuple([None if a is None else (a.shape, a.dtype.char) for a in arrays])
+        for a in arrays:
+            if a is not None and not a.flags.c_contiguous:
+                return None
+        try:
+            form = self.forms[key]
+        except KeyError:
+            if len(self.forms) >= _REMEMBERED:
+                self.forms.clear()
+            form = self.forms[key] = self._form(arrays)
+        if form is None:
             return None
-        if count == a.ndim:
-            return self._whole(a) if self.op in _WHOLE else None
-        if sorted(d % a.ndim for d in self.dims) != [*range(a.ndim - count, a.ndim)]:
-            return None
-        lanes = math.prod(a.shape[-count:])
-        rows = a.size // lanes
-        if not self.shortest <= lanes <= _LONGEST or not self._fit(arrays, rows, lanes):
-            return None
-        outs = self._run(arrays, rows, lanes, scalars)
+        outs = self._run(form, arrays, scalars)
         if outs is None or (self.op in _CAREFUL and not np.isfinite(outs[0]).all()):
             return None
-        kept = (1,) * count if self.keeps else ()
-        shaped = [
-            y.reshape(a.shape if y.ndim == 2 else a.shape[:-count] + kept) for y in outs
-        ]
+        many = math.prod(form.shape)
+        shaped = [y.reshape(form.shape if y.size == many else form.left) for y in outs]
         return shaped[0] if len(shaped) == 1 else tuple(shaped)
 
-    def _fit(self, arrays: tuple[Any, ...], rows: int, lanes: int) -> bool:
-        sizes = {"full": rows * lanes, "shared": lanes, "row": rows}
-        return all(
-            a is None or (
-                a.dtype == arrays[0].dtype and a.size == sizes[extent]
-                and a.flags.c_contiguous
-            )
-            for a, extent in zip(arrays, self.extents, strict=True)
-        )  # fmt: skip
+    def _form(self, arrays: Sequence[Any]) -> _Form | None:
+        """The form of a call; None where the other kernel serves better."""
+        shapes = [() if a is None else a.shape for a in arrays]
+        shape = np.broadcast_shapes(*shapes)
+        reduced = self._reduced(shape)
+        if not reduced or not math.prod(shape):
+            return None
+        wide = [(1,) * (len(shape) - len(s)) + s for s in shapes]
+        merged: list[tuple[bool, tuple[bool, ...]]] = []
+        sizes: list[int] = []
+        for d, n in enumerate(shape):
+            alike = d in reduced, tuple(s[d] != 1 for s in wide)
+            if n != 1 and merged and merged[-1] == alike:
+                sizes[-1] *= n
+            elif n != 1:
+                merged.append(alike)
+                sizes.append(n)
+        if not any(r for r, _ in merged) or sizes[-1] < self.shortest:
+            return None
+        pattern = "".join("r" if r else "k" for r, _ in merged)
+        extents = tuple(
+            tuple(d for d, (_, has) in enumerate(merged) if has[i])
+            for i in range(len(arrays))
+        )
+        left = self._left(shape, reduced)
+        return _Form(_split(pattern, sizes), tuple(sizes), extents, shape, left)
+
+    def _reduced(self, shape: Dims) -> set[int]:
+        """The dims of a shape that are reduced; none where that is no reduction."""
+        found, ndim = self.attributes[self.named], len(shape)
+        if self.named == "normalized_shape":
+            return set(range(ndim - len(found), ndim))
+        if self.named == "shape":
+            wide = (1,) * (ndim - len(found)) + tuple(found)
+            return {d for d, n in enumerate(shape) if wide[d] != n}
+        if isinstance(found, int):
+            return {found % ndim} if ndim else set()
+        if found == () and self.op in ("any", "all"):
+            return set()
+        return {d % ndim for d in found} if found else set(range(ndim))
+
+    def _left(self, shape: Dims, reduced: set[int]) -> Dims:
+        if self.named == "shape":
+            return tuple(self.attributes["shape"])
+        if self.attributes.get("keepdim", self.named != "dim"):
+            return tuple(1 if d in reduced else n for d, n in enumerate(shape))
+        return tuple(n for d, n in enumerate(shape) if d not in reduced)
 
     def _run(
-        self, arrays: tuple[Any, ...], rows: int, lanes: int, scalars: dict[str, Any]
+        self, form: _Form, arrays: tuple[Any, ...], scalars: dict[str, Any]
     ) -> list[Array] | None:
-        key = arrays[0].dtype.char, *[a is None for a in arrays]
+        short = form.sizes[-1] < _LANES
+        kinds = [None if a is None else a.dtype.char for a in arrays]
+        key = form.pattern, form.extents, short, *kinds
         if key not in self.made:
-            self.made[key] = self._make(arrays, list(scalars))
+            self.made[key] = self._make(form, arrays, list(scalars), short)
         found = self.made[key]
         if found is None:
             return None
-        given = [a for a in arrays if a is not None]
-        return found(rows, lanes, given, list(scalars.values()))
+        return found(form.sizes, arrays, list(scalars.values()))
 
-    def _make(self, arrays: tuple[Any, ...], scalars: list[str]) -> Rows | None:
+    def _make(
+        self, form: _Form, arrays: Sequence[Any], scalars: list[str], short: bool
+    ) -> Rows | None:
         # With LLVM's text and mathematics: nothing that a small program needs.
         from dovetail.codegen.eager_rows import Rows
         from dovetail.codegen.pointwise import KNOWN
+        from dovetail.codegen.program import REDUCTIONS
 
         dtypes = [None if a is None else a.dtype.name for a in arrays]
-        attributes = self.attributes | {self.named: 1 if self.single else (1,)}
+        reduced = tuple(d for d, k in enumerate(form.pattern) if k != "k")
         op, count = self.op, None
-        if self.op == "layer_norm":  # is the first result of one that names the dims
-            op, attributes, count = "normalise", {"dims": (1,)}, 1
+        if op == "layer_norm":  # is the first result of one that names the dims
+            op, count = "normalise", 1
 
-        def program(lanes: int) -> Program:
+        def program(sizes: Dims) -> Program:
             found = vocabularies[0].row_program(
-                op, dtypes, self.extents, lanes, attributes, scalars, KNOWN
-            )
+                op, dtypes, form.extents, sizes, reduced,
+                self._attributes(sizes, reduced), scalars, KNOWN | REDUCTIONS,
+            )  # fmt: skip
             return found._replace(results=found.results[:count])
 
         try:
-            return Rows(self.op, program)
+            return Rows(self.op, form.pattern, program, len(scalars), short)
         except DovetailError:
             return None
 
-    def _whole(self, a: Array) -> Any:
-        """All elements as one: in parts, which are as good as rows."""
-        whole = a.size // _PART
-        if not whole:
-            return None
-        if self.parts is None:
-            rest = {"dtype": None} if "dtype" in self.attributes else {}
-            self.parts = Generated(self.op, {"dim": (1,), "keepdim": False, **rest}, 2)
-        flat = a.reshape(-1)
-        parts = self.parts._run((flat[: whole * _PART],), whole, _PART, {})
-        if parts is None:
-            return None
-        combine = _WHOLE[self.op].reduce
-        y = combine(np.concatenate([parts[0], flat[whole * _PART :]]))
-        return np.full((1,) * a.ndim, y) if self.keeps else y
+    def _attributes(self, sizes: Dims, reduced: Dims) -> dict[str, Any]:
+        """The op's attributes, for dims of these sizes."""
+        given = dict(self.attributes)
+        if "keepdim" in given:
+            given["keepdim"] = True
+        found = given.pop(self.named)
+        if self.named == "shape":
+            shape = [1 if d in reduced else n for d, n in enumerate(sizes)]
+            return given | {"shape": tuple(shape)}
+        if self.named == "normalized_shape":
+            return given | {"dims": reduced}
+        return given | {self.named: reduced[0] if isinstance(found, int) else reduced}
+
+
+_LANES: Final = 64  # as in row_kernel
+
+
+def _split(pattern: str, sizes: Sequence[int]) -> str:
+    """The pattern, the longest reduced dim being split where there is much of it.
+
+    That depends on nothing but sizes, so that each call gives the same bits.
+    """
+    across = pattern[-1] == "k"
+    every = math.prod(sizes)
+    reduced = {d: n for d, n in enumerate(sizes) if pattern[d] == "r"}
+    pieces = every // math.prod(reduced.values())
+    if across:
+        pieces = pieces // sizes[-1] * -(-sizes[-1] // _LANES)
+    each = every // pieces
+    if each > _LONGEST or (pieces < _FEW and every >= 2 * _PART):
+        longest = max(reduced, key=lambda d: reduced[d])
+        return pattern[:longest] + "s" + pattern[longest + 1 :]
+    return pattern
+
+
+_PART: Final = 1 << 13  # as in eager_rows

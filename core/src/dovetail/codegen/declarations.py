@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from dovetail.codegen.program import Program
+    from dovetail.codegen.program import Dims, Program
 
 
 class Declarations(ABC):
@@ -44,18 +44,18 @@ class Declarations(ABC):
 
     @abstractmethod
     def row_program(
-        self, op: str, dtypes: Sequence[str | None], extents: Sequence[str],
-        lanes: int, attributes: dict[str, Any], scalars: Sequence[str],
-        known: Collection[str],
+        self, op: str, dtypes: Sequence[str | None], extents: Sequence[Dims],
+        sizes: Dims, reduced: Dims, attributes: dict[str, Any],
+        scalars: Sequence[str], known: Collection[str],
     ) -> Program:  # fmt: skip
-        """What an op computes of rows of so many lanes, reducing them one by one.
+        """What an op computes on dims of these sizes, reducing some of them.
 
         Args:
-            extents: of each input, see `dovetail.codegen.program`.
-            attributes: the reduced dim being number 1 of 2.
+            extents: the dims that each input has; it has all others with size 1.
+            reduced: the dims that reductions are over, which the attributes say too.
 
         Raises:
-            NotSupported: it is no program on rows.
+            NotSupported: it has values of other shapes, or calls what has no elements.
         """
 
     @abstractmethod

@@ -50,7 +50,7 @@ class Value:
 class Accumulator:
     """A value that a loop carries: `combine` of what it was and what comes."""
 
-    combine: Literal["add", "maximum", "minimum"]
+    combine: Literal["add", "mul", "maximum", "minimum"]
     dtype: str
     start: float
 

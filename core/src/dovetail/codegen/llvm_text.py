@@ -204,8 +204,8 @@ class _KernelWriter(ValueWriter):
     def _combined(self, into: Accumulator, a: str, b: str, vector: bool) -> str:
         dtype = into.dtype
         kind = self.type_of(dtype, vector)
-        if into.combine == "add":
-            word = "fadd" if dtype in FLOATS else "add"
+        if into.combine in ("add", "mul"):
+            word = f"f{into.combine}" if dtype in FLOATS else into.combine
             return self.assign(f"{word} {kind} {a}, {b}")
         if dtype not in FLOATS:
             value = Value(into.combine, dtype)

@@ -1,17 +1,22 @@
-"""Programs on rows as kernels: a pass over the lanes for each reduction that needs one.
+"""Programs with reductions as kernels: a pass over the elements for each stage.
 
 A reduction can be made once those that its operand is made of are there. So there are
-stages: each is one loop over the lanes, which computes anew what it needs of what
-came before, and gathers all reductions that can be made. The last one stores. A value
-that costs much and is needed again waits where the result will be.
+stages: each is one pass, which computes anew what it needs of what came before, and
+gathers all reductions that can be made. The last one stores. A value that costs much
+and is needed again waits where the result will be.
+
+The last dim lies along the lanes. Where it stays, lanes are results of their own, and
+passes run from one to the next of what is reduced. Where it is reduced, each of some
+lanes adds up what is `LANES` apart, and they meet at the end.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 from dovetail.codegen import pointwise
+from dovetail.codegen.accumulation import Level, accumulators, blocked, met, updates
 from dovetail.codegen.ir import (
     FIRST,
     LAST,
@@ -22,215 +27,273 @@ from dovetail.codegen.ir import (
     Statement,
     Store,
     Update,
-    Value,
 )
 from dovetail.codegen.mathematics import FUNCTIONS
-from dovetail.codegen.program import FULL, ONE, ROW, SHARED, Number, Program, Step
+from dovetail.codegen.program import (
+    ABSENT,
+    KEPT,
+    REDUCTIONS,
+    Number,
+    Place,
+    Program,
+    Step,
+)
+from dovetail.codegen.row_places import LANES, SHIFT, Places, zero
 from dovetail.codegen.values import Term, apply, constant, index, load, parameter
 
-REDUCTIONS: Final = {"sum": ("add", 0.0), "amax": ("maximum", -math.inf)}
 _FEW: Final = 3  # steps
-BLOCK: Final = 1024
-"""Lanes whose sum is added up before it meets others: what is small is not lost in
-what has become large."""
 
 
 class RowKernel:
-    """Writes the kernel of a program on rows.
+    """Writes the kernel of a program on dims.
+
+    Its words are the sizes of the dims, then, where one is split, how many elements a
+    part of it has and how many parts there are; then the numbers of a call.
 
     Args:
-        program: its last inputs may be numbers of a call, of extent `ONE`.
-        varying: places of numbers, (step, operand), that come with a call.
+        pattern: what becomes of each dim, a letter each.
+        scalars: how many inputs, the last ones, are numbers of a call.
+        varying: places of numbers that come with a call, behind the scalars.
+        short: whether the last dim has fewer elements than `LANES`.
     """
 
     def __init__(
-        self, name: str, program: Program, varying: tuple[tuple[int, int], ...]
-    ) -> None:
+        self, name: str, program: Program, pattern: str, scalars: int = 0,
+        varying: Sequence[Place | None] = (), short: bool = False,
+    ) -> None:  # fmt: skip
+        self.name = name
         self.program = program
+        self.pattern = pattern
         self.varying = varying
-        self.row = index("row")
-        self.lanes, self.blocks = parameter("lanes"), parameter("blocks")
+        self.short = short
+        self.arrays = len(program.inputs) - scalars
+        self.piece = index("piece")
+        self.places = places = Places(pattern, self.piece)
+        self.last, self.across = places.last, places.across
+        self.at = places.at
+        there = [d for d, kind in enumerate(pattern) if kind != ABSENT]
+        self.reduced = [d for d in there if pattern[d] != KEPT]
+        self.sources = {
+            i: Buffer(f"x{i}", d)
+            for i, d in enumerate(program.inputs[: self.arrays])
+            if d is not None
+        }
         self.outs = [
             Buffer(f"y{i}", dtype, written=True)
             for i, (_, dtype) in enumerate(program.results)
         ]
-        self.inputs = [
-            Buffer(f"x{i}", d)
-            for i, (d, e) in enumerate(
-                zip(program.inputs, program.extents, strict=True)
-            )
-            if d is not None and e != ONE
-        ]
-        self.sources = {b.name: b for b in self.inputs}
-        self.rows: dict[int, Term] = {}  # values of a row, once they are there
-        self.waiting: dict[int, Buffer] = {}  # values of all lanes, and where they wait
-        self.name = name
+        self.rows: dict[int, Term] = {}  # values that no reduced dim has
+        self.waiting: dict[int, Buffer] = {}  # values of all elements, and where
+        self.stored: dict[int, Buffer] = {}  # those that this stage stores
 
     def kernel(self) -> Kernel:
-        """The kernel, row by row."""
+        """The kernel, whose pieces are results, or `LANES` results side by side."""
+        body = self._side_by_side() if self.across else self._passes()
+        pieces = Loop("grid", self.piece.value, FIRST, LAST, tuple(body))
+        words = [(name, "int64") for name in self.places.words()]
+        for i, d in enumerate(self.program.inputs[self.arrays :], self.arrays):
+            if d is not None:
+                words.append((f"scalar{i}", d))
+        for i, place in enumerate(self.varying):
+            if place is not None:
+                dtype = self.program.steps[place[0]].operands[place[1]].dtype
+                words.append((f"number{i}", dtype))
+        buffers = (*self.sources.values(), *self.outs)
+        few = len(self.program.steps) <= _FEW
+        registers = 1 if self.short else 4 if few else 2
+        return Kernel(self.name, buffers, tuple(words), (pieces,), registers)
+
+    # ---- passes
+
+    def _side_by_side(self) -> list[Statement]:
+        """The passes for lanes that are results of their own."""
+        lane = index("lane")
+        first = self.at[self.last] * LANES
+        end = apply("minimum", first + LANES, self.places.sizes[self.last])
+        self.at[self.last] = lane
+        body = tuple(self._passes())
+        return [Loop("lane", lane.value, first.value, end.value, body)]
+
+    def _passes(self) -> list[Statement]:
         body: list[Statement] = []
-        for stage in self._stages():
-            body.append(self._reduced(stage))
-        body += self._stored()
-        rows = Loop("grid", self.row.value, FIRST, LAST, tuple(body))
-        words = [("lanes", "int64"), ("blocks", "int64")]
-        words += [(f"scalar{i}", d) for i, d in self._scalars()]
-        words += [
-            (f"number{i}", self.program.steps[s].operands[o].dtype)
-            for i, (s, o) in enumerate(self.varying)
-        ]
-        buffers = (*self.inputs, *self.outs)
-        return Kernel(self.name, buffers, tuple(words), (rows,), self._registers())
+        for stage in self.program.stages():
+            body += self._reduced(stage)
+            self.waiting |= self.stored
+        return body + self._stored()
 
-    def _registers(self) -> int:
-        """More of them where there is little to do beside waiting for sums."""
-        return 2 if len(self.program.steps) > _FEW else 4
+    def _reduced(self, stage: list[int]) -> list[Statement]:
+        """One pass over the elements."""
+        if not self.across:
+            return self._reduced_lanes(stage)
+        levels = self._levels(self.reduced)
+        loop, sums = self._blocked(stage, levels, self.at)
+        self.rows |= {x: Term(a.value) for x, a in zip(stage, sums, strict=True)}
+        return [loop]
 
-    def _scalars(self) -> list[tuple[int, str]]:
-        return [
-            (i, str(d))
-            for i, (d, e) in enumerate(
-                zip(self.program.inputs, self.program.extents, strict=True)
-            )
-            if e == ONE
-        ]
+    def _levels(self, dims: Sequence[int]) -> list[Level]:
+        return [Level(d, *self.places.span(d)) for d in dims]
 
-    # ---- stages
+    def _reduced_lanes(self, stage: list[int]) -> list[Statement]:
+        """A pass over whole `LANES`, and one over what is left of the last dim."""
+        first, end = self.places.span(self.last)
+        outer = self._levels(self.reduced[:-1])
+        loops: list[Statement] = []
+        found: list[list[Accumulator]] = []
+        if not self.short:
+            lane, step = index("lane"), index("step")
+            steps = apply("shift_right", end - first, SHIFT)
+            at = self.at | {self.last: (step * LANES + first) + lane}
+            levels = [*outer, Level(-1, zero(), steps, step)]
+            whole = lane, zero(), constant(LANES, "int64")
+            loops.append(self._lane_loop(stage, whole, levels, at, found))
+            first = first + (steps << SHIFT)
+        lane = index("lane")
+        at = self.at | {self.last: lane}
+        loops.append(self._lane_loop(stage, (lane, first, end), outer, at, found))
+        self.rows |= {x: met(parts) for x, *parts in zip(stage, *found, strict=True)}
+        return loops
 
-    def _first(self) -> int:
-        return len(self.program.inputs)
+    def _lane_loop(
+        self, stage: list[int], lanes: tuple[Term, Term, Term], levels: list[Level],
+        at: dict[int, Term], found: list[list[Accumulator]],
+    ) -> Loop:  # fmt: skip
+        """A loop over lanes, whose sums are added to what was `found`."""
+        sums = accumulators(self.program, stage)
+        found.append(sums)
+        if levels:
+            inner, parts = self._blocked(stage, levels, at)
+            body = [inner, *updates(sums, parts)]
+        else:
+            body = self._added(stage, sums, at)
+        lane, first, end = (x.value for x in lanes)
+        return Loop("lane", lane, first, end, tuple(body), tuple(sums))
 
-    def _is_reduction(self, at: int) -> bool:
-        step = self._step(at)
-        return step is not None and step.op in REDUCTIONS and step.extent == ROW
+    def _blocked(
+        self, stage: list[int], levels: list[Level], at: dict[int, Term]
+    ) -> tuple[Loop, list[Accumulator]]:
+        at = at | {v.dim: v.index for v in levels}
+        return blocked(
+            levels, lambda: accumulators(self.program, stage),
+            lambda sums: self._added(stage, sums, at),
+        )  # fmt: skip
 
-    def _step(self, at: int) -> Step | None:
-        at -= self._first()
-        return None if at < 0 else self.program.steps[at]
-
-    def _stages(self) -> list[list[int]]:
-        """The reductions, each in the first stage that can make it."""
-        depth: dict[int, int] = {}
-        stages: list[list[int]] = []
-        for at, step in enumerate(self.program.steps, self._first()):
-            given = [x for x in step.operands if isinstance(x, int)]
-            depth[at] = max([depth.get(x, 0) for x in given], default=0)
-            if self._is_reduction(at):
-                depth[at] += 1
-                while len(stages) < depth[at]:
-                    stages.append([])
-                stages[depth[at] - 1].append(at)
-        return stages
-
-    def _reduced(self, stage: list[int]) -> Statement:
-        """One pass over the lanes, block by block."""
-        block, lane = index("block"), index("lane")
-        begin = block * BLOCK
-        end = apply("minimum", begin + BLOCK, self.lanes)
-        wholes, parts = [], []
-        outer: list[Statement] = []
-        inner: list[Statement] = []
-        values = _Lanes(self, lane)
-        for at in stage:
-            step = self._step(at)
+    def _added(
+        self, stage: list[int], sums: list[Accumulator], at: dict[int, Term]
+    ) -> list[Statement]:
+        """What goes into the sums at one place."""
+        values = _Values(self, at)
+        found: list[Statement] = []
+        for x, into in zip(stage, sums, strict=True):
+            step = self.program.step(x)
             assert step is not None
-            combine, start = REDUCTIONS[step.op]
-            whole = Accumulator(combine, step.dtype, start)  # type: ignore[arg-type]
-            part = Accumulator(combine, step.dtype, start)  # type: ignore[arg-type]
-            inner.append(Update(part, values.of(step.operands[0]).value))
-            outer.append(Update(whole, part.value))
-            wholes.append(whole)
-            parts.append(part)
-        inner += self._kept(values, lane)
-        lanes = Loop(
-            "lane", lane.value, begin.value, end.value, tuple(inner), tuple(parts)
-        )
-        for at, whole in zip(stage, wholes, strict=True):
-            self.rows[at] = Term(whole.value)
-        zero = constant(0, "int64").value
-        blocks = self.blocks.value
-        body = (lanes, *outer)
-        return Loop("seq", block.value, zero, blocks, body, tuple(wholes))
+            value = values.of(step.operands[0])
+            same = pointwise.done(step._replace(op="cast"), [value])
+            found.append(Update(into, same.value))
+        return found + self._kept(values)
 
-    def _kept(self, values: _Lanes, lane: Term) -> list[Statement]:
+    def _kept(self, values: _Values) -> list[Statement]:
         """The store of a function's values that the last pass needs again."""
         full = [
             (out, x)
             for out, (x, _) in zip(self.outs, self.program.results, strict=True)
-            if self._extent(x) == FULL
+            if self.is_full(x)
         ]
-        if len(full) != 1 or self.waiting:
+        if len(full) != 1:
             return []
-        (out, result) = full[0]
+        ((out, result),) = full
         needed = self._needed(result)
         for at, term in values.known.items():
-            step = self._step(at)
+            step = self.program.step(at)
             costs = step is not None and step.op in FUNCTIONS
-            if costs and at in needed and term.dtype == out.dtype:
-                self.waiting[at] = out
-                offset = self.row * self.lanes + lane
-                return [Store(out, offset.value, term.value)]
+            whole = self.program.extent(at) == self.program.extent(result)
+            only = not self.waiting and set(self.stored) <= {at}
+            if costs and whole and only and at in needed and term.dtype == out.dtype:
+                self.stored[at] = out
+                place = self.places.offset(self.program.extent(at), values.at)
+                return [Store(out, place.value, term.value)]
         return []
 
+    def is_full(self, x: Any) -> bool:
+        """Whether a value is one of the elements that are reduced."""
+        return any(d in self.reduced for d in self.program.extent(x))
+
     def _needed(self, at: int) -> set[int]:
-        """The values of all lanes that one is made of, it being among them."""
-        step = self._step(at)
+        """The values of elements that one is made of, it being among them."""
+        step = self.program.step(at)
         found = {at}
         for x in () if step is None else step.operands:
-            if isinstance(x, int) and self._extent(x) == FULL:
+            if isinstance(x, int) and self.is_full(x):
                 found |= self._needed(x)
         return found
 
+    # ---- results
+
     def _stored(self) -> list[Statement]:
-        lane = index("lane")
-        values = _Lanes(self, lane)
-        full: list[Statement] = []
-        single: list[Statement] = []
+        full, single = [], []
         for out, (x, _) in zip(self.outs, self.program.results, strict=True):
-            if self._extent(x) == FULL:
-                at = self.row * self.lanes + lane
-                full.append(Store(out, at.value, values.of(x).value))
+            if self.is_full(x):
+                full.append((out, x))
+                continue
+            values = _Values(self, self.at)
+            extent = self.program.extent(x)
+            step = self.program.step(x)
+            if self.places.split >= 0 and step is not None and step.op in REDUCTIONS:
+                place = self.places.offset_of_part(extent)
             else:
-                single.append(Store(out, self.row.value, values.of(x).value))
-        if not full:
-            return single
-        zero: Value = constant(0, "int64").value
-        loop = Loop("lane", lane.value, zero, self.lanes.value, tuple(full))
-        return [*single, loop]
+                place = self.places.offset(extent, self.at)
+            single.append(Store(out, place.value, values.of(x).value))
+        return [*single, *self._stored_elements(full)] if full else list(single)
 
-    def _extent(self, at: Any) -> str:
-        if isinstance(at, Number):
-            return ONE
-        step = self._step(at)
-        return str(self.program.extents[at]) if step is None else step.extent
+    def _stored_elements(self, full: list[tuple[Buffer, Any]]) -> list[Statement]:
+        """Loops over all elements, that store what there is of each."""
+        dims = self.reduced if self.across else self.reduced[:-1]
+        levels = self._levels(dims)
+        lane = index("lane")
+        at = self.at | {v.dim: v.index for v in levels}
+        if not self.across:
+            at[self.last] = lane
+        values = _Values(self, at)
+        body: tuple[Statement, ...] = tuple(
+            Store(
+                out,
+                self.places.offset(self.program.extent(x), at).value,
+                values.of(x).value,
+            )
+            for out, x in full
+        )
+        if not self.across:
+            first, end = self.places.span(self.last)
+            body = (Loop("lane", lane.value, first.value, end.value, body),)
+        for v in reversed(levels):
+            body = (Loop("seq", v.index.value, v.first.value, v.end.value, body),)
+        return list(body)
 
 
-class _Lanes:
-    """The values of one pass over the lanes."""
+class _Values:
+    """The values at one place, which the loops around it move on."""
 
-    def __init__(self, kernel: RowKernel, lane: Term) -> None:
+    def __init__(self, kernel: RowKernel, at: dict[int, Term]) -> None:
         self.kernel = kernel
-        self.lane = lane
+        self.at = at
         self.known: dict[int, Term] = {}
 
     def of(self, x: Any) -> Term:
-        """A value, of the lanes of this pass or of the row."""
+        """A value at this place."""
         if isinstance(x, Number):
             return constant(x.value, x.dtype)
         kernel = self.kernel
-        of_row = kernel._extent(x) in (ROW, ONE)
-        known = kernel.rows if of_row else self.known
+        known = self.known if kernel.is_full(x) else kernel.rows
         if x not in known and x in kernel.waiting:
-            place = kernel.row * kernel.lanes + self.lane
+            place = kernel.places.offset(kernel.program.extent(x), self.at)
             known[x] = load(kernel.waiting[x], place)
         if x not in known:
-            step = kernel._step(x)
+            step = kernel.program.step(x)
             known[x] = self._loaded(x) if step is None else self._computed(x, step)
         return known[x]
 
     def _computed(self, at: int, step: Step) -> Term:
         kernel = self.kernel
-        place = at - kernel._first()
+        place = at - len(kernel.program.inputs)
         given: list[Term | None] = []
         for i, x in enumerate(step.operands):
             if (place, i) in kernel.varying:
@@ -242,12 +305,9 @@ class _Lanes:
 
     def _loaded(self, at: int) -> Term:
         kernel = self.kernel
-        extent, dtype = kernel.program.extents[at], kernel.program.inputs[at]
-        if extent == ONE:
-            return parameter(f"scalar{at}", str(dtype))
-        source = kernel.sources[f"x{at}"]
-        if extent == ROW:
-            return load(source, kernel.row)
-        if extent == SHARED:
-            return load(source, self.lane)
-        return load(source, kernel.row * kernel.lanes + self.lane)
+        if at >= kernel.arrays:
+            return parameter(f"scalar{at}", str(kernel.program.inputs[at]))
+        return load(
+            kernel.sources[at],
+            kernel.places.offset(kernel.program.extents[at], self.at),
+        )

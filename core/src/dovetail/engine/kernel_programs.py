@@ -12,7 +12,7 @@ from dovetail.engine.op import Op, vocabulary
 from dovetail.engine.parameters import parameters_of
 
 if TYPE_CHECKING:
-    from dovetail.codegen.program import Program
+    from dovetail.codegen.program import Dims, Program
 
 
 class Bodies(Declarations):
@@ -42,16 +42,18 @@ class Bodies(Declarations):
         return program_of(vocabulary[op], dtypes, given, known, scalars)
 
     def row_program(
-        self, op: str, dtypes: Sequence[str | None], extents: Sequence[str],
-        lanes: int, attributes: dict[str, Any], scalars: Sequence[str],
-        known: Collection[str],
+        self, op: str, dtypes: Sequence[str | None], extents: Sequence[Dims],
+        sizes: Dims, reduced: Dims, attributes: dict[str, Any],
+        scalars: Sequence[str], known: Collection[str],
     ) -> Program:  # fmt: skip
-        """The graph of a body on two dims, the second being reduced."""
+        """The graph of a body on dims of these sizes."""
         from dovetail.engine.numbered_steps import row_program_of
 
         given = attributes | dict.fromkeys(scalars, 1)
         found = vocabulary[op]
-        return row_program_of(found, dtypes, extents, lanes, given, known, scalars)
+        return row_program_of(
+            found, dtypes, extents, sizes, reduced, given, known, scalars
+        )
 
     def numbers(self, op: str, given: dict[str, Any]) -> dict[str, Any]:
         """What the op's formula makes of the numbers that it names."""

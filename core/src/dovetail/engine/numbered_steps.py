@@ -7,15 +7,13 @@ from functools import partial
 from typing import Any, Final
 
 from dovetail import dtypes
-from dovetail.codegen.program import FULL, ONE, ROW, SHARED, Number, Program, Step
+from dovetail.codegen.program import REDUCTIONS, Dims, Number, Program, Step
 from dovetail.engine import graph
 from dovetail.engine.lower import lower, lower_function
 from dovetail.engine.op import Op
 from dovetail.errors import NotSupported
 
 _SHAPE: Final = (2,)  # stands for any: nothing depends on it
-_ROWS: Final = 1_000_003  # no row is as long
-_REDUCTIONS: Final = frozenset({"sum", "amax"})
 
 
 def program_of(
@@ -74,21 +72,25 @@ def _by_name(
 
 
 def row_program_of(
-    op: Op, names: Sequence[str | None], extents: Sequence[str], lanes: int,
-    attributes: dict[str, Any], leaves: Collection[str], unknown: Sequence[str],
+    op: Op, names: Sequence[str | None], extents: Sequence[Dims], sizes: Dims,
+    reduced: Dims, attributes: dict[str, Any], leaves: Collection[str],
+    unknown: Sequence[str],
 ) -> Program:  # fmt: skip
-    """The steps of an op's body on rows of `lanes` elements, reduced along them.
+    """The steps of an op's body on dims of these sizes, some of which are reduced.
 
     Raises:
         NotSupported: it has values of other shapes, or calls what has no elements.
     """
-    shapes = {FULL: (_ROWS, lanes), ROW: (_ROWS, 1), SHARED: (lanes,), ONE: ()}
     specs = [
-        None if n is None else graph.Spec(shapes[e], dtypes.by_name(n))
+        None if n is None else graph.Spec(_shape(sizes, e), dtypes.by_name(n))
         for n, e in zip(names, extents, strict=True)
     ]
     found = lower(op, specs, attributes, frozenset(leaves), tuple(unknown))
-    return _OnRows(found, lanes).program()
+    return _OnDims(found, sizes, reduced).program()
+
+
+def _shape(sizes: Dims, extent: Dims) -> Dims:
+    return tuple(n if d in extent else 1 for d, n in enumerate(sizes))
 
 
 class _Numbered:
@@ -117,12 +119,12 @@ class _Numbered:
             self.at[call.outputs[0].number] = same
         results = tuple((self._operand(r), _dtype(r)) for r in self.graph.results)
         inputs = tuple(None if s is None else _dtype(s) for s in given)
-        extents = tuple(None if s is None else self.extent(s) for s in given)
+        extents = tuple(() if s is None else self.extent(s) for s in given)
         return Program(inputs, tuple(steps), results, extents)
 
-    def extent(self, slot: graph.Slot) -> str:
-        """What there is of a value."""
-        return FULL
+    def extent(self, slot: graph.Slot) -> Dims:
+        """The dims that a value varies along."""
+        return ()
 
     def _renamed(self, call: graph.Call) -> int | None:
         """The value that a call gives as it is, if it does no more."""
@@ -151,37 +153,52 @@ class _Numbered:
         return None
 
 
-class _OnRows(_Numbered):
-    """A graph of values that belong to rows and lanes."""
+class _OnDims(_Numbered):
+    """A graph of values that vary along some dims, or are reduced over others."""
 
-    def __init__(self, found: graph.Graph, lanes: int) -> None:
+    def __init__(self, found: graph.Graph, sizes: Dims, reduced: Dims) -> None:
         super().__init__(found)
-        self.extents = {
-            (_ROWS, lanes): FULL, (_ROWS, 1): ROW, (_ROWS,): ROW, (lanes,): SHARED,
-            (1, lanes): SHARED, (): ONE,
-        }  # fmt: skip
+        self.sizes = sizes
+        self.reduced = frozenset(reduced)
 
-    def extent(self, slot: graph.Slot) -> str:
-        found = self.extents.get(slot.spec.shape)
-        if found is None:
-            raise NotSupported(
-                f"kernel of {self.graph.name}", "shape", was=str(slot.spec.shape),
-                needed="rows, lanes, or both",
-            )  # fmt: skip
+    def program(self) -> Program:
+        found = super().program()
+        for slot, (x, _) in zip(self.graph.results, found.results, strict=True):
+            if not isinstance(slot, graph.Slot) or found.extent(x) != self.extent(slot):
+                raise self._no_program(f"{slot}", "results that vary along their dims")
         return found
+
+    def extent(self, slot: graph.Slot) -> Dims:
+        shape = tuple(slot.spec.shape)
+        if len(shape) == len(self.sizes):
+            found = [d for d, n in enumerate(shape) if n != 1]
+        else:  # dims are missing: sizes tell which ones are there
+            there = [n for n in shape if n != 1]
+            found = [d for d, n in enumerate(self.sizes) if n in there]
+            if len(found) != len(there):
+                raise self._no_program(str(shape), f"dims of {self.sizes}")
+        if [self.sizes[d] for d in found] != [n for n in shape if n != 1]:
+            raise self._no_program(str(shape), f"dims of {self.sizes}")
+        return tuple(found)
+
+    def _no_program(self, was: str, needed: str) -> NotSupported:
+        name = f"kernel of {self.graph.name}"
+        return NotSupported(name, "shape", was=was, needed=needed)
 
     def _renamed(self, call: graph.Call) -> int | None:
         if call.op not in ("view", "expand"):
             return None
         (x,) = call.inputs
-        same = self.extent(x) == self.extent(call.outputs[0])
+        before, after = self.extent(x), self.extent(call.outputs[0])
+        same = before == after or (call.op == "expand" and set(before) < set(after))
         return self.at[x.number] if same else None
 
     def _may_have(self, call: graph.Call) -> set[str]:
-        (x, *_) = call.inputs
-        reduces = call.op in _REDUCTIONS and self.extent(x) == FULL
-        if reduces and self.extent(call.outputs[0]) == ROW:
-            return {"dim", "keepdim", "dtype"}
+        if call.op in REDUCTIONS:
+            (x,) = call.inputs
+            before, after = set(self.extent(x)), self.extent(call.outputs[0])
+            if self.reduced <= before and before - self.reduced == set(after):
+                return {"dim", "keepdim", "dtype"}
         return {"dtype", "kind"}
 
 
