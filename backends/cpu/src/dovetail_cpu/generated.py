@@ -24,6 +24,7 @@ from dovetail_cpu import (
     generated_order,
     generated_places,
     generated_rows,
+    generated_scans,
     generated_steps,
 )
 
@@ -67,6 +68,8 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 bind = generated_steps.bind(own, least)
             elif op in generated_places.PLACE_OPS and available():
                 bind, dtypes = generated_places.bind(own, least), own.dtypes
+            elif op in generated_scans.SCANS and available():
+                bind, dtypes = generated_scans.bind(own, least), generated_scans.DTYPES
             elif op in worth and _is_slow(own):
                 bind = _bind(own, least, worth[op])
             served = _NONE if bind is None else own.dtypes & dtypes

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from dovetail.codegen.ir import FLOATS, SIZES, Accumulator, Loop, Statement, Update
 from dovetail.codegen.program import Program
@@ -45,19 +45,33 @@ def accumulators(program: Program, reductions: Sequence[int]) -> Sums:
 def _accumulator(program: Program, at: int) -> Accumulator:
     step = program.step(at)
     assert step is not None
-    combine = _COMBINES[step.op]
-    if step.dtype not in SIZES or step.dtype == "bool":
+    return accumulator(_COMBINES[step.op], step.dtype)
+
+
+def accumulator(combine: Combine, dtype: str) -> Accumulator:
+    """One that starts with what changes nothing.
+
+    Raises:
+        NotSupported: kernels cannot hold what it gathers.
+    """
+    if dtype not in SIZES or dtype == "bool":
         raise NotSupported(
-            "kernel", was=f"asked for a {step.op} of {step.dtype}", needed="numbers"
+            "kernel", was=f"asked to gather {dtype}", needed="numbers that it knows"
         )
-    if combine != "maximum":
-        start: Any = 1 if combine == "mul" else 0
-    elif step.dtype in FLOATS:
-        start = -math.inf
-    else:
-        unsigned = step.dtype.startswith("u")
-        start = 0 if unsigned else -(1 << (8 * SIZES[step.dtype] - 1))
-    return Accumulator(combine, step.dtype, start)
+    if combine in ("add", "mul"):
+        return Accumulator(combine, dtype, 0 if combine == "add" else 1)
+    least, greatest = _bounds(dtype)
+    return Accumulator(combine, dtype, least if combine == "maximum" else greatest)
+
+
+def _bounds(dtype: str) -> tuple[float, float]:
+    """The least and the greatest number of a dtype."""
+    if dtype in FLOATS:
+        return -math.inf, math.inf
+    bits = 8 * SIZES[dtype]
+    if dtype.startswith("u"):
+        return 0, (1 << bits) - 1
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
 def met(parts: Sequence[Accumulator]) -> Term:

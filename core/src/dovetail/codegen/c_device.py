@@ -173,6 +173,10 @@ class DeviceWriter(KernelWriter):
             self._across(carried)
         self._settled(_stored(loop.body))
 
+    def prefix(self, into: Accumulator, given: str) -> str:
+        """Not known: lanes of a block are not in order."""
+        raise NotSupported("kernel", was="a scan along lanes", needed="sums of them")
+
     def _across(self, carried: Accumulator) -> None:
         """What the lanes of all threads gathered."""
         self.shares = True

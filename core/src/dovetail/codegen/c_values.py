@@ -42,6 +42,7 @@ _OPERATORS: Final = {
     "ne": "!=",
 }  # fmt: skip
 _COMPARISONS: Final = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+_BEYOND: Final = {"maximum": ">=", "minimum": "<="}
 _LOGIC: Final = frozenset({"and", "or", "xor"})
 _FUNCTIONS: Final = frozenset({"sqrt", "floor", "truncate"})
 _INTEGERS: Final = {"float32": "uint32", "float64": "uint64"}
@@ -91,6 +92,8 @@ class ValueWriter:
         given = [self.value(x) for x in value.operands]
         if value.op == "load":
             return f"{value.detail.name}[{given[0]}]"
+        if value.op == "prefix":
+            return self.prefix(value.detail, given[0])
         return self.computed(value, value.operands[0].dtype, given)
 
     def computed(self, value: Value, dtype: str, given: list[str]) -> str:
@@ -101,7 +104,15 @@ class ValueWriter:
 
     def combined(self, into: Accumulator, a: str, b: str) -> str:
         """What an accumulator holds after `b` came to `a`."""
+        if into.combine in _BEYOND and into.dtype in FLOATS:
+            return f"{b} {_BEYOND[into.combine]} {a} || {b} != {b} ? {b} : {a}"
         return self.computed(Value(into.combine, into.dtype), into.dtype, [a, b])
+
+    def prefix(self, into: Accumulator, given: str) -> str:
+        """What an accumulator of the lanes holds after those up to this one."""
+        held = self.held[into]
+        self.emit(f"{held} = {self.combined(into, held, given)};")
+        return held
 
     # ---- arithmetic
 

@@ -35,8 +35,10 @@ class Value:
     """One number a lane: an operation, its dtype, its operands.
 
     Attributes:
-        op: `"constant"`, `"parameter"`, `"index"`, `"load"`, `"accumulated"`, or the
-            name of arithmetic that a renderer knows.
+        op: `"constant"`, `"parameter"`, `"index"`, `"load"`, `"accumulated"`,
+            `"prefix"` (what an accumulator of the lane loop holds once it has the
+            operand, lanes before having come first), or the name of arithmetic that
+            a renderer knows.
         detail: the constant, the parameter's name, the buffer, the accumulator.
     """
 
@@ -48,7 +50,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accumulator:
-    """A value that a loop carries: `combine` of what it was and what comes."""
+    """A value that a loop carries: `combine` of what it was and what comes.
+
+    NaN is beyond all other numbers. Of equal ones (zeros have signs) the last stays.
+    """
 
     combine: Literal["add", "mul", "maximum", "minimum"]
     dtype: str

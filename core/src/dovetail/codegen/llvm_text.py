@@ -68,6 +68,7 @@ class _KernelWriter(ValueWriter):
         self.kernel = kernel
         self.target = target
         self.width = target.lanes(kernel)
+        self.uniform: set[Accumulator] = set()  # the same in all lanes
         self.block = "entry"
 
     def text(self) -> str:
@@ -211,13 +212,39 @@ class _KernelWriter(ValueWriter):
             value = Value(into.combine, dtype)
             write = self._maximum if into.combine == "maximum" else self._minimum
             return write(value, vector, [a, b])
-        # NaN wins, whether it is there or comes; which zero does not matter.
-        order = "ogt" if into.combine == "maximum" else "olt"
+        # NaN wins, whether it is there or comes.
+        order = "oge" if into.combine == "maximum" else "ole"
         bools = self.type_of("bool", vector)
         further = self.assign(f"fcmp {order} {kind} {b}, {a}")
         none = self.assign(f"fcmp uno {kind} {b}, {b}")
         taken = self.assign(f"or {bools} {further}, {none}")
         return self.assign(f"select {bools} {taken}, {kind} {b}, {kind} {a}")
+
+    def _prefix(self, value: Value, vector: bool, given: list[str]) -> str:
+        """Scanned within the vector first; the accumulator is the same in all lanes."""
+        into: Accumulator = value.detail
+        assert self.lanes is not None
+        assert into in self.lanes.carries, "prefixes are of the lane loop"
+        width, kind = self.lanes.width, self.type_of(into.dtype, True)
+        start = self.value(Value("constant", into.dtype, (), into.start), True)
+        (name,) = given
+        step = 1
+        while step < width:
+            picked = [width if i < step else i - step for i in range(width)]
+            name = self._combined(into, self._shuffled(kind, name, start, picked),
+                                  name, True)  # fmt: skip
+            step *= 2
+        held = self.held[into]
+        total = self._shuffled(kind, name, start, [width - 1] * width)
+        self.held[into] = self._combined(into, held, total, True)
+        self.uniform.add(into)
+        return self._combined(into, held, name, True)
+
+    def _shuffled(self, kind: str, a: str, b: str, picked: list[int]) -> str:
+        """The lanes of two vectors that are picked, those of the second behind."""
+        mask = ", ".join(f"i32 {i}" for i in picked)
+        whole = f"<{len(picked)} x i32>"
+        return self.assign(f"shufflevector {kind} {a}, {kind} {b}, {whole} <{mask}>")
 
     # ---- loops
 
@@ -332,6 +359,8 @@ class _KernelWriter(ValueWriter):
     def _across(self, a: Accumulator, name: str, lanes: Lanes) -> str:
         """One value of all lanes, halves being combined until there is one."""
         kind, width = TYPES[a.dtype], lanes.width
+        if a in self.uniform:
+            return self.assign(f"extractelement <{width} x {kind}> {name}, i64 0")
         while width > 1:
             half = width // 2
             whole = f"<{width} x {kind}>"

@@ -130,6 +130,8 @@ class ValueWriter:
                 found = value is lanes.index
             elif value.op == "accumulated":
                 found = value.detail in lanes.carries
+            elif value.op == "prefix":
+                found = True
             else:
                 found = any(map(self.varies, value.operands))
             lanes.varying[value] = found
