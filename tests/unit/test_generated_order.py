@@ -14,7 +14,8 @@ from tests.support.c_compiler import COMPILER, Compiled
 from tests.support.generated import guarded, untouched
 
 import dovetail
-from dovetail.codegen import eager_sort
+from dovetail.codegen import eager_select, eager_sort
+from dovetail.codegen.eager_select import distinct, greatest
 from dovetail.codegen.eager_sort import sorted_rows
 from dovetail_cpu.generated import LEAST
 
@@ -84,6 +85,72 @@ def test_few_wide_integers(values: list[int], lanes: int, seed: int) -> None:
     assert_sorted(draws.choice(np.array(values, np.int64), (2, lanes)), False)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_greatest_are_the_first_of_all_in_order(dtype: str) -> None:
+    """The k greatest or least are what a stable sort puts first, NaN being greatest."""
+    for shape in (*SHAPES, (2, 257), (1, 40_000)):
+        for kind in SETTINGS:
+            x = drawn(dtype, shape, kind)
+            for k in sorted({1, 3, shape[1] // 30, shape[1]} - {0}):
+                for largest in (False, True):
+                    values, places = greatest(x, dtype, min(k, shape[1]), largest)
+                    wanted = stable(x, largest)[:, :k]
+                    np.testing.assert_array_equal(places, wanted)
+                    there = np.take_along_axis(x, wanted, 1)
+                    assert values.tobytes() == there.tobytes()
+
+
+@pytest.mark.parametrize("k", [1, 7, 100])
+def test_few_of_many_are_found_without_sorting(k: int, monkeypatch: Any) -> None:
+    """Rows are not sorted whole where a few elements are looked for."""
+    sizes: list[int] = []
+
+    def counted(x: Array, *rest: Any, **options: Any) -> Any:
+        sizes.append(x.size)
+        return sorted_rows(x, *rest, **options)
+
+    monkeypatch.setattr(eager_select, "sorted_rows", counted)
+    greatest(drawn("float32", (2, 50_000), "any"), "float32", k, True)
+    assert len(sizes) == 1
+    assert sizes[0] < 40 * k
+
+
+@pytest.mark.parametrize("dtype", sorted(set(DTYPES) - {"float16"}))
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_distinct_elements(dtype: str, kind: str) -> None:
+    """Runs of equal elements, in any order and sorted; NaN differs from NaN."""
+    x = drawn(dtype, (1, 5001), kind)[0]
+    starts = np.concatenate([[True], x[1:] != x[:-1]])
+    values, numbers, counts = distinct(x, None)
+    np.testing.assert_array_equal(values, x[starts])
+    np.testing.assert_array_equal(numbers, np.cumsum(starts) - 1)
+    np.testing.assert_array_equal(counts, np.bincount(np.cumsum(starts) - 1))
+    order = np.argsort(x, kind="stable")
+    found = distinct(x[order], order)
+    wanted, often = np.unique(x, return_counts=True, equal_nan=False)
+    np.testing.assert_array_equal(found[0], wanted)
+    np.testing.assert_array_equal(found[0][found[1]], x)
+    assert (np.diff(found[1][order]) >= 0).all()
+    np.testing.assert_array_equal(found[2], often)
+
+
+def test_large_tensors_have_them_too() -> None:
+    """`topk` along any dim and `unique` of large tensors are those of NumPy."""
+    x = np.random.default_rng(1).integers(0, 3000, (30, 40, 20)).astype(np.float32)
+    assert x.size >= LEAST
+    t = dovetail.from_numpy(x)
+    for dim in range(3):
+        values, places = t.topk(4, dim, largest=False)
+        wanted = np.argsort(x, dim, kind="stable").take(range(4), dim)
+        np.testing.assert_array_equal(places.numpy(), wanted)
+        there = np.take_along_axis(x, wanted, dim)
+        np.testing.assert_array_equal(values.numpy(), there)
+    found = t.unique(return_inverse=True, return_counts=True)
+    options: Any = {"return_inverse": True, "return_counts": True}
+    for ours, theirs in zip(found, np.unique(x, **options), strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs)
+
+
 def test_large_tensors_are_sorted_by_them() -> None:
     """Along any dim, lying in any way, they give what NumPy's sort gives."""
     x = drawn("float32", (130, 200), "any").reshape(130, 10, 20)
@@ -139,8 +206,12 @@ def test_nothing_beside_is_written(dtype: str, monkeypatch: pytest.MonkeyPatch) 
     """Kernels write to their own memory alone, whatever the length of rows."""
     guards = _Guarded()
     monkeypatch.setattr(eager_sort, "np", guards)
+    monkeypatch.setattr(eager_select, "np", guards)
     for shape in (*SHAPES, (7, 193), (2, 65_537)):
-        sorted_rows(drawn(dtype, shape, "any"), dtype, False, values=True)
+        x = drawn(dtype, shape, "any")
+        sorted_rows(x, dtype, False, values=True)
+        greatest(x, dtype, min(shape[1], 9), False)
+        distinct(x[0], None)
     assert guards.made
     assert all(untouched(memory, inner) for memory, inner in guards.made)
 

@@ -1,4 +1,4 @@
-"""Generated kernels for large arrays that are sorted."""
+"""Generated kernels for large arrays that are sorted, or searched for the greatest."""
 
 from __future__ import annotations
 
@@ -47,6 +47,39 @@ def _argsort(dim: int, descending: bool, stable: bool) -> Callable[[Array], Any]
     return serve
 
 
+def _topk(k: int, dim: int, largest: bool, sorted: bool) -> Callable[[Array], Any]:
+    def serve(a: Array) -> Any:
+        from dovetail.codegen.eager_select import greatest  # with LLVM's text
+
+        lanes = a.shape[dim]
+        if not 0 < k <= lanes < _MOST_LANES:
+            return None
+        lines = np.moveaxis(a, dim, -1)
+        rows = np.ascontiguousarray(lines).reshape(-1, lanes)
+        found = greatest(rows, a.dtype.name, k, largest)
+        return tuple([_back(y, (*lines.shape[:-1], k), dim) for y in found])
+
+    return serve
+
+
+def _unique(consecutive: bool) -> Callable[[Array], Any]:
+    def serve(a: Array) -> Any:
+        from dovetail.codegen.eager_select import RUNS, distinct  # with LLVM's text
+
+        if a.shape[1:] != (1,) or a.dtype.name not in RUNS:
+            return None
+        row = np.ascontiguousarray(a).reshape(-1)
+        order = None
+        if not consecutive:
+            row, order = _sorted(row, 0, False, True) or (row, None)
+            if order is None:
+                return None
+        values, numbers, counts = distinct(row, order)
+        return values.reshape(-1, 1), numbers, counts
+
+    return serve
+
+
 def _sorted(a: Array, dim: int, descending: bool, values: bool) -> Any:
     """The elements in order along a dim, if `values`, and their places."""
     from dovetail.codegen.eager_sort import sorted_rows  # with LLVM's text
@@ -67,5 +100,7 @@ def _back(rows: Array, shape: tuple[int, ...], dim: int) -> Array:
 ORDER_OPS: Final[dict[str, Callable[..., Callable[[Array], Any]]]] = {
     "sort": _sort,
     "argsort": _argsort,
+    "topk": _topk,
+    "unique": _unique,
 }
 """What serves large arrays, by the op; each takes the op's attributes."""
