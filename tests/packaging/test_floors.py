@@ -59,6 +59,7 @@ STANDARD = sys.stdlib_module_names
 # What these see of dovetail, and what else beside the standard library.
 # (`xp` fills a backend's table, whose class it has to name.)
 XP_MAY_IMPORT = {
+    "dovetail.codegen.philox",
     "dovetail.device_api.capabilities",
     "dovetail.device_api.kernels",
     "dovetail.errors",

@@ -16,6 +16,7 @@ from tests.support.device_compilers import (
 )
 from tests.support.drawn_kernels import FLOATS
 from tests.support.forms import every_form, pointwise_forms
+from tests.support.random_forms import random_forms
 
 from dovetail.codegen.c_device import render
 from dovetail.codegen.c_dialects import CUDA, OPENCL, Dialect, hip
@@ -29,6 +30,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> list[Kernel]:
     """All pointwise ops and all kernels of the CPU, each under a name of its own."""
     found = every_form(tmp_path_factory.mktemp("forms"))
     found += [form for dtype in FLOATS for form in pointwise_forms(dtype)]
+    found += random_forms(aligned=False)
     return _numbered(found)
 
 

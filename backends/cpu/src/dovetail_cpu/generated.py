@@ -23,6 +23,7 @@ from dovetail.errors import DovetailError
 from dovetail_cpu import (
     generated_order,
     generated_places,
+    generated_random,
     generated_rows,
     generated_scans,
     generated_steps,
@@ -64,6 +65,8 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 dtypes = generated_rows.dtypes_of(op)
             elif op in generated_order.ORDER_OPS and available():
                 bind, dtypes = generated_order.bind(own, least), generated_order.DTYPES
+            elif op in generated_random.DRAWS and available():
+                bind, dtypes = generated_random.bind(own, least)
             elif op in generated_steps.STEPS and available():
                 bind = generated_steps.bind(own, least)
             elif op in generated_places.PLACE_OPS and available():

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+from dovetail.codegen import philox
 from dovetail.codegen.c_dialects import TYPES
 from dovetail.codegen.formats import in_steps
 from dovetail.codegen.ir import FIRST, FLOATS, LAST, SIZES, Accumulator, Value
@@ -33,6 +34,24 @@ FUNCTION {after} bits_{before}_{after}({before} x) {{
   }} both;
   both.given = x;
   return both.read;
+}}
+"""
+
+_PHILOX: Final = f"""\
+FUNCTION u64 philox(u64 block, u64 seed, u64 stream, bool upper) {{
+  u32 c0 = (u32)block, c1 = (u32)(block >> 32);
+  u32 c2 = (u32)stream, c3 = (u32)(stream >> 32);
+  u32 k0 = (u32)seed, k1 = (u32)(seed >> 32);
+  for (int round = 0; round < {philox.ROUNDS}; ++round) {{
+    const u64 p = (u64)c0 * U64({philox.M0}), q = (u64)c2 * U64({philox.M1});
+    c0 = (u32)(q >> 32) ^ c1 ^ k0;
+    c2 = (u32)(p >> 32) ^ c3 ^ k1;
+    c1 = (u32)q;
+    c3 = (u32)p;
+    k0 += (u32)U64({philox.W0});
+    k1 += (u32)U64({philox.W1});
+  }}
+  return upper ? c2 | (u64)c3 << 32 : c0 | (u64)c1 << 32;
 }}
 """
 
@@ -195,6 +214,17 @@ class ValueWriter:
     def _cast(self, value: Value, dtype: str, given: list[str]) -> str:
         assert dtype not in FLOATS or value.dtype in FLOATS | {"bool"}
         return f"({TYPES[value.dtype]}){given[0]}"
+
+    def _philox(self, value: Value, dtype: str, given: list[str]) -> str:
+        """A word of a block, or two; each thread computes the whole block."""
+        self.helpers[_PHILOX] = None
+        i, first, seed, stream = given
+        shift = 2 if value.dtype == "uint32" else 1
+        block = f"{first} + ((u64){i} >> {shift})"
+        pair = f"philox({block}, {seed}, {stream}, ({i} & {shift}) != 0)"
+        if value.dtype == "uint64":
+            return pair
+        return f"(u32)({pair} >> (({i} & 1) * 32))"
 
     # ---- constants
 

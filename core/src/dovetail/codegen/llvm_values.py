@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from dovetail.codegen import llvm_philox
 from dovetail.codegen.formats import in_steps
 from dovetail.codegen.ir import FLOATS, SIZES, Accumulator, Value
 from dovetail.codegen.values import Term, fma
@@ -206,6 +207,8 @@ class ValueWriter:
             return self.numbered()
         if op == "load":
             return self.loaded(value, vector)
+        if op == "philox":
+            return llvm_philox.words(self, value, vector)
         given = [self.value(x, vector) for x in value.operands]
         write: Callable[..., str] = getattr(self, f"_{op}", self._plain)
         return write(value, vector, given)

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.codegen.philox import LOW32, M0, M1, keys
 from dovetail.dtypes import int32
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.declare import op
@@ -54,7 +55,6 @@ from dovetail.ops.primitive import (
     where,
 )  # fmt: skip
 from dovetail.ops.view import basic_index, reshape
-from dovetail.xp.random_law import LOW32, M0, M1, keys
 
 
 @op(**{**MADE, "shape": lambda *, n, **_: (n,), "result": int32}, draws=1)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from dovetail.codegen.philox import LOW32
 from dovetail.dtypes import (
     FLOAT,
     HALF,
@@ -24,6 +25,7 @@ from dovetail.dtypes import (
     int64,
 )  # fmt: skip
 from dovetail.engine.attributes import Scalar, Shape
+from dovetail.engine.cases import bools
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.kinds import Kind
@@ -186,9 +188,22 @@ def random_trials(p: Tensor, seed: Scalar, offset: Scalar) -> Tensor:
     return cast(lt(draws, p), p.dtype)
 
 
+@op(accepts=FLOAT, masks=("mask",),
+    oracle=lambda x, mask, scale: x * (mask * scale),
+    cases=lambda _: [
+        ([2, 3], bools(2, 3), 1.25), ([2, 3], bools(3), 2.0), ([], bools(), 3.0),
+    ])  # fmt: skip
+def masked_scale(input: Tensor, mask: Tensor, scale: Scalar) -> Tensor:
+    """`input` times `scale` where the mask holds, else times 0: dropout's gradient."""
+    return input * (cast(mask, input.dtype) * scale)
+
+
+masked_scale.grad(input=lambda ct, mask, scale: masked_scale(ct, mask, scale))
+
+
 @op(shape=lambda input, **_: (input, input), accepts=FLOAT, promote=None,
     result=("same", bool_), outputs=("y", "mask"), residuals=1, draws=1,
-    grad=lambda ct, mask, p: _kept(ct, mask, p))  # fmt: skip
+    grad=lambda ct, mask, p: masked_scale(ct, mask, law.kept_scale(p)))  # fmt: skip
 def random_dropout(input: Tensor, p: Scalar, seed: Scalar, offset: Scalar) -> Any:
     """`input` with elements zeroed with probability `p`, the others over `1 - p`.
 
@@ -197,11 +212,7 @@ def random_dropout(input: Tensor, p: Scalar, seed: Scalar, offset: Scalar) -> An
     """
     shape = tuple(input._a.shape)
     mask = random_mask(shape, 1 - scalar(p), seed, offset, input._kind)
-    return _kept(input, mask, scalar(p)), mask
-
-
-def _kept(x: Tensor, mask: Tensor, p: float) -> Tensor:
-    return x * (cast(mask, x.dtype) * law.kept_scale(p))
+    return masked_scale(input, mask, law.kept_scale(scalar(p))), mask
 
 
 def _integer_words(dtype: DType, low: int, high: int) -> int:
@@ -259,14 +270,14 @@ def _attempt(count: int, span: int, seed: int, offset: int, kind: Kind) -> Attem
 
 def _as_long(words: Tensor) -> Tensor:
     low, high = (cast(w, int64) for w in philox.lanes_of(words, 2))
-    return shift_left(high, 32) + bitwise_and(low, law.LOW32)
+    return shift_left(high, 32) + bitwise_and(low, LOW32)
 
 
 def _roomy(y: Tensor, dtype: DType) -> Tensor:
     """Numbers in int32 where the result wraps or fits there, else in int64."""
     if y._kind.dtype is int64 or dtype is int32 or dtype.itemsize < 4:
         return y
-    return bitwise_and(cast(y, int64), law.LOW32)
+    return bitwise_and(cast(y, int64), LOW32)
 
 
 @op(accepts=INTEGRAL, draws=2, **{**MADE, "shape": lambda *, n, **_: (n,)})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from dovetail.xp import random_law as law
+from dovetail.codegen.philox import LOW32, M0, M1, keys
 
 # Blocks of four words computed at once. The buffers stay within the L2 cache; they are
 # apart by somewhat more than a power of two, which caches would map to one place.
@@ -24,9 +24,9 @@ class Philox:
             return xp.array(value, "uint64")
 
         self.xp, self.stream = xp, stream
-        self.keys = [(number(k0), number(k1)) for k0, k1 in law.keys(seed)]
-        self.factors = number(law.M0), number(law.M1)
-        self.half, self.low = number(32), number(law.LOW32)
+        self.keys = [(number(k0), number(k1)) for k0, k1 in keys(seed)]
+        self.factors = number(M0), number(M1)
+        self.half, self.low = number(32), number(LOW32)
         self.steps = xp.arange(size, dtype="uint64")
         self.buffers = xp.empty((6, size + PADDING), "uint64")
         self.words = xp.empty((size, 2), "uint64")
@@ -45,7 +45,7 @@ class Philox:
         a, b, p, q, c, d = (row[: len(index)] for row in self.buffers)
         xp.bitwise_and(index, self.low, a)
         xp.right_shift(index, half, c)
-        b[...] = self.stream & law.LOW32
+        b[...] = self.stream & LOW32
         d[...] = self.stream >> 32
         rounds = _rounds(xp, self.keys, self.factors, half, self.low)
         a, b, c, d = rounds(a, b, c, d, p, q)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from dovetail.codegen.philox import LOW32
 from dovetail.dtypes import ANY, FLOAT, HALF, INTEGRAL, DType, Sizes
 from dovetail.xp import random_law as law
 from dovetail.xp.kernels import Kernels
@@ -133,6 +134,11 @@ def _dropout(xp: Any, x: Any, p: float, seed: int, offset: int) -> tuple[Any, An
     return xp.multiply(x, scaled, out=scaled if x.ndim else None), mask
 
 
+@kernels("masked_scale", FLOAT - HALF, broadcasts=True)
+def _masked_scale(xp: Any, x: Any, mask: Any, scale: float) -> Any:
+    return xp.multiply(x, xp.multiply(mask, scale, dtype=x.dtype))
+
+
 @kernels("random_trials", FLOAT - HALF, checks=True)
 def _random_trials(xp: Any, p: Any, seed: int, offset: int) -> Any:
     bits = 53 if p.dtype.itemsize == 8 else 24
@@ -183,8 +189,8 @@ def _scale_long(xp: Any, words: Any, span: int) -> tuple[Any, Any]:
     a = words.view("uint64")
     if span == 1 << 64:
         return a.copy(), None
-    half, low = xp.uint64(32), xp.uint64(law.LOW32)
-    m0, m1 = xp.uint64(span & law.LOW32), xp.uint64(span >> 32)
+    half, low = xp.uint64(32), xp.uint64(LOW32)
+    m0, m1 = xp.uint64(span & LOW32), xp.uint64(span >> 32)
     a0, a1 = a & low, a >> half
     t = a1 * m0 + (a0 * m0 >> half)
     u = a0 * m1 + (t & low)

@@ -11,22 +11,10 @@ from typing import Final
 from dovetail.dtypes import DType, bfloat16, float16, float32, float64
 from dovetail.limits import finfo
 
-M0: Final = 0xD2511F53
-M1: Final = 0xCD9E8D57
-W0: Final = 0x9E3779B9
-W1: Final = 0xBB67AE85
-ROUNDS: Final = 10
 SIGN: Final = 1 << 31
-LOW32: Final = (1 << 32) - 1
 
 # How many bits of randomness a float of each dtype has.
 UNIT_BITS: Final = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
-
-
-def keys(seed: int) -> list[tuple[int, int]]:
-    """The key of each round: the seed's halves, bumped by Weyl constants."""
-    k0, k1 = seed & LOW32, seed >> 32 & LOW32
-    return [((k0 + r * W0) & LOW32, (k1 + r * W1) & LOW32) for r in range(ROUNDS)]
 
 
 def words_each(dtype: DType) -> int:

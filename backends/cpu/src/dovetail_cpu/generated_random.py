@@ -1,0 +1,163 @@
+"""Large random arrays by generated kernels, in front of NumPy's for small ones.
+
+Both follow the law in `dovetail.ops.philox`, bit for bit but for normal numbers, whose
+functions of real numbers are rounded otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.device_api import Kernel
+from dovetail.dtypes import ANY, DType, float32, float64, int32, int64
+from dovetail.xp import random_law as law
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+_FLOATS: Final = frozenset({float32, float64})
+_INTEGERS: Final = frozenset({int32, int64})
+_RARE: Final = 1 << 16  # of 2^32 words, that integers may reject
+
+
+Small = Callable[..., Any]
+
+
+def _words(small: Small, least: int) -> Small:
+    def random_words(
+        *, n: int, seed: int, offset: int, stream: int, **place: Any
+    ) -> Any:
+        if n < least or stream:
+            return small(n=n, seed=seed, offset=offset, stream=stream, **place)
+        from dovetail.codegen import eager_random
+
+        return eager_random.words(n, seed, offset)
+
+    return random_words
+
+
+def _uniform(small: Small, least: int) -> Small:
+    def uniform(
+        *, shape: Shape, dtype: DType, low: float, high: float, seed: int, offset: int,
+        index: int,
+    ) -> Any:  # fmt: skip
+        if math.prod(shape) < least:
+            return small(
+                shape=shape, dtype=dtype, low=low, high=high, seed=seed, offset=offset,
+                index=index,
+            )  # fmt: skip
+        from dovetail.codegen import eager_random
+
+        scaled = None
+        if (low, high) != (0, 1):
+            scaled = high - low, low, law.greatest_below(low, high, dtype)
+        return eager_random.uniform(shape, dtype.name, seed, offset, scaled)
+
+    return uniform
+
+
+def _normal(small: Small, least: int) -> Small:
+    def normal(
+        *, shape: Shape, dtype: DType, mean: float, std: float, seed: int, offset: int,
+        index: int,
+    ) -> Any:  # fmt: skip
+        if math.prod(shape) < least:
+            return small(
+                shape=shape, dtype=dtype, mean=mean, std=std, seed=seed, offset=offset,
+                index=index,
+            )  # fmt: skip
+        from dovetail.codegen import eager_random
+
+        scaled = None if (mean, std) == (0, 1) else (std, mean)
+        return eager_random.normal(shape, dtype.name, seed, offset, scaled)
+
+    return normal
+
+
+def _mask(small: Small, least: int) -> Small:
+    def random_mask(
+        *, shape: Shape, p: float, seed: int, offset: int, **place: Any
+    ) -> Any:
+        limit = law.threshold(p)
+        if math.prod(shape) < least or limit in (0, 1 << 32):
+            return small(shape=shape, p=p, seed=seed, offset=offset, **place)
+        from dovetail.codegen import eager_random
+
+        return eager_random.mask(shape, limit, seed, offset)
+
+    return random_mask
+
+
+def _dropout(small: Small, least: int) -> Small:
+    def random_dropout(x: Array, *, p: float, seed: int, offset: int) -> Any:
+        limit = law.threshold(1 - p)
+        plain = x.size < least or not x.flags.c_contiguous
+        if plain or limit in (0, 1 << 32):
+            return small(x, p=p, seed=seed, offset=offset)
+        from dovetail.codegen import eager_random
+
+        return eager_random.dropout(x, limit, law.kept_scale(p), seed, offset)
+
+    return random_dropout
+
+
+def _trials(small: Small, least: int) -> Small:
+    def random_trials(p: Array, *, seed: int, offset: int) -> Any:
+        if p.size < least or not p.flags.c_contiguous:
+            return small(p, seed=seed, offset=offset)
+        from dovetail.codegen import eager_random
+
+        return eager_random.trials(p, seed, offset)
+
+    return random_trials
+
+
+def _integers(small: Small, least: int) -> Small:
+    def random_integers(
+        *, shape: Shape, dtype: DType, low: int, high: int, seed: int, offset: int,
+        index: int,
+    ) -> Any:  # fmt: skip
+        span = high - low
+        rejected = (1 << 32) % span
+        if math.prod(shape) < least or span > 1 << 32 or rejected > _RARE:
+            return small(
+                shape=shape, dtype=dtype, low=low, high=high, seed=seed, offset=offset,
+                index=index,
+            )  # fmt: skip
+        from dovetail.codegen import eager_random
+
+        y, again = eager_random.integers(shape, dtype.name, low, span, seed, offset)
+        flat = y.reshape(-1)
+        for part in again:
+            flat[part] = small(
+                shape=(part.stop - part.start,), dtype=dtype, low=low, high=high,
+                seed=seed, offset=offset + part.start, index=index,
+            )  # fmt: skip
+        return y
+
+    return random_integers
+
+
+DRAWS: Final[dict[str, tuple[Callable[[Small, int], Small], frozenset[DType]]]] = {
+    "random_words": (_words, ANY), "uniform": (_uniform, _FLOATS),
+    "normal": (_normal, _FLOATS), "random_mask": (_mask, ANY),
+    "random_dropout": (_dropout, _FLOATS), "random_trials": (_trials, _FLOATS),
+    "random_integers": (_integers, _INTEGERS),
+}  # fmt: skip
+"""Ops that draw: what serves them at any size, and the dtypes in which it does."""
+
+
+def bind(own: Kernel, least: int) -> tuple[Callable[..., Any], frozenset[DType]]:
+    """What binds attributes to the kernel of such an op, and its dtypes."""
+    make, dtypes = DRAWS[own.op]
+    kernel = make(own.function, least)
+
+    def bound(**attributes: Any) -> Any:
+        return partial(kernel, **attributes)
+
+    return bound, dtypes

@@ -1,0 +1,50 @@
+"""The kernels that draw, and what they are called with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dovetail.codegen import random_kernels as kernels
+from dovetail.codegen.ir import Kernel
+
+Array = np.ndarray[Any, Any]
+SEED = 0x9ABCDEF012345678
+FIRST_BLOCK = 2**32 - 3  # numbers of blocks go past 32 bits
+_NUMBERS = {
+    "span": 2.5, "low": -0.5, "greatest": 1.75, "std": 3.0, "mean": -1.0,
+    "limit": 1 << 30, "scale": 1.5,
+}  # fmt: skip
+
+
+def random_forms(aligned: bool) -> list[Kernel]:
+    """Every kernel that draws, for arrays that begin at a block or anywhere."""
+    floats = ("float32", "float64")
+    forms = [kernels.words(aligned), kernels.mask(aligned)]
+    forms += [kernels.uniform(aligned, d, s) for d in floats for s in (False, True)]
+    forms += [kernels.normal(aligned, d, s) for d in floats for s in (False, True)]
+    forms += [kernels.normal_pairs(aligned, s) for s in (False, True)]
+    forms += [kernels.dropout(aligned, d) for d in floats]
+    forms += [kernels.trials(aligned, d) for d in floats]
+    return forms
+
+
+def words_for(form: Kernel, skip: int) -> list[int]:
+    """The parameters of a kernel, as words of its table."""
+    place = [FIRST_BLOCK, SEED, 5 << 32 | 7, skip]
+    return place + [_word(name, dtype) for name, dtype in form.parameters[4:]]
+
+
+def _word(name: str, dtype: str) -> int:
+    if "int" in dtype:
+        return int(_NUMBERS[name])
+    number = np.array([_NUMBERS[name]], dtype)
+    return int(number.view(f"u{number.itemsize}")[0])
+
+
+def sources(form: Kernel, count: int) -> list[Array]:
+    """What a kernel reads: probabilities serve all of them."""
+    draws = np.random.default_rng(1)
+    read = [b for b in form.buffers if not b.written]
+    return [draws.random(count).astype(b.dtype) for b in read]

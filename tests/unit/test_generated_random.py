@@ -1,0 +1,135 @@
+"""Large random arrays, which generated kernels draw on the CPU."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support import child
+
+import dovetail as dt
+from dovetail.codegen import eager_random
+from dovetail.codegen.runtime.machine import available
+from dovetail.conformance.subject import Subject
+from dovetail.ops import random as ops
+from dovetail.ops import random_truth as truth
+
+pytestmark = pytest.mark.skipif(not available(), reason="kernels cannot be compiled")
+
+Array = np.ndarray[Any, Any]
+N = 20_003
+SEED = (1 << 63) + 12345
+OFFSETS = (0, 1, 2, 7, 4 * (2**32 - 3) + 3)
+EVEN = tuple(o - o % 2 for o in OFFSETS)
+
+
+def kind(dtype: dt.dtype) -> Any:
+    """What ops that make tensors on the CPU are told."""
+    return Subject("cpu").kind(dtype)
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_words_and_masks(offset: int) -> None:
+    """Words and masks are the law's, wherever they begin."""
+    words = ops.random_words(N, SEED, offset, 0, kind(dt.int32)).numpy()
+    assert np.array_equal(words.view(np.uint32), truth.words(N, SEED, offset))
+    mask = ops.random_mask((N,), 0.3, SEED, offset, kind(dt.bool)).numpy()
+    assert np.array_equal(mask, truth.mask(N, 0.3, SEED, offset))
+
+
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
+@pytest.mark.parametrize("place", range(5))
+def test_floats(dtype: dt.dtype, place: int) -> None:
+    """Fractions are the law's, and normal numbers within 8 ulp of their radius."""
+    offset = (EVEN if dtype is dt.float64 else OFFSETS)[place]
+    got = ops.uniform((N,), 0, 1, SEED, offset, kind(dtype)).numpy()
+    assert np.array_equal(got, truth.uniform(N, SEED, offset, dtype))
+    for count in (N, N + 1):
+        got = ops.normal((count,), 0, 1, SEED, offset, kind(dtype)).numpy()
+        want, radius = truth.normal(count, SEED, offset, dtype)
+        assert (np.abs(got - want) <= 8 * np.spacing(radius.astype(got.dtype))).all()
+
+
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
+def test_spans_are_numpys(dtype: dt.dtype) -> None:
+    """Between two numbers, large draws have the bits that small ones have."""
+    draw = (SEED, 6, kind(dtype))
+    for low, high in ((-1.0, 0.0), (0.1, 0.7), (-3e4, 7e4), (2.0, 2.0)):
+        whole = ops.uniform((N,), low, high, *draw).numpy()
+        assert np.array_equal(
+            whole[:500], ops.uniform((500,), low, high, *draw).numpy()
+        )
+        assert (whole >= low).all()
+        assert (whole < high).all() or low == high
+
+
+@pytest.mark.parametrize("dtype", [dt.int32, dt.int64])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_integers(dtype: dt.dtype, offset: int) -> None:
+    """Integers are the law's, for spans of every size."""
+    for low, high in ((0, 10), (-7, -4), (0, 1), (-(2**31), 2**31), (3, 2**31)):
+        got = ops.random_integers((N,), low, high, SEED, offset, kind(dtype)).numpy()
+        assert np.array_equal(got, truth.integers(N, low, high, SEED, offset))
+
+
+def test_rejected_integers_are_drawn_again() -> None:
+    """Some words mean no integer of a span; those elements go on in the next stream."""
+    span, count = 65899, 300_000  # 65870 of 2**32 words are rejected
+    _, again = eager_random.integers((count,), "int64", 0, span, SEED, 5)
+    assert again
+    got = ops.random_integers((count,), 0, span, SEED, 5, kind(dt.int64)).numpy()
+    assert np.array_equal(got, truth.integers(count, 0, span, SEED, 5))
+
+
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
+@pytest.mark.parametrize("offset", [0, 6])
+def test_dropout(dtype: dt.dtype, offset: int) -> None:
+    """What is kept is scaled, the rest 0, by the law's mask; and so is the gradient."""
+    x = np.random.default_rng(0).normal(size=N).astype(dtype.numpy)
+    x[:3] = np.inf, np.nan, -0.0
+    given = dt.from_numpy(x).requires_grad_()
+    y = ops.random_dropout(given, 0.3, SEED, offset)
+    scaled = truth.mask(N, 1 - 0.3, SEED, offset) * np.array(1 / 0.7, x.dtype)
+    with np.errstate(invalid="ignore"):
+        assert np.array_equal(y.detach().numpy(), x * scaled, equal_nan=True)
+    y.backward(dt.ones_like(y))
+    assert np.array_equal(given.grad.numpy(), scaled)
+
+
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
+def test_trials(dtype: dt.dtype) -> None:
+    """1 where the fraction is below the probability, never at 0, always at 1."""
+    p = np.random.default_rng(0).random(N).astype(dtype.numpy)
+    p[:2] = 0, 1
+    got = ops.random_trials(dt.from_numpy(p), SEED, 2).numpy()
+    want = truth.uniform(N, SEED, 2, dtype).astype(dtype.numpy) < p
+    assert np.array_equal(got, want)
+
+
+def test_a_draw_in_parts_is_the_same() -> None:
+    """`rand(3)` and `rand(n - 3)` are the numbers of `rand(n)`."""
+    both = [dt.Generator().manual_seed(5) for _ in range(2)]
+    parts = [dt.rand(n, generator=both[0]).numpy() for n in (3, N)]
+    whole = dt.rand(N + 3, generator=both[1]).numpy()
+    assert np.array_equal(np.concatenate(parts), whole)
+
+
+def test_threads_draw_the_same() -> None:
+    """Bits do not depend on how many threads there are."""
+    before = dt.get_num_threads()
+    made = []
+    try:
+        for threads in (1, 2):
+            dt.set_num_threads(threads)
+            made.append(dt.randn(200_000, generator=dt.Generator().manual_seed(1)))
+    finally:
+        dt.set_num_threads(before)
+    assert np.array_equal(made[0].numpy(), made[1].numpy())
+
+
+def test_small_draws_compile_nothing() -> None:
+    """Small arrays are drawn without llvmlite."""
+    code = "import sys, dovetail as d; d.randn(99); print('llvmlite' in sys.modules)"
+    assert child.run(sys.executable, "-c", code).stdout.strip() == "False"
