@@ -123,7 +123,10 @@ def test_layout_of_single_elements_is_not_covered() -> None:
     assert ["layout" in levels for levels in told] == [False, True]
 
 
-NUMBERS = [dt.float32, dt.float64, dt.float16, dt.bfloat16, dt.int32, dt.int8, dt.uint8]
+NUMBERS = [
+    dt.complex64, dt.complex128, dt.float32, dt.float64, dt.float16, dt.bfloat16,
+    dt.int32, dt.int8, dt.uint8,
+]  # fmt: skip
 
 
 MEANT = [
@@ -139,6 +142,8 @@ def test_classes_are_what_they_say(name: str, dtype: dt.dtype) -> None:
     """What is drawn of a class is of it, by a look at the numbers."""
     random = np.random.default_rng(3)
     ordinary = random.uniform(1, 3, (8, 40)).astype(dtype.numpy)
+    ordinary = ordinary * (1 + 1j) if dtype.is_complex else ordinary
+    ordinary = ordinary.astype(dtype.numpy)
     drawn = [varied(ordinary, name, random, dtype) for _ in range(8)]
     assert all(a.dtype == ordinary.dtype and a.shape == ordinary.shape for a in drawn)
     assert any(values.holds(a, name, dtype) for a in drawn)
@@ -152,6 +157,26 @@ def test_nans_are_of_all_kinds() -> None:
     assert len(set(words.tolist())) > 50
     assert set((words >> 31).tolist()) == {0, 1}
     assert np.all(words & (1 << 22))
+
+
+def test_complex_numbers_lie_on_both_sides_of_their_cuts() -> None:
+    """Of zeros of either sign in one part, the other is positive and negative."""
+    random = np.random.default_rng(0)
+    a = varied(np.full(512, 2 + 2j, np.complex64), "zeros", random, dt.complex64)
+    assert {
+        (x.real > 0, bool(np.signbit(x.imag))) for x in a if x.real != 0 == x.imag
+    } == {(True, True), (True, False), (False, True), (False, False)}
+
+
+@pytest.mark.parametrize("dtype", [dt.complex64, dt.complex128], ids=str)
+def test_squares_of_great_numbers_leave_their_format(dtype: dt.dtype) -> None:
+    """And the moduli of complex ones do not."""
+    random = np.random.default_rng(0)
+    a = varied(np.full(64, 2 + 2j, dtype.numpy), "great", random, dtype)
+    with np.errstate(over="ignore"):
+        squares = a.real * a.real + a.imag * a.imag
+    assert np.any(np.isinf(squares))
+    assert np.all(np.isfinite(np.abs(a)))
 
 
 def test_lone_special_values_are_at_each_place() -> None:

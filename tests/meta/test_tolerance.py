@@ -369,3 +369,48 @@ def test_infinities_have_their_sign_and_nan_is_none(
         results = trial.subject.run(vocabulary[op], example, dtypes.float32)
         with pytest.raises(Wrong):
             against_oracle(trial, results)
+
+
+def attended(mask: np.ndarray) -> Example:
+    """Attention of close scores, to each of which a mask is added."""
+    random = np.random.default_rng(0)
+    q, k, v = (random.uniform(-1, 1, (1, n, 4)).astype(F32) for n in (3, 5, 5))
+    return Example(Case((q, k, v * F32(2.0**40), mask.astype(F32), False, 1.0), {}))
+
+
+def test_a_number_that_is_added_to_all_of_a_row_rounds_each_of_it() -> None:
+    """What a result allows does not depend on whether an operand broadcasts."""
+    column = np.full((3, 1), 2.0**24)
+    lacking, whole = attended(column), attended(np.repeat(column, 5, 1))
+    op = vocabulary["attention"]
+    allowed = [
+        bound(op, call, dtypes.float32, 0, dtypes.float32).error
+        for call in (lacking, whole)
+    ]
+    assert np.min(allowed[0]) > 0.1 * np.min(allowed[1]) > 2.0**36
+
+
+def test_results_without_digits_are_left_open() -> None:
+    """The angle of a power of 2 to a large imaginary number is any."""
+    x = 1j * 2.0 ** np.linspace(100, 900, 2000)
+    op, example = vocabulary["exp2"], Example(Case((x,), {}))
+    allowed = bound(op, example, dtypes.complex128, 0, dtypes.complex128).error
+    assert np.all(allowed > 2)
+    near = Example(Case((np.array([0.25j]),), {}))
+    allowed = bound(op, near, dtypes.complex128, 0, dtypes.complex128).error
+    assert np.all(allowed < 1e-12)
+
+
+def test_steps_that_round_all_away_may_do_so_as_the_body_does() -> None:
+    """At the edges of formats, a result is right that an op's definition gives."""
+    q, k = np.ones((1, 1, 2), F32), np.array([[[1, 1], [3, 3]]], F32)
+    v = np.array([[[1.0], [2.0]]], F32)
+    args = (q, k, v, np.full((1, 1, 2), 2.0**63, F32), False, 1.0)
+    example = Example(Case(args, {}), values="borders")
+    subject = Subject("cpu")
+    trial = Trial(subject, vocabulary["attention"], dtypes.float32, example, 0)
+    open_ = [
+        bool(left_open(trial, 0, np.full((1, 1, 1), y, F32), dtypes.float32).all())
+        for y in (1.5, 1.9820138, 1.25)
+    ]
+    assert open_ == [True, False, False]

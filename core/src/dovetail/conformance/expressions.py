@@ -17,7 +17,7 @@ from dovetail.dtypes import Array, DType, from_numpy
 from dovetail.engine.kinds import Kind
 
 _LITERAL: Final = 64  # elements that a person may still want to read
-_NAMES: Final = {"nan": np.nan, "inf": np.inf, "nanj": complex(0, np.nan)}
+_NAMES: Final = {"nan": np.nan, "inf": np.inf}
 
 
 class Unwritable(Exception):
@@ -88,6 +88,8 @@ def _literal(a: Array, dtype: str) -> str:
     """The numbers, if they say all of it: not of a NaN's payload, nor if empty."""
     if not a.size and a.shape != (0,):
         return ""
+    if a.dtype.kind == "c" and not np.all(np.isfinite(a)):
+        return ""  # nanj and infj are no names
     values = a.astype(np.float64) if dtype == "bfloat16" else a
     text = repr(values.tolist())
     with np.errstate(all="ignore"):

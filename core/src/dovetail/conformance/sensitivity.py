@@ -7,6 +7,7 @@ chapters 1 and 3).
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dovetail.conformance import moves
 from dovetail.conformance.example import Example
 from dovetail.conformance.formats import limits
 from dovetail.conformance.oracle import ask, truth, wide
@@ -27,6 +29,10 @@ _STEP: Final = 1.37 * 2.0**-31
 _MOST: Final = float(np.finfo(np.float64).max)
 # What sensitivities are given in: those of large results are beyond float64.
 UNIT: Final = 2.0**34
+# A result that roundings move by that part of it has no digits left.
+_LOST: Final = 1 / 64
+_MORE: Final = 4  # moves, where that is so of any
+_MOST_SPREAD: Final = 1 << 16  # elements of an operand that is made to lack no dim
 
 
 def _is_simple(op: Op, dtype: DType) -> bool:
@@ -91,72 +97,101 @@ def _probed(
         return size
     want = wide(truth(op, example, dtype)[at])
     moved = size.copy()
-    apart = partial(_nudged, random)
-    moves = [(apart, _STEP, _STEP)] * 2
-    moves += [(apart, rounding, rounding), (apart, rounding / 4, rounding)]
-    moves.append((partial(_nudged_by_row, random), _STEP, _STEP))
-    if any(_comes_again(a) for a in example.arrays()):
-        moves.append((partial(_nudged_alike, random), _STEP, _STEP))
-    for move, by, step in moves:
+    each = partial(moves.apart, random)
+    tried = [(each, _STEP, _STEP)] * 2
+    tried += [(each, rounding, rounding), (each, rounding / 4, rounding)]
+    tried.append((partial(moves.by_row, random), _STEP, _STEP))
+    if any(moves.comes_again(a) for a in example.arrays()):
+        tried.append((partial(moves.alike, random), _STEP, _STEP))
+    for move, by, step in tried:
         nudged = mapped(op, example, partial(move, by))
         again = _again(op, nudged, dtype, at, size)
         if again is None or again.shape != want.shape:
             return moved
         moved = np.maximum(moved, _slope(again, want, step))
-    return moved
+    for chosen, shape in _lacking_dims(op, example, want, dtype, at):
+        for step in (_STEP, rounding):
+            move = partial(each, step)
+            again = _again(
+                op, _spread(op, example, chosen, shape, move), dtype, at, size
+            )
+            if again is not None:
+                moved = np.maximum(moved, _slope(again, want, step))
+    for _ in range(_MORE if np.any(_lost(moved, size, rounding)) else 0):
+        again = _again(
+            op, mapped(op, example, partial(each, rounding)), dtype, at, size
+        )
+        if again is not None:
+            moved = np.maximum(moved, _slope(again, want, rounding))
+    return _of_lost_digits(moved, size, rounding)
+
+
+def _lacking_dims(
+    op: Op, example: Example, want: Array, dtype: DType, at: int
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The operands that broadcast, by number, and shapes that give the same result."""
+    if op.is_elementwise:  # each result is made of one number of each operand
+        return
+    shapes: list[tuple[int, ...]] = []
+
+    def seen(a: Array) -> Array:
+        shapes.append(a.shape)
+        return a
+
+    mapped(op, example, seen)
+    sizes = sorted({n for a in example.arrays() for n in a.shape if n > 1})
+    for chosen, shape in enumerate(shapes):
+        for dim in (d for d, n in enumerate(shape) if n == 1):
+            for n in sizes:
+                whole = (*shape[:dim], n, *shape[dim + 1 :])
+                if math.prod(whole) > _MOST_SPREAD:
+                    continue
+                case = _spread(op, example, chosen, whole, lambda a: a)
+                same = _again(op, case, dtype, at, want)
+                if same is not None and np.allclose(same, want, equal_nan=True):
+                    yield chosen, whole
+
+
+def _spread(
+    op: Op, example: Example, chosen: int, shape: tuple[int, ...], move: Any
+) -> Case:
+    """The call with the operand of that number as large as it broadcasts, and moved."""
+    numbers = count()
+
+    def change(a: Array) -> Array:
+        whole = next(numbers) == chosen
+        return np.asarray(move(np.broadcast_to(a, shape))) if whole else a
+
+    return mapped(op, example, change)
+
+
+def _lost(moved: Array, size: Array, rounding: float) -> Array:
+    return np.asarray(moved * rounding > size * _LOST)
+
+
+def _of_lost_digits(moved: Array, size: Array, rounding: float) -> Array:
+    """The moves; more where a rounding of the inputs leaves nothing of a result.
+
+    How far such a result is off is chance, as of a sine of large numbers, and a few
+    moves need not have shown the most of it.
+    """
+    lost = _lost(moved, size, rounding)
+    with np.errstate(over="ignore"):
+        more = np.minimum(8 * (moved + size / rounding), _MOST)
+    return np.where(lost, more, moved)
 
 
 def _slope(again: Array, want: Array, step: float) -> Array:
     """How far finite results moved for a step of 1, in `UNIT`.
 
     A difference of large products moves by more than it is, and that is when it rounds
-    most.
+    most. What moves beyond the format moves by as much as it is.
     """
     with np.errstate(all="ignore"):
-        change = np.abs(again - want) * (1 / step / UNIT)
-    held = np.isfinite(again) & np.isfinite(want)
+        change = np.abs(np.where(np.isinf(again), want, again - want))
+        change = change * (1 / step / UNIT)
+    held = (np.isfinite(again) | np.isinf(again)) & np.isfinite(want)
     return np.where(held, np.minimum(change, _MOST), 0.0)
-
-
-def _nudged(random: np.random.Generator, step: float, a: Array) -> Array:
-    """Each element moved by up to a part of itself; of complex ones each component."""
-    if a.dtype.kind == "c":
-        made = np.empty(a.shape, a.dtype)
-        made.real = _nudged(random, step, a.real)
-        made.imag = _nudged(random, step, a.imag)
-        return made
-    # Of different sizes: equal ones cancel where products are subtracted.
-    move = random.choice([-1.0, 1.0], a.shape) * random.uniform(0.5, 1.0, a.shape)
-    return _moved(a, step * move)
-
-
-def _nudged_by_row(random: np.random.Generator, step: float, a: Array) -> Array:
-    """As `_nudged`, and all elements along the last dim by the same part."""
-    rows = (*a.shape[:-1], 1) if a.ndim else ()
-    move = random.choice([-1.0, 1.0], rows) * random.uniform(0.5, 1.0, rows)
-    return _moved(a, step * move)
-
-
-def _comes_again(a: Array) -> bool:
-    """Whether an array holds a number twice, beside 0, which no move changes."""
-    if not from_numpy(a.dtype).is_inexact:
-        return False
-    values = wide(a[a != 0])
-    return bool(np.unique(values).size < values.size)
-
-
-def _nudged_alike(random: np.random.Generator, step: float, a: Array) -> Array:
-    """As `_nudged`, and equal elements by the same."""
-    values, places = np.unique(a, return_inverse=True)
-    return _nudged(random, step, values)[places.reshape(a.shape)]
-
-
-def _moved(a: Array, by: Array | float) -> Array:
-    """Numbers changed by a part of themselves; the largest can only become less."""
-    with np.errstate(all="ignore"):
-        moved = a * (1 + by)
-        left = np.isinf(moved) & np.isfinite(a)
-        return np.asarray(np.where(left, a * (1 - by), moved))
 
 
 def _one_by_one(op: Op, example: Example, dtype: DType, at: int, size: Array) -> Array:
@@ -214,7 +249,7 @@ def _below_one(a: Array) -> Array:
 
 def _with_one(a: Array, numbers: Iterator[int], chosen: int) -> Array:
     """The array, moved where its number is the chosen one."""
-    return _moved(a, _STEP) if next(numbers) == chosen else a
+    return moves.moved_by(a, _STEP) if next(numbers) == chosen else a
 
 
 def _magnitude(a: Array) -> Array:

@@ -115,6 +115,15 @@ def extreme(a: Array, random: Generator, dtype: DType) -> Array:
     return mixed(a, pool, random, 0.3)
 
 
+def great(a: Array, random: Generator, dtype: DType) -> Array:
+    """Numbers whose squares leave the format, upwards; the modulus of two does not."""
+    reach = np.log2(float(limits(dtype).max)) * random.uniform(0.55, 0.9, a.shape)
+    where = np.asarray(random.random(a.shape) < 0.5)
+    where.flat[random.integers(a.size)] = True
+    wide = a.astype(np.float64)
+    return np.where(where, np.copysign(2.0**reach, wide), wide)
+
+
 def ties(a: Array, random: Generator, dtype: DType) -> Array:
     """Two or three different values in all, zeros that differ in sign among some."""
     pool = list(a.reshape(-1)[:2])

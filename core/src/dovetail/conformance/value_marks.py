@@ -18,6 +18,10 @@ def _rows(a: Array) -> Array:
     return a.reshape(-1, a.shape[-1]) if a.ndim else a.reshape(1, 1)
 
 
+def _parts(a: Array, dtype: DType) -> tuple[Array, ...]:
+    return (a.real, a.imag) if dtype.is_complex else (a,)
+
+
 def anything(a: Array, dtype: DType) -> bool:
     return True
 
@@ -60,8 +64,10 @@ def a_slice_is_flat(a: Array, dtype: DType) -> bool:
 
 
 def any_zero(a: Array, dtype: DType) -> bool:
-    negative = np.signbit(a) if dtype.is_floating_point else True
-    return bool(np.any((a == 0) & negative))
+    """Of either sign, in one part of complex numbers at least."""
+    if not dtype.is_inexact:
+        return bool(np.any(a == 0))
+    return any(bool(np.any((p == 0) & np.signbit(p))) for p in _parts(a, dtype))
 
 
 def any_subnormal(a: Array, dtype: DType) -> bool:
@@ -87,8 +93,14 @@ def but_one(a: Array, dtype: DType) -> bool:
 
 
 def all_exact(a: Array, dtype: DType) -> bool:
-    parts = (a.real, a.imag) if dtype.is_complex else (a,)
+    parts = _parts(a, dtype)
     return all(bool(np.all((p * 4 == np.round(p * 4)) & (p != 0))) for p in parts)
+
+
+def squares_leave(a: Array, dtype: DType) -> bool:
+    """Whether a number fits the format, and its square does not."""
+    size = np.abs(a)
+    return bool(np.any(np.isfinite(size) & (size > float(limits(dtype).max) ** 0.5)))
 
 
 def over_powers(a: Array, dtype: DType) -> bool:

@@ -86,18 +86,22 @@ def _complex(a: Array, name: str, random: makers.Generator, dtype: DType) -> Arr
     """Complex numbers vary by their parts, where that has a standard meaning.
 
     C99's annex G leaves much of infinities open, and libraries differ; parts that are
-    0 lie on branch cuts, where the sign of the zero decides.
+    0 lie on branch cuts, where the sign of the zero decides. An op's domain is one of
+    real numbers: complex ones lie on all sides of 0.
     """
     if name == "nan":  # of both parts, so that nothing finite is made of it
         return makers.mixed(a, [complex(np.nan, np.nan)], random, makers.SPARSE)
     if name in ("ties", "flat", EQUAL):
         return np.asarray(TABLE[name].make(a, random, dtype)).astype(a.dtype)
-    real = dtype.real
-    parts = [
-        varied(part.astype(real.numpy), name, random, real).astype(np.float64)
-        for part in (a.real, a.imag)
-    ]
-    return np.asarray(parts[0] + 1j * parts[1]).astype(a.dtype)
+    # Not added up, which would lose signs of zeros.
+    made = np.empty_like(a)
+    made.real = varied(_on_both_sides(a.real, random), name, random, dtype.real)
+    made.imag = varied(_on_both_sides(a.imag, random), name, random, dtype.real)
+    return made
+
+
+def _on_both_sides(a: Array, random: makers.Generator) -> Array:
+    return np.where(random.random(a.shape) < 0.5, a, -a)
 
 
 TABLE: Final = {
@@ -110,7 +114,7 @@ TABLE: Final = {
         ValueClass("ties", makers.ties, marks.any_tie, _NUMBERS),
         ValueClass("exact", makers.exact, marks.all_exact, _INEXACT),
         ValueClass("wide", makers.wide, marks.over_powers, _NUMBERS, edge=True),
-        ValueClass("zeros", makers.zeros, marks.any_zero, _REAL),
+        ValueClass("zeros", makers.zeros, marks.any_zero, _NUMBERS),
         ValueClass("nan", makers.nan, marks.any_nan, _INEXACT, finite=False),
         ValueClass("rare", makers.rare, marks.but_one, (BOOL, INT)),
         ValueClass(FEW, makers.few, marks.mostly_ordinary, (FLOAT,), (SPECIAL,),
@@ -123,6 +127,8 @@ TABLE: Final = {
                    edge=True, finite=False),
         ValueClass(SWEEP, makers.sweep, marks.beyond_ten, edge=True),
         ValueClass("borders", makers.borders, marks.far, like=("extreme",), edge=True),
+        ValueClass("great", makers.great, marks.squares_leave, _INEXACT,
+                   like=("extreme",), edge=True),
         ValueClass("flat", makers.flat, marks.a_slice_is_flat, _ALL),
         ValueClass("shifted", makers.shifted, marks.small_spread),
         ValueClass(EQUAL, makers.paired, marks.anything, _ALL),

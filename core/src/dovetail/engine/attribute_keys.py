@@ -12,7 +12,8 @@ from dovetail.engine.integers import Every
 def frozen(value: Any) -> Any:
     """What stands for an attribute's value in a key; None for what cannot, and None.
 
-    Equal keys mean the same: 0, 0.0, -0.0 and False are told apart, also in tuples.
+    Equal keys mean the same: 0, 0.0, -0.0 and False are told apart, also in tuples, and
+    -0.0 in complex numbers.
     """
     cls = type(value)
     if cls is tuple or cls is list or cls is Every:
@@ -25,8 +26,10 @@ def frozen(value: Any) -> Any:
         return frozen((cls.__name__, value.start, value.stop, value.step))
     if cls is float:
         return (cls, value, math.copysign(1.0, value))
+    if cls is complex:
+        return (cls, frozen(value.real), frozen(value.imag))
     return (cls, value) if cls in _HASHED else None
 
 
 _INTS: Final = frozenset({int})
-_HASHED: Final = frozenset({int, bool, complex, str, DType, type(Ellipsis)})
+_HASHED: Final = frozenset({int, bool, str, DType, type(Ellipsis)})

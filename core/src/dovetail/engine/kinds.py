@@ -114,10 +114,11 @@ class ScalarCache(dict[Any, Any]):
         native = scalar_native(self.kind, value)
         if anywhere[0]:
             tell("number", native, value, self.kind.dtype)
-        # 0.0 equals -0.0 and NaN never equals itself: neither may be a key. Nor may 0
-        # or False among the floats, where -0.0 would find them.
+        # 0.0 equals -0.0 and NaN never equals itself: neither may be a key, nor what
+        # has such a part. Nor may 0 or False among the floats, where -0.0 would find
+        # them.
         own = type(value) is self.type
-        if own and value == value and (value or self.type in (int, bool)):  # noqa: PLR0124
+        if own and value == value and (_nonzero(value) or self.type in (int, bool)):  # noqa: PLR0124
             if len(self) >= _CACHED_SCALARS:
                 self.clear()
             streams = self.kind.backend.capability(Streams)
@@ -126,6 +127,11 @@ class ScalarCache(dict[Any, Any]):
             self.kind.backend.protect(native)
             self[value] = native
         return native
+
+
+def _nonzero(value: Any) -> bool:
+    """Whether a number is not 0, nor a part of it."""
+    return bool(value.real and value.imag) if type(value) is complex else bool(value)
 
 
 def scalar_native(kind: Kind, value: Any) -> Any:

@@ -49,7 +49,9 @@ def real(input: Tensor) -> Tensor:
     grad=lambda ct, input_dtype: cast(ct, input_dtype) * 1j)  # fmt: skip
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, in memory of its own."""
-    return cast(input * -1j, input.dtype.real)
+    # Without the real part, which would make a zero of either sign one of its own.
+    alone = input - cast(cast(input, input.dtype.real), input.dtype)
+    return cast(alone * -1j, input.dtype.real)
 
 
 @op(accepts=FLOAT, result=lambda d, a: d[0].complex,

@@ -147,7 +147,7 @@ def _integer_power(x: int, n: int, bits: int) -> int:
     return builtins.pow(x, n, 1 << bits)
 
 
-@op(accepts=NUMERIC, domain=(0.3, 3.0))
+@op(accepts=NUMERIC, domain=(0.3, 3.0), undefined_on=("great",))
 def pow(input: Operand, exponent: Operand) -> Tensor:
     """`input` to the power of `exponent`; integers wrap, 1 / n truncates."""
     if input.dtype.is_inexact:

@@ -10,6 +10,7 @@ from dovetail.ops import (  # noqa: F401
     columns,
     compare,
     complex,
+    complex_plane,
     conv,
     create,
     cross_entropy,

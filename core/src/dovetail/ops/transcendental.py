@@ -1,13 +1,14 @@
 """Exponentials, logarithms, and the circular and hyperbolic functions.
 
 Bodies for real numbers follow Kahan (expm1, log1p from exp and log without loss near
-0) and fdlibm (atan); bodies for complex numbers are the textbook formulas.
+0) and fdlibm (atan); those for complex numbers that need more than a formula are in
+`complex_plane.py`, which is made of these.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -31,12 +32,15 @@ from dovetail.ops.arithmetic import (
 from dovetail.ops.bounds import minimum
 from dovetail.ops.compare import bitwise_or, isnan, signbit
 from dovetail.ops.elementwise import abs, neg, square
-from dovetail.ops.formats import cast, conj, where
+from dovetail.ops.formats import conj, where
 from dovetail.ops.rounding import copysign
 
 _FLOATS: Any = {"accepts": INEXACT, "promote": "float"}
 LN2: Final = math.log(2)
 LN10: Final = math.log(10)
+# Functions of complex numbers by name, which `complex_plane.py` makes of those of real
+# ones.
+IN_THE_PLANE: Final[dict[str, Callable[[Tensor], Tensor]]] = {}
 _LARGE: Final = 1e9  # where x² + 1 is x² in every format used, and does not overflow
 
 
@@ -71,20 +75,13 @@ def expm1(input: Tensor) -> Tensor:
     grad=lambda ct, input: ct / (conj(input) + 1))  # fmt: skip
 def log1p(input: Tensor) -> Tensor:
     """log(1 + input), accurate near 0 (Kahan; Higham 2002, problem 1.5)."""
-    u = 1 + input
     if input.dtype.is_complex:
-        return where(lt(abs(input), 0.5), _log1p_of_parts(input), log(u))
+        return IN_THE_PLANE["log1p"](input)
+    u = 1 + input
     near = bitwise_or(eq(u, 1), eq(u, float("inf")))
     safe = where(near, 2, u)
     y = log(safe) * (input / (safe - 1))
     return where(near, input, where(eq(u, 0), float("-inf"), y))
-
-
-def _log1p_of_parts(x: Tensor) -> Tensor:
-    """log|1 + x| + i arg(1 + x) for |x| < 1, where log(1 + x) would lose digits."""
-    a, b = cast(x, x.dtype.real), cast(x * -1j, x.dtype.real)
-    size = log1p(a * (2 + a) + square(b)) * 0.5
-    return cast(size, x.dtype) + cast(atan2(b, 1 + a), x.dtype) * 1j
 
 
 @op(**_FLOATS, torch="exp2 exp2_", oracle=exact("exp2"),
@@ -112,6 +109,8 @@ def log10(input: Tensor) -> Tensor:
     grad=lambda ct, y: ct * (square(conj(y)) + 1))  # fmt: skip
 def tan(input: Tensor) -> Tensor:
     """Tangent of input in radians."""
+    if input.dtype.is_complex:
+        return IN_THE_PLANE["tan"](input)
     return sin(input) / cos(input)
 
 
@@ -121,7 +120,7 @@ def tan(input: Tensor) -> Tensor:
 def asin(input: Tensor) -> Tensor:
     """Arcsine in radians; NaN outside [-1, 1]."""
     if input.dtype.is_complex:
-        return asinh(input * 1j) * -1j
+        return IN_THE_PLANE["asin"](input)
     return atan(input / sqrt((1 - input) * (1 + input)))
 
 
@@ -131,7 +130,7 @@ def asin(input: Tensor) -> Tensor:
 def acos(input: Tensor) -> Tensor:
     """Arccosine in radians; NaN outside [-1, 1]."""
     if input.dtype.is_complex:
-        return math.pi / 2 - asin(input)
+        return IN_THE_PLANE["acos"](input)
     return 2 * atan(sqrt((1 - input) / (1 + input)))
 
 
@@ -151,7 +150,7 @@ _ATAN: Final = (
 def atan(input: Tensor) -> Tensor:
     """Arctangent in radians."""
     if input.dtype.is_complex:
-        return atanh(input * 1j) * -1j
+        return IN_THE_PLANE["atan"](input)
     size = abs(input)
     inverted = lt(1, size)
     z = where(inverted, 1 / where(inverted, size, 1), size)
@@ -242,8 +241,7 @@ def tanh(input: Tensor) -> Tensor:
     tensor([0.0000, 0.7616])
     """
     if input.dtype.is_complex:
-        e = expm1(input * 2)
-        return e / (e + 2)
+        return IN_THE_PLANE["tanh"](input)
     t = expm1(abs(input) * -2)
     return copysign(neg(t) / (t + 2), input)
 
@@ -260,13 +258,7 @@ tanh.grad(
 def asinh(input: Tensor) -> Tensor:
     """Inverse hyperbolic sine."""
     if input.dtype.is_complex:
-        flipped = lt(cast(input, input.dtype.real), 0)
-        z = where(
-            flipped, neg(input), input
-        )  # away from the cancellation of input + sqrt(x² + 1)
-        s = square(z)
-        y = log1p(z + s / (1 + sqrt(s + 1)))
-        return where(flipped, neg(y), y)
+        return IN_THE_PLANE["asinh"](input)
     size = abs(input)
     a = minimum(size, _LARGE)
     s = square(a)
@@ -280,7 +272,7 @@ def asinh(input: Tensor) -> Tensor:
 def acosh(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine; NaN below 1."""
     if input.dtype.is_complex:
-        return log(input + sqrt(input + 1) * sqrt(input - 1))
+        return IN_THE_PLANE["acosh"](input)
     t = minimum(input, _LARGE) - 1
     y = log1p(t + sqrt(t * (t + 2)))
     y = where(lt(_LARGE, input), log(input) + LN2, y)
@@ -293,6 +285,6 @@ def acosh(input: Tensor) -> Tensor:
 def atanh(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent; infinite at ±1, NaN beyond."""
     if input.dtype.is_complex:
-        return (log1p(input) - log1p(neg(input))) * 0.5
+        return IN_THE_PLANE["atanh"](input)
     size = abs(input)
     return copysign(log1p(2 * size / (1 - size)) * 0.5, input)
