@@ -65,6 +65,22 @@ def reset_peak_memory_stats(device_index: DeviceLike = None, /) -> None:
     pool.reset_peak(index)
 
 
+def memory_reserved(device_index: DeviceLike = None, /) -> int:
+    """Bytes in use by tensors, and those that are kept for tensors to come."""
+    pool, index = _pool("memory_reserved", device_index)
+    counts = pool.counts(index)
+    return counts.get("reserved_bytes.all.current", pool.live_bytes(index))
+
+
+def empty_cache(device_index: DeviceLike = None, /) -> None:
+    """Give memory back to the system that no tensor uses.
+
+    torch takes no device here: it means the accelerator.
+    """
+    pool, index = _pool("empty_cache", device_index)
+    pool.release(index)
+
+
 def set_memory_limit(size: int | None, device_index: DeviceLike = None, /) -> None:
     """Refuse memory beyond `size` bytes by `OutOfMemoryError`; None for no limit.
 
@@ -82,6 +98,6 @@ def set_memory_limit(size: int | None, device_index: DeviceLike = None, /) -> No
 
 
 __all__ = [
-    "max_memory_allocated", "memory_allocated", "memory_stats",
-    "reset_peak_memory_stats", "set_memory_limit",
+    "empty_cache", "max_memory_allocated", "memory_allocated", "memory_reserved",
+    "memory_stats", "reset_peak_memory_stats", "set_memory_limit",
 ]  # fmt: skip

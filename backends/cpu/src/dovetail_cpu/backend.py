@@ -11,14 +11,14 @@ import numpy as np
 from dovetail.codegen.runtime import why_not
 from dovetail.device_api import DeviceInfo, HostMemory, KernelTable
 from dovetail.device_api.dlpack import NumpyDLPack
-from dovetail.device_api.numpy_pool import NumpyPool
 from dovetail_cpu import generated, onednn
 from dovetail_cpu import kernels as native_kernels
+from dovetail_cpu.memory import KeptMemory
 
 Array = np.ndarray[Any, Any]
 
 
-class CpuBackend(NumpyPool, HostMemory, NumpyDLPack):
+class CpuBackend(KeptMemory, HostMemory, NumpyDLPack):
     """NumPy arrays as native arrays, ufuncs as kernels."""
 
     type = "cpu"
@@ -29,9 +29,6 @@ class CpuBackend(NumpyPool, HostMemory, NumpyDLPack):
 
     def kernels(self, table: KernelTable) -> None:
         native_kernels.install(table)
-
-    def adopt(self, array: Array) -> Array:
-        return array if type(array) is np.ndarray else np.asarray(array)
 
     def expose(self, native: Array) -> Array:
         return native

@@ -77,6 +77,9 @@ class Pool(ABC):
         """
         raise _cannot("set_limit", index, "limit what is in use")
 
+    def release(self, index: int) -> None:  # noqa: B027  most allocators keep nothing
+        """Give memory back to the system that is kept for later arrays."""
+
 
 def _cannot(name: str, index: int, what: str) -> NotSupported:
     return NotSupported(

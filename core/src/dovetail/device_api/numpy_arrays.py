@@ -90,15 +90,15 @@ class NumpyArrays(Backend):
         found: Array = super().lift(result)
         return found
 
-    def _apart(self, function: Any, *args: Any) -> None:
+    def _apart(self, function: Any, *args: Any) -> Any:
         """Run a function where NumPy's warnings are off."""
         run = self._quiet.here()
         try:
-            run(function, *args)
+            return run(function, *args)
         except RuntimeError as error:
             if not str(error).startswith("cannot enter context"):
                 raise
-            self._quiet.renewed()(function, *args)
+            return self._quiet.renewed()(function, *args)
 
 
 def _too_many_dims(shape: Ints) -> ShapeError:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import time
@@ -185,6 +186,16 @@ def linked(code: bytes, names: tuple[str, ...]) -> tuple[int, ...]:
             raise ValueError(f"object code without {', '.join(names)}") from error
         _libraries.append(found)
         return tuple(found[name] for name in names)
+
+
+def keep_forever(*things: Any) -> None:
+    """Keep things, and all machine code, beyond the end of the interpreter.
+
+    For what is called by objects that may be the last to go.
+    """
+    keep = ctypes.pythonapi.Py_IncRef
+    for thing in (*things, *_libraries, _linker()):
+        keep(ctypes.py_object(thing))
 
 
 if hasattr(os, "register_at_fork"):
