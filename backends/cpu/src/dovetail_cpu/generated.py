@@ -21,6 +21,7 @@ from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import DType, float32, float64
 from dovetail.errors import DovetailError
 from dovetail_cpu import (
+    generated_class_loss,
     generated_order,
     generated_places,
     generated_random,
@@ -71,6 +72,8 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 bind = generated_steps.bind(own, least)
             elif op in generated_places.PLACE_OPS and available():
                 bind, dtypes = generated_places.bind(own, least), own.dtypes
+            elif op in generated_class_loss.CLASS_OPS and available():
+                bind = generated_class_loss.bind(own, least)
             elif op in generated_scans.SCANS and available():
                 bind, dtypes = generated_scans.bind(own, least), generated_scans.DTYPES
             elif op in worth and _is_slow(own):
@@ -81,6 +84,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
             if own.dtypes - served:
                 _add(table, own._replace(dtypes=own.dtypes - served))
     if available():
+        generated_rows.add_bodies(table, least)
         _add_bodies(table, least)
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from dovetail.codegen.declarations import vocabularies
-from dovetail.device_api import Kernel
+from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import DType, float32, float64, int8, int16, int32, int64
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, NotSupported
 from dovetail.xp.kernels import Large
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ ROW_OPS: Final[dict[str, str]] = {
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), "dim"),
     **dict.fromkeys(("softmax_backward", "log_softmax_backward"), "dim"),
     **dict.fromkeys(("normalise", "normalise_backward", "rms_norm"), "dims"),
-    **dict.fromkeys(("normalise_weight_backward", "sum_to"), "shape"),
+    "normalise_weight_backward": "shape",
     "layer_norm": "normalized_shape",
 }
 _FLOATS: Final = frozenset({float32, float64})
@@ -44,6 +44,7 @@ _OF_INTS: Final = frozenset({"sum", "count_nonzero", "any", "all"})
 _OF_SEVERAL: Final = frozenset(
     op for op, named in ROW_OPS.items() if named != "dim" or op.endswith("backward")
 )
+_OF_ONE_DIM: Final = frozenset({"prod"})  # or all of them, which are one then
 _SHORTEST: Final = 16  # lanes; of shorter rows, too much is spent beside them
 _LONGEST: Final = 1 << 16  # elements; sums of more would lose digits
 _FEW: Final = 8  # pieces of work, fewer than which are split
@@ -71,8 +72,6 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
         if own.op in _ASKING and not cast and not own.dtypes & _INTS:
             return own.function(**attributes, large=_asked(large, least))
         small = bound_by_attributes(own, attributes)
-        if cast:
-            return small
 
         def kernel(a: Any) -> Any:
             if a.size < least:
@@ -89,6 +88,48 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
         return kernel_of_several if own.op in _OF_SEVERAL else kernel
 
     return bound
+
+
+def add_bodies(table: KernelTable, least: int) -> None:
+    """Kernels of large calls for ops without one: their bodies serve the small."""
+    for op, named in ROW_OPS.items():
+        for dtype in sorted(dtypes_of(op), key=str):
+            if not table.select(op, dtype):
+                table.add(
+                    op, _alone(op), dtypes=[dtype], binds=True, broadcasts=True,
+                    when=_if_large(op, named, least),
+                    reads=("shape", "contiguous", named),
+                )  # fmt: skip
+
+
+def _alone(op: str) -> Callable[..., Any]:
+    """What binds a kernel that no other one stands behind."""
+
+    def bound(**attributes: Any) -> Any:
+        large = Generated(op, attributes, _SHORTEST)
+
+        def kernel(*arrays: Any, **scalars: Any) -> Any:
+            y = large(arrays, scalars)
+            if y is None:
+                raise NotSupported(f"kernel of {op}", was="asked for", needed="a body")
+            return y
+
+        return kernel
+
+    return bound
+
+
+def _if_large(op: str, named: str, least: int) -> Callable[[Facts], bool]:
+    """Whether a call is large enough, and of a form that there is a kernel for."""
+
+    def large(facts: Facts) -> bool:
+        if all(math.prod(shape) < least for shape in facts.shape):
+            return False
+        attributes = {named: getattr(facts, named)}
+        form = Generated(op, attributes, _SHORTEST).form(facts.shape)
+        return form is not None and all(facts.contiguous)
+
+    return large
 
 
 def bound_by_attributes(own: Kernel, attributes: dict[str, Any]) -> Any:
@@ -155,7 +196,8 @@ class Generated:
         except KeyError:
             if len(self.forms) >= _REMEMBERED:
                 self.forms.clear()
-            form = self.forms[key] = self._form(arrays)
+            shapes = [() if a is None else a.shape for a in arrays]
+            form = self.forms[key] = self.form(shapes)
         if form is None:
             return None
         outs = self._run(form, arrays, scalars)
@@ -165,9 +207,8 @@ class Generated:
         shaped = [y.reshape(form.shape if y.size == many else form.left) for y in outs]
         return shaped[0] if len(shaped) == 1 else tuple(shaped)
 
-    def _form(self, arrays: Sequence[Any]) -> _Form | None:
+    def form(self, shapes: Sequence[Dims]) -> _Form | None:
         """The form of a call; None where the other kernel serves better."""
-        shapes = [() if a is None else a.shape for a in arrays]
         shape = np.broadcast_shapes(*shapes)
         reduced = self._reduced(shape)
         if not reduced or not math.prod(shape):
@@ -187,10 +228,10 @@ class Generated:
         pattern = "".join("r" if r else "k" for r, _ in merged)
         extents = tuple(
             tuple(d for d, (_, has) in enumerate(merged) if has[i])
-            for i in range(len(arrays))
+            for i in range(len(shapes))
         )
         left = self._left(shape, reduced)
-        return _Form(_split(pattern, sizes), tuple(sizes), extents, shape, left)
+        return _Form(split_of(pattern, sizes), tuple(sizes), extents, shape, left)
 
     def _reduced(self, shape: Dims) -> set[int]:
         """The dims of a shape that are reduced; none where that is no reduction."""
@@ -263,13 +304,14 @@ class Generated:
             return given | {"shape": tuple(shape)}
         if self.named == "normalized_shape":
             return given | {"dims": reduced}
-        return given | {self.named: reduced[0] if isinstance(found, int) else reduced}
+        single = isinstance(found, int) or self.op in _OF_ONE_DIM
+        return given | {self.named: reduced[0] if single else reduced}
 
 
 _LANES: Final = 64  # as in row_kernel
 
 
-def _split(pattern: str, sizes: Sequence[int]) -> str:
+def split_of(pattern: str, sizes: Sequence[int]) -> str:
     """The pattern, the longest reduced dim being split where there is much of it.
 
     That depends on nothing but sizes, so that each call gives the same bits.

@@ -36,7 +36,7 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
         small = bound_by_attributes(own, attributes)
         if attributes.get("dtype") is not None:
             return small
-        large = Generated(own.op, attributes["dim"])
+        large = Generated(own.op, attributes["dim"], min(_SHORTEST, least))
 
         def kernel(a: Any) -> Any:
             if a.size < least:
@@ -50,11 +50,16 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
 
 
 class Generated:
-    """A scan along a dim, made into kernels when first called."""
+    """A scan along a dim, made into kernels when first called.
 
-    def __init__(self, op: str, dim: int) -> None:
+    Args:
+        shortest: elements along the lanes that it takes at least.
+    """
+
+    def __init__(self, op: str, dim: int, shortest: int = _SHORTEST) -> None:
         self.op = op
         self.dim = dim
+        self.shortest = shortest
         self.made: dict[Any, Scans | None] = {}
 
     def __call__(self, a: Any) -> Any:
@@ -64,7 +69,9 @@ class Generated:
         dim = self.dim % a.ndim
         width = math.prod(a.shape[dim + 1 :])
         across = width > 1
-        if (width if across else a.shape[dim]) < _SHORTEST or a.shape[dim] > _LONGEST:
+        if (width if across else a.shape[dim]) < self.shortest or a.shape[
+            dim
+        ] > _LONGEST:
             return None
         key = a.dtype.char, across
         if key not in self.made:

@@ -46,13 +46,14 @@ class Declarations(ABC):
     def row_program(
         self, op: str, dtypes: Sequence[str | None], extents: Sequence[Dims],
         sizes: Dims, reduced: Dims, attributes: dict[str, Any],
-        scalars: Sequence[str], known: Collection[str],
+        scalars: Sequence[str], known: Collection[str], *, wide: bool = True,
     ) -> Program:  # fmt: skip
         """What an op computes on dims of these sizes, reducing some of them.
 
         Args:
-            extents: the dims that each input has; it has all others with size 1.
+            extents: the dims that each input varies along.
             reduced: the dims that reductions are over, which the attributes say too.
+            wide: whether inputs have the other dims, with size 1.
 
         Raises:
             NotSupported: it has values of other shapes, or calls what has no elements.

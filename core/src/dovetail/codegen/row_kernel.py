@@ -39,7 +39,15 @@ from dovetail.codegen.program import (
     Step,
 )
 from dovetail.codegen.row_places import LANES, SHIFT, Places, zero
-from dovetail.codegen.values import Term, apply, constant, index, load, parameter
+from dovetail.codegen.values import (
+    Term,
+    apply,
+    cast,
+    constant,
+    index,
+    load,
+    parameter,
+)
 
 _FEW: Final = 3  # steps
 
@@ -215,7 +223,7 @@ class RowKernel:
 
     def is_full(self, x: Any) -> bool:
         """Whether a value is one of the elements that are reduced."""
-        return any(d in self.reduced for d in self.program.extent(x))
+        return any(self.pattern[d] != KEPT for d in self.program.extent(x))
 
     def _needed(self, at: int) -> set[int]:
         """The values of elements that one is made of, it being among them."""
@@ -293,6 +301,10 @@ class _Values:
 
     def _computed(self, at: int, step: Step) -> Term:
         kernel = self.kernel
+        if step.op == "iota":
+            return cast(self.at[step.extent[0]], step.dtype)
+        if step.op == "take_along":
+            return self._taken(step)
         place = at - len(kernel.program.inputs)
         given: list[Term | None] = []
         for i, x in enumerate(step.operands):
@@ -302,6 +314,13 @@ class _Values:
             else:
                 given.append(None if x is None else self.of(x))
         return pointwise.done(step, given)
+
+    def _taken(self, step: Step) -> Term:
+        """A value at another place along a dim that is reduced."""
+        x, place = step.operands
+        (dim,) = set(self.kernel.program.extent(x)) - set(step.extent)
+        there = cast(self.of(place), "int64")
+        return _Values(self.kernel, self.at | {dim: there}).of(x)
 
     def _loaded(self, at: int) -> Term:
         kernel = self.kernel

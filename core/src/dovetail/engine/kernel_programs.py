@@ -44,7 +44,7 @@ class Bodies(Declarations):
     def row_program(
         self, op: str, dtypes: Sequence[str | None], extents: Sequence[Dims],
         sizes: Dims, reduced: Dims, attributes: dict[str, Any],
-        scalars: Sequence[str], known: Collection[str],
+        scalars: Sequence[str], known: Collection[str], *, wide: bool = True,
     ) -> Program:  # fmt: skip
         """The graph of a body on dims of these sizes."""
         from dovetail.engine.numbered_steps import row_program_of
@@ -52,7 +52,7 @@ class Bodies(Declarations):
         given = attributes | dict.fromkeys(scalars, 1)
         found = vocabulary[op]
         return row_program_of(
-            found, dtypes, extents, sizes, reduced, given, known, scalars
+            found, dtypes, extents, sizes, reduced, given, known, scalars, wide=wide
         )
 
     def numbers(self, op: str, given: dict[str, Any]) -> dict[str, Any]:

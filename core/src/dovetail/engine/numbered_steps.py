@@ -14,6 +14,7 @@ from dovetail.engine.op import Op
 from dovetail.errors import NotSupported
 
 _SHAPE: Final = (2,)  # stands for any: nothing depends on it
+_SAME: Final = frozenset({"view", "expand", "squeeze", "unsqueeze"})
 
 
 def program_of(
@@ -74,23 +75,30 @@ def _by_name(
 def row_program_of(
     op: Op, names: Sequence[str | None], extents: Sequence[Dims], sizes: Dims,
     reduced: Dims, attributes: dict[str, Any], leaves: Collection[str],
-    unknown: Sequence[str],
+    unknown: Sequence[str], *, wide: bool,
 ) -> Program:  # fmt: skip
     """The steps of an op's body on dims of these sizes, some of which are reduced.
+
+    Whether values are such as the op refuses is for the caller to see.
+
+    Args:
+        wide: whether inputs have dims of size 1 for those that they lack.
 
     Raises:
         NotSupported: it has values of other shapes, or calls what has no elements.
     """
     specs = [
-        None if n is None else graph.Spec(_shape(sizes, e), dtypes.by_name(n))
+        None if n is None else graph.Spec(_shape(sizes, e, wide), dtypes.by_name(n))
         for n, e in zip(names, extents, strict=True)
     ]
     found = lower(op, specs, attributes, frozenset(leaves), tuple(unknown))
     return _OnDims(found, sizes, reduced).program()
 
 
-def _shape(sizes: Dims, extent: Dims) -> Dims:
-    return tuple(n if d in extent else 1 for d, n in enumerate(sizes))
+def _shape(sizes: Dims, extent: Dims, wide: bool) -> Dims:
+    if wide:
+        return tuple(n if d in extent else 1 for d, n in enumerate(sizes))
+    return tuple(sizes[d] for d in extent)
 
 
 class _Numbered:
@@ -98,7 +106,7 @@ class _Numbered:
 
     def __init__(self, found: graph.Graph) -> None:
         self.graph = found
-        self.at: dict[int, int] = {}
+        self.at: dict[int, Any] = {}
 
     def program(self) -> Program:
         """The graph as steps.
@@ -111,7 +119,7 @@ class _Numbered:
             if slot is not None:
                 self.at[slot.number] = place
         steps: list[Step] = []
-        for call in self.graph.calls:
+        for call in self._calls():
             same = self._renamed(call)
             if same is None:
                 steps.append(self._step(call))
@@ -126,7 +134,20 @@ class _Numbered:
         """The dims that a value varies along."""
         return ()
 
-    def _renamed(self, call: graph.Call) -> int | None:
+    def _calls(self) -> Sequence[graph.Call]:
+        """The calls that make results.
+
+        Raises:
+            NotSupported: others make what the op is refused by.
+        """
+        if self.graph.checks:
+            raise NotSupported(
+                f"kernel of {self.graph.name}", "body", was="one that is checked",
+                needed="operations on elements alone",
+            )  # fmt: skip
+        return self.graph.calls
+
+    def _renamed(self, call: graph.Call) -> Any:
         """The value that a call gives as it is, if it does no more."""
         return None
 
@@ -136,7 +157,7 @@ class _Numbered:
 
     def _step(self, call: graph.Call) -> Step:
         attributes = call.attrs.keys() - self._may_have(call)
-        if call.writes or len(call.outputs) != 1 or attributes or self.graph.checks:
+        if call.writes or len(call.outputs) != 1 or attributes:
             raise NotSupported(
                 f"kernel of {self.graph.name}", "body", was=f"one that calls {call}",
                 needed="operations on elements alone",
@@ -185,20 +206,39 @@ class _OnDims(_Numbered):
         name = f"kernel of {self.graph.name}"
         return NotSupported(name, "shape", was=was, needed=needed)
 
-    def _renamed(self, call: graph.Call) -> int | None:
-        if call.op not in ("view", "expand"):
+    def _calls(self) -> Sequence[graph.Call]:
+        needed = {r.number for r in self.graph.results if isinstance(r, graph.Slot)}
+        found = []
+        for call in reversed(self.graph.calls):
+            if any(y.number in needed for y in call.outputs):
+                found.append(call)
+                needed |= {x.number for x in call.inputs if isinstance(x, graph.Slot)}
+        return found[::-1]
+
+    def _renamed(self, call: graph.Call) -> Any:
+        made = call.outputs[0]
+        if call.op == "full":
+            return Number(call.attrs["value"], made.spec.dtype.name)
+        if call.op not in _SAME:
             return None
         (x,) = call.inputs
-        before, after = self.extent(x), self.extent(call.outputs[0])
+        before, after = self.extent(x), self.extent(made)
         same = before == after or (call.op == "expand" and set(before) < set(after))
         return self.at[x.number] if same else None
 
     def _may_have(self, call: graph.Call) -> set[str]:
+        made = self.extent(call.outputs[0])
+        if call.op == "iota" and len(made) == 1:
+            return {"n", "kind"}
         if call.op in REDUCTIONS:
-            (x,) = call.inputs
-            before, after = set(self.extent(x)), self.extent(call.outputs[0])
-            if self.reduced <= before and before - self.reduced == set(after):
+            before = set(self.extent(call.inputs[0]))
+            if self.reduced <= before and before - self.reduced == set(made):
                 return {"dim", "keepdim", "dtype"}
+        if call.op == "take_along":
+            x, places = map(self.extent, call.inputs)
+            gone = set(x) - set(made)
+            if len(gone) == 1 and gone <= self.reduced and not gone & set(places):
+                return {"dim"}
         return {"dtype", "kind"}
 
 

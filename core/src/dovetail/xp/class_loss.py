@@ -35,7 +35,7 @@ def _extremes(target: Any) -> tuple[int, int]:
     return int(flat[flat.argmin()]), int(flat[flat.argmax()])
 
 
-def _in_range(name: str, target: Any, classes: int, ignore_index: int) -> bool:
+def in_range(name: str, target: Any, classes: int, ignore_index: int) -> bool:
     """Whether every sample counts; raises for a class that is none."""
     if not target.size:
         return True
@@ -59,7 +59,7 @@ def _coordinates(xp: Any, target: Any) -> tuple[Any, ...]:
     return tuple(grid)
 
 
-def _weights(
+def sample_weights(
     xp: Any, target: Any, weight: Any, ignore_index: int, whole: bool, like: Any
 ) -> tuple[Any, Any]:
     """Classes with 0 for samples that do not count, and the samples' weights."""
@@ -100,8 +100,8 @@ def _both(xp: Any) -> Callable[..., Any]:
     ) -> Any:
         dim = class_dim(x.ndim)
         logp = log_softmax(dim)(x)
-        whole = _in_range("log_softmax_nll", target, x.shape[dim], ignore_index)
-        safe, weights = _weights(xp, target, weight, ignore_index, whole, x)
+        whole = in_range("log_softmax_nll", target, x.shape[dim], ignore_index)
+        safe, weights = sample_weights(xp, target, weight, ignore_index, whole, x)
         losses = logp[_coordinates(xp, safe)]
         if weights is not None:
             losses = xp.where(weights == 0, 0, losses * weights).astype(x.dtype)
@@ -132,8 +132,8 @@ def _nll_backward(xp: Any) -> Callable[..., Any]:
         ct: Any, target: Any, weight: Any, classes: int, ignore_index: int,
         reduction: str,
     ) -> Any:  # fmt: skip
-        whole = _in_range("nll_loss", target, classes, ignore_index)
-        safe, weights = _weights(xp, target, weight, ignore_index, whole, ct)
+        whole = in_range("nll_loss", target, classes, ignore_index)
+        safe, weights = sample_weights(xp, target, weight, ignore_index, whole, ct)
         dim = class_dim(target.ndim + 1)
         g = xp.zeros((*target.shape[:dim], classes, *target.shape[dim:]), ct.dtype)
         g[_coordinates(xp, safe)] = -_scales(xp, ct, target, weights, reduction)
@@ -147,8 +147,8 @@ def _cross_entropy_backward(xp: Any) -> Callable[..., Any]:
         ct: Any, target: Any, logp: Any, weight: Any, ignore_index: int, reduction: str
     ) -> Any:
         dim = class_dim(logp.ndim)
-        whole = _in_range("cross_entropy", target, logp.shape[dim], ignore_index)
-        safe, weights = _weights(xp, target, weight, ignore_index, whole, logp)
+        whole = in_range("cross_entropy", target, logp.shape[dim], ignore_index)
+        safe, weights = sample_weights(xp, target, weight, ignore_index, whole, logp)
         scale = _scales(xp, ct, target, weights, reduction)
         g = xp.exp(logp)
         g *= xp.expand_dims(scale, dim) if scale.ndim else scale

@@ -135,7 +135,7 @@ def _soft_cross_entropy(
     _refuse_nan("cross_entropy", target)
     if eps:
         target = target * (1 - eps) + eps / count
-    terms = _log_probabilities(input, weight) * target
+    terms = _weighed(log_softmax(input, dim), weight) * target
     losses: Tensor = -sum(terms, dim)
     if reduction == "none":
         return losses
@@ -145,13 +145,12 @@ def _soft_cross_entropy(
     return total / (math.prod(input.shape) / count if count else math.nan)
 
 
-def _log_probabilities(input: Tensor, weight: Tensor | None) -> Tensor:
+def _weighed(logp: Tensor, weight: Tensor | None) -> Tensor:
     """Log probabilities times their class's weight."""
-    dim = class_dim(input.ndim)
-    logp: Tensor = log_softmax(input, dim)
     if weight is None:
         return logp
-    return logp * reshape(weight, (-1, *(1,) * (input.ndim - dim - 1)))
+    dim = class_dim(logp.ndim)
+    return logp * reshape(weight, (-1, *(1,) * (logp.ndim - dim - 1)))
 
 
 def _smoothed(
@@ -163,7 +162,7 @@ def _smoothed(
     logp = log_softmax(input, dim)
     hard = nll.nll_loss(logp, target, weight, ignore_index, reduction)
     counted = ne(target, ignore_index)
-    spread = where(counted, -sum(_log_probabilities(input, weight), dim), 0)
+    spread = where(counted, -sum(_weighed(logp, weight), dim), 0)
     if reduction != "none":
         spread = sum(spread)
     if reduction == "mean":
