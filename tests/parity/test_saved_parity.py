@@ -29,6 +29,8 @@ ROW, COLUMN = X[0].copy(), X[:, 0].copy()
 IMAGE = np.linspace(-1, 1, 32, dtype="f4").reshape(1, 2, 4, 4)
 FILTER = np.linspace(-1, 1, 16, dtype="f4").reshape(2, 2, 2, 2)
 SEQUENCE = np.linspace(-1, 1, 12, dtype="f4").reshape(1, 1, 3, 4)
+MATRIX = np.array([[4, 1, 0.5], [1, -3, 2], [0.25, 1, 5]], "f4")
+DEFINITE = np.array([[4, 1, 0.5], [1, 3, 1], [0.5, 1, 6]], "f4")
 AT = np.array([0, 2])
 LABELS = np.array([0, 3, 1])
 Written = Callable[..., Any]
@@ -121,6 +123,18 @@ BY_HAND: Final[dict[str, tuple[Written, list[Any]]]] = {
         lambda lib, x, w: lib.nn.functional.group_norm(x, 2, w, w * 2),
         [IMAGE, ROW[:2]],
     ),
+    "solve_triangle": (
+        lambda lib, a, b: lib.linalg.solve_triangular(a, b, upper=True), [MATRIX, X],
+    ),
+    "solve_linear": (lambda lib, a, b: lib.linalg.solve(a, b), [MATRIX, X]),
+    "lu_factorise": (lambda lib, a: lib.linalg.lu_factor(a), [MATRIX]),
+    "determinant": (lambda lib, a: lib.linalg.det(a), [MATRIX]),
+    "log_determinant": (lambda lib, a: lib.linalg.slogdet(a), [MATRIX]),
+    "cholesky_factor": (lambda lib, a: lib.linalg.cholesky(a), [DEFINITE]),
+    "qr_factorise": (lambda lib, a: lib.linalg.qr(a), [MATRIX]),
+    "eigen_hermitian": (lambda lib, a: lib.linalg.eigh(a), [DEFINITE]),
+    "singular_values": (lambda lib, a: lib.linalg.svd(a)[1], [MATRIX]),
+    "pseudo_inverse": (lambda lib, a: lib.linalg.pinv(a), [MATRIX]),
     "fft_complex": (lambda lib, x: lib.fft.fft(x + 1j).abs(), [X]),
     "fft_real": (lambda lib, x: lib.fft.rfft(x).abs(), [X]),
     "fft_hermitian": (lambda lib, x: lib.fft.irfft(x + 1j), [X]),

@@ -20,10 +20,11 @@ from dovetail.engine.op import Op, declared
 from dovetail.engine.tensor import Tensor
 
 F64 = dt.float64
-# Their gradient is zero wherever it exists, so nothing depends on the cotangent.
+# Their gradient is zero wherever it exists (the first result's, of real numbers), so
+# nothing depends on the cotangent.
 FLAT = {
-    "angle", "ceil", "filled", "floor_divide", "round", "sgn", "sign", "trunc",
-    "trunc_divide",
+    "angle", "ceil", "filled", "floor_divide", "log_determinant", "round", "sgn",
+    "sign", "trunc", "trunc_divide",
 }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
     "accelerator", "amp", "autograd", "compiler", "data", "device_api", "fft", "io",
-    "nn", "optim", "random", "return_types",
+"linalg",    "nn", "optim", "random", "return_types",
     "testing", "utils",
 })  # fmt: skip
 _FROM: _Final = {
@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from dovetail import device_api as device_api
     from dovetail import fft as fft
     from dovetail import io as io
+    from dovetail import linalg as linalg
     from dovetail import nn as nn
     from dovetail import optim as optim
     from dovetail import random as random

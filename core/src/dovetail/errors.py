@@ -173,6 +173,10 @@ class NotSupported(DovetailError, NotImplementedError):
     """A feature that is not there."""
 
 
+class LinAlgError(DovetailError, RuntimeError):
+    """A matrix that has no such factors, or no inverse."""
+
+
 class CaptureError(DovetailError, RuntimeError):
     """A recorded program does not fit the call, or cannot be recorded."""
 

@@ -16,6 +16,7 @@ from dovetail.xp import (
     elementwise,
     fourier,
     indexing,
+    linalg,
     matmul,
     movement,
     nn,
@@ -57,6 +58,7 @@ def _install_plain(table: KernelTable) -> None:
     matmul.install(table, multiplying)
     nn.install(table, multiplying)
     fourier.install(table, np)
+    linalg.install(table, np)
     libm.install(table)
     table.add("native_slice", operator.getitem, dtypes=ANY)
     table.add("view", _view, dtypes=ANY, binds=True)

@@ -5,3 +5,15 @@ from __future__ import annotations
 from dovetail.engine.later import later
 
 later("dovetail.frontend.fourier", ops="fft_complex fft_hermitian fft_real")
+later(
+    "dovetail.frontend.linalg",
+    ops="cholesky_factor determinant eigen_hermitian householder_factor "
+    "householder_product log_determinant lu_factorise pseudo_inverse qr_factorise "
+    "singular_values solve_linear solve_triangle",
+    functions="cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet "
+    "lu lu_solve lu_unpack matrix_exp matrix_power orgqr ormqr pinverse qr slogdet svd "
+    "triangular_solve vander",
+    methods="cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet "
+    "lu lu_solve matrix_exp matrix_power orgqr ormqr pinverse qr slogdet svd "
+    "triangular_solve",
+)

@@ -11,14 +11,14 @@ from dovetail.dtypes import DType, as_dtype, float64, promote_types
 from dovetail.engine.checks import at_hand
 from dovetail.engine.elements import stored
 from dovetail.engine.integers import axes
-from dovetail.engine.public import public
+from dovetail.engine.later import load
+from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
     DTypeError,
     EmptyDimError,
-    NotSupported,
     ShapeError,
 )
 from dovetail.ops import reduce as r
@@ -90,7 +90,12 @@ def norm(
 ) -> Tensor:  # fmt: skip
     """The p-norm of the elements over `dim`; `"fro"` is that of 2."""
     if isinstance(p, str) and p == "nuc":
-        raise NotSupported("norm", "p", was="'nuc'", needed="a number or 'fro'")
+        load("dovetail.frontend.linalg")
+        dims = tuple(range(input.ndim)) if dim is None else dim
+        found: Tensor = NAMESPACES["linalg"]["matrix_norm"](
+            input, "nuc", dims, keepdim, dtype=dtype
+        )
+        return found
     plain = p is None or (isinstance(p, str) and p == "fro")
     return vector_norm(input, 2 if plain else p, dim, keepdim, dtype=dtype)
 

@@ -534,6 +534,28 @@ def chain_matmul(
 ) -> Tensor:
     """The product of several matrices in the order that costs least."""
 
+def cholesky(
+    input: Tensor,
+    upper: _bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
+    """`linalg.cholesky` under its older name."""
+
+def cholesky_inverse(
+    L: Tensor, upper: _bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor:
+    """The inverse of A, by its factor."""
+
+def cholesky_solve(
+    B: Tensor,
+    L: Tensor,
+    upper: _bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
+    """The X of A X = B, by Cholesky's factor of A."""
+
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts along `dim`, of equal size but for the last."""
 
@@ -843,6 +865,9 @@ def deg2rad(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) ->
 
 def deg2rad_(input: Tensor) -> Tensor:
     """`deg2rad` written into the tensor, which is returned."""
+
+def det(input: Tensor) -> Tensor:
+    """The determinant of square matrices."""
 
 def detach(input: Tensor) -> Tensor:
     """The same memory outside the graph; writes show in both."""
@@ -1226,6 +1251,11 @@ def ge(
 ) -> Tensor:
     """Whether input >= other; NaN compares false."""
 
+def geqrf(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Any:
+    """R, and below its diagonal the reflections that make it, with their
+    factors.
+    """
+
 def ger(
     input: Tensor, vec2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -1402,6 +1432,9 @@ int16: DType
 int32: DType
 int64: DType
 int8: DType
+
+def inverse(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """`linalg.inv` under its older name."""
 
 def is_available(device: device | str) -> _bool:
     """Whether tensors can be made on `device`; tries to load its backend."""
@@ -1619,6 +1652,9 @@ def logcumsumexp(
 ) -> Tensor:
     """The logarithm of the cumulative sum of exponentials."""
 
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant; NaN where that is negative."""
+
 def logical_and(
     input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -1686,6 +1722,30 @@ def lt(
 ) -> Tensor:
     """Whether input < other; NaN compares false."""
 
+def lu(input: Tensor, pivot: _bool = True, get_infos: _bool = False) -> Any:
+    """`linalg.lu_factor` under its older name; `get_infos` adds `info`."""
+
+def lu_solve(
+    b: Tensor,
+    LU_data: Tensor,
+    LU_pivots: Tensor,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
+    """The x of A x = b, by the factors of A."""
+
+def lu_unpack(
+    LU_data: Tensor,
+    LU_pivots: Tensor,
+    unpack_data: _bool = True,
+    unpack_pivots: _bool = True,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Any:
+    """P, L and U of what `lu_factor` gives; empty where they are not asked
+    for.
+    """
+
 def manual_seed(seed: _int) -> _Generator:
     """Start the stream of `seed` on every device; returns the CPU's generator."""
 
@@ -1706,6 +1766,14 @@ def matmul(
     """Matrix product of the last two dims; leading dims broadcast; vectors are
     1-D.
     """
+
+def matrix_exp(input: Tensor) -> Tensor:
+    """`linalg.matrix_exp` under its older name."""
+
+def matrix_power(
+    input: Tensor, n: _int, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor:
+    """`linalg.matrix_power` under its older name."""
 
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2045,6 +2113,24 @@ def ones_like(
 ) -> Tensor:
     """`ones` in the shape, dtype and device of `input`."""
 
+def orgqr(
+    input: Tensor, tau: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor:
+    """`linalg.householder_product` under LAPACK's name."""
+
+def ormqr(
+    input: Tensor,
+    tau: Tensor,
+    other: Tensor,
+    left: _bool = True,
+    transpose: _bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
+    """Q, the product of reflections, times `other`; from the right if not
+    `left`.
+    """
+
 def outer(
     input: Tensor, vec2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -2057,6 +2143,9 @@ def pairwise_distance(
 
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """The dims of `input` in another order."""
+
+def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
+    """`linalg.pinv` under its older name."""
 
 def polar(
     abs: Tensor, angle: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -2102,6 +2191,11 @@ def put(
     input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False
 ) -> Tensor:
     """`input` with elements written, or added, by their row-major number."""
+
+def qr(
+    input: Tensor, some: _bool = True, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Any:
+    """`linalg.qr` under its older name: complete where not `some`."""
 
 def quantile(
     input: Tensor,
@@ -2431,6 +2525,9 @@ def slice_scatter(
 ) -> Tensor:
     """`input` with `src` as the slices from `start` to `end` along `dim`."""
 
+def slogdet(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Any:
+    """`linalg.slogdet` under its older name."""
+
 def softmax(
     input: Tensor,
     dim: _int,
@@ -2546,6 +2643,15 @@ def sum(
     wider.
     """
 
+def svd(
+    input: Tensor,
+    some: _bool = True,
+    compute_uv: _bool = True,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Any:
+    """U, S and V with U S Vᴴ = `input`; zeros for U and V unless `compute_uv`."""
+
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """Two dims swapped."""
 
@@ -2655,6 +2761,17 @@ def trapz(
 ) -> Tensor:
     """The integral along `dim` by the trapezoidal rule."""
 
+def triangular_solve(
+    b: Tensor,
+    A: Tensor,
+    upper: _bool = True,
+    transpose: _bool = False,
+    unitriangular: _bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Any:
+    """The X of A X = b (of the transposed A where `transpose`), and A again."""
+
 def tril(
     input: Tensor, diagonal: _int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -2754,6 +2871,11 @@ def unique_consecutive(
 ) -> Any: ...
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """`input` with a dim of size 1 inserted at `dim`."""
+
+def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
+    """The powers of a vector's elements as columns, from the highest unless
+    asked.
+    """
 
 def var(
     input: Tensor,

@@ -421,6 +421,12 @@ class Methods:
         """This tensor as complex64; itself if it is."""
     def char(self) -> Tensor:
         """This tensor as int8; itself if it is."""
+    def cholesky(self, upper: _bool = False) -> Tensor:
+        """`linalg.cholesky` under its older name."""
+    def cholesky_inverse(self, upper: _bool = False) -> Tensor:
+        """The inverse of A, of which this is Cholesky's factor."""
+    def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
+        """The X of A X = this tensor, by Cholesky's factor of A."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` parts along `dim`, of equal size but for the last."""
     def clamp(
@@ -527,6 +533,8 @@ class Methods:
         """Degrees as radians."""
     def deg2rad_(self) -> Tensor:
         """`deg2rad` written into the tensor, which is returned."""
+    def det(self) -> Tensor:
+        """The determinant of square matrices."""
     def detach(self) -> Tensor:
         """The same memory outside the graph; writes show in both."""
     def detach_(self) -> Tensor:
@@ -722,6 +730,10 @@ class Methods:
         """Fill with the number of trials until one of probability `p` succeeds,
         from 1.
         """
+    def geqrf(self) -> Any:
+        """R, and below its diagonal the reflections that make it, with their
+        factors.
+        """
     def ger(self, vec2: Tensor) -> Tensor:
         """The products of each element of one vector with each of another."""
     def get_device(self) -> _int:
@@ -813,6 +825,8 @@ class Methods:
         """Products over the last dims of both; with a 0-d tensor, multiplication."""
     def int(self) -> Tensor:
         """This tensor as int32; itself if it is."""
+    def inverse(self) -> Tensor:
+        """`linalg.inv` under its older name."""
     def is_complex(self) -> _bool:
         """Whether the dtype is complex."""
     def is_conj(self) -> _bool:
@@ -936,6 +950,8 @@ class Methods:
         """log2(2^input + 2^other) without overflow."""
     def logcumsumexp(self, dim: _int) -> Tensor:
         """The logarithm of the cumulative sum of exponentials."""
+    def logdet(self) -> Tensor:
+        """The logarithm of the determinant; NaN where that is negative."""
     def logical_and(self, other: Tensor) -> Tensor:
         """Whether both are not zero."""
     def logical_and_(self, other: Tensor) -> Tensor:
@@ -966,6 +982,10 @@ class Methods:
         """Whether input < other; NaN compares false."""
     def lt_(self, other: Tensor | complex) -> Tensor:
         """`lt` written into the tensor, which is returned."""
+    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> Any:
+        """`linalg.lu_factor` under its older name; `get_infos` adds `info`."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """The x of A x = this tensor, by the factors of A."""
     @property
     def mH(self) -> Tensor:
         """The last two dims swapped and the elements conjugated."""
@@ -986,6 +1006,10 @@ class Methods:
         """Matrix product of the last two dims; leading dims broadcast; vectors are
         1-D.
         """
+    def matrix_exp(self) -> Tensor:
+        """`linalg.matrix_exp` under its older name."""
+    def matrix_power(self, n: _int) -> Tensor:
+        """`linalg.matrix_power` under its older name."""
     @overload
     def max(self) -> Tensor:
         """The greatest of all, along `dim` with its indices, or of two tensors."""
@@ -1218,6 +1242,14 @@ class Methods:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> ndarray[Any, Any]:
         """The values as a NumPy array that shares memory with a CPU tensor."""
+    def orgqr(self, tau: Tensor) -> Tensor:
+        """`linalg.householder_product` under LAPACK's name."""
+    def ormqr(
+        self, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False
+    ) -> Tensor:
+        """Q, the product of reflections, times `other`; from the right if not
+        `left`.
+        """
     def outer(self, vec2: Tensor) -> Tensor:
         """The products of each element of one vector with each of another."""
     @overload
@@ -1225,6 +1257,8 @@ class Methods:
         """The dims of `input` in another order."""
     @overload
     def permute(self, *dims: _int) -> Tensor: ...
+    def pinverse(self, rcond: _float = 1e-15) -> Tensor:
+        """`linalg.pinv` under its older name."""
     def positive(self) -> Tensor:
         """`input` itself, which may not be bool."""
     def pow(self, exponent: Tensor | complex) -> Tensor:
@@ -1252,6 +1286,8 @@ class Methods:
         """`input` with elements written, or added, by their row-major number."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """`put` written into the tensor, which is returned."""
+    def qr(self, some: _bool = True) -> Any:
+        """`linalg.qr` under its older name: complete where not `some`."""
     def quantile(
         self,
         q: Any,
@@ -1451,6 +1487,8 @@ class Methods:
         step: _int = 1,
     ) -> Tensor:
         """`input` with `src` as the slices from `start` to `end` along `dim`."""
+    def slogdet(self) -> Any:
+        """`linalg.slogdet` under its older name."""
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """Exponentials along `dim`, scaled to sum to one; `dtype` is cast to
         first.
@@ -1535,6 +1573,8 @@ class Methods:
         """The sum over the dims that broadcasting would add or stretch from
         `size`.
         """
+    def svd(self, some: _bool = True, compute_uv: _bool = True) -> Any:
+        """U, S and V with U S Vᴴ = `input`; zeros for U and V unless `compute_uv`."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Two dims swapped."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
@@ -1592,6 +1632,14 @@ class Methods:
         """`input` with two dims swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """`transpose` of this tensor itself; returns it."""
+    def triangular_solve(
+        self,
+        A: Tensor,
+        upper: _bool = True,
+        transpose: _bool = False,
+        unitriangular: _bool = False,
+    ) -> Any:
+        """`torch.triangular_solve`, of this right-hand side."""
     def tril(self, diagonal: _int = 0) -> Tensor:
         """The matrices in the last two dims with zeros above a diagonal."""
     def tril_(self, diagonal: _int = 0) -> Tensor:

@@ -1,0 +1,11 @@
+"""torch.linalg, and what torch has of it under other names."""
+
+from dovetail.frontend.linalg import (  # noqa: F401 (they offer their names)
+    definite,
+    functions,
+    norms,
+    orthogonal,
+    products,
+    spectra,
+    systems,
+)

@@ -1,0 +1,115 @@
+"""Cholesky's factor and what is solved by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.engine.modes import is_grad_enabled
+from dovetail.engine.public import public
+from dovetail.engine.return_types import fields
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ShapeError
+from dovetail.frontend.linalg.checks import matrices, refuse, squares
+from dovetail.ops.cholesky import cholesky_factor
+from dovetail.ops.lu import solve_linear
+from dovetail.ops.matmul import matmul
+from dovetail.ops.matrices import adjoint, hermitian, hermitian_of, identity
+from dovetail.ops.shape import tril
+from dovetail.ops.triangular import solve_triangle
+
+
+def from_triangle(x: Tensor, upper: bool) -> Tensor:
+    """The Hermitian matrices that one triangle of `x` says.
+
+    Their gradient goes to both triangles alike, as torch has it.
+    """
+    whole = hermitian_of(x, upper)
+    if not (x.requires_grad and is_grad_enabled()):
+        return whole
+    both = hermitian(x)
+    return both + (whole - both).detach()
+
+
+def _factored(name: str, a: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
+    squares(name, A=a)
+    y, info = cholesky_factor(from_triangle(a, upper))
+    return (adjoint(y) if upper else y), info
+
+
+def _refuse(name: str, info: Tensor) -> None:
+    was = "not positive definite: its leading part of size {} is not"
+    refuse(name, info, was, "Hermitian matrices that are positive definite")
+
+
+@public("linalg.cholesky", out=True)
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    """The lower triangle L with L Lᴴ = A; with `upper`, Lᴴ.
+
+    Raises: LinAlgError where A is not positive definite; it names the batch element.
+    """
+    y, info = _factored("linalg.cholesky", A, upper)
+    _refuse("linalg.cholesky", info)
+    return y
+
+
+@public("cholesky", out=True)
+def plain_cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """`linalg.cholesky` under its older name."""
+    y, info = _factored("cholesky", input, upper)
+    _refuse("cholesky", info)
+    return y
+
+
+@public("linalg.cholesky_ex", out=True)
+def cholesky_ex(
+    A: Tensor,
+    *,
+    upper: bool = False,
+    check_errors: bool = False,
+) -> Any:
+    """`cholesky` without a look: `info` has what is not positive definite, or 0."""
+    y, info = _factored("linalg.cholesky_ex", A, upper)
+    if check_errors:
+        _refuse("linalg.cholesky_ex", info)
+    return fields("linalg_cholesky_ex", ("L", "info"))((y, info))
+
+
+def _solved(name: str, b: Tensor, factor: Tensor, upper: bool) -> Tensor:
+    squares(name, L=factor)
+    matrices(name, L=factor, B=b)
+    if b.shape[-2] != factor.shape[-1]:
+        raise ShapeError(
+            name, "B", was=f"of shape {tuple(b.shape)} for L of {tuple(factor.shape)}",
+            needed="as many rows as L has",
+        )  # fmt: skip
+    low = adjoint(factor) if upper else factor
+    if low.requires_grad and is_grad_enabled():
+        # torch's gradient goes to both triangles, though one is read.
+        low = low + (tril(low) - low).detach()
+        return solve_linear(matmul(low, adjoint(low)), b)[0]
+    return solve_triangle(adjoint(low), solve_triangle(low, b), True)
+
+
+@public("torch.cholesky_solve", out=True)
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """The X of A X = B, by Cholesky's factor of A."""
+    return _solved("cholesky_solve", B, L, upper)
+
+
+@public("Tensor.cholesky_solve")
+def method_cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """The X of A X = this tensor, by Cholesky's factor of A."""
+    return _solved("cholesky_solve", self, input2, upper)
+
+
+@public("torch.cholesky_inverse", out=True)
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of A, by its factor."""
+    squares("cholesky_inverse", L=L)
+    return _solved("cholesky_inverse", identity(L.shape[-1], L._kind), L, upper)
+
+
+@public("Tensor.cholesky_inverse")
+def method_cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of A, of which this is Cholesky's factor."""
+    return cholesky_inverse(self, upper)

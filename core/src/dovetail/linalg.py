@@ -1,0 +1,11 @@
+"""Linear algebra, under torch.linalg's names."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.public import NAMESPACES as _NAMESPACES
+from dovetail.frontend import linalg as _linalg  # noqa: F401 (offers its names)
+
+globals().update(_NAMESPACES["linalg"])
+
+if _TYPE_CHECKING:
+    from dovetail.signatures.linalg import *  # noqa: F403
