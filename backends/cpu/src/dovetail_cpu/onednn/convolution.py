@@ -1,7 +1,8 @@
-"""Convolution and its two adjoints by oneDNN, some images at a time.
+"""Convolution and its two adjoints by oneDNN, a part of the work at a time.
 
-Each part of a batch is brought into the format that the primitive likes, convolved and
-brought back while it is in the cache; weights are brought there once a call.
+Each part is brought into the format that the primitive likes, convolved and brought
+back while it is in the cache. A part is some images, for which weights are brought into
+their format once a call; or, where images are few or weights many, some channels.
 """
 
 from __future__ import annotations
@@ -11,90 +12,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.dtypes import Sizes
-from dovetail.xp.windows import Windows
-from dovetail_cpu.onednn.parts import Run, runs
-from dovetail_cpu.onednn.primitives import (
-    Argument,
-    Description,
-    Format,
-    Primitive,
-    any_format,
-    numbers,
-    strided,
+from dovetail_cpu.onednn.convolution_parts import (
+    INPUT,
+    RESULT,
+    WEIGHT,
+    Convolution,
+    Part,
 )
+from dovetail_cpu.onednn.primitives import Argument, Format, Primitive
 from dovetail_cpu.onednn.programs import Place, Program, Reordered
 
 Array = np.ndarray[Any, Any]
 
-_TRAINING: Final = 64  # propagation kinds and algorithms of oneDNN
-_DIRECT: Final = 1
-_DTYPE: Final = "float32"
-_ITEM: Final = 4
-_X, _W, _Y, _BIAS = range(4)  # operands of programs
-
-
-class Convolution:
-    """Sizes of a convolution, and what oneDNN is told of it.
-
-    Args:
-        x: sizes of the input, [batch, in, *spatial].
-        w: sizes of the weight, [out, in / groups, *kernel].
-        y: sizes of the result, [batch, out, *places].
-        windows: where the kernel falls.
-        groups: of channels.
-    """
-
-    def __init__(
-        self, x: Sizes, w: Sizes, y: Sizes, windows: Windows, groups: int
-    ) -> None:
-        self.x, self.y = tuple(x), tuple(y)
-        self.weight_shape = tuple(w)
-        self.w = (groups, w[0] // groups, *w[1:]) if groups > 1 else tuple(w)
-        self.image = _ITEM * math.prod(x[1:])  # bytes
-        self.found = _ITEM * math.prod(y[1:])
-        self.steps = _steps(windows, x[2:], y[2:])
-        self.padded = any(windows.padding)
-        # of windows that meet the input, all that is not finite shows in the result
-        reaches = zip(windows.padding, windows.kernel, windows.dilation, strict=True)
-        self.meets = all(p < k and d == 1 for p, k, d in reaches)
-
-    def runs(self, most: int) -> list[Run]:
-        """The batch in parts, `most` of them where they are small."""
-        return runs(self.x[0], self.image + self.found, most)
-
-    def formats(self, images: int) -> tuple[Format, Format, Format]:
-        """Input, weight and result of so many images, as primitives like them."""
-        sizes = (images, *self.x[1:]), self.w, (images, *self.y[1:])
-        x, w, y = (any_format(size, _DTYPE) for size in sizes)
-        return x, w, y
-
-    def source(self, images: int) -> Place:
-        """Where a part of the input lies."""
-        shape = (images, *self.x[1:])
-        return Place(strided(shape, _DTYPE), _X, self.image * images)
-
-    def result(self, images: int) -> Place:
-        """Where a part of the result lies."""
-        shape = (images, *self.y[1:])
-        return Place(strided(shape, _DTYPE), _Y, self.found * images)
-
-    @property
-    def bias(self) -> Format:
-        """How a bias lies."""
-        return strided((self.y[1],), _DTYPE)
-
-    @property
-    def weight(self) -> Format:
-        """How a weight lies."""
-        return strided(self.w, _DTYPE)
-
-    def forward(self, images: int, bias: bool) -> Description:
-        """What convolves so many images."""
-        x, w, y = self.formats(images)
-        b = self.bias if bias else None
-        kind = "convolution_forward"
-        return Description(kind, _TRAINING, _DIRECT, x, w, b, y, *self.steps)
+_BLOCK: Final = 16  # channels of oneDNN's own format
+_WIDE: Final = 1 << 14  # pairs of channels
+_LIGHT: Final = 0.25  # of the bytes of a batch: weights of less are added up
 
 
 def finite(a: Array) -> bool:
@@ -106,15 +38,40 @@ def finite(a: Array) -> bool:
     return bool(np.isfinite(a.sum()))
 
 
-def _steps(w: Windows, spatial: Sizes, places: Sizes) -> list[Any]:
-    """Strides, dilations and padding as oneDNN takes them.
+def _last(sizes: Convolution) -> bool:
+    """Whether images are convolved faster with channels last, as measured.
 
-    It wants to know as much padding behind as windows reach.
+    In its own format oneDNN fills blocks of channels up with zeros.
     """
-    margins = zip(w.reach(places), spatial, w.padding, strict=True)
-    behind = [max(0, reach - size - before) for reach, size, before in margins]
-    dilation = [d - 1 for d in w.dilation]
-    return [numbers(v) for v in (w.stride, dilation, w.padding, behind)]
+    inside, out = sizes.x[1], sizes.y[1]
+    if sizes.groups > 1:
+        return False
+    if inside < _BLOCK // 2 and out <= _BLOCK // 2:
+        return True
+    ragged = inside > _BLOCK and inside % _BLOCK != 0 and out % _BLOCK != 0
+    return ragged or inside * out >= _WIDE
+
+
+def _last_for_weights(sizes: Convolution) -> bool:
+    """The same for the gradient of weights, for which it fills up more."""
+    inside, out = sizes.x[1], sizes.y[1]
+    ragged = inside % _BLOCK != 0 or out % _BLOCK != 0
+    return sizes.groups == 1 and inside > 3 and ragged
+
+
+class _Taps:
+    """The weights of all parts that share them, in the format that is wanted."""
+
+    def __init__(
+        self, sizes: Convolution, part: Part, program: Program, wanted: Format
+    ) -> None:
+        plain = sizes.place(part, WEIGHT)
+        if plain.pace:  # a part has its own, and reads them as all else
+            self.place = program.read(plain, wanted)
+            self.reordered = Reordered(plain.format, plain.format)
+        else:
+            self.place = Place(wanted, WEIGHT)
+            self.reordered = Reordered(plain.format, wanted)
 
 
 class Forward:
@@ -127,27 +84,26 @@ class Forward:
 
     def __init__(self, sizes: Convolution, bias: bool) -> None:
         self.sizes, self.with_bias = sizes, bias
-        self.runs = [(run.start, *self._made(run)) for run in sizes.runs(8)]
+        parts = sizes.by_result_channels() if sizes.heavy() else sizes.by_images()
+        self.runs = [(part.start, *self._made(part)) for part in parts]
 
-    def _made(self, run: Run) -> tuple[Reordered, Program]:
-        sizes, images = self.sizes, run.images
-        does = sizes.forward(images, self.with_bias)
-        weight = Reordered(sizes.weight, does.format(Argument.WEIGHT))
-        program = Program(run.parts, 4)
-        result = sizes.result(images)
+    def _made(self, part: Part) -> tuple[Reordered, Program]:
+        sizes = self.sizes
+        does = sizes.forward(part, _last(sizes), self.with_bias)
+        program = Program(part.count, 4)
+        taps = _Taps(sizes, part, program, does.format(Argument.WEIGHT))
+        source, result = sizes.place(part, INPUT), sizes.place(part, RESULT)
         inner = program.inner(result, does.format(Argument.RESULT))
         arguments = {
-            Argument.SOURCE: program.read(
-                sizes.source(images), does.format(Argument.SOURCE)
-            ),
-            Argument.WEIGHT: Place(weight.format, _W),
+            Argument.SOURCE: program.read(source, does.format(Argument.SOURCE)),
+            Argument.WEIGHT: taps.place,
             Argument.RESULT: inner,
         }
         if self.with_bias:
-            arguments[Argument.BIAS] = Place(sizes.bias, _BIAS)
+            arguments[Argument.BIAS] = sizes.bias(part)
         program.add(Primitive(does), arguments)
         program.write(inner, result)
-        return weight, program
+        return taps.reordered, program
 
     def __call__(self, x: Array, w: Array, b: Array | None) -> Array | None:
         """The result, row-major, of row-major arrays; None where others know it."""
@@ -169,27 +125,25 @@ class Transposed:
 
     def __init__(self, sizes: Convolution) -> None:
         self.sizes = sizes
-        self.runs = [(run.start, *self._made(run)) for run in sizes.runs(8)]
+        parts = sizes.by_input_channels() if sizes.heavy() else sizes.by_images()
+        self.runs = [(part.start, *self._made(part)) for part in parts]
 
-    def _made(self, run: Run) -> tuple[Reordered, Program]:
-        sizes, images = self.sizes, run.images
-        x, w, y = sizes.formats(images)
-        kind, hint = "convolution_backward_data", sizes.forward(images, bias=False)
-        does = Description(kind, _DIRECT, x, w, y, *sizes.steps, hint)
-        weight = Reordered(sizes.weight, does.format(Argument.WEIGHT))
-        program = Program(run.parts, 3)
-        source = sizes.source(images)
+    def _made(self, part: Part) -> tuple[Reordered, Program]:
+        sizes = self.sizes
+        does = sizes.backward_data(part, _last(sizes))
+        program = Program(part.count, 3)
+        taps = _Taps(sizes, part, program, does.format(Argument.WEIGHT))
+        source, result = sizes.place(part, INPUT), sizes.place(part, RESULT)
         inner = program.inner(source, does.format(Argument.SOURCE_GRADIENT))
+        wanted = does.format(Argument.RESULT_GRADIENT)
         arguments = {
-            Argument.RESULT_GRADIENT: program.read(
-                sizes.result(images), does.format(Argument.RESULT_GRADIENT)
-            ),
-            Argument.WEIGHT: Place(weight.format, _W),
+            Argument.RESULT_GRADIENT: program.read(result, wanted),
+            Argument.WEIGHT: taps.place,
             Argument.SOURCE_GRADIENT: inner,
         }
         program.add(Primitive(does), arguments)
         program.write(inner, source)
-        return weight, program
+        return taps.reordered, program
 
     def __call__(self, dy: Array, w: Array) -> Array:
         """The gradient of the input, row-major, of row-major arrays."""
@@ -200,7 +154,7 @@ class Transposed:
 
 
 class WeightGradient:
-    """The adjoint in the weight: one of each part, added up.
+    """The adjoint in the weight: some channels of it, or one of each part, added up.
 
     Args:
         sizes: of all arrays.
@@ -208,28 +162,25 @@ class WeightGradient:
 
     def __init__(self, sizes: Convolution) -> None:
         self.sizes = sizes
-        batch = sizes.x[0] * (sizes.image + sizes.found)
-        weight = _ITEM * math.prod(sizes.w)
-        # sums of many large gradients would take longer than what makes them
-        most = min(8, max(2, batch // (4 * weight)))
-        self.runs = [(run, self._made(run)) for run in sizes.runs(most)]
-        self.parts = sum(run.parts for run, _ in self.runs)
+        # sums of many large gradients take as long as what makes them
+        heavy = sizes.heavy(share=_LIGHT)
+        parts = sizes.by_result_channels() if heavy else sizes.by_images()
+        self.runs = [(part, self._made(part)) for part in parts]
+        self.added = 0 if heavy else sum(part.count for part in parts)
 
-    def _made(self, run: Run) -> Program:
-        sizes, images = self.sizes, run.images
-        x, w, y = sizes.formats(images)
-        kind, hint = "convolution_backward_weights", sizes.forward(images, bias=False)
-        does = Description(kind, _DIRECT, x, w, None, y, *sizes.steps, hint)
-        program = Program(run.parts, 3)
-        weight = Place(sizes.weight, _W, _ITEM * math.prod(sizes.w))
+    def _made(self, part: Part) -> Program:
+        sizes = self.sizes
+        does = sizes.backward_weights(part, _last_for_weights(sizes))
+        program = Program(part.count, 3)
+        source, result = sizes.place(part, INPUT), sizes.place(part, RESULT)
+        weight = sizes.place(part, WEIGHT)
+        if not weight.pace:
+            weight = weight._replace(pace=sizes.weights)
         inner = program.inner(weight, does.format(Argument.WEIGHT_GRADIENT))
+        wanted = does.format(Argument.RESULT_GRADIENT)
         arguments = {
-            Argument.SOURCE: program.read(
-                sizes.source(images), does.format(Argument.SOURCE)
-            ),
-            Argument.RESULT_GRADIENT: program.read(
-                sizes.result(images), does.format(Argument.RESULT_GRADIENT)
-            ),
+            Argument.SOURCE: program.read(source, does.format(Argument.SOURCE)),
+            Argument.RESULT_GRADIENT: program.read(result, wanted),
             Argument.WEIGHT_GRADIENT: inner,
         }
         program.add(Primitive(does), arguments)
@@ -240,13 +191,13 @@ class WeightGradient:
         """The gradient of the weight; None where others know it."""
         if self.sizes.padded and not self.sizes.meets and not finite(dy):
             return None
-        out = self.sizes.y[1]
-        each = np.empty((self.parts, out, math.prod(self.sizes.w) // out), x.dtype)
+        count = max(self.added, 1)
+        each = np.empty((count, math.prod(self.sizes.weight_shape)), x.dtype)
         done = 0
-        for run, program in self.runs:
-            program.run(x[run.start :], each[done:], dy[run.start :])
-            done += run.parts
-        dw = each[0] if self.parts == 1 else each.sum(axis=0)
+        for part, program in self.runs:
+            program.run(x[part.start :], each[done:], dy[part.start :])
+            done += part.count
+        dw = each[0] if count == 1 else each.sum(axis=0)
         if self.sizes.padded and not finite(dw):
             return None
         return dw.reshape(self.sizes.weight_shape)

@@ -117,6 +117,12 @@ def any_format(shape: Sizes, dtype: str) -> Format:
     )  # fmt: skip
 
 
+def channels_last(shape: Sizes, dtype: str) -> Format:
+    """The format of images whose channels lie side by side."""
+    batch, *spatial, channels = row_major((shape[0], *shape[2:], shape[1]))
+    return strided(shape, dtype, (batch, channels, *spatial))
+
+
 def row_major(shape: Sizes) -> tuple[int, ...]:
     """Strides of an array without gaps, in elements."""
     steps = [1]
