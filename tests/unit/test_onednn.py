@@ -12,7 +12,8 @@ import pytest
 from tests.support import child
 
 import dovetail
-from dovetail.xp import conv
+from dovetail.dtypes import bfloat16
+from dovetail.xp import conv, pool, pool_mean
 from dovetail.xp.windows import Windows
 from dovetail_cpu.onednn import kernels, why_not
 
@@ -56,7 +57,7 @@ def arguments(op: str, call: Any) -> tuple[list[Any], dict[str, Any]]:
 
 def served(op: str, arrays: list[Any], attributes: dict[str, Any]) -> Array:
     """What oneDNN gives, which has to serve such a call."""
-    found = kernels.SERVES[op](0, *arrays, **attributes)
+    found = kernels.SERVES[op][1](0, *arrays, **attributes)
     assert found is not None
     y = found(*arrays)
     assert y is not None
@@ -97,6 +98,70 @@ def test_convolutions_are_right(op: str, call: Any) -> None:
 
 
 @needs_onednn
+@pytest.mark.parametrize("op", OPS)
+def test_convolutions_of_bfloat16_round_once(op: str) -> None:
+    """Sums of bfloat16 are those of float32, rounded to the nearest."""
+    arrays, attributes = arguments(op, CALLS["an odd batch"])
+    arrays = [a.astype(bfloat16.numpy) for a in arrays]
+    got = served(op, arrays, attributes)
+    want = truth(op, arrays, attributes)
+    assert got.dtype == bfloat16.numpy
+    np.testing.assert_allclose(got.astype("f8"), want, rtol=2**-8, atol=1e-4)
+
+
+# left, right, whether each lies by columns
+PRODUCTS: Any = {
+    "many rows": ((300, 40), (40, 70), False, False),
+    "many columns": ((5, 40), (40, 300), False, True),
+    "rows that no part divides": ((67, 33), (33, 19), True, True),
+    "a batch": ((6, 20, 30), (6, 30, 25), False, True),
+    "a batch and one matrix": ((4, 3, 20, 30), (30, 25), False, False),
+    "one row": ((1, 64), (64, 128), False, False),
+}
+
+
+def lying(shape: Any, by_columns: bool, seed: int) -> Array:
+    """Matrices of bfloat16, each by rows or by columns."""
+    if not by_columns:
+        return drawn(*shape, seed=seed).astype(bfloat16.numpy)
+    turned = drawn(*shape[:-2], shape[-1], shape[-2], seed=seed)
+    return np.swapaxes(turned.astype(bfloat16.numpy), -1, -2)
+
+
+@needs_onednn
+@pytest.mark.parametrize("call", PRODUCTS.values(), ids=PRODUCTS)
+def test_products_of_bfloat16_round_once(call: Any) -> None:
+    """Products are summed in float32 and rounded to the nearest, however they lie."""
+    left, right, *by_columns = call
+    a, b = lying(left, by_columns[0], 1), lying(right, by_columns[1], 2)
+    want = np.matmul(a.astype("f8"), b.astype("f8"))
+    got = served("matmul", [a, b], {})
+    assert got.dtype == bfloat16.numpy
+    np.testing.assert_allclose(got.astype("f8"), want, rtol=2**-8, atol=1e-5)
+
+
+@needs_onednn
+def test_a_linear_layer_of_bfloat16_rounds_once() -> None:
+    """The bias is added before the sum is rounded."""
+    x, w = lying((2, 70, 40), False, 1), lying((30, 40), False, 2)
+    b = drawn(30).astype(bfloat16.numpy)
+    want = x.astype("f8") @ w.astype("f8").T + b.astype("f8")
+    got = served("linear", [x, w, b], {}).astype("f8")
+    np.testing.assert_allclose(got, want, rtol=2**-8, atol=1e-5)
+
+
+@needs_onednn
+@pytest.mark.parametrize("op", OPS)
+def test_operands_lie_in_any_way(op: str) -> None:
+    """What has gaps, a bias too, gives what the same without gaps does."""
+    arrays, attributes = arguments(op, CALLS["an odd batch"])
+    apart = [np.repeat(a, 2, -1)[..., ::2] for a in arrays]
+    assert not any(a.flags.c_contiguous for a in apart)
+    want = served(op, arrays, attributes)
+    assert served(op, apart, attributes).tobytes() == want.tobytes()
+
+
+@needs_onednn
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("op", OPS)
 def test_threads_change_no_bit(op: str) -> None:
@@ -113,7 +178,7 @@ def test_threads_change_no_bit(op: str) -> None:
 def test_threads_call_one_convolution_together() -> None:
     """Threads that share a primitive do not touch each other's memory."""
     (x, w, b), attributes = arguments("convolution", CALLS["groups"])
-    serves = kernels.SERVES["convolution"](0, x, w, b, **attributes)
+    serves = kernels.SERVES["convolution"][1](0, x, w, b, **attributes)
     assert serves is not None
     inputs = [drawn(*x.shape, seed=seed) for seed in range(4)]
     want = [serves(x, w, b).tobytes() for x in inputs]
@@ -132,6 +197,63 @@ def test_threads_call_one_convolution_together() -> None:
     assert wrong == []
 
 
+# x, kernel, stride, padding
+POOLS: Any = {
+    "side by side": ((13, 5, 9, 8), (2, 2), (2, 2), (0, 0)),
+    "overlapping": ((3, 20, 9, 8), (3, 3), (2, 1), (1, 1)),
+    "lines": ((3, 5, 30), (3,), (2,), (1,)),
+    "volumes": ((2, 3, 6, 7, 5), (2, 3, 2), (1, 2, 1), (1, 1, 0)),
+}
+
+
+@needs_onednn
+@pytest.mark.parametrize("call", POOLS.values(), ids=POOLS)
+def test_maxima_are_exact(call: Any) -> None:
+    """Maxima of windows are NumPy's, and so is where gradients go."""
+    shape, kernel, stride, padding = call
+    windows = Windows(kernel, stride, padding, (1,) * len(kernel))
+    attributes = windows._asdict()
+    attributes["kernel_size"] = attributes.pop("kernel")
+    x = np.round(drawn(*shape) * 2)  # some are equal
+    y = served("max_pool", [x], attributes)
+    assert np.array_equal(y, pool._max_pool(np, windows, x))
+    dy = drawn(*y.shape)
+    want = pool._max_pool_backward(np, windows, dy, x)
+    if kernel != (2, 2):
+        dx = served("max_pool_backward", [dy, x], attributes)
+        np.testing.assert_allclose(dx, want, rtol=1e-6, atol=1e-6)
+
+
+@needs_onednn
+@pytest.mark.parametrize("call", POOLS.values(), ids=POOLS)
+@pytest.mark.parametrize("include", [True, False])
+def test_means_are_right(call: Any, include: bool) -> None:
+    """Means of windows agree with double precision, and so do their gradients."""
+    x_shape, *steps = call
+    names = ("kernel_size", "stride", "padding")
+    attributes = dict(zip(names, steps, strict=True)) | {
+        "ceil_mode": False, "count_include_pad": include, "divisor_override": None,
+    }  # fmt: skip
+    x = drawn(*x_shape)
+    y = served("avg_pool", [x], attributes)
+    want = pool_mean._avg_pool(np, x.astype("f8"), **attributes)
+    np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-6)
+    attributes["size"] = x_shape[2:]
+    dx = served("avg_pool_backward", [y], attributes)
+    want = pool_mean._avg_pool_backward(np, y.astype("f8"), **attributes)
+    np.testing.assert_allclose(dx, want, rtol=1e-5, atol=1e-6)
+
+
+@needs_onednn
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_maxima_that_are_not_finite(value: float) -> None:
+    """NaN wins in its window, and nothing is greater than minus infinity alone."""
+    x = drawn(4, 8, 16, 16)
+    x[1, 2, :4, :4] = value
+    y = dovetail.nn.functional.max_pool2d(dovetail.from_numpy(x), 2).numpy()
+    assert np.array_equal(y[1, 2, :2, :2], np.full((2, 2), value), equal_nan=True)
+
+
 @needs_onednn
 @pytest.mark.parametrize("op", ["convolution", "convolution_weight"])
 @pytest.mark.parametrize("value", [np.inf, np.nan])
@@ -140,7 +262,9 @@ def test_padding_meets_what_is_not_finite(op: str, value: float) -> None:
     call = ((1, 1, 4, 4), (1, 1, 3, 3), (1, 1), (1, 1), (1, 1), 1)
     arrays, attributes = arguments(op, call)
     arrays[1][0, 0, 0, 0] = value
-    serves = kernels.BySize(kernels.SERVES[op], NUMPY[op], attributes, 0)
+    serves = kernels.BySize(
+        kernels.SERVES[op][1], partial(NUMPY[op], **attributes), attributes, 0
+    )
     with np.errstate(invalid="ignore"):
         got, want = serves(*arrays), truth(op, arrays, attributes)
     np.testing.assert_allclose(got, want, rtol=1e-4)
@@ -198,7 +322,10 @@ def test_a_forked_child_goes_on() -> None:
 
 def test_switch() -> None:
     """With DOVETAIL_ONEDNN=off other kernels serve, and the device says why."""
-    done = child.python("-m", "dovetail", "devices", DOVETAIL_ONEDNN="off")
+    program = (
+        "import dovetail_cpu.backend as b; print(b.CpuBackend().devices()[0].name)"
+    )
+    done = child.python("-c", program, DOVETAIL_ONEDNN="off")
     assert "no oneDNN: DOVETAIL_ONEDNN=off switches it off" in done.stdout
 
 

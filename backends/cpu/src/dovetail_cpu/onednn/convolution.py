@@ -15,10 +15,12 @@ import numpy as np
 from dovetail_cpu.onednn.convolution_parts import (
     INPUT,
     RESULT,
+    SUMS,
     WEIGHT,
     Convolution,
     Part,
 )
+from dovetail_cpu.onednn.finite import is_finite, is_known
 from dovetail_cpu.onednn.primitives import Argument, Format, Primitive
 from dovetail_cpu.onednn.programs import Place, Program, Reordered
 
@@ -27,15 +29,6 @@ Array = np.ndarray[Any, Any]
 _BLOCK: Final = 16  # channels of oneDNN's own format
 _WIDE: Final = 1 << 14  # pairs of channels
 _LIGHT: Final = 0.25  # of the bytes of a batch: weights of less are added up
-
-
-def finite(a: Array) -> bool:
-    """Whether the zeros around an input stay zeros under such factors.
-
-    oneDNN leaves them out. Where the sum of finite ones overflows, what serves others
-    is asked in vain.
-    """
-    return bool(np.isfinite(a.sum()))
 
 
 def _last(sizes: Convolution) -> bool:
@@ -106,14 +99,16 @@ class Forward:
         return taps.reordered, program
 
     def __call__(self, x: Array, w: Array, b: Array | None) -> Array | None:
-        """The result, row-major, of row-major arrays; None where others know it."""
-        if self.sizes.padded and not finite(w):
+        """The result, row-major; None where others know it."""
+        x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
+        if self.sizes.padded and not is_finite(w):
             return None
+        bias = None if b is None else np.ascontiguousarray(b)
         y = np.empty(self.sizes.y, x.dtype)
         for start, weight, program in self.runs:
             taps = weight(w)
-            program.run(x[start:], taps, y[start:], taps if b is None else b)
-        return y
+            program.run(x[start:], taps, y[start:], taps if bias is None else bias)
+        return y if is_known(y) else None
 
 
 class Transposed:
@@ -145,12 +140,13 @@ class Transposed:
         program.write(inner, source)
         return taps.reordered, program
 
-    def __call__(self, dy: Array, w: Array) -> Array:
-        """The gradient of the input, row-major, of row-major arrays."""
+    def __call__(self, dy: Array, w: Array) -> Array | None:
+        """The gradient of the input, row-major; None where others know it."""
+        dy, w = np.ascontiguousarray(dy), np.ascontiguousarray(w)
         dx = np.empty(self.sizes.x, dy.dtype)
         for start, weight, program in self.runs:
             program.run(dx[start:], weight(w), dy[start:])
-        return dx
+        return dx if is_known(dx) else None
 
 
 class WeightGradient:
@@ -173,9 +169,7 @@ class WeightGradient:
         does = sizes.backward_weights(part, _last_for_weights(sizes))
         program = Program(part.count, 3)
         source, result = sizes.place(part, INPUT), sizes.place(part, RESULT)
-        weight = sizes.place(part, WEIGHT)
-        if not weight.pace:
-            weight = weight._replace(pace=sizes.weights)
+        weight = sizes.gradient(part)
         inner = program.inner(weight, does.format(Argument.WEIGHT_GRADIENT))
         wanted = does.format(Argument.RESULT_GRADIENT)
         arguments = {
@@ -189,15 +183,16 @@ class WeightGradient:
 
     def __call__(self, x: Array, dy: Array) -> Array | None:
         """The gradient of the weight; None where others know it."""
-        if self.sizes.padded and not self.sizes.meets and not finite(dy):
+        x, dy = np.ascontiguousarray(x), np.ascontiguousarray(dy)
+        if self.sizes.padded and not self.sizes.meets and not is_finite(dy):
             return None
         count = max(self.added, 1)
-        each = np.empty((count, math.prod(self.sizes.weight_shape)), x.dtype)
+        each = np.empty((count, math.prod(self.sizes.weight_shape)), SUMS)
         done = 0
         for part, program in self.runs:
             program.run(x[part.start :], each[done:], dy[part.start :])
             done += part.count
         dw = each[0] if count == 1 else each.sum(axis=0)
-        if self.sizes.padded and not finite(dw):
+        if (self.sizes.padded or x.dtype != SUMS) and not is_finite(dw):
             return None
-        return dw.reshape(self.sizes.weight_shape)
+        return dw.reshape(self.sizes.weight_shape).astype(x.dtype, copy=False)

@@ -14,6 +14,7 @@ from dovetail_cpu.onednn.primitives import (
     any_format,
     channels_last,
     numbers,
+    padding_behind,
     row_major,
     strided,
 )
@@ -22,11 +23,11 @@ from dovetail_cpu.onednn.programs import Place
 Shape = tuple[int, ...]
 
 INPUT, WEIGHT, RESULT, BIAS = range(4)  # operands of programs
+SUMS: Final = "float32"  # that gradients of weights are computed in
+_SUM_ITEM: Final = 4  # bytes
 
 _TRAINING: Final = 64  # propagation kinds and algorithms of oneDNN
 _DIRECT: Final = 1
-_DTYPE: Final = "float32"
-_ITEM: Final = 4
 _FEW: Final = 4  # images: fewer than these are not shared among threads
 
 
@@ -57,17 +58,20 @@ class Convolution:
         y: of the result, [batch, out, *places].
         windows: where the kernel falls.
         groups: of channels.
+        dtype: of all arrays.
     """
 
     def __init__(
-        self, x: Sizes, w: Sizes, y: Sizes, windows: Windows, groups: int
-    ) -> None:
+        self, x: Sizes, w: Sizes, y: Sizes, windows: Windows, groups: int,
+        dtype: str = "float32",
+    ) -> None:  # fmt: skip
         self.x, self.y, self.weight_shape = tuple(x), tuple(y), tuple(w)
-        self.groups = groups
+        self.groups, self.dtype = groups, dtype
+        self.item = 4 if dtype == "float32" else 2
         self.w = (groups, w[0] // groups, *w[1:]) if groups > 1 else tuple(w)
-        self.image = _ITEM * math.prod(x[1:])  # bytes
-        self.found = _ITEM * math.prod(y[1:])
-        self.weights = _ITEM * math.prod(w)
+        self.image = self.item * math.prod(x[1:])  # bytes
+        self.found = self.item * math.prod(y[1:])
+        self.weights = self.item * math.prod(w)
         self.steps = _steps(windows, x[2:], y[2:])
         self.padded = any(windows.padding)
         # of windows that meet the input, all that is not finite shows in the result
@@ -110,24 +114,32 @@ class Convolution:
         pace = self.weights // (self.w[0] * count)
         return [Part(0, count, x, w, self.y, (self.image // count, pace, 0))]
 
+    def gradient(self, part: Part) -> Place:
+        """Where the gradient of the weight of a part lies, or of its channels."""
+        lies = strided(part.w, SUMS, row_major(self.w))
+        pace = (part.paces[WEIGHT] or self.weights) * _SUM_ITEM // self.item
+        return Place(lies, WEIGHT, pace)
+
     def place(self, part: Part, operand: int) -> Place:
         """Where a part of an operand lies."""
         whole = (self.x, self.w, self.y)[operand]
         shape = (part.x, part.w, part.y)[operand]
-        lies = strided(shape, _DTYPE, row_major(whole))
+        lies = strided(shape, self.dtype, row_major(whole))
         return Place(lies, operand, part.paces[operand])
 
     def bias(self, part: Part) -> Place:
         """Where the bias of a part lies."""
         count = part.y[1]
         shared = count == self.y[1]
-        return Place(strided((count,), _DTYPE), BIAS, 0 if shared else _ITEM * count)
+        return Place(
+            strided((count,), self.dtype), BIAS, 0 if shared else self.item * count
+        )
 
     def formats(self, part: Part, last: bool) -> tuple[Format, Format, Format]:
         """Input, weight and result as primitives like them, or with channels last."""
         make = channels_last if last else any_format
-        w = any_format(part.w, _DTYPE)
-        return make(part.x, _DTYPE), w, make(part.y, _DTYPE)
+        w = any_format(part.w, self.dtype)
+        return make(part.x, self.dtype), w, make(part.y, self.dtype)
 
     def forward(self, part: Part, last: bool, bias: bool = False) -> Description:
         """What convolves a part."""
@@ -143,18 +155,15 @@ class Convolution:
         return Description(kind, _DIRECT, x, w, y, *self.steps, hint)
 
     def backward_weights(self, part: Part, last: bool) -> Description:
-        """What gives the gradient of the weight of a part."""
-        x, w, y = self.formats(part, last)
+        """What gives the gradient of the weight of a part, in float32."""
+        x, _, y = self.formats(part, last)
+        w = any_format(part.w, SUMS)
         kind, hint = "convolution_backward_weights", self.forward(part, last)
         return Description(kind, _DIRECT, x, w, None, y, *self.steps, hint)
 
 
 def _steps(w: Windows, spatial: Sizes, places: Sizes) -> list[Any]:
-    """Strides, dilations and padding as oneDNN takes them.
-
-    It wants to know as much padding behind as windows reach.
-    """
-    margins = zip(w.reach(places), spatial, w.padding, strict=True)
-    behind = [max(0, reach - size - before) for reach, size, before in margins]
+    """Strides, dilations and padding as oneDNN takes them."""
     dilation = [d - 1 for d in w.dilation]
+    behind = padding_behind(w, spatial, places)
     return [numbers(v) for v in (w.stride, dilation, w.padding, behind)]

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dovetail.device_api import KernelTable
-from dovetail.dtypes import float32
+from dovetail.device_api import Kernel, KernelTable
+from dovetail.dtypes import DType, bfloat16, float32
 from dovetail.errors import NotSupported
+from dovetail.xp import pool_pairs
 from dovetail.xp.windows import Windows
+from dovetail_cpu.generated_rows import bound_by_attributes
 from dovetail_cpu.onednn.library import SWITCH, why_not
 
 if TYPE_CHECKING:
@@ -47,17 +49,19 @@ def install(table: KernelTable, plain: KernelTable) -> None:
             options = own._asdict()
             for name in ("op", "function", "owner", "dtypes"):
                 del options[name]
-            served = own.dtypes & ({float32} if op in serve else set())
-            if served:
-                bind = _bound(serve[op], own.function, least)
+            dtypes, make = serve.get(op, (_NONE, None))
+            served = own.dtypes & dtypes
+            if make is not None and served:
+                bind = _bound(make, own, least)
                 table.add(op, bind, dtypes=served, **options | {"binds": True})
             if own.dtypes - served:
                 table.add(op, own.function, dtypes=own.dtypes - served, **options)
 
 
-def _bound(make: Served, own: Served, least: int) -> Callable[..., BySize]:
+def _bound(make: Served, own: Kernel, least: int) -> Callable[..., BySize]:
     def bind(**attributes: Any) -> BySize:
-        return BySize(make, own, attributes, least)
+        small = bound_by_attributes(own, attributes)
+        return BySize(make, small, attributes, least)
 
     return bind
 
@@ -68,7 +72,7 @@ class BySize:
     Args:
         make: takes `least`, arrays and attributes, and gives what serves such arrays,
             or None.
-        own: what serves all others.
+        own: what serves all others, with these attributes.
         attributes: of the op.
         least: products that are worth a primitive.
     """
@@ -88,10 +92,10 @@ class BySize:
         except KeyError:
             found = self._make(arrays, key)
         if found is not None:
-            y = found(*[None if a is None else row_major(a) for a in arrays])
+            y = found(*arrays)
             if y is not None:
                 return y
-        return self.own(*arrays, **self.attributes)
+        return self.own(*arrays)
 
     def _make(self, arrays: tuple[Any, ...], key: Any) -> Served | None:
         if len(self.made) >= _MOST_SIZES:
@@ -110,18 +114,13 @@ class BySize:
         return all(a is None or a.size for a in arrays)
 
 
-def row_major(a: Array) -> Array:
-    """An array without gaps, and the same where it is one."""
-    return a if a.flags.c_contiguous else np.ascontiguousarray(a)
-
-
 def _forward(
     least: int, x: Array, w: Array, b: Array | None, stride: Any, padding: Any,
     dilation: Any, groups: int,
 ) -> Served | None:  # fmt: skip
     windows = Windows(w.shape[2:], stride, padding, dilation)
     y = (x.shape[0], w.shape[0], *windows.places(x.shape[2:]))
-    sizes = _convolution(least, x.shape, w.shape, y, windows, groups)
+    sizes = _convolution(least, x.shape, w.shape, y, windows, groups, x.dtype)
     if sizes is None:
         return None
     from dovetail_cpu.onednn.convolution import Forward
@@ -135,7 +134,7 @@ def _transposed(
 ) -> Served | None:  # fmt: skip
     windows = Windows(w.shape[2:], stride, padding, dilation)
     x = (dy.shape[0], w.shape[1] * groups, *size)
-    sizes = _convolution(least, x, w.shape, dy.shape, windows, groups)
+    sizes = _convolution(least, x, w.shape, dy.shape, windows, groups, w.dtype)
     if sizes is None:
         return None
     from dovetail_cpu.onednn.convolution import Transposed
@@ -149,7 +148,7 @@ def _weight(
 ) -> Served | None:  # fmt: skip
     w = (dy.shape[1], x.shape[1] // groups, *kernel)
     windows = Windows(kernel, stride, padding, dilation)
-    sizes = _convolution(least, x.shape, w, dy.shape, windows, groups)
+    sizes = _convolution(least, x.shape, w, dy.shape, windows, groups, x.dtype)
     if sizes is None:
         return None
     from dovetail_cpu.onednn.convolution import WeightGradient
@@ -158,7 +157,7 @@ def _weight(
 
 
 def _convolution(
-    least: int, x: Any, w: Any, y: Any, windows: Windows, groups: int
+    least: int, x: Any, w: Any, y: Any, windows: Windows, groups: int, dtype: Any
 ) -> Convolution | None:
     """The sizes of a convolution that is worth a primitive and that oneDNN knows."""
     known = len(x) <= _MOST_DIMS and math.prod(x) > 0
@@ -167,11 +166,117 @@ def _convolution(
     # With LLVM's text: nothing that a small program needs.
     from dovetail_cpu.onednn.convolution import Convolution
 
-    return Convolution(x, w, y, windows, groups)
+    return Convolution(x, w, y, windows, groups, dtype.name)
 
 
-SERVES: Final[dict[str, Served]] = {
-    "convolution": _forward,
-    "convolution_transpose": _transposed,
-    "convolution_weight": _weight,
+def _matmul(least: int, a: Array, b: Array) -> Served | None:
+    """A product of arrays with the same batch, or with one matrix for all of it."""
+    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
+        return None
+    if b.ndim == 2:
+        return _product(least, (1, a.size // a.shape[-1], *b.shape), a.shape[:-1])
+    if a.shape[:-2] != b.shape[:-2]:
+        return None
+    batch = math.prod(a.shape[:-2])
+    return _product(least, (batch, a.shape[-2], *b.shape[-2:]), a.shape[:-1])
+
+
+def _bmm(least: int, a: Array, b: Array) -> Served | None:
+    return _matmul(least, a, b) if a.ndim == b.ndim == 3 else None
+
+
+def _linear(least: int, x: Array, w: Array, b: Array | None) -> Served | None:
+    if x.ndim < 2 or w.ndim != 2 or x.shape[-1] != w.shape[1]:
+        return None
+    if b is not None and b.shape != w.shape[:1]:
+        return None
+    found = _product(least, (1, x.size // w.shape[1], *w.shape[::-1]), x.shape[:-1])
+    return found and (lambda x, w, b: found(x, w.T, b))
+
+
+def _product(least: int, sizes: Any, lead: Any) -> Served | None:
+    """A product of such sizes that is worth a primitive.
+
+    Args:
+        sizes: batch, rows, inner, columns.
+        lead: sizes of the result but for the columns.
+    """
+    if math.prod(sizes) < least:
+        return None
+    from dovetail_cpu.onednn.products import Products
+
+    return Products(sizes, (*lead, sizes[-1]))
+
+
+def _max_pool(least: int, x: Array, kernel_size: Any, **steps: Any) -> Served | None:
+    windows = Windows(kernel_size, **steps)
+    y = (*x.shape[:2], *windows.places(x.shape[2:]))
+    return _pooling(least, "Forward", x.shape, y, windows, "MAXIMUM")
+
+
+def _max_pool_backward(
+    least: int, dy: Array, x: Array, kernel_size: Any, **steps: Any
+) -> Served | None:
+    windows = Windows(kernel_size, **steps)
+    if pool_pairs.serves(windows, x):
+        return None  # as quick, with no need to look at maxima twice
+    return _pooling(least, "Backward", x.shape, dy.shape, windows, "MAXIMUM")
+
+
+def _avg_pool(
+    least: int, x: Array, kernel_size: Any, stride: Any, padding: Any, **how: Any
+) -> Served | None:
+    windows = Windows(kernel_size, stride, padding, (1,) * len(kernel_size))
+    y = (*x.shape[:2], *windows.places(x.shape[2:]))
+    algorithm = _mean(**how)
+    return algorithm and _pooling(least, "Forward", x.shape, y, windows, algorithm)
+
+
+def _avg_pool_backward(
+    least: int, dy: Array, size: Any, kernel_size: Any, stride: Any, padding: Any,
+    **how: Any,
+) -> Served | None:  # fmt: skip
+    windows = Windows(kernel_size, stride, padding, (1,) * len(kernel_size))
+    x, algorithm = (*dy.shape[:2], *size), _mean(**how)
+    return algorithm and _pooling(least, "Backward", x, dy.shape, windows, algorithm)
+
+
+def _mean(ceil_mode: bool, count_include_pad: bool, divisor_override: Any) -> Any:
+    """The name of oneDNN's algorithm, where it has one."""
+    if ceil_mode or divisor_override is not None:
+        return None
+    return "MEAN" if count_include_pad else "MEAN_OF_INPUT"
+
+
+def _pooling(
+    least: int, way: str, x: Any, y: Any, windows: Windows, algorithm: str
+) -> Served | None:
+    """What pools such sizes, where that is worth a primitive and oneDNN knows it."""
+    work = math.prod(y) * math.prod(windows.kernel)
+    if not 3 <= len(x) <= _MOST_DIMS or work < least or math.prod(x) == 0:
+        return None
+    from dovetail_cpu.onednn import pooling
+
+    sizes = pooling.Pooling(x, y, windows, getattr(pooling, algorithm))
+    found: Served = getattr(pooling, way)(sizes)
+    return found
+
+
+_NONE: Final[frozenset[DType]] = frozenset()
+_CONVOLVED: Final = frozenset({bfloat16, float32})
+_POOLED: Final = frozenset({float32})
+_MULTIPLIED: Final = frozenset({bfloat16})  # BLAS knows the others
+SERVES: Final[dict[str, tuple[frozenset[DType], Served]]] = {
+    "convolution": (_CONVOLVED, _forward),
+    "convolution_transpose": (_CONVOLVED, _transposed),
+    "convolution_weight": (_CONVOLVED, _weight),
+    "bmm": (_MULTIPLIED, _bmm),
+    "linear": (_MULTIPLIED, _linear),
+    "matmul": (_MULTIPLIED, _matmul),
+    "max_pool": (_POOLED, _max_pool),
+    "max_pool_backward": (_POOLED, _max_pool_backward),
+    "avg_pool": (_POOLED, _avg_pool),
+    "avg_pool_backward": (_POOLED, _avg_pool_backward),
 }
+"""The dtypes and the makers of what serves an op; a maker takes the least work, arrays
+and attributes, and gives None where it has nothing for them."""

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from dovetail.errors import NotSupported
+from dovetail.xp.windows import Windows
 from dovetail_cpu.onednn.library import library
 
 Sizes = Sequence[int]
@@ -97,6 +98,12 @@ class Format:
 def numbers(values: Sizes) -> Any:
     """Sizes as oneDNN takes them."""
     return (ctypes.c_int64 * _MOST_DIMS)(*values)
+
+
+def padding_behind(w: Windows, spatial: Sizes, places: Sizes) -> list[int]:
+    """As much padding as windows reach, which oneDNN wants to know."""
+    margins = zip(w.reach(places), spatial, w.padding, strict=True)
+    return [max(0, reach - size - before) for reach, size, before in margins]
 
 
 def strided(shape: Sizes, dtype: str, strides: Sizes | None = None) -> Format:

@@ -1,0 +1,187 @@
+"""Products of matrices of 16-bit floats by oneDNN, which sums them in float32.
+
+The work is cut along the batch, the rows or the columns of the result, whichever there
+are many of; the factor that all parts share is brought into its format once a call.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from dovetail.errors import NotSupported
+from dovetail_cpu.onednn.finite import is_known
+from dovetail_cpu.onednn.parts import runs
+from dovetail_cpu.onednn.primitives import (
+    Argument,
+    Description,
+    Primitive,
+    any_format,
+    row_major,
+    strided,
+)
+from dovetail_cpu.onednn.programs import Place, Program, Reordered
+
+Array = np.ndarray[Any, Any]
+
+_LEFT, _RIGHT, _RESULT, _BIAS = range(4)  # operands of programs
+_BATCH, _ROWS, _COLUMNS = range(3)  # dims of a result
+_FEW: Final = 4  # of a batch: fewer than these are not shared among threads
+_BLOCK: Final = 32  # rows or columns that are worth a part of their own
+
+
+# Which dims of the result each operand has.
+_CUTS: Final = ((_BATCH, _ROWS), (_BATCH, _COLUMNS), (_BATCH, _ROWS, _COLUMNS),
+                (_COLUMNS,))  # fmt: skip
+_ITEM: Final = 2  # bytes
+
+
+class Factors(NamedTuple):
+    """Two batches of matrices, by size, and how they lie.
+
+    Attributes:
+        batch, rows, inner, columns: their sizes.
+        dtype: of all elements.
+        left, right: strides in elements.
+    """
+
+    batch: int
+    rows: int
+    inner: int
+    columns: int
+    dtype: str
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+    def cut(self) -> tuple[int, int]:
+        """Along which dim of the result the work is cut, and how many make a unit."""
+        if self.batch >= _FEW:
+            return _BATCH, 1
+        along = _ROWS if self.rows >= self.columns else _COLUMNS
+        return along, min(_BLOCK, (self.batch, self.rows, self.columns)[along])
+
+
+class Product:
+    """A product of batches of matrices.
+
+    Args:
+        factors: their sizes.
+        bias: whether something is added to each row.
+    """
+
+    def __init__(self, factors: Factors, bias: bool) -> None:
+        self.factors, self.with_bias = factors, bias
+        self.shape = (factors.batch, factors.rows, factors.columns)
+        self.along, self.unit = factors.cut()
+        self.runs = [(start, *self._made(*sizes)) for start, *sizes in self._runs()]
+
+    def _runs(self) -> list[tuple[int, int, int]]:
+        """Parts of equal size along the dim that is cut: where, how large, how many."""
+        whole, rest = divmod(self.shape[self.along], self.unit)
+        others = math.prod(self.shape) // self.shape[self.along] + self.factors.inner
+        found = [
+            (run.start * self.unit, run.images * self.unit, run.parts)
+            for run in runs(whole, _ITEM * self.unit * others)
+        ]
+        return [*found, (whole * self.unit, rest, 1)] if rest else found
+
+    def _place(
+        self, operand: int, shape: tuple[int, ...], strides: tuple[int, ...], size: int
+    ) -> Place:
+        """Where a part of an operand lies, `size` of it along the dim that is cut."""
+        sizes = list(shape)
+        pace = 0
+        if self.along in _CUTS[operand]:
+            sizes[self.along] = size
+            pace = _ITEM * size * strides[self.along]
+        return Place(strided(sizes, self.factors.dtype, strides), operand, pace)
+
+    def _made(self, size: int, count: int) -> tuple[Reordered, Program]:
+        f = self.factors
+        left = self._place(_LEFT, (f.batch, f.rows, f.inner), f.left, size)
+        right = self._place(_RIGHT, (f.batch, f.inner, f.columns), f.right, size)
+        result = self._place(_RESULT, self.shape, row_major(self.shape), size)
+        bias = self._place(_BIAS, (1, 1, f.columns), (f.columns, f.columns, 1), size)
+        shared = self.along == _ROWS  # what all parts read is made ready for them
+        wanted = right.format
+        if shared:
+            wanted = any_format((f.batch, f.inner, f.columns), f.dtype)
+        does = Description(
+            "matmul", left.format, wanted, bias.format if self.with_bias else None,
+            result.format,
+        )  # fmt: skip
+        if shared:
+            wanted = does.format(Argument.WEIGHT)
+        program = Program(count, 4)
+        arguments = {
+            Argument.SOURCE: left,
+            Argument.WEIGHT: Place(wanted, _RIGHT, right.pace),
+            Argument.RESULT: result,
+        }
+        if self.with_bias:
+            arguments[Argument.BIAS] = bias
+        program.add(Primitive(does), arguments)
+        return Reordered(right.format, wanted), program
+
+    def __call__(self, a: Array, b: Array, bias: Array | None = None) -> Array:
+        """The product, of arrays [batch, rows, inner] and [batch, inner, columns]."""
+        y = np.empty(self.shape, a.dtype)
+        for start, ready, program in self.runs:
+            operands = [
+                a,
+                b,
+                y,
+                b if bias is None else np.ascontiguousarray(bias)[None, None],
+            ]
+            for operand, array in enumerate(operands):
+                if start and self.along in _CUTS[operand]:
+                    at = (slice(None),) * self.along + (slice(start, None),)
+                    operands[operand] = array[at]
+            operands[_RIGHT] = ready(operands[_RIGHT])
+            program.run(*operands)
+        return y
+
+
+class Products:
+    """A product for factors of some sizes, however they lie.
+
+    Args:
+        sizes: batch, rows, inner, columns.
+        shape: of the result.
+    """
+
+    def __init__(self, sizes: tuple[int, int, int, int], shape: Any) -> None:
+        self.sizes, self.shape = sizes, shape
+        self.made: dict[Any, Product | None] = {}
+
+    def __call__(self, a: Array, b: Array, bias: Array | None = None) -> Array | None:
+        """The product of a batch of matrices; None where others know it."""
+        batch, rows, inner, columns = self.sizes
+        a = _matrices(a.reshape(batch, rows, inner))
+        b = _matrices(b.reshape(batch, inner, columns))
+        key = a.strides, b.strides, bias is None
+        if key not in self.made:
+            self.made[key] = self._make(a, b, bias is not None)
+        found = self.made[key]
+        y = None if found is None else found(a, b, bias)
+        return None if y is None or not is_known(y) else y.reshape(self.shape)
+
+    def _make(self, a: Array, b: Array, bias: bool) -> Product | None:
+        left, right = (tuple(s // _ITEM for s in x.strides) for x in (a, b))
+        try:
+            return Product(Factors(*self.sizes, a.dtype.name, left, right), bias)
+        except NotSupported:
+            return None
+
+
+def _matrices(x: Array) -> Array:
+    """Matrices whose rows or columns have no gaps, and do not overlap."""
+    rows, columns = x.shape[1:]
+    whole, down, across = (s // _ITEM for s in x.strides)
+    if len(x) == 1:
+        whole = x.size * max(down, across)  # is of no matter
+    by_rows = across == 1 and down >= columns and whole >= rows * down
+    by_columns = down == 1 and across >= rows and whole >= columns * across
+    return x if by_rows or by_columns else np.ascontiguousarray(x)
