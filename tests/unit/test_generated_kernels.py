@@ -11,7 +11,7 @@ from tests.support import child
 
 import dovetail
 from dovetail.device_api import registry
-from dovetail_cpu.generated import LEAST
+from dovetail_cpu.generated import LEAST, SMALLEST
 
 Array = np.ndarray[Any, Any]
 
@@ -89,8 +89,9 @@ for beta in (0.5, 1.0, 2.5):
 
 SMALL = f"""
 import sys, dovetail
-x = dovetail.ones({LEAST - 1}, requires_grad=True)
+x = dovetail.ones({SMALLEST - 1}, requires_grad=True)
 dovetail.nn.functional.gelu(x).sum().backward()
+dovetail.relu(dovetail.ones({LEAST - 1}))
 assert "llvmlite" not in sys.modules and "dovetail.codegen.eager" not in sys.modules
 dovetail.nn.functional.gelu(dovetail.ones({LEAST}))
 assert "llvmlite" in sys.modules

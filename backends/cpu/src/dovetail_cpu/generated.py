@@ -18,10 +18,11 @@ import numpy as np
 from dovetail.codegen.declarations import vocabularies
 from dovetail.codegen.runtime.machine import SWITCH, available
 from dovetail.device_api import Facts, Kernel, KernelTable
-from dovetail.dtypes import DType, float32, float64
+from dovetail.dtypes import HALF, DType, float32, float64
 from dovetail.errors import DovetailError
 from dovetail_cpu import (
     generated_class_loss,
+    generated_copies,
     generated_order,
     generated_places,
     generated_random,
@@ -32,9 +33,13 @@ from dovetail_cpu import (
 
 if TYPE_CHECKING:
     from dovetail.codegen.eager import Pointwise
+    from dovetail.codegen.program import Program
 
 LEAST: Final = 1 << 14
-"""Elements from which on a generated kernel is faster than NumPy's, its call too."""
+"""Elements from which on a generated kernel is faster than NumPy's, its call too,
+whatever it computes."""
+SMALLEST: Final = 1 << 9
+"""Elements below which nothing is compiled, whatever it computes."""
 
 # NumPy's ufuncs are bound by memory, but for these.
 _SLOW_UFUNCS: Final = frozenset({"exp", "expm1", "log", "log1p", "tanh"})
@@ -51,6 +56,12 @@ def least_elements() -> int:
     return int(chosen) if chosen.isdecimal() else LEAST
 
 
+def smallest_elements() -> int:
+    """`SMALLEST`, or the number that `DOVETAIL_KERNELS` has."""
+    chosen = os.environ.get(SWITCH, "")
+    return int(chosen) if chosen.isdecimal() else SMALLEST
+
+
 def install(table: KernelTable, plain: KernelTable) -> None:
     """Add the kernels of a table to another one, with generated ones in front.
 
@@ -60,7 +71,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
     least = least_elements()
     for op in plain.names():
         for own in plain.rivals(op):
-            bind, dtypes = None, _DTYPES
+            bind, dtypes, writes = None, _DTYPES, own.supports_out
             if op in generated_rows.ROW_OPS and available():
                 bind = generated_rows.bind(own, least)
                 dtypes = generated_rows.dtypes_of(op)
@@ -76,37 +87,47 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 bind = generated_class_loss.bind(own, least)
             elif op in generated_scans.SCANS and available():
                 bind, dtypes = generated_scans.bind(own, least), generated_scans.DTYPES
+            elif op in generated_copies.COPY_OPS and available():
+                bind, dtypes = generated_copies.bind(own, least), own.dtypes
             elif op in worth and _is_slow(own):
-                bind = _bind(own, least, worth[op])
+                bind, dtypes = _bind(own, worth[op]), _DTYPES | HALF
+            elif op in worth and own.when is None and own.dtypes & HALF:
+                bind, dtypes, writes = _bind(own, worth[op]), HALF, False
             served = _NONE if bind is None else own.dtypes & dtypes
             if served:
-                _add(table, own._replace(function=bind, dtypes=served, binds=True))
+                wraps = {"function": bind, "dtypes": served, "binds": True}
+                _add(table, own._replace(**wraps, supports_out=writes))
             if own.dtypes - served:
                 _add(table, own._replace(dtypes=own.dtypes - served))
     if available():
         generated_rows.add_bodies(table, least)
-        _add_bodies(table, least)
+        _add_bodies(table)
 
 
-def _add_bodies(table: KernelTable, least: int) -> None:
+def _add_bodies(table: KernelTable) -> None:
     """Kernels of large calls for ops without one: their bodies serve the small."""
     for op, inputs in [row for v in vocabularies for row in v.bodies().items()]:
-        for dtype in sorted(_DTYPES, key=str):
+        for dtype in sorted(_DTYPES | HALF, key=str):
             if op not in _MOVES and not table.select(op, dtype):
                 large = _Generated(op, {})
                 table.add(
                     op, large.serve, dtypes=[dtype], broadcasts=True, checks=True,
-                    when=_if_many(large, least, inputs, dtype), reads=("shape",),
+                    when=_if_many(large, inputs, dtype), reads=("shape",),
                 )  # fmt: skip
 
 
-def _if_many(large: _Generated, least: int, inputs: int, dtype: DType) -> Any:
+def _if_many(large: _Generated, inputs: int, dtype: DType) -> Any:
     """Whether an array is large enough, and the body one that kernels can be of."""
+    smallest = smallest_elements()
 
     def many(facts: Facts) -> bool:
-        if all(math.prod(shape) < least for shape in facts.shape):
+        most = max(math.prod(shape) for shape in facts.shape)
+        if most < smallest:
             return False
-        return large.is_made([np.empty(0, dtype.numpy)] * inputs)
+        arrays = (np.empty(0, dtype.numpy),) * inputs
+        if most < (large.least or large.weighed(arrays, _NO_SCALARS)):
+            return False
+        return large.is_made(list(arrays))
 
     return many
 
@@ -129,34 +150,46 @@ def _is_slow(own: Kernel) -> bool:
     return not quick and not own.supports_out and own.when is None
 
 
-def _bind(own: Kernel, least: int, alone: bool) -> Callable[..., Any]:
+def _bind(own: Kernel, alone: bool) -> Callable[..., Any]:
     def bind(**attributes: Any) -> Any:
         small = generated_rows.bound_by_attributes(own, attributes)
-        return _by_size(small, _Generated(own.op, attributes), least, alone)
+        return _by_size(small, _Generated(own.op, attributes), alone)
 
     return bind
 
 
-def _by_size(small: Any, large: _Generated, least: int, alone: bool) -> Any:
+def _by_size(small: Any, large: _Generated, alone: bool) -> Any:
     """A kernel that asks for the size first: what is small has to cost no more.
+
+    From how many elements on its body is worth a kernel is asked by the first call that
+    may have so many.
 
     Args:
         alone: it gets one array and nothing else.
     """
+    least = smallest_elements()
 
     def kernel(a: Any) -> Any:
+        nonlocal least
         if a.size < least:
             return small(a)
+        if not large.least:
+            least = large.weighed((a,), _NO_SCALARS)
+            return kernel(a)
         y = large((a,), _NO_SCALARS)
         return small(a) if y is None else y
 
     def kernel_of_several(a: Any, *others: Any, **scalars: Any) -> Any:
+        nonlocal least
         if a.size < least:
             for b in others:  # any() of them takes as long as a small kernel
                 if b is not None and b.size >= least:
                     break
             else:
                 return small(a, *others, **scalars)
+        if not large.least:
+            least = large.weighed((a, *others), scalars)
+            return kernel_of_several(a, *others, **scalars)
         y = large((a, *others), scalars)
         return small(a, *others, **scalars) if y is None else y
 
@@ -170,6 +203,7 @@ class _Generated:
         self.op = op
         self.attributes = attributes
         self.made: dict[Any, Pointwise | None] = {}
+        self.least = 0  # elements that are worth a kernel, once that is known
 
     def __call__(self, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> Any:
         """The result, or None where the other kernel has to serve."""
@@ -204,14 +238,44 @@ class _Generated:
     ) -> Pointwise | None:
         # With LLVM's text and mathematics: nothing that a small program needs.
         from dovetail.codegen.eager import Pointwise
-        from dovetail.codegen.pointwise import KNOWN
+        from dovetail.codegen.formats import HALVES
 
-        dtypes = [None if a is None else a.dtype.name for a in arrays]
-        absent = {name: None for name, x in scalars.items() if x is None}
         try:
-            program = vocabularies[0].program(
-                self.op, dtypes, self.attributes | absent, known, KNOWN
-            )
-            return Pointwise(self.op, program, len(known))
+            program = self._program(arrays, scalars, known)
+            stored = [None if a is None else a.dtype.name for a in arrays]
+            made = program.results[0][1]
+            half = next((d for d in stored if d in HALVES), "")
+            result = half if made == "float32" else made
+            return Pointwise(self.op, program, len(known), stored, result)
         except DovetailError:
             return None
+
+    def weighed(self, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> int:
+        """From how many elements on the body is worth a kernel."""
+        chosen = os.environ.get(SWITCH, "")
+        if chosen.isdecimal():
+            self.least = max(int(chosen), 1)
+            return self.least
+        from dovetail.codegen.formats import HALVES
+        from dovetail_cpu.thresholds import least_elements
+
+        known = [name for name, x in scalars.items() if x is not None]
+        halves = any(a is not None and a.dtype.name in HALVES for a in arrays)
+        try:
+            program = self._program(arrays, scalars, known)
+            self.least = least_elements(program, halves)
+        except DovetailError:
+            self.least = LEAST
+        return self.least
+
+    def _program(
+        self, arrays: tuple[Any, ...], scalars: dict[str, Any], known: list[str]
+    ) -> Program:
+        """The body in elementary steps, of 16-bit floats in the dtype of arithmetic."""
+        from dovetail.codegen.formats import computed_in
+        from dovetail.codegen.pointwise import KNOWN
+
+        dtypes = [None if a is None else computed_in(a.dtype.name) for a in arrays]
+        absent = {name: None for name, x in scalars.items() if x is None}
+        attributes = self.attributes | absent
+        return vocabularies[0].program(self.op, dtypes, attributes, known, KNOWN)

@@ -184,6 +184,8 @@ class ValueWriter:
         made = in_steps(value.op, [Term(x) for x in value.operands])
         return self.value(made.value)
 
+    _widen = _narrow = _scale
+
     def _choose(self, value: Value, dtype: str, given: list[str]) -> str:
         return "{} ? {} : {}".format(*given)
 

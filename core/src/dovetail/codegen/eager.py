@@ -10,6 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.codegen import pointwise, runtime
+from dovetail.codegen.arrays import Array, address, target
+from dovetail.codegen.eager_copy import transposed
+from dovetail.codegen.formats import in_memory, narrowed, widened
 from dovetail.codegen.ir import FIRST, LAST, Buffer, Kernel, Loop, Statement, Store
 from dovetail.codegen.layout import (
     APART,
@@ -21,11 +24,10 @@ from dovetail.codegen.layout import (
     layout_of,
     order_of,
 )
-from dovetail.codegen.llvm_text import Target, render
+from dovetail.codegen.llvm_text import render
 from dovetail.codegen.program import Program
 from dovetail.codegen.values import Term, constant, index, load, parameter
-
-Array = np.ndarray[Any, Any]
+from dovetail.dtypes import by_name
 
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time
 
@@ -37,19 +39,26 @@ class Pointwise:
         name: what it is called in listings.
         program: what it computes.
         scalars: how many of its inputs, the last ones, are numbers of a call.
+        stored: dtypes of the arrays where memory has others than the program.
+        result: dtype of the result, likewise.
 
     Raises:
         NotSupported: kernels do not know a step of the program.
     """
 
-    def __init__(self, name: str, program: Program, scalars: int = 0) -> None:
+    def __init__(
+        self, name: str, program: Program, scalars: int = 0,
+        stored: Sequence[str | None] = (), result: str = "",
+    ) -> None:  # fmt: skip
         arrays = len(program.inputs) - scalars
+        stored = stored or program.inputs[:arrays]
         self.name = name
         self.program = program
         self.given = [i for i, d in enumerate(program.inputs[:arrays]) if d is not None]
-        self.dtypes = [str(program.inputs[i]) for i in self.given]
+        self.dtypes = [str(stored[i]) for i in self.given]
         self.scalars = [str(d) for d in program.inputs[arrays:]]
-        self.dtype = np.dtype(program.results[0][1])
+        self.result = result or program.results[0][1]
+        self.dtype = by_name(self.result).numpy
         self._kernels: dict[Any, runtime.Kernel] = {}
         # Whether kernels know the program is to be known at once.
         self._flat = self.kernel((RUN,) * len(self.given), rows=False)
@@ -95,7 +104,7 @@ class Pointwise:
         """A row-major result; operands that lie in no simple way are copied."""
         layout = layout_of(shape, [_steps(a) for a in spread])
         if layout is None:
-            spread = list(map(np.ascontiguousarray, spread))
+            spread = list(map(_row_major, spread))
             layout = layout_of(shape, [_steps(a) for a in spread])
             assert layout is not None
         y = np.empty(shape, self.dtype)
@@ -123,19 +132,21 @@ class Pointwise:
     def form(self, kinds: tuple[str, ...], rows: bool) -> Kernel:
         """The kernel as loops, for operands that lie so."""
         numbers = range(len(kinds))
-        sources = [Buffer(f"x{i}", self.dtypes[i]) for i in numbers]
-        out = Buffer("y", self.dtype.name, written=True)
+        sources = [Buffer(f"x{i}", in_memory(self.dtypes[i])) for i in numbers]
+        out = Buffer("y", in_memory(self.result), written=True)
         lane, row = index("lane"), index("row")
         begins: list[Term | None] = [None for _ in numbers]
         if rows:
             begins = [row * parameter(f"row_step{i}") for i in numbers]
         given: list[Term | None] = [None] * len(self.program.inputs)
         for i, place in enumerate(self.given):
-            given[place] = load(sources[i], _offset(kinds[i], lane, i, begins[i]))
+            read = load(sources[i], _offset(kinds[i], lane, i, begins[i]))
+            given[place] = widened(read, self.dtypes[i])
         named = [(f"scalar{i}", d) for i, d in enumerate(self.scalars)]
         if named:
             given[-len(named) :] = [parameter(name, d) for name, d in named]
         (y,) = pointwise.results(self.program, given)
+        y = narrowed(y, self.result)
         at = row * parameter("lanes") + lane if rows else lane
         body = _looped(lane, row, Store(out, at.value, y.value), rows)
         steps = [f"lane_step{i}" for i in numbers]
@@ -145,6 +156,14 @@ class Pointwise:
         lies = "_".join(["rows" if rows else "flat", *kinds])
         name = f"{self.name}_{self.dtypes[0]}_{lies}"
         return Kernel(name, (*sources, out), tuple(words), (body,))
+
+
+def _row_major(a: Array) -> Array:
+    """The array, copied if it lies otherwise."""
+    if a.flags.c_contiguous:
+        return a
+    y = transposed(a)
+    return np.ascontiguousarray(a) if y is None else y
 
 
 def _looped(lane: Term, row: Term, store: Store, rows: bool) -> Statement:
@@ -175,12 +194,6 @@ def _pieces(layout: Layout) -> tuple[int, int]:
     return layout.rows, max(_GRAIN // layout.lanes, 1)
 
 
-def target() -> Target:
-    """The processor of this machine."""
-    host = runtime.host()
-    return Target.of(host.cpu, host.features)
-
-
 _CODES: Final = {"float32": "<f", "float64": "<d"}
 
 
@@ -197,26 +210,4 @@ def _rounded(dtype: str, number: Any) -> float:
     return float(np.dtype(dtype).type(number))
 
 
-# ---- addresses
-
-_PLACE: Final = 16  # bytes into an array object, where NumPy keeps the address
-_from_address: Final = ctypes.c_uint64.from_address
-
-
-def _is_there() -> bool:
-    """Whether arrays keep their address where it is looked for."""
-    probe = np.zeros(3, np.int8)[1:]
-    return _from_address(id(probe) + _PLACE).value == int(probe.ctypes.data)
-
-
-def _read(a: Array) -> int:
-    return _from_address(id(a) + _PLACE).value
-
-
-def _asked(a: Array) -> int:
-    return int(a.ctypes.data)
-
-
-address: Final = _read if _is_there() else _asked
-"""The address of an array's first element: read where it lies, in a tenth of the time
-that asking for it takes."""
+__all__ = ["Array", "Pointwise", "address", "target", "words_of"]

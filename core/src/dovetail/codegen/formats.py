@@ -1,4 +1,5 @@
-"""What the mathematics needs to know of a format of floating point numbers."""
+"""Formats of floating point numbers: what the mathematics needs to know of them, and
+those that are only in memory."""
 
 from __future__ import annotations
 
@@ -7,7 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dovetail.codegen.values import Term, apply, bits, constant, unary
+from dovetail.codegen.ir import Value
+from dovetail.codegen.values import (
+    Term,
+    apply,
+    bits,
+    cast,
+    choose,
+    compare,
+    constant,
+    unary,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +94,71 @@ FORMATS: Final = {
 }  # fmt: skip
 
 
+# ---- floats of 16 bits, which memory has and arithmetic does not
+
+HALVES: Final = frozenset({"float16", "bfloat16"})
+
+
+def in_memory(dtype: str) -> str:
+    """The dtype that a kernel reads and writes where arrays have another one."""
+    return "uint16" if dtype in HALVES else dtype
+
+
+def computed_in(dtype: str) -> str:
+    """The dtype that a kernel computes in for arrays of a dtype."""
+    return "float32" if dtype in HALVES else dtype
+
+
+def widened(stored: Term, dtype: str) -> Term:
+    """What was read from memory, as the value that it stands for."""
+    if dtype == "bfloat16":
+        return bits(cast(stored, "uint32") << 16, "float32")
+    if dtype == "float16":
+        return Term(Value("widen", "float32", (stored.value,)))
+    return stored
+
+
+def narrowed(x: Term, dtype: str) -> Term:
+    """A value as memory has it: the nearest number, the even one of two."""
+    if dtype == "bfloat16":
+        return _bfloat16(x)
+    if dtype == "float16":
+        return Term(Value("narrow", "uint16", (x.value,)))
+    return x
+
+
+def _bfloat16(x: Term) -> Term:
+    """The upper half of the bits, rounded by the lower one; NaN keeps its sign."""
+    whole = bits(x, "uint32")
+    upper = apply("shift_right_logical", whole, 16)
+    carried = apply("shift_right_logical", whole + 0x7FFF + (upper & 1), 16)
+    return cast(choose(compare("ne", x, x), upper | 0x40, carried), "uint16")
+
+
+def _widen(stored: Term) -> Term:
+    """float16 as float32: its exponent is moved by a product, which is exact."""
+    whole = cast(stored, "uint32")
+    size = (whole & 0x7FFF) << 13
+    finite = bits(bits(size, "float32") * 2.0**112, "uint32")
+    size = choose(compare("ge", size, 0x7C00 << 13), size | 0x7F800000, finite)
+    return bits(size | ((whole & 0x8000) << 16), "float32")
+
+
+def _narrow(x: Term) -> Term:
+    """float16 of float32; a sum rounds what is subnormal in float16."""
+    whole = bits(x, "uint32")
+    sign = apply("shift_right_logical", whole, 16) & 0x8000
+    size = whole & 0x7FFFFFFF
+    odd = apply("shift_right_logical", size, 13) & 1
+    normal = apply("shift_right_logical", size + 0xFFF + odd - (112 << 23), 13)
+    small = bits(bits(size, "float32") + 0.5, "uint32") - 0x3F000000
+    rounded = choose(compare("lt", size, 113 << 23), small, normal)
+    rounded = choose(compare("ge", size, 143 << 23), 0x7C00, rounded)
+    nan = apply("shift_right_logical", size, 13) & 0x1FF | 0x7E00
+    found = choose(compare("gt", size, 0x7F800000), nan, rounded)
+    return cast(found | sign, "uint16")
+
+
 # ---- what some processors have an instruction for, and others do in steps
 
 
@@ -97,7 +173,9 @@ def square_error(x: Term) -> Term:
 
 
 def in_steps(op: str, operands: Sequence[Term]) -> Term:
-    """`scale` or `square_error` as plain arithmetic."""
+    """`scale`, `square_error`, `widen` or `narrow` as plain arithmetic."""
+    if op in ("widen", "narrow"):
+        return _widen(*operands) if op == "widen" else _narrow(*operands)
     f = FORMATS[operands[0].dtype]
     return _scale(f, *operands) if op == "scale" else _square_error(f, *operands)
 

@@ -135,6 +135,19 @@ def values_of(body: tuple[Statement, ...]) -> Iterator[Value]:
                 yield statement.offset
 
 
+def computes_floats(kernel: Kernel) -> bool:
+    """Whether a kernel has values in a format of floating point numbers."""
+    waiting, seen = list(values_of(kernel.body)), set[Value]()
+    while waiting:
+        value = waiting.pop()
+        if value.dtype in FLOATS:
+            return True
+        if value not in seen:
+            seen.add(value)
+            waiting += value.operands
+    return False
+
+
 def fixed_values(
     loop: Loop, known: set[Value], gathered: set[Accumulator]
 ) -> list[Value]:

@@ -46,6 +46,16 @@ def layout_of(shape: Ints, strides: Sequence[Ints]) -> Layout | None:
         shape: of the result.
         strides: of each operand, in elements, 0 along dims that it is repeated in.
     """
+    merged = walked(shape, strides)
+    if len(merged) > 2 or (len(merged) == 2 and merged[1][0] < SHORT_ROW):
+        return None
+    lanes, lane_steps = merged[-1]
+    rows, row_steps = merged[0] if len(merged) == 2 else (1, (0,) * len(strides))
+    return Layout(rows, lanes, tuple(map(_kind, lane_steps)), row_steps, lane_steps)
+
+
+def walked(shape: Ints, strides: Sequence[Ints]) -> list[tuple[int, Ints]]:
+    """(size, steps of each operand) of dims; what all walk alike is one dim."""
     dims = [d for d, size in enumerate(shape) if size != 1]
     walks = [
         (shape[d], tuple([s[d] for s in strides])) for d in dims
@@ -57,11 +67,7 @@ def layout_of(shape: Ints, strides: Sequence[Ints]) -> Layout | None:
             merged[-1] = (outer * size, steps)
         else:
             merged.append((size, steps))
-    if len(merged) > 2 or (len(merged) == 2 and merged[1][0] < SHORT_ROW):
-        return None
-    lanes, lane_steps = merged[-1]
-    rows, row_steps = merged[0] if len(merged) == 2 else (1, (0,) * len(strides))
-    return Layout(rows, lanes, tuple(map(_kind, lane_steps)), row_steps, lane_steps)
+    return merged
 
 
 def _kind(step: int) -> str:

@@ -19,6 +19,7 @@ from dovetail.codegen.ir import (
     Store,
     Update,
     Value,
+    computes_floats,
     fixed_values,
 )
 from dovetail.codegen.llvm_values import TYPES, Lanes, ValueWriter, literal
@@ -33,6 +34,7 @@ class Target:
         vector: bytes in a vector register.
         fused: whether it multiplies and adds in one step.
         scales: whether it multiplies by powers of two in one step.
+        halves: whether it converts float16 in one step.
     """
 
     cpu: str
@@ -40,6 +42,7 @@ class Target:
     vector: int
     fused: bool
     scales: bool = False
+    halves: bool = False
 
     @staticmethod
     def of(cpu: str, features: str) -> Target:
@@ -47,11 +50,15 @@ class Target:
         has = {f[1:] for f in features.split(",") if f.startswith("+")}
         wide = {"avx512f", "avx512dq", "avx512vl", "avx512bw"} <= has
         vector = 64 if wide else 32 if "avx2" in has else 16
-        return Target(cpu, features, vector, bool({"fma", "neon"} & has), wide)
+        fused, halves = bool({"fma", "neon"} & has), bool({"f16c", "neon"} & has)
+        return Target(cpu, features, vector, fused, wide, halves)
 
     def lanes(self, kernel: Kernel) -> int:
         """How many elements a step takes: so many as the widest dtype allows."""
-        widest = max([SIZES[b.dtype] for b in kernel.buffers], default=4)
+        sizes = [SIZES[b.dtype] for b in kernel.buffers]
+        widest = max(sizes, default=4)
+        if widest < 4 and computes_floats(kernel):
+            widest = 4
         return kernel.registers * self.vector // widest
 
 
@@ -64,7 +71,7 @@ class _KernelWriter(ValueWriter):
     """Writes the memory and the loops of one kernel."""
 
     def __init__(self, kernel: Kernel, target: Target) -> None:
-        super().__init__(target.fused, target.scales)
+        super().__init__(target.fused, target.scales, target.halves)
         self.kernel = kernel
         self.target = target
         self.width = target.lanes(kernel)

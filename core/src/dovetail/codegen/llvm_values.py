@@ -69,11 +69,13 @@ class ValueWriter:
     Args:
         fused: whether the processor multiplies and adds in one step.
         scales: whether it multiplies by powers of two, as AVX-512 does.
+        halves: whether it converts float16.
     """
 
-    def __init__(self, fused: bool, scales: bool = False) -> None:
+    def __init__(self, fused: bool, scales: bool = False, halves: bool = False) -> None:
         self.fused = fused
         self.scales = scales
+        self.halves = halves
         self.lines: list[str] = []
         self.declared: set[str] = set()
         self.scopes: list[dict[tuple[Value, bool], str]] = [{}]
@@ -253,6 +255,20 @@ class ValueWriter:
             return self._in_steps(value, vector)
         (x,) = map(Term, value.operands)
         return self.value(fma(x, x, -(x * x)).value, vector)
+
+    def _widen(self, value: Value, vector: bool, given: list[str]) -> str:
+        if not self.halves:
+            return self._in_steps(value, vector)
+        kinds = [self.of_lanes(k) if vector else k for k in ("i16", "half", "float")]
+        half = self.assign(f"bitcast {kinds[0]} {given[0]} to {kinds[1]}")
+        return self.assign(f"fpext {kinds[1]} {half} to {kinds[2]}")
+
+    def _narrow(self, value: Value, vector: bool, given: list[str]) -> str:
+        if not self.halves:
+            return self._in_steps(value, vector)
+        kinds = [self.of_lanes(k) if vector else k for k in ("i16", "half", "float")]
+        half = self.assign(f"fptrunc {kinds[2]} {given[0]} to {kinds[1]}")
+        return self.assign(f"bitcast {kinds[1]} {half} to {kinds[0]}")
 
     def _scale(self, value: Value, vector: bool, given: list[str]) -> str:
         """Eight or sixteen lanes at a time, as the instruction has them."""
