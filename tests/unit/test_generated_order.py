@@ -14,7 +14,8 @@ from tests.support.c_compiler import COMPILER, Compiled
 from tests.support.generated import guarded, untouched
 
 import dovetail
-from dovetail.codegen import eager_select, eager_sort
+from dovetail.codegen import eager_search, eager_select, eager_sort
+from dovetail.codegen.eager_search import places
 from dovetail.codegen.eager_select import distinct, greatest
 from dovetail.codegen.eager_sort import sorted_rows
 from dovetail_cpu.generated import LEAST
@@ -98,6 +99,34 @@ def test_the_greatest_are_the_first_of_all_in_order(dtype: str) -> None:
                     np.testing.assert_array_equal(places, wanted)
                     there = np.take_along_axis(x, wanted, 1)
                     assert values.tobytes() == there.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_places_in_sorted_rows(dtype: str) -> None:
+    """Before equal elements, or after, as NumPy has it; NaN at the end."""
+    for shape in ((1, 1), (1, 2), (1, 1023), (4, 64), (3, 33)):
+        rows = np.sort(drawn(dtype, shape, "few values", seed=1), axis=1)
+        values = drawn(dtype, (shape[0], 5000), "few values", seed=2)
+        for right in (False, True):
+            found = places(rows, values, dtype, right)
+            side: Any = "right" if right else "left"
+            for row, value, got in zip(rows, values, found, strict=True):
+                wanted = np.searchsorted(row, value, side)
+                np.testing.assert_array_equal(got, wanted)
+
+
+def test_large_tensors_are_searched_by_them() -> None:
+    """`searchsorted` and `bucketize` of many values are those of NumPy."""
+    row = np.sort(drawn("float32", (1, 300), "any"), 1)[0]
+    values = drawn("float32", (170, 100), "any", seed=4)
+    assert values.size >= LEAST
+    t, v = dovetail.from_numpy(row), dovetail.from_numpy(values)
+    wanted = np.searchsorted(row, values)
+    np.testing.assert_array_equal(dovetail.searchsorted(t, v).numpy(), wanted)
+    np.testing.assert_array_equal(dovetail.bucketize(v, t).numpy(), wanted)
+    found = dovetail.searchsorted(t.expand(170, 300), v, right=True)
+    wanted = np.searchsorted(row, values, "right")
+    np.testing.assert_array_equal(found.numpy(), wanted)
 
 
 @pytest.mark.parametrize("k", [1, 7, 100])
@@ -207,11 +236,13 @@ def test_nothing_beside_is_written(dtype: str, monkeypatch: pytest.MonkeyPatch) 
     guards = _Guarded()
     monkeypatch.setattr(eager_sort, "np", guards)
     monkeypatch.setattr(eager_select, "np", guards)
+    monkeypatch.setattr(eager_search, "np", guards)
     for shape in (*SHAPES, (7, 193), (2, 65_537)):
         x = drawn(dtype, shape, "any")
         sorted_rows(x, dtype, False, values=True)
         greatest(x, dtype, min(shape[1], 9), False)
         distinct(x[0], None)
+        places(np.sort(x, 1), x, dtype, right=False)
     assert guards.made
     assert all(untouched(memory, inner) for memory, inner in guards.made)
 

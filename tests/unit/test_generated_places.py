@@ -23,6 +23,9 @@ AROUND = [
     (1, 7, 40_000, 1), (300, 50, 60, 1), (1, 60, 50, 700), (3, 20, 30, 333),
     (2, 9, 1000, 17), (1, 1, 1, 1), (4, 5, 3, 2),
 ]  # fmt: skip
+COMBINED: dict[str, Any] = {
+    "add": np.add, "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum
+}  # fmt: skip
 DTYPES = ("float32", "float64", "int64", "uint8", "int16")
 
 
@@ -50,12 +53,12 @@ def loops(does: str, x: Array, index: Array, y: Array, line: bool) -> Array:
             elif does == "write":
                 y[outer, at, j] = x[outer, k]
             else:
-                y[outer, at, j] += x[outer, k]
+                y[outer, at, j] = COMBINED[does](y[outer, at, j], x[outer, k])
     return y
 
 
 @pytest.mark.parametrize("line", [False, True])
-@pytest.mark.parametrize("does", ["read", "write", "add"])
+@pytest.mark.parametrize("does", ["read", "write", *COMBINED])
 def test_elements_go_where_indices_say(does: Any, line: bool) -> None:
     """Along first, middle and last dims, duplicates in their order, guards kept."""
     for number, around in enumerate(AROUND):
@@ -105,6 +108,7 @@ CALLS: dict[str, Any] = {
     "scatter_add": lambda x, i: x.scatter_add(1, i, x),
     "index_copy": lambda x, i: x.index_copy(1, i[0], x),
     "index_add": lambda x, i: x.index_add(1, i[0], x),
+    "scatter_reduce": lambda x, i: x.scatter_reduce(1, i, x, "amax"),
 }
 
 
@@ -138,6 +142,22 @@ def test_bad_indices_are_refused_by_name(op: str) -> None:
     with pytest.raises(IndexOutOfRange, match="999"):
         CALLS[op](a, i)
     np.testing.assert_array_equal(a.numpy(), x)
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+def test_reductions_of_what_meets(reduce: Any, include_self: bool) -> None:
+    """Each reduction of a large call is that of the small calls it is made of."""
+    x, index = drawn("float32", 160, 160) - 4, drawn("int64", 160, 160, seed=3)
+    x[3, 5] = np.nan
+    a, i = dovetail.from_numpy(x), dovetail.from_numpy(index)
+    large = a.scatter_reduce(1, i, a + 1, reduce, include_self=include_self).numpy()
+    for row in range(0, 160, 40):
+        part = slice(row, row + 40)
+        small = a[part].scatter_reduce(
+            1, i[part], a[part] + 1, reduce, include_self=include_self
+        )
+        np.testing.assert_array_equal(large[part], small.numpy())
 
 
 def test_gradients_of_an_embedding_add_up() -> None:
@@ -175,7 +195,7 @@ def test_as_c_they_do_the_same(tmp_path: Path) -> None:
     """The same kernels written as C move the same elements, and tell the same."""
     forms = [
         eager_places.Places(does, "float32", "int64", line, wide, signed=True)
-        for does in ("read", "write", "add") for line in (False, True)
+        for does in ("read", "write", "maximum") for line in (False, True)
         for wide in (False, True)
     ]  # fmt: skip
     library = Compiled(tmp_path, [form.kernel() for form in forms])

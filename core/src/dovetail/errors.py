@@ -193,6 +193,22 @@ def words_of(error: BaseException) -> str:
         return f"{type(error).__name__} (whose text raises {type(another).__name__})"
 
 
+def refuse_bins(shape: tuple[int, ...], minlength: int) -> None:
+    """Raise where values of this shape cannot be counted in so many bins."""
+    if len(shape) != 1:
+        raise ShapeError("bincount", "x", was=f"of shape {shape}", needed="one dim")
+    if minlength < 0:
+        raise ArgumentError("bincount", "minlength", was=minlength, needed="0 or more")
+
+
+def refuse_negative_bins(least: int) -> None:
+    """Raise where the least of the values that are counted is negative."""
+    if least < 0:
+        raise ArgumentError(
+            "bincount", "x", was=f"as low as {least}", needed="values of 0 or more"
+        )
+
+
 def outside_dim(op: str, index: int, size: int, dim: int, low: int) -> IndexOutOfRange:
     """The error for an index out of bounds for a dim, which starts at `low`."""
     return IndexOutOfRange(

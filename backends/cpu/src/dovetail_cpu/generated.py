@@ -24,6 +24,7 @@ from dovetail_cpu import (
     generated_class_loss,
     generated_copies,
     generated_order,
+    generated_partial_copies,
     generated_places,
     generated_random,
     generated_rows,
@@ -85,6 +86,8 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 bind, dtypes = generated_places.bind(own, least), own.dtypes
             elif op in generated_class_loss.CLASS_OPS and available():
                 bind = generated_class_loss.bind(own, least)
+            elif op in generated_partial_copies.PARTIAL_COPIES and available():
+                bind, dtypes = generated_partial_copies.bind(own, least), own.dtypes
             elif op in generated_scans.SCANS and available():
                 bind, dtypes = generated_scans.bind(own, least), generated_scans.DTYPES
             elif op in generated_copies.COPY_OPS and available():

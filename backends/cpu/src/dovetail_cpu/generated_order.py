@@ -1,4 +1,4 @@
-"""Generated kernels for large arrays that are sorted, or searched for the greatest."""
+"""Generated kernels for large arrays that are sorted or searched."""
 
 from __future__ import annotations
 
@@ -30,7 +30,13 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
             y = serve(a)
             return small(a) if y is None else y
 
-        return kernel
+        def kernel_of_two(row: Any, values: Any) -> Any:
+            if values.size < least or not values.ndim:
+                return small(row, values)
+            y = serve(row, values)
+            return small(row, values) if y is None else y
+
+        return kernel_of_two if own.op == "searchsorted" else kernel
 
     return bound
 
@@ -80,6 +86,21 @@ def _unique(consecutive: bool) -> Callable[[Array], Any]:
     return serve
 
 
+def _searchsorted(right: bool) -> Callable[[Array, Array], Any]:
+    def serve(row: Array, values: Array) -> Any:
+        from dovetail.codegen.eager_search import places  # with LLVM's text
+
+        lanes = values.size if row.ndim == 1 else values.shape[-1]
+        if not row.size or not lanes or row.dtype != values.dtype:
+            return None
+        rows = np.ascontiguousarray(row).reshape(-1, row.shape[-1])
+        wanted = np.ascontiguousarray(values).reshape(-1, lanes)
+        found = places(rows, wanted, values.dtype.name, right)
+        return found.reshape(values.shape)
+
+    return serve
+
+
 def _sorted(a: Array, dim: int, descending: bool, values: bool) -> Any:
     """The elements in order along a dim, if `values`, and their places."""
     from dovetail.codegen.eager_sort import sorted_rows  # with LLVM's text
@@ -97,10 +118,11 @@ def _back(rows: Array, shape: tuple[int, ...], dim: int) -> Array:
     return np.ascontiguousarray(np.moveaxis(rows.reshape(shape), -1, dim))
 
 
-ORDER_OPS: Final[dict[str, Callable[..., Callable[[Array], Any]]]] = {
+ORDER_OPS: Final[dict[str, Callable[..., Callable[..., Any]]]] = {
     "sort": _sort,
     "argsort": _argsort,
     "topk": _topk,
     "unique": _unique,
+    "searchsorted": _searchsorted,
 }
 """What serves large arrays, by the op; each takes the op's attributes."""

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from dovetail.device_api import Kernel
+from dovetail.xp.indexing import neutral
+
+if TYPE_CHECKING:
+    from dovetail.codegen.place_kernels import Does
 
 Array = np.ndarray[Any, Any]
 Serve = Callable[..., Any]
@@ -72,45 +76,66 @@ def _read(
 
 
 def _scatter(a: Array, index: Array, src: Array, dim: int) -> Array | None:
-    return _each(a, index, src, dim, adds=False)
+    return _each(a, index, src, dim, does="write")
 
 
 def _scatter_add(a: Array, index: Array, src: Array, dim: int) -> Array | None:
-    return _each(a, index, src, dim, adds=True)
+    return _each(a, index, src, dim, does="add")
 
 
-def _each(a: Array, index: Array, src: Array, dim: int, *, adds: bool) -> Array | None:
+def _each(a: Array, index: Array, src: Array, dim: int, *, does: Does) -> Array | None:
     if not _alike(a, index, dim):
         return None
     covered = src[tuple(slice(0, n) for n in index.shape)]
-    return _written(a, index, covered, dim, adds=adds, line=False)
+    return _written(a, index, covered, dim, does=does, line=False)
 
 
 def _index_copy(a: Array, index: Array, src: Array, dim: int) -> Array | None:
-    return _written(a, index, src, dim, adds=False, line=True)
+    return _written(a, index, src, dim, does="write", line=True)
 
 
 def _index_add(a: Array, index: Array, src: Array, dim: int) -> Array | None:
-    return _written(a, index, src, dim, adds=True, line=True)
+    return _written(a, index, src, dim, does="add", line=True)
 
 
 def _written(
-    a: Array, index: Array, src: Array, dim: int, *, adds: bool, line: bool
+    a: Array, index: Array, src: Array, dim: int, *, does: Does, line: bool
 ) -> Array | None:
     """A copy of `a` that is written to; None where this cannot serve."""
     from dovetail.codegen import eager_places as places  # with LLVM's text
 
     if not (a.ndim and a.size and index.size) or src.dtype != a.dtype:
         return None
-    known = a.dtype.name in places.ADDED if adds else places.moves(a.dtype.itemsize)
+    known = (
+        a.dtype.name in places.COMBINED
+        if does != "write"
+        else places.moves(a.dtype.itemsize)
+    )
     if not known or index.dtype.name not in places.INDICES:
         return None
     count = index.size if line else index.shape[dim]
     around = places.Shape.around(a.shape, dim, count)
     y = np.array(a, order="C")
     given = map(np.ascontiguousarray, (src, index))
-    does = "add" if adds else "write"
     return y if places.at_places(does, *given, y, around, line=line) else None
+
+
+_REDUCTIONS: Final[dict[str, Does]] = {
+    "sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum"
+}  # fmt: skip
+
+
+def _scatter_reduce(
+    a: Array, index: Array, src: Array, dim: int, reduce: str, include_self: bool
+) -> Array | None:
+    does = _REDUCTIONS.get(reduce)
+    if does is None:
+        return None
+    start: Array | None = a
+    if not include_self:
+        nothing = np.full(index.shape, neutral(a.dtype, reduce), a.dtype)
+        start = _each(a, index, nothing, dim, does="write")
+    return None if start is None else _each(start, index, src, dim, does=does)
 
 
 def _alike(a: Array, index: Array, dim: int) -> bool:
@@ -131,5 +156,6 @@ PLACE_OPS: Final[dict[str, Serve]] = {
     "scatter_add": _scatter_add,
     "index_copy": _index_copy,
     "index_add": _index_add,
+    "scatter_reduce": _scatter_reduce,
 }
 """What serves large arrays, by the op; None of it where NumPy's kernel has to serve."""

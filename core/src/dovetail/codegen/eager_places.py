@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -12,17 +12,18 @@ from dovetail.codegen import runtime
 from dovetail.codegen.eager import Array, target
 from dovetail.codegen.eager_sort import run
 from dovetail.codegen.llvm_text import render
-from dovetail.codegen.place_kernels import Places
+from dovetail.codegen.place_kernels import COMBINES, Does, Places
 
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time
 _BLOCK: Final = 256  # bytes of inner elements that are done together, at least
 _PIECES: Final = 4  # that inner elements are cut into, so that threads share them
-_MOVED: Final = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
-ADDED: Final = frozenset(
+MOVED: Final = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
+"""What elements are moved as, by their size in bytes."""
+COMBINED: Final = frozenset(
     {"float32", "float64"}
     | {f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)}
 )
-"""Dtypes that values are added in."""
+"""Dtypes that values are combined in."""
 INDICES: Final = frozenset({"int64", "int32", "int16", "int8", "uint8"})
 """Dtypes of indices."""
 
@@ -50,14 +51,14 @@ def _kernel(places: Places) -> runtime.Kernel:
 
 def moves(itemsize: int) -> bool:
     """Whether elements of so many bytes can be moved."""
-    return itemsize in _MOVED
+    return itemsize in MOVED
 
 
 def at_places(
-    does: Literal["read", "write", "add"], x: Array, index: Array, y: Array,
+    does: Does, x: Array, index: Array, y: Array,
     shape: Shape, *, line: bool, signed: bool = False,
 ) -> bool:  # fmt: skip
-    """Read, write or add where indices say; whether all of them were in range.
+    """Read, write or combine where indices say; whether all of them were in range.
 
     Args:
         x: what is read: [outer, size, inner], else [outer, count, inner].
@@ -67,7 +68,7 @@ def at_places(
         signed: whether indices may count from the end.
     """
     outer, size, count, inner = shape
-    dtype = x.dtype.name if does == "add" else _MOVED[x.dtype.itemsize]
+    dtype = x.dtype.name if does in COMBINES else MOVED[x.dtype.itemsize]
     wide = inner > 1
     kernel = _kernel(Places(does, dtype, index.dtype.name, line, wide, signed))
     parts, part_size = 1, count
@@ -98,4 +99,4 @@ def _blocks(shape: Shape, parts: int, itemsize: int) -> tuple[int, int]:
     return -(-inner // length), length
 
 
-__all__ = ["ADDED", "INDICES", "Shape", "at_places", "moves"]
+__all__ = ["COMBINED", "INDICES", "Shape", "at_places", "moves"]

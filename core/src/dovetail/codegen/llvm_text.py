@@ -122,13 +122,32 @@ class _KernelWriter(ValueWriter):
             place = self._place(buffer, kind, self.value(offset, False))
             return self.assign(f"load {kind}, ptr {place}, align {align}")
         assert self.lanes is not None
-        whole, mask = self.of_lanes(kind), self.lanes.mask
-        if self.stride(offset) != 1:
+        mask, stride = self.lanes.mask, self.stride(offset)
+        if stride == -1 and mask is None:
+            first = self.assign(f"sub i64 {self.base(offset)}, {self.lanes.width - 1}")
+            return self._reversed(self._side_by_side(buffer, kind, first, None), kind)
+        if stride != 1:
             return self._gathered(buffer, kind, offset)
-        place = self._place(buffer, kind, self.base(offset))
+        return self._side_by_side(buffer, kind, self.base(offset), mask)
+
+    def _reversed(self, name: str, kind: str) -> str:
+        """A vector from its last lane to its first."""
+        assert self.lanes is not None
+        whole = self.of_lanes(kind)
+        order = ", ".join(f"i32 {i}" for i in reversed(range(self.lanes.width)))
+        turned = f"{self.of_lanes('i32')} <{order}>"
+        return self.assign(f"shufflevector {whole} {name}, {whole} poison, {turned}")
+
+    def _side_by_side(
+        self, buffer: Buffer, kind: str, first: str, mask: str | None
+    ) -> str:
+        """Elements from `first` on, one a lane; zeros where the mask does not hold."""
+        assert self.lanes is not None
+        whole, bools = self.of_lanes(kind), self.of_lanes("i1")
+        align = SIZES[buffer.dtype]
+        place = self._place(buffer, kind, first)
         if mask is None:
             return self.assign(f"load {whole}, ptr {place}, align {align}")
-        bools = self.of_lanes("i1")
         name = f"llvm.masked.load.v{self.lanes.width}{_short(kind)}.p0"
         called = self.intrinsic(name, whole, "ptr", "i32", bools, whole)
         given = f"ptr {place}, i32 {align}, {bools} {mask}, {whole} zeroinitializer"

@@ -24,6 +24,7 @@ from dovetail.codegen.ir import (
 )
 from dovetail.codegen.values import (
     Term,
+    apply,
     bits,
     cast,
     choose,
@@ -44,12 +45,18 @@ greatest index of 2**shift items is told at the number of the first of them.
 """
 
 
+Does = Literal["read", "write", "add", "mul", "maximum", "minimum"]
+COMBINES: Final = frozenset({"add", "mul", "maximum", "minimum"})
+"""Arithmetic of what is there and what comes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """What a kernel does.
 
     Attributes:
-        does: `"read"`: y[k] = x[index[k]]; `"write"`: y[index[k]] = x[k]; `"add"`.
+        does: `"read"`: y[k] = x[index[k]]; `"write"`: y[index[k]] = x[k]; or what
+            combines what is there with what comes.
         dtype: of the elements.
         index: the dtype of the indices.
         line: one index for all outer and inner elements, not one for each element.
@@ -57,7 +64,7 @@ class Places:
         signed: whether indices may count from the end.
     """
 
-    does: Literal["read", "write", "add"]
+    does: Does
     dtype: str
     index: str
     line: bool
@@ -165,8 +172,8 @@ class _Form:
         if self.places.does == "read":
             return Store(self.y, at.value, load(self.x, place).value)
         value = load(self.x, at)
-        if self.places.does == "add":
-            value = load(self.y, place) + value
+        if self.places.does in COMBINES:
+            value = apply(self.places.does, load(self.y, place), value)
         return Store(self.y, place.value, value.value)
 
 
@@ -181,4 +188,4 @@ def _cut(number: Term, length: str, whole: str) -> tuple[Term, Term]:
     return first, choose(end < parameter(whole), end, parameter(whole))
 
 
-__all__ = ["WORDS", "Places"]
+__all__ = ["COMBINES", "WORDS", "Does", "Places"]

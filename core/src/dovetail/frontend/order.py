@@ -13,6 +13,8 @@ from dovetail.ops import order as o
 from dovetail.ops import scan, search, sums
 from dovetail.ops.compare import logical_not, ne
 from dovetail.ops.create import full
+from dovetail.ops.diagonal import basic_put
+from dovetail.ops.masked import masked_select
 from dovetail.ops.primitive import cast, take_along
 from dovetail.ops.shape import cat
 from dovetail.ops.view import basic_index, permute, reshape, unsqueeze
@@ -108,6 +110,8 @@ def _unique(
         raise DimError(
             "unique", "dim", was=dim, needed="None: the tensor has no dimensions"
         )
+    if dim is None and consecutive and not (inverse or counts):
+        return _without_repetitions(reshape(x.detach(), (-1,)))
     if dim is None:
         values, places, often = search.unique(reshape(x, (-1, 1)), consecutive)
         values, places = reshape(values, (-1,)), reshape(places, tuple(x._a.shape))
@@ -115,6 +119,15 @@ def _unique(
         values, places, often = _unique_slices(x, dim_of("unique", dim, x), consecutive)
     wanted = [places] * inverse + [often] * counts
     return (values, *wanted) if wanted else values
+
+
+def _without_repetitions(row: Tensor) -> Tensor:
+    """The elements that differ from the one before them."""
+    n = row._a.shape[0]
+    first, last = (slice(1, None),), (slice(0, max(n - 1, 0)),)
+    differs = ne(basic_index(row, first), basic_index(row, last))
+    starts = full((n,), True, differs._kind)
+    return masked_select(row, basic_put(starts, differs, first))
 
 
 def _unique_slices(x: Tensor, dim: int, consecutive: bool) -> Any:

@@ -175,12 +175,21 @@ def repeat_interleave(
             "repeat_interleave", "repeats", was=counts.tolist(),
             needed=f"one count or {n}, none negative",
         )  # fmt: skip
+    if counts.size == 1 and output_size in (None, n * int(counts.item())):
+        return _each_repeated(x, dim, int(counts.item()))
     numbers = np.repeat(np.arange(n), np.broadcast_to(counts.reshape(-1), (n,)))
     if output_size is not None and output_size != numbers.size:
         raise ArgumentError(
             "repeat_interleave", "output_size", was=output_size, needed=numbers.size
         )
     return index_select(x, dim, tensor(numbers, device=x.device))
+
+
+def _each_repeated(x: Tensor, dim: int, count: int) -> Tensor:
+    """Each slice along `dim` so many times."""
+    before, (n, *after) = x._a.shape[:dim], x._a.shape[dim:]
+    wide = v.expand(v.unsqueeze(x, dim + 1), (*before, n, count, *after))
+    return copied(v.reshape(wide, (*before, n * count, *after)))
 
 
 @public("Tensor.repeat_interleave")

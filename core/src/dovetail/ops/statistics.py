@@ -15,7 +15,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError, refuse_bins, refuse_negative_bins
 from dovetail.ops.complex import real_dtype
 from dovetail.ops.create import full, zeros_of
 from dovetail.ops.elementwise import abs, sgn
@@ -193,20 +193,12 @@ def bins_of(x: Tensor, minlength: int) -> tuple[Tensor, int]:
         ArgumentError: `minlength` or a value is negative.
         ShapeError: `x` does not have one dim.
     """
-    if len(x._a.shape) != 1:
-        raise ShapeError(
-            "bincount", "x", was=f"of shape {tuple(x._a.shape)}", needed="one dim"
-        )
-    if minlength < 0:
-        raise ArgumentError("bincount", "minlength", was=minlength, needed="0 or more")
+    refuse_bins(tuple(x._a.shape), minlength)
     index = cast(x, index_dtype(x._kind))
     if not x._a.shape[0]:
         return index, minlength
     least, most = read(amin(index)), read(amax(index))
-    if least < 0:
-        raise ArgumentError(
-            "bincount", "x", was=f"as low as {least}", needed="values of 0 or more"
-        )
+    refuse_negative_bins(least)
     return index, max(minlength, most + 1)
 
 

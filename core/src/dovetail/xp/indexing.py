@@ -95,6 +95,13 @@ class Bounds:
         return IndexOutOfRange(op, "index", was="out of range", needed="one within x")
 
 
+def neutral(dtype: Any, reduce: str) -> Any:
+    """What a reduction of elements of a library's dtype starts from."""
+    own = from_numpy(dtype)
+    starts = {"prod": 1, "amax": least(own), "amin": greatest(own)}
+    return starts.get(reduce, 0)
+
+
 def _corner(shape: Any) -> tuple[slice, ...]:
     return tuple(slice(0, n) for n in shape)
 
@@ -219,9 +226,7 @@ class Indexing(Bounds):
         self.check("scatter_reduce", index, a.shape[dim], dim)
         places = self._grid(index.shape, dim, index)
         if not include_self:
-            own = from_numpy(a.dtype)
-            starts = {"prod": 1, "amax": least(own), "amin": greatest(own)}
-            y[places] = starts.get(reduce, 0)
+            y[places] = neutral(a.dtype, reduce)
         combine = {"prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}
         combine.get(reduce, xp.add).at(y, places, src[_corner(index.shape)])
         if reduce != "mean":

@@ -11,11 +11,13 @@ from dovetail.dtypes import (
     FLOAT,
     HALF,
     INEXACT,
+    INTEGRAL,
     ORDERED,
     DType,
     bfloat16,
     int64,
 )  # fmt: skip
+from dovetail.errors import refuse_bins, refuse_negative_bins
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.reduce import in_float32
 
@@ -177,6 +179,15 @@ def _unique(xp: Any, consecutive: bool) -> Kernel:
         return a[order[heads]], inverse, xp.diff(heads, append=n)
 
     return call
+
+
+@kernels("bincount", INTEGRAL, checks=True)
+def _bincount(xp: Any, a: Any, minlength: int) -> Any:
+    refuse_bins(a.shape, minlength)
+    places = a.astype("int64", copy=False)
+    if places.size:
+        refuse_negative_bins(int(places.min()))
+    return xp.bincount(places, minlength=minlength).astype("int64", copy=False)
 
 
 @kernels("cumsum", _WIDE, "add", **_BOUND)
