@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Final
 
-BENCHMARKS: Final = ("eager", "imports", "lines", "ops")
+BENCHMARKS: Final = ("eager", "imports", "lines", "ops", "scaling", "train")
 # Set in some environments, these keep OpenBLAS from choosing its own kernels.
 UNSET: Final = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 

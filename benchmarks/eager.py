@@ -20,6 +20,7 @@ import torch
 
 import dovetail as dt
 from benchmarks.timing import Comparison, compare, table
+from benchmarks.train import cnn_step, largest_difference, mlp_step
 from dovetail.engine import scopes
 
 
@@ -34,7 +35,7 @@ def small_calls(lib: Any) -> dict[str, Callable[[], object]]:
     indices, labels = lib.tensor([3, 0, 2, 1]), lib.tensor([3, 0, 7, 1])
     written = lib.tensor(values)
 
-    class Same(lib.nn.Module):  # type: ignore[misc, name-defined]
+    class Same(lib.nn.Module):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
             return x
 
@@ -74,70 +75,10 @@ BARS = {
 WHILE_OTHERS_RECORD = 1.1
 
 
-def training_step(
-    lib: Any, model: Any, x: np.ndarray[Any, Any], labels: int
-) -> Callable[[], Any]:
-    """A step of AdamW on cross entropy, from weights that both libraries share."""
-    rng = np.random.default_rng(0)
-    with lib.no_grad():
-        for p in model.parameters():
-            bound = 1 / np.sqrt(np.prod(p.shape[1:]) if p.ndim > 1 else p.shape[0])
-            p.copy_(lib.tensor(rng.uniform(-bound, bound, tuple(p.shape)).astype("f4")))
-    inputs = lib.tensor(x)
-    targets = lib.tensor(rng.integers(0, labels, len(x)))
-    optimizer = lib.optim.AdamW(model.parameters(), lr=1e-3)
-    loss_of = lib.nn.CrossEntropyLoss()
-
-    def step() -> Any:
-        optimizer.zero_grad()
-        loss = loss_of(model(inputs), targets)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step
-
-
-def mlp_step(lib: Any) -> Callable[[], Any]:
-    """A training step of the MLP 784-256-128-10 at batch 64."""
-    nn = lib.nn
-    model = nn.Sequential(
-        nn.Linear(784, 256),
-        nn.ReLU(),
-        nn.Linear(256, 128),
-        nn.ReLU(),
-        nn.Linear(128, 10),
-    )
-    x = np.random.default_rng(1).normal(size=(64, 784)).astype("f4")
-    return training_step(lib, model, x, 10)
-
-
-def cnn_step(lib: Any) -> Callable[[], Any]:
-    """A training step of a small convolutional network on 32 images of 28 x 28."""
-    nn = lib.nn
-    model = nn.Sequential(
-        nn.Conv2d(1, 8, 3, padding=1),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(8, 16, 3, padding=1),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Flatten(),
-        nn.Linear(16 * 7 * 7, 10),
-    )
-    x = np.random.default_rng(1).normal(size=(32, 1, 28, 28)).astype("f4")
-    return training_step(lib, model, x, 10)
-
-
 STEPS: dict[str, tuple[Callable[[Any], Callable[[], Any]], float]] = {
     "MLP 784-256-128-10, batch 64, AdamW step": (mlp_step, 0.8),
     "small convolutional network, AdamW step": (cnn_step, 1.0),
 }
-
-
-def largest_difference(ours: Callable[[], Any], theirs: Callable[[], Any]) -> float:
-    """Largest difference between the losses of 20 steps."""
-    return max(abs(ours().item() - theirs().item()) for _ in range(20))
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -41,6 +42,14 @@ def per_call(
     return (clock() - start) / calls
 
 
+def _warm(program: Program, seconds: float) -> float:
+    """Seconds a call, after a few: twenty, or fewer where they take long."""
+    program()
+    calls = max(1, min(20, int(seconds / max(per_call(program, 1), 1e-9))))
+    per_call(program, calls)
+    return per_call(program, calls)
+
+
 def compare(
     name: str, ours: Program, theirs: Program, bar: float | None, rounds: int = 25,
     seconds: float = 0.02,
@@ -55,9 +64,8 @@ def compare(
     of a thread alone leaves out what other processes do.
     """
     with within():
-        per_call(ours, 20)
-    per_call(theirs, 20)
-    calls = max(1, int(seconds / per_call(theirs, 20)))
+        _warm(ours, seconds)
+    calls = max(1, int(seconds / _warm(theirs, seconds)))
     gc.collect()
     gc.disable()
     try:
@@ -84,3 +92,54 @@ def table(rows: list[Comparison], theirs: str = "torch") -> str:
             f"{r.ratio:8.2f}{bar:>7}{mark}"
         )
     return "\n".join(lines)
+
+
+class Progress:
+    """A bar on stderr that says how far a benchmark is.
+
+    Args:
+        steps: how many there are.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.done = 0
+
+    def step(self, what: str) -> None:
+        """Say what is done next."""
+        if sys.stderr.isatty():
+            full = 30 * self.done // self.steps
+            bar = f"[{'#' * full:30}] {self.done}/{self.steps} {what}"
+            print(f"\r{bar[:79]:79}", end="", file=sys.stderr, flush=True)
+        self.done += 1
+
+    def end(self) -> None:
+        """Take the bar away."""
+        if sys.stderr.isatty():
+            print(f"\r{'':79}\r", end="", file=sys.stderr, flush=True)
+
+
+def option(argv: list[str], name: str, otherwise: str) -> str:
+    """What `--name=value` gives among arguments."""
+    start = f"--{name}="
+    found = [a.removeprefix(start) for a in argv if a.startswith(start)]
+    return found[-1] if found else otherwise
+
+
+def ratios_drawn(file: str, found: list[tuple[int, Comparison]], title: str) -> None:
+    """A picture of ratios by number of elements: each op a dot, their mean a line."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.scatter([s for s, _ in found], [c.ratio for _, c in found], s=9, alpha=0.4)
+    sizes = list(dict.fromkeys(s for s, _ in found))
+    means = [
+        statistics.geometric_mean([c.ratio for s, c in found if s == size])
+        for size in sizes
+    ]
+    axes.plot(sizes, means, color="black", marker="o", label="geometric mean")
+    axes.axhline(1, color="grey", linewidth=0.8)
+    axes.set(xscale="log", yscale="log", xlabel="elements", ylabel="ratio", title=title)
+    axes.legend()
+    figure.savefig(file)
