@@ -16,11 +16,12 @@ BITS = {"float32": "int32", "float64": "int64"}
 CASES = [(name, dtype) for name in FUNCTIONS for dtype in BITS]
 # Where results are neither constant nor out of range.
 ALIVE: dict[str, tuple[float, float]] = {
-    "exp": (-746, 710), "expm1": (-40, 710), "tanh": (-20, 20), "erf": (-6, 6),
-    "erfc": (-6, 27.3), "normal_cdf": (-9, 9), "log": (0, 1e4), "log1p": (-1, 1e4),
+    "exp": (-746, 710), "exp2": (-1076, 1025), "expm1": (-40, 710),
+    "tanh": (-20, 20), "erf": (-6, 6), "erfc": (-6, 27.3), "normal_cdf": (-9, 9),
+    "log": (0, 1e4), "log1p": (-1, 1e4),
 }  # fmt: skip
 CONSTANT = {"erf", "erfc", "normal_cdf"}
-TRUTH = {"normal_cdf": mpmath.ncdf}
+TRUTH = {"normal_cdf": mpmath.ncdf, "exp2": lambda x: mpmath.power(2, x)}
 DEFINED = {"log": 0.0, "log1p": -1.0}
 
 
@@ -78,6 +79,7 @@ INF, NAN = math.inf, math.nan
 # (argument, result) beside NaN, which stays.
 SPECIAL: dict[str, list[tuple[float, float]]] = {
     "exp": [(INF, INF), (-INF, 0.0), (0.0, 1.0), (-0.0, 1.0)],
+    "exp2": [(INF, INF), (-INF, 0.0), (0.0, 1.0), (-0.0, 1.0), (3.0, 8.0)],
     "expm1": [(INF, INF), (-INF, -1.0), (0.0, 0.0), (-0.0, -0.0)],
     "tanh": [(INF, 1.0), (-INF, -1.0), (0.0, 0.0), (-0.0, -0.0)],
     "log": [(INF, INF), (0.0, -INF), (-0.0, -INF), (-1.0, NAN), (1.0, 0.0),

@@ -18,7 +18,7 @@ import numpy as np
 from dovetail.codegen.declarations import vocabularies
 from dovetail.codegen.runtime.machine import SWITCH, available
 from dovetail.device_api import Facts, Kernel, KernelTable
-from dovetail.dtypes import HALF, DType, float32, float64
+from dovetail.dtypes import HALF, REAL, DType, float32, float64
 from dovetail.errors import DovetailError
 from dovetail_cpu import (
     generated_class_loss,
@@ -43,9 +43,12 @@ SMALLEST: Final = 1 << 9
 """Elements below which nothing is compiled, whatever it computes."""
 
 # NumPy's ufuncs are bound by memory, but for these.
-_SLOW_UFUNCS: Final = frozenset({"exp", "expm1", "log", "log1p", "tanh"})
+_SLOW_UFUNCS: Final = frozenset({
+    "exp", "exp2", "expm1", "hypot", "log", "log1p", "logaddexp", "logaddexp2", "tanh",
+})  # fmt: skip
 # What moves elements, or reads them as others.
-_MOVES: Final = frozenset({"bitcast", "cast", "clone", "real", "where"})
+_MOVES: Final = frozenset({"bitcast", "cast", "clone", "real"})
+_SELECTS: Final = frozenset({"where"})  # the same for numbers of any kind
 _DTYPES: Final = frozenset({float32, float64})
 _NONE: Final[frozenset[DType]] = frozenset()
 _NO_SCALARS: Final[dict[str, Any]] = {}
@@ -94,6 +97,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 bind, dtypes = generated_copies.bind(own, least), own.dtypes
             elif op in worth and _is_slow(own):
                 bind, dtypes = _bind(own, worth[op]), _DTYPES | HALF
+                dtypes = REAL if op in _SELECTS else dtypes
             elif op in worth and own.when is None and own.dtypes & HALF:
                 bind, dtypes, writes = _bind(own, worth[op]), HALF, False
             served = _NONE if bind is None else own.dtypes & dtypes
@@ -109,28 +113,32 @@ def install(table: KernelTable, plain: KernelTable) -> None:
 
 def _add_bodies(table: KernelTable) -> None:
     """Kernels of large calls for ops without one: their bodies serve the small."""
-    for op, inputs in [row for v in vocabularies for row in v.bodies().items()]:
+    for op, (inputs, numbers) in [
+        row for v in vocabularies for row in v.bodies().items()
+    ]:
         for dtype in sorted(_DTYPES | HALF, key=str):
             if op not in _MOVES and not table.select(op, dtype):
                 large = _Generated(op, {})
                 table.add(
                     op, large.serve, dtypes=[dtype], broadcasts=True, checks=True,
-                    when=_if_many(large, inputs, dtype), reads=("shape",),
+                    when=_if_many(large, inputs, numbers, dtype), reads=("shape",),
                 )  # fmt: skip
 
 
-def _if_many(large: _Generated, inputs: int, dtype: DType) -> Any:
+def _if_many(
+    large: _Generated, inputs: int, numbers: tuple[str, ...], dtype: DType
+) -> Any:
     """Whether an array is large enough, and the body one that kernels can be of."""
-    smallest = smallest_elements()
+    smallest, scalars = smallest_elements(), dict.fromkeys(numbers, 1.0)
 
     def many(facts: Facts) -> bool:
         most = max(math.prod(shape) for shape in facts.shape)
         if most < smallest:
             return False
         arrays = (np.empty(0, dtype.numpy),) * inputs
-        if most < (large.least or large.weighed(arrays, _NO_SCALARS)):
+        if most < (large.least or large.weighed(arrays, scalars)):
             return False
-        return large.is_made(list(arrays))
+        return large.find(arrays, scalars) is not None
 
     return many
 
@@ -210,31 +218,33 @@ class _Generated:
 
     def __call__(self, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> Any:
         """The result, or None where the other kernel has to serve."""
-        key = tuple([None if a is None else a.dtype.char for a in arrays])
-        known = [name for name, x in scalars.items() if x is not None]
-        if scalars:
-            key += tuple(known)
-        try:
-            found = self.made[key]
-        except KeyError:
-            found = self.made[key] = self._make(arrays, scalars, known)
+        found = self.find(arrays, scalars)
         if found is None:
             return None
-        return found(*arrays, scalars=[scalars[name] for name in known])
+        if not scalars:
+            return found(*arrays)
+        return found(*arrays, scalars=[x for x in scalars.values() if x is not None])
 
-    def is_made(self, arrays: list[Any]) -> bool:
-        """Whether there is a kernel for arrays of such dtypes."""
-        key = tuple([a.dtype.char for a in arrays])
-        if key not in self.made:
-            self.made[key] = self._make(tuple(arrays), {}, [])
-        return self.made[key] is not None
+    def find(
+        self, arrays: tuple[Any, ...], scalars: dict[str, Any]
+    ) -> Pointwise | None:
+        """The kernels for arrays of such dtypes, if there are any."""
+        key = tuple([None if a is None else a.dtype.char for a in arrays])
+        if scalars:
+            key += tuple([name for name, x in scalars.items() if x is not None])
+        try:
+            return self.made[key]
+        except KeyError:
+            known = [name for name, x in scalars.items() if x is not None]
+            found = self.made[key] = self._make(arrays, scalars, known)
+            return found
 
-    def serve(self, *arrays: Any) -> Any:
+    def serve(self, *arrays: Any, **scalars: Any) -> Any:
         """The result, in row-major order where it has no better one."""
-        y = self(arrays, _NO_SCALARS)
+        y = self(arrays, scalars)
         if y is not None:
             return y
-        return self(tuple(map(np.ascontiguousarray, arrays)), _NO_SCALARS)
+        return self(tuple(map(np.ascontiguousarray, arrays)), scalars)
 
     def _make(
         self, arrays: tuple[Any, ...], scalars: dict[str, Any], known: list[str]

@@ -18,6 +18,7 @@ from dovetail_cpu.generated import LEAST, SMALLEST
 _PASS: Final = 1
 _FUNCTION: Final = 4
 _BODY: Final = 64  # of a function that NumPy lacks
+_CHOICE: Final = 8  # which NumPy's processor has to guess
 _HALF: Final = 16  # NumPy converts each number of 16-bit floats to and fro
 
 
@@ -34,6 +35,8 @@ def least_elements(program: Program, halves: bool) -> int:
 
 
 def _weight(op: str) -> int:
+    if op == "where":
+        return _CHOICE
     if op not in FUNCTIONS:
         return _PASS
     return _FUNCTION if isinstance(getattr(np, op, None), np.ufunc) else _BODY

@@ -18,8 +18,9 @@ class Declarations(ABC):
         """The ops of one result: whether one tensor is all that varies at a call."""
 
     @abstractmethod
-    def bodies(self) -> Mapping[str, int]:
-        """How many tensors, all of one dtype, go into each op that takes nothing else.
+    def bodies(self) -> Mapping[str, tuple[int, tuple[str, ...]]]:
+        """The ops of tensors of one dtype, and of numbers: how many tensors go into
+        each, and the names of the numbers.
 
         Of those whose body serves where no kernel does, and whose gradient no kernel
         hides.

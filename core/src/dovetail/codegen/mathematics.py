@@ -121,6 +121,33 @@ def exp(f: Format, x: Term) -> Term:
     return scale(e + 1.0, n)
 
 
+# (2**f - 1) / f for |f| <= 1/2.
+_EXP2: Final = {
+    "float32": (
+        0.69314718054113012514, 0.24022651075503874888, 0.055504109640555954164,
+        0.0096180369123705887294, 0.0013333429501313670304, 0.00015467119880041909384,
+        0.000015315257956299497381,
+    ),
+    "float64": (
+        0.69314718055994530836, 0.24022650695910071206, 0.055504108664821698549,
+        0.0096181291076284952157, 0.0013333558146390413283, 0.00015403530393341023285,
+        0.000015252733856260775336, 1.3215486833122352834e-6, 1.0178051199267810276e-7,
+        7.054888227384798659e-9, 4.4566752312726216392e-10, 2.574183900776905615e-11,
+    ),
+}  # fmt: skip
+# Where exp2 is 0 and infinite.
+_EXP2_RANGE: Final = {"float32": (-151.0, 129.0), "float64": (-1076.0, 1025.0)}
+
+
+@function(float32=1.0, float64=1.0)
+def exp2(f: Format, x: Term) -> Term:
+    """2 to the power of x."""
+    near = _within(x, _EXP2_RANGE[f.dtype])
+    n = (near + f.round) - f.round
+    part = near - n
+    return scale(fma(part, polynomial(part, _EXP2[f.dtype]), 1.0), n)
+
+
 @function(float32=1.5, float64=2.0)
 def expm1(f: Format, x: Term) -> Term:
     """exp(x) - 1 = 2 (2**(n-1) expm1(r) + (2**(n-1) - 1/2)), no step overflowing."""

@@ -23,10 +23,10 @@ class Bodies(Declarations):
         found = {n: op for n, op in vocabulary.items() if _is_pointwise(op)}
         return {n: len(op.tensors) + len(op.scalars) == 1 for n, op in found.items()}
 
-    def bodies(self) -> Mapping[str, int]:
-        """Ops of tensors alone that have a body, and a gradient of their own."""
+    def bodies(self) -> Mapping[str, tuple[int, tuple[str, ...]]]:
+        """Ops of tensors and numbers with a body, and a gradient of their own."""
         return {
-            n: len(op.tensors) for n, op in vocabulary.items()
+            n: (len(op.tensors), tuple(op.scalars)) for n, op in vocabulary.items()
             if _is_pointwise(op) and _is_plain(op) and not op.by_body
         }  # fmt: skip
 
@@ -93,11 +93,12 @@ def _is_pointwise(op: Op) -> bool:
 
 
 def _is_plain(op: Op) -> bool:
-    """Whether an op takes tensors of one dtype, and nothing else."""
+    """Whether an op takes tensors of one dtype and numbers, and nothing else."""
     alike = op.promote in ("same", "float") and not op.masks and not op.indices
     floats = frozenset({float32, float64})
     alike = alike and floats <= op.accepts and not floats & op.primitive
-    return alike and not op.rest and all(p.role == "tensor" for p in op.tensors)
+    numbers = all(p.name in op.scalars and p.default is not None for p in op.rest)
+    return alike and numbers and all(p.role == "tensor" for p in op.tensors)
 
 
 vocabularies.append(Bodies())

@@ -95,6 +95,8 @@ def mask_indices(mask: Tensor) -> list[Tensor]:
     ])  # fmt: skip
 def masked_fill(input: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     """`input` with `value` where the mask, broadcast, holds."""
+    if input.dtype.is_floating_point:
+        return where(mask, value, input)
     return where(mask, full((), value, input._kind), input)
 
 
