@@ -15,7 +15,8 @@ from dovetail.codegen.declarations import vocabularies
 from dovetail.device_api import Kernel
 from dovetail.errors import DovetailError
 from dovetail.xp.class_loss import in_range, sample_weights
-from dovetail_cpu.generated_rows import bound_by_attributes, split_of
+from dovetail_cpu.generated_rows import bound_by_attributes
+from dovetail_cpu.row_forms import LANES, split_of
 
 if TYPE_CHECKING:
     from dovetail.codegen.eager_rows import Rows
@@ -25,7 +26,6 @@ Array = np.ndarray[Any, Any]
 Dims = tuple[int, ...]
 
 _SHORTEST: Final = 16  # classes, or samples where these lie along the lanes
-_LANES: Final = 64  # as in row_places
 
 
 def bind(own: Kernel, least: int) -> Callable[..., Any]:
@@ -85,7 +85,7 @@ class _Losses:
             if a is not None and (a.size != size or not a.flags.c_contiguous):
                 return None
         pattern = split_of("krk"[: len(there)], sizes[: len(there)])
-        short = sizes[there[-1]] < _LANES
+        short = sizes[there[-1]] < LANES
         key = pattern, short, *[None if a is None else a.dtype.char for a in arrays]
         if key not in self.made:
             given = [dims[e] for e in extents]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import DType, float32, float64, int8, int16, int32, int64
 from dovetail.errors import DovetailError, NotSupported
 from dovetail.xp.kernels import Large
+from dovetail_cpu.row_forms import LANES, Form, form_of
 
 if TYPE_CHECKING:
     from dovetail.codegen.eager_rows import Rows
@@ -46,8 +47,6 @@ _OF_SEVERAL: Final = frozenset(
 )
 _OF_ONE_DIM: Final = frozenset({"prod"})  # or all of them, which are one then
 _SHORTEST: Final = 16  # lanes; of shorter rows, too much is spent beside them
-_LONGEST: Final = 1 << 16  # elements; sums of more would lose digits
-_FEW: Final = 8  # pieces of work, fewer than which are split
 # Small calls of these cost so little that a function in front of theirs would show.
 _ASKING: Final = frozenset({"sum", "layer_norm"})
 _SCALARS: Final = ("eps",)
@@ -152,24 +151,6 @@ def _asked(large: Generated, least: int) -> Large:
     return Large(least, serve)
 
 
-class _Form(NamedTuple):
-    """How a call's operands look once dims that are alike are one.
-
-    Attributes:
-        pattern: what becomes of each dim.
-        sizes: of the dims.
-        extents: the dims that each operand has.
-        shape: of the whole, as the caller has it.
-        left: the shape of what is left where dims are reduced.
-    """
-
-    pattern: str
-    sizes: Dims
-    extents: tuple[Dims, ...]
-    shape: Dims
-    left: Dims
-
-
 class Generated:
     """An op with its attributes, made into kernels when first called.
 
@@ -182,7 +163,7 @@ class Generated:
         self.attributes = attributes
         self.shortest = shortest
         self.named = ROW_OPS[op]
-        self.forms: dict[Any, _Form | None] = {}
+        self.forms: dict[Any, Form | None] = {}
         self.made: dict[Any, Rows | None] = {}
 
     def __call__(self, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> Any:
@@ -200,38 +181,22 @@ class Generated:
             form = self.forms[key] = self.form(shapes)
         if form is None:
             return None
-        outs = self._run(form, arrays, scalars)
+        given = form.turned(arrays) if form.turns else arrays
+        outs = self._run(form, given, scalars)
         if outs is None or (self.op in _CAREFUL and not np.isfinite(outs[0]).all()):
             return None
-        many = math.prod(form.shape)
-        shaped = [y.reshape(form.shape if y.size == many else form.left) for y in outs]
+        shaped = [form.shaped(y) for y in outs]
         return shaped[0] if len(shaped) == 1 else tuple(shaped)
 
-    def form(self, shapes: Sequence[Dims]) -> _Form | None:
+    def form(self, shapes: Sequence[Dims]) -> Form | None:
         """The form of a call; None where the other kernel serves better."""
         shape = np.broadcast_shapes(*shapes)
         reduced = self._reduced(shape)
         if not reduced or not math.prod(shape):
             return None
-        wide = [(1,) * (len(shape) - len(s)) + s for s in shapes]
-        merged: list[tuple[bool, tuple[bool, ...]]] = []
-        sizes: list[int] = []
-        for d, n in enumerate(shape):
-            alike = d in reduced, tuple(s[d] != 1 for s in wide)
-            if n != 1 and merged and merged[-1] == alike:
-                sizes[-1] *= n
-            elif n != 1:
-                merged.append(alike)
-                sizes.append(n)
-        if not any(r for r, _ in merged) or sizes[-1] < self.shortest:
-            return None
-        pattern = "".join("r" if r else "k" for r, _ in merged)
-        extents = tuple(
-            tuple(d for d, (_, has) in enumerate(merged) if has[i])
-            for i in range(len(shapes))
+        return form_of(
+            shapes, shape, reduced, self._left(shape, reduced), self.shortest
         )
-        left = self._left(shape, reduced)
-        return _Form(split_of(pattern, sizes), tuple(sizes), extents, shape, left)
 
     def _reduced(self, shape: Dims) -> set[int]:
         """The dims of a shape that are reduced; none where that is no reduction."""
@@ -255,9 +220,9 @@ class Generated:
         return tuple(n for d, n in enumerate(shape) if d not in reduced)
 
     def _run(
-        self, form: _Form, arrays: tuple[Any, ...], scalars: dict[str, Any]
+        self, form: Form, arrays: tuple[Any, ...], scalars: dict[str, Any]
     ) -> list[Array] | None:
-        short = form.sizes[-1] < _LANES
+        short = form.sizes[-1] < LANES
         kinds = [None if a is None else a.dtype.char for a in arrays]
         key = form.pattern, form.extents, short, *kinds
         if key not in self.made:
@@ -268,7 +233,7 @@ class Generated:
         return found(form.sizes, arrays, list(scalars.values()))
 
     def _make(
-        self, form: _Form, arrays: Sequence[Any], scalars: list[str], short: bool
+        self, form: Form, arrays: Sequence[Any], scalars: list[str], short: bool
     ) -> Rows | None:
         # With LLVM's text and mathematics: nothing that a small program needs.
         from dovetail.codegen.eager_rows import Rows
@@ -306,27 +271,3 @@ class Generated:
             return given | {"dims": reduced}
         single = isinstance(found, int) or self.op in _OF_ONE_DIM
         return given | {self.named: reduced[0] if single else reduced}
-
-
-_LANES: Final = 64  # as in row_kernel
-
-
-def split_of(pattern: str, sizes: Sequence[int]) -> str:
-    """The pattern, the longest reduced dim being split where there is much of it.
-
-    That depends on nothing but sizes, so that each call gives the same bits.
-    """
-    across = pattern[-1] == "k"
-    every = math.prod(sizes)
-    reduced = {d: n for d, n in enumerate(sizes) if pattern[d] == "r"}
-    pieces = every // math.prod(reduced.values())
-    if across:
-        pieces = pieces // sizes[-1] * -(-sizes[-1] // _LANES)
-    each = every // pieces
-    if each > _LONGEST or (pieces < _FEW and every >= 2 * _PART):
-        longest = max(reduced, key=lambda d: reduced[d])
-        return pattern[:longest] + "s" + pattern[longest + 1 :]
-    return pattern
-
-
-_PART: Final = 1 << 13  # as in eager_rows

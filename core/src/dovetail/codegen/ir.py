@@ -169,7 +169,8 @@ def fixed_values(
             inner = [is_fixed(x) for x in value.operands]
             found = value.op in ("constant", "parameter") or value in known
             found = found or (value.op == "accumulated" and value.detail in gathered)
-            found = found or (bool(inner) and all(inner) and value.op != "load")
+            moves = value.op in ("load", "prefix")
+            found = found or (bool(inner) and all(inner) and not moves)
             fixed[value] = found
         return found
 

@@ -282,8 +282,7 @@ class _KernelWriter(ValueWriter):
         """One item after the other, each with all lanes of an outer loop."""
         first, end = self.value(loop.first, False), self.value(loop.end, False)
         vector = self.lanes is not None
-        if not vector:
-            self._compute_before(loop)
+        self._compute_before(loop)
         if self.lanes is not None:
             self.lanes.carries |= frozenset(loop.carries)
         for a in loop.carries:
@@ -297,7 +296,7 @@ class _KernelWriter(ValueWriter):
         """Write what a loop needs and does not change: LLVM is not asked to find it."""
         known = {value for scope in self.scopes for value, _ in scope}
         for value in fixed_values(loop, known, set(self.held)):
-            self.value(value, False)
+            self.value(value)
 
     def _item(self, loop: Loop, i: str) -> None:
         self.scopes[-1][loop.index, False] = i

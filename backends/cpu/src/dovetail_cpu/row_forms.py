@@ -1,0 +1,113 @@
+"""How operands of a reduction look once dims that are alike are one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+Dims = tuple[int, ...]
+Array = np.ndarray[Any, Any]
+
+LANES: Final = 64  # as in dovetail.codegen.row_places
+_PART: Final = 1 << 13  # as in dovetail.codegen.eager_rows
+_LONGEST: Final = 1 << 16  # elements; sums of more would lose digits
+_FEW: Final = 8  # pieces of work, fewer than which are split
+
+
+class Form(NamedTuple):
+    """The dims of a call, as kernels see them.
+
+    Attributes:
+        pattern: what becomes of each dim.
+        sizes: of the dims.
+        extents: the dims that each operand has.
+        shape: of the whole, as the caller has it.
+        left: the shape of what is left where dims are reduced.
+        turns: whether the first dim is the last one of the caller's arrays, which is
+            too short to lie along the lanes.
+    """
+
+    pattern: str
+    sizes: Dims
+    extents: tuple[Dims, ...]
+    shape: Dims
+    left: Dims
+    turns: bool
+
+    def turned(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Operands with their last dim in front."""
+        return tuple(
+            self._turned(a, extent) if a is not None and 0 in extent else a
+            for a, extent in zip(arrays, self.extents, strict=True)
+        )
+
+    def _turned(self, a: Array, extent: Dims) -> Array:
+        there = a.reshape(*[self.sizes[d] for d in extent[1:]], self.sizes[0])
+        return np.ascontiguousarray(np.moveaxis(there, -1, 0))
+
+    def shaped(self, y: Array) -> Array:
+        """A result as the caller has it."""
+        if y.size != math.prod(self.shape):
+            if self.turns and self.pattern[0] == "k":
+                y = y.reshape(self.sizes[0], -1).T
+            return y.reshape(self.left)
+        if self.turns:
+            y = np.ascontiguousarray(np.moveaxis(y, 0, -1))
+        return y.reshape(self.shape)
+
+
+def form_of(
+    shapes: Sequence[Dims], shape: Dims, reduced: set[int], left: Dims, shortest: int
+) -> Form | None:
+    """The form of a call; None where no kernel serves it well.
+
+    Args:
+        shapes: of the operands, which broadcast to `shape`.
+        shortest: elements that a dim along the lanes has at least.
+    """
+    wide = [(1,) * (len(shape) - len(s)) + s for s in shapes]
+    merged: list[tuple[bool, tuple[bool, ...]]] = []
+    sizes: list[int] = []
+    for d, n in enumerate(shape):
+        alike = d in reduced, tuple(s[d] != 1 for s in wide)
+        if n != 1 and merged and merged[-1] == alike:
+            sizes[-1] *= n
+        elif n != 1:
+            merged.append(alike)
+            sizes.append(n)
+    if not any(is_reduced for is_reduced, _ in merged):
+        return None
+    turns = sizes[-1] < shortest
+    if turns:
+        if len(sizes) < 2 or sizes[-2] < shortest:
+            return None
+        merged = [merged[-1], *merged[:-1]]
+        sizes = [sizes[-1], *sizes[:-1]]
+    pattern = "".join("r" if is_reduced else "k" for is_reduced, _ in merged)
+    extents = tuple(
+        tuple(d for d, (_, has) in enumerate(merged) if has[i])
+        for i in range(len(shapes))
+    )
+    pattern = split_of(pattern, sizes)
+    return Form(pattern, tuple(sizes), extents, shape, left, turns)
+
+
+def split_of(pattern: str, sizes: Sequence[int]) -> str:
+    """The pattern, the longest reduced dim being split where there is much of it.
+
+    That depends on nothing but sizes, so that each call gives the same bits.
+    """
+    across = pattern[-1] == "k"
+    every = math.prod(sizes)
+    reduced = {d: n for d, n in enumerate(sizes) if pattern[d] == "r"}
+    pieces = every // math.prod(reduced.values())
+    if across:
+        pieces = pieces // sizes[-1] * -(-sizes[-1] // LANES)
+    each = every // pieces
+    if each > _LONGEST or (pieces < _FEW and every >= 2 * _PART):
+        longest = max(reduced, key=lambda d: reduced[d])
+        return pattern[:longest] + "s" + pattern[longest + 1 :]
+    return pattern
