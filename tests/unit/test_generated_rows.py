@@ -196,3 +196,41 @@ def test_every_op_of_rows_is_generated(op: str) -> None:
     """None of the ops that are said to be generated is left to NumPy in silence."""
     attributes, operands, numbers = called(op)
     assert Generated(op, attributes, 16)(operands, numbers) is not None
+
+
+HALVES = {"bfloat16": 2.0**-8, "float16": 2.0**-11}
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("dtype", HALVES)
+def test_floats_of_16_bits_are_rounded_once(dtype: str, dim: int) -> None:
+    """Whatever is computed of them is computed in float32, and then rounded."""
+    half = dovetail.from_numpy(drawn(150, 200)).to(getattr(dovetail, dtype))
+    wide = half.double()
+    for name, function in {
+        "sum": lambda x: x.sum(dim),
+        "var": lambda x: x.var(dim),
+        "softmax": lambda x: dovetail.softmax(x, dim),
+        "log_softmax": lambda x: dovetail.log_softmax(x, dim),
+        "logsumexp": lambda x: x.logsumexp(dim),
+        "cumsum": lambda x: x.cumsum(dim),
+    }.items():
+        got, want = function(half), function(wide)
+        assert got.dtype is half.dtype
+        error = (got.double() - want).abs() / want.abs().clamp(min=0.01)
+        assert error.max().item() <= HALVES[dtype] * 1.01, name
+
+
+def test_a_norm_that_no_kernel_knows_is_served_by_its_body() -> None:
+    """Attributes decide whether there is a kernel, before one is promised."""
+    x = dovetail.from_numpy(np.abs(drawn(200, 200))).half()
+    got = dovetail.linalg.vector_norm(x, 3, dim=1).double()
+    want = dovetail.linalg.vector_norm(x.double(), 3, dim=1)
+    assert ((got - want).abs() / want).max().item() < 0.01
+
+
+def test_variances_of_16_bits_that_leave_the_format_are_infinite() -> None:
+    """No other kernel stands behind these, and none is asked for."""
+    x = dovetail.full((200, 200), 6e4, dtype=dovetail.float16)
+    x[:, ::2] = -6e4
+    assert dovetail.isinf(x.var(1)).all()

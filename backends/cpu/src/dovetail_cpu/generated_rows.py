@@ -15,7 +15,7 @@ import numpy as np
 
 from dovetail.codegen.declarations import vocabularies
 from dovetail.device_api import Facts, Kernel, KernelTable
-from dovetail.dtypes import DType, float32, float64, int8, int16, int32, int64
+from dovetail.dtypes import HALF, DType, float32, float64, int8, int16, int32, int64
 from dovetail.errors import DovetailError, NotSupported
 from dovetail.xp.kernels import Large
 from dovetail_cpu.row_forms import LANES, Form, form_of
@@ -39,6 +39,7 @@ ROW_OPS: Final[dict[str, str]] = {
     "layer_norm": "normalized_shape",
 }
 _FLOATS: Final = frozenset({float32, float64})
+_NONE: Final[frozenset[DType]] = frozenset()
 _INTS: Final = frozenset({int8, int16, int32, int64})
 # Of integers, what NumPy does not do at the speed of memory.
 _OF_INTS: Final = frozenset({"sum", "count_nonzero", "any", "all"})
@@ -59,7 +60,7 @@ _REMEMBERED: Final = 256  # shapes of operands
 
 def dtypes_of(op: str) -> frozenset[DType]:
     """The dtypes in which an op is generated."""
-    return _FLOATS | _INTS if op in _OF_INTS else _FLOATS
+    return _FLOATS | HALF | (_INTS if op in _OF_INTS else _NONE)
 
 
 def bind(own: Kernel, least: int) -> Callable[..., Any]:
@@ -68,7 +69,7 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
     def bound(**attributes: Any) -> Any:
         cast = attributes.get("dtype") is not None
         large = Generated(own.op, attributes, min(_SHORTEST, max(least, 2)))
-        if own.op in _ASKING and not cast and not own.dtypes & _INTS:
+        if own.op in _ASKING and not cast and own.dtypes & _FLOATS:
             return own.function(**attributes, large=_asked(large, least))
         small = bound_by_attributes(own, attributes)
 
@@ -90,14 +91,15 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
 
 
 def add_bodies(table: KernelTable, least: int) -> None:
-    """Kernels of large calls for ops without one: their bodies serve the small."""
-    for op, named in ROW_OPS.items():
-        for dtype in sorted(dtypes_of(op), key=str):
+    """Kernels of large calls where there is none: bodies serve the small."""
+    for op in ROW_OPS if vocabularies else ():
+        names, scalars = vocabularies[0].names(op)
+        for dtype in sorted(dtypes_of(op) & (_FLOATS | HALF), key=str):
             if not table.select(op, dtype):
                 table.add(
                     op, _alone(op), dtypes=[dtype], binds=True, broadcasts=True,
-                    when=_if_large(op, named, least),
-                    reads=("shape", "contiguous", named),
+                    when=_if_large(op, dtype, least, names, scalars),
+                    reads=("shape", "contiguous", *names),
                 )  # fmt: skip
 
 
@@ -105,7 +107,7 @@ def _alone(op: str) -> Callable[..., Any]:
     """What binds a kernel that no other one stands behind."""
 
     def bound(**attributes: Any) -> Any:
-        large = Generated(op, attributes, _SHORTEST)
+        large = Generated(op, attributes, _SHORTEST, careful=False)
 
         def kernel(*arrays: Any, **scalars: Any) -> Any:
             y = large(arrays, scalars)
@@ -118,15 +120,21 @@ def _alone(op: str) -> Callable[..., Any]:
     return bound
 
 
-def _if_large(op: str, named: str, least: int) -> Callable[[Facts], bool]:
-    """Whether a call is large enough, and of a form that there is a kernel for."""
+def _if_large(
+    op: str, dtype: DType, least: int, names: tuple[str, ...], scalars: tuple[str, ...]
+) -> Callable[[Facts], bool]:
+    """Whether a call is large enough, and one that a kernel can be made of."""
 
     def large(facts: Facts) -> bool:
         if all(math.prod(shape) < least for shape in facts.shape):
             return False
-        attributes = {named: getattr(facts, named)}
-        form = Generated(op, attributes, _SHORTEST).form(facts.shape)
-        return form is not None and all(facts.contiguous)
+        found = Generated(op, {n: getattr(facts, n) for n in names}, _SHORTEST)
+        form = found.form(facts.shape)
+        arrays = [np.empty(0, dtype.numpy)] * len(facts.shape)
+        return (
+            form is not None and all(facts.contiguous)
+            and found.rows_for(form, arrays, scalars) is not None
+        )  # fmt: skip
 
     return large
 
@@ -156,10 +164,15 @@ class Generated:
 
     Args:
         shortest: elements of the last dim that it takes at least.
+        careful: whether another kernel may serve where sums leave the format.
     """
 
-    def __init__(self, op: str, attributes: dict[str, Any], shortest: int) -> None:
+    def __init__(
+        self, op: str, attributes: dict[str, Any], shortest: int, *,
+        careful: bool = True,
+    ) -> None:  # fmt: skip
         self.op = op
+        self.careful = careful and op in _CAREFUL
         self.attributes = attributes
         self.shortest = shortest
         self.named = ROW_OPS[op]
@@ -182,8 +195,9 @@ class Generated:
         if form is None:
             return None
         given = form.turned(arrays) if form.turns else arrays
-        outs = self._run(form, given, scalars)
-        if outs is None or (self.op in _CAREFUL and not np.isfinite(outs[0]).all()):
+        rows = self.rows_for(form, given, tuple(scalars))
+        outs = rows and rows(form.sizes, given, list(scalars.values()))
+        if not outs or (self.careful and not np.isfinite(outs[0]).all()):
             return None
         shaped = [form.shaped(y) for y in outs]
         return shaped[0] if len(shaped) == 1 else tuple(shaped)
@@ -219,42 +233,56 @@ class Generated:
             return tuple(1 if d in reduced else n for d, n in enumerate(shape))
         return tuple(n for d, n in enumerate(shape) if d not in reduced)
 
-    def _run(
-        self, form: Form, arrays: tuple[Any, ...], scalars: dict[str, Any]
-    ) -> list[Array] | None:
+    def rows_for(
+        self, form: Form, arrays: Sequence[Any], scalars: tuple[str, ...]
+    ) -> Rows | None:
+        """What serves calls of a form; None where there can be no kernel.
+
+        Args:
+            scalars: the names of the numbers of a call.
+        """
         short = form.sizes[-1] < LANES
         kinds = [None if a is None else a.dtype.char for a in arrays]
         key = form.pattern, form.extents, short, *kinds
         if key not in self.made:
             self.made[key] = self._make(form, arrays, list(scalars), short)
-        found = self.made[key]
-        if found is None:
-            return None
-        return found(form.sizes, arrays, list(scalars.values()))
+        return self.made[key]
 
     def _make(
         self, form: Form, arrays: Sequence[Any], scalars: list[str], short: bool
     ) -> Rows | None:
         # With LLVM's text and mathematics: nothing that a small program needs.
         from dovetail.codegen.eager_rows import Rows
+        from dovetail.codegen.formats import HALVES, computed_in
         from dovetail.codegen.pointwise import KNOWN
         from dovetail.codegen.program import REDUCTIONS
+        from dovetail.codegen.row_kernel import Halves
 
-        dtypes = [None if a is None else a.dtype.name for a in arrays]
+        stored = [None if a is None else a.dtype.name for a in arrays]
+        dtypes = [None if d is None else computed_in(d) for d in stored]
         reduced = tuple(d for d, k in enumerate(form.pattern) if k != "k")
         op, count = self.op, None
         if op == "layer_norm":  # is the first result of one that names the dims
             op, count = "normalise", 1
 
-        def program(sizes: Dims) -> Program:
+        def program(sizes: Dims, inputs: Sequence[str | None] = dtypes) -> Program:
             found = vocabularies[0].row_program(
-                op, dtypes, form.extents, sizes, reduced,
+                op, inputs, form.extents, sizes, reduced,
                 self._attributes(sizes, reduced), scalars, KNOWN | REDUCTIONS,
             )  # fmt: skip
             return found._replace(results=found.results[:count])
 
         try:
-            return Rows(self.op, form.pattern, program, len(scalars), short)
+            halves = Halves({}, {})
+            if stored != dtypes:
+                results = [d for _, d in program(form.sizes, stored).results]
+                halves = Halves(
+                    *(
+                        {i: d for i, d in enumerate(ds) if d in HALVES}
+                        for ds in (stored, results)
+                    )
+                )
+            return Rows(self.op, form.pattern, program, len(scalars), short, halves)
         except DovetailError:
             return None
 

@@ -10,7 +10,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail.device_api import Kernel
-from dovetail.dtypes import DType, float32, float64, int8, int16, int32, int64
+from dovetail.dtypes import (
+    HALF,
+    DType,
+    by_name,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+)
 from dovetail.errors import DovetailError
 from dovetail_cpu.generated_rows import bound_by_attributes
 
@@ -22,7 +32,7 @@ SCANS: Final[dict[str, Combine]] = {
     "cumsum": "add", "cumprod": "mul", "cummax": "maximum", "cummin": "minimum",
 }  # fmt: skip
 DTYPES: Final[frozenset[DType]] = frozenset(
-    {float32, float64, int8, int16, int32, int64}
+    HALF | {float32, float64, int8, int16, int32, int64}
 )
 _PLACED: Final = frozenset({"cummax", "cummin"})
 _SHORTEST: Final = 16  # lanes; of shorter rows, too much is spent beside them
@@ -89,11 +99,14 @@ class Generated:
 
         dtype = a.dtype.name
         places = self.op in _PLACED
+        is_float = by_name(dtype).is_floating_point
+        if places and by_name(dtype) in HALF:
+            return None
         within = result = dtype
         if not places:
             # Sums of many float32 lose digits; integers are summed in int64.
-            within = "float64" if a.dtype.kind == "f" else "int64"
-            result = dtype if a.dtype.kind == "f" else "int64"
+            within = "float64" if is_float else "int64"
+            result = dtype if is_float else "int64"
         scan = Scan(SCANS[self.op], dtype, within, result, places)
         try:
             return Scans(self.op, scan, across)

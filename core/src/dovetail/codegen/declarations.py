@@ -27,6 +27,10 @@ class Declarations(ABC):
         """
 
     @abstractmethod
+    def names(self, op: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What an op takes beside tensors: attributes, and numbers of a call."""
+
+    @abstractmethod
     def program(
         self, op: str, dtypes: Sequence[str | None], attributes: dict[str, Any],
         scalars: Sequence[str], known: Collection[str],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from dovetail.codegen import runtime
-from dovetail.codegen.eager import Array, address, target
+from dovetail.codegen.arrays import Array, address, target
 from dovetail.codegen.llvm_text import render
 from dovetail.codegen.program import (
     ABSENT,
@@ -23,8 +23,9 @@ from dovetail.codegen.program import (
     Program,
     part_of,
 )
-from dovetail.codegen.row_kernel import RowKernel
+from dovetail.codegen.row_kernel import NO_HALVES, Halves, RowKernel
 from dovetail.codegen.row_places import LANES
+from dovetail.dtypes import by_name
 from dovetail.errors import NotSupported
 
 GRAIN: Final = 1 << 14  # elements that a thread takes at a time
@@ -48,6 +49,7 @@ class Rows:
         program: gives it for dims of some sizes; those of dims that stay are made up.
         scalars: how many inputs, the last ones, are numbers of a call.
         short: whether the last dim is shorter than the lanes of a kernel.
+        halves: which arrays hold floats of 16 bits; the program has float32 for them.
 
     Raises:
         NotSupported: it is another one for each size, or kernels do not know a step.
@@ -55,22 +57,26 @@ class Rows:
 
     def __init__(
         self, name: str, pattern: str, program: Callable[[Dims], Program],
-        scalars: int = 0, short: bool = False,
+        scalars: int = 0, short: bool = False, halves: Halves = NO_HALVES,
     ) -> None:  # fmt: skip
         self.pattern = pattern
         self.program = program
         self.scalars = scalars
+        self.halves = halves
         one, other = (program(self._sizes(sizes)) for sizes in _CHOICES)
         self.varying = _differing(one, other)
         self.shape = _without(one, self.varying)
-        self.name = f"{name}_{one.inputs[0]}_{pattern.replace('-', '_')}"
+        dtype = halves.inputs.get(0, one.inputs[0])
+        self.name = f"{name}_{dtype}_{pattern}"
         self.short = short
         self._numbers: dict[Dims, dict[Place, int] | None] = {}
         self.whole: _Part | None = None
         if SPLIT in pattern:
             self.stages = self._in_stages()
         else:
-            self.whole = _Part(self, self.shape, pattern, self.varying)
+            self.whole = _Part(
+                self, self.shape, pattern, self.varying, results=halves.results
+            )
 
     def _sizes(self, known: Dims) -> Dims:
         """Sizes of all dims, of those that are reduced and some that are made up."""
@@ -103,7 +109,14 @@ class Rows:
                 part, places = part_of(
                     self.shape, results, known, self.scalars, self.varying
                 )
-                found.append((results, _Part(self, part, pattern, places, len(known))))
+                of_all = [x for x, _ in self.shape.results]
+                halves = {
+                    i: self.halves.results[of_all.index(x)]
+                    for i, x in enumerate(results)
+                    if of_all.index(x) in self.halves.results
+                }
+                made = _Part(self, part, pattern, places, len(known), halves)
+                found.append((results, made))
         return found
 
     def __call__(
@@ -140,7 +153,12 @@ class Rows:
         for wanted, part in self.last:
             found = part(sizes, given, list(known.values()), numbers, varying)
             made |= dict(zip(wanted, found, strict=True))
-        return [made[x] for x, _ in self.shape.results]
+        dtypes = [by_name(self.halves.results.get(i, d)).numpy
+                  for i, (_, d) in enumerate(self.shape.results)]  # fmt: skip
+        return [
+            made[x].astype(dtype, copy=False)
+            for (x, _), dtype in zip(self.shape.results, dtypes, strict=True)
+        ]
 
     def _numbers_of(self, sizes: Dims) -> dict[Place, int] | None:
         """What numbers are that depend on the sizes, as words."""
@@ -182,13 +200,19 @@ class _Part:
         of: the program that it is a part of.
         places: of the numbers that vary, in the part.
         more: how many values of the program are inputs behind the arrays.
+        results: those that are floats of 16 bits.
     """
 
     def __init__(
         self, of: Rows, program: Program, pattern: str,
         places: Sequence[Place | None], more: int = 0,
+        results: Mapping[int, str] | None = None,
     ) -> None:  # fmt: skip
-        form = RowKernel(of.name, program, pattern, of.scalars, places, of.short)
+        results = results or {}
+        halves = Halves(of.halves.inputs, results)
+        form = RowKernel(
+            of.name, program, pattern, of.scalars, places, of.short, halves
+        )
         kernel = form.kernel()
         self.run = runtime.kernel(kernel.name, render(kernel, target())).run
         self.pattern = pattern
@@ -203,7 +227,8 @@ class _Part:
         self.across = form.across
         self.split = SPLIT in pattern
         self.results = [
-            (np.dtype(d), *self._dims(program, x)) for x, d in program.results
+            (by_name(results.get(i, d)).numpy, *self._dims(program, x))
+            for i, (x, d) in enumerate(program.results)
         ]
 
     def _dims(self, program: Program, x: int) -> tuple[Dims, bool]:

@@ -8,11 +8,12 @@ import math
 import numpy as np
 
 from dovetail.codegen import runtime
-from dovetail.codegen.eager import Array, address, target
+from dovetail.codegen.arrays import Array, address, target
 from dovetail.codegen.eager_rows import GRAIN
 from dovetail.codegen.llvm_text import render
 from dovetail.codegen.row_places import LANES
 from dovetail.codegen.scan_kernel import Scan, scan_kernel
+from dovetail.dtypes import by_name
 
 
 class Scans:
@@ -31,7 +32,7 @@ class Scans:
 
     def __call__(self, x: Array, dim: int) -> tuple[Array, ...]:
         """What it gives, in the shape of `x`."""
-        outs = [np.empty(x.shape, self.scan.result)]
+        outs = [np.empty(x.shape, by_name(self.scan.result).numpy)]
         if self.scan.places:
             outs.append(np.empty(x.shape, np.int64))
         count, width = x.shape[dim], math.prod(x.shape[dim + 1 :])

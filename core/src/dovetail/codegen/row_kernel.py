@@ -12,11 +12,12 @@ lanes adds up what is `LANES` apart, and they meet at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from dovetail.codegen import pointwise
 from dovetail.codegen.accumulation import Level, accumulators, blocked, met, updates
+from dovetail.codegen.formats import in_memory, narrowed, widened
 from dovetail.codegen.ir import (
     FIRST,
     LAST,
@@ -52,6 +53,16 @@ from dovetail.codegen.values import (
 _FEW: Final = 3  # steps
 
 
+class Halves(NamedTuple):
+    """Which arrays hold floats of 16 bits, by the numbers of inputs and results."""
+
+    inputs: Mapping[int, str]
+    results: Mapping[int, str]
+
+
+NO_HALVES: Final = Halves({}, {})
+
+
 class RowKernel:
     """Writes the kernel of a program on dims.
 
@@ -63,11 +74,13 @@ class RowKernel:
         scalars: how many inputs, the last ones, are numbers of a call.
         varying: places of numbers that come with a call, behind the scalars.
         short: whether the last dim has fewer elements than `LANES`.
+        halves: which arrays hold floats of 16 bits; the program has float32 for them.
     """
 
     def __init__(
         self, name: str, program: Program, pattern: str, scalars: int = 0,
         varying: Sequence[Place | None] = (), short: bool = False,
+        halves: Halves = NO_HALVES,
     ) -> None:  # fmt: skip
         self.name = name
         self.program = program
@@ -81,13 +94,14 @@ class RowKernel:
         self.at = places.at
         there = [d for d, kind in enumerate(pattern) if kind != ABSENT]
         self.reduced = [d for d in there if pattern[d] != KEPT]
+        self.halves = halves
         self.sources = {
-            i: Buffer(f"x{i}", d)
+            i: Buffer(f"x{i}", in_memory(halves.inputs.get(i, d)))
             for i, d in enumerate(program.inputs[: self.arrays])
             if d is not None
         }
         self.outs = [
-            Buffer(f"y{i}", dtype, written=True)
+            Buffer(f"y{i}", in_memory(halves.results.get(i, dtype)), written=True)
             for i, (_, dtype) in enumerate(program.results)
         ]
         self.rows: dict[int, Term] = {}  # values that no reduced dim has
@@ -238,9 +252,10 @@ class RowKernel:
 
     def _stored(self) -> list[Statement]:
         full, single = [], []
-        for out, (x, _) in zip(self.outs, self.program.results, strict=True):
+        for i, (x, _) in enumerate(self.program.results):
+            out = self.outs[i]
             if self.is_full(x):
-                full.append((out, x))
+                full.append((i, x))
                 continue
             values = _Values(self, self.at)
             extent = self.program.extent(x)
@@ -249,10 +264,10 @@ class RowKernel:
                 place = self.places.offset_of_part(extent)
             else:
                 place = self.places.offset(extent, self.at)
-            single.append(Store(out, place.value, values.of(x).value))
+            single.append(Store(out, place.value, self._as_stored(i, x, values).value))
         return [*single, *self._stored_elements(full)] if full else list(single)
 
-    def _stored_elements(self, full: list[tuple[Buffer, Any]]) -> list[Statement]:
+    def _stored_elements(self, full: list[tuple[int, Any]]) -> list[Statement]:
         """Loops over all elements, that store what there is of each."""
         dims = self.reduced if self.across else self.reduced[:-1]
         levels = self._levels(dims)
@@ -263,11 +278,11 @@ class RowKernel:
         values = _Values(self, at)
         body: tuple[Statement, ...] = tuple(
             Store(
-                out,
+                self.outs[i],
                 self.places.offset(self.program.extent(x), at).value,
-                values.of(x).value,
+                self._as_stored(i, x, values).value,
             )
-            for out, x in full
+            for i, x in full
         )
         if not self.across:
             first, end = self.places.span(self.last)
@@ -275,6 +290,11 @@ class RowKernel:
         for v in reversed(levels):
             body = (Loop("seq", v.index.value, v.first.value, v.end.value, body),)
         return list(body)
+
+    def _as_stored(self, result: int, x: Any, values: _Values) -> Term:
+        """The value of a result as memory has it."""
+        dtype = self.halves.results.get(result, "")
+        return narrowed(values.of(x), dtype)
 
 
 class _Values:
@@ -326,7 +346,6 @@ class _Values:
         kernel = self.kernel
         if at >= kernel.arrays:
             return parameter(f"scalar{at}", str(kernel.program.inputs[at]))
-        return load(
-            kernel.sources[at],
-            kernel.places.offset(kernel.program.extents[at], self.at),
-        )
+        place = kernel.places.offset(kernel.program.extents[at], self.at)
+        stored = load(kernel.sources[at], place)
+        return widened(stored, kernel.halves.inputs.get(at, ""))

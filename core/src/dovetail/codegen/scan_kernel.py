@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from dovetail.codegen.accumulation import Combine, accumulator
+from dovetail.codegen.formats import computed_in, in_memory, narrowed, widened
 from dovetail.codegen.ir import (
     FIRST,
     FLOATS,
@@ -74,8 +75,8 @@ class _Writer:
     def __init__(self, scan: Scan, across: bool) -> None:
         self.scan = scan
         self.across = across
-        self.x = Buffer("x", scan.dtype)
-        self.y = Buffer("y", scan.result, written=True)
+        self.x = Buffer("x", in_memory(scan.dtype))
+        self.y = Buffer("y", in_memory(scan.result), written=True)
         self.place = Buffer("place", "int64", written=True)
         self.size, self.width = parameter("size1"), parameter("size2")
         first = accumulator(scan.combine, scan.within)
@@ -117,11 +118,12 @@ class _Writer:
     def _stored(self, i: Term, at: Callable[[Term], Term]) -> list[Statement]:
         """What is done with the element number `i`, which lies `at` some place."""
         found: list[Statement] = []
-        x = cast(load(self.x, at(i)), self.scan.within)
+        x = cast(widened(load(self.x, at(i)), self.scan.dtype), self.scan.within)
         best = self._gathered(self.sums[0], x, found)
         if not self.scan.places:
-            y = cast(best, self.scan.result)
-            return [*found, Store(self.y, at(i).value, y.value)]
+            y = cast(best, computed_in(self.scan.result))
+            stored = narrowed(y, self.scan.result)
+            return [*found, Store(self.y, at(i).value, stored.value)]
         hit = equal(x, best)
         if self.scan.within in FLOATS:
             hit = hit | compare("ne", x, x)

@@ -30,6 +30,11 @@ class Bodies(Declarations):
             if _is_pointwise(op) and _is_plain(op) and not op.by_body
         }  # fmt: skip
 
+    def names(self, op: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names of an op's parameters that are no tensors."""
+        found = vocabulary[op]
+        return tuple(p.name for p in found.statics), tuple(found.scalars)
+
     def program(
         self, op: str, dtypes: Sequence[str | None], attributes: dict[str, Any],
         scalars: Sequence[str], known: Collection[str],
