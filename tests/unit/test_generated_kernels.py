@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,55 @@ def test_without_llvmlite_numpy_serves() -> None:
     program = PLAIN.replace("HIDE", "sys.modules['llvmlite'] = None")
     done = child.run(sys.executable, "-c", program)
     assert "NumPy's kernels: llvmlite is not installed" in done.stdout
+
+
+LARGE = f"""
+import platform, sys
+HIDE
+import dovetail
+from dovetail.device_api import registry
+x = dovetail.ones({LEAST}, requires_grad=True)
+dovetail.nn.functional.gelu(x).sum().backward()
+optimizer = dovetail.optim.AdamW([x])
+optimizer.step()
+a = dovetail.ones(1 << 10, 1 << 9)
+assert (a @ a.t())[0, 0].item() == 1 << 9
+assert a.softmax(1)[0, 0].item() == 2 ** -9 and a.sum().item() == 1 << 19
+print(registry.load("cpu").devices()[0].name)
+"""
+HIDES = {
+    "platform.machine = lambda: 'riscv64'": "x86-64 and ARM64, not riscv64",
+    "sys.modules['llvmlite.binding'] = None": "llvmlite cannot be loaded",
+}
+
+
+@pytest.mark.parametrize("hide", HIDES)
+def test_where_llvm_does_not_work_numpy_serves(hide: str) -> None:
+    """On another CPU, or with a wheel that does not fit, large programs go on."""
+    done = child.run(sys.executable, "-c", LARGE.replace("HIDE", hide))
+    assert HIDES[hide] in done.stdout
+
+
+WARM = f"""
+import sys, dovetail
+from dovetail.codegen import llvm_text
+def render(*_):
+    raise AssertionError("a kernel was written that is on the disk")
+if len(sys.argv) > 1:
+    llvm_text.render = render
+x = dovetail.ones({LEAST})
+dovetail.nn.functional.gelu(x)
+x.reshape(128, -1).softmax(1)
+"""
+
+
+def test_kernels_on_the_disk_are_not_written_again(tmp_path: Path) -> None:
+    """What a kernel is made of finds it: its text is not needed."""
+    options = {"DOVETAIL_KERNEL_CACHE": str(tmp_path)}
+    cold = child.run(sys.executable, "-c", WARM, "again", status=1, **options)
+    assert "a kernel was written" in cold.stderr
+    child.run(sys.executable, "-c", WARM, **options)
+    child.run(sys.executable, "-c", WARM, "again", **options)
 
 
 def test_the_threshold_can_be_set() -> None:

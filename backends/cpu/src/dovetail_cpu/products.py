@@ -9,6 +9,8 @@ import numpy as np
 
 from dovetail.codegen.runtime import available
 from dovetail.codegen.runtime.blas import blas
+from dovetail.codegen.runtime.threads import get_num_threads
+from dovetail.errors import NotSupported
 
 LEAST: Final = 1 << 21
 """Multiplications from which on two threads are faster than one."""
@@ -33,14 +35,27 @@ def numpy_with_pool() -> Any:
 def _matmul(a: Array, b: Array, out: Array | None = None) -> Array:
     # The first question is quick, and the answer of nearly all small products.
     if a.size * b.size >= LEAST and _is_large(a, b):
-        # With LLVM: nothing that a small program needs.
-        from dovetail.codegen.products import matmul
-
-        y = matmul(a, b, out, LEAST)
+        y = _cut(a, b, out)
         if y is not None:
             return y
     found: Array = np.matmul(a, b, out) if out is not None else np.matmul(a, b)
     return found
+
+
+def _cut(a: Array, b: Array, out: Array | None) -> Array | None:
+    """A large product by pieces; None where NumPy has to serve."""
+    # With LLVM: nothing that a small program needs.
+    from dovetail.codegen.products import matmul
+
+    if not available():
+        return None
+    try:
+        return matmul(a, b, out, LEAST)
+    except NotSupported:  # LLVM is there and cannot be loaded
+        found = blas()
+        if found is not None:
+            found.set_threads(get_num_threads())
+        return None
 
 
 def _is_large(a: Array, b: Array) -> bool:

@@ -124,10 +124,17 @@ class Pointwise:
         key = kinds, rows
         found = self._kernels.get(key)
         if found is None:
-            form = self.form(kinds, rows)
-            text = render(form, target())
-            found = self._kernels[key] = runtime.kernel(form.name, text)
+            facts = (self.program, self.dtypes, self.result, target())
+            found = self._kernels[key] = runtime.kernel(
+                self._named(kinds, rows),
+                lambda: render(self.form(kinds, rows), target()),
+                runtime.key_of(*facts),
+            )
         return found
+
+    def _named(self, kinds: tuple[str, ...], rows: bool) -> str:
+        lies = "_".join(["rows" if rows else "flat", *kinds])
+        return f"{self.name}_{self.dtypes[0]}_{lies}"
 
     def form(self, kinds: tuple[str, ...], rows: bool) -> Kernel:
         """The kernel as loops, for operands that lie so."""
@@ -153,8 +160,7 @@ class Pointwise:
         if rows:
             steps += ["lanes", *(f"row_step{i}" for i in numbers)]
         words = [*((name, "int64") for name in steps), *named]
-        lies = "_".join(["rows" if rows else "flat", *kinds])
-        name = f"{self.name}_{self.dtypes[0]}_{lies}"
+        name = self._named(kinds, rows)
         return Kernel(name, (*sources, out), tuple(words), (body,))
 
 

@@ -210,11 +210,12 @@ class _Part:
     ) -> None:  # fmt: skip
         results = results or {}
         halves = Halves(of.halves.inputs, results)
-        form = RowKernel(
-            of.name, program, pattern, of.scalars, places, of.short, halves
-        )
-        kernel = form.kernel()
-        self.run = runtime.kernel(kernel.name, render(kernel, target())).run
+        made_of = (program, pattern, of.scalars, places, of.short, halves)
+        form = RowKernel(of.name, *made_of)
+        self.run = runtime.kernel(
+            form.name, lambda: render(form.kernel(), target()),
+            runtime.key_of(*made_of, target()),
+        ).run  # fmt: skip
         self.pattern = pattern
         self.arrays = list(form.sources)
         self.calls: dict[Dims, _Call] = {}

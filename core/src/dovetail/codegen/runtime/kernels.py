@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from dovetail.codegen.runtime import machine
@@ -60,6 +63,24 @@ class Kernel:
                 POOL.run(self.address, arguments, low, high, grain)
             else:
                 self.entry(arguments, low, high)
+
+
+def key_of(*facts: Any) -> str:
+    """A key of what a kernel is written from, by which it is found without its text.
+
+    Args:
+        facts: what its text depends on, whose `repr` says all of it. What writes it is
+            added.
+    """
+    return "\n".join([_writers(), *map(repr, facts)])
+
+
+@cache
+def _writers() -> str:
+    """What tells the modules that write kernels from those of other versions."""
+    folder = Path(__file__).parents[1]
+    found = [(f.name, f.stat()) for f in os.scandir(folder) if f.name.endswith(".py")]
+    return str(sorted((name, s.st_size, s.st_mtime_ns) for name, s in found))
 
 
 def kernel(name: str, text: str | Callable[[], str], key: str = "") -> Kernel:
