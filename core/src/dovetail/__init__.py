@@ -60,7 +60,7 @@ globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
     "accelerator", "amp", "autograd", "compiler", "data", "device_api", "fft", "io",
-"linalg",    "nn", "optim", "random", "return_types",
+    "linalg", "nn", "optim", "random", "return_types", "signal", "special",
     "testing", "utils",
 })  # fmt: skip
 _FROM: _Final = {
@@ -105,6 +105,8 @@ if TYPE_CHECKING:
     from dovetail import optim as optim
     from dovetail import random as random
     from dovetail import return_types as return_types
+    from dovetail import signal as signal
+    from dovetail import special as special
     from dovetail import testing as testing
     from dovetail import utils as utils
     from dovetail.amp import autocast as autocast

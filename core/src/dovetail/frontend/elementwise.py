@@ -12,11 +12,10 @@ from dovetail.engine.inplace import inplace
 from dovetail.engine.promotion import result_type
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.ops import arithmetic as a
 from dovetail.ops import bounds
 from dovetail.ops import elementwise as e
-from dovetail.ops import gamma as g
 from dovetail.ops import rounding as r
 from dovetail.ops.formats import cast
 from dovetail.ops.power import power
@@ -162,14 +161,6 @@ def _double(x: Any) -> Any:
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2 ** other; integers become floats."""
     return a.mul(input, exp2(other))
-
-
-@public("torch.polygamma", out=True)
-def polygamma(n: int, input: Tensor) -> Tensor:
-    """The derivative of order `n` of digamma, for `n` 0 and 1."""
-    if n not in (0, 1):
-        raise NotSupported("polygamma", "n", was=n, needed="0 or 1")
-    return g.trigamma(input) if n else g.digamma(input)
 
 
 @public("positive")

@@ -17,3 +17,15 @@ later(
     "lu lu_solve matrix_exp matrix_power orgqr ormqr pinverse qr slogdet svd "
     "triangular_solve",
 )
+later(
+    "dovetail.frontend.special",
+    ops="erfcx i0e i1e",
+    functions="i0 i0_ mvlgamma polygamma",
+    methods="i0 i0_ mvlgamma mvlgamma_ polygamma polygamma_",
+)
+later("dovetail.frontend.polynomials")
+later(
+    "dovetail.frontend.tapers",
+    functions="bartlett_window blackman_window hamming_window hann_window "
+    "kaiser_window",
+)

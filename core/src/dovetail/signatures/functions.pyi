@@ -381,6 +381,18 @@ def baddbmm(
 ) -> Tensor:
     """beta * input + alpha * the products of a batch."""
 
+def bartlett_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: DType | None = None,
+    layout: None = None,
+    device: device | str | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """A triangle between zeros."""
+
 def batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -460,6 +472,18 @@ def bitwise_xor(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """Bitwise exclusive or."""
+
+def blackman_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: DType | None = None,
+    layout: None = None,
+    device: device | str | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """Blackman's window, of three cosines."""
 
 def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the tensors, as matrices, along its diagonal, else zeros."""
@@ -1304,6 +1328,32 @@ def gt(
 
 half: DType
 
+def hamming_window(
+    window_length: _int,
+    periodic: _bool = True,
+    alpha: _float = 0.54,
+    beta: _float = 0.46,
+    *,
+    dtype: DType | None = None,
+    layout: None = None,
+    device: device | str | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """alpha - beta cos of one turn."""
+
+def hann_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: DType | None = None,
+    layout: None = None,
+    device: device | str | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """Hann's window; `periodic` for one period of it, without its last point."""
+
 def hardshrink(
     input: Tensor,
     lambd: _complex = 0.5,
@@ -1344,6 +1394,12 @@ def hypot(
     input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
     """sqrt(input² + other²) without overflow between."""
+
+def i0(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """The modified Bessel function I of order 0."""
+
+def i0_(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """`i0` written into the tensor, which is returned."""
 
 def imag(input: Tensor) -> Tensor:
     """The imaginary part of a complex tensor, in memory of its own."""
@@ -1503,6 +1559,19 @@ def isposinf(
 
 def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part is 0."""
+
+def kaiser_window(
+    window_length: _int,
+    periodic: _bool = True,
+    beta: _float = 12.0,
+    *,
+    dtype: DType | None = None,
+    layout: None = None,
+    device: device | str | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """Kaiser's window, of a Bessel function."""
 
 def kron(
     input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -1936,6 +2005,11 @@ def mv(
 ) -> Tensor:
     """The product of a matrix and a vector."""
 
+def mvlgamma(
+    input: Tensor, p: _int, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor:
+    """The logarithm of the gamma function of `p` dims."""
+
 def nan_to_num(
     input: Tensor,
     nan: _float | None = None,
@@ -2155,7 +2229,7 @@ def polar(
 def polygamma(
     n: _int, input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The derivative of order `n` of digamma, for `n` 0 and 1."""
+    """The derivative of order `n` of digamma."""
 
 def positive(input: Tensor) -> Tensor:
     """`input` itself, which may not be bool."""

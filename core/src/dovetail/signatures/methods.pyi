@@ -771,6 +771,10 @@ class Methods:
         """sqrt(input² + other²) without overflow between."""
     def hypot_(self, other: Tensor) -> Tensor:
         """`hypot` written into the tensor, which is returned."""
+    def i0(self) -> Tensor:
+        """The modified Bessel function I of order 0."""
+    def i0_(self, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+        """`i0` written into the tensor, which is returned."""
     @property
     def imag(self) -> Tensor:
         """The imaginary part of a complex tensor, in memory of its own."""
@@ -1073,6 +1077,12 @@ class Methods:
         """`multiply` written into the tensor, which is returned."""
     def mv(self, vec: Tensor) -> Tensor:
         """The product of a matrix and a vector."""
+    def mvlgamma(self, p: _int) -> Tensor:
+        """The logarithm of the gamma function of `p` dims."""
+    def mvlgamma_(
+        self, p: _int, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """`mvlgamma` written into the tensor, which is returned."""
     def nan_to_num(
         self,
         nan: _float | None = None,
@@ -1242,13 +1252,17 @@ class Methods:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> ndarray[Any, Any]:
         """The values as a NumPy array that shares memory with a CPU tensor."""
-    def orgqr(self, tau: Tensor) -> Tensor:
-        """`linalg.householder_product` under LAPACK's name."""
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """`torch.orgqr` of these reflections, with their factors."""
     def ormqr(
-        self, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False
+        self,
+        input2: Tensor,
+        input3: Tensor,
+        left: _bool = True,
+        transpose: _bool = False,
     ) -> Tensor:
-        """Q, the product of reflections, times `other`; from the right if not
-        `left`.
+        """`torch.ormqr` of these reflections, with their factors and what is
+        multiplied.
         """
     def outer(self, vec2: Tensor) -> Tensor:
         """The products of each element of one vector with each of another."""
@@ -1259,6 +1273,10 @@ class Methods:
     def permute(self, *dims: _int) -> Tensor: ...
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """`linalg.pinv` under its older name."""
+    def polygamma(self, n: _int) -> Tensor:
+        """The derivative of order `n` of digamma."""
+    def polygamma_(self, n: _int) -> Tensor:
+        """`polygamma` written into the tensor, which is returned."""
     def positive(self) -> Tensor:
         """`input` itself, which may not be bool."""
     def pow(self, exponent: Tensor | complex) -> Tensor:

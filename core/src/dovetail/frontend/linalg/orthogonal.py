@@ -75,13 +75,13 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     return _product("linalg.householder_product", A, tau)
 
 
-@public("orgqr", out=True)
+@public("torch.orgqr", out=True)
 def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """`linalg.householder_product` under LAPACK's name."""
     return _product("orgqr", input, tau)
 
 
-@public("ormqr", out=True)
+@public("torch.ormqr", out=True)
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True,
     transpose: bool = False,
@@ -107,3 +107,18 @@ def ormqr(
     q = ops.householder_product(whole, tau)
     q = adjoint(q) if transpose else q
     return matmul(q, other) if left else matmul(other, q)
+
+
+@public("Tensor.orgqr")
+def method_orgqr(self: Tensor, input2: Tensor) -> Tensor:
+    """`torch.orgqr` of these reflections, with their factors."""
+    return orgqr(self, input2)
+
+
+@public("Tensor.ormqr")
+def method_ormqr(
+    self: Tensor, input2: Tensor, input3: Tensor, left: bool = True,
+    transpose: bool = False,
+) -> Tensor:  # fmt: skip
+    """`torch.ormqr` of these reflections, with their factors and what is multiplied."""
+    return ormqr(self, input2, input3, left, transpose)

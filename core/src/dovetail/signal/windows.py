@@ -1,0 +1,11 @@
+"""Windows for the analysis of signals, under torch.signal.windows' names."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.public import NAMESPACES as _NAMESPACES
+from dovetail.frontend import tapers as _tapers  # noqa: F401 (offers its names)
+
+globals().update(_NAMESPACES["signal.windows"])
+
+if _TYPE_CHECKING:
+    from dovetail.signatures.signal_windows import *  # noqa: F403

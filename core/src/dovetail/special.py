@@ -1,0 +1,12 @@
+"""Special functions, under torch.special's names."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.public import NAMESPACES as _NAMESPACES
+from dovetail.frontend import polynomials as _polynomials  # noqa: F401 (as below)
+from dovetail.frontend import special as _special  # noqa: F401 (offers its names)
+
+globals().update(_NAMESPACES["special"])
+
+if _TYPE_CHECKING:
+    from dovetail.signatures.special import *  # noqa: F403
