@@ -1,12 +1,7 @@
-"""The generated kernels of the vocabulary, as loops: none of them is compiled."""
+"""The generated kernels of the vocabulary, as loops."""
 
 from __future__ import annotations
 
-import pickle
-import sys
-from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from dovetail.codegen import pointwise
@@ -16,19 +11,7 @@ from dovetail.codegen.pointwise import KNOWN
 from dovetail.codegen.program import Program
 from dovetail.codegen.row_kernel import RowKernel
 from dovetail.codegen.values import index, load, parameter
-from dovetail.errors import DovetailError, NotSupported
-from tests.support import child
-
-CASES = 12  # of an op, in which its kernels are looked for
-
-
-def every_form(folder: Path) -> list[Kernel]:
-    """Each kernel that some sample call of some op on the CPU asks for."""
-    found = folder / "forms"
-    root = Path(__file__).parents[2]
-    child.python("-m", __name__, found, path=[root], cwd=root, DOVETAIL_KERNELS="1")
-    forms: list[Kernel] = pickle.loads(found.read_bytes())
-    return forms
+from dovetail.errors import DovetailError
 
 
 def pointwise_forms(dtype: str) -> list[Kernel]:
@@ -72,48 +55,3 @@ def row_form(op: str, dtype: str, lanes: int, **attributes: Any) -> Kernel:
         op, [dtype], [(0, 1)], (1_000_003, lanes), (1,), attributes, (), KNOWN
     )
     return RowKernel(f"{op}_{dtype}", program, "kr").kernel()
-
-
-def main() -> None:
-    """Write the forms to the file that is named."""
-    from dovetail.codegen import eager, eager_rows
-
-    forms: dict[str, Kernel] = {}
-
-    def render(form: Kernel, *_: Any) -> str:
-        forms.setdefault(str(form), form)
-        raise NotSupported("kernel", was="looked at", needed="nothing else")
-
-    eager.render = eager_rows.render = render  # type: ignore[assignment]
-    for call in _calls():
-        try:
-            call()
-        except DovetailError:  # ops that refuse a call need no kernel for it
-            continue
-    Path(sys.argv[1]).write_bytes(pickle.dumps(list(forms.values())))
-
-
-def _calls() -> Iterator[Any]:
-    """Sample calls of all ops in both formats."""
-    import dovetail as dt
-    from dovetail.conformance.subject import Subject, needs_kind
-    from dovetail.engine.cases import cases_of
-    from dovetail.engine.op import declared
-
-    subject = Subject("cpu")
-    for op in declared():
-        if op.cases is None and not op.is_elementwise:
-            continue  # it makes tensors, and has no sample calls
-        for dtype in {dt.float32, dt.float64} & op.accepts:
-            for case in islice(cases_of(op, dtype), CASES):
-                if not needs_kind(op, case):
-                    args = [subject.argument(x, "contiguous") for x in case.args]
-                    kwargs = {
-                        name: subject.argument(x, "contiguous")
-                        for name, x in case.kwargs.items()
-                    }
-                    yield lambda op=op, a=args, k=kwargs: subject.call(op, a, k)
-
-
-if __name__ == "__main__":
-    main()

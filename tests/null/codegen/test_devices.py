@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from tests.support.drawn_kernels import (
     specials,
 )
 from tests.support.emulator import COMPILER, THREADS, Emulated
-from tests.support.forms import every_form, pointwise_forms, row_form
+from tests.support.forms import pointwise_forms, row_form
 from tests.support.generated import call, guarded, untouched
+from tests.support.recorded_kernels import Recorded, recorded_kernels
 
 from dovetail.codegen.c_device import blocks_for, render
 from dovetail.codegen.c_dialects import CUDA, OPENCL, hip
@@ -236,7 +238,7 @@ def test_a_sum_of_all_lanes_is_refused() -> None:
     loop = Loop("lane", i.value, FIRST, LAST, (Into(total, load(x, i).value),),
                 (total,))  # fmt: skip
     store = Store(y, constant(0, "int64").value, total.value)
-    with pytest.raises(NotSupported, match="a sum over all lanes"):
+    with pytest.raises(NotSupported, match="a sum over all of its lane"):
         render(Kernel("whole", (x, y), (), (loop, store)), dialect=CUDA)
 
 
@@ -249,11 +251,78 @@ def test_doubles_are_asked_for_where_there_are_some(dialect: Any) -> None:
     assert "f64" not in single.replace(dialect.head, "")
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> list[Recorded]:
+    """Every kernel of the CPU with a call of it."""
+    found = recorded_kernels(tmp_path_factory.mktemp("recorded"))
+    assert len(found) > 300
+    return found
+
+
+def is_of_chunks(form: Kernel) -> bool:
+    """Whether a kernel gathers something from all the items that a thread has."""
+    return any(isinstance(s, Loop) and s.carries and s.kind != "seq" for s in form.body)
+
+
 @pytest.mark.slow
-def test_every_kernel_of_the_cpu_can_be_written(tmp_path: Path) -> None:
-    """Whatever is generated for the CPU is a kernel for devices, too."""
-    forms = every_form(tmp_path)
-    assert len(forms) > 100
-    for dialect in (CUDA, hip(64), OPENCL):
-        for form in forms:
-            assert form.name in render(form, dialect=dialect)
+def test_what_threads_of_the_cpu_gather_is_refused(recorded: list[Recorded]) -> None:
+    """A kernel with something for each chunk of the CPU's is none for devices."""
+    refused = [r.form for r in recorded if is_of_chunks(r.form)]
+    assert 0 < len(refused) < len(recorded) / 5
+    for form in refused:
+        with pytest.raises(NotSupported, match="a sum over all of its"):
+            render(form, dialect=CUDA)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("warp", WARPS)
+def test_every_kernel_of_the_cpu(
+    recorded: list[Recorded], warp: int, tmp_path: Path
+) -> None:
+    """Each kernel computes on a device what it computed on the CPU, and no more."""
+    recorded = [r for r in recorded if not is_of_chunks(r.form)]
+    library = Emulated(tmp_path, [r.form for r in recorded], warp)
+    wrong = []
+    for number, found in enumerate(recorded):
+        if found.count:
+            memory = [m.content.copy() for m in found.before]
+            given = [memory[p][found.before[p].start :] for p in found.places]
+            library.call(number, given, found.count, *found.words, blocks=3)
+            if not is_same(found, memory):
+                wrong.append(found.form.name)
+    assert not wrong
+
+
+def is_same(found: Recorded, memory: list[Array]) -> bool:
+    """Whether memory is as it was after the call; sums are so within their rounding."""
+    kinds = {place: b.dtype for place, b in zip(found.places, found.form.buffers,
+                                                strict=True)}  # fmt: skip
+    for place, (ours, theirs) in enumerate(zip(memory, found.after, strict=True)):
+        if np.array_equal(ours, theirs.content):
+            continue
+        dtype = kinds[place]
+        if dtype not in FLOATS:
+            return False
+        a, b = (np.frombuffer(c.tobytes(), dtype) for c in (ours, theirs.content))
+        near = 0.0 if is_exact(found.form) else 100 * np.finfo(dtype).eps
+        scale = np.abs(b[np.isfinite(b)]).max(initial=1.0)
+        if not np.allclose(a, b, rtol=near, atol=near * scale, equal_nan=True):
+            return False
+    return True
+
+
+def is_exact(form: Kernel) -> bool:
+    """Whether a kernel adds nothing up in an order of its own."""
+    return not any(
+        carried.dtype in FLOATS and carried.combine in ("add", "mul")
+        for loop in loops(form.body)
+        for carried in loop.carries
+    )
+
+
+def loops(body: tuple[Any, ...]) -> Iterator[Loop]:
+    """All loops, those within others too."""
+    for statement in body:
+        if isinstance(statement, Loop):
+            yield statement
+            yield from loops(statement.body)

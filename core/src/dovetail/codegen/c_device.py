@@ -68,7 +68,7 @@ def render(
         fused: whether products and sums that may be rounded once are.
 
     Raises:
-        NotSupported: a kernel gathers lanes of which no block has all.
+        NotSupported: a kernel gathers something from all of its items.
     """
     assert threads & (threads - 1) == 0, threads
     assert dialect.warp <= threads, threads
@@ -126,6 +126,8 @@ class DeviceWriter(KernelWriter):
     def _shared_out(self, statement: Statement) -> None:
         """A statement of the outermost level: by all blocks, or by the first one."""
         kind = _kind(statement)
+        if kind in ("lane", "grid") and isinstance(statement, Loop):
+            _refuse_sums(statement)
         if isinstance(statement, Loop) and kind == "lane":
             self._flat(statement)
         elif isinstance(statement, Loop) and kind == "grid":
@@ -141,10 +143,6 @@ class DeviceWriter(KernelWriter):
 
     def _flat(self, loop: Loop) -> None:
         """Lanes that all threads of all blocks share."""
-        if loop.carries:
-            raise NotSupported(
-                "kernel", was="a sum over all lanes", needed="a grid around it"
-            )
         first = f"{self.value(loop.first)} + BLOCK * THREADS + THREAD"
         self.in_lanes = True
         self.counted(loop, first, "BLOCKS * THREADS")
@@ -156,6 +154,7 @@ class DeviceWriter(KernelWriter):
             super().store(store)
             return
         value, offset = self.value(store.value), self.value(store.offset)
+        self._settled({store.buffer})
         self.emit(f"if (THREAD == 0) {store.buffer.name}[{offset}] = {value};")
         self._settled({store.buffer})
 
@@ -166,12 +165,14 @@ class DeviceWriter(KernelWriter):
             return
         assert self.in_block, "lanes of no block"
         assert not self.in_lanes, "lanes within lanes"
+        stored = _stored(loop.body)
+        self._settled(stored)
         self.in_lanes = True
         self.counted(loop, f"{self.value(loop.first)} + THREAD", "THREADS")
         self.in_lanes = False
         for carried in loop.carries:
             self._across(carried)
-        self._settled(_stored(loop.body))
+        self._settled(stored)
 
     def prefix(self, into: Accumulator, given: str) -> str:
         """Not known: lanes of a block are not in order."""
@@ -188,9 +189,18 @@ class DeviceWriter(KernelWriter):
         self.emit(f"{name} = {called}({name}, (LOCAL {kind} *)shared);")
 
     def _settled(self, stored: set[Buffer]) -> None:
-        """What other threads will read has been written."""
+        """All threads have read what was there, or written what others will read."""
         if stored & self.read_again:
             self.emit("BARRIER;")
+
+
+def _refuse_sums(loop: Loop) -> None:
+    """Refuse what is gathered from all items: no block has all of them."""
+    if loop.carries:
+        raise NotSupported(
+            "kernel", was=f"a sum over all of its {loop.kind}",
+            needed="sums within the items of a grid",
+        )  # fmt: skip
 
 
 def _pointer(buffer: Buffer) -> str:
