@@ -18,22 +18,21 @@ _NUMBERS = {
 }  # fmt: skip
 
 
-def random_forms(aligned: bool) -> list[Kernel]:
-    """Every kernel that draws, for arrays that begin at a block or anywhere."""
-    floats = ("float32", "float64")
-    forms = [kernels.words(aligned), kernels.mask(aligned)]
-    forms += [kernels.uniform(aligned, d, s) for d in floats for s in (False, True)]
-    forms += [kernels.normal(aligned, d, s) for d in floats for s in (False, True)]
-    forms += [kernels.normal_pairs(aligned, s) for s in (False, True)]
-    forms += [kernels.dropout(aligned, d) for d in floats]
-    forms += [kernels.trials(aligned, d) for d in floats]
+def random_forms() -> list[Kernel]:
+    """Every kernel that draws."""
+    floats, scaled = ("float32", "float64"), (False, True)
+    forms = [kernels.words(), kernels.mask()]
+    forms += [kernels.uniform(d, s) for d in floats for s in scaled]
+    forms += [kernels.normal(d, s) for d in floats for s in scaled]
+    forms += [kernels.dropout(d) for d in floats]
+    forms += [kernels.trials(d) for d in floats]
     return forms
 
 
-def words_for(form: Kernel, skip: int) -> list[int]:
+def words_for(form: Kernel) -> list[int]:
     """The parameters of a kernel, as words of its table."""
-    place = [FIRST_BLOCK, SEED, 5 << 32 | 7, skip]
-    return place + [_word(name, dtype) for name, dtype in form.parameters[4:]]
+    place = [FIRST_BLOCK, SEED, 5 << 32 | 7]
+    return place + [_word(name, dtype) for name, dtype in form.parameters[3:]]
 
 
 def _word(name: str, dtype: str) -> int:

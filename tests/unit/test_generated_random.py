@@ -46,7 +46,7 @@ def test_floats(dtype: dt.dtype, place: int) -> None:
     offset = (EVEN if dtype is dt.float64 else OFFSETS)[place]
     got = ops.uniform((N,), 0, 1, SEED, offset, kind(dtype)).numpy()
     assert np.array_equal(got, truth.uniform(N, SEED, offset, dtype))
-    for count in (N, N + 1):
+    for count in (N, N + 1, N + 2):
         got = ops.normal((count,), 0, 1, SEED, offset, kind(dtype)).numpy()
         want, radius = truth.normal(count, SEED, offset, dtype)
         assert (np.abs(got - want) <= 8 * np.spacing(radius.astype(got.dtype))).all()
@@ -74,6 +74,13 @@ def test_integers(dtype: dt.dtype, offset: int) -> None:
         assert np.array_equal(got, truth.integers(N, low, high, SEED, offset))
 
 
+@pytest.mark.parametrize("offset", [0, 6, 4 * (2**32 - 3) + 2])
+def test_permutations(offset: int) -> None:
+    """Permutations are the law's."""
+    got = ops.random_permutation(N, SEED, offset, kind(dt.int64)).numpy()
+    assert np.array_equal(got, truth.permutation(N, SEED, offset))
+
+
 def test_rejected_integers_are_drawn_again() -> None:
     """Some words mean no integer of a span; those elements go on in the next stream."""
     span, count = 65899, 300_000  # 65870 of 2**32 words are rejected
@@ -84,7 +91,7 @@ def test_rejected_integers_are_drawn_again() -> None:
 
 
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
-@pytest.mark.parametrize("offset", [0, 6])
+@pytest.mark.parametrize("offset", [0, 5, 6])
 def test_dropout(dtype: dt.dtype, offset: int) -> None:
     """What is kept is scaled, the rest 0, by the law's mask; and so is the gradient."""
     x = np.random.default_rng(0).normal(size=N).astype(dtype.numpy)
@@ -114,6 +121,17 @@ def test_a_draw_in_parts_is_the_same() -> None:
     parts = [dt.rand(n, generator=both[0]).numpy() for n in (3, N)]
     whole = dt.rand(N + 3, generator=both[1]).numpy()
     assert np.array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("offset", range(4))
+@pytest.mark.parametrize("count", range(6))
+def test_a_few_elements(offset: int, count: int) -> None:
+    """Fewer than there are in a block, from anywhere in it on."""
+    got = eager_random.uniform((count,), "float32", SEED, offset, None)
+    assert np.array_equal(got, truth.uniform(count, SEED, offset, dt.float32))
+    got = eager_random.normal((count,), "float32", SEED, offset, None)
+    want, _ = truth.normal(count, SEED, offset, dt.float32)
+    np.testing.assert_allclose(got, want, atol=1e-5)
 
 
 def test_threads_draw_the_same() -> None:

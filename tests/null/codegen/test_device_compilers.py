@@ -33,7 +33,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> list[Kernel]:
     recorded = recorded_kernels(tmp_path_factory.mktemp("forms"))
     found = [r.form for r in recorded if _is_for_devices(r.form)]
     found += [form for dtype in FLOATS for form in pointwise_forms(dtype)]
-    found += random_forms(aligned=False)
+    found += random_forms()
     return _numbered(found)
 
 

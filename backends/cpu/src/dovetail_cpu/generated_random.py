@@ -16,6 +16,10 @@ import numpy as np
 from dovetail.device_api import Kernel
 from dovetail.dtypes import ANY, DType, float32, float64, int32, int64
 from dovetail.xp import random_law as law
+from dovetail.xp.random import by_whole_keys
+
+LEAST: Final = 1 << 11
+"""Elements from which on a kernel saves more than NumPy's calls for ten rounds cost."""
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -143,11 +147,26 @@ def _integers(small: Small, least: int) -> Small:
     return random_integers
 
 
+def _permutation(small: Small, least: int) -> Small:
+    def random_permutation(*, n: int, seed: int, offset: int, **place: Any) -> Any:
+        if n < least:
+            return small(n=n, seed=seed, offset=offset, **place)
+        from dovetail.codegen import eager_random, eager_sort
+
+        keys = eager_random.words(2 * n, seed, offset).view(np.uint64)
+        upper = keys.view(np.uint32)[1::2].reshape(1, n).copy()
+        _, order = eager_sort.sorted_rows(upper, "uint32", False, False)
+        return by_whole_keys(np, keys, order[0])
+
+    return random_permutation
+
+
 DRAWS: Final[dict[str, tuple[Callable[[Small, int], Small], frozenset[DType]]]] = {
     "random_words": (_words, ANY), "uniform": (_uniform, _FLOATS),
     "normal": (_normal, _FLOATS), "random_mask": (_mask, ANY),
     "random_dropout": (_dropout, _FLOATS), "random_trials": (_trials, _FLOATS),
     "random_integers": (_integers, _INTEGERS),
+    "random_permutation": (_permutation, frozenset({int64})),
 }  # fmt: skip
 """Ops that draw: what serves them at any size, and the dtypes in which it does."""
 
@@ -155,7 +174,7 @@ DRAWS: Final[dict[str, tuple[Callable[[Small, int], Small], frozenset[DType]]]] 
 def bind(own: Kernel, least: int) -> tuple[Callable[..., Any], frozenset[DType]]:
     """What binds attributes to the kernel of such an op, and its dtypes."""
     make, dtypes = DRAWS[own.op]
-    kernel = make(own.function, least)
+    kernel = make(own.function, min(least, LEAST))
 
     def bound(**attributes: Any) -> Any:
         return partial(kernel, **attributes)

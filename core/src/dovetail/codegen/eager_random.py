@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -17,25 +17,6 @@ _GRAIN: Final = 1 << 14  # elements that a thread takes at a time, whole blocks
 Shape = tuple[int, ...]
 
 
-class Place:
-    """Where in a seed's stream an array begins.
-
-    Args:
-        offset: in words.
-        each: how many words an element takes.
-    """
-
-    def __init__(self, seed: int, offset: int, each: int = 1) -> None:
-        first, words = divmod(offset, 4)
-        self.skip = words // each
-        self.words = [first % 2**64, seed % 2**64, 0, self.skip]
-
-    @property
-    def aligned(self) -> bool:
-        """Whether a block begins there."""
-        return not self.skip
-
-
 @cache
 def _kernel(name: str, *given: Any) -> runtime.Kernel:
     form = getattr(random_kernels, name)(*given)
@@ -43,21 +24,79 @@ def _kernel(name: str, *given: Any) -> runtime.Kernel:
 
 
 def _run(
-    kernel: runtime.Kernel, arrays: list[Array], place: Place, *numbers: int,
-    count: int | None = None, grain: int = _GRAIN,
+    kernel: runtime.Kernel, arrays: list[Array], seed: int, block: int,
+    numbers: Sequence[int], count: int, grain: int = _GRAIN,
 ) -> None:  # fmt: skip
-    table = [*map(address, arrays), *place.words, *numbers]
+    """Run a kernel on arrays that begin where a block does."""
+    table = [*map(address, arrays), block % 2**64, seed % 2**64, 0, *numbers]
     held = (ctypes.c_uint64 * len(table))(*[w % 2**64 for w in table])
-    kernel.run(
-        ctypes.addressof(held), arrays[-1].size if count is None else count, grain
-    )
+    kernel.run(ctypes.addressof(held), count, grain)
+
+
+class _Draw:
+    """A kernel on arrays of so many elements, wherever in a block they begin.
+
+    What lies in a block's midst at either end is drawn with the whole block, beside.
+
+    Args:
+        each: how many words an element takes.
+        lane: how many elements a lane has.
+    """
+
+    def __init__(
+        self, kernel: runtime.Kernel, seed: int, *numbers: int,
+        each: int = 1, lane: int = 1,
+    ) -> None:  # fmt: skip
+        self.kernel, self.seed, self.numbers = kernel, seed, numbers
+        self.block, self.each, self.lane = 4 // each, each, lane
+
+    def into(self, results: list[Array], offset: int, *sources: Array) -> None:
+        """Draw from a place of the stream on, in words.
+
+        Args:
+            results: row-major arrays to be written.
+            sources: what the kernel reads, as large.
+        """
+        first, words = divmod(offset, 4)
+        size = results[0].size
+        if not words and not size % self.lane:
+            self._whole([*sources, *results], first, size)
+            return
+        read, written = ([a.reshape(-1) for a in some] for some in (sources, results))
+        skip = words // self.each
+        head = min(-skip % self.block, size)
+        if head:
+            ends = slice(0, head)
+            self._part([a[ends] for a in read], [a[ends] for a in written], first, skip)
+            first += 1
+        rest = (size - head) % self.lane
+        self._whole([a[head:] for a in (*read, *written)], first, size - head - rest)
+        if rest:
+            blocks, skip = divmod(size - head - rest, self.block)
+            ends, first = slice(size - rest, size), first + blocks
+            self._part([a[ends] for a in read], [a[ends] for a in written], first, skip)
+
+    def _whole(self, arrays: list[Array], block: int, size: int) -> None:
+        count = size // self.lane
+        _run(self.kernel, arrays, self.seed, block, self.numbers, count)
+
+    def _part(
+        self, read: list[Array], written: list[Array], block: int, skip: int
+    ) -> None:
+        """Draw a few elements of one block."""
+        beside = [np.zeros(self.block, a.dtype) for a in (*read, *written)]
+        here = slice(skip, skip + written[0].size)
+        for a, whole in zip(read, beside, strict=False):
+            whole[here] = a
+        self._whole(beside, block, self.block)
+        for a, whole in zip(written, beside[len(read) :], strict=True):
+            a[...] = whole[here]
 
 
 def words(n: int, seed: int, offset: int) -> Array:
     """Words from `offset` on, as int32."""
-    place = Place(seed, offset)
     y = np.empty(n, np.int32)
-    _run(_kernel("words", place.aligned), [y], place)
+    _Draw(_kernel("words"), seed).into([y], offset)
     return y
 
 
@@ -70,10 +109,9 @@ def uniform(
     Args:
         scaled: span, least and greatest.
     """
-    place = Place(seed, offset, _each(dtype))
     y = np.empty(shape, dtype)
-    kernel = _kernel("uniform", place.aligned, dtype, scaled is not None)
-    _run(kernel, [y], place, *_numbers(dtype, scaled))
+    kernel = _kernel("uniform", dtype, scaled is not None)
+    _Draw(kernel, seed, *_numbers(dtype, scaled), each=_each(dtype)).into([y], offset)
     return y
 
 
@@ -81,26 +119,17 @@ def normal(
     shape: Shape, dtype: str, seed: int, offset: int, scaled: tuple[float, float] | None
 ) -> Array:
     """Normal numbers, or those times the one number plus the other."""
-    numbers = _numbers(dtype, scaled)
-    count = math.prod(shape)
-    if dtype == "float32" and offset % 2 == count % 2 == 0:
-        place = Place(seed, offset, 2)
-        kernel = _kernel("normal_pairs", place.aligned, scaled is not None)
-        y = np.empty(shape, dtype)
-        _run(kernel, [y.reshape(-1).view(np.uint64)], place, *numbers)
-        return y
-    place = Place(seed, offset, _each(dtype))
-    kernel = _kernel("normal", place.aligned, dtype, scaled is not None)
     y = np.empty(shape, dtype)
-    _run(kernel, [y], place, *numbers)
+    kernel, lane = _kernel("normal", dtype, scaled is not None), 3 - _each(dtype)
+    draw = _Draw(kernel, seed, *_numbers(dtype, scaled), each=_each(dtype), lane=lane)
+    draw.into([y], offset)
     return y
 
 
 def mask(shape: Shape, limit: int, seed: int, offset: int) -> Array:
     """Whether words are below `limit`."""
-    place = Place(seed, offset)
     y = np.empty(shape, np.bool_)
-    _run(_kernel("mask", place.aligned), [y], place, limit)
+    _Draw(_kernel("mask"), seed, limit).into([y], offset)
     return y
 
 
@@ -108,19 +137,18 @@ def dropout(
     x: Array, limit: int, scale: float, seed: int, offset: int
 ) -> tuple[Array, Array]:
     """A row-major array times `scale` or 0, and where it is not 0."""
-    place = Place(seed, offset)
     y, kept = np.empty_like(x), np.empty(x.shape, np.bool_)
-    kernel = _kernel("dropout", place.aligned, x.dtype.name)
-    _run(kernel, [x, y, kept], place, limit, *_numbers(x.dtype.name, (scale,)))
+    dtype = x.dtype.name
+    draw = _Draw(_kernel("dropout", dtype), seed, limit, *_numbers(dtype, (scale,)))
+    draw.into([y, kept], offset, x)
     return y, kept
 
 
 def trials(p: Array, seed: int, offset: int) -> Array:
     """1 with the probability that each element of a row-major array has, else 0."""
     dtype = p.dtype.name
-    place = Place(seed, offset, _each(dtype))
     y = np.empty_like(p)
-    _run(_kernel("trials", place.aligned, dtype), [p, y], place)
+    _Draw(_kernel("trials", dtype), seed, each=_each(dtype)).into([y], offset, p)
     return y
 
 
@@ -132,17 +160,20 @@ def integers(
     Returns:
         The numbers, and parts of them, all in a row, with some to be drawn again.
     """
-    place = Place(seed, offset)
     y = np.empty(shape, dtype)
+    block, words = divmod(offset, 4)
+    head = min(-words % 4, y.size)  # drawn by others
+    body = y.reshape(-1)[head:]
     part = random_kernels.PART
-    parts = -(-y.size // part)
+    parts = -(-body.size // part)
     least = np.empty(parts, np.uint32)
     _run(
-        _kernel("integers", place.aligned, dtype), [y, least], place, y.size, span, low,
-        count=parts, grain=max(_GRAIN // part, 1),
+        _kernel("integers", dtype), [body, least], seed, block + (words > 0),
+        (body.size, span, low), parts, max(_GRAIN // part, 1),
     )  # fmt: skip
-    again = np.flatnonzero(least < (1 << 32) % span).tolist()
-    return y, [slice(i * part, min((i + 1) * part, y.size)) for i in again]
+    found = np.flatnonzero(least < (1 << 32) % span) * part + head
+    again = [slice(i, min(i + part, y.size)) for i in found.tolist()]
+    return y, [slice(0, head), *again] if head else again
 
 
 def _each(dtype: str) -> int:

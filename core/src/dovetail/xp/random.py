@@ -235,11 +235,14 @@ RADIX: Final = 1 << 13
 
 
 def _radix_order(xp: Any, keys: Any) -> Any:
-    """The order of 64-bit keys: by two stable passes over the upper half, whose rare
-    equal values are then put in order by the whole keys."""
+    """The order of 64-bit keys: by two stable passes over the upper half."""
     digits = keys.view("uint16").reshape(-1, 4)
     order = xp.argsort(digits[:, 2].copy(), kind="stable")
-    order = order[xp.argsort(digits[order, 3], kind="stable")]
+    return by_whole_keys(xp, keys, order[xp.argsort(digits[order, 3], kind="stable")])
+
+
+def by_whole_keys(xp: Any, keys: Any, order: Any) -> Any:
+    """A stable order of the upper halves of 64-bit keys, made one of the keys."""
     upper = keys.view("uint32")[1::2][order]
     same = upper[1:] == upper[:-1]
     if same.any():
