@@ -25,10 +25,19 @@ from tests.support.recorded_kernels import Recorded, recorded_kernels
 
 from dovetail.codegen.c_device import blocks_for, render
 from dovetail.codegen.c_dialects import CUDA, OPENCL, hip
-from dovetail.codegen.ir import FIRST, LAST, Accumulator, Buffer, Kernel, Loop, Store
+from dovetail.codegen.ir import (
+    FIRST,
+    LAST,
+    Accumulator,
+    Buffer,
+    Kernel,
+    Loop,
+    Store,
+    Value,
+)
 from dovetail.codegen.ir import Update as Into
 from dovetail.codegen.mathematics import FUNCTIONS
-from dovetail.codegen.values import constant, index, load
+from dovetail.codegen.values import constant, index, load, parameter
 from dovetail.errors import NotSupported
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
@@ -151,6 +160,52 @@ def test_lanes_are_gathered(tmp_path: Path) -> None:
                 call(kernels[number], [x, theirs], 2, width, 1)
                 assert untouched(memory, ours)
                 assert_same(ours, theirs)
+
+
+def scan(combine: Any, dtype: str, start: float) -> Kernel:
+    """y[row, i] = x[row, 0 … i] combined."""
+    x, y = Buffer("x", dtype), Buffer("y", dtype, written=True)
+    row, i, width = index("row"), index("i"), parameter("width")
+    so_far = Accumulator(combine, dtype, start)
+    at = row * width + i
+    found = Value("prefix", dtype, (load(x, at).value,), so_far)
+    loop = Loop("lane", i.value, constant(0, "int64").value, width.value,
+                (Store(y, at.value, found),), (so_far,))  # fmt: skip
+    grid = Loop("grid", row.value, FIRST, LAST, (loop,))
+    return Kernel("scan", (x, y), (("width", "int64"),), (grid,))
+
+
+@pytest.mark.parametrize("warp", WARPS)
+def test_scans(warp: int, tmp_path: Path) -> None:
+    """Sums and extremes so far, of rows shorter and longer than a block is wide."""
+    cases = [("add", "int64", 0), ("maximum", "float32", -np.inf)]
+    library = Emulated(tmp_path, [scan(*case) for case in cases], warp)
+    for number, (_, dtype, _) in enumerate(cases):
+        numpys = (np.add, np.maximum)[number]
+        for width in (1, THREADS, 2 * THREADS + 9):
+            x = np.random.default_rng(width).normal(0, 99, (3, width)).astype(dtype)
+            memory, y = guarded(x.size, dtype)
+            library.call(number, [x, y], 3, width)
+            assert untouched(memory, y)
+            assert_same(y, numpys.accumulate(x, axis=1).ravel())
+
+
+def test_a_barrier_that_is_missing_in_a_scan_is_seen(tmp_path: Path) -> None:
+    """Each of the barriers of a scan is needed."""
+    x, y = np.arange(300), np.zeros(300, np.int64)
+    for number in range(4):
+
+        def planted(text: str, number: int = number) -> str:
+            parts = text.split("BARRIER;")
+            assert len(parts) == 5
+            left, right = parts[: number + 1], parts[number + 1 :]
+            return ";".join(["BARRIER;".join(left), "BARRIER;".join(right)])
+
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        library = Emulated(folder, [scan("add", "int64", 0)], 32, planted=planted)
+        library.call(0, [x, y], 1, 300)
+        assert y.tolist() != np.cumsum(x).tolist()
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from dovetail.codegen import c_blocks
 from dovetail.codegen.c_dialects import TYPES, Dialect
 from dovetail.codegen.c_text import KernelWriter
 from dovetail.codegen.c_values import in_memory
@@ -25,6 +26,7 @@ from dovetail.codegen.ir import (
     Loop,
     Statement,
     Store,
+    Update,
     Value,
 )
 from dovetail.errors import NotSupported
@@ -32,28 +34,6 @@ from dovetail.errors import NotSupported
 THREADS: Final = 256
 """Threads of a block, where nothing else is asked for."""
 _MOST_BLOCKS: Final = 1 << 16
-
-# Every thread gets what all together have.
-_ACROSS: Final = """\
-FUNCTION {type} {combine}_across_{type}({type} x, LOCAL {type} *shared) {{
-  shared[THREAD] = x;
-  BARRIER;
-  for (int step = THREADS / 2; step >= WARP; step /= 2) {{
-    if (THREAD < step) {{
-      const {type} a = shared[THREAD], b = shared[THREAD + step];
-      shared[THREAD] = {combined};
-    }}
-    BARRIER;
-  }}
-  {type} a = shared[THREAD % WARP];
-  for (int step = WARP / 2; step > 0; step /= 2) {{
-    const {type} b = shuffled(a, step);
-    a = {combined};
-  }}
-  BARRIER;
-  return a;
-}}
-"""
 
 
 def render(
@@ -104,6 +84,7 @@ class DeviceWriter(KernelWriter):
         self.in_lanes = False
         self.in_block = False
         self.shares = False
+        self.live = ""  # whether a thread has a lane, where some have none
         self.read_again = _loaded(kernel) & {b for b in kernel.buffers if b.written}
 
     def text(self) -> str:
@@ -150,6 +131,10 @@ class DeviceWriter(KernelWriter):
 
     def store(self, store: Store) -> None:
         """Write an element, once."""
+        if self.live:
+            value, offset = self.value(store.value), self.value(store.offset)
+            self.emit(f"if ({self.live}) {store.buffer.name}[{offset}] = {value};")
+            return
         if self.in_lanes:
             super().store(store)
             return
@@ -168,22 +153,71 @@ class DeviceWriter(KernelWriter):
         stored = _stored(loop.body)
         self._settled(stored)
         self.in_lanes = True
-        self.counted(loop, f"{self.value(loop.first)} + THREAD", "THREADS")
+        scanned = _scanned(loop)
+        if scanned:
+            self._by_threads(loop)
+        else:
+            self.counted(loop, f"{self.value(loop.first)} + THREAD", "THREADS")
         self.in_lanes = False
         for carried in loop.carries:
-            self._across(carried)
+            if carried not in scanned:
+                self._across(carried)
         self._settled(stored)
 
+    def _by_threads(self, loop: Loop) -> None:
+        """Lanes in order, as many at a time as there are threads, which stay together.
+
+        A thread without a lane of its own has the last one, and writes nothing.
+        """
+        first, end = self.value(loop.first), self.value(loop.end)
+        self.started(loop)
+        base, i, self.live = self.fresh(), self.fresh(), self.fresh()
+        with self.scope(
+            f"for (i64 {base} = {first}; {base} < {end}; {base} += THREADS)"
+        ):
+            self.emit(f"const bool {self.live} = {base} + THREAD < {end};")
+            self.emit(f"const i64 {i} = {self.live} ? {base} + THREAD : {end} - 1;")
+            self.scopes[-1][loop.index] = i
+            self.statements(loop.body)
+        self.live = ""
+
+    def update(self, update: Update) -> None:
+        """Gather a value, if the thread has a lane."""
+        if not self.live:
+            super().update(update)
+            return
+        held, value = self.held[update.into], self.value(update.value)
+        made = self.combined(update.into, held, value)
+        self.emit(f"if ({self.live}) {held} = {made};")
+
     def prefix(self, into: Accumulator, given: str) -> str:
-        """Not known: lanes of a block are not in order."""
-        raise NotSupported("kernel", was="a scan along lanes", needed="sums of them")
+        """What lanes up to this one gathered; then all of them are held."""
+        self.shares = True
+        kind, held = TYPES[into.dtype], self.held[into]
+        helper = c_blocks.PREFIX.format(
+            type=kind, combine=into.combine, combined=self.combined(into, "a", "b")
+        )
+        self.helpers[helper] = None
+        sent, here, found = self.fresh(), self.fresh(), self.fresh()
+        start = self.literal(into.start, into.dtype)
+        memory = f"(LOCAL {kind} *)shared"
+        called = f"{into.combine}_prefix_{kind}"
+        self.emit(f"const {kind} {sent} = {self.live} ? {given} : {start};")
+        self.emit(f"const {kind} {here} = {called}({sent}, {memory});")
+        self.emit(f"const {kind} {found} = {self.combined(into, held, here)};")
+        last = f"({memory})[THREADS - 1]"
+        self.emit(f"{held} = {self.combined(into, held, last)};")
+        self.emit("BARRIER;")
+        return found
 
     def _across(self, carried: Accumulator) -> None:
         """What the lanes of all threads gathered."""
         self.shares = True
         kind, name = TYPES[carried.dtype], self.held[carried]
         combined = self.combined(carried, "a", "b")
-        helper = _ACROSS.format(type=kind, combine=carried.combine, combined=combined)
+        helper = c_blocks.ACROSS.format(
+            type=kind, combine=carried.combine, combined=combined
+        )
         self.helpers[helper] = None
         called = f"{carried.combine}_across_{kind}"
         self.emit(f"{name} = {called}({name}, (LOCAL {kind} *)shared);")
@@ -219,29 +253,34 @@ def _stored(body: tuple[Statement, ...]) -> set[Buffer]:
     return found
 
 
+def _scanned(loop: Loop) -> set[Accumulator]:
+    """The accumulators of which each lane has what is gathered so far."""
+    return {v.detail for v in _values(loop.body) if v.op == "prefix"}
+
+
 def _loaded(kernel: Kernel) -> set[Buffer]:
     """The buffers that a kernel reads."""
-    seen: set[Value] = set()
+    return {v.detail for v in _values(kernel.body) if v.op == "load"}
 
-    def look(values: list[Value]) -> None:
-        while values:
-            value = values.pop()
-            if value not in seen:
-                seen.add(value)
-                values += value.operands
 
-    def walk(body: tuple[Statement, ...]) -> None:
-        for statement in body:
-            if isinstance(statement, Loop):
-                look([statement.first, statement.end])
-                walk(statement.body)
-            else:
-                look([statement.value])
-                if isinstance(statement, Store):
-                    look([statement.offset])
-
-    walk(kernel.body)
-    return {value.detail for value in seen if value.op == "load"}
+def _values(body: tuple[Statement, ...]) -> set[Value]:
+    """All values that statements are made of."""
+    found: set[Value] = set()
+    given: list[Value] = []
+    for statement in body:
+        if isinstance(statement, Loop):
+            given += [statement.first, statement.end]
+            found |= _values(statement.body)
+        else:
+            given.append(statement.value)
+            if isinstance(statement, Store):
+                given.append(statement.offset)
+    while given:
+        value = given.pop()
+        if value not in found:
+            found.add(value)
+            given += value.operands
+    return found
 
 
 __all__ = ["THREADS", "blocks_for", "render"]

@@ -50,9 +50,7 @@ class KernelWriter(ValueWriter):
             if isinstance(statement, Store):
                 self.store(statement)
             elif isinstance(statement, Update):
-                held = self.held[statement.into]
-                made = self.combined(statement.into, held, self.value(statement.value))
-                self.emit(f"{held} = {made};")
+                self.update(statement)
             else:
                 self.loop(statement)
 
@@ -62,6 +60,12 @@ class KernelWriter(ValueWriter):
         place = f"{store.buffer.name}[{self.value(store.offset)}]"
         self.emit(f"{place} = {value};")
 
+    def update(self, update: Update) -> None:
+        """Gather a value."""
+        held = self.held[update.into]
+        made = self.combined(update.into, held, self.value(update.value))
+        self.emit(f"{held} = {made};")
+
     def loop(self, loop: Loop) -> None:
         """A loop, item by item."""
         self.counted(loop, self.value(loop.first), "1")
@@ -69,14 +73,18 @@ class KernelWriter(ValueWriter):
     def counted(self, loop: Loop, first: str, step: str) -> None:
         """A loop from `first` by `step`, its accumulators before it."""
         end = self.value(loop.end)
-        for carried in loop.carries:
-            self.held[carried] = name = self.fresh()
-            start = self.literal(carried.start, carried.dtype)
-            self.emit(f"{TYPES[carried.dtype]} {name} = {start};")
+        self.started(loop)
         i = self.fresh()
         with self.scope(f"for (i64 {i} = {first}; {i} < {end}; {i} += {step})"):
             self.scopes[-1][loop.index] = i
             self.statements(loop.body)
+
+    def started(self, loop: Loop) -> None:
+        """The accumulators of a loop, with what they hold at first."""
+        for carried in loop.carries:
+            self.held[carried] = name = self.fresh()
+            start = self.literal(carried.start, carried.dtype)
+            self.emit(f"{TYPES[carried.dtype]} {name} = {start};")
 
 
 class FunctionWriter(KernelWriter):

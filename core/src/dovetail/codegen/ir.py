@@ -23,11 +23,16 @@ Kind = Literal["grid", "lane", "seq"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffer:
-    """Memory that a caller brings, by the address of its first element."""
+    """Memory that a caller brings, by the address of its first element.
+
+    Attributes:
+        align: what the address is a multiple of; 0 for the size of an element.
+    """
 
     name: str
     dtype: str
     written: bool = False
+    align: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

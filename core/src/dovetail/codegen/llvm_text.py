@@ -117,7 +117,7 @@ class _KernelWriter(ValueWriter):
         return self.assign(f"icmp ne {whole} {name}, {zero}")
 
     def _loaded(self, buffer: Buffer, kind: str, offset: Value, vector: bool) -> str:
-        align = SIZES[buffer.dtype]
+        align = _align(buffer)
         if not vector:
             place = self._place(buffer, kind, self.value(offset, False))
             return self.assign(f"load {kind}, ptr {place}, align {align}")
@@ -144,7 +144,7 @@ class _KernelWriter(ValueWriter):
         """Elements from `first` on, one a lane; zeros where the mask does not hold."""
         assert self.lanes is not None
         whole, bools = self.of_lanes(kind), self.of_lanes("i1")
-        align = SIZES[buffer.dtype]
+        align = _align(buffer)
         place = self._place(buffer, kind, first)
         if mask is None:
             return self.assign(f"load {whole}, ptr {place}, align {align}")
@@ -184,14 +184,14 @@ class _KernelWriter(ValueWriter):
             name = self.assign(f"zext {before} {name} to {after}")
         if not vector:
             place = self._place(buffer, kind, self.value(store.offset, False))
-            self.emit(f"store {kind} {name}, ptr {place}, align {SIZES[dtype]}")
+            self.emit(f"store {kind} {name}, ptr {place}, align {_align(buffer)}")
             return
         self._store_lanes(store, kind, name)
 
     def _store_lanes(self, store: Store, kind: str, name: str) -> None:
         assert self.lanes is not None
         assert self.stride(store.offset) == 1, "lanes store side by side"
-        whole, align = self.of_lanes(kind), SIZES[store.buffer.dtype]
+        whole, align = self.of_lanes(kind), _align(store.buffer)
         place = self._place(store.buffer, kind, self.base(store.offset))
         if self.lanes.mask is None:
             self.emit(f"store {whole} {name}, ptr {place}, align {align}")
@@ -403,6 +403,10 @@ class _KernelWriter(ValueWriter):
             width = half
         self.lanes = lanes
         return self.assign(f"extractelement <1 x {kind}> {name}, i64 0")
+
+
+def _align(buffer: Buffer) -> int:
+    return buffer.align or SIZES[buffer.dtype]
 
 
 def _in_memory(dtype: str) -> str:

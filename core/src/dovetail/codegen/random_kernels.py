@@ -27,10 +27,10 @@ _LANE: Final = index("i")
 
 def _each(
     name: str, sources: list[Buffer], results: list[Term],
-    numbers: tuple[tuple[str, str], ...] = (), costly: bool = False,
+    numbers: tuple[tuple[str, str], ...] = (), costly: bool = False, align: int = 0,
 ) -> Kernel:  # fmt: skip
     """A kernel of results that lie in one run."""
-    outs = [Buffer(f"y{k}", y.dtype, written=True) for k, y in enumerate(results)]
+    outs = [Buffer(f"y{k}", y.dtype, True, align) for k, y in enumerate(results)]
     stores = [
         Store(out, _LANE.value, y.value) for out, y in zip(outs, results, strict=True)
     ]
@@ -69,7 +69,7 @@ def normal(dtype: str, scaled: bool) -> Kernel:
         radius, *both = draw.polar_single(_LANE)
         halves = [bits(_moved(radius * x, scaled), "uint32") for x in both]
         low, high = (cast(x, "uint64") for x in halves)
-        return _each(name, [], [low | high << 32], numbers)
+        return _each(name, [], [low | high << 32], numbers, align=4)
     radius, cosine, sine = draw.polar_double(_LANE >> 1)
     y = radius * choose(equal(_LANE & 1, 1), sine, cosine)
     return _each(name, [], [_moved(y, scaled)], numbers, costly=True)
