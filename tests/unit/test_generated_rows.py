@@ -221,6 +221,20 @@ def test_floats_of_16_bits_are_rounded_once(dtype: str, dim: int) -> None:
         assert error.max().item() <= HALVES[dtype] * 1.01, name
 
 
+@pytest.mark.parametrize("present", [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_optional_inputs_of_16_bits_may_be_absent(present: tuple[int, int]) -> None:
+    """Whichever of weight and bias there is, a half's batch norm is that of floats."""
+    x = dovetail.from_numpy(drawn(40, 8, 70)).half()
+    weight, bias = (
+        dovetail.from_numpy(drawn(8)).half() if p else None for p in present
+    )
+    norm = dovetail.nn.functional.batch_norm
+    got = norm(x, None, None, weight, bias, training=True).float()
+    wide = (None if w is None else w.float() for w in (weight, bias))
+    want = norm(x.float(), None, None, *wide, training=True)
+    assert (got - want).abs().max().item() < 0.005
+
+
 def test_a_norm_that_no_kernel_knows_is_served_by_its_body() -> None:
     """Attributes decide whether there is a kernel, before one is promised."""
     x = dovetail.from_numpy(np.abs(drawn(200, 200))).half()

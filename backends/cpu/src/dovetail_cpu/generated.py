@@ -30,6 +30,7 @@ from dovetail_cpu import (
     generated_rows,
     generated_scans,
     generated_steps,
+    row_bodies,
 )
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
             if own.dtypes - served:
                 _add(table, own._replace(dtypes=own.dtypes - served))
     if available():
-        generated_rows.add_bodies(table, least)
+        row_bodies.add_bodies(table, least)
         _add_bodies(table)
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dovetail.codegen.declarations import vocabularies
-from dovetail.device_api import Facts, Kernel, KernelTable
+from dovetail.device_api import Kernel
 from dovetail.dtypes import HALF, DType, float32, float64, int8, int16, int32, int64
-from dovetail.errors import DovetailError, NotSupported
+from dovetail.errors import DovetailError
 from dovetail.xp.kernels import Large
 from dovetail_cpu.row_forms import LANES, Form, form_of
 
@@ -47,7 +47,7 @@ _OF_SEVERAL: Final = frozenset(
     op for op, named in ROW_OPS.items() if named != "dim" or op.endswith("backward")
 )
 _OF_ONE_DIM: Final = frozenset({"prod"})  # or all of them, which are one then
-_SHORTEST: Final = 16  # lanes; of shorter rows, too much is spent beside them
+SHORTEST: Final = 16  # lanes; of shorter rows, too much is spent beside them
 # Small calls of these cost so little that a function in front of theirs would show.
 _ASKING: Final = frozenset({"sum", "layer_norm"})
 _SCALARS: Final = ("eps",)
@@ -68,7 +68,7 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
 
     def bound(**attributes: Any) -> Any:
         cast = attributes.get("dtype") is not None
-        large = Generated(own.op, attributes, min(_SHORTEST, max(least, 2)))
+        large = Generated(own.op, attributes, min(SHORTEST, max(least, 2)))
         if own.op in _ASKING and not cast and own.dtypes & _FLOATS:
             return own.function(**attributes, large=_asked(large, least))
         small = bound_by_attributes(own, attributes)
@@ -88,55 +88,6 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
         return kernel_of_several if own.op in _OF_SEVERAL else kernel
 
     return bound
-
-
-def add_bodies(table: KernelTable, least: int) -> None:
-    """Kernels of large calls where there is none: bodies serve the small."""
-    for op in ROW_OPS if vocabularies else ():
-        names, scalars = vocabularies[0].names(op)
-        for dtype in sorted(dtypes_of(op) & (_FLOATS | HALF), key=str):
-            if not table.select(op, dtype):
-                table.add(
-                    op, _alone(op), dtypes=[dtype], binds=True, broadcasts=True,
-                    when=_if_large(op, dtype, least, names, scalars),
-                    reads=("shape", "contiguous", *names),
-                )  # fmt: skip
-
-
-def _alone(op: str) -> Callable[..., Any]:
-    """What binds a kernel that no other one stands behind."""
-
-    def bound(**attributes: Any) -> Any:
-        large = Generated(op, attributes, _SHORTEST, careful=False)
-
-        def kernel(*arrays: Any, **scalars: Any) -> Any:
-            y = large(arrays, scalars)
-            if y is None:
-                raise NotSupported(f"kernel of {op}", was="asked for", needed="a body")
-            return y
-
-        return kernel
-
-    return bound
-
-
-def _if_large(
-    op: str, dtype: DType, least: int, names: tuple[str, ...], scalars: tuple[str, ...]
-) -> Callable[[Facts], bool]:
-    """Whether a call is large enough, and one that a kernel can be made of."""
-
-    def large(facts: Facts) -> bool:
-        if all(math.prod(shape) < least for shape in facts.shape):
-            return False
-        found = Generated(op, {n: getattr(facts, n) for n in names}, _SHORTEST)
-        form = found.form(facts.shape)
-        arrays = [np.empty(0, dtype.numpy)] * len(facts.shape)
-        return (
-            form is not None and all(facts.contiguous)
-            and found.rows_for(form, arrays, scalars) is not None
-        )  # fmt: skip
-
-    return large
 
 
 def bound_by_attributes(own: Kernel, attributes: dict[str, Any]) -> Any:

@@ -27,8 +27,10 @@ class Declarations(ABC):
         """
 
     @abstractmethod
-    def names(self, op: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What an op takes beside tensors: attributes, and numbers of a call."""
+    def takes(
+        self, op: str
+    ) -> tuple[tuple[bool, ...], tuple[str, ...], tuple[str, ...]]:
+        """Whether an op's tensors may be absent; its attributes and numbers by name."""
 
     @abstractmethod
     def program(

@@ -30,10 +30,13 @@ class Bodies(Declarations):
             if _is_pointwise(op) and _is_plain(op) and not op.by_body
         }  # fmt: skip
 
-    def names(self, op: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The names of an op's parameters that are no tensors."""
+    def takes(
+        self, op: str
+    ) -> tuple[tuple[bool, ...], tuple[str, ...], tuple[str, ...]]:
+        """An op's parameters."""
         found = vocabulary[op]
-        return tuple(p.name for p in found.statics), tuple(found.scalars)
+        names = tuple(p.name for p in found.statics)
+        return tuple(p.optional for p in found.tensors), names, tuple(found.scalars)
 
     def program(
         self, op: str, dtypes: Sequence[str | None], attributes: dict[str, Any],
