@@ -1,11 +1,13 @@
-"""Generated kernels of losses over classes, forward and back."""
+"""Generated kernels of losses: over classes, forward and back, and of elements."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import child
 
 import dovetail
 from dovetail.errors import IndexOutOfRange
@@ -103,3 +105,29 @@ def test_they_are_generated(monkeypatch: pytest.MonkeyPatch) -> None:
     t = dovetail.from_numpy(x).requires_grad_()
     dovetail.nn.functional.cross_entropy(t, dovetail.from_numpy(target)).backward()
     assert served == [("log_softmax_nll", True), ("cross_entropy_backward", True)]
+
+
+def test_losses_of_elements_are_generated_for_each_attribute() -> None:
+    """Each `beta` has a kernel of its own, also where there is none for small calls."""
+    x, y = np.random.default_rng(1).standard_normal((2, 40_000)).astype(np.float32)
+    d = np.abs(x.astype(np.float64) - y)
+    loss = dovetail.nn.functional.smooth_l1_loss
+    operands = dovetail.from_numpy(x), dovetail.from_numpy(y)
+    for beta in (0.0, 0.5, 2.0):
+        got = loss(*operands, beta=beta, reduction="none").numpy()
+        near = np.where(d < beta, d * d / (2 * (beta or 1)), d - beta / 2)
+        np.testing.assert_allclose(got, near, rtol=1e-5, atol=1e-6)
+
+
+def test_a_body_with_attributes_has_a_kernel() -> None:
+    """Its kernel is chosen for large calls, and not for small ones."""
+    done = child.run(sys.executable, "-c", SMOOTH, DOVETAIL_LOG="kernels")
+    assert done.stderr.count("smooth_l1_loss_float32") == 1
+
+
+SMOOTH = """
+import dovetail
+for count in (100, 40_000, 50_000):
+    x = dovetail.ones(count)
+    dovetail.nn.functional.smooth_l1_loss(x, x + 1)
+"""

@@ -52,6 +52,7 @@ _MOVES: Final = frozenset({"bitcast", "cast", "clone", "real"})
 _SELECTS: Final = frozenset({"where"})  # the same for numbers of any kind
 _DTYPES: Final = frozenset({float32, float64})
 _NONE: Final[frozenset[DType]] = frozenset()
+_REMEMBERED: Final = 64  # attributes of an op without a kernel
 _NO_SCALARS: Final[dict[str, Any]] = {}
 
 
@@ -114,21 +115,44 @@ def install(table: KernelTable, plain: KernelTable) -> None:
 
 def _add_bodies(table: KernelTable) -> None:
     """Kernels of large calls for ops without one: their bodies serve the small."""
-    for op, (inputs, numbers) in [
-        row for v in vocabularies for row in v.bodies().items()
-    ]:
-        for dtype in sorted(_DTYPES | HALF, key=str):
-            if op not in _MOVES and not table.select(op, dtype):
-                large = _Generated(op, {})
-                table.add(
-                    op, large.serve, dtypes=[dtype], broadcasts=True, checks=True,
-                    when=_if_many(large, inputs, numbers, dtype), reads=("shape",),
-                )  # fmt: skip
+    for v in vocabularies:
+        for op, (inputs, numbers) in v.bodies().items():
+            names = v.takes(op)[1]
+            for dtype in sorted(_DTYPES | HALF, key=str):
+                if op not in _MOVES and not table.select(op, dtype):
+                    large = _Bodies(op)
+                    table.add(
+                        op, large.bind, dtypes=[dtype], binds=True, broadcasts=True,
+                        checks=True, reads=("shape", *names),
+                        when=_if_many(large, inputs, numbers, names, dtype),
+                    )  # fmt: skip
+
+
+class _Bodies:
+    """Kernels of an op by its attributes."""
+
+    def __init__(self, op: str) -> None:
+        self.op = op
+        self.made: dict[Any, _Generated] = {}
+
+    def of(self, attributes: dict[str, Any]) -> _Generated:
+        """The kernels for attributes of these values."""
+        key = repr(attributes)
+        if key not in self.made:
+            if len(self.made) >= _REMEMBERED:
+                self.made.clear()
+            self.made[key] = _Generated(self.op, attributes)
+        return self.made[key]
+
+    def bind(self, **attributes: Any) -> Callable[..., Any]:
+        """What serves calls with these attributes."""
+        return self.of(attributes).serve
 
 
 def _if_many(
-    large: _Generated, inputs: int, numbers: tuple[str, ...], dtype: DType
-) -> Any:
+    bodies: _Bodies, inputs: int, numbers: tuple[str, ...], names: tuple[str, ...],
+    dtype: DType,
+) -> Any:  # fmt: skip
     """Whether an array is large enough, and the body one that kernels can be of."""
     smallest, scalars = smallest_elements(), dict.fromkeys(numbers, 1.0)
 
@@ -136,6 +160,7 @@ def _if_many(
         most = max(math.prod(shape) for shape in facts.shape)
         if most < smallest:
             return False
+        large = bodies.of({name: getattr(facts, name) for name in names})
         arrays = (np.empty(0, dtype.numpy),) * inputs
         if most < (large.least or large.weighed(arrays, scalars)):
             return False

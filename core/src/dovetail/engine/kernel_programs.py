@@ -24,7 +24,7 @@ class Bodies(Declarations):
         return {n: len(op.tensors) + len(op.scalars) == 1 for n, op in found.items()}
 
     def bodies(self) -> Mapping[str, tuple[int, tuple[str, ...]]]:
-        """Ops of tensors and numbers with a body, and a gradient of their own."""
+        """Ops of tensors of one dtype with a body, and a gradient of their own."""
         return {
             n: (len(op.tensors), tuple(op.scalars)) for n, op in vocabulary.items()
             if _is_pointwise(op) and _is_plain(op) and not op.by_body
@@ -101,11 +101,11 @@ def _is_pointwise(op: Op) -> bool:
 
 
 def _is_plain(op: Op) -> bool:
-    """Whether an op takes tensors of one dtype and numbers, and nothing else."""
+    """Whether an op takes tensors of one dtype, and numbers that are always there."""
     alike = op.promote in ("same", "float") and not op.masks and not op.indices
     floats = frozenset({float32, float64})
     alike = alike and floats <= op.accepts and not floats & op.primitive
-    numbers = all(p.name in op.scalars and p.default is not None for p in op.rest)
+    numbers = all(p.default is not None for p in op.rest if p.name in op.scalars)
     return alike and numbers and all(p.role == "tensor" for p in op.tensors)
 
 
