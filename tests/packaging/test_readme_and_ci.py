@@ -71,7 +71,8 @@ def test_ci_ends_with_slow_tests_the_kit_lint_and_types() -> None:
     assert ci_steps(CI)[3:] == [
         "python -m pytest -m slow",
         "python -m dovetail conformance --device cpu --budget standard --jobs 2",
-        "DOVETAIL_KERNELS=1 python -m dovetail conformance --device cpu --jobs 2",
+        "DOVETAIL_KERNELS=1 DOVETAIL_ONEDNN=1 "
+        "python -m dovetail conformance --device cpu --jobs 2",
         "ruff check",
         "ruff format --check",
         "mypy",

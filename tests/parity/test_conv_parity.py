@@ -365,3 +365,35 @@ def test_dtypes_must_agree() -> None:
     x, w = dt.tensor(_array(1, 1, 4, 4)), dt.tensor(_array(1, 1, 3, 3, dtype="float32"))
     with pytest.raises(RuntimeError, match="weight is float32"):
         dt.conv2d(x, w)
+
+
+def _losses(lib: Any) -> list[float]:
+    """Losses of training steps of a network with convolutions, pooling and norms."""
+    restart(RNG, "training")
+    nn = lib.nn
+    model = nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(),
+        nn.MaxPool2d(3, 2, 1), nn.Conv2d(16, 32, 3, stride=2, groups=2), nn.ReLU(),
+        nn.AvgPool2d(3), nn.Flatten(), nn.Linear(32, 5),
+    )  # fmt: skip
+    with lib.no_grad():
+        for p in model.parameters():
+            p.copy_(lib.tensor(0.2 * _array(*p.shape, dtype="float32")))
+    x = lib.tensor(_array(16, 3, 16, 16, dtype="float32"))
+    labels = lib.tensor(RNG.integers(0, 5, 16))
+    optimizer = lib.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    found = []
+    for _ in range(8):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), labels)
+        loss.backward()
+        optimizer.step()
+        found.append(loss.item())
+    return found
+
+
+def test_training_gives_the_same_losses() -> None:
+    """Steps of a convolutional network lose as much as torch's, one after the other."""
+    ours = _losses(dt)
+    assert ours[-1] < ours[0]
+    np.testing.assert_allclose(ours, _losses(torch), rtol=2e-4)

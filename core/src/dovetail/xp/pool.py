@@ -150,6 +150,21 @@ def _max_pool_slots(xp: Any, w: Windows, x: Any) -> Any:
     return whole
 
 
+@kernels(
+    "adaptive_max_positions", REAL - HALF, when=pool_mean.divides,
+    reads=("shape", "output_size"),
+)  # fmt: skip
+def _adaptive_positions(xp: Any, x: Any, output_size: Sizes) -> Any:
+    size, n = x.shape[2:], len(output_size)
+    steps = pool_mean.steps(size, output_size)
+    slots = _max_pool_slots(xp, Windows(steps, steps, (0,) * n, (1,) * n), x)
+    flat = xp.arange(math.prod(size), dtype="int32").reshape(size)
+    within = flat[tuple(slice(0, k) for k in steps)].reshape(-1)
+    begins = flat[tuple(slice(None, None, k) for k in steps)]
+    found = xp.take(within, slots)
+    return xp.add(found, begins, found)
+
+
 @kernels("max_pool_backward", FLOAT - HALF, binds=True, through=_blockwise)
 def _max_pool_backward(xp: Any, w: Windows, dy: Any, x: Any) -> Any:
     if pool_pairs.serves(w, x) and not _has_nan(xp, x):

@@ -74,24 +74,44 @@ def _spread(xp: Any, x: Any, axis: int, n: int, k: int, t: int, wide: int) -> An
     return y
 
 
-def _to_one(facts: Any) -> bool:
-    return all(s == 1 for s in facts.output_size)
+def divides(facts: Any) -> bool:
+    """Whether windows lie side by side, all of one size."""
+    sizes = zip(facts.shape[0][2:], facts.output_size, strict=False)
+    return all(out > 0 and size % out == 0 for size, out in sizes)
 
 
-def _from_one(facts: Any) -> bool:
-    return all(s == 1 for s in facts.shape[0][2:])
+def _divides_back(facts: Any) -> bool:
+    sizes = zip(facts.size, facts.shape[0][2:], strict=False)
+    return all(out > 0 and size % out == 0 for size, out in sizes)
 
 
-@kernels("adaptive_avg_pool", FLOAT - HALF, when=_to_one, reads=("output_size",))
+def steps(size: Sizes, places: Sizes) -> Sizes:
+    """The size of windows that lie side by side."""
+    return tuple(s // out for s, out in zip(size, places, strict=True))
+
+
+@kernels(
+    "adaptive_avg_pool", FLOAT - HALF, when=divides, reads=("shape", "output_size")
+)
 def _adaptive(xp: Any, x: Any, output_size: Sizes) -> Any:
-    lead = x.shape[:2]
-    count = math.prod(x.shape[2:])
+    size = x.shape[2:]
+    if any(out != 1 for out in output_size):
+        step = steps(size, output_size)
+        return _avg_pool(xp, x, step, step, (0,) * len(size), False, True, None)
+    lead, count = x.shape[:2], math.prod(size)
     # a product with ones sums short rows several times as fast as a reduction
     total = xp.matmul(x.reshape(*lead, count), xp.ones(count, x.dtype))
     return xp.divide(total, count, total).reshape(*lead, *output_size)
 
 
-@kernels("adaptive_avg_pool_backward", FLOAT - HALF, when=_from_one, reads=("shape",))
+@kernels(
+    "adaptive_avg_pool_backward", FLOAT - HALF, when=_divides_back,
+    reads=("shape", "size"),
+)  # fmt: skip
 def _adaptive_backward(xp: Any, dy: Any, size: Sizes) -> Any:
+    places = dy.shape[2:]
+    if any(out != 1 for out in places):
+        step, none = steps(size, places), (0,) * len(size)
+        return _avg_pool_backward(xp, dy, size, step, step, none, False, True, None)
     share = dy / math.prod(size)
     return xp.broadcast_to(share, (*dy.shape[:2], *size)).copy("C")

@@ -24,6 +24,9 @@ LEAST: Final = 1 << 16
 """Products of numbers in a call from which on a primitive is made for its sizes, which
 takes a millisecond."""
 
+_WHOLE: Final = {
+    "ceil_mode": False, "count_include_pad": True, "divisor_override": None,
+}  # fmt: skip
 _MOST_DIMS: Final = 5  # batch, channels, and three of space
 _MOST_SIZES: Final = 128  # for which an op with its attributes keeps primitives
 
@@ -241,6 +244,22 @@ def _avg_pool_backward(
     return algorithm and _pooling(least, "Backward", x, dy.shape, windows, algorithm)
 
 
+def _adaptive(least: int, x: Array, output_size: Any) -> Served | None:
+    """The same for windows side by side, which these are where a kernel is asked."""
+    if all(out == 1 for out in output_size):
+        return None  # is a sum of rows
+    steps = tuple(s // out for s, out in zip(x.shape[2:], output_size, strict=True))
+    return _avg_pool(least, x, steps, steps, (0,) * len(steps), **_WHOLE)
+
+
+def _adaptive_backward(least: int, dy: Array, size: Any) -> Served | None:
+    if all(out == 1 for out in dy.shape[2:]):
+        return None  # is a copy to rows
+    steps = tuple(s // out for s, out in zip(size, dy.shape[2:], strict=True))
+    none = (0,) * len(steps)
+    return _avg_pool_backward(least, dy, size, steps, steps, none, **_WHOLE)
+
+
 def _mean(ceil_mode: bool, count_include_pad: bool, divisor_override: Any) -> Any:
     """The name of oneDNN's algorithm, where it has one."""
     if ceil_mode or divisor_override is not None:
@@ -277,6 +296,8 @@ SERVES: Final[dict[str, tuple[frozenset[DType], Served]]] = {
     "max_pool_backward": (_POOLED, _max_pool_backward),
     "avg_pool": (_POOLED, _avg_pool),
     "avg_pool_backward": (_POOLED, _avg_pool_backward),
+    "adaptive_avg_pool": (_POOLED, _adaptive),
+    "adaptive_avg_pool_backward": (_POOLED, _adaptive_backward),
 }
 """The dtypes and the makers of what serves an op; a maker takes the least work, arrays
 and attributes, and gives None where it has nothing for them."""
