@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from dovetail.codegen.runtime import available
 from dovetail.codegen.runtime.blas import blas
 from dovetail.codegen.runtime.threads import get_num_threads
 from dovetail.errors import NotSupported
+from dovetail_cpu.onednn import kernels as onednn
 
 LEAST: Final = 1 << 21
 """Multiplications from which on two threads are faster than one."""
@@ -28,18 +30,33 @@ def numpy_with_pool() -> Any:
         return np
     found.set_threads(1)
     made = ModuleType(np.__name__)
-    vars(made).update(vars(np), matmul=_matmul)
+    vars(made).update(vars(np), matmul=_matmul(onednn.batched_product()))
     return made
 
 
-def _matmul(a: Array, b: Array, out: Array | None = None) -> Array:
-    # The first question is quick, and the answer of nearly all small products.
-    if a.size * b.size >= LEAST and _is_large(a, b):
-        y = _cut(a, b, out)
-        if y is not None:
-            return y
-    found: Array = np.matmul(a, b, out) if out is not None else np.matmul(a, b)
-    return found
+def _matmul(batched: Callable[[Array, Array], Any] | None) -> Callable[..., Array]:
+    """The product of arrays.
+
+    Args:
+        batched: serves batches of small matrices, or gives None; None where there is
+            no such thing.
+    """
+    least = LEAST if batched is None else min(LEAST, onednn.least_work() ** 2)
+
+    def matmul(a: Array, b: Array, out: Array | None = None) -> Array:
+        # The first question is quick, and the answer of nearly all small products.
+        if a.size * b.size >= least:
+            y = None
+            if batched is not None and a.ndim > 2 and out is None:
+                y = batched(a, b)
+            if y is None and _is_large(a, b):
+                y = _cut(a, b, out)
+            if y is not None:
+                return y
+        found: Array = np.matmul(a, b, out) if out is not None else np.matmul(a, b)
+        return found
+
+    return matmul
 
 
 def _cut(a: Array, b: Array, out: Array | None) -> Array | None:

@@ -1,7 +1,7 @@
-"""Products of matrices of 16-bit floats by oneDNN, which sums them in float32.
+"""Products of matrices by oneDNN, which sums those of bfloat16 in float32.
 
 The work is cut along the batch, the rows or the columns of the result, whichever there
-are many of; the factor that all parts share is brought into its format once a call.
+are many of.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from dovetail_cpu.onednn.primitives import (
     Argument,
     Description,
     Primitive,
-    any_format,
     row_major,
     strided,
 )
-from dovetail_cpu.onednn.programs import Place, Program, Reordered
+from dovetail_cpu.onednn.programs import Place, Program
 
 Array = np.ndarray[Any, Any]
 
@@ -35,7 +34,6 @@ _BLOCK: Final = 32  # rows or columns that are worth a part of their own
 # Which dims of the result each operand has.
 _CUTS: Final = ((_BATCH, _ROWS), (_BATCH, _COLUMNS), (_BATCH, _ROWS, _COLUMNS),
                 (_COLUMNS,))  # fmt: skip
-_ITEM: Final = 2  # bytes
 
 
 class Factors(NamedTuple):
@@ -54,6 +52,11 @@ class Factors(NamedTuple):
     dtype: str
     left: tuple[int, ...]
     right: tuple[int, ...]
+
+    @property
+    def item(self) -> int:
+        """Bytes of an element."""
+        return 4 if self.dtype == "float32" else 2
 
     def cut(self) -> tuple[int, int]:
         """Along which dim of the result the work is cut, and how many make a unit."""
@@ -75,7 +78,7 @@ class Product:
         self.factors, self.with_bias = factors, bias
         self.shape = (factors.batch, factors.rows, factors.columns)
         self.along, self.unit = factors.cut()
-        self.runs = [(start, *self._made(*sizes)) for start, *sizes in self._runs()]
+        self.runs = [(start, self._made(*sizes)) for start, *sizes in self._runs()]
 
     def _runs(self) -> list[tuple[int, int, int]]:
         """Parts of equal size along the dim that is cut: where, how large, how many."""
@@ -83,7 +86,7 @@ class Product:
         others = math.prod(self.shape) // self.shape[self.along] + self.factors.inner
         found = [
             (run.start * self.unit, run.images * self.unit, run.parts)
-            for run in runs(whole, _ITEM * self.unit * others)
+            for run in runs(whole, self.factors.item * self.unit * others)
         ]
         return [*found, (whole * self.unit, rest, 1)] if rest else found
 
@@ -95,51 +98,38 @@ class Product:
         pace = 0
         if self.along in _CUTS[operand]:
             sizes[self.along] = size
-            pace = _ITEM * size * strides[self.along]
+            pace = self.factors.item * size * strides[self.along]
         return Place(strided(sizes, self.factors.dtype, strides), operand, pace)
 
-    def _made(self, size: int, count: int) -> tuple[Reordered, Program]:
+    def _made(self, size: int, count: int) -> Program:
         f = self.factors
         left = self._place(_LEFT, (f.batch, f.rows, f.inner), f.left, size)
         right = self._place(_RIGHT, (f.batch, f.inner, f.columns), f.right, size)
         result = self._place(_RESULT, self.shape, row_major(self.shape), size)
         bias = self._place(_BIAS, (1, 1, f.columns), (f.columns, f.columns, 1), size)
-        shared = self.along == _ROWS  # what all parts read is made ready for them
-        wanted = right.format
-        if shared:
-            wanted = any_format((f.batch, f.inner, f.columns), f.dtype)
         does = Description(
-            "matmul", left.format, wanted, bias.format if self.with_bias else None,
-            result.format,
+            "matmul", left.format, right.format,
+            bias.format if self.with_bias else None, result.format,
         )  # fmt: skip
-        if shared:
-            wanted = does.format(Argument.WEIGHT)
         program = Program(count, 4)
         arguments = {
-            Argument.SOURCE: left,
-            Argument.WEIGHT: Place(wanted, _RIGHT, right.pace),
-            Argument.RESULT: result,
-        }
+            Argument.SOURCE: left, Argument.WEIGHT: right, Argument.RESULT: result,
+        }  # fmt: skip
         if self.with_bias:
             arguments[Argument.BIAS] = bias
         program.add(Primitive(does), arguments)
-        return Reordered(right.format, wanted), program
+        return program
 
     def __call__(self, a: Array, b: Array, bias: Array | None = None) -> Array:
         """The product, of arrays [batch, rows, inner] and [batch, inner, columns]."""
         y = np.empty(self.shape, a.dtype)
-        for start, ready, program in self.runs:
-            operands = [
-                a,
-                b,
-                y,
-                b if bias is None else np.ascontiguousarray(bias)[None, None],
-            ]
+        added = b if bias is None else np.ascontiguousarray(bias)[None, None]
+        for start, program in self.runs:
+            operands = [a, b, y, added]
             for operand, array in enumerate(operands):
                 if start and self.along in _CUTS[operand]:
                     at = (slice(None),) * self.along + (slice(start, None),)
                     operands[operand] = array[at]
-            operands[_RIGHT] = ready(operands[_RIGHT])
             program.run(*operands)
         return y
 
@@ -169,7 +159,7 @@ class Products:
         return None if y is None or not is_known(y) else y.reshape(self.shape)
 
     def _make(self, a: Array, b: Array, bias: bool) -> Product | None:
-        left, right = (tuple(s // _ITEM for s in x.strides) for x in (a, b))
+        left, right = (tuple(s // x.itemsize for s in x.strides) for x in (a, b))
         try:
             return Product(Factors(*self.sizes, a.dtype.name, left, right), bias)
         except NotSupported:
@@ -179,7 +169,7 @@ class Products:
 def _matrices(x: Array) -> Array:
     """Matrices whose rows or columns have no gaps, and do not overlap."""
     rows, columns = x.shape[1:]
-    whole, down, across = (s // _ITEM for s in x.strides)
+    whole, down, across = (s // x.itemsize for s in x.strides)
     if len(x) == 1:
         whole = x.size * max(down, across)  # is of no matter
     by_rows = across == 1 and down >= columns and whole >= rows * down

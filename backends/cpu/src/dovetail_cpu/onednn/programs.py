@@ -162,7 +162,7 @@ class _Context:
         self.bases[:] = addresses
         words = self.words
         words[_TAKEN] = words[_STATUS] = 0
-        _run().run(ctypes.addressof(words), lanes, 1, whole=True)
+        machine_code().run(ctypes.addressof(words), lanes, 1, whole=True)
         if words[_STATUS]:
             raise KernelError("oneDNN", was=f"a primitive gave status {words[_STATUS]}")
 
@@ -278,7 +278,7 @@ def _stream() -> int:
 
 
 @cache
-def _run() -> runtime.Kernel:
+def machine_code() -> runtime.Kernel:
     """What does the parts."""
     text = Path(__file__).with_name("lanes.ll").read_text(encoding="utf-8")
     return runtime.kernel("onednn_lanes", text)
