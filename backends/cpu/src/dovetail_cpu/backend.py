@@ -22,7 +22,7 @@ class CpuBackend(KeptMemory, HostMemory, NumpyDLPack):
     """NumPy arrays as native arrays, ufuncs as kernels."""
 
     type = "cpu"
-    launch_boundaries = (generated.SMALLEST, generated.LEAST)
+    launch_boundaries = (generated.SMALLEST, generated.LEAST >> 3, generated.LEAST)
 
     def devices(self) -> Sequence[DeviceInfo]:
         return (DeviceInfo(0, _cpu_name(), _memory_bytes()),)

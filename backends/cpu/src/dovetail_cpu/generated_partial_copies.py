@@ -12,6 +12,9 @@ from dovetail.device_api import Kernel
 from dovetail.dtypes import DType, Sizes
 
 Array = np.ndarray[Any, Any]
+
+# NumPy takes so long for these that kernels pay from an eighth of the elements on.
+_EARLY: Final = frozenset({"tril", "triu"})
 Serve = Callable[..., Any]
 
 _SHORTEST: Final = 16  # lanes; NumPy's kernels serve shorter rows
@@ -20,6 +23,9 @@ _SHORTEST: Final = 16  # lanes; NumPy's kernels serve shorter rows
 def bind(own: Kernel, least: int) -> Callable[..., Any]:
     """What binds a kernel that asks for the size first, in front of another one."""
     serve = PARTIAL_COPIES[own.op]
+
+    if own.op in _EARLY:
+        least = max(least >> 3, 1)
 
     def bound(**attributes: Any) -> Any:
         small = partial(own.function, **attributes)

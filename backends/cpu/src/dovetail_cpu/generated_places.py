@@ -19,12 +19,20 @@ if TYPE_CHECKING:
     from dovetail.codegen.place_kernels import Does
 
 Array = np.ndarray[Any, Any]
+
+# NumPy takes so long for these that kernels pay from an eighth of the elements on.
+_EARLY: Final = frozenset(
+    {"embedding", "gather", "index_add", "scatter", "scatter_add", "scatter_reduce"}
+)
 Serve = Callable[..., Any]
 
 
 def bind(own: Kernel, least: int) -> Callable[..., Any]:
     """What binds a kernel that asks for the size first, in front of another one."""
     serve = PLACE_OPS[own.op]
+
+    if own.op in _EARLY:
+        least = max(least >> 3, 1)
 
     def bound(**attributes: Any) -> Any:
         small = partial(own.function, **attributes)
@@ -69,7 +77,7 @@ def _read(
     around = places.Shape.around(a.shape, dim, count)
     if not (y.size and a.size and places.moves(a.dtype.itemsize)):
         return None
-    if index.dtype.name not in places.INDICES:
+    if places.name_of(index.dtype) not in places.INDICES:
         return None
     given = map(np.ascontiguousarray, (a, index))
     return y if places.at_places("read", *given, y, around, line=line) else None
@@ -107,11 +115,11 @@ def _written(
     if not (a.ndim and a.size and index.size) or src.dtype != a.dtype:
         return None
     known = (
-        a.dtype.name in places.COMBINED
+        places.name_of(a.dtype) in places.COMBINED
         if does != "write"
         else places.moves(a.dtype.itemsize)
     )
-    if not known or index.dtype.name not in places.INDICES:
+    if not known or places.name_of(index.dtype) not in places.INDICES:
         return None
     count = index.size if line else index.shape[dim]
     around = places.Shape.around(a.shape, dim, count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -43,9 +43,13 @@ class Shape(NamedTuple):
         return Shape(outer, shape[dim], count, inner)
 
 
+name_of: Final = cache(lambda dtype: str(dtype.name))
+"""The name of NumPy's dtype, which NumPy puts together anew whenever it is asked."""
+
+
 @cache
-def _kernel(places: Places) -> runtime.Kernel:
-    form = places.kernel()
+def _kernel(*places: Any) -> runtime.Kernel:
+    form = Places(*places).kernel()
     return runtime.kernel(form.name, render(form, target()))
 
 
@@ -68,9 +72,9 @@ def at_places(
         signed: whether indices may count from the end.
     """
     outer, size, count, inner = shape
-    dtype = x.dtype.name if does in COMBINES else MOVED[x.dtype.itemsize]
+    dtype = name_of(x.dtype) if does in COMBINES else MOVED[x.dtype.itemsize]
     wide = inner > 1
-    kernel = _kernel(Places(does, dtype, index.dtype.name, line, wide, signed))
+    kernel = _kernel(does, dtype, name_of(index.dtype), line, wide, signed)
     parts, part_size = 1, count
     if does == "read":  # no two write to one place
         part_size = max(_GRAIN // inner, 1)
@@ -99,4 +103,4 @@ def _blocks(shape: Shape, parts: int, itemsize: int) -> tuple[int, int]:
     return -(-inner // length), length
 
 
-__all__ = ["COMBINED", "INDICES", "Shape", "at_places", "moves"]
+__all__ = ["COMBINED", "INDICES", "Shape", "at_places", "moves", "name_of"]

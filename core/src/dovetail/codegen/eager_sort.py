@@ -39,7 +39,7 @@ def _run(form: Kernel, count: int, grain: int, *words: Any) -> None:
 def run(kernel: runtime.Kernel, count: int, grain: int, *words: Any) -> None:
     """Run a kernel on arrays and numbers, in the order of its table."""
     table = [address(w) if isinstance(w, np.ndarray) else w for w in words]
-    held = (ctypes.c_uint64 * len(table))(*[w % 2**64 for w in table])
+    held = (ctypes.c_uint64 * len(table))(*table)
     kernel.run(ctypes.addressof(held), count, grain)
 
 

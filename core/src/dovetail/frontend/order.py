@@ -103,6 +103,9 @@ def unique_consecutive(
     return _unique(input, True, return_inverse, return_counts, dim)
 
 
+_MANY = 1 << 13  # elements; then several passes cost less than places nobody wants
+
+
 def _unique(
     x: Tensor, consecutive: bool, inverse: bool, counts: bool, dim: int | None
 ) -> Any:
@@ -110,7 +113,8 @@ def _unique(
         raise DimError(
             "unique", "dim", was=dim, needed="None: the tensor has no dimensions"
         )
-    if dim is None and consecutive and not (inverse or counts):
+    many = x.numel() >= _MANY
+    if many and dim is None and consecutive and not (inverse or counts):
         return _without_repetitions(reshape(x.detach(), (-1,)))
     if dim is None:
         values, places, often = search.unique(reshape(x, (-1, 1)), consecutive)

@@ -13,7 +13,7 @@ from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.reduce import VALUED, dim_of, filled
-from dovetail.ops import extremes, pick, sums
+from dovetail.ops import extremes, pick, search, sums
 from dovetail.ops import order as o
 from dovetail.ops import reduce as r
 from dovetail.ops.bounds import clamp
@@ -21,7 +21,7 @@ from dovetail.ops.compare import bitwise_not, isnan, ne
 from dovetail.ops.create import full
 from dovetail.ops.primitive import cast, eq, floor, maximum, take_along, where
 from dovetail.ops.scan import scanned
-from dovetail.ops.view import basic_index, expand, permute, reshape, unsqueeze
+from dovetail.ops.view import expand, permute, reshape, unsqueeze
 
 
 @public("median", out="same")
@@ -46,28 +46,19 @@ def _need_dim(name: str, keepdim: bool) -> None:
 
 
 def _median(name: str, x: Tensor, dim: int, keepdim: bool) -> Any:
-    values, order = o.sort(x, dim)
     line = x._a.shape[dim] if x.ndim else 1
     if not line:
         filled(name, x, None)
-    middle = _entry(order, dim, (line - 1) // 2)
+    middle = search.ranked(x, (line - 1) // 2, dim)
     if x.dtype.is_inexact and x.ndim:
-        present = sums.sum(bitwise_not(isnan(values)), dim, True)
-        first_nan = clamp(present, None, line - 1)
-        at = where(eq(present, line), (line - 1) // 2, first_nan)
-        middle = pick.pick(order, reshape(at, tuple(middle._a.shape)), dim)
+        absent = isnan(x)
+        first_nan = extremes.argmax(absent, dim)
+        middle = where(r.any(absent, dim), first_nan, middle)
     return _picked(name, x, middle, dim, keepdim)
 
 
 def _picked(name: str, x: Tensor, index: Tensor, dim: int, keepdim: bool) -> Any:
     return fields(name, VALUED)(pick.picked(x, index, dim, keepdim))
-
-
-def _entry(x: Tensor, dim: int, at: int) -> Tensor:
-    """The entries at one place along a dim, which vanishes."""
-    if not x.ndim:
-        return x
-    return basic_index(x, o.at(dim, at))
 
 
 @public("nanmedian", out="same")
@@ -103,8 +94,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
         raise ArgumentError(
             "kthvalue", "k", was=k, needed=f"1 to {size}, the size of the dim"
         )
-    order = o.argsort(input, dim)
-    return _picked("kthvalue", input, _entry(order, dim, k - 1), dim, keepdim)
+    place = search.ranked(input, k - 1, dim)
+    return _picked("kthvalue", input, place, dim, keepdim)
 
 
 @public("mode", out="same")

@@ -185,9 +185,15 @@ def repeat_interleave(
     return index_select(x, dim, tensor(numbers, device=x.device))
 
 
+_FEW = 8  # repetitions; one after the other is faster than each element so often
+
+
 def _each_repeated(x: Tensor, dim: int, count: int) -> Tensor:
     """Each slice along `dim` so many times."""
     before, (n, *after) = x._a.shape[:dim], x._a.shape[dim:]
+    if 0 < count <= _FEW:
+        stacked = ops.stack([x] * count, dim + 1)
+        return v.reshape(stacked, (*before, n * count, *after))
     wide = v.expand(v.unsqueeze(x, dim + 1), (*before, n, count, *after))
     return copied(v.reshape(wide, (*before, n * count, *after)))
 

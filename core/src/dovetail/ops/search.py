@@ -16,6 +16,7 @@ from dovetail.dtypes import (
     int32,
     int64,
 )
+from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
@@ -24,7 +25,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.compare import isnan
 from dovetail.ops.create import full
-from dovetail.ops.order import argsort, moved, sort
+from dovetail.ops.order import argsort, at, moved, sort
 from dovetail.ops.primitive import (
     cast,
     iota,
@@ -114,6 +115,45 @@ def _(make: Any) -> Iterator[Case]:
         yield case(row, np.asarray([np.nan, 0.5], row.dtype), True)
 
 
+def _without(x: Sizes, *, rank: int, dim: int) -> Sizes:
+    n = x[dim] if x else 1
+    if not 0 <= rank < n:
+        raise ArgumentError(
+            "ranked", "rank", was=rank, needed=f"0 to {n - 1}, within dim {dim}"
+        )
+    return (*x[:dim], *x[dim + 1 :]) if x else ()
+
+
+def _place_of_rank(x: Array, rank: int, dim: int = -1) -> Array:
+    order = np.argsort(x, dim, kind="stable") if x.ndim else np.zeros((), np.int64)
+    return np.asarray(np.take(order, rank, dim) if x.ndim else order)
+
+
+def _cases_ranked(make: Any) -> Iterator[Case]:
+    yield case(make.distinct(2), 1)
+    if make.dtype is not bool_:
+        yield case(make.distinct(9), 4)
+        yield case(make.distinct(3, 5, 2), 0, 1)
+    yield case(make.ints(3, 9, high=2).astype(make.dtype.numpy), 5, 1)
+    yield case(make(), 0)
+    if make.dtype.is_inexact:
+        x = np.asarray([np.nan, 0.0, -0.0, np.nan, 0.0], make.dtype.numpy)
+        for rank in range(5):
+            yield case(x, rank, 0)
+
+
+@op(shape=_without, accepts=ORDERED, result=int64, outputs=("indices",),
+    nondifferentiable=True, unrounded=True, grows=(0,), oracle=_place_of_rank,
+    cases=_cases_ranked)  # fmt: skip
+def ranked(input: Tensor, rank: int, dim: Axis = -1) -> Tensor:
+    """Where the element is that sorting along `dim` puts at `rank`.
+
+    Of equal elements, the first has the lowest rank; NaN is the greatest.
+    """
+    order = argsort(input, dim)
+    return basic_index(order, at(dim, rank)) if input._a.shape else order
+
+
 @op(shape=lambda elements, test_elements: elements, accepts=ORDERED, result=bool_,
     nondifferentiable=True, unrounded=True,
     oracle=lambda elements, test_elements: np.isin(elements, test_elements),
@@ -182,11 +222,11 @@ def _(x: Array, consecutive: bool = False) -> tuple[Array, Array, Array]:
         order.sort(key=keys.__getitem__)
     found: list[tuple[Any, ...]] = []
     inverse = np.zeros(len(rows), np.int64)
-    for at in order:
+    for number in order:
         # Tuples are equal where they hold one NaN; each row has its own.
-        if not found or rows[at] != found[-1]:
-            found.append(rows[at])
-        inverse[at] = len(found) - 1
+        if not found or rows[number] != found[-1]:
+            found.append(rows[number])
+        inverse[number] = len(found) - 1
     counts = np.bincount(inverse, minlength=len(found))
     values = np.asarray(found, x.dtype).reshape(len(found), x.shape[1])
     return values, inverse, counts
@@ -211,4 +251,4 @@ def _(make: Any) -> Iterator[Case]:
         yield case(make(0, 1), consecutive)
 
 
-__all__ = ["isin", "searchsorted", "unique"]
+__all__ = ["isin", "ranked", "searchsorted", "unique"]

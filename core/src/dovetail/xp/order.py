@@ -112,6 +112,29 @@ def _topk(xp: Any, k: int, dim: int, largest: bool, sorted: bool) -> Kernel:
     return call
 
 
+@kernels("ranked", ORDERED, binds=True)
+def _ranked(xp: Any, rank: int, dim: int) -> Kernel:
+    """By a partition; then the one of its equals that has the place asked for."""
+
+    def call(a: Any) -> Any:
+        if not a.ndim:
+            return xp.zeros((), "int64")
+        keys = _keys(a)
+        n, cut = a.shape[dim], (slice(None),) * dim
+        bound = xp.partition(keys, rank, dim)[(*cut, slice(rank, rank + 1))]
+        less, equal = keys < bound, keys == bound
+        if a.dtype.kind in "fV" and xp.isnan(bound).any():  # nothing equals NaN
+            nan = xp.isnan(keys)
+            less |= xp.isnan(bound) & ~nan
+            equal |= xp.isnan(bound) & nan
+        number = rank - xp.count_nonzero(less, dim, keepdims=True)
+        if number.any():
+            equal &= xp.cumsum(equal, dim) == number + 1
+        return equal.argmax(dim) if n else number
+
+    return call
+
+
 @kernels("max_along", ORDERED, "maximum", "argmax", **_BOUND)
 @kernels("min_along", ORDERED, "minimum", "argmin", **_BOUND)
 def _best(xp: Any, ufunc: str, place: str, dim: int, keepdim: bool) -> Kernel:
@@ -185,9 +208,12 @@ def _unique(xp: Any, consecutive: bool) -> Kernel:
 def _bincount(xp: Any, a: Any, minlength: int) -> Any:
     refuse_bins(a.shape, minlength)
     places = a.astype("int64", copy=False)
-    if places.size:
+    try:
+        counts = xp.bincount(places, minlength=minlength)
+    except ValueError:
         refuse_negative_bins(int(places.min()))
-    return xp.bincount(places, minlength=minlength).astype("int64", copy=False)
+        raise
+    return counts.astype("int64", copy=False)
 
 
 @kernels("cumsum", _WIDE, "add", **_BOUND)
