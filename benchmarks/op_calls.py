@@ -65,6 +65,18 @@ class Data:
         return self.lib.from_numpy(drawn)
 
     @cached_property
+    def places(self) -> Any:
+        """A row or column for each element of `rows`."""
+        least = min(self.lines, self.lanes)
+        shape = (self.lines, self.lanes)
+        return self.lib.from_numpy(np.random.default_rng(8).integers(0, least, shape))
+
+    @cached_property
+    def bounds(self) -> Any:
+        """A hundred numbers in order."""
+        return self.lib.linspace(0.1, 3.0, 100)
+
+    @cached_property
     def labels(self) -> Any:
         """A class for each row."""
         drawn = np.random.default_rng(4).integers(0, self.lanes, self.lines)
@@ -177,6 +189,12 @@ CALLS: Final[dict[str, Make]] = {
     "t().contiguous()": lambda d: d.rows.t().contiguous,
     "[:, ::2].contiguous()": lambda d: d.rows[:, ::2].contiguous,
     "cat": lambda d: partial(d.lib.cat, (d.rows, d.rows)),
+    "stack": lambda d: partial(d.lib.stack, (d.rows, d.rows)),
+    "repeat": _method("repeat", 1, 2),
+    "repeat_interleave": lambda d: partial(d.lib.repeat_interleave, d.x, 2),
+    "roll": lambda d: partial(d.lib.roll, d.rows, 3, 1),
+    "pad": lambda d: partial(d.functional.pad, d.rows, (1, 1, 1, 1)),
+    "tril": _method("tril"),
     "flip": lambda d: partial(d.lib.flip, d.rows, (1,)),
     "sum": _method("sum", of="x"),
     "sum(0)": _method("sum", 0),
@@ -197,14 +215,39 @@ CALLS: Final[dict[str, Make]] = {
     "cumsum": _method("cumsum", -1),
     "cumprod": _method("cumprod", -1),
     "sort": lambda d: partial(d.lib.sort, d.x),
+    "sort(0)": lambda d: partial(d.lib.sort, d.rows, 0),
+    "argsort of int64": _library("argsort", "whole"),
     "topk": lambda d: partial(d.lib.topk, d.x, 10),
+    "topk(-1)": lambda d: partial(d.lib.topk, d.rows, 5, -1),
+    "median": _library("median"),
+    "median(-1)": _method("median", -1),
+    "kthvalue": lambda d: partial(d.lib.kthvalue, d.x, d.size // 3),
+    "bucketize": lambda d: partial(d.lib.bucketize, d.x, d.bounds),
+    "bincount": lambda d: partial(d.lib.bincount, d.places.reshape(-1)),
     "unique": lambda d: partial(d.lib.unique, d.whole),
     "nonzero": _method("nonzero", of="mask"),
     "masked_select": lambda d: partial(d.lib.masked_select, d.x, d.mask),
     "gather": lambda d: partial(d.lib.gather, d.x, 0, d.whole),
+    "gather(0)": lambda d: partial(d.lib.gather, d.rows, 0, d.places),
+    "gather(1)": lambda d: partial(d.lib.gather, d.rows, 1, d.places),
+    "scatter(1)": lambda d: partial(d.lib.scatter, d.rows, 1, d.places, d.rows),
+    "scatter_add(0)": lambda d: partial(
+        d.lib.scatter_add, d.rows, 0, d.places, d.rows
+    ),
+    "scatter_reduce(1)": lambda d: partial(
+        d.lib.scatter_reduce, d.rows, 1, d.places, d.rows, "amax"
+    ),
+    "index_add(0)": lambda d: partial(
+        d.lib.index_add, d.rows, 0, d.places[:, 0], d.rows
+    ),
+    "[indices]": lambda d: partial(d.x.__getitem__, d.whole),
+    "index_put": lambda d: partial(d.x.index_put, (d.whole,), d.y),
     "index_select": lambda d: partial(d.lib.index_select, d.x, 0, d.whole),
     "scatter_add": lambda d: partial(d.lib.scatter_add, d.x, 0, d.whole, d.y),
     "embedding": lambda d: partial(d.functional.embedding, d.labels, d.rows[: d.lanes]),
+    "embedding and back": _and_back(
+        lambda d, x: d.functional.embedding(d.labels, x[: d.lanes]), "rows"
+    ),
     "mse_loss": _loss("mse_loss"),
     "smooth_l1_loss": _loss("smooth_l1_loss"),
     "cross_entropy": lambda d: partial(_entropy, d, d.rows),
