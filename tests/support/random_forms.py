@@ -20,7 +20,8 @@ _NUMBERS = {
 
 def random_forms() -> list[Kernel]:
     """Every kernel that draws."""
-    floats, scaled = ("float32", "float64"), (False, True)
+    floats = ("float32", "float64", "float16", "bfloat16")
+    scaled = (False, True)
     forms = [kernels.words(), kernels.mask()]
     forms += [kernels.uniform(d, s) for d in floats for s in scaled]
     forms += [kernels.normal(d, s) for d in floats for s in scaled]
@@ -46,4 +47,9 @@ def sources(form: Kernel, count: int) -> list[Array]:
     """What a kernel reads: probabilities serve all of them."""
     draws = np.random.default_rng(1)
     read = [b for b in form.buffers if not b.written]
-    return [draws.random(count).astype(b.dtype) for b in read]
+    return [_probabilities(draws.random(count), b.dtype) for b in read]
+
+
+def _probabilities(p: Array, dtype: str) -> Array:
+    """As a kernel reads them: floats of 16 bits by their bits."""
+    return p.astype("float16").view(dtype) if dtype == "uint16" else p.astype(dtype)

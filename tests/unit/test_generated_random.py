@@ -39,6 +39,18 @@ def test_words_and_masks(offset: int) -> None:
     assert np.array_equal(mask, truth.mask(N, 0.3, SEED, offset))
 
 
+@pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_floats_of_16_bits(dtype: dt.dtype, offset: int) -> None:
+    """Their fractions are the law's; normal numbers are those of float32, rounded."""
+    got = ops.uniform((N,), 0, 1, SEED, offset, kind(dtype)).numpy()
+    want = truth.uniform(N, SEED, offset, dtype)
+    assert np.array_equal(got.astype(np.float64), want)
+    got = ops.normal((N,), 2, 3, SEED, offset, kind(dtype)).numpy()
+    wide = ops.normal((N,), 2, 3, SEED, offset, kind(dt.float32)).numpy()
+    assert np.array_equal(got.view(np.uint16), wide.astype(got.dtype).view(np.uint16))
+
+
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
 @pytest.mark.parametrize("place", range(5))
 def test_floats(dtype: dt.dtype, place: int) -> None:
@@ -84,13 +96,13 @@ def test_permutations(offset: int) -> None:
 def test_rejected_integers_are_drawn_again() -> None:
     """Some words mean no integer of a span; those elements go on in the next stream."""
     span, count = 65899, 300_000  # 65870 of 2**32 words are rejected
-    _, again = eager_random.integers((count,), "int64", 0, span, SEED, 5)
+    _, again = eager_random.integers((count,), np.dtype("int64"), 0, span, SEED, 5)
     assert again
     got = ops.random_integers((count,), 0, span, SEED, 5, kind(dt.int64)).numpy()
     assert np.array_equal(got, truth.integers(count, 0, span, SEED, 5))
 
 
-@pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.float16, dt.bfloat16])
 @pytest.mark.parametrize("offset", [0, 5, 6])
 def test_dropout(dtype: dt.dtype, offset: int) -> None:
     """What is kept is scaled, the rest 0, by the law's mask; and so is the gradient."""
@@ -98,21 +110,23 @@ def test_dropout(dtype: dt.dtype, offset: int) -> None:
     x[:3] = np.inf, np.nan, -0.0
     given = dt.from_numpy(x).requires_grad_()
     y = ops.random_dropout(given, 0.3, SEED, offset)
-    scaled = truth.mask(N, 1 - 0.3, SEED, offset) * np.array(1 / 0.7, x.dtype)
+    wide = np.float64 if dtype is dt.float64 else np.float32
+    scaled = truth.mask(N, 1 - 0.3, SEED, offset) * wide(1 / 0.7)
     with np.errstate(invalid="ignore"):
-        assert np.array_equal(y.detach().numpy(), x * scaled, equal_nan=True)
+        want = (x * scaled).astype(x.dtype)  # rounded once
+    assert np.array_equal(y.detach().numpy(), want, equal_nan=True)
     y.backward(dt.ones_like(y))
-    assert np.array_equal(given.grad.numpy(), scaled)
+    assert np.array_equal(given.grad.numpy(), scaled.astype(x.dtype))
 
 
-@pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.float16, dt.bfloat16])
 def test_trials(dtype: dt.dtype) -> None:
     """1 where the fraction is below the probability, never at 0, always at 1."""
     p = np.random.default_rng(0).random(N).astype(dtype.numpy)
     p[:2] = 0, 1
     got = ops.random_trials(dt.from_numpy(p), SEED, 2).numpy()
-    want = truth.uniform(N, SEED, 2, dtype).astype(dtype.numpy) < p
-    assert np.array_equal(got, want)
+    wide = dt.float64 if dtype is dt.float64 else dt.float32
+    assert np.array_equal(got, truth.uniform(N, SEED, 2, wide) < p.astype(np.float64))
 
 
 def test_a_draw_in_parts_is_the_same() -> None:
@@ -127,9 +141,9 @@ def test_a_draw_in_parts_is_the_same() -> None:
 @pytest.mark.parametrize("count", range(6))
 def test_a_few_elements(offset: int, count: int) -> None:
     """Fewer than there are in a block, from anywhere in it on."""
-    got = eager_random.uniform((count,), "float32", SEED, offset, None)
+    got = eager_random.uniform((count,), np.dtype("float32"), SEED, offset, None)
     assert np.array_equal(got, truth.uniform(count, SEED, offset, dt.float32))
-    got = eager_random.normal((count,), "float32", SEED, offset, None)
+    got = eager_random.normal((count,), np.dtype("float32"), SEED, offset, None)
     want, _ = truth.normal(count, SEED, offset, dt.float32)
     np.testing.assert_allclose(got, want, atol=1e-5)
 

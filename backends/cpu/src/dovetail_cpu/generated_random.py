@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.device_api import Kernel
-from dovetail.dtypes import ANY, DType, float32, float64, int32, int64
+from dovetail.dtypes import ANY, HALF, DType, float32, float64, int32, int64
 from dovetail.xp import random_law as law
 from dovetail.xp.random import by_whole_keys
 
@@ -24,7 +24,7 @@ LEAST: Final = 1 << 11
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 
-_FLOATS: Final = frozenset({float32, float64})
+_FLOATS: Final = frozenset({float32, float64}) | HALF
 _INTEGERS: Final = frozenset({int32, int64})
 _RARE: Final = 1 << 16  # of 2^32 words, that integers may reject
 
@@ -60,7 +60,7 @@ def _uniform(small: Small, least: int) -> Small:
         scaled = None
         if (low, high) != (0, 1):
             scaled = high - low, low, law.greatest_below(low, high, dtype)
-        return eager_random.uniform(shape, dtype.name, seed, offset, scaled)
+        return eager_random.uniform(shape, dtype.numpy, seed, offset, scaled)
 
     return uniform
 
@@ -78,7 +78,7 @@ def _normal(small: Small, least: int) -> Small:
         from dovetail.codegen import eager_random
 
         scaled = None if (mean, std) == (0, 1) else (std, mean)
-        return eager_random.normal(shape, dtype.name, seed, offset, scaled)
+        return eager_random.normal(shape, dtype.numpy, seed, offset, scaled)
 
     return normal
 
@@ -135,7 +135,7 @@ def _integers(small: Small, least: int) -> Small:
             )  # fmt: skip
         from dovetail.codegen import eager_random
 
-        y, again = eager_random.integers(shape, dtype.name, low, span, seed, offset)
+        y, again = eager_random.integers(shape, dtype.numpy, low, span, seed, offset)
         flat = y.reshape(-1)
         for part in again:
             flat[part] = small(

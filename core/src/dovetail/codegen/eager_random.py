@@ -11,16 +11,20 @@ import numpy as np
 
 from dovetail.codegen import random_kernels, runtime
 from dovetail.codegen.eager import Array, address, target, words_of
+from dovetail.codegen.formats import computed_in
 from dovetail.codegen.llvm_text import render
 
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time, whole blocks
 Shape = tuple[int, ...]
+DType = np.dtype[Any]
 
 
 @cache
 def _kernel(name: str, *given: Any) -> runtime.Kernel:
     form = getattr(random_kernels, name)(*given)
-    return runtime.kernel(form.name, render(form, target()))
+    return runtime.kernel(
+        form.name, lambda: render(form, target()), runtime.key_of(name, given, target())
+    )
 
 
 def _run(
@@ -101,7 +105,7 @@ def words(n: int, seed: int, offset: int) -> Array:
 
 
 def uniform(
-    shape: Shape, dtype: str, seed: int, offset: int,
+    shape: Shape, dtype: DType, seed: int, offset: int,
     scaled: tuple[float, float, float] | None,
 ) -> Array:  # fmt: skip
     """Fractions in [0, 1), or those times a span, plus the least, at most the greatest.
@@ -110,19 +114,21 @@ def uniform(
         scaled: span, least and greatest.
     """
     y = np.empty(shape, dtype)
-    kernel = _kernel("uniform", dtype, scaled is not None)
-    _Draw(kernel, seed, *_numbers(dtype, scaled), each=_each(dtype)).into([y], offset)
+    kernel = _kernel("uniform", dtype.name, scaled is not None)
+    numbers = _numbers(dtype.name, scaled)
+    _Draw(kernel, seed, *numbers, each=_each(dtype.name)).into([y], offset)
     return y
 
 
 def normal(
-    shape: Shape, dtype: str, seed: int, offset: int, scaled: tuple[float, float] | None
-) -> Array:
+    shape: Shape, dtype: DType, seed: int, offset: int,
+    scaled: tuple[float, float] | None,
+) -> Array:  # fmt: skip
     """Normal numbers, or those times the one number plus the other."""
     y = np.empty(shape, dtype)
-    kernel, lane = _kernel("normal", dtype, scaled is not None), 3 - _each(dtype)
-    draw = _Draw(kernel, seed, *_numbers(dtype, scaled), each=_each(dtype), lane=lane)
-    draw.into([y], offset)
+    kernel, each = _kernel("normal", dtype.name, scaled is not None), _each(dtype.name)
+    numbers = _numbers(dtype.name, scaled)
+    _Draw(kernel, seed, *numbers, each=each, lane=3 - each).into([y], offset)
     return y
 
 
@@ -139,7 +145,8 @@ def dropout(
     """A row-major array times `scale` or 0, and where it is not 0."""
     y, kept = np.empty_like(x), np.empty(x.shape, np.bool_)
     dtype = x.dtype.name
-    draw = _Draw(_kernel("dropout", dtype), seed, limit, *_numbers(dtype, (scale,)))
+    numbers = _numbers(dtype, (scale,))
+    draw = _Draw(_kernel("dropout", dtype), seed, limit, *numbers)
     draw.into([y, kept], offset, x)
     return y, kept
 
@@ -153,7 +160,7 @@ def trials(p: Array, seed: int, offset: int) -> Array:
 
 
 def integers(
-    shape: Shape, dtype: str, low: int, span: int, seed: int, offset: int
+    shape: Shape, dtype: DType, low: int, span: int, seed: int, offset: int
 ) -> tuple[Array, list[slice]]:
     """Integers from `low` on, as many as `span` (at most 2**32), a word each.
 
@@ -168,7 +175,7 @@ def integers(
     parts = -(-body.size // part)
     least = np.empty(parts, np.uint32)
     _run(
-        _kernel("integers", dtype), [body, least], seed, block + (words > 0),
+        _kernel("integers", dtype.name), [body, least], seed, block + (words > 0),
         (body.size, span, low), parts, max(_GRAIN // part, 1),
     )  # fmt: skip
     found = np.flatnonzero(least < (1 << 32) % span) * part + head
@@ -181,4 +188,5 @@ def _each(dtype: str) -> int:
 
 
 def _numbers(dtype: str, numbers: tuple[float, ...] | None) -> list[int]:
-    return words_of([dtype] * len(numbers), numbers) if numbers else []
+    """Numbers as words, in the dtype that a kernel computes in."""
+    return words_of([computed_in(dtype)] * len(numbers), numbers) if numbers else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dovetail.codegen import random_values as draw
+from dovetail.codegen.formats import computed_in, in_memory, narrowed, widened
 from dovetail.codegen.ir import FIRST, LAST, Accumulator, Buffer, Kernel, Loop, Store
 from dovetail.codegen.ir import Update as Into
 from dovetail.codegen.values import (
@@ -48,31 +49,33 @@ def words() -> Kernel:
 
 def uniform(dtype: str, scaled: bool) -> Kernel:
     """Fractions; where `scaled`, times `span` plus `low`, and at most `greatest`."""
-    y = draw.fraction(_LANE, dtype)
+    y, wide = draw.fraction(_LANE, dtype), computed_in(dtype)
     if not scaled:
-        return _each(f"uniform_{dtype}", [], [y])
+        return _each(f"uniform_{dtype}", [], [narrowed(y, dtype)])
     names = ("span", "low", "greatest")
-    span, low, greatest = (parameter(name, dtype) for name in names)
+    span, low, greatest = (parameter(name, wide) for name in names)
     y = apply("minimum", y * span + low, greatest)
-    numbers = tuple((name, dtype) for name in names)
-    return _each(f"uniform_{dtype}_scaled", [], [y], numbers)
+    numbers = tuple((name, wide) for name in names)
+    return _each(f"uniform_{dtype}_scaled", [], [narrowed(y, dtype)], numbers)
 
 
 def normal(dtype: str, scaled: bool) -> Kernel:
     """Normal numbers; where `scaled`, times `std` plus `mean`.
 
-    In float32 a lane has a pair of them, as a uint64; in float64 it has one.
+    In float64 a lane has one; else a pair, whose bits are those of one integer.
     """
     name = f"normal_{dtype}{'_scaled' if scaled else ''}"
-    numbers = (("std", dtype), ("mean", dtype)) if scaled else ()
-    if dtype == "float32":
-        radius, *both = draw.polar_single(_LANE)
-        halves = [bits(_moved(radius * x, scaled), "uint32") for x in both]
-        low, high = (cast(x, "uint64") for x in halves)
-        return _each(name, [], [low | high << 32], numbers, align=4)
-    radius, cosine, sine = draw.polar_double(_LANE >> 1)
-    y = radius * choose(equal(_LANE & 1, 1), sine, cosine)
-    return _each(name, [], [_moved(y, scaled)], numbers, costly=True)
+    wide = computed_in(dtype)
+    numbers = (("std", wide), ("mean", wide)) if scaled else ()
+    if dtype == "float64":
+        radius, cosine, sine = draw.polar_double(_LANE >> 1)
+        y = radius * choose(equal(_LANE & 1, 1), sine, cosine)
+        return _each(name, [], [_moved(y, scaled)], numbers, costly=True)
+    radius, *both = draw.polar_single(_LANE)
+    moved = [narrowed(_moved(radius * x, scaled), dtype) for x in both]
+    size, twice = (4, "uint64") if dtype == "float32" else (2, "uint32")
+    low, high = (cast(bits(x, f"uint{8 * size}"), twice) for x in moved)
+    return _each(name, [], [low | high << 8 * size], numbers, align=size)
 
 
 def _moved(y: Term, scaled: bool) -> Term:
@@ -90,16 +93,18 @@ def mask() -> Kernel:
 def dropout(dtype: str) -> Kernel:
     """Elements times `scale` or 0, and whether they are kept."""
     kept = draw.word(_LANE) < parameter("limit", "uint32")
-    x = Buffer("x", dtype)
-    y = load(x, _LANE) * choose(kept, parameter("scale", dtype), 0.0)
-    numbers = (("limit", "uint32"), ("scale", dtype))
+    x, wide = Buffer("x", in_memory(dtype)), computed_in(dtype)
+    scaled = choose(kept, parameter("scale", wide), 0.0)
+    y = narrowed(widened(load(x, _LANE), dtype) * scaled, dtype)
+    numbers = (("limit", "uint32"), ("scale", wide))
     return _each(f"dropout_{dtype}", [x], [y, kept], numbers)
 
 
 def trials(dtype: str) -> Kernel:
     """1 where a fraction is below an element, else 0."""
-    p = Buffer("x", dtype)
-    y = cast(draw.fraction(_LANE, dtype) < load(p, _LANE), dtype)
+    p = Buffer("x", in_memory(dtype))
+    below = draw.fraction(_LANE, computed_in(dtype)) < widened(load(p, _LANE), dtype)
+    y = narrowed(cast(below, computed_in(dtype)), dtype)
     return _each(f"random_trials_{dtype}", [p], [y])
 
 

@@ -30,6 +30,8 @@ PARAMETERS: Final = (
 )
 """The place in a seed's streams, as parameters of a kernel."""
 
+_FRACTION_BITS: Final = {"float16": 11, "bfloat16": 8, "float32": 24}
+
 # sin(a) / a - 1 and cos(a) in a² for |a| <= pi/4: Taylor's, to below a tenth of an ulp.
 _SINE: Final = {"float32": 5, "float64": 9}
 _COSINE: Final = {"float32": 6, "float64": 10}
@@ -55,12 +57,16 @@ def _shifted(x: Term, count: int) -> Term:
 
 
 def fraction(index: Term, dtype: str) -> Term:
-    """A fraction in [0, 1): the upper bits of a word, or of two."""
+    """A fraction in [0, 1): the upper bits of a word, or of two for a float64.
+
+    Those for floats of 16 bits are computed as float32, which has them exactly.
+    """
     if dtype == "float64":
         whole = bits(_shifted(pair(index), 11), "int64")
         return cast(whole, dtype) * 2.0**-53
-    whole = bits(_shifted(word(index), 8), "int32")
-    return cast(whole, dtype) * 2.0**-24
+    count = _FRACTION_BITS[dtype]
+    whole = bits(_shifted(word(index), 32 - count), "int32")
+    return cast(whole, "float32") * 2.0**-count
 
 
 class Polar(NamedTuple):

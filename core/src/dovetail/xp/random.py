@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from dovetail.codegen.philox import LOW32
-from dovetail.dtypes import ANY, FLOAT, HALF, INTEGRAL, DType, Sizes
+from dovetail.dtypes import ANY, FLOAT, INTEGRAL, DType, Sizes
 from dovetail.xp import random_law as law
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.philox import Philox, chunks
@@ -127,23 +127,29 @@ def _mask(xp: Any, shape: tuple[int, ...], p: float, seed: int, offset: int) -> 
     return y
 
 
-@kernels("random_dropout", FLOAT - HALF, checks=True)
+@kernels("random_dropout", FLOAT, checks=True)
 def _dropout(xp: Any, x: Any, p: float, seed: int, offset: int) -> tuple[Any, Any]:
     mask = _mask(xp, x.shape, 1 - p, seed, offset)
-    scaled = xp.multiply(mask, law.kept_scale(p), dtype=x.dtype)
-    return xp.multiply(x, scaled, out=scaled if x.ndim else None), mask
+    return _masked_scale(xp, x, mask, law.kept_scale(p)), mask
 
 
-@kernels("masked_scale", FLOAT - HALF, broadcasts=True)
+@kernels("masked_scale", FLOAT, broadcasts=True)
 def _masked_scale(xp: Any, x: Any, mask: Any, scale: float) -> Any:
-    return xp.multiply(x, xp.multiply(mask, scale, dtype=x.dtype))
+    if x.dtype.itemsize == 2:  # rounded once
+        wide = xp.multiply(mask, scale, dtype="float32") * x.astype("float32")
+        return wide.astype(x.dtype)
+    scaled = xp.multiply(mask, scale, dtype=x.dtype)
+    fits = x.ndim and x.shape == scaled.shape
+    return xp.multiply(x, scaled, out=scaled if fits else None)
 
 
-@kernels("random_trials", FLOAT - HALF, checks=True)
+@kernels("random_trials", FLOAT, checks=True)
 def _random_trials(xp: Any, p: Any, seed: int, offset: int) -> Any:
-    bits = 53 if p.dtype.itemsize == 8 else 24
-    draws = xp.empty(p.shape, p.dtype)
-    flat, each = draws.reshape(-1), p.dtype.itemsize // 4
+    bits, each, wide = (
+        (53, 2, "float64") if p.dtype.itemsize == 8 else (24, 1, "float32")
+    )
+    draws = xp.empty(p.shape, wide)
+    flat = draws.reshape(-1)
     for start, words in chunks(xp, flat.size * each, seed, offset):
         part = flat[start // each : (start + len(words)) // each]
         _fractions(xp, words, bits, part)
