@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.codegen.mathematics import FUNCTIONS
 from dovetail.codegen.program import Program
-from dovetail_cpu.generated import LEAST, SMALLEST
+from dovetail_cpu.generated_pointwise import LEAST, SMALLEST
 
 # What a step costs, in passes over memory.
 _PASS: Final = 1

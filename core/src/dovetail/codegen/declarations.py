@@ -14,8 +14,11 @@ class Declarations(ABC):
     """A vocabulary of ops that are computed element by element."""
 
     @abstractmethod
-    def pointwise(self) -> Mapping[str, bool]:
-        """The ops of one result: whether one tensor is all that varies at a call."""
+    def pointwise(self) -> Mapping[str, int]:
+        """The ops of one result: how many tensors are all that varies at a call.
+
+        0 where there is something else, or where a tensor may be left out.
+        """
 
     @abstractmethod
     def bodies(self) -> Mapping[str, tuple[int, tuple[str, ...]]]:

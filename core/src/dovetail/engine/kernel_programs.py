@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.codegen.declarations import Declarations, vocabularies
 from dovetail.dtypes import float32, float64
 from dovetail.engine.op import Op, vocabulary
-from dovetail.engine.parameters import parameters_of
+from dovetail.engine.parameters import REQUIRED, parameters_of
 
 if TYPE_CHECKING:
     from dovetail.codegen.program import Dims, Program
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class Bodies(Declarations):
     """The vocabulary's bodies, lowered to level 0 on the meta device."""
 
-    def pointwise(self) -> Mapping[str, bool]:
+    def pointwise(self) -> Mapping[str, int]:
         """Ops on elements that have one result."""
         found = {n: op for n, op in vocabulary.items() if _is_pointwise(op)}
-        return {n: len(op.tensors) + len(op.scalars) == 1 for n, op in found.items()}
+        return {n: _tensors_alone(op) for n, op in found.items()}
 
     def bodies(self) -> Mapping[str, tuple[int, tuple[str, ...]]]:
         """Ops of tensors of one dtype with a body, and a gradient of their own."""
@@ -98,6 +98,12 @@ def _is_pointwise(op: Op) -> bool:
         op.is_elementwise and len(op.outputs) == 1 and not moves
         and op.check is None and not op.has_list and "kind" not in op.names
     )  # fmt: skip
+
+
+def _tensors_alone(op: Op) -> int:
+    """How many tensors a call always has, if it has nothing else that varies."""
+    optional = any(p.default is not REQUIRED for p in op.tensors)
+    return 0 if optional or op.scalars else len(op.tensors)
 
 
 def _is_plain(op: Op) -> bool:
