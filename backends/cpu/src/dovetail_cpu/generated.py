@@ -41,7 +41,8 @@ from dovetail_cpu.generated_pointwise import (
 
 # NumPy's ufuncs are bound by memory, but for these.
 _SLOW_UFUNCS: Final = frozenset({
-    "exp", "exp2", "expm1", "hypot", "log", "log1p", "logaddexp", "logaddexp2", "tanh",
+    "cos", "exp", "exp2", "expm1", "hypot", "log", "log1p", "logaddexp", "logaddexp2",
+    "sin", "tanh",
 })  # fmt: skip
 # What moves elements, or reads them as others.
 _MOVES: Final = frozenset({"bitcast", "cast", "clone", "real"})

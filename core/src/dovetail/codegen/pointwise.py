@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dovetail.codegen.formats import FORMATS
 from dovetail.codegen.ir import FLOATS, SIZES
-from dovetail.codegen.mathematics import FUNCTIONS, absolute, copysign
+from dovetail.codegen.mathematics import FUNCTIONS, Function, absolute, copysign
 from dovetail.codegen.program import Number, Program, Step
 from dovetail.codegen.values import (
     Term,
@@ -32,6 +32,17 @@ def _floats_only(name: str, make: Make) -> Make:
         if given[0].dtype not in FORMATS:
             raise _unknown(f"{name} of {given[0].dtype}")
         return make(*given)
+
+    return made
+
+
+def _where_declared(name: str, found: Function) -> Make:
+    """A function in the formats that it is declared for."""
+
+    def made(x: Term) -> Term:
+        if x.dtype not in found.ulp:
+            raise _unknown(f"{name} of {x.dtype}")
+        return found.make(x)
 
     return made
 
@@ -104,7 +115,7 @@ _SHORTER: Final[dict[str, Make]] = {
     "isnan": _floats_only("isnan", lambda x: compare("ne", x, x)),
 }  # fmt: skip
 _FUNCTIONS: Final[dict[str, Make]] = {
-    name: _floats_only(name, found.make) for name, found in FUNCTIONS.items()
+    name: _where_declared(name, found) for name, found in FUNCTIONS.items()
 }
 _ALL: Final = _PRIMITIVE | _SHORTER | _FUNCTIONS
 

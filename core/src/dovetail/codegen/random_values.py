@@ -9,8 +9,9 @@ import math
 from typing import Final, NamedTuple
 
 from dovetail.codegen.formats import FORMATS, Format
+from dovetail.codegen.functions import polynomial
 from dovetail.codegen.ir import Value
-from dovetail.codegen.mathematics import FUNCTIONS, polynomial
+from dovetail.codegen.mathematics import FUNCTIONS
 from dovetail.codegen.values import (
     Term,
     apply,
