@@ -103,7 +103,7 @@ def main(argv: list[str]) -> int:
     progress.end()
     spreads = {name: spread(rows) for name, rows in elements.items()}
     tokens = [peak / length for length, _, peak in lengths]
-    growth = max(tokens) / min(tokens)
+    growth = max(b / a for i, a in enumerate(tokens) for b in tokens[i:])
     missed = [f"{n}: {s:.2f}" for n, s in spreads.items() if s is not None and s > BAR]
     missed += [f"attention's memory: {growth:.2f}"] if growth > BAR else []
     missed += [

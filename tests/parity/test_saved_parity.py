@@ -17,6 +17,7 @@ import pytest
 import dovetail as dt
 from dovetail.engine.cases import cases_of
 from dovetail.engine.op import Op, declared
+from dovetail.ops.attention import mixture
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity
@@ -70,6 +71,13 @@ BY_HAND: Final[dict[str, tuple[Written, list[Any]]]] = {
     "constant_pad": (lambda lib, x: lib.nn.functional.pad(x, (1, 1)), [X]),
     "attention": (
         lambda lib, q, k, v: lib.nn.functional.scaled_dot_product_attention(q, k, v),
+        [SEQUENCE, SEQUENCE + 1, SEQUENCE + 2],
+    ),
+    "mixture": (
+        lambda lib, q, k, v: (
+            mixture(q, k, v, None, False, 0.5) if lib is dt
+            else lib.nn.functional.scaled_dot_product_attention(q, k, v, scale=0.5)
+        ),
         [SEQUENCE, SEQUENCE + 1, SEQUENCE + 2],
     ),
     "squared_error": (lambda lib, x, y: lib.nn.functional.mse_loss(x, y), [X, Y]),

@@ -12,6 +12,7 @@ from dovetail.device_api import KernelTable
 from dovetail.dtypes import ANY
 from dovetail.xp import (
     activation,
+    attention,
     conv,
     elementwise,
     fourier,
@@ -57,6 +58,7 @@ def _install_plain(table: KernelTable) -> None:
     optim.install(table, np)
     matmul.install(table, multiplying)
     nn.install(table, multiplying)
+    attention.install(table, multiplying)
     fourier.install(table, np)
     linalg.install(table, np)
     libm.install(table)

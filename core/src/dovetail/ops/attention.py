@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import FLOAT, Array, Sizes, int32
+from dovetail.dtypes import FLOAT, HALF, Array, Sizes, float32, int32
 from dovetail.engine import signature as sig
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
+from dovetail.errors import ShapeError
 from dovetail.limits import finfo
 from dovetail.ops.extremes import amax
 from dovetail.ops.matmul import matmul
-from dovetail.ops.primitive import exp, iota, maximum, where
+from dovetail.ops.primitive import cast, exp, iota, maximum, where
 from dovetail.ops.softmax import softmax_backward, sum_along
 from dovetail.ops.sums import sum_to
 from dovetail.ops.view import reshape, transpose
@@ -25,12 +26,14 @@ _SCORES = sig.parse("(l,e),(s,e)->(l,s)")
 _MIXED = sig.parse("(l,s),(s,v)->(l,v)")
 
 
-def _shape(q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -> Any:
-    (weights,) = sig.infer(_SCORES, "attention", (q, k), ("q", "k"), {})
+def _shape(
+    q: Sizes, k: Sizes, v: Sizes, mask: Any, name: str = "attention", **_: Any
+) -> Any:
+    (weights,) = sig.infer(_SCORES, name, (q, k), ("q", "k"), {})
     if mask is not None:
         shapes = (weights, tuple(mask))
-        weights = sig.broadcast("attention", shapes, ("the scores", "mask"))
-    (y,) = sig.infer(_MIXED, "attention", (weights, v), ("the scores", "v"), {})
+        weights = sig.broadcast(name, shapes, ("the scores", "mask"))
+    (y,) = sig.infer(_MIXED, name, (weights, v), ("the scores", "v"), {})
     return y, weights
 
 
@@ -96,6 +99,67 @@ def _(
     return gq, gk, gv, gm
 
 
+def _mixed(q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -> Any:
+    return _shape(q, k, v, mask, "mixture")[0]
+
+
+@op(autocast="lower", cancels=True, shape=_mixed, accepts=FLOAT, promote="equal",
+    levels={"scale": (0.0, -1.0, 2.0)})  # fmt: skip
+def mixture(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: Scalar
+) -> Tensor:
+    """`attention` without its weights, which need not be in memory at once.
+
+    A kernel may make them a block of queries after the other, and backward anew
+    (Rabe & Staats 2021; Dao et al. 2022).
+    """
+    return attention(q, k, v, mask, causal, scale)[0]
+
+
+def _like_inputs(ct: Sizes, q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -> Any:
+    y = tuple(_shape(q, k, v, mask, "mixture_backward")[0])
+    if tuple(ct) != y:
+        raise ShapeError(
+            "mixture_backward", "ct", was=f"of shape {tuple(ct)}", needed=str(y)
+        )
+    return q, k, v
+
+
+@op(cancels=True, shape=_like_inputs, accepts=FLOAT, promote="equal",
+    outputs=("gq", "gk", "gv"), levels={"scale": (0.0, -1.0, 2.0)})  # fmt: skip
+def mixture_backward(
+    ct: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool,
+    scale: Scalar,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """The gradients of queries, keys and values of `mixture`."""
+    if q._kind.dtype in HALF:  # where the body itself is recorded
+        wide = [x if x is None else cast(x, float32) for x in (ct, q, k, v, mask)]
+        found = mixture_backward(*wide, causal, scale)
+        gq, gk, gv = (cast(g, q._kind.dtype) for g in found)
+        return gq, gk, gv
+    _, weights = attention(q, k, v, mask, causal, scale)
+    gv = _to(matmul(transpose(weights, -2, -1), ct), v)
+    through = _to(matmul(ct, transpose(v, -2, -1)), weights)
+    scores = softmax_backward(through, weights, -1) * scale
+    gk = _to(matmul(transpose(scores, -2, -1), q), k)
+    return _to(matmul(scores, k), q), gk, gv
+
+
+@mixture.vjp
+def _(
+    ct: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, need: Any,
+    causal: bool, scale: float,
+) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    gq = gk = gv = gm = None
+    if need[0] or need[1] or need[2]:
+        gq, gk, gv = mixture_backward(ct, q, k, v, mask, causal, scale)
+    if need[3] and mask is not None:
+        _, weights = attention(q, k, v, mask, causal, scale)
+        through = _to(matmul(ct, transpose(v, -2, -1)), weights)
+        gm = _to(softmax_backward(through, weights, -1), mask)
+    return gq, gk, gv, gm
+
+
 def _to(g: Tensor, x: Tensor) -> Tensor:
     shape = tuple(x._a.shape)
     return g if tuple(g._a.shape) == shape else sum_to(g, shape)
@@ -115,10 +179,54 @@ def _(q: Array, k: Array, v: Array, mask: Any, causal: bool, scale: float) -> An
 
 
 @attention.cases
-def _(make: Any) -> Any:
+def _cases(make: Any) -> Any:
     yield case(make(2, 3), make(4, 3), make(4, 5), None, False, 0.5)
     qkv = (make(2, 3, 4), make(2, 3, 4), make(2, 3, 4))
     yield case(*qkv, None, True, 0.5)
     yield case(*qkv, make(3, 3), False, 1.0)
     yield case(make(2, 1, 3, 2), make(4, 2), make(3, 4, 2), make(4), True, 1.0)
     yield case(make(2, 1, 3, 2), make(1, 4, 2), make(4, 2), make(5, 1, 4), False, 1.0)
+
+
+@mixture.oracle
+def _(q: Array, k: Array, v: Array, mask: Any, causal: bool, scale: float) -> Any:
+    return attention.op.oracle(q, k, v, mask, causal, scale)[0]  # type: ignore[misc]
+
+
+@mixture_backward.oracle
+def _(
+    ct: Array, q: Array, k: Array, v: Array, mask: Any, causal: bool, scale: float
+) -> Any:
+    _, p = attention.op.oracle(q, k, v, mask, causal, scale)  # type: ignore[misc]
+    through = np.einsum("...lv,...sv->...ls", ct, v)
+    scores = p * (through - (p * through).sum(-1, keepdims=True)) * scale
+    gq = np.einsum("...ls,...se->...le", scores, k)
+    gk = np.einsum("...ls,...le->...se", scores, q)
+    gv = np.einsum("...ls,...lv->...sv", p, ct)
+    return tuple(_summed(g, x.shape) for g, x in ((gq, q), (gk, k), (gv, v)))
+
+
+def _summed(g: Array, shape: Sizes) -> Array:
+    g = np.broadcast_to(g, np.broadcast_shapes(g.shape, shape))
+    g = g.sum(tuple(range(g.ndim - len(shape))))
+    y: Array = g.sum(tuple(d for d, n in enumerate(shape) if n == 1), keepdims=True)
+    return y
+
+
+@mixture.cases
+def _(make: Any) -> Any:
+    yield from _cases(make)
+
+
+@mixture_backward.cases
+def _(make: Any) -> Any:
+    for each in _cases(make):
+        y, _ = _shapes_of(*each.args[:4])
+        yield case(make(*y), *each.args)
+
+
+def _shapes_of(q: Array, k: Array, v: Array, mask: Any) -> tuple[Sizes, Sizes]:
+    """The shapes of attention's results."""
+    whole = None if mask is None else mask.shape
+    found: tuple[Sizes, Sizes] = _shape(q.shape, k.shape, v.shape, whole)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from dovetail import dtypes
 from dovetail.engine.public import public
@@ -11,9 +12,12 @@ from dovetail.errors import ArgumentError, ShapeError
 from dovetail.frontend.dropout import dropped
 from dovetail.frontend.random_mask import probability
 from dovetail.ops import create
-from dovetail.ops.attention import attention
+from dovetail.ops.attention import attention, mixture
 from dovetail.ops.primitive import where
 from dovetail.ops.view import expand, reshape, unsqueeze
+
+_FEW: Final = 1 << 17
+"""Weights that are kept for backward, which else makes them anew."""
 
 
 @public("F.scaled_dot_product_attention")
@@ -41,11 +45,13 @@ def scaled_dot_product_attention(
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     mask = None if attn_mask is None else _as_scores(attn_mask, query)
-    y, weights = attention(query, key, value, mask, is_causal, scale)
     if dropout_p > 0.0:
         p = probability("scaled_dot_product_attention", dropout_p)
+        _, weights = attention(query, key, value, mask, is_causal, scale)
         return dropped(weights, p) @ value
-    return y
+    if query.numel() * key.shape[-2] <= _FEW * query.shape[-1]:
+        return attention(query, key, value, mask, is_causal, scale)[0]
+    return mixture(query, key, value, mask, is_causal, scale)
 
 
 def _check_attention(
