@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -314,6 +316,22 @@ def test_sizes_that_it_does_not_know_are_left_to_others() -> None:
     assert y.shape == (2, 8, 45, 45)
     inner = dovetail.nn.functional.conv_transpose2d(x, w, stride=2, dilation=5)
     np.testing.assert_allclose(y[:, :, :41, :41].numpy(), inner.numpy(), atol=1e-4)
+
+
+@needs_onednn
+def test_primitives_go_with_the_last_who_needs_them() -> None:
+    """What was made for some sizes is given back at once when it is let go of."""
+    (x, w, b), attributes = arguments("convolution", CALLS["groups"])
+    serves = kernels.SERVES["convolution"][1](0, x, w, b, **attributes)
+    assert serves is not None
+    serves(x, w, b)
+    primitive = weakref.ref(serves.runs[0][2].steps[0][0])
+    gc.disable()
+    try:
+        del serves
+        assert primitive() is None
+    finally:
+        gc.enable()
 
 
 FORKED = """

@@ -105,7 +105,7 @@ class Program:
         except IndexError:
             context = _Context(self)
         if lanes > len(context.lanes):
-            context.grow(lanes)
+            context.grow(self, lanes)
         try:
             with working_memory(lanes * context.lane_bytes) as begin:
                 context.run(lanes, *map(address, arrays), begin)
@@ -148,7 +148,6 @@ class _Context:
     """What one call at a time uses: words for lanes, and where their operands are."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
         self.lanes: list[_Lane] = []
         self.table: Any = None
         self.offsets, self.lane_bytes = _arranged(program)
@@ -166,11 +165,11 @@ class _Context:
         if words[_STATUS]:
             raise KernelError("oneDNN", was=f"a primitive gave status {words[_STATUS]}")
 
-    def grow(self, lanes: int) -> None:
-        """Have so many lanes."""
+    def grow(self, program: Program, lanes: int) -> None:
+        """Have so many lanes; the program is not kept, for it keeps the context."""
         for number in range(len(self.lanes), lanes):
             begin = number * self.lane_bytes
-            self.lanes.append(_Lane(self.program, self.offsets, begin))
+            self.lanes.append(_Lane(program, self.offsets, begin))
         self.table = (ctypes.c_int64 * lanes)(*[lane.address for lane in self.lanes])
         self.words[_LANES] = ctypes.addressof(self.table)
 
