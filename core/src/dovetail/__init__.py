@@ -60,7 +60,7 @@ globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
     "accelerator", "amp", "autograd", "compiler", "data", "device_api", "fft", "io",
-    "linalg", "nn", "optim", "random", "return_types", "signal", "special",
+    "linalg", "masked", "nn", "optim", "random", "return_types", "signal", "special",
     "testing", "utils",
 })  # fmt: skip
 _FROM: _Final = {
@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from dovetail import fft as fft
     from dovetail import io as io
     from dovetail import linalg as linalg
+    from dovetail import masked as masked
     from dovetail import nn as nn
     from dovetail import optim as optim
     from dovetail import random as random

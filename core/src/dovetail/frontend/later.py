@@ -29,3 +29,25 @@ later(
     functions="bartlett_window blackman_window hamming_window hann_window "
     "kaiser_window",
 )
+later("dovetail.frontend.masked")
+later(
+    "dovetail.frontend.copies",
+    functions="alias_copy as_strided_copy diagonal_copy expand_copy permute_copy "
+    "split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy "
+    "unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy "
+    "view_copy",
+    methods="unsafe_chunk unsafe_split unsafe_split_with_sizes",
+)
+later(
+    "dovetail.frontend.arrangements",
+    functions="as_strided_ as_strided_scatter channel_shuffle combinations detach_ "
+    "empty_permuted fill_ index_reduce nonzero_static pixel_shuffle pixel_unshuffle "
+    "renorm resize_as_ unravel_index zero_",
+    methods="as_strided_scatter index_reduce index_reduce_ nonzero_static "
+    "renorm renorm_",
+)
+later(
+    "dovetail.frontend.slopes",
+    functions="frexp gradient histogram",
+    methods="frexp histogram",
+)

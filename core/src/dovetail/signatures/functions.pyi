@@ -136,6 +136,9 @@ def addr(
 def adjoint(input: Tensor) -> Tensor:
     """The last two dims swapped and the elements conjugated."""
 
+def alias_copy(input: Tensor) -> Tensor:
+    """`input` in memory of its own."""
+
 def all(
     input: Tensor,
     dim: _int | Sequence[_int] | None = None,
@@ -291,6 +294,21 @@ def as_strided(
     """Elements of the memory by element strides; the offset counts from its
     start.
     """
+
+def as_strided_(input: Tensor, *args: Any) -> Tensor:
+    """`Tensor.as_strided_` as a function."""
+
+def as_strided_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`as_strided` in memory of its own."""
+
+def as_strided_scatter(
+    input: Tensor,
+    src: Tensor,
+    size: Sequence[_int],
+    stride: Sequence[_int],
+    storage_offset: _int | None = None,
+) -> Tensor:
+    """`input` with `src` written over what `as_strided` shows of it."""
 
 def as_tensor(
     data: Any, dtype: DType | None = None, device: device | str | None = None
@@ -558,6 +576,9 @@ def chain_matmul(
 ) -> Tensor:
     """The product of several matrices in the order that costs least."""
 
+def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """Channels of several groups, one of each in turn (arXiv:1707.01083)."""
+
 def cholesky(
     input: Tensor,
     upper: _bool = False,
@@ -662,6 +683,11 @@ def column_stack(
     tensors: Sequence[Tensor], *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
     """Side by side along dim 1, one-dimensional tensors being columns."""
+
+def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
+    """Rows of `r` elements of a vector, in the order of
+    `itertools.combinations`.
+    """
 
 def complex(
     real: Tensor, imag: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -896,6 +922,9 @@ def det(input: Tensor) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same memory outside the graph; writes show in both."""
 
+def detach_(input: Tensor, *args: Any) -> Tensor:
+    """`Tensor.detach_` as a function."""
+
 def devices() -> list[device]:
     """Every device whose backend loads; `dovetail devices` tells why others do
     not.
@@ -922,6 +951,9 @@ def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) ->
     """A diagonal of the matrices in two dims, as the last dim; above for
     offset > 0.
     """
+
+def diagonal_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`diagonal` in memory of its own."""
 
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1
@@ -1038,6 +1070,18 @@ def empty_like(
 ) -> Tensor:
     """`empty` in the shape, dtype and device of `input`."""
 
+def empty_permuted(
+    size: Sequence[_int],
+    physical_layout: Sequence[_int],
+    *,
+    dtype: DType | None = None,
+    layout: None = None,
+    device: device | str | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """Unspecified contents, the dims lying in memory in the order given."""
+
 def empty_strided(
     size: Sequence[_int],
     stride: Sequence[_int],
@@ -1090,6 +1134,9 @@ def exp2_(input: Tensor) -> Tensor:
 def exp_(input: Tensor) -> Tensor:
     """`exp` written into the tensor, which is returned."""
 
+def expand_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`expand` in memory of its own."""
+
 def expm1(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """exp(input) - 1, accurate near 0 (Kahan; Higham 2002, section 1.14.1)."""
 
@@ -1129,6 +1176,9 @@ def fill(
     input: Tensor, value: Any, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
     """A copy with every element `value`."""
+
+def fill_(input: Tensor, *args: Any) -> Tensor:
+    """`Tensor.fill_` as a function."""
 
 def fix(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """The integer part, towards zero; -0 stays, as integers do."""
@@ -1200,6 +1250,9 @@ def frac(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Te
 
 def frac_(input: Tensor) -> Tensor:
     """`frac` written into the tensor, which is returned."""
+
+def frexp(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Any:
+    """A mantissa from 0.5 to 1 and a power of 2, whose product `input` is."""
 
 def from_dlpack(
     ext_tensor: Any, *, device: device | str | None = None, copy: _bool | None = None
@@ -1291,6 +1344,15 @@ def get_default_device() -> device:
 def get_rng_state(device: Any = "cpu,auto") -> Tensor:
     """The state of a device's default generator, as a uint8 tensor."""
 
+def gradient(
+    input: Tensor,
+    *,
+    spacing: Any = 1,
+    dim: _int | Sequence[_int] | None = None,
+    edge_order: _int = 1,
+) -> list[Tensor]:
+    """Estimates of the derivative along each of `dim`, one tensor a dim."""
+
 def greater(
     input: Tensor,
     other: Tensor | _complex,
@@ -1377,6 +1439,17 @@ def histc(
 ) -> Tensor:
     """How many elements lie in each of `bins` equal parts of min to max."""
 
+def histogram(
+    input: Tensor,
+    bins: _int | Tensor,
+    *,
+    range: Sequence[_float] | None = None,
+    weight: Tensor | None = None,
+    density: _bool = False,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Any:
+    """How many elements lie in each bin, and the edges of the bins."""
+
 def hsplit(
     input: Tensor,
     sections: _int | Sequence[_int] | Tensor | None = None,
@@ -1452,6 +1525,20 @@ def index_put_(
     accumulate: _bool = False,
 ) -> Tensor:
     """Write `values` into `input`, or add them, at tuples of indices."""
+
+def index_reduce(
+    input: Tensor,
+    dim: _int,
+    index: Tensor,
+    source: Tensor,
+    reduce: Literal["prod", "mean", "amax", "amin"],
+    *,
+    include_self: _bool = True,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
+    """`input` with slices of `source` combined into the places `index` along
+    `dim`.
+    """
 
 def index_select(
     input: Tensor,
@@ -2125,6 +2212,11 @@ def nonzero(
 def nonzero(
     input: Tensor, *, out: Tensor | None = None, as_tuple: _bool = False
 ) -> Tensor | tuple[Tensor, ...]: ...
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1) -> Tensor:
+    """The first `size` rows of `nonzero`, and behind them rows of
+    `fill_value`.
+    """
+
 def norm(
     input: Tensor,
     p: Any = "fro",
@@ -2218,8 +2310,19 @@ def pairwise_distance(
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """The dims of `input` in another order."""
 
+def permute_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`permute` in memory of its own."""
+
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
     """`linalg.pinv` under its older name."""
+
+def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
+    """[..., c r², h, w] as [..., c, h r, w r] (Shi et al. 2016,
+    arXiv:1609.05158).
+    """
+
+def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
+    """[..., c, h r, w r] as [..., c r², h, w], which pixel_shuffle undoes."""
 
 def polar(
     abs: Tensor, angle: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -2408,6 +2511,18 @@ def remainder(
 ) -> Tensor:
     """input modulo other, with the sign of `other`."""
 
+def renorm(
+    input: Tensor,
+    p: _float,
+    dim: _int,
+    maxnorm: _float,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
+    """`input` with slices along `dim` scaled down to a norm of `maxnorm` at
+    most.
+    """
+
 def repeat_interleave(
     input: Any,
     repeats: Any = None,
@@ -2421,6 +2536,9 @@ def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
     """The same elements under another shape: a view where possible, else a
     copy.
     """
+
+def resize_as_(input: Tensor, *args: Any) -> Tensor:
+    """`Tensor.resize_as_` as a function."""
 
 def resolve_conj(input: Tensor) -> Tensor:
     """`input` itself: conjugates and negations are computed at once."""
@@ -2632,10 +2750,16 @@ def split(
     given.
     """
 
+def split_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`split` in memory of its own."""
+
 def split_with_sizes(
     input: Tensor, split_sizes: Sequence[_int], dim: _int = 0
 ) -> tuple[Tensor, ...]:
     """Parts along `dim` of the sizes given."""
+
+def split_with_sizes_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`split_with_sizes` in memory of its own."""
 
 def sqrt(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """Square root, at most 3 ulp; NaN below zero."""
@@ -2651,6 +2775,9 @@ def square_(input: Tensor) -> Tensor:
 
 def squeeze(input: Tensor, dim: _int | Sequence[_int] = ...) -> Tensor:
     """`input` without dims of size 1: all of them, or those of `dim`."""
+
+def squeeze_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`squeeze` in memory of its own."""
 
 def stack(
     tensors: list[Tensor],
@@ -2737,6 +2864,9 @@ def synchronize(device: device | str | None = None) -> None:
 
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; fewer dims stay as they are."""
+
+def t_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`t` in memory of its own."""
 
 def take(
     input: Tensor, index: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -2825,6 +2955,9 @@ def trace(input: Tensor) -> Tensor:
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """`input` with two dims swapped."""
 
+def transpose_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`transpose` in memory of its own."""
+
 def trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1
 ) -> Tensor:
@@ -2906,8 +3039,14 @@ uint8: DType
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, which vanishes."""
 
+def unbind_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`unbind` in memory of its own."""
+
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """One dim made several of the sizes given, one of which may be -1."""
+
+def unfold_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`unfold` in memory of its own."""
 
 @overload
 def unique(
@@ -2943,8 +3082,27 @@ def unique_consecutive(
     return_counts: _bool = False,
     dim: _int | None = None,
 ) -> Any: ...
+def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]:
+    """The places that flat indices name in a tensor of `shape`, one tensor a
+    dim.
+    """
+
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`chunk`, whose views may be written here as well."""
+
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`split`, whose views may be written here as well."""
+
+def unsafe_split_with_sizes(
+    input: Tensor, split_sizes: Sequence[_int], dim: _int = 0
+) -> tuple[Tensor, ...]:
+    """`split_with_sizes`, whose views may be written here as well."""
+
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """`input` with a dim of size 1 inserted at `dim`."""
+
+def unsqueeze_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`unsqueeze` in memory of its own."""
 
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """The powers of a vector's elements as columns, from the highest unless
@@ -2983,6 +3141,9 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 def view_as_real(input: Tensor) -> Tensor:
     """Real and imaginary parts along a new last dim, in memory of their own."""
+
+def view_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`view` in memory of its own."""
 
 def vsplit(
     input: Tensor,
@@ -3023,6 +3184,9 @@ def xlogy(
 
 def xlogy_(input: Tensor | _complex, other: Tensor | _complex) -> Tensor:
     """`xlogy` written into the tensor, which is returned."""
+
+def zero_(input: Tensor, *args: Any) -> Tensor:
+    """`Tensor.zero_` as a function."""
 
 def zeros(
     *size: _int | Sequence[_int],

@@ -310,6 +310,14 @@ class Methods:
         storage_offset: _int | None = None,
     ) -> Tensor:
         """`as_strided` of this tensor itself; returns it."""
+    def as_strided_scatter(
+        self,
+        src: Tensor,
+        size: Sequence[_int],
+        stride: Sequence[_int],
+        storage_offset: _int | None = None,
+    ) -> Tensor:
+        """`input` with `src` written over what `as_strided` shows of it."""
     def as_subclass(self, cls: Any) -> Tensor:
         """This tensor as an instance of a subclass of Tensor, over the same
         memory.
@@ -714,6 +722,8 @@ class Methods:
         """What `trunc` takes away."""
     def frac_(self) -> Tensor:
         """`frac` written into the tensor, which is returned."""
+    def frexp(self) -> Any:
+        """A mantissa from 0.5 to 1 and a power of 2, whose product `input` is."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
         """`input[..., index[..., i, ...], ...]` along `dim`, in the shape of
         `index`.
@@ -760,6 +770,15 @@ class Methods:
         """`heaviside` written into the tensor, which is returned."""
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """How many elements lie in each of `bins` equal parts of min to max."""
+    def histogram(
+        self,
+        bins: _int | Tensor,
+        *,
+        range: Sequence[_float] | None = None,
+        weight: Tensor | None = None,
+        density: _bool = False,
+    ) -> Any:
+        """How many elements lie in each bin, and the edges of the bins."""
     def hsplit(
         self,
         sections: _int | Sequence[_int] | Tensor | None = None,
@@ -823,6 +842,29 @@ class Methods:
         accumulate: _bool = False,
     ) -> Tensor:
         """Write `values` into `input`, or add them, at tuples of indices."""
+    def index_reduce(
+        self,
+        dim: _int,
+        index: Tensor,
+        source: Tensor,
+        reduce: Literal["prod", "mean", "amax", "amin"],
+        *,
+        include_self: _bool = True,
+    ) -> Tensor:
+        """`input` with slices of `source` combined into the places `index` along
+        `dim`.
+        """
+    def index_reduce_(
+        self,
+        dim: _int,
+        index: Tensor,
+        source: Tensor,
+        reduce: Literal["prod", "mean", "amax", "amin"],
+        *,
+        include_self: _bool = True,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """`index_reduce` written into the tensor, which is returned."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices along `dim` that a one-dimensional index names."""
     def inner(self, other: Tensor) -> Tensor:
@@ -1232,6 +1274,10 @@ class Methods:
     def nonzero(
         self, *, out: Tensor | None = None, as_tuple: _bool = False
     ) -> Tensor | tuple[Tensor, ...]: ...
+    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
+        """The first `size` rows of `nonzero`, and behind them rows of
+        `fill_value`.
+        """
     def norm(
         self,
         p: Any = "fro",
@@ -1361,6 +1407,19 @@ class Methods:
         self, other: Tensor | complex, *, out: Tensor | tuple[Tensor, ...] | None = None
     ) -> Tensor:
         """`remainder` written into the tensor, which is returned."""
+    def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+        """`input` with slices along `dim` scaled down to a norm of `maxnorm` at
+        most.
+        """
+    def renorm_(
+        self,
+        p: _float,
+        dim: _int,
+        maxnorm: _float,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
+    ) -> Tensor:
+        """`renorm` written into the tensor, which is returned."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
         """`input` laid side by side with itself, `repeats` times along each dim."""
@@ -1730,6 +1789,14 @@ class Methods:
         return_counts: _bool = False,
         dim: _int | None = None,
     ) -> Any: ...
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """`chunk`, whose views may be written here as well."""
+    def unsafe_split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """`split`, whose views may be written here as well."""
+    def unsafe_split_with_sizes(
+        self, split_sizes: Sequence[_int], dim: _int = 0
+    ) -> tuple[Tensor, ...]:
+        """`split_with_sizes`, whose views may be written here as well."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """`input` with a dim of size 1 inserted at `dim`."""
     def unsqueeze_(self, dim: _int) -> Tensor:

@@ -160,6 +160,9 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`celu` written into the tensor, which is returned."""
 
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Channels of several groups, one of each in turn (arXiv:1707.01083)."""
+
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -682,6 +685,14 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False
 ) -> Tensor:
     """The `p` norm of x1 - x2 + eps over the last dim."""
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """[..., c r², h, w] as [..., c, h r, w r] (Shi et al. 2016,
+    arXiv:1609.05158).
+    """
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """[..., c, h r, w r] as [..., c r², h, w], which pixel_shuffle undoes."""
 
 def poisson_nll_loss(
     input: Tensor,

@@ -7,6 +7,7 @@ Those that are ops or stand in the package too are named where they are declared
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
+from dovetail.frontend import arrangements as _arrangements  # noqa: F401
 from dovetail.nn.functional import (  # noqa: F401
     _activation,
     _attention,

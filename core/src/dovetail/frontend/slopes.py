@@ -1,0 +1,174 @@
+"""Differences, parts of floats, and counts of values in bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail.dtypes import HALF, float32, float64, get_default_dtype, int32, int64
+from dovetail.engine.integers import axes_if_any
+from dovetail.engine.public import public
+from dovetail.engine.return_types import fields
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, DTypeError, ShapeError
+from dovetail.ops.arithmetic import bitwise_and, shift_right
+from dovetail.ops.create import linspace, zeros_of
+from dovetail.ops.formats import bitcast, cast, where
+from dovetail.ops.search import searchsorted
+from dovetail.ops.shape import cat
+
+
+def _part(x: Tensor, dim: int, start: int | None, stop: int | None) -> Tensor:
+    return x[(slice(None),) * dim + (slice(start, stop),)]
+
+
+def _along(x: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
+    """Second-order differences inside, of `edge_order` at both ends.
+
+    For uneven spacing: Fornberg 1988, Generation of finite difference formulas.
+    """
+    n = x.shape[dim]
+    if not isinstance(spacing, Tensor):
+        gaps: Any = spacing
+        before = after = first = last = second = before_last = gaps
+    else:
+        shape = [1] * x.ndim
+        shape[dim] = n - 1
+        gaps = spacing.diff().reshape(shape)
+        before, after = _part(gaps, dim, 0, -1), _part(gaps, dim, 1, None)
+        first, last = _part(gaps, dim, 0, 1), _part(gaps, dim, -1, None)
+        second, before_last = _part(gaps, dim, 1, 2), _part(gaps, dim, -2, -1)
+    step = _part(x, dim, 1, None) - _part(x, dim, 0, -1)
+    low, high = _part(step, dim, 0, -1), _part(step, dim, 1, None)
+    inner = (low / before * after + high / after * before) / (before + after)
+    start, end = _part(step, dim, 0, 1) / first, _part(step, dim, -1, None) / last
+    if edge_order == 2:
+        next_start = _part(step, dim, 1, 2) / second
+        next_end = _part(step, dim, -2, -1) / before_last
+        start = start + (start - next_start) * first / (first + second)
+        end = end + (end - next_end) * last / (last + before_last)
+    return cat([start, inner, end], dim)
+
+
+def _spacings(spacing: Any, dims: tuple[int, ...]) -> list[Any]:
+    """The spacing of each dim: a number, or the coordinates of its points."""
+    spacing = 1 if spacing is None else spacing
+    if isinstance(spacing, tuple | list):
+        if len(spacing) != len(dims):
+            raise ArgumentError(
+                "gradient", "spacing", was=f"{len(spacing)} for {len(dims)} dims",
+                needed="one for each dim",
+            )  # fmt: skip
+        return list(spacing)
+    return [spacing] * len(dims)
+
+
+@public("torch.gradient")
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: int | Sequence[int] | None = None,
+    edge_order: int = 1,
+) -> list[Tensor]:  # fmt: skip
+    """Estimates of the derivative along each of `dim`, one tensor a dim.
+
+    Args:
+        spacing: between points: a number, one for each dim, or coordinates.
+        edge_order: 1 or 2, of the differences at both ends.
+    """
+    if edge_order not in (1, 2):
+        raise ArgumentError("gradient", "edge_order", was=edge_order, needed="1 or 2")
+    dims = axes_if_any("gradient", "dim", dim, input.ndim)
+    x = input if input.dtype.is_inexact else cast(input, get_default_dtype())
+    found = []
+    for d, step in zip(dims, _spacings(spacing, dims), strict=True):
+        if x.shape[d] < edge_order + 1:
+            raise ShapeError(
+                "gradient", f"dim {d} of input", was=f"{x.shape[d]} elements",
+                needed=f"at least {edge_order + 1}, one more than edge_order",
+            )  # fmt: skip
+        if isinstance(step, Tensor) and step.ndim != 1:
+            step = step.item()  # noqa: PLW2901
+        if isinstance(step, Tensor) and step.shape[0] != x.shape[d]:
+            raise ShapeError(
+                "gradient", "spacing", was=f"{step.shape[0]} coordinates",
+                needed=f"{x.shape[d]}, as dim {d} has",
+            )  # fmt: skip
+        found.append(_along(x, d, step, edge_order))
+    return found
+
+
+@public("frexp", out=True)
+def frexp(input: Tensor) -> Any:
+    """A mantissa from 0.5 to 1 and a power of 2, whose product `input` is."""
+    if not input.dtype.is_floating_point:
+        raise DTypeError("frexp", "input", was=input.dtype.name, needed="real floats")
+    x = cast(input, float32) if input.dtype in HALF else input
+    wide = x.dtype is float64
+    digits, middle, lift = (52, 1022, 64) if wide else (23, 126, 32)
+    tiny = abs(x.detach()) < 2.0 ** (2 - middle)
+    lifted = where(tiny, x.detach() * 2.0**lift, x.detach())
+    bits = bitcast(lifted, int64 if wide else int32)
+    field = cast(bitwise_and(shift_right(bits, digits), 2 * middle + 3), int32)
+    plain = (lifted != 0) & (lifted - lifted == 0)
+    exponent = where(plain, field - middle - where(tiny, lift, 0), 0)
+    # In two factors, each of which the format holds.
+    half = exponent // 2
+    scale = (2.0 ** cast(-half, x.dtype), 2.0 ** cast(half - exponent, x.dtype))
+    exponent = cast(exponent, int32)
+    mantissa = x * scale[0] * scale[1]
+    names = ("mantissa", "exponent")
+    return fields("frexp", names)((cast(mantissa, input.dtype), exponent))
+
+
+@public("histogram", out=True)
+def histogram(
+    input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None,
+    weight: Tensor | None = None, density: bool = False,
+) -> Any:  # fmt: skip
+    """How many elements lie in each bin, and the edges of the bins.
+
+    Args:
+        bins: their number, between the bounds of `range` or of the data; or the edges.
+        weight: what each element counts instead of 1.
+        density: divide by the total, and by the width of each bin.
+    """
+    if not input.dtype.is_floating_point:
+        raise DTypeError(
+            "histogram", "input", was=input.dtype.name, needed="real floats"
+        )
+    x = input.detach().reshape(-1)
+    if isinstance(bins, Tensor):
+        edges = bins
+        if edges.dtype is not input.dtype or edges.ndim != 1 or not edges.numel():
+            raise DTypeError(
+                "histogram", "bins", was=f"{edges.dtype.name} of {tuple(edges.shape)}",
+                needed=f"edges in one dim, in {input.dtype.name}",
+            )  # fmt: skip
+    else:
+        if bins < 1:
+            raise ArgumentError("histogram", "bins", was=bins, needed="at least 1")
+        low, high = range or ((x.min().item(), x.max().item()) if x.numel() else (0, 0))
+        if low > high:
+            raise ArgumentError(
+                "histogram", "range", was=(low, high), needed="bounds in order"
+            )
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+            if range is None and not x.numel():
+                low, high = 0.0, 1.0
+        edges = linspace(low, high, bins + 1, x._kind)
+    count = edges.shape[0] - 1
+    counted = x * 0 + 1 if weight is None else weight.detach().reshape(-1)
+    if counted.shape != x.shape:
+        raise ShapeError(
+            "histogram", "weight", was=f"{counted.numel()} elements",
+            needed=f"{x.numel()}, as input has",
+        )  # fmt: skip
+    place = searchsorted(edges, x, True) - 1
+    place = where(x == edges[-1], count - 1, place)
+    inside = (place >= 0) & (place < count) & (x <= edges[-1])
+    found = zeros_of(x, (count,)).scatter_add(
+        0, where(inside, place, 0).to(int64), where(inside, counted, 0)
+    )
+    if density:
+        found = found / found.sum() / edges.diff()
+    return fields("histogram", ("hist", "bin_edges"))((found, edges))

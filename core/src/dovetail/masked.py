@@ -1,0 +1,11 @@
+"""Reductions of what masks keep, under torch.masked's names; it has no MaskedTensor."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.public import NAMESPACES as _NAMESPACES
+from dovetail.frontend import masked as _masked  # noqa: F401 (offers its names)
+
+globals().update(_NAMESPACES["masked"])
+
+if _TYPE_CHECKING:
+    from dovetail.signatures.masked import *  # noqa: F403
