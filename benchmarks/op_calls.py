@@ -83,6 +83,11 @@ class Data:
         return self.lib.from_numpy(drawn)
 
     @cached_property
+    def table(self) -> Any:
+        """A row for each class."""
+        return self.rows[: self.lanes]
+
+    @cached_property
     def weight(self) -> Any:
         """A number for each lane."""
         return self.lib.ones(self.lanes)
@@ -246,7 +251,7 @@ CALLS: Final[dict[str, Make]] = {
     "scatter_add": lambda d: partial(d.lib.scatter_add, d.x, 0, d.whole, d.y),
     "embedding": lambda d: partial(d.functional.embedding, d.labels, d.rows[: d.lanes]),
     "embedding and back": _and_back(
-        lambda d, x: d.functional.embedding(d.labels, x[: d.lanes]), "rows"
+        lambda d, x: d.functional.embedding(d.labels, x), "table"
     ),
     "mse_loss": _loss("mse_loss"),
     "smooth_l1_loss": _loss("smooth_l1_loss"),

@@ -14,6 +14,7 @@ import dovetail
 from dovetail.codegen import eager_places
 from dovetail.codegen.eager_places import Shape, at_places
 from dovetail.errors import IndexOutOfRange
+from dovetail.ops.index_slices import index_sum
 from dovetail_cpu.generated import LEAST
 from dovetail_cpu.generated_places import PLACE_OPS
 
@@ -108,6 +109,7 @@ CALLS: dict[str, Any] = {
     "scatter_add": lambda x, i: x.scatter_add(1, i, x),
     "index_copy": lambda x, i: x.index_copy(1, i[0], x),
     "index_add": lambda x, i: x.index_add(1, i[0], x),
+    "index_sum": lambda x, i: index_sum(x, i[0], 160, 1),
     "scatter_reduce": lambda x, i: x.scatter_reduce(1, i, x, "amax"),
 }
 

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 # NumPy takes so long for these that kernels pay from an eighth of the elements on.
-_EARLY: Final = frozenset(
-    {"embedding", "gather", "index_add", "scatter", "scatter_add", "scatter_reduce"}
-)
+_EARLY: Final = frozenset({
+    "embedding", "gather", "index_add", "index_sum", "scatter", "scatter_add",
+    "scatter_reduce",
+})  # fmt: skip
 Serve = Callable[..., Any]
 
 
@@ -121,11 +122,32 @@ def _written(
     )
     if not known or places.name_of(index.dtype) not in places.INDICES:
         return None
-    count = index.size if line else index.shape[dim]
-    around = places.Shape.around(a.shape, dim, count)
     y = np.array(a, order="C")
+    return y if _combined(y, index, src, dim, does, line=line) else None
+
+
+def _combined(
+    y: Array, index: Array, src: Array, dim: int, does: Does, *, line: bool
+) -> bool:
+    """Whether all indices were in range, by which `src` went into `y`."""
+    from dovetail.codegen import eager_places as places  # with LLVM's text
+
+    count = index.size if line else index.shape[dim]
+    around = places.Shape.around(y.shape, dim, count)
     given = map(np.ascontiguousarray, (src, index))
-    return y if places.at_places(does, *given, y, around, line=line) else None
+    return places.at_places(does, *given, y, around, line=line)
+
+
+def _index_sum(src: Array, index: Array, size: int, dim: int) -> Array | None:
+    from dovetail.codegen import eager_places as places  # with LLVM's text
+
+    known = places.name_of(src.dtype) in places.COMBINED
+    if not (known and src.size and size and index.ndim == 1):
+        return None
+    if places.name_of(index.dtype) not in places.INDICES:
+        return None
+    y = np.zeros((*src.shape[:dim], size, *src.shape[dim + 1 :]), src.dtype)
+    return y if _combined(y, index, src, dim, "add", line=True) else None
 
 
 _REDUCTIONS: Final[dict[str, Does]] = {
@@ -164,6 +186,7 @@ PLACE_OPS: Final[dict[str, Serve]] = {
     "scatter_add": _scatter_add,
     "index_copy": _index_copy,
     "index_add": _index_add,
+    "index_sum": _index_sum,
     "scatter_reduce": _scatter_reduce,
 }
 """What serves large arrays, by the op; None of it where NumPy's kernel has to serve."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import Array, Sizes
+from dovetail.dtypes import NUMERIC, Array, Sizes
 from dovetail.engine.attributes import Axis, NotYet
 from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import op
@@ -100,6 +100,38 @@ def index_add(input: Tensor, dim: Axis, index: Tensor, source: Tensor) -> Tensor
     return added(input, along(index, tuple(source._a.shape), dim), source, dim)
 
 
+def _gathered_up(source: Sizes, index: Sizes, *, size: int, dim: int) -> Sizes:
+    whole = (*source[:dim], size, *source[dim + 1 :])
+    return tuple(_replaced("index_sum")(whole, index, source, dim=dim))
+
+
+def _sums(source: Array, index: Array, size: int, dim: int) -> Array:
+    shape = (*source.shape[:dim], size, *source.shape[dim + 1 :])
+    total = np.zeros(shape, source.dtype)
+    np.add.at(np.moveaxis(total, dim, 0), index, np.moveaxis(source, dim, 0))
+    return total
+
+
+@op(shape=_gathered_up, accepts=NUMERIC, indices=("index",), sums=True,
+    largest=1 << 12, oracle=_sums, cases=lambda _: [
+        ([6, 3], ints(6, high=4), 4, 0),
+        ([2, 5], ints(5, high=3, dtype="int32"), 3, 1),
+        ([0, 3], ints(0), 2, 0),
+    ],
+    grad={"source": lambda ct, index, dim: index_select(ct, dim, index)})  # fmt: skip
+def index_sum(source: Tensor, index: Tensor, size: int, dim: Axis) -> Tensor:
+    """The slices of `source` added up in `size` slices, where the index says."""
+    shape = _gathered_up(
+        tuple(source._a.shape), tuple(index._a.shape), size=size, dim=dim
+    )
+    return index_add(zeros_of(source, shape), dim, index, source)
+
+
+@index_sum.check
+def _(source: Tensor, index: Tensor, size: int, dim: int) -> Checked:
+    return index_check("index_sum", index, size, dim)
+
+
 @op(out="same", shape=_replaced("index_copy"), autocast="widest", unrounded=True,
     torch="index_copy Tensor.index_copy_", **WRITES, cases=lambda _: [
         ([4, 3], 0, permutation(4, 2), [2, 3]), ([2, 3], -1, permutation(3), [2, 3]),
@@ -153,7 +185,7 @@ def _of_rows(
     rows = reshape(ct, (flat._a.shape[0], weight_shape[1]))
     if padding_idx >= 0:
         rows = where(reshape(flat, (-1, 1)) == padding_idx, 0, rows)
-    return index_add(zeros_of(ct, weight_shape), 0, flat, rows)
+    return index_sum(rows, flat, weight_shape[0], 0)
 
 
 embedding.grad(weight=_of_rows)

@@ -19,7 +19,7 @@ _MOVES: Final = (
     "gather", "index_select", "scatter", "index_copy", "index_get", "nonzero",
     "masked_select", "masked_scatter",
 )  # fmt: skip
-_SUMS: Final = ("scatter_add", "index_add", "scatter_reduce")
+_SUMS: Final = ("scatter_add", "index_add", "index_sum", "scatter_reduce")
 
 
 def install(table: KernelTable, xp: Any, *, refuses: bool) -> None:
@@ -155,6 +155,13 @@ class Indexing(Bounds):
     def index_add(self, a: Any, index: Any, src: Any, dim: int) -> Any:
         self.check("index_add", index, a.shape[dim], dim)
         y = self._fresh(a)
+        line = index.reshape((-1,) + (1,) * (y.ndim - 1 - dim))
+        self._add(y, self._grid(src.shape, dim, line), src)
+        return y
+
+    def index_sum(self, src: Any, index: Any, size: int, dim: int) -> Any:
+        self.check("index_sum", index, size, dim)
+        y = self.xp.zeros((*src.shape[:dim], size, *src.shape[dim + 1 :]), src.dtype)
         line = index.reshape((-1,) + (1,) * (y.ndim - 1 - dim))
         self._add(y, self._grid(src.shape, dim, line), src)
         return y
