@@ -21,7 +21,7 @@ from dovetail.xp.kernels import Large
 from dovetail_cpu.row_forms import LANES, Form, form_of
 
 if TYPE_CHECKING:
-    from dovetail.codegen.eager_rows import Rows
+    from dovetail.codegen.eager_rows import Rows, Serve
     from dovetail.codegen.program import Program
 
 Dims = tuple[int, ...]
@@ -127,7 +127,7 @@ class Generated:
         self.attributes = attributes
         self.shortest = shortest
         self.named = ROW_OPS[op]
-        self.forms: dict[Any, Form | None] = {}
+        self.plans: dict[Any, tuple[Form, Serve] | None] = {}
         self.made: dict[Any, Rows | None] = {}
 
     def __call__(self, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> Any:
@@ -137,21 +137,32 @@ class Generated:
             if a is not None and not a.flags.c_contiguous:
                 return None
         try:
-            form = self.forms[key]
+            plan = self.plans[key]
         except KeyError:
-            if len(self.forms) >= _REMEMBERED:
-                self.forms.clear()
-            shapes = [() if a is None else a.shape for a in arrays]
-            form = self.forms[key] = self.form(shapes)
+            if len(self.plans) >= _REMEMBERED:
+                self.plans.clear()
+            plan = self.plans[key] = self._plan(arrays, tuple(scalars))
+        if plan is None:
+            return None
+        form, serve = plan
+        given = form.turned(arrays) if form.turns else arrays
+        outs = serve(given, list(scalars.values()))
+        if self.careful and not np.isfinite(outs[0]).all():
+            return None
+        if len(outs) == 1:
+            return form.shaped(outs[0])
+        return tuple([form.shaped(y) for y in outs])
+
+    def _plan(
+        self, arrays: Sequence[Any], scalars: tuple[str, ...]
+    ) -> tuple[Form, Serve] | None:
+        """The form of calls with such arrays, and what serves it."""
+        form = self.form([() if a is None else a.shape for a in arrays])
         if form is None:
             return None
-        given = form.turned(arrays) if form.turns else arrays
-        rows = self.rows_for(form, given, tuple(scalars))
-        outs = rows and rows(form.sizes, given, list(scalars.values()))
-        if not outs or (self.careful and not np.isfinite(outs[0]).all()):
-            return None
-        shaped = [form.shaped(y) for y in outs]
-        return shaped[0] if len(shaped) == 1 else tuple(shaped)
+        rows = self.rows_for(form, arrays, scalars)
+        serve = None if rows is None else rows.serving(form.sizes)
+        return None if serve is None else (form, serve)
 
     def form(self, shapes: Sequence[Dims]) -> Form | None:
         """The form of a call; None where the other kernel serves better."""

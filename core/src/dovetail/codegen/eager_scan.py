@@ -9,8 +9,8 @@ import numpy as np
 
 from dovetail.codegen import runtime
 from dovetail.codegen.arrays import Array, address, target
-from dovetail.codegen.eager_rows import GRAIN
 from dovetail.codegen.llvm_text import render
+from dovetail.codegen.row_calls import GRAIN
 from dovetail.codegen.row_places import LANES
 from dovetail.codegen.scan_kernel import Scan, scan_kernel
 from dovetail.dtypes import by_name

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from dovetail.codegen import pointwise
 from dovetail.codegen.accumulation import Level, accumulators, blocked, met, updates
-from dovetail.codegen.formats import in_memory, narrowed, widened
+from dovetail.codegen.formats import in_memory, narrowed
 from dovetail.codegen.ir import (
     FIRST,
     LAST,
@@ -34,20 +34,16 @@ from dovetail.codegen.program import (
     ABSENT,
     KEPT,
     REDUCTIONS,
-    Number,
     Place,
     Program,
-    Step,
 )
 from dovetail.codegen.row_places import LANES, SHIFT, Places, zero
+from dovetail.codegen.row_values import Values
 from dovetail.codegen.values import (
     Term,
     apply,
-    cast,
     constant,
     index,
-    load,
-    parameter,
 )
 
 _FEW: Final = 3  # steps
@@ -203,7 +199,7 @@ class RowKernel:
         self, stage: list[int], sums: list[Accumulator], at: dict[int, Term]
     ) -> list[Statement]:
         """What goes into the sums at one place."""
-        values = _Values(self, at)
+        values = Values(self, at)
         found: list[Statement] = []
         for x, into in zip(stage, sums, strict=True):
             step = self.program.step(x)
@@ -213,7 +209,7 @@ class RowKernel:
             found.append(Update(into, same.value))
         return found + self._kept(values)
 
-    def _kept(self, values: _Values) -> list[Statement]:
+    def _kept(self, values: Values) -> list[Statement]:
         """The store of a function's values that the last pass needs again."""
         full = [
             (out, x)
@@ -257,7 +253,7 @@ class RowKernel:
             if self.is_full(x):
                 full.append((i, x))
                 continue
-            values = _Values(self, self.at)
+            values = Values(self, self.at)
             extent = self.program.extent(x)
             step = self.program.step(x)
             if self.places.split >= 0 and step is not None and step.op in REDUCTIONS:
@@ -275,7 +271,7 @@ class RowKernel:
         at = self.at | {v.dim: v.index for v in levels}
         if not self.across:
             at[self.last] = lane
-        values = _Values(self, at)
+        values = Values(self, at)
         body: tuple[Statement, ...] = tuple(
             Store(
                 self.outs[i],
@@ -291,61 +287,7 @@ class RowKernel:
             body = (Loop("seq", v.index.value, v.first.value, v.end.value, body),)
         return list(body)
 
-    def _as_stored(self, result: int, x: Any, values: _Values) -> Term:
+    def _as_stored(self, result: int, x: Any, values: Values) -> Term:
         """The value of a result as memory has it."""
         dtype = self.halves.results.get(result, "")
         return narrowed(values.of(x), dtype)
-
-
-class _Values:
-    """The values at one place, which the loops around it move on."""
-
-    def __init__(self, kernel: RowKernel, at: dict[int, Term]) -> None:
-        self.kernel = kernel
-        self.at = at
-        self.known: dict[int, Term] = {}
-
-    def of(self, x: Any) -> Term:
-        """A value at this place."""
-        if isinstance(x, Number):
-            return constant(x.value, x.dtype)
-        kernel = self.kernel
-        known = self.known if kernel.is_full(x) else kernel.rows
-        if x not in known and x in kernel.waiting:
-            place = kernel.places.offset(kernel.program.extent(x), self.at)
-            known[x] = load(kernel.waiting[x], place)
-        if x not in known:
-            step = kernel.program.step(x)
-            known[x] = self._loaded(x) if step is None else self._computed(x, step)
-        return known[x]
-
-    def _computed(self, at: int, step: Step) -> Term:
-        kernel = self.kernel
-        if step.op == "iota":
-            return cast(self.at[step.extent[0]], step.dtype)
-        if step.op == "take_along":
-            return self._taken(step)
-        place = at - len(kernel.program.inputs)
-        given: list[Term | None] = []
-        for i, x in enumerate(step.operands):
-            if (place, i) in kernel.varying:
-                number = kernel.varying.index((place, i))
-                given.append(parameter(f"number{number}", x.dtype))
-            else:
-                given.append(None if x is None else self.of(x))
-        return pointwise.done(step, given)
-
-    def _taken(self, step: Step) -> Term:
-        """A value at another place along a dim that is reduced."""
-        x, place = step.operands
-        (dim,) = set(self.kernel.program.extent(x)) - set(step.extent)
-        there = cast(self.of(place), "int64")
-        return _Values(self.kernel, self.at | {dim: there}).of(x)
-
-    def _loaded(self, at: int) -> Term:
-        kernel = self.kernel
-        if at >= kernel.arrays:
-            return parameter(f"scalar{at}", str(kernel.program.inputs[at]))
-        place = kernel.places.offset(kernel.program.extents[at], self.at)
-        stored = load(kernel.sources[at], place)
-        return widened(stored, kernel.halves.inputs.get(at, ""))
