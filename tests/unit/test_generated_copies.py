@@ -9,12 +9,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.support.generated import guarded, untouched
+from tests.support.generated import call, guarded, untouched
 
 import dovetail
 from dovetail.codegen import runtime, transposition
 from dovetail.codegen.arrays import target
+from dovetail.codegen.eager import Pointwise
 from dovetail.codegen.eager_copy import transposed
+from dovetail.codegen.program import Program, Step
 from dovetail.device_api import registry
 from dovetail.dtypes import HALF, bfloat16, by_name, float16, float32
 
@@ -132,3 +134,19 @@ def test_sums_of_halves_are_generated() -> None:
     a = np.linspace(-9, 9, 5000).astype(ml_dtypes.bfloat16)
     add = registry.load("cpu").table.select("add", bfloat16)[0].function()
     np.testing.assert_array_equal(add(a, a), a * 2)
+
+
+@pytest.mark.parametrize("dtype", sorted(HALF, key=str), ids=str)
+def test_tails_of_halves_write_nothing_beside(dtype: Any) -> None:
+    """However many elements are left over, the bytes behind them stay."""
+    name = dtype.name
+    program = Program(("float32",), (Step("exp", (0,), "float32"),), ((1, "float32"),))
+    kernel = Pointwise("exp", program, 0, [name], name).form(("run",), rows=False)
+    for count in (1, 15, 31, 32, 33, 63, 65, 100):
+        x = np.linspace(-3, 3, count).astype(dtype.numpy)
+        memory, y = guarded(count, "uint16", 1)
+        call(kernel, [x, y], count, 1)
+        want = np.exp(x.astype(np.float32)).astype(dtype.numpy).astype(np.float32)
+        got = y.view(dtype.numpy).astype(np.float32)
+        np.testing.assert_allclose(got, want, rtol=2**-7)
+        assert untouched(memory, y)

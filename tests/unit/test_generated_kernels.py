@@ -12,7 +12,9 @@ from tests.support import child
 
 import dovetail
 from dovetail.device_api import registry
+from dovetail.dtypes import by_name
 from dovetail_cpu.generated import LEAST, SMALLEST
+from dovetail_cpu.generated_pointwise import Generated
 
 Array = np.ndarray[Any, Any]
 
@@ -224,3 +226,34 @@ def test_bodies_that_kernels_do_not_know_run_as_they_are() -> None:
     """Where a body calls what no kernel computes, it is computed op by op."""
     done = child.run(sys.executable, "-c", UNKNOWN, DOVETAIL_LOG="kernels")
     assert "digamma" not in done.stderr
+
+
+# (op, its tensors, elements from which it is worth a kernel)
+WORTH = [("relu", 1, LEAST), ("sigmoid", 1, 1638), ("gelu", 1, SMALLEST)]
+
+
+@pytest.mark.parametrize(("op", "tensors", "least"), WORTH)
+def test_costly_bodies_are_generated_sooner(op: str, tensors: int, least: int) -> None:
+    """From how many elements on a kernel serves follows from the steps of the body."""
+    attributes = {"approximate": "none"} if op == "gelu" else {}
+    found = Generated(op, attributes)
+    x = np.zeros(1, np.float32)
+    assert found.weighed((x,) * tensors, {}) == least
+
+
+def test_halves_are_generated_sooner() -> None:
+    """Where NumPy converts each number, fewer elements are worth a kernel."""
+    found = Generated("neg", {})
+    assert found.weighed((np.zeros(1, np.float16),), {}) == LEAST // 16
+    assert Generated("neg", {}).weighed((np.zeros(1, np.float32),), {}) == LEAST
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "int64", "float64"])
+def test_choices_are_of_any_dtype(dtype: str) -> None:
+    """`where` moves numbers of all kinds as they are, with numbers beside them."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 100, 3000).astype(dtype)
+    mask = rng.random(3000) < 0.5
+    where = registry.load("cpu").table.select("where", by_name(dtype))[0].function()
+    other = np.zeros((), dtype)
+    np.testing.assert_array_equal(where(mask, a, other), np.where(mask, a, other))

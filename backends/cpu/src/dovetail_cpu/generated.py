@@ -17,7 +17,7 @@ import numpy as np
 from dovetail.codegen.declarations import vocabularies
 from dovetail.codegen.runtime.machine import available
 from dovetail.device_api import Facts, Kernel, KernelTable
-from dovetail.dtypes import HALF, REAL, DType, float32, float64
+from dovetail.dtypes import HALF, ORDERED, DType, float32, float64
 from dovetail_cpu import (
     generated_class_loss,
     generated_copies,
@@ -83,7 +83,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 bind, dtypes = generated_copies.bind(own, least), own.dtypes
             elif op in worth and _is_slow(own):
                 bind, dtypes = generated_pointwise.bind(own, worth[op]), _DTYPES | HALF
-                dtypes = REAL if op in _SELECTS else dtypes
+                dtypes = ORDERED if op in _SELECTS else dtypes
             elif op in worth and own.when is None and own.dtypes & HALF:
                 bind, dtypes = generated_pointwise.bind(own, worth[op]), HALF
                 writes = False

@@ -28,17 +28,16 @@ def least_elements(program: Program, halves: bool) -> int:
     Args:
         halves: whether its arrays hold floats of 16 bits.
     """
-    weight = sum(_weight(step.op) for step in program.steps) or _PASS
+    ops = [step.op for step in program.steps]
+    weight = _CHOICE if ops == ["where"] else sum(map(_weight, ops)) or _PASS
     if halves:
         weight *= _HALF
-    elif len(program.steps) == 1 and weight == _FUNCTION:
+    elif len(ops) == 1 and weight == _FUNCTION:
         return LEAST  # NumPy needs no more passes, either
     return max(SMALLEST, LEAST // weight)
 
 
 def _weight(op: str) -> int:
-    if op == "where":
-        return _CHOICE
     if op not in FUNCTIONS:
         return _PASS
     return _FUNCTION if isinstance(getattr(np, op, None), np.ufunc) else _BODY
