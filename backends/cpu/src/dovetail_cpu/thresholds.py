@@ -16,6 +16,9 @@ from dovetail_cpu.generated_pointwise import LEAST, SMALLEST
 
 # What a step costs, in passes over memory.
 _PASS: Final = 1
+_FEW: Final = 4
+_QUOTIENT: Final = 2
+_QUOTIENTS: Final = frozenset({"div", "reciprocal", "sqrt"})
 _FUNCTION: Final = 4
 _BODY: Final = 64  # of a function that NumPy lacks
 _CHOICE: Final = 8  # which NumPy's processor has to guess
@@ -32,12 +35,12 @@ def least_elements(program: Program, halves: bool) -> int:
     weight = _CHOICE if ops == ["where"] else sum(map(_weight, ops)) or _PASS
     if halves:
         weight *= _HALF
-    elif len(ops) == 1 and weight == _FUNCTION:
-        return LEAST  # NumPy needs no more passes, either
+    elif weight < _FEW or (len(ops) == 1 and weight == _FUNCTION):
+        return LEAST  # NumPy needs hardly more passes
     return max(SMALLEST, LEAST // weight)
 
 
 def _weight(op: str) -> int:
     if op not in FUNCTIONS:
-        return _PASS
+        return _QUOTIENT if op in _QUOTIENTS else _PASS
     return _FUNCTION if isinstance(getattr(np, op, None), np.ufunc) else _BODY
