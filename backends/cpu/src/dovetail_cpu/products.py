@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
@@ -10,12 +11,15 @@ import numpy as np
 
 from dovetail.codegen.runtime import available
 from dovetail.codegen.runtime.blas import blas
+from dovetail.codegen.runtime.machine import SWITCH
 from dovetail.codegen.runtime.threads import get_num_threads
 from dovetail.errors import NotSupported
 from dovetail_cpu.onednn import kernels as onednn
 
 LEAST: Final = 1 << 21
 """Multiplications from which on two threads are faster than one."""
+_chosen: Final = os.environ.get(SWITCH, "")
+_least: Final = int(_chosen) if _chosen.isdecimal() else LEAST
 
 Array = np.ndarray[Any, Any]
 
@@ -67,7 +71,7 @@ def _cut(a: Array, b: Array, out: Array | None) -> Array | None:
     if not available():
         return None
     try:
-        return matmul(a, b, out, LEAST)
+        return matmul(a, b, out, _least)
     except NotSupported:  # LLVM is there and cannot be loaded
         found = blas()
         if found is not None:
@@ -78,4 +82,4 @@ def _cut(a: Array, b: Array, out: Array | None) -> Array | None:
 def _is_large(a: Array, b: Array) -> bool:
     if a.ndim < 2 or b.ndim < 2:
         return False
-    return max(a.size * b.shape[-1], b.size * a.shape[-2]) >= LEAST
+    return max(a.size * b.shape[-1], b.size * a.shape[-2]) >= _least

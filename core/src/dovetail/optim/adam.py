@@ -112,33 +112,35 @@ class Adam(Optimizer):
             "decoupled": group["decoupled_weight_decay"],
             "maximize": group["maximize"],
         }
-        together: dict[Any, list[tuple[Tensor, dict[str, Any]]]] = {}
+        together: dict[Any, tuple[list[Tensor], list[Any], list[dict[str, Any]]]] = {}
         for param in group["params"]:
-            if param.grad is not None:
+            grad = param.grad
+            if grad is not None:
                 state = self.state.get(param) or self._start(param, amsgrad)
                 like = (param._kind, float(state["step"]), amsgrad)
-                together.setdefault(like, []).append((param, state))
-        for members in together.values():
-            states = [state for _, state in members]
-            params, grads = [p for p, _ in members], [p.grad for p, _ in members]
+                found = together.get(like)
+                if found is None:
+                    found = together[like] = ([], [], [])
+                for part, x in zip(found, (param, grad, state), strict=True):
+                    part.append(x)
+        for params, grads, states in together.values():
             kept = [
                 [s["exp_avg"] for s in states],
                 [s["exp_avg_sq"] for s in states],
                 [s["max_exp_avg_sq"] for s in states] if amsgrad else [],
             ]
-            run = partial(self._step_together, members, grads, kept, options)
+            run = partial(self._step_together, params, grads, states, kept, options)
             yield Steps(params, grads, kept, run)
 
     def _step_together(
-        self, members: list[tuple[Tensor, dict[str, Any]]], grads: list[Any],
+        self, params: list[Tensor], grads: list[Any], states: list[dict[str, Any]],
         kept: list[list[Tensor]], options: dict[str, Any],
     ) -> None:  # fmt: skip
         """Step parameters of one kind that have made as many steps, or none of them."""
-        states = [state for _, state in members]
         step = live(partial(_next_step, states[0]))
-        adam_steps_([p for p, _ in members], grads, *kept, step=step, **options)
+        adam_steps_(params, grads, *kept, step=step, **options)
         perform(partial(_count_steps, states))  # only now: a failed step is none
-        self.state.update(members)
+        self.state.update(zip(params, states, strict=True))
 
     def _start(self, param: Tensor, amsgrad: bool) -> dict[str, Any]:
         """The state before the first step: no steps, and means of zero."""
