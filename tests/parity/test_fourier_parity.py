@@ -77,3 +77,37 @@ def test_refusals(name: str, dtype: str, options: dict[str, Any]) -> None:
         )
     with pytest.raises((RuntimeError, IndexError)):
         getattr(dt.fft, name)(dt.ones(3, 2, dtype=getattr(dt, dtype)), **options)
+
+
+SIGNAL = np.random.default_rng(2).standard_normal((2, 40))
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"hop_length": 3, "normalized": True}, {"center": False, "win_length": 6},
+    {"onesided": False, "pad_mode": "constant"},
+])  # fmt: skip
+def test_short_pieces(options: dict[str, Any]) -> None:
+    """Transforms of short pieces, their gradients, and the way back are torch's."""
+    found = []
+    for lib in (dt, torch):
+        x = lib.tensor(SIGNAL, requires_grad=True)
+        n = options.get("win_length", 8)
+        taper = lib.linspace(0.5, 1.5, n, dtype=lib.float64)
+        y = lib.stft(x, 8, window=taper, return_complex=True, **options)
+        back = {k: v for k, v in options.items() if k != "pad_mode"}
+        if options.get("center", True):
+            z = lib.istft(y, 8, window=taper, **back)
+            np.testing.assert_allclose(z.detach().numpy(), SIGNAL[:, : z.shape[1]])
+        else:
+            z = lib.view_as_real(y)
+        (z * z).sum().backward()
+        found.append([lib.view_as_real(y).detach().numpy(), x.grad.numpy()])
+    for own, other in zip(*found, strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-10)
+
+
+def test_pieces_without_a_choice() -> None:
+    """Of a real signal, how complex numbers are given has to be said."""
+    for lib in (dt, torch):
+        with pytest.raises(RuntimeError):
+            lib.stft(lib.ones(20), 4, window=lib.ones(4))

@@ -38,6 +38,7 @@ try:
     from dovetail.engine.later import load as _load
     from dovetail.engine.modes import (
         enable_grad,
+        inference_mode,
         is_grad_enabled,
         no_grad,
         set_default_device,
@@ -130,6 +131,7 @@ else:
 __all__ = [
     "Size", "Tensor", "can_cast", "device", "dtype", "enable_grad", "errors",
     "fallbacks", "finfo", "get_default_dtype", "get_fallback_policy", "iinfo",
+    "inference_mode",
     "is_grad_enabled", "no_grad", "promote_types", "reset_fallbacks",
     "set_default_device", "set_default_dtype", "set_fallback_policy",
     "set_grad_enabled",

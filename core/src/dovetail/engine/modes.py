@@ -156,6 +156,29 @@ class enable_grad(_Fixed):
     recorded = True
 
 
+class inference_mode(GradMode):
+    """Context manager and decorator under which nothing is recorded, as of `no_grad`.
+
+    With `mode` False everything is recorded. Unlike torch's, results may be used where
+    gradients are recorded later.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.inference_mode():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.__init__(True)  # type: ignore[misc]
+        return made(mode)
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__(mode is False)
+
+
 class set_grad_enabled(GradMode):
     """Sets the grad mode at once; as a context manager, restores it at the end."""
 

@@ -51,3 +51,4 @@ later(
     functions="frexp gradient histogram",
     methods="frexp histogram",
 )
+later("dovetail.frontend.spectrograms", functions="istft stft", methods="istft stft")

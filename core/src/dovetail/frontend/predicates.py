@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.dtypes import dtype_of_scalar, get_default_dtype
+from dovetail.dtypes import DType, dtype_of_scalar, get_default_dtype
 from dovetail.engine.attributes import Operand
 from dovetail.engine.elements import scalar
 from dovetail.engine.promotion import index_dtype
+from dovetail.engine.promotion import result_type as promoted
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
@@ -128,3 +129,13 @@ def isreal(input: Tensor) -> Tensor:
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero; waits for it."""
     return bool(input)
+
+
+@public("torch.result_type")
+def result_type(tensor: Operand, other: Operand) -> DType:
+    """The dtype that an operation of both would have.
+
+    >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+    dovetail.float32
+    """
+    return promoted((tensor, other))

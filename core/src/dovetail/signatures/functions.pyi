@@ -1647,6 +1647,20 @@ def isposinf(
 def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part is 0."""
 
+def istft(
+    input: Tensor,
+    n_fft: _int,
+    hop_length: _int | None = None,
+    win_length: _int | None = None,
+    window: Tensor | None = None,
+    center: _bool = True,
+    normalized: _bool = False,
+    onesided: _bool | None = None,
+    length: _int | None = None,
+    return_complex: _bool = False,
+) -> Tensor:
+    """The signal whose `stft` is nearest (Griffin and Lim 1984)."""
+
 def kaiser_window(
     window_length: _int,
     periodic: _bool = True,
@@ -2546,6 +2560,9 @@ def resolve_conj(input: Tensor) -> Tensor:
 def resolve_neg(input: Tensor) -> Tensor:
     """`input` itself: conjugates and negations are computed at once."""
 
+def result_type(tensor: Tensor | _complex, other: Tensor | _complex) -> DType:
+    """The dtype that an operation of both would have."""
+
 def rms_norm(
     input: Tensor,
     normalized_shape: Sequence[_int],
@@ -2665,6 +2682,16 @@ def selu(input: Tensor) -> Tensor:
 
 def selu_(input: Tensor) -> Tensor:
     """`selu` written into the tensor, which is returned."""
+
+def set_printoptions(
+    precision: _int | None = None,
+    threshold: _float | None = None,
+    edgeitems: _int | None = None,
+    linewidth: _int | None = None,
+    profile: str | None = None,
+    sci_mode: _bool | None = None,
+) -> None:
+    """Change how tensors are shown; `profile` is "default", "short" or "full"."""
 
 def set_rng_state(new_state: Tensor, device: Any = "cpu,auto") -> None:
     """Set the state of a device's default generator."""
@@ -2810,6 +2837,21 @@ def std_mean(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`std`, and the mean over the same dims."""
+
+def stft(
+    input: Tensor,
+    n_fft: _int,
+    hop_length: _int | None = None,
+    win_length: _int | None = None,
+    window: Tensor | None = None,
+    center: _bool = True,
+    pad_mode: str = "reflect",
+    normalized: _bool = False,
+    onesided: _bool | None = None,
+    return_complex: _bool | None = None,
+    align_to_window: _bool | None = None,
+) -> Tensor:
+    """Fourier transforms of pieces of `n_fft` numbers, `hop_length` apart."""
 
 def stream(stream: _Stream) -> _Stream:
     """The stream itself: `with stream(s):` reads as in torch."""

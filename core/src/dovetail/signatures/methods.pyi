@@ -921,6 +921,19 @@ class Methods:
         """Whether an element is +inf."""
     def isreal(self) -> Tensor:
         """Whether the imaginary part is 0."""
+    def istft(
+        self,
+        n_fft: _int,
+        hop_length: _int | None = None,
+        win_length: _int | None = None,
+        window: Tensor | None = None,
+        center: _bool = True,
+        normalized: _bool = False,
+        onesided: _bool | None = None,
+        length: _int | None = None,
+        return_complex: _bool = False,
+    ) -> Tensor:
+        """The signal whose `stft` is nearest (Griffin and Lim 1984)."""
     def item(self) -> Any:
         """The value of a tensor with one element, as a Python number; waits for
         it.
@@ -1609,6 +1622,20 @@ class Methods:
         """The root of the variance; its gradient where that is 0 is 0. The
         correction is 1, or 0 unless `unbiased`.
         """
+    def stft(
+        self,
+        n_fft: _int,
+        hop_length: _int | None = None,
+        win_length: _int | None = None,
+        window: Tensor | None = None,
+        center: _bool = True,
+        pad_mode: str = "reflect",
+        normalized: _bool = False,
+        onesided: _bool | None = None,
+        return_complex: _bool | None = None,
+        align_to_window: _bool | None = None,
+    ) -> Tensor:
+        """Fourier transforms of pieces of `n_fft` numbers, `hop_length` apart."""
     def storage_offset(self) -> _int:
         """Where the first element lies in the storage, in elements."""
     @overload

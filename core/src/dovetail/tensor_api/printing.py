@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail.dtypes import bool_, get_default_dtype, int64
 from dovetail.engine.checks import values_of
+from dovetail.engine.public import public
 from dovetail.engine.tape import Node
 from dovetail.engine.tensor import Parameter, Tensor, extend
 
@@ -29,6 +30,7 @@ class PrintOptions(NamedTuple):
 _options: Final = [PrintOptions()]
 
 
+@public("torch.set_printoptions", asks=False)
 def set_printoptions(
     precision: int | None = None, threshold: float | None = None,
     edgeitems: int | None = None, linewidth: int | None = None,
