@@ -54,6 +54,8 @@ static i64 block, blocks;
 static int current, faults;
 static u32 drawn = 1;
 static void (*body)();
+static void **words;
+static i64 last, grain;
 
 static void wait(State state) {
   const int me = current;

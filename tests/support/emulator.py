@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.codegen.c_device import blocks_for, render
+from dovetail.codegen.c_device import blocks_for, is_in_chunks, render
 from dovetail.codegen.c_dialects import TYPES, Dialect
 from dovetail.codegen.c_values import in_memory
 from dovetail.codegen.ir import Kernel
@@ -54,15 +54,17 @@ class Emulated:
 
     def call(
         self, number: int, arrays: Sequence[Array], count: int, *numbers: int,
-        blocks: int | None = None,
+        blocks: int | None = None, grain: int | None = None,
     ) -> None:  # fmt: skip
-        """Run a kernel for the items 0 to `count`, by so many blocks."""
+        """Run a kernel for the items 0 to `count`, by so many blocks or in chunks."""
         words = (ctypes.c_uint64 * (len(arrays) + len(numbers)))(
             *[a.ctypes.data for a in arrays], *[n % 2**64 for n in numbers]
         )
-        blocks = blocks or blocks_for(self._kernels[number], count, self._threads)
+        kernel, grain = self._kernels[number], grain or count
+        if blocks is None or is_in_chunks(kernel):
+            blocks = blocks_for(kernel, count, max(grain, 1), self._threads)
         function = self._library[f"launch_k{number}"]
-        faults = function(words, ctypes.c_int64(count), ctypes.c_int64(blocks))
+        faults = function(words, *map(ctypes.c_int64, (count, blocks, grain)))
         assert faults == 0, f"threads that did not meet: {faults}"
 
 
@@ -74,12 +76,12 @@ def _entry(kernel: Kernel) -> str:
     ]
     for i, (_, dtype) in enumerate(kernel.parameters, len(kernel.buffers)):
         given.append(f"*({TYPES[dtype]} *)(words + {i})")
-    called = f"{kernel.name}({', '.join([*given, '0', 'last'])})"
+    given += ["0", "device::last", *(["device::grain"] if is_in_chunks(kernel) else [])]
     return (
-        f"static void **words_{kernel.name}; static i64 last_{kernel.name};\n"
-        f"static void body_{kernel.name}() {{ void **words = words_{kernel.name}; "
-        f"const i64 last = last_{kernel.name}; {called}; }}\n"
-        f'extern "C" int launch_{kernel.name}(void **words, i64 last, i64 blocks) {{ '
-        f"words_{kernel.name} = words; last_{kernel.name} = last; "
-        f"return device::launch(blocks, body_{kernel.name}); }}\n"
+        f"static void body_{kernel.name}() {{ void **words = device::words; "
+        f"{kernel.name}({', '.join(given)}); }}\n"
+        f'extern "C" int launch_{kernel.name}'
+        f"(void **words, i64 last, i64 blocks, i64 grain) {{\n"
+        f"  device::words = words; device::last = last; device::grain = grain;\n"
+        f"  return device::launch(blocks, body_{kernel.name});\n}}\n"
     )

@@ -43,6 +43,7 @@ class Recorded:
         places: which memory each buffer is in.
         words: its parameters.
         count: how many items there were.
+        grain: how many of them made a chunk.
     """
 
     form: Kernel
@@ -51,6 +52,7 @@ class Recorded:
     places: tuple[int, ...] = ()
     words: tuple[int, ...] = ()
     count: int = 0
+    grain: int = 1
 
 
 def recorded_kernels(folder: Path) -> list[Recorded]:
@@ -113,26 +115,27 @@ class _Witness:
         return made
 
     def run(
-        self, made: Any, arguments: int, count: int, *given: Any, **named: Any
+        self, made: Any, arguments: int, count: int, grain: int, **named: Any
     ) -> None:
         """A call, which is noted if it is the kernel's first one."""
         form = self.made.get(made)
         known = form is None or self.found[str(form)].count
         if known or form is None or not count:
-            self._run(made, arguments, count, *given, **named)
+            self._run(made, arguments, count, grain, **named)
             return
         size = len(form.buffers) + len(form.parameters)
         words = list((ctypes.c_uint64 * size).from_address(arguments))
         addresses = words[: len(form.buffers)]
         places = list(dict.fromkeys(addresses))
         if not all(place in self.arrays for place in places):
-            self._run(made, arguments, count, *given, **named)
+            self._run(made, arguments, count, grain, **named)
             return
         before = tuple(map(self._memory, places))
-        self._run(made, arguments, count, *given, **named)
+        self._run(made, arguments, count, grain, **named)
         self.found[str(form)] = Recorded(
             form, before, tuple(map(self._memory, places)),
             tuple(map(places.index, addresses)), tuple(words[len(addresses) :]), count,
+            grain,
         )  # fmt: skip
 
     def _memory(self, place: int) -> Memory:

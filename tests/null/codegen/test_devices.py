@@ -37,8 +37,7 @@ from dovetail.codegen.ir import (
 )
 from dovetail.codegen.ir import Update as Into
 from dovetail.codegen.mathematics import FUNCTIONS
-from dovetail.codegen.values import constant, index, load, parameter
-from dovetail.errors import NotSupported
+from dovetail.codegen.values import Term, constant, index, load, parameter
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
 
@@ -267,7 +266,7 @@ def test_what_one_statement_wrote_the_next_can_read(tmp_path: Path) -> None:
 
 
 def test_a_running_sum(tmp_path: Path) -> None:
-    """What comes one after the other is done once, by one block."""
+    """What comes one after the other is done by the one block that has all of it."""
     x, y, i = Buffer("x", "float32"), Buffer("y", "float32", written=True), index("i")
     total = Accumulator("add", "float32", 0.0)
     body = (Into(total, load(x, i).value), Store(y, i.value, total.value))
@@ -275,26 +274,30 @@ def test_a_running_sum(tmp_path: Path) -> None:
     kernel = Kernel("running", (x, y), (), (loop,))
     given = np.random.default_rng(0).normal(size=50).astype(np.float32)
     y_ = np.zeros_like(given)
-    Emulated(tmp_path, [kernel], 32).call(0, [given, y_], 50, blocks=3)
+    Emulated(tmp_path, [kernel], 32).call(0, [given, y_], 50)
     np.testing.assert_array_equal(y_, np.cumsum(given, dtype=np.float32))
 
 
 def test_as_many_blocks_as_pay() -> None:
     """A thread a lane, a block an item of a grid, one for what has an order."""
     flat, grid = drawn_kernel(0, "float32"), rows("add", "int32", 0)
-    assert [blocks_for(flat, n, 256) for n in (0, 1, 256, 257)] == [1, 1, 1, 2]
+    assert [blocks_for(flat, n) for n in (0, 1, 256, 257)] == [1, 1, 1, 2]
     assert [blocks_for(grid, n) for n in (1, 300, 1 << 40)] == [1, 300, 1 << 16]
 
 
-def test_a_sum_of_all_lanes_is_refused() -> None:
-    """No block has all lanes of a loop without a grid."""
-    x, y, i = Buffer("x", "float32"), Buffer("y", "float32", written=True), index("i")
-    total = Accumulator("add", "float32", 0.0)
+def test_a_sum_of_each_chunk(tmp_path: Path) -> None:
+    """A block has all lanes of a chunk, and can say something of them together."""
+    x, y, i = Buffer("x", "int32"), Buffer("y", "int32", written=True), index("i")
+    total = Accumulator("add", "int32", 0)
     loop = Loop("lane", i.value, FIRST, LAST, (Into(total, load(x, i).value),),
                 (total,))  # fmt: skip
-    store = Store(y, constant(0, "int64").value, total.value)
-    with pytest.raises(NotSupported, match="a sum over all of its lane"):
-        render(Kernel("whole", (x, y), (), (loop, store)), dialect=CUDA)
+    store = Store(y, (Term(FIRST) >> 8).value, total.value)
+    kernel = Kernel("chunks", (x, y), (), (loop, store))
+    given, sums = np.arange(1000, dtype=np.int32), np.zeros(4, np.int32)
+    Emulated(tmp_path, [kernel], 32).call(0, [given, sums], 1000, grain=256)
+    assert sums.tolist() == [
+        int(part.sum()) for part in np.split(given, [256, 512, 768])
+    ]
 
 
 @pytest.mark.parametrize("dialect", [CUDA, hip(32), hip(64), OPENCL])
@@ -314,35 +317,20 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> list[Recorded]:
     return found
 
 
-def is_of_chunks(form: Kernel) -> bool:
-    """Whether a kernel gathers something from all the items that a thread has."""
-    return any(isinstance(s, Loop) and s.carries and s.kind != "seq" for s in form.body)
-
-
-@pytest.mark.slow
-def test_what_threads_of_the_cpu_gather_is_refused(recorded: list[Recorded]) -> None:
-    """A kernel with something for each chunk of the CPU's is none for devices."""
-    refused = [r.form for r in recorded if is_of_chunks(r.form)]
-    assert 0 < len(refused) < len(recorded) / 5
-    for form in refused:
-        with pytest.raises(NotSupported, match="a sum over all of its"):
-            render(form, dialect=CUDA)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("warp", WARPS)
 def test_every_kernel_of_the_cpu(
     recorded: list[Recorded], warp: int, tmp_path: Path
 ) -> None:
     """Each kernel computes on a device what it computed on the CPU, and no more."""
-    recorded = [r for r in recorded if not is_of_chunks(r.form)]
     library = Emulated(tmp_path, [r.form for r in recorded], warp)
     wrong = []
     for number, found in enumerate(recorded):
         if found.count:
             memory = [m.content.copy() for m in found.before]
             given = [memory[p][found.before[p].start :] for p in found.places]
-            library.call(number, given, found.count, *found.words, blocks=3)
+            library.call(number, given, found.count, *found.words, blocks=3,
+                         grain=found.grain)  # fmt: skip
             if not is_same(found, memory):
                 wrong.append(found.form.name)
     assert not wrong

@@ -7,8 +7,10 @@ every device that has the same number of threads in a block.
 
 A kernel's arguments are the addresses of its buffers, its parameters, `first` and
 `last` (64-bit integers). Any number of blocks computes the same; `blocks_for` says how
-many pay. All threads of a block run through the same loops, but for lanes, and what is
-stored outside of lanes is stored by the first thread.
+many pay. Only where `is_in_chunks` says so, a block does a chunk of `grain` items, one
+argument more, and there have to be as many blocks as chunks. All threads of a block run
+through the same loops, but for lanes, and what is stored outside of lanes is stored by
+the first thread.
 """
 
 from __future__ import annotations
@@ -29,7 +31,6 @@ from dovetail.codegen.ir import (
     Update,
     Value,
 )
-from dovetail.errors import NotSupported
 
 THREADS: Final = 256
 """Threads of a block, where nothing else is asked for."""
@@ -46,9 +47,6 @@ def render(
         dialect: see `dovetail.codegen.c_dialects`.
         threads: of a block: a power of 2, and no fewer than there are in a warp.
         fused: whether products and sums that may be rounded once are.
-
-    Raises:
-        NotSupported: a kernel gathers something from all of its items.
     """
     assert threads & (threads - 1) == 0, threads
     assert dialect.warp <= threads, threads
@@ -61,19 +59,24 @@ def render(
     return "\n".join([*head, *helpers, *functions])
 
 
-def blocks_for(kernel: Kernel, count: int, threads: int = THREADS) -> int:
-    """How many blocks to launch for the items 0 to `count`."""
-    kinds = {_kind(statement) for statement in kernel.body}
-    if kinds == {"lane"}:
+def is_in_chunks(kernel: Kernel) -> bool:
+    """Whether a block does a chunk of items as a whole, since they have something in
+    common: an order, or what is gathered from all of them."""
+    (*others, loop) = kernel.body
+    alone = not others and isinstance(loop, Loop) and loop.kind != "seq"
+    return not alone or bool(isinstance(loop, Loop) and loop.carries)
+
+
+def blocks_for(
+    kernel: Kernel, count: int, grain: int = 1, threads: int = THREADS
+) -> int:
+    """How many blocks to launch for the items 0 to `count`, in chunks of `grain`."""
+    if is_in_chunks(kernel):
+        return max(1, -(-count // grain))
+    (loop,) = kernel.body
+    if isinstance(loop, Loop) and loop.kind == "lane":
         count = -(-count // threads)
-    elif kinds != {"grid"}:
-        count = 1
     return max(1, min(count, _MOST_BLOCKS))
-
-
-def _kind(statement: Statement) -> str:
-    """How a statement of the outermost level is shared by blocks."""
-    return statement.kind if isinstance(statement, Loop) else "once"
 
 
 class DeviceWriter(KernelWriter):
@@ -89,11 +92,17 @@ class DeviceWriter(KernelWriter):
 
     def text(self) -> str:
         """The kernel."""
-        for statement in self.kernel.body:
-            self._shared_out(statement)
+        chunks = is_in_chunks(self.kernel)
+        if chunks:
+            self._in_chunks()
+        else:
+            (loop,) = self.kernel.body
+            assert isinstance(loop, Loop)
+            self._shared_out(loop)
         given = [_pointer(b) for b in self.kernel.buffers]
         given += [f"{in_memory(d)} {name}" for name, d in self.kernel.parameters]
-        given += ["i64 first", "i64 last"]
+        items = ["begin", "end", "grain"] if chunks else ["first", "last"]
+        given += [f"i64 {name}" for name in items]
         head = f"KERNEL {self.kernel.name}({', '.join(given)}) {{"
         shared = ["  SHARED u64 shared[THREADS];"] if self.shares else []
         return "\n".join([head, *shared, *self.lines, "}", ""])
@@ -104,23 +113,20 @@ class DeviceWriter(KernelWriter):
         dtypes += [d for _, d in self.kernel.parameters]
         return "float64" in dtypes or any("f64" in line for line in self.lines)
 
-    def _shared_out(self, statement: Statement) -> None:
-        """A statement of the outermost level: by all blocks, or by the first one."""
-        kind = _kind(statement)
-        if kind in ("lane", "grid") and isinstance(statement, Loop):
-            _refuse_sums(statement)
-        if isinstance(statement, Loop) and kind == "lane":
-            self._flat(statement)
-        elif isinstance(statement, Loop) and kind == "grid":
-            self.in_block = True
-            first = f"{self.value(statement.first)} + BLOCK"
-            self.counted(statement, first, "BLOCKS")
-            self.in_block = False
-        else:
-            with self.scope("if (BLOCK == 0)"):
-                self.in_block = True
-                self.statements((statement,))
-                self.in_block = False
+    def _in_chunks(self) -> None:
+        """Each block does the whole kernel for some of the items."""
+        self.emit("const i64 first = begin + BLOCK * grain;")
+        self.emit("const i64 last = first + grain < end ? first + grain : end;")
+        self.in_block = True
+        self.statements(self.kernel.body)
+
+    def _shared_out(self, loop: Loop) -> None:
+        """The items of the outermost loop, by all blocks in turns."""
+        if loop.kind == "lane":
+            self._flat(loop)
+            return
+        self.in_block = True
+        self.counted(loop, f"{self.value(loop.first)} + BLOCK", "BLOCKS")
 
     def _flat(self, loop: Loop) -> None:
         """Lanes that all threads of all blocks share."""
@@ -228,15 +234,6 @@ class DeviceWriter(KernelWriter):
             self.emit("BARRIER;")
 
 
-def _refuse_sums(loop: Loop) -> None:
-    """Refuse what is gathered from all items: no block has all of them."""
-    if loop.carries:
-        raise NotSupported(
-            "kernel", was=f"a sum over all of its {loop.kind}",
-            needed="sums within the items of a grid",
-        )  # fmt: skip
-
-
 def _pointer(buffer: Buffer) -> str:
     constant = "" if buffer.written else "const "
     return f"GLOBAL {constant}{in_memory(buffer.dtype)} *{buffer.name}"
@@ -283,4 +280,4 @@ def _values(body: tuple[Statement, ...]) -> set[Value]:
     return found
 
 
-__all__ = ["THREADS", "blocks_for", "render"]
+__all__ = ["THREADS", "blocks_for", "is_in_chunks", "render"]
