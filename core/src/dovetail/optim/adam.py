@@ -121,8 +121,9 @@ class Adam(Optimizer):
                 found = together.get(like)
                 if found is None:
                     found = together[like] = ([], [], [])
-                for part, x in zip(found, (param, grad, state), strict=True):
-                    part.append(x)
+                found[0].append(param)
+                found[1].append(grad)
+                found[2].append(state)
         for params, grads, states in together.values():
             kept = [
                 [s["exp_avg"] for s in states],
