@@ -17,8 +17,9 @@ from dovetail.conformance.examples import examples
 from dovetail.conformance.judge import judge
 from dovetail.conformance.layouts import LAYOUTS, holds, layout_for, projected
 from dovetail.conformance.options import CROSSED, DECLARED
-from dovetail.conformance.sizes import TILE, has_size, tiles
+from dovetail.conformance.sizes import AS_NAMED, SMALL_TILE, TILE, has_size, tiles
 from dovetail.conformance.subject import Subject
+from dovetail.conformance.varied import Varied
 from dovetail.conformance.verdicts import Check
 from dovetail.dtypes import by_name
 from dovetail.engine.op import Op, vocabulary
@@ -142,6 +143,24 @@ def test_tiles_are_whole_or_none_is() -> None:
     """Sizes that grow together are multiples of a tile, or none of them is."""
     for number in range(6):
         assert len({n % TILE == 0 for n in tiles(number, 3)}) == 1
+
+
+@pytest.mark.parametrize("name", ["convolution", "convolution_transpose", "avg_pool"])
+def test_images_grow_in_both_their_dims(name: str) -> None:
+    """Rows and columns reach a small tile at once, in gradients too."""
+    shapes = [a.shape for call in drawn(vocabulary[name]) for a in call.arrays()]
+    assert any(len(s) > 3 and min(s[-2:]) >= SMALL_TILE for s in shapes)
+
+
+def test_each_operand_is_special_beside_ordinary_rows() -> None:
+    """In one call there are rows in which one operand is, and the other, and both."""
+    met = []
+    for seed in range(16):
+        make = Varied(vocabulary["mul"], dt.float32, "special", AS_NAMED, seed)
+        rows = [np.any(~np.isfinite(make(9, 16)), axis=-1) for _ in range(2)]
+        met.append(set(zip(*map(np.ndarray.tolist, rows), strict=True)))
+    assert {(True, False), (False, True), (True, True)} in met, met
+    assert {(True, True)} in met
 
 
 def test_calls_of_gradients_grow() -> None:

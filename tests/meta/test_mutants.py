@@ -64,8 +64,6 @@ UNSEEN: dict[str, str] = {}
 DRAWN_AND_UNSEEN = {
     "drawn/wide-exponents-are-cut-softmax_backward-0": "results beyond 2^15 that "
     "no step towards them makes inexact",
-    "drawn/leaves-the-corner-convolution_transpose-1": "two spatial sizes that both "
-    "end within a tile",
 }
 
 

@@ -414,3 +414,13 @@ def test_steps_that_round_all_away_may_do_so_as_the_body_does() -> None:
         for y in (1.5, 1.9820138, 1.25)
     ]
     assert open_ == [True, False, False]
+
+
+def test_a_mean_may_leave_the_format_that_its_variance_leaves() -> None:
+    """Where the truth is beyond, and sums of inputs may be, NaN is as good as ∞."""
+    for number, is_open in ((3e38, True), (1e30, False)):
+        x = np.array([number, number, number, -number], F32)
+        example = Example(Case((x, (0,)), {}), values="borders")
+        trial = Trial(Subject("cpu"), vocabulary["var"], dtypes.float32, example, 0)
+        found = left_open(trial, 0, np.array(np.nan, F32), dtypes.float32)
+        assert bool(found) is is_open

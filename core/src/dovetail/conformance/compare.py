@@ -16,7 +16,7 @@ from dovetail.conformance.probes import flushed
 from dovetail.conformance.reference import reference
 from dovetail.conformance.rounding import accumulates_in
 from dovetail.conformance.sensitivity import partial_products_leave
-from dovetail.conformance.tolerance import Bound, bound, terms
+from dovetail.conformance.tolerance import Bound, bound, sums_may_leave, terms
 from dovetail.conformance.values import EDGE
 from dovetail.dtypes import Array, DType, from_numpy
 from dovetail.engine.cases import Case
@@ -78,6 +78,8 @@ def left_open(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
         beyond = beyond | ~np.isfinite(ask(op, finite, lead)[at])
     held = np.abs(truth(op, trial.example, lead)[at]) <= float(limits(dtype.real).max)
     over = _leaves_alike(_defined(trial, at), got, held)
+    if sums_may_leave(op, trial.example, lead, at, dtype):
+        over = over | ~held & ~np.isfinite(got)
     under = _subnormal(trial, at, got, dtype, flushes)
     open_ = beyond | over | under | _as_the_body(trial, at, got, dtype)
     return np.asarray(open_) | _flushed(trial, at, got, dtype)

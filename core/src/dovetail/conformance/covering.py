@@ -21,6 +21,7 @@ Pair = tuple[str, str, str, str]  # of two factors
 _CANDIDATES: Final = 12
 _ATTEMPTS: Final = 3  # at a pair, before others come first
 _AT_A_LEVEL: Final = 5
+_IN_VAIN: Final = 12  # then a level is not drawn beside others either
 _LEVEL: Final = 8  # what a level that was not met yet is worth, in pairs
 
 
@@ -56,7 +57,9 @@ class Covering:
                 (a, x, b, y) for a, x, b, y in pairs
                 if (a, x) not in hopeless and (b, y) not in hopeless
             ]  # fmt: skip
-        return max(self._candidates(pairs, levels), key=self.worth)
+        in_vain = {x for x in hopeless if failed[x] >= _IN_VAIN}
+        candidates = self._candidates(pairs, levels, in_vain)
+        return max(candidates, key=self.worth)
 
     def worth(self, row: Row) -> int:
         """How much of what is open a row, or what there is of one, would tick."""
@@ -90,15 +93,22 @@ class Covering:
         return [(a, row[a], b, row[b]) for a, b in itertools.combinations(order, 2)]
 
     def _candidates(
-        self, pairs: Sequence[Pair], levels: Sequence[Level]
+        self, pairs: Sequence[Pair], levels: Sequence[Level], in_vain: set[Level]
     ) -> Iterator[Row]:
-        """Rows around one pair each that is not covered yet, or around such levels."""
+        """Rows around one pair each that is not covered yet, or around such levels.
+
+        Of levels that were asked for in vain there are none, for they tick nothing.
+        """
         unmet: dict[str, list[str]] = {}
         for name in self._factors:
             if found := [x for factor, x in levels if factor == name]:
                 unmet[name] = found
         around = [pairs] if pairs else []
-        pools: list[Any] = [*self._factors.values(), *around, *unmet.values()]
+        hopeful = [
+            [x for x in found if (name, x) not in in_vain] or found
+            for name, found in self._factors.items()
+        ]
+        pools: list[Any] = [*hopeful, *around, *unmet.values()]
         sizes = np.array([*map(len, pools)])
         # One call draws them all, as one for each number takes far longer.
         drawn = self._random.integers(sizes, size=(_CANDIDATES, len(sizes)))

@@ -37,6 +37,7 @@ from dovetail.conformance.sizes import (
     AS_NAMED,
     EMPTY,
     OWN,
+    named_shapes,
     sizes_for,
 )
 from dovetail.conformance.subject import Subject
@@ -263,18 +264,12 @@ def _case(op: Op, dtype: DType, row: Row, number: int, sized: int) -> Case | Non
     make = Varied(op, dtype, row["values"], AS_NAMED, number)
     if op.cases is None:
         return _elementwise(op, make, row, sized)
-    named = _named(op, dtype)
+    named = named_shapes(op, dtype)
     if not named:
         return None
     chosen = number % len(named)
     make.sizes = sizes_for(row["size"], named[chosen], sized)
     return _chosen(op, make, chosen)
-
-
-@lru_cache(maxsize=8)
-def _named(op: Op, dtype: DType) -> tuple[Case, ...]:
-    """The op's own cases."""
-    return tuple(cases_of(op, dtype))
 
 
 def _chosen(op: Op, make: Varied, chosen: int) -> Case | None:
@@ -290,6 +285,8 @@ def _chosen(op: Op, make: Varied, chosen: int) -> Case | None:
 
 def _elementwise(op: Op, make: Varied, row: Row, number: int) -> Case | None:
     """Operands that broadcast, of drawn shapes."""
+    if row["values"] == PAIRS:
+        number |= 1  # of one shape, that each number meets each
     shapes = operand_shapes(len(op.tensors), row["size"], number, row["layout"])
     drawn = (
         make.bools(*shape) if p.name in op.masks else make(*shape)

@@ -17,6 +17,7 @@ from dovetail.conformance.sizes import (
     OWN,
     SHAPES,
     TALL,
+    TILE_OF,
     WIDE,
     draw,
     elements_of,
@@ -49,7 +50,8 @@ def operand_shapes(
         ]
     else:
         found = [
-            _crossed(count, tiles(number + i, 2), lead) for i, lead in enumerate(_LEADS)
+            _crossed(count, tiles(number + i, 2, TILE_OF[size]), lead)
+            for i, lead in enumerate(_LEADS)
         ]
     turned = [found[(number + i) % len(found)] for i in range(len(found))]
     return next((s for s in turned if any(holds(a, layout) for a in s)), turned[0])

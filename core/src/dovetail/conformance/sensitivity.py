@@ -58,12 +58,34 @@ def sensitivity(
         else:
             known[at] = _probed(op, example, dtype, at, size / UNIT, rounding)
         if op.cancels:
-            known[at] = np.maximum(known[at], _largest_input(example, size) / UNIT)
+            known[at] = np.maximum(known[at], largest_input(example, size) / UNIT)
     found: Array = known[at]
     return found
 
 
-def _largest_input(example: Example, size: Array) -> float:
+def allowed_moves(
+    op: Op, example: Example, dtype: DType, at: int, size: Array, rounding: float
+) -> Array:
+    """The sensitivity; more where a rounding of the inputs leaves nothing of a result.
+
+    How far such a result is off is chance, as of a sine of large numbers, and a few
+    moves need not have shown the most of it.
+    """
+    moved = sensitivity(op, example, dtype, at, size, rounding)
+    probed = example.known.get("probed", {}).get(at)
+    if probed is None:
+        return moved
+    lost = _lost(probed, size / UNIT, rounding)
+    with np.errstate(over="ignore"):
+        more = np.minimum(8 * (moved + size / UNIT / rounding), _MOST)
+    return np.where(lost, more, moved)
+
+
+def _lost(moved: Array, size: Array, rounding: float) -> Array:
+    return np.asarray(moved * rounding > size * _LOST)
+
+
+def largest_input(example: Example, size: Array) -> float:
     """What results may be differences of: the largest input, or result."""
     floats = [a for a in example.arrays() if from_numpy(a.dtype).is_inexact]
     found = 0.0
@@ -123,7 +145,8 @@ def _probed(
         )
         if again is not None:
             moved = np.maximum(moved, _slope(again, want, rounding))
-    return _of_lost_digits(moved, size, rounding)
+    example.known.setdefault("probed", {})[at] = moved
+    return moved
 
 
 def _lacking_dims(
@@ -163,22 +186,6 @@ def _spread(
         return np.asarray(move(np.broadcast_to(a, shape))) if whole else a
 
     return mapped(op, example, change)
-
-
-def _lost(moved: Array, size: Array, rounding: float) -> Array:
-    return np.asarray(moved * rounding > size * _LOST)
-
-
-def _of_lost_digits(moved: Array, size: Array, rounding: float) -> Array:
-    """The moves; more where a rounding of the inputs leaves nothing of a result.
-
-    How far such a result is off is chance, as of a sine of large numbers, and a few
-    moves need not have shown the most of it.
-    """
-    lost = _lost(moved, size, rounding)
-    with np.errstate(over="ignore"):
-        more = np.minimum(8 * (moved + size / rounding), _MOST)
-    return np.where(lost, more, moved)
 
 
 def _slope(again: Array, want: Array, step: float) -> Array:

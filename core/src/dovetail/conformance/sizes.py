@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from dovetail.conformance.example import Example
-from dovetail.dtypes import DType
-from dovetail.engine.cases import Case
+from dovetail.dtypes import Array, DType
+from dovetail.engine.cases import Sampler, calls_of
 from dovetail.engine.op import Op
 
 Ints = tuple[int, ...]
@@ -28,12 +28,17 @@ OWN: Final = "own"
 DRAWN: Final = "drawn"
 EMPTY: Final = "empty"
 MANY_DIMS: Final = "five dims"
-SEVERAL: Final = "several"  # sizes that grow together
+# Sizes that grow together, past a tile of products, and past that of convolutions.
+SEVERAL: Final = "several"
+SEVERAL_SMALL: Final = "several small"
 # One long dim, and nothing but ones beside it; before the number of elements.
 TALL: Final = "tall "
 WIDE: Final = "wide "
 SHAPES: Final = 1 << 8  # as many are drawn, which takes a while; calls share them
-TILE: Final = 1 << 6  # what kernels for products cut their operands into
+# What kernels cut their operands into.
+TILE: Final = 1 << 6
+SMALL_TILE: Final = 1 << 4
+TILE_OF: Final = {SEVERAL: TILE, SEVERAL_SMALL: SMALL_TILE}
 _TILED: Final = 1 << 16  # elements of the largest calls whose sizes grow together
 _WORK: Final = 1 << 23  # products that such a call may take
 
@@ -76,6 +81,8 @@ def size_classes(
     # Many rows are many blocks of a launch; long ones are among the grown.
     long = [f"{TALL}{usual[-1]}", f"{WIDE}{usual[-2]}"] if len(usual) > 1 else []
     several = [SEVERAL] if top >= _TILED else []
+    if top >= SMALL_TILE**2:
+        several.append(SEVERAL_SMALL)
     return (OWN, DRAWN, EMPTY, MANY_DIMS, *several, *long, *map(str, grown))
 
 
@@ -85,10 +92,63 @@ def elements_of(size: str) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def sizes_for(size: str, case: Case, number: int) -> Sizing:
-    """How a class of sizes maps those that a case names."""
-    arrays = Example(case).arrays()
-    named = sorted({n for a in arrays for n in a.shape})
+class Asked(Sampler):
+    """Hears the shapes that sample calls ask for: those that they name.
+
+    Arrays of a call may have others: a gradient's cotangent has that of a result.
+    """
+
+    def __init__(self, op: Op, dtype: DType) -> None:
+        super().__init__(op, dtype)
+        self.shapes: list[Ints] = []
+
+    def __call__(
+        self, *shape: int, low: float | None = None, high: float | None = None
+    ) -> Array:
+        self.shapes.append(shape)
+        return super().__call__(*shape, low=low, high=high)
+
+    def exactly(
+        self, shape: Ints, low: float | None = None, high: float | None = None
+    ) -> Array:
+        return super().__call__(*shape, low=low, high=high)
+
+    def distinct(self, *shape: int) -> Array:
+        self.shapes.append(shape)
+        return super().distinct(*shape)
+
+    def ints(
+        self, *shape: int, low: int = 0, high: int = 10, dtype: str = "int64"
+    ) -> Array:
+        self.shapes.append(shape)
+        return super().ints(*shape, low=low, high=high, dtype=dtype)
+
+    def bools(self, *shape: int) -> Array:
+        self.shapes.append(shape)
+        return super().bools(*shape)
+
+    def permutation(self, n: int) -> Array:
+        self.shapes.append((n,))
+        return super().permutation(n)
+
+
+@lru_cache(maxsize=8)
+def named_shapes(op: Op, dtype: DType) -> tuple[tuple[Ints, ...], ...]:
+    """The shapes that each of an op's own cases names, as it asks for them."""
+    asked = Asked(op, dtype)
+    found, given = [], []
+    for call in calls_of(op, asked):
+        found.append(tuple(asked.shapes))
+        given.append(tuple(a.shape for a in Example(call).arrays()))
+        asked.shapes.clear()
+    # Cases that are drawn all at once do not tell which asked for what.
+    one_by_one = all(map(len, found[1:]))
+    return tuple(found if one_by_one else given)
+
+
+def sizes_for(size: str, shapes: Sequence[Ints], number: int) -> Sizing:
+    """How a class of sizes maps those in the shapes that a case names."""
+    named = sorted({n for shape in shapes for n in shape})
     if size == OWN or not named:
         return AS_NAMED
     if size == EMPTY:
@@ -99,16 +159,16 @@ def sizes_for(size: str, case: Case, number: int) -> Sizing:
         drawn = _draw_sizes(len(named), number % SHAPES)
         return _mapped(dict(zip(named, drawn, strict=True)))
     if size == MANY_DIMS:
-        return _lifted(max(a.ndim for a in arrays), number)
-    shapes = [a.shape for a in arrays if a.size]
-    if not size.isdigit() and len(shapes) < len(arrays):
+        return _lifted(max(map(len, shapes)), number)
+    some = [shape for shape in shapes if 0 not in shape]
+    if not size.isdigit() and len(some) < len(shapes):
         return AS_NAMED  # nothing is computed of nothing
-    if size == SEVERAL:
-        return _several(shapes, number)
+    if size in TILE_OF:
+        return _several(some, number, TILE_OF[size])
     elements = elements_of(size) + number % 3 - 1
     if size.isdigit():
-        return _grown(shapes, elements, number)
-    return _long(shapes, 0 if size.startswith(TALL) else -1, elements)
+        return _grown(some, elements, number)
+    return _long(some, 0 if size.startswith(TALL) else -1, elements)
 
 
 def _mapped(sizes: dict[int, int]) -> Sizing:
@@ -147,13 +207,13 @@ def _long(shapes: list[Ints], at: int, elements: int) -> Sizing:
     return Sizing(lambda n: elements if n == chosen else min(n, 1))
 
 
-def _several(shapes: list[Ints], number: int) -> Sizing:
+def _several(shapes: list[Ints], number: int, tile: int) -> Sizing:
     """Two sizes or more that reach a tile at once, as many as there is room for."""
     named = sorted({n for shape in shapes for n in shape if n > 1}, reverse=True)
     in_turn = np.random.default_rng(number).permutation(named).tolist()
     for count in range(min(len(named), 3), 1, -1):
         sets = [
-            dict(zip(chosen, tiles(number, count), strict=True))
+            dict(zip(chosen, tiles(number, count, tile), strict=True))
             for chosen in itertools.combinations(in_turn, count)
         ]
         # Products and their like cut matrices, the last two dims, into tiles.
@@ -170,10 +230,10 @@ def _work(sizing: Sizing, shapes: list[Ints]) -> int:
     return math.prod(sizing(n) ** count for n, count in times.items())
 
 
-def tiles(number: int, count: int) -> list[int]:
+def tiles(number: int, count: int, tile: int = TILE) -> list[int]:
     """Sizes of a tile or more, all of them whole tiles or none."""
-    whole = [TILE, 2 * TILE, 3 * TILE]
-    others = [TILE + 1, 2 * TILE - 1, TILE + TILE // 2 + 3]
+    whole = [tile, 2 * tile, 3 * tile]
+    others = [tile + 1, 2 * tile - 1, tile + tile // 2 + 3]
     sizes = others if number % 2 else whole
     return [sizes[(number // 2 + i) % 3] for i in range(count)]
 
@@ -191,8 +251,8 @@ def has_size(size: str, shapes: list[Ints]) -> bool:
         return False
     if size == MANY_DIMS:
         return any(len(s) > 4 and math.prod(s) > 1 for s in shapes)
-    if size == SEVERAL:
-        return len({n for s in shapes for n in s if n >= TILE}) > 1
+    if size in TILE_OF:
+        return len({n for s in shapes for n in s if n >= TILE_OF[size]}) > 1
     elements = elements_of(size) * 3 // 4
     if size.isdigit():
         return most >= elements

@@ -33,7 +33,13 @@ from dovetail.conformance.rounding import (
     own_error,
     roundoff,
 )
-from dovetail.conformance.sensitivity import UNIT, mapped, sensitivity
+from dovetail.conformance.sensitivity import (
+    UNIT,
+    allowed_moves,
+    largest_input,
+    mapped,
+    sensitivity,
+)
 from dovetail.dtypes import Array, DType, float32, float64
 from dovetail.engine.op import Op
 
@@ -96,7 +102,7 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
     def error() -> Array:
         factor = of_terms(count, _repeated(op, example, count))
         rounding = factor * roundoff(accumulates_in(out))
-        moved = sensitivity(op, example, dtype, at, size, rounding)
+        moved = allowed_moves(op, example, dtype, at, size, rounding)
         return allowed(factor, moved)
 
     # Conditioning asks the oracle again, and makes results no smaller than they are,
@@ -150,3 +156,15 @@ def terms(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Array:
     with np.errstate(over="ignore"):
         total = total * UNIT
         return total * count if op.averages or op.cancels else total
+
+
+def sums_may_leave(op: Op, example: Example, dtype: DType, at: int, out: DType) -> bool:
+    """Whether as many of the largest input as an op reads leave a result's format.
+
+    Such a sum may be a step of it, in whichever order: of a variance, its mean.
+    """
+    if op.is_elementwise:
+        return False
+    size = np.abs(truth(op, example, dtype)[at])
+    largest = largest_input(example, np.zeros(()))
+    return _terms(op, example, dtype, size) * largest >= float(limits(out.real).max)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
+from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -26,7 +27,10 @@ _APART: Final = (NOT_FINITE - {PAIRS}) | {
     "subnormal",
     "extreme",
     "zeros",
+    "great",
 }  # stand out alone
+_ALONE: Final = 0.25  # of their calls, each with some arguments that stay ordinary
+_IN_TURN: Final = 0.5  # of them, each with such rows in every argument
 _REPEATED: Final = frozenset({"ties", "flat", "masked", EQUAL})
 
 
@@ -57,8 +61,12 @@ class Varied(Sampler):
         self.oversized: list[Sizes] = []
         self._free: list[Array] = []  # what a case leaves free
         self._bounded: list[Array] = []  # what it wants between two numbers
-        # Whether some arguments stay ordinary, that none hides what is alone in one.
-        self._some = values in _APART and bool(self.random.random() < 0.5)
+        # Some arguments stay ordinary, or some rows of them, that none hides what is
+        # alone in one.
+        share = float(self.random.random()) if values in _APART else 1.0
+        self._alone = share < _ALONE
+        self._in_turn = _ALONE <= share < _ALONE + _IN_TURN
+        self._numbers = count(int(self.random.integers(6)))  # of arguments
 
     def _shape(self, shape: Sizes) -> Sizes:
         drawn = self.sizes.shape(shape)
@@ -94,16 +102,16 @@ class Varied(Sampler):
         self, *shape: int, low: float | None = None, high: float | None = None
     ) -> Array:
         made = super().__call__(*self._shape(shape), low=low, high=high)
-        if self._some and self.random.random() < 0.5:
+        if self._alone and self.random.random() < 0.5:
             return made
         if low is None and high is None:
-            made = varied(made, self.values, self.random, self.dtype)
+            made = self._of_class(made)
             self._free.append(made)
             return made
         if self.dtype.is_complex:
             return made  # nothing lies between two complex numbers
         # The case says what it needs: of the class, that much of it.
-        of_class = varied(made, self.values, self.random, self.dtype)
+        of_class = self._of_class(made)
         lo = self.low if low is None else low
         hi = self.high if high is None else high
         with np.errstate(all="ignore"):
@@ -111,6 +119,23 @@ class Varied(Sampler):
         made = np.where((wide >= lo) & (wide <= hi), of_class, made)
         self._bounded.append(made)
         return made
+
+    def _of_class(self, a: Array) -> Array:
+        """Values of the class, in some calls in two of three rows.
+
+        Of any three rows there is one in which this argument is ordinary and the next
+        one is not, one in which it is the other way round, and one of both.
+        """
+        made = varied(a, self.values, self.random, self.dtype)
+        if not self._in_turn or not a.size:
+            return made
+        number = next(self._numbers)
+        rows = a.reshape(-1, a.shape[-1] if a.ndim > 1 else 1)
+        if len(rows) < 3:
+            return a if number % 2 else made
+        ordinary = (np.arange(len(rows))[:, None] + number // 2) % 3 == number % 2
+        mixed = np.where(ordinary, rows, made.reshape(rows.shape))
+        return mixed.reshape(a.shape)
 
     def distinct(self, *shape: int) -> Array:
         """Values of the class at most once each, so that all still differ."""
