@@ -59,7 +59,10 @@ STANDARD = sys.stdlib_module_names
 # What these see of dovetail, and what else beside the standard library.
 # (`xp` fills a backend's table, whose class it has to name.)
 XP_MAY_IMPORT = {
+    "dovetail.codegen.array_steps",
     "dovetail.codegen.philox",
+    "dovetail.codegen.random_values",
+    "dovetail.codegen.values",
     "dovetail.device_api.capabilities",
     "dovetail.device_api.kernels",
     "dovetail.errors",
@@ -85,6 +88,7 @@ DEFERRED = {
     ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms
     ("dovetail.engine.kernel_programs", "dovetail.engine.numbered_steps"),  # graphs
     ("dovetail.engine.rule_calls", "dovetail.engine.bound_pull"),  # with graphs, 3 ms
+    ("dovetail.xp.random", "dovetail.xp.polar"),  # the forms of kernels, 5 ms
 }
 
 

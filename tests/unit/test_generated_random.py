@@ -10,11 +10,14 @@ import pytest
 from tests.support import child
 
 import dovetail as dt
-from dovetail.codegen import eager_random
+from dovetail.codegen import eager_random, random_kernels
+from dovetail.codegen.eager import target
+from dovetail.codegen.llvm_text import render
 from dovetail.codegen.runtime.machine import available
 from dovetail.conformance.subject import Subject
 from dovetail.ops import random as ops
 from dovetail.ops import random_truth as truth
+from dovetail.xp.random import _normal as numpys_normal
 
 pytestmark = pytest.mark.skipif(not available(), reason="kernels cannot be compiled")
 
@@ -75,6 +78,26 @@ def test_spans_are_numpys(dtype: dt.dtype) -> None:
         )
         assert (whole >= low).all()
         assert (whole < high).all() or low == high
+
+
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.float16, dt.bfloat16])
+@pytest.mark.parametrize("offset", [0, 6, 4 * (2**32 - 3) + 2])
+def test_normals_are_numpys(dtype: dt.dtype, offset: int) -> None:
+    """Normal numbers have the bits that NumPy's kernel gives, moved or not."""
+    for mean, std in ((0, 1), (0.1, 0.7)):
+        draw = (mean, std, SEED, offset)
+        got = ops.normal((4 * N,), *draw, kind(dtype)).numpy()
+        with np.errstate(all="ignore"):
+            want = numpys_normal(np, (4 * N,), dtype, 0, *draw)
+        assert got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
+def test_every_processor_draws_the_same_normals(dtype: dt.dtype) -> None:
+    """Nothing is rounded once where another processor would round twice."""
+    for moved in (False, True):
+        form = random_kernels.normal(dtype.name, moved)
+        assert "llvm.fma" not in render(form, target())
 
 
 @pytest.mark.parametrize("dtype", [dt.int32, dt.int64])

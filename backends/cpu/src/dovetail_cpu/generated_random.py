@@ -1,7 +1,7 @@
 """Large random arrays by generated kernels, in front of NumPy's for small ones.
 
-Both follow the law in `dovetail.ops.philox`, bit for bit but for normal numbers, whose
-functions of real numbers are rounded otherwise.
+Both follow the law in `dovetail.ops.philox`, bit for bit: normal numbers, too, which
+are computed in the same steps, each rounded by itself.
 """
 
 from __future__ import annotations

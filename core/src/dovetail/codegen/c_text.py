@@ -32,7 +32,7 @@ class KernelWriter(ValueWriter):
     """Writes the statements of one kernel, one after the other."""
 
     def __init__(self, kernel: Kernel, fused: bool) -> None:
-        super().__init__(fused)
+        super().__init__(fused and kernel.fused)
         self.kernel = kernel
 
     @contextmanager

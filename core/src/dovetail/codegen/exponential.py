@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from dovetail.codegen.formats import Format, scale
+from dovetail.codegen.formats import FORMATS, Format, scale
 from dovetail.codegen.functions import function, polynomial, within
 from dovetail.codegen.values import Term, bits, choose, constant, equal, fma
 
@@ -125,16 +125,25 @@ def _log_tail(f: Format, x: Term) -> tuple[Term, Term]:
     return half, s * (half + z * polynomial(z, _LOG[f.dtype]))
 
 
+def _log_of_parts(f: Format, k: Term, m: Term) -> Term:
+    m = m - 1.0
+    half, tail = _log_tail(f, m)
+    return k * f.ln2_high - ((half - (tail + k * f.ln2_low)) - m)
+
+
+def log_of_normal(x: Term) -> Term:
+    """The natural logarithm of what is surely a normal number above 0."""
+    f = FORMATS[x.dtype]
+    return _log_of_parts(f, *_parts(f, x))
+
+
 @function(float32=1.0, float64=1.0)
 def log(f: Format, x: Term) -> Term:
     """The natural logarithm."""
     lift = f.mantissa + 2
     small = x < 2.0 ** (1 - f.bias)
     k, m = _parts(f, choose(small, x * 2.0**lift, x))
-    k = choose(small, k - float(lift), k)
-    m = m - 1.0
-    half, tail = _log_tail(f, m)
-    y = k * f.ln2_high - ((half - (tail + k * f.ln2_low)) - m)
+    y = _log_of_parts(f, choose(small, k - float(lift), k), m)
     y = choose(x < math.inf, y, x)  # infinity and NaN stay
     y = choose(x < 0.0, math.nan, y)
     return choose(equal(x, 0.0), -math.inf, y)

@@ -116,6 +116,8 @@ class Kernel:
 
     Attributes:
         registers: vectors that a step of a lane loop fills, whose work overlaps.
+        fused: whether products and sums that may be rounded once are, where the
+            processor can; without, all processors give the same bits.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Kernel:
     parameters: tuple[tuple[str, str], ...]
     body: tuple[Statement, ...] = field(default=())
     registers: int = 2
+    fused: bool = True
 
     def __str__(self) -> str:
         return "\n".join(_Printer(self).lines())

@@ -71,7 +71,7 @@ class _KernelWriter(ValueWriter):
     """Writes the memory and the loops of one kernel."""
 
     def __init__(self, kernel: Kernel, target: Target) -> None:
-        super().__init__(target.fused, target.scales, target.halves)
+        super().__init__(target.fused and kernel.fused, target.scales, target.halves)
         self.kernel = kernel
         self.target = target
         self.width = target.lanes(kernel)

@@ -29,6 +29,7 @@ _LANE: Final = index("i")
 def _each(
     name: str, sources: list[Buffer], results: list[Term],
     numbers: tuple[tuple[str, str], ...] = (), costly: bool = False, align: int = 0,
+    fused: bool = True,
 ) -> Kernel:  # fmt: skip
     """A kernel of results that lie in one run."""
     outs = [Buffer(f"y{k}", y.dtype, True, align) for k, y in enumerate(results)]
@@ -39,7 +40,7 @@ def _each(
     # Blocks need four lanes; bytes have enough of them in one register.
     registers = 1 if costly or results[0].dtype == "bool" else 2
     words = (*draw.PARAMETERS, *numbers)
-    return Kernel(name, (*sources, *outs), words, (loop,), registers)
+    return Kernel(name, (*sources, *outs), words, (loop,), registers, fused)
 
 
 def words() -> Kernel:
@@ -62,7 +63,8 @@ def uniform(dtype: str, scaled: bool) -> Kernel:
 def normal(dtype: str, scaled: bool) -> Kernel:
     """Normal numbers; where `scaled`, times `std` plus `mean`.
 
-    In float64 a lane has one; else a pair, whose bits are those of one integer.
+    In float64 a lane has one; else a pair, whose bits are those of one integer. Nothing
+    is fused: arrays that `Steps` computes get the same bits.
     """
     name = f"normal_{dtype}{'_scaled' if scaled else ''}"
     wide = computed_in(dtype)
@@ -70,12 +72,12 @@ def normal(dtype: str, scaled: bool) -> Kernel:
     if dtype == "float64":
         radius, cosine, sine = draw.polar_double(_LANE >> 1)
         y = radius * choose(equal(_LANE & 1, 1), sine, cosine)
-        return _each(name, [], [_moved(y, scaled)], numbers, costly=True)
+        return _each(name, [], [_moved(y, scaled)], numbers, costly=True, fused=False)
     radius, *both = draw.polar_single(_LANE)
     moved = [narrowed(_moved(radius * x, scaled), dtype) for x in both]
     size, twice = (4, "uint64") if dtype == "float32" else (2, "uint32")
     low, high = (cast(bits(x, f"uint{8 * size}"), twice) for x in moved)
-    return _each(name, [], [low | high << 8 * size], numbers, align=size)
+    return _each(name, [], [low | high << 8 * size], numbers, align=size, fused=False)
 
 
 def _moved(y: Term, scaled: bool) -> Term:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
+from dovetail.codegen.exponential import log_of_normal
 from dovetail.codegen.formats import FORMATS, Format
 from dovetail.codegen.functions import polynomial
 from dovetail.codegen.ir import Value
-from dovetail.codegen.mathematics import FUNCTIONS
 from dovetail.codegen.values import (
     Term,
     apply,
@@ -83,18 +83,19 @@ def polar_single(index: Term) -> Polar:
     both = pair(index)
     u = cast(cast(both, "uint32"), "float32") * 2.0**-32 + 2.0**-33
     angle = bits(cast(_shifted(both, 32), "uint32"), "int32")
-    return _polar(u, cast(angle, "float32") * 2.0**-32)
+    return polar(u, cast(angle, "float32") * 2.0**-32)
 
 
 def polar_double(block: Term) -> Polar:
     """In float64, of the block with this number."""
     u = fraction(block << 1, "float64") + 2.0**-53
     turn = fraction((block << 1) + 1, "float64")
-    return _polar(u, choose(turn < 0.5, turn, turn - 1.0))
+    return polar(u, choose(turn < 0.5, turn, turn - 1.0))
 
 
-def _polar(u: Term, turn: Term) -> Polar:
-    radius = unary("sqrt", FUNCTIONS["log"].make(u) * -2.0)
+def polar(u: Term, turn: Term) -> Polar:
+    """Of a fraction in (0, 1], and of an angle from -1/2 to 1/2 of a turn."""
+    radius = unary("sqrt", log_of_normal(u) * -2.0)
     return Polar(radius, *turned(turn))
 
 

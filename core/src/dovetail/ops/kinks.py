@@ -102,6 +102,8 @@ _CALLS: Final[list[tuple[str, tuple[Any, ...], list[Any]]]] = [
     ("vector_norm", ([3, 0, -3], 0.0), [None]),
     ("vector_norm", ([3, 0, -3], 3.0), [[0.6299605249474367, 0, -0.6299605249474367]]),
     ("vector_norm", ([1, -1, 2], -inf), [[0.5, -0.5, 0]]),
+    ("vector_norm", ([0, 0, 2], -inf), [[0, 0, 0]]),
+    ("vector_norm", ([nan, 1, 2], inf), [[0, 0, 0]]),
     ("logsumexp", ([-inf, 0, 1], 0), [[0, 0.2689414213699951, 0.7310585786300049]]),
     ("logsumexp", ([inf, 0], 0), [[nan, 0]]),
     ("logcumsumexp", ([-inf, 0, -inf], 0), [[nan, 2, 0]]),

@@ -63,19 +63,21 @@ def _normal(
     xp: Any, shape: tuple[int, ...], dtype: DType, index: int, mean: float, std: float,
     seed: int, offset: int,
 ) -> Any:  # fmt: skip
+    from dovetail.xp.polar import double, single  # the forms of kernels, 5 ms
+
     each = law.words_each(dtype)
     count = math.prod(shape)
     skip = offset // each % 2
     pairs = -(-(skip + count) // 2)
     y = xp.empty((pairs, 2), "float64" if each == 2 else "float32")
-    polar = _polar_double if each == 2 else _polar_single
+    polar = double if each == 2 else single
     begin = offset - skip * each
     for start, words in chunks(xp, pairs * 2 * each, seed, begin):
         first = start // (2 * each)
         part = y[first : first + len(words) // (2 * each)]
-        radius, angle = polar(xp, words)
-        xp.multiply(radius, xp.cos(angle), out=part[:, 0])
-        xp.multiply(radius, xp.sin(angle), out=part[:, 1])
+        radius, cosine, sine = polar(xp, words)
+        xp.multiply(radius, cosine, out=part[:, 0])
+        xp.multiply(radius, sine, out=part[:, 1])
         if (mean, std) != (0, 1):
             part *= std
             part += mean
@@ -83,30 +85,6 @@ def _normal(
     if skip or y.base.size != count:
         y = y.copy()
     return y.astype(dtype.numpy, copy=False).reshape(shape)
-
-
-def _polar_single(xp: Any, words: Any) -> tuple[Any, Any]:
-    u = words[0::2].astype("float32")
-    u *= 2.0**-32
-    u += 2.0**-33
-    angle = words[1::2].view("int32").astype("float32")
-    angle *= 2.0**-32
-    angle *= 2 * math.pi
-    return _radius(xp, u), angle
-
-
-def _polar_double(xp: Any, words: Any) -> tuple[Any, Any]:
-    long = words.view("uint64") >> xp.uint64(11)
-    numbers = long.view("int64").reshape(-1, 2) * 2.0**-53
-    turn = numbers[:, 1]
-    turn = xp.where(turn < 0.5, turn, turn - 1)
-    return _radius(xp, numbers[:, 0] + 2.0**-53), turn * (2 * math.pi)
-
-
-def _radius(xp: Any, u: Any) -> Any:
-    xp.log(u, out=u)
-    u *= -2.0
-    return xp.sqrt(u, out=u)
 
 
 @kernels("random_mask", ANY, checks=True)

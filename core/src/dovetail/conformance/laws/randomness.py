@@ -162,7 +162,7 @@ def _drawn(trial: Trial, make: Callable[..., Tensor], *args: Any, by: Any) -> Ar
 
 def _splits(trial: Trial) -> None:
     """Drawing n then m gives the numbers of n + m."""
-    for first, second in ((3, 5), (31, 34), (1025, 1), (7, 4096)):
+    for first, second in ((3, 5), (31, 34), (1025, 1), (7, 4096), (2047, 2051)):
         for make in (dt.rand, dt.randn):
             parts, whole = _seeded(trial), _seeded(trial)
             got = [_drawn(trial, make, n, by=parts) for n in (first, second)]
