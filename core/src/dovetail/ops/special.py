@@ -63,7 +63,7 @@ def erfcx(input: Tensor) -> Tensor:
     bounded = minimum(size, _LARGE)
     t = (bounded - 3.75) / (bounded + 3.75)
     y = chebyshev(t, _ERFCX) / (1 + 2 * bounded)
-    y = where(size > _LARGE, 1 / (maximum(size, _LARGE) * _ROOT_PI), y)
+    y = where(size > _LARGE, (1 / _ROOT_PI) / maximum(size, _LARGE), y)
     # What the square of a rounded number lacks is added in the exponent.
     whole = floor(maximum(input, -30) * 16) * (1 / 16)
     rest = maximum(input, -30) - whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -19,6 +20,7 @@ from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import examples
 from dovetail.conformance.formats import limits
+from dovetail.conformance.meaning import REFUSALS
 from dovetail.conformance.oracle import ask, truth, wide
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import Array, DType, float64, from_numpy
@@ -183,7 +185,8 @@ class _Run:
 def _terms(op: Op, case: Case, dtype: DType, at: int, got: Array) -> Array:
     """How large the terms of each result are together.
 
-    Where the definition cancels, and of each element, the largest input is one.
+    Where the definition cancels, and of each element, the largest input is one. So it
+    is alone where the oracle refuses magnitudes: a matrix of them may be singular.
     """
 
     def magnitude(value: Any, name: str) -> Any:
@@ -196,8 +199,9 @@ def _terms(op: Op, case: Case, dtype: DType, at: int, got: Array) -> Array:
     args = zip(case.args, op.names, strict=False)
     kwargs = {k: magnitude(v, k) for k, v in case.kwargs.items()}
     positive = Case(tuple(magnitude(v, name) for v, name in args), kwargs)
-    total = np.abs(ask(op, Example(positive), dtype)[at])
-    found: Array = np.zeros(got.shape)
+    total = found = np.zeros(got.shape)
+    with suppress(*REFUSALS):
+        total = np.abs(ask(op, Example(positive), dtype)[at])
     if total.shape == got.shape:
         found = np.where(np.isnan(total), 0.0, total)
     if op.is_elementwise or op.cancels:
