@@ -48,6 +48,16 @@ def test_values(name: str) -> None:
     np.testing.assert_allclose(got, want, rtol=2e-13, atol=2e-15)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_erfcx_of_the_largest_numbers(dtype: str) -> None:
+    """1 / (x √π), which is a subnormal number and not 0."""
+    kind = getattr(dt, dtype)
+    x = dt.tensor([dt.finfo(kind).max * 0.75], dtype=kind)
+    want = 1 / np.sqrt(np.pi) / x.double().item()
+    error = abs(dt.special.erfcx(x).double().item() - want)
+    assert error <= dt.finfo(kind).smallest_normal * dt.finfo(kind).eps
+
+
 @pytest.mark.parametrize("x", [2.0, 3.5, 11.0])
 def test_zeta(x: float) -> None:
     """Hurwitz's function by its sum, and what is infinite or no number."""

@@ -10,6 +10,9 @@ import pytest
 from tests.support import child
 
 import dovetail
+from dovetail.device_api import registry
+from dovetail.engine.op import declared
+from dovetail.ops.norm import normalise_weight_backward
 from dovetail_cpu.generated_rows import ROW_OPS, Generated
 
 Array = np.ndarray[Any, Any]
@@ -166,7 +169,7 @@ def called(op: str) -> tuple[Any, ...]:
     found: Any = (
         1 if "softmax" in op else (500,) if named == "normalized_shape" else (1,)
     )
-    attributes: dict[str, Any] = {named: (64, 1) if named == "shape" else found}
+    attributes: dict[str, Any] = {named: (64, 1) if named == "weight_shape" else found}
     if op in ("sum", "mean", "prod"):
         attributes["dtype"] = None
     if op in ("var", "std"):
@@ -199,6 +202,28 @@ def test_every_op_of_rows_is_generated(op: str) -> None:
 
 
 HALVES = {"bfloat16": 2.0**-8, "float16": 2.0**-11}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("rows", [4, 300])
+def test_gradients_of_weights_of_16_bits(dtype: str, rows: int) -> None:
+    """Small and large, the sum of what the op is declared to be."""
+    kind = getattr(dovetail, dtype)
+    ct, x = (dovetail.from_numpy(drawn(rows, 96)).to(kind) for _ in "ab")
+    mean, rstd = (dovetail.from_numpy(drawn(rows, 1)).to(kind) for _ in "ab")
+    want = (ct.double() * ((x.double() - mean.double()) * rstd.double())).sum(0)
+    found = normalise_weight_backward(ct, x, mean, rstd, (96,)).double()
+    size = want.abs().max().item()
+    assert (found - want).abs().max().item() <= 4 * HALVES[dtype] * size
+
+
+def test_conditions_look_at_what_they_name() -> None:
+    """No op has an attribute that is named as a fact of arrays which is asked for."""
+    table = registry.load("cpu").table
+    for op in declared():
+        own = {p.name for p in op.params if p.name in ("shape", "ndim", "contiguous")}
+        for kernel in table.rivals(op.name) if own and op.tensors else ():
+            assert not own & set(kernel.reads), op.name
 
 
 @pytest.mark.parametrize("dim", [0, 1])

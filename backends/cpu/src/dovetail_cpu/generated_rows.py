@@ -35,7 +35,7 @@ ROW_OPS: Final[dict[str, str]] = {
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), "dim"),
     **dict.fromkeys(("softmax_backward", "log_softmax_backward"), "dim"),
     **dict.fromkeys(("normalise", "normalise_backward", "rms_norm"), "dims"),
-    "normalise_weight_backward": "shape",
+    "normalise_weight_backward": "weight_shape",
     "layer_norm": "normalized_shape",
 }
 _FLOATS: Final = frozenset({float32, float64})
@@ -179,7 +179,7 @@ class Generated:
         found, ndim = self.attributes[self.named], len(shape)
         if self.named == "normalized_shape":
             return set(range(ndim - len(found), ndim))
-        if self.named == "shape":
+        if self.named == "weight_shape":
             wide = (1,) * (ndim - len(found)) + tuple(found)
             return {d for d, n in enumerate(shape) if wide[d] != n}
         if isinstance(found, int):
@@ -189,8 +189,8 @@ class Generated:
         return {d % ndim for d in found} if found else set(range(ndim))
 
     def _left(self, shape: Dims, reduced: set[int]) -> Dims:
-        if self.named == "shape":
-            return tuple(self.attributes["shape"])
+        if self.named == "weight_shape":
+            return tuple(self.attributes["weight_shape"])
         if self.attributes.get("keepdim", self.named != "dim"):
             return tuple(1 if d in reduced else n for d, n in enumerate(shape))
         return tuple(n for d, n in enumerate(shape) if d not in reduced)
@@ -254,9 +254,9 @@ class Generated:
         if "keepdim" in given:
             given["keepdim"] = True
         found = given.pop(self.named)
-        if self.named == "shape":
+        if self.named == "weight_shape":
             shape = [1 if d in reduced else n for d, n in enumerate(sizes)]
-            return given | {"shape": tuple(shape)}
+            return given | {"weight_shape": tuple(shape)}
         if self.named == "normalized_shape":
             return given | {"dims": reduced}
         single = isinstance(found, int) or self.op in _OF_ONE_DIM

@@ -78,7 +78,8 @@ _COLUMNS = 64
 _LARGEST = 1 << 12  # elements: the truth takes n² steps for a line of n
 
 
-@op(cancels=True, largest=_LARGEST, shape=_complex_shape, accepts=COMPLEX, promote="equal",
+@op(cancels=True, shape=_complex_shape, accepts=COMPLEX, promote="equal",
+    largest=_LARGEST,
     oracle=_by_matrix, cases=lambda _: [
         ([5], 0), ([2, 6], (0, 1)), ([3, 4, 2], (0, 2), True), ([1], 0),
         ([0, 3], 1, True),
@@ -111,8 +112,8 @@ def _real_rule(ct: Tensor, input_shape: Sizes, dim: int) -> Tensor:
     return real(fft_complex(constant_pad(ct, padding), (dim,), True))
 
 
-@op(cancels=True, largest=_LARGEST, shape=_half_shape, accepts=_REALS, result=lambda d, a: d[0].complex,
-    promote="equal",
+@op(cancels=True, shape=_half_shape, accepts=_REALS, result=lambda d, a: d[0].complex,
+    promote="equal", largest=_LARGEST,
     oracle=lambda x, dim: np.take(
         _by_matrix(x, dim), range(x.shape[dim] // 2 + 1), dim),
     cases=lambda _: [([5], 0), ([6, 2], 0), ([2, 7], 1), ([1], 0), ([0, 4], 1)],
@@ -158,8 +159,8 @@ def _from_half(x: Array, dim: int, n: int) -> Array:
     return np.moveaxis(_by_matrix(full, -1, True).real, -1, dim)
 
 
-@op(cancels=True, largest=_LARGEST, shape=_whole_shape, accepts=COMPLEX, result=real_dtype,
-    promote="equal", oracle=_from_half,
+@op(cancels=True, shape=_whole_shape, accepts=COMPLEX, result=real_dtype,
+    promote="equal", largest=_LARGEST, oracle=_from_half,
     cases=lambda _: [
         ([3], 0, 5), ([4, 2], 0, 6), ([2, 4], 1, 7), ([1], 0, 1), ([0, 3], 1, 4),
     ],

@@ -186,11 +186,13 @@ def normalise_backward(
     return (g - mean_over(g, over) - z * mean_over(g * z, over)) * rstd
 
 
-def _weight_truth(ct: Array, x: Array, mean: Array, rstd: Array, shape: Sizes) -> Array:
-    wide = (1,) * (x.ndim - len(shape)) + tuple(shape)
+def _weight_truth(
+    ct: Array, x: Array, mean: Array, rstd: Array, weight_shape: Sizes
+) -> Array:
+    wide = (1,) * (x.ndim - len(weight_shape)) + tuple(weight_shape)
     axes = tuple(d for d, n in enumerate(wide) if n == 1)
     y: Array = np.sum(ct * (x - mean) * rstd, axis=axes, keepdims=True)
-    return y.reshape(shape)
+    return y.reshape(weight_shape)
 
 
 def _weight_calls(make: Any) -> Any:
@@ -200,13 +202,13 @@ def _weight_calls(make: Any) -> Any:
     yield case(make(3, 2, 4), make(3, 2, 4), mean, rstd, (2, 1))
 
 
-@op(cancels=True, shape=lambda ct, x, mean, rstd, *, shape: shape, accepts=FLOAT,
-    oracle=_weight_truth, cases=_weight_calls)  # fmt: skip
+@op(cancels=True, shape=lambda ct, x, mean, rstd, *, weight_shape: weight_shape,
+    accepts=FLOAT, oracle=_weight_truth, cases=_weight_calls)  # fmt: skip
 def normalise_weight_backward(
-    ct: Tensor, x: Tensor, mean: Tensor, rstd: Tensor, shape: Shape
+    ct: Tensor, x: Tensor, mean: Tensor, rstd: Tensor, weight_shape: Shape
 ) -> Tensor:
-    """The gradient of the weight of `shape`: ct z, summed where it broadcasts."""
-    return sum_to(ct * ((x - mean) * rstd), shape)
+    """The gradient of a weight of that shape: ct z, summed where it broadcasts."""
+    return sum_to(ct * ((x - mean) * rstd), weight_shape)
 
 
 def _by_truth(

@@ -147,9 +147,9 @@ def _normalise_weight_backward(xp: Any) -> Callable[..., Any]:
     add = xp.add.reduce
 
     def normalise_weight_backward(
-        ct: Any, x: Any, mean: Any, rstd: Any, shape: Dims
+        ct: Any, x: Any, mean: Any, rstd: Any, weight_shape: Dims
     ) -> Any:
-        wide = (1,) * (x.ndim - len(shape)) + tuple(shape)
+        wide = (1,) * (x.ndim - len(weight_shape)) + tuple(weight_shape)
         dims = tuple(d for d, n in enumerate(wide) if n == 1)
         total = xp.zeros(wide, x.dtype)
         parts = slabs(x, ())
@@ -163,7 +163,7 @@ def _normalise_weight_backward(xp: Any) -> Callable[..., Any]:
                 total += part
             else:
                 total[at] += part
-        return total.reshape(shape)
+        return total.reshape(weight_shape)
 
     return normalise_weight_backward
 
