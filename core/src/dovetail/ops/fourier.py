@@ -54,6 +54,9 @@ def _complex_shape(shape: Sizes, *, dim: Sizes, inverse: bool) -> Sizes:
     return shape
 
 
+_LARGEST = 1 << 8  # the truth is a product with a matrix of as many rows and columns
+
+
 def _by_matrix(x: Array, dim: Any, inverse: bool = False) -> Array:
     """The truth, by its definition; some columns of the matrix at a time."""
     y = np.asarray(x, np.clongdouble)
