@@ -18,6 +18,7 @@ from dovetail.conformance.subject import Subject
 from dovetail.ops import random as ops
 from dovetail.ops import random_truth as truth
 from dovetail.xp.random import _normal as numpys_normal
+from dovetail.xp.random import _uniform as numpys_uniform
 
 pytestmark = pytest.mark.skipif(not available(), reason="kernels cannot be compiled")
 
@@ -69,13 +70,12 @@ def test_floats(dtype: dt.dtype, place: int) -> None:
 
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
 def test_spans_are_numpys(dtype: dt.dtype) -> None:
-    """Between two numbers, large draws have the bits that small ones have."""
+    """Between two numbers, large draws have the bits that NumPy's kernel gives."""
     draw = (SEED, 6, kind(dtype))
     for low, high in ((-1.0, 0.0), (0.1, 0.7), (-3e4, 7e4), (2.0, 2.0)):
         whole = ops.uniform((N,), low, high, *draw).numpy()
-        assert np.array_equal(
-            whole[:500], ops.uniform((500,), low, high, *draw).numpy()
-        )
+        want = numpys_uniform(np, (N,), dtype, 0, low, high, SEED, 6)
+        assert np.array_equal(whole, want)
         assert (whole >= low).all()
         assert (whole < high).all() or low == high
 
@@ -188,3 +188,25 @@ def test_small_draws_compile_nothing() -> None:
     """Small arrays are drawn without llvmlite."""
     code = "import sys, dovetail as d; d.randn(99); print('llvmlite' in sys.modules)"
     assert child.run(sys.executable, "-c", code).stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("shape", [(0,), (), (5,), (3, 33)])
+def test_a_kernel_that_is_there_draws_any_number(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a large draw, small ones are generated too, with the bits that they had."""
+    draw = (SEED, 6, kind(dt.float64))
+    ops.normal((N,), 0, 1, *draw)
+    drawn: list[Any] = []
+    own = eager_random.normal
+
+    def noted(*args: Any) -> Array:
+        drawn.append(args[0])
+        return own(*args)
+
+    monkeypatch.setattr(eager_random, "normal", noted)
+    got = ops.normal(shape, 0, 1, *draw).numpy()
+    assert drawn == [shape]
+    want = numpys_normal(np, shape, dt.float64, 0, 0, 1, SEED, 6)
+    assert got.shape == shape
+    assert got.tobytes() == want.tobytes()

@@ -19,7 +19,11 @@ from dovetail.xp import random_law as law
 from dovetail.xp.random import by_whole_keys
 
 LEAST: Final = 1 << 11
-"""Elements from which on a kernel saves more than NumPy's calls for ten rounds cost."""
+"""Elements from which on a kernel saves more than NumPy's calls for ten rounds cost.
+
+That is with what it takes to load one: one that the process has draws any number of
+elements in 10 to 20 µs, of which NumPy's calls take 50 to 120.
+"""
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -30,6 +34,23 @@ _RARE: Final = 1 << 16  # of 2^32 words, that integers may reject
 
 
 Small = Callable[..., Any]
+
+
+class _Loaded:
+    """The kernels of an op that the process has, by what each was made for."""
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+        self.made: set[Any] = set()
+
+    def serves(self, count: int, *made_for: Any) -> bool:
+        """Whether to draw so many elements by a kernel, which is loaded then."""
+        if made_for in self.made:
+            return True
+        if count < self.least:
+            return False
+        self.made.add(made_for)
+        return True
 
 
 def _words(small: Small, least: int) -> Small:
@@ -46,11 +67,14 @@ def _words(small: Small, least: int) -> Small:
 
 
 def _uniform(small: Small, least: int) -> Small:
+    loaded = _Loaded(least)
+
     def uniform(
         *, shape: Shape, dtype: DType, low: float, high: float, seed: int, offset: int,
         index: int,
     ) -> Any:  # fmt: skip
-        if math.prod(shape) < least:
+        plain = (low, high) == (0, 1)
+        if not loaded.serves(math.prod(shape), dtype, plain):
             return small(
                 shape=shape, dtype=dtype, low=low, high=high, seed=seed, offset=offset,
                 index=index,
@@ -58,7 +82,7 @@ def _uniform(small: Small, least: int) -> Small:
         from dovetail.codegen import eager_random
 
         scaled = None
-        if (low, high) != (0, 1):
+        if not plain:
             scaled = high - low, low, law.greatest_below(low, high, dtype)
         return eager_random.uniform(shape, dtype.numpy, seed, offset, scaled)
 
@@ -66,29 +90,34 @@ def _uniform(small: Small, least: int) -> Small:
 
 
 def _normal(small: Small, least: int) -> Small:
+    loaded = _Loaded(least)
+
     def normal(
         *, shape: Shape, dtype: DType, mean: float, std: float, seed: int, offset: int,
         index: int,
     ) -> Any:  # fmt: skip
-        if math.prod(shape) < least:
+        plain = (mean, std) == (0, 1)
+        if not loaded.serves(math.prod(shape), dtype, plain):
             return small(
                 shape=shape, dtype=dtype, mean=mean, std=std, seed=seed, offset=offset,
                 index=index,
             )  # fmt: skip
         from dovetail.codegen import eager_random
 
-        scaled = None if (mean, std) == (0, 1) else (std, mean)
+        scaled = None if plain else (std, mean)
         return eager_random.normal(shape, dtype.numpy, seed, offset, scaled)
 
     return normal
 
 
 def _mask(small: Small, least: int) -> Small:
+    loaded = _Loaded(least)
+
     def random_mask(
         *, shape: Shape, p: float, seed: int, offset: int, **place: Any
     ) -> Any:
         limit = law.threshold(p)
-        if math.prod(shape) < least or limit in (0, 1 << 32):
+        if limit in (0, 1 << 32) or not loaded.serves(math.prod(shape)):
             return small(shape=shape, p=p, seed=seed, offset=offset, **place)
         from dovetail.codegen import eager_random
 
@@ -98,10 +127,12 @@ def _mask(small: Small, least: int) -> Small:
 
 
 def _dropout(small: Small, least: int) -> Small:
+    loaded = _Loaded(least)
+
     def random_dropout(x: Array, *, p: float, seed: int, offset: int) -> Any:
         limit = law.threshold(1 - p)
-        plain = x.size < least or not x.flags.c_contiguous
-        if plain or limit in (0, 1 << 32):
+        some = x.flags.c_contiguous and limit not in (0, 1 << 32)
+        if not some or not loaded.serves(x.size, x.dtype):
             return small(x, p=p, seed=seed, offset=offset)
         from dovetail.codegen import eager_random
 
