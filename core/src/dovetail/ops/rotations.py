@@ -17,6 +17,7 @@ from dovetail.ops.diagonal import diag_embed, diagonal
 from dovetail.ops.elementwise import abs, sgn
 from dovetail.ops.extremes import amax, argmax
 from dovetail.ops.formats import cast, conj, iota, take_along, where
+from dovetail.ops.lu import unmoved
 from dovetail.ops.matmul import matmul
 from dovetail.ops.matrices import (
     OF_LAPACK,
@@ -28,7 +29,6 @@ from dovetail.ops.matrices import (
     regular,
     square,
 )
-from dovetail.ops.order import argsort
 from dovetail.ops.qr import qr_factorise, real_of
 from dovetail.ops.shape import cat
 from dovetail.ops.sums import sum
@@ -86,9 +86,21 @@ def _rotation(gram: Tensor, partner: Tensor, side: Tensor) -> Tensor:
     return diag_embed(cast(c, gram.dtype)) + matmul(exchange, diag_embed(s))
 
 
+def _order(w: Tensor, descending: bool = False) -> Tensor:
+    """Where numbers come from when they are sorted, by counting those before each.
+
+    The matrix that they are of is as large as what is counted.
+    """
+    k = iota(w._a.shape[-1], w._kind.with_dtype(int32))
+    own, other = unsqueeze(w, -1), unsqueeze(w, -2)
+    before = other > own if descending else other < own
+    before = before | ((other == own) & (unsqueeze(k, 0) < unsqueeze(k, 1)))
+    return unmoved(cast(sum(cast(before, w.dtype), -1), int32))
+
+
 def _ordered(x: Tensor, order: Tensor) -> Tensor:
     """The columns of matrices in another order."""
-    at = expand(unsqueeze(cast(order, int32), -2), tuple(x._a.shape))
+    at = expand(unsqueeze(order, -2), tuple(x._a.shape))
     return take_along(x, at, x.ndim - 1)
 
 
@@ -167,8 +179,8 @@ def eigen_hermitian(input: Tensor) -> tuple[Tensor, Tensor]:
     w = real_of(diagonal(a, 0, -2, -1))
     if not n:
         return w, v
-    order = argsort(w, -1)
-    w = take_along(w, cast(order, int32), w.ndim - 1)
+    order = _order(w)
+    w = take_along(w, order, w.ndim - 1)
     v = _ordered(v, order)
     return w, v * _phases(v)
 
@@ -276,8 +288,8 @@ def _hestenes(x: Tensor, full: bool) -> tuple[Tensor, Tensor, Tensor]:
     size = abs(x)
     s = sqrt(sum(size * size, -2))
     if m:
-        order = argsort(s, -1, True)
-        s = take_along(s, cast(order, int32), s.ndim - 1)
+        order = _order(s, True)
+        s = take_along(s, order, s.ndim - 1)
         x, v = _ordered(x, order), _ordered(v, order)
     scale = cast(unsqueeze(s, -2), x.dtype)
     u = x / where(scale == 0, 1, scale)
