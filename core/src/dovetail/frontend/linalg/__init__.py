@@ -8,4 +8,5 @@ from dovetail.frontend.linalg import (  # noqa: F401 (they offer their names)
     products,
     spectra,
     systems,
+    triangles,
 )
