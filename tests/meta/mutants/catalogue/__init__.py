@@ -23,6 +23,8 @@ from tests.meta.mutants.catalogue.shipped_places import SHIPPED_PLACES
 from tests.meta.mutants.catalogue.shipped_products import SHIPPED_PRODUCTS
 from tests.meta.mutants.catalogue.shipped_values import SHIPPED_VALUES
 from tests.meta.mutants.catalogue.transfers import TRANSFERS
+from tests.meta.mutants.catalogue.wild_places import WILD_PLACES
+from tests.meta.mutants.catalogue.wild_values import WILD_VALUES
 from tests.meta.mutants.mutant import Mutant
 
 CATALOGUE: Final[tuple[Mutant, ...]] = (
@@ -30,5 +32,5 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *GRADIENTS, *ERRORS, *RESOURCES, *CAPABILITIES, *HISTORY,
     *HANDED_OUT, *POOLS, *TRANSFERS,
     *SHIPPED_VALUES, *SHIPPED_PRODUCTS, *SHIPPED_PLACES, *SHIPPED_CALLS,
-    *FIELD_VALUES, *FIELD_PLACES,
+    *FIELD_VALUES, *FIELD_PLACES, *WILD_VALUES, *WILD_PLACES,
 )  # fmt: skip
