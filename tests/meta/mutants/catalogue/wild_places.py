@@ -78,20 +78,6 @@ def _number_wins(run: Run, natives: list[Any], attrs: Attrs) -> Any:
     return run(np.where(np.isnan(a), -np.inf, a).astype(a.dtype), *natives[1:], **attrs)
 
 
-def _even_windows(run: Run, natives: list[Any], attrs: Attrs) -> Any:
-    """All windows are as long as the last dim over their number, rounded up."""
-    a, y = natives[0], np.array(run(*natives, **attrs))
-    n, m = a.shape[-1], attrs["output_size"][-1]
-    if len(attrs["output_size"]) != 1 or not n or n % m == 0 or m > n:
-        return y
-    size = -(-n // m)
-    starts = [min(i * n // m, n - size) for i in range(m)]
-    with np.errstate(all="ignore"):
-        return np.stack([a[..., s : s + size].mean(-1) for s in starts], -1).astype(
-            y.dtype
-        )
-
-
 def _every_element(run: Run, natives: list[Any], attrs: Attrs) -> Any:
     """A kernel of one element takes no steps along the last dim."""
     x, w = natives[:2]
@@ -120,9 +106,10 @@ def _evenly(run: Run, natives: list[Any], attrs: Attrs) -> Any:
     """A row that may look at nothing looks at everything."""
     y = np.array(run(*natives, **attrs))
     v, mask = natives[2], natives[3] if len(natives) > 3 else None
-    if mask is None or mask.dtype != bool or not y.size:
+    if mask is None or not y.size:
         return y
-    none = ~np.broadcast_to(mask, (*y.shape[:-1], v.shape[-2])).any(-1)
+    seen = mask != -np.inf
+    none = ~np.broadcast_to(seen, (*y.shape[:-1], v.shape[-2])).any(-1)
     even = np.broadcast_to(v.mean(-2, keepdims=True), y.shape)
     return np.where(none[..., None], even, y).astype(y.dtype)
 
@@ -181,7 +168,7 @@ def _spread_values(subject: Any) -> Any:
     return subject.values(vocabulary["searchsorted"].function(edges, values, False))
 
 
-_NO_ROW: Final = np.array([[[True, False, True], [False, False, False]]])
+_NO_ROW: Final = np.array([[[0, -np.inf, 0], [-np.inf] * 3]], F32)
 
 WILD_PLACES: Final[list[Mutant]] = [
     kernel("wild/joined-as-it-lies", "cat", "transposed arrays", _turned_part,
@@ -197,9 +184,6 @@ WILD_PLACES: Final[list[Mutant]] = [
     kernel("wild/window-without-nan", "max_pool", "passes over it", _number_wins,
            observe=sees("max_pool", row(1, np.nan, 2, 3).reshape(1, 1, 4), (2,), (2,),
                (0,), (1,), False)),
-    kernel("wild/even-windows", "adaptive_avg_pool", "where they are not",
-           _even_windows,
-           observe=sees("adaptive_avg_pool", _random(1, 1, 5), (3,))),
     kernel("wild/no-steps", "convolution", "of a kernel of one element", _every_element,
            observe=sees("convolution", _random(1, 1, 5), _random(1, 1, 1), None,
                *_OPTIONS, 1)),
@@ -210,8 +194,8 @@ WILD_PLACES: Final[list[Mutant]] = [
     kernel("wild/looks-at-everything", "attention", "where a row is masked", _evenly,
            observe=sees("attention", _random(1, 2, 4), _random(1, 3, 4),
                _random(1, 3, 4), _NO_ROW, False, 0.5)),
-    kernel("wild/narrow-index", "take_along gather", "along the first dim", _short_rows,
-           observe=sees("take_along", _random(3, 4), np.array([[2, 1]]), 0)),
+    kernel("wild/narrow-index", "gather", "along the first dim", _short_rows,
+           observe=sees("gather", _random(3, 4), 0, np.array([[2, 1]]))),
     kernel("wild/count-of-one-row", "count_nonzero", "is 0", after(_last_row),
            observe=sees("count_nonzero", _random(1, 3), (1,))),
     kernel("wild/values-apart", "searchsorted", "are read side by side", _one_side,
