@@ -160,7 +160,8 @@ def main() -> None:
 def _calls() -> Iterator[Any]:
     """Sample calls of all ops in both formats."""
     import dovetail as dt
-    from dovetail.conformance.subject import Subject, needs_kind
+    from dovetail.conformance.example import Example
+    from dovetail.conformance.subject import Subject
     from dovetail.engine.cases import cases_of
     from dovetail.engine.op import declared
 
@@ -172,13 +173,7 @@ def _calls() -> Iterator[Any]:
             if dtype not in op.accepts:
                 continue
             for case in islice(cases_of(op, dtype), CASES):
-                args = [subject.argument(x, "contiguous") for x in case.args]
-                if needs_kind(op, case):
-                    args.append(subject.kind(dtype))
-                kwargs = {
-                    name: subject.argument(x, "contiguous")
-                    for name, x in case.kwargs.items()
-                }
+                args, kwargs = subject.arguments(op, Example(case), dtype)
                 yield lambda op=op, a=args, k=kwargs: subject.call(op, a, k)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.coverage import Coverage
 from dovetail.conformance.covering import Covering, Row
+from dovetail.conformance.departures import departures
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.factors import (
     NONE_SUCH,
@@ -28,7 +29,7 @@ from dovetail.conformance.factors import (
     coverage_of,
     factors_of,
 )
-from dovetail.conformance.layouts import layout_for, projected
+from dovetail.conformance.layouts import layouts_for, projected
 from dovetail.conformance.meaning import REFUSALS, means_something
 from dovetail.conformance.operands import operand_shapes
 from dovetail.conformance.options import CROSSED, Crossing
@@ -238,18 +239,38 @@ def _attempt(
         case = _case(op, dtype, row, at, at if shapes is None else at % shapes)
         if case is None:
             continue
-        case = laid(op, case, row["layout"])
-        example = Example(case, row["layout"], row["values"], row["size"])
-        has = _counted(op, dtype, example)
-        if has <= most:
-            continue
-        if not means_something(op, example, dtype):
-            why = REFUSED
+        example, has = _fuller(op, dtype, row, case, at, most)
+        if example is None:
+            why = REFUSED if has > most else why
             continue
         best, most = example, has
         if most == _WHOLE:
             break
     return best, NOT_HELD if best else why
+
+
+def _fuller(
+    op: Op, dtype: DType, row: Row, case: Case, number: int, most: int
+) -> tuple[Example | None, int]:
+    """A call with more than `most` of a row that the op takes, and how much it has.
+
+    One that departs from its case, if that number does and the call has no less.
+    """
+
+    def of_row(call: Case) -> Example:
+        lies = laid(op, call, row["layout"])
+        return Example(lies, row["layout"], row["values"], row["size"])
+
+    usual = of_row(case)
+    has = _counted(op, dtype, usual)
+    if has <= most:
+        return None, has
+    departing = () if row["size"] == EMPTY else departures(op, case, number)
+    for other in map(of_row, departing):
+        as_much = _counted(op, dtype, other) >= has
+        if as_much and means_something(op, other, dtype):
+            return other, has
+    return usual if means_something(op, usual, dtype) else None, has
 
 
 def _counted(op: Op, dtype: DType, example: Example) -> int:
@@ -300,18 +321,19 @@ def laid(op: Op, case: Case, layout: str) -> Case:
     if layout == PLAIN:
         return case
     args = [
-        _projected(v, layout_for(op, p.name, layout))
+        _projected(v, layouts_for(op, p.name, v, layout))
         for v, p in zip(case.args, op.params, strict=False)
     ]
     kwargs = {
-        k: _projected(v, layout_for(op, k, layout)) for k, v in case.kwargs.items()
+        k: _projected(v, layouts_for(op, k, v, layout)) for k, v in case.kwargs.items()
     }
     return Case(tuple(args), kwargs)
 
 
-def _projected(value: Any, layout: str) -> Any:
+def _projected(value: Any, layouts: list[str]) -> Any:
     if isinstance(value, np.ndarray):
-        return projected(value, layout)
+        return projected(value, layouts[0])
     if isinstance(value, list):
-        return [_projected(v, layout) for v in value]
+        each = zip(value, layouts, strict=True)
+        return [_projected(v, [layout]) for v, layout in each]
     return value

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.layouts import holds as lies
-from dovetail.conformance.layouts import layout_for
+from dovetail.conformance.layouts import layouts_for
 from dovetail.conformance.sizes import has_size
 from dovetail.conformance.value_makers import pool
 from dovetail.conformance.values import EQUAL, PAIRS, holds
@@ -46,9 +46,8 @@ def has_layout(op: Op, example: Example) -> bool:
     if example.layout == PLAIN:
         return True
     return any(
-        layout_for(op, name, example.layout) == example.layout
-        and lies(a.shape, example.layout)
-        for name, a in _named(op, example)
+        layout == example.layout and lies(a.shape, layout)
+        for _, a, layout in _given(op, example)
     )
 
 
@@ -99,11 +98,18 @@ def _data(op: Op, example: Example) -> Iterator[Array]:
 
 def _named(op: Op, example: Example) -> Iterator[tuple[str, Array]]:
     """The arrays of a call, each with the parameter that it is given for."""
+    return ((name, a) for name, a, _ in _given(op, example))
+
+
+def _given(op: Op, example: Example) -> Iterator[tuple[str, Array, str]]:
+    """The same, each with its layout."""
     case = example.case
     if case is None:
         return
     given: list[tuple[str, Any]] = list(zip(op.names, case.args, strict=False))
     for name, value in (*given, *case.kwargs.items()):
-        for a in value if isinstance(value, list) else [value]:
+        many = value if isinstance(value, list) else [value]
+        layouts = layouts_for(op, name, value, example.layout)
+        for a, layout in zip(many, layouts, strict=True):
             if isinstance(a, np.ndarray):
-                yield name, a
+                yield name, a, layout

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.conformance.example import Example
-from dovetail.conformance.layouts import laid_out, layout_for
+from dovetail.conformance.layouts import laid_out, layouts_for
 from dovetail.conformance.verdicts import How
 from dovetail.device_api import registry
 from dovetail.dtypes import Array, DType, from_numpy, int64
@@ -57,12 +57,17 @@ class Subject:
         """Indices as 32-bit numbers where the device has no others."""
         return a if a.dtype != np.int64 or self.claims(int64) else a.astype(np.int32)
 
-    def argument(self, value: Any, layout: str) -> Any:
-        """A case's argument as an op takes it: arrays as tensors."""
+    def argument(self, value: Any, layouts: Sequence[str]) -> Any:
+        """A case's argument as an op takes it: arrays as tensors.
+
+        Args:
+            layouts: of an array; of a list, one for each member.
+        """
         if isinstance(value, np.ndarray):
-            return self.tensor(value, layout)
+            return self.tensor(value, layouts[0])
         if isinstance(value, list) and any(isinstance(v, np.ndarray) for v in value):
-            return [self.argument(v, layout) for v in value]
+            each = zip(value, layouts, strict=True)
+            return [self.argument(v, [layout]) for v, layout in each]
         return value
 
     def arguments(
@@ -73,11 +78,12 @@ class Subject:
         assert case is not None
         lies = example.layout
         args = [
-            self.argument(a, layout_for(op, p.name, lies))
+            self.argument(a, layouts_for(op, p.name, a, lies))
             for a, p in zip(case.args, op.params, strict=False)
         ]
         kwargs = {
-            k: self.argument(v, layout_for(op, k, lies)) for k, v in case.kwargs.items()
+            k: self.argument(v, layouts_for(op, k, v, lies))
+            for k, v in case.kwargs.items()
         }
         if needs_kind(op, case):
             kwargs.setdefault("kind", self.kind(dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
 from itertools import count
 from typing import Any, Final
@@ -187,8 +188,11 @@ class Varied(Sampler):
         """The call, its free operands matched where the class says how.
 
         Equal ones are so by `==`, all or half of their elements, and zeros of floats
-        among them differ in sign. Of pairs, each number of a pool meets each.
+        among them differ in sign. Of pairs, each number of a pool meets each. Zeros
+        that a case makes itself are of either sign, where zeros are what to draw.
         """
+        if self.values == "zeros" and self.dtype.is_floating_point:
+            return self._with_signs(call)
         if self.values not in (EQUAL, PAIRS):
             return call
         free = [a for a in _arrays(call) if any(a is b for b in self._free)]
@@ -206,8 +210,22 @@ class Varied(Sampler):
                 (m for a, m in zip(free, made, strict=True) if a is value), value
             )
 
-        args = tuple(of(v) for v in call.args)
-        return Case(args, {k: of(v) for k, v in call.kwargs.items()})
+        return _each_of(call, of)
+
+    def _with_signs(self, call: Case) -> Case:
+        """The call, half of the zeros negative in what was not drawn of a class."""
+        known = (*self._free, *self._bounded)
+
+        def of(value: Any) -> Any:
+            if isinstance(value, list):
+                return [of(v) for v in value]
+            own = isinstance(value, np.ndarray) and value.dtype == self.dtype.numpy
+            if not own or any(a is value for a in known):
+                return value
+            turned = (value == 0) & (self.random.random(value.shape) < 0.5)
+            return np.where(turned, -value, value)
+
+        return _each_of(call, of)
 
     def _source(self, free: list[Array], call: Case) -> Array | None:
         """What others become equal to: the least; of bounds, if only one has none."""
@@ -248,6 +266,10 @@ class Varied(Sampler):
             same = a.shape == free[0].shape
             made.append(chosen.reshape(a.shape) if same else a)
         return made
+
+
+def _each_of(call: Case, of: Callable[[Any], Any]) -> Case:
+    return Case(tuple(map(of, call.args)), {k: of(v) for k, v in call.kwargs.items()})
 
 
 def _arrays(call: Case) -> list[Array]:

@@ -146,7 +146,7 @@ _OPTIONS: Final = ((2,), (0,), (1,))
 
 def _joined(subject: Any) -> Any:
     a, b = subject.tensor(_random(2, 3)), subject.tensor(_random(3, 2)).t()
-    return subject.values(a._kind and _cat([a, b]))
+    return subject.values(_cat([a, b]))
 
 
 def _cat(parts: list[Any]) -> Any:

@@ -12,7 +12,7 @@ from dovetail.conformance.example import PLAIN
 from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws.agreement import judged, same_bits
 from dovetail.conformance.laws.sampling import guarded
-from dovetail.conformance.layouts import LAYOUTS, laid_out, layout_for, poison
+from dovetail.conformance.layouts import LAYOUTS, laid_out, layouts_for, poison
 from dovetail.conformance.subject import Subject, needs_kind
 from dovetail.dtypes import Array, DType, from_numpy
 from dovetail.engine.tensor import Tensor, wrap
@@ -63,16 +63,20 @@ def watched(trial: Trial) -> tuple[list[Any], dict[str, Any], list[Watched]]:
     seen: list[Watched] = []
     layout = trial.example.layout
 
-    def argument(name: str, value: Any) -> Any:
+    def argument(name: str, value: Any, layouts: list[str]) -> Any:
         if isinstance(value, list) and any(isinstance(v, np.ndarray) for v in value):
-            return [argument(name, v) for v in value]
+            each = zip(value, layouts, strict=True)
+            return [argument(name, v, [layout]) for v, layout in each]
         if not isinstance(value, np.ndarray):
             return value
-        seen.append(watch(trial.subject, name, value, layout_for(op, name, layout)))
+        seen.append(watch(trial.subject, name, value, layouts[0]))
         return seen[-1].x
 
-    args = [argument(p.name, v) for p, v in zip(op.params, case.args, strict=False)]
-    kwargs = {k: argument(k, v) for k, v in case.kwargs.items()}
+    def given(name: str, value: Any) -> Any:
+        return argument(name, value, layouts_for(op, name, value, layout))
+
+    args = [given(p.name, v) for p, v in zip(op.params, case.args, strict=False)]
+    kwargs = {k: given(k, v) for k, v in case.kwargs.items()}
     if needs_kind(op, case):
         kwargs.setdefault("kind", trial.subject.kind(dtype))
     return args, kwargs, seen

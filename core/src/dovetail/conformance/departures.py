@@ -1,0 +1,92 @@
+"""How calls depart from the cases they are drawn from, where an op takes that.
+
+A case names sizes, and sizes grow; what it gives as a number stays, and an index covers
+as much of the input as the case has it. Kernels that count in blocks, or that take one
+operand's rows for another's, are right as long as neither changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.dtypes import Array
+from dovetail.engine.cases import Case
+from dovetail.engine.op import Op
+
+_SHARE: Final = 0.75  # of the calls that can depart
+_FEW: Final = 16  # elements that kernels keep in registers; counts are to pass it
+_MOST: Final = 100  # elements that an option counts
+_ELEMENTS: Final = 1 << 20  # of a result, if each of the input is there as often
+
+
+def departures(op: Op, call: Case, number: int) -> Iterator[Case]:
+    """The call with a larger count or a narrower index, if that number departs."""
+    random = np.random.default_rng(number)
+    if op.layout_matters or op.unspecified or random.random() >= _SHARE:
+        return
+    found = _counted_further(op, call, random) | _narrowed(op, call, random)
+    if found:
+        names = op.names
+        args = (found.pop(n, v) for n, v in zip(names, call.args, strict=False))
+        yield Case(tuple(args), call.kwargs | found)
+
+
+def _counted_further(op: Op, call: Case, random: np.random.Generator) -> dict[str, int]:
+    """Options that count something, as far as the first input has grown."""
+    given = _by_name(op, call)
+    first = next((v for v in given.values() if isinstance(v, np.ndarray)), None)
+    if first is None or not first.size or "ct" in op.names:  # made for its options
+        return {}
+    dim = _dim(op, given)
+    lengths = first.shape if dim is None else first.shape[dim:][:1]
+    most = min(max(lengths, default=0), _MOST, _ELEMENTS // first.size)
+    counts = [
+        p.name for p in op.rest
+        if p.annotation.removesuffix(" | None") == "int" and _counts(given.get(p.name))
+    ]  # fmt: skip
+    if most <= _FEW:
+        return {}
+    return {name: int(random.integers(_FEW + 1, most + 1)) for name in counts}
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _narrowed(op: Op, call: Case, random: np.random.Generator) -> dict[str, Array]:
+    """Indices along one dim that cover less of the input in some of the others."""
+    given = _by_name(op, call)
+    dim = _dim(op, given)
+    if dim is None:
+        return {}
+    found = {}
+    for name in sorted(op.indices):
+        index = given.get(name)
+        if isinstance(index, np.ndarray) and index.ndim > 1 and index.size:
+            others = [d for d in range(index.ndim) if d != dim % index.ndim]
+            found[name] = _cut(index, others, random)
+    return {n: i for n, i in found.items() if i.shape != given[n].shape}
+
+
+def _cut(index: Array, dims: list[int], random: np.random.Generator) -> Array:
+    """Less of an array in one of the dims at least, if that has any to leave out."""
+    shape = list(index.shape)
+    some = [d for d in dims if shape[d] > 1]
+    sure = int(random.choice(some)) if some else None
+    for d in some:
+        if d == sure or random.random() < 0.5:
+            shape[d] = int(random.integers(max(1, shape[d] // 2), shape[d]))
+    return np.ascontiguousarray(index[tuple(map(slice, shape))])
+
+
+def _dim(op: Op, given: dict[str, Any]) -> int | None:
+    """The dim along which a call works; None unless it names one."""
+    dims = [given.get(p.name, p.default) for p in op.rest if p.annotation == "Axis"]
+    return dims[0] if len(dims) == 1 and isinstance(dims[0], int) else None
+
+
+def _by_name(op: Op, call: Case) -> dict[str, Any]:
+    return dict(zip(op.names, call.args, strict=False)) | call.kwargs
