@@ -24,6 +24,8 @@ from dovetail.ops.view import reshape, transpose
 
 _SCORES = sig.parse("(l,e),(s,e)->(l,s)")
 _MIXED = sig.parse("(l,s),(s,v)->(l,v)")
+# The oracle has all weights in memory, as many as lengths by lengths.
+_LARGEST = 1 << 13
 
 
 def _shape(
@@ -31,8 +33,13 @@ def _shape(
 ) -> Any:
     (weights,) = sig.infer(_SCORES, name, (q, k), ("q", "k"), {})
     if mask is not None:
-        shapes = (weights, tuple(mask))
+        scores, shapes = weights[-2:], (weights, tuple(mask))
         weights = sig.broadcast(name, shapes, ("the scores", "mask"))
+        if weights[-2:] != scores:
+            raise ShapeError(
+                name, "mask", was=f"of shape {tuple(mask)}",
+                needed=f"to expand to {scores}, queries by keys",
+            )  # fmt: skip
     (y,) = sig.infer(_MIXED, name, (weights, v), ("the scores", "v"), {})
     return y, weights
 
@@ -104,7 +111,7 @@ def _mixed(q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -> Any:
 
 
 @op(autocast="lower", cancels=True, shape=_mixed, accepts=FLOAT, promote="equal",
-    levels={"scale": (0.0, -1.0, 2.0)})  # fmt: skip
+    largest=_LARGEST, levels={"scale": (0.0, -1.0, 2.0)})  # fmt: skip
 def mixture(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: Scalar
 ) -> Tensor:
@@ -125,8 +132,10 @@ def _like_inputs(ct: Sizes, q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -
     return q, k, v
 
 
+# Of weights near one, gradients are differences of products that are far larger.
 @op(cancels=True, shape=_like_inputs, accepts=FLOAT, promote="equal",
-    outputs=("gq", "gk", "gv"), levels={"scale": (0.0, -1.0, 2.0)})  # fmt: skip
+    domain=(-1.0, 1.0), largest=_LARGEST, outputs=("gq", "gk", "gv"),
+    levels={"scale": (0.0, -1.0, 2.0)})  # fmt: skip
 def mixture_backward(
     ct: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool,
     scale: Scalar,

@@ -46,10 +46,10 @@ class _Attention:
         self, q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float
     ) -> Any:
         """What queries get of the values."""
-        xp = self.xp
+        xp, short = self.xp, causal and math.isfinite(v.sum())
         q, k, v, mask = self._spread(q, k, v, mask)
         y = xp.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
-        for part in _parts(q, k, causal):
+        for part in _parts(q, k, short):
             weights = self._weights(part, q, k, mask, causal, scale)
             values = v[part.at][..., : part.keys, :]
             xp.matmul(weights, values, y[part.at][..., part.first : part.end, :])
@@ -60,11 +60,12 @@ class _Attention:
     ) -> Any:
         """The gradients of queries, keys and values."""
         xp, shapes = self.xp, (q.shape, k.shape, v.shape)
+        short = causal and _are_plain(mask, ct, q, k, v)
         q, k, v, mask = self._spread(q, k, v, mask)
         gq = xp.empty(q.shape, q.dtype)
         gk, gv = xp.zeros(k.shape, k.dtype), xp.zeros(v.shape, v.dtype)
         factor = q.dtype.type(scale)
-        for part in _parts(q, k, causal):
+        for part in _parts(q, k, short):
             at, rows, keys = part.at, slice(part.first, part.end), part.keys
             weights = self._weights(part, q, k, mask, causal, scale)
             ct_part = ct[at][..., rows, :]
@@ -140,8 +141,17 @@ def _later(xp: Any, rows: int, columns: int) -> Any:
     return ~xp.tri(rows, columns, dtype=bool)
 
 
-def _parts(q: Any, k: Any, causal: bool) -> Iterator[_Part]:
-    """All at once where it is little, else each sequence by itself, in blocks."""
+def _are_plain(mask: Any, *arrays: Any) -> bool:
+    """Whether weights of hidden keys are 0, and 0 times any element is 0."""
+    seen = mask is None or mask.sum() < math.inf
+    return seen and all(math.isfinite(x.sum()) for x in arrays)
+
+
+def _parts(q: Any, k: Any, short: bool) -> Iterator[_Part]:
+    """All at once where it is little, else each sequence by itself, in blocks.
+
+    `short` leaves out the keys that come after all queries of a block.
+    """
     (*lead, length, _), keys = q.shape, k.shape[-2]
     if not math.prod(lead) or not length:
         return
@@ -152,4 +162,4 @@ def _parts(q: Any, k: Any, causal: bool) -> Iterator[_Part]:
     for at in product(*map(range, lead)):
         for first in range(0, length, rows):
             end = min(first + rows, length)
-            yield _Part(at, first, end, min(keys, end) if causal else keys)
+            yield _Part(at, first, end, min(keys, end) if short else keys)
