@@ -23,6 +23,7 @@ from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
 
 _TERMS: Final = 64.0
+_RARE: Final = 2.0**-12
 
 
 def _has_gradients(subject: Subject, op: Op, dtype: DType) -> bool:
@@ -81,7 +82,8 @@ def _linear(
         found = dx.filled(subject, dx.pulled(subject, tape, scaled), tape.leaves)
         for at, (g, f, x) in enumerate(zip(grads, found, tape.leaves, strict=True)):
             want = np.asarray(g * g.dtype.type(factor))
-            near = np.abs(dx.wide(f) - dx.wide(want)) <= factor * room
+            error = factor * room + _flips(want, factor * room, x.dtype)
+            near = np.abs(dx.wide(f) - dx.wide(want)) <= error
             if not np.all(near | _rounds_otherwise(want, x.dtype)):
                 raise Wrong(
                     f"gradient {at} of {factor} times the cotangent is not {factor} "
@@ -100,6 +102,12 @@ def _between(subject: Subject, tape: dx.Taped, ct: Sequence[Array]) -> float:
     smallest = max(float(limits(x.dtype.real).smallest_subnormal) for x in tape.leaves)
     longest = max((n for a in given for n in a.shape), default=1)
     return longest * max(1.0, _largest_finite(given)) * smallest
+
+
+def _flips(want: Array, room: float, dtype: DType) -> Array:
+    """The last place of what an error that small may well round the other way."""
+    place = 2 * roundoff(dtype) * np.abs(dx.wide(want))
+    return np.where(place * _RARE < room, place, 0.0)
 
 
 def _rounds_otherwise(want: Array, dtype: DType) -> Array:
