@@ -96,12 +96,14 @@ def _between(subject: Subject, tape: dx.Taped, ct: Sequence[Array]) -> float:
 
     Each is off by half the smallest number, and so is what becomes of its double; it is
     multiplied by no more than the largest of the numbers given, and as many are added
-    as the longest dim has elements.
+    as the longest dim has elements, for each place that an element was repeated to.
     """
     given = [*(subject.values(x) for x in tape.leaves), *ct]
     smallest = max(float(limits(x.dtype.real).smallest_subnormal) for x in tape.leaves)
     longest = max((n for a in given for n in a.shape), default=1)
-    return longest * max(1.0, _largest_finite(given)) * smallest
+    sizes = [a.size for a in given if a.size]
+    places = max(sizes, default=1) / min(sizes, default=1)
+    return longest * places * max(1.0, _largest_finite(given)) * smallest
 
 
 def _flips(want: Array, room: float, dtype: DType) -> Array:
