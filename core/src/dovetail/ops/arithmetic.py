@@ -10,6 +10,7 @@ from dovetail.dtypes import (
     ANY,
     BITS,
     FLOAT,
+    HALF,
     INEXACT,
     INTEGRAL,
     NUMERIC,
@@ -17,13 +18,14 @@ from dovetail.dtypes import (
     REAL,
     Array,
     bool_,
+    float32,
 )
 from dovetail.engine.attributes import Operand
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.exact import exact, whole
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.formats import absent, clone, conj, where
+from dovetail.ops.formats import absent, cast, clone, conj, where
 
 
 @op(sums=True, accepts=ANY, primitive=NUMERIC,
@@ -62,11 +64,20 @@ def mul(input: Operand, other: Operand) -> Tensor:
     return input & other
 
 
+def _of_divisor(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
+    """Less the quotient over the divisor, which on the way may leave 16 bits."""
+    dtype = other._kind.dtype
+    if dtype in HALF:
+        wide = (cast(x, float32) for x in (ct, input, other))
+        return cast(_of_divisor(*wide), dtype)
+    return -ct * conj((input / other) / other)
+
+
 @op(accepts=INEXACT, primitive=INEXACT, promote="float",
     torch="true_divide Tensor.true_divide_", oracle=exact(lambda m, a, b: a / b),
     grad={
         "input": lambda ct, other: ct / conj(other),
-        "other": lambda ct, input, other: -ct * conj((input / other) / other),
+        "other": _of_divisor,
     })  # fmt: skip
 def div(input: Operand, other: Operand) -> Tensor:
     """input / other, at most 2.5 ulp; IEEE 754 at 0; integers have become floats."""

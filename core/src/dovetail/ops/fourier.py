@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail.dtypes import COMPLEX, Array, Sizes, float32, float64, int32
 from dovetail.engine.attributes import Axis, AxisList
+from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
@@ -164,9 +165,6 @@ def _from_half(x: Array, dim: int, n: int) -> Array:
 
 @op(cancels=True, shape=_whole_shape, accepts=COMPLEX, result=real_dtype,
     promote="equal", largest=_LARGEST, oracle=_from_half,
-    cases=lambda _: [
-        ([3], 0, 5), ([4, 2], 0, 6), ([2, 4], 1, 7), ([1], 0, 1), ([0, 3], 1, 4),
-    ],
     grad=_hermitian_rule)  # fmt: skip
 def fft_hermitian(input: Tensor, dim: Axis, n: int) -> Tensor:
     """The transform back to n real numbers, of the first n // 2 + 1.
@@ -177,6 +175,15 @@ def fft_hermitian(input: Tensor, dim: Axis, n: int) -> Tensor:
     parts = (real(input), real(back)), (input.imag, back.imag)
     (a, b), (c, d) = parts
     return _along(a, dim, b) - _along(c, dim, d)
+
+
+@fft_hermitian.cases
+def _(make: Any) -> Any:
+    for shape, dim, odd in (
+        ((3,), 0, 1), ((4, 2), 0, 0), ((2, 4), 1, 1), ((1,), 0, 1), ((0, 3), 1, 0),
+    ):  # fmt: skip
+        x = make(*shape)
+        yield case(x, dim, 2 * (x.shape[dim] - 1) + odd)
 
 
 __all__ = ["fft_complex", "fft_hermitian", "fft_real"]

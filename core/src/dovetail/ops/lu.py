@@ -11,6 +11,7 @@ from dovetail.engine import signature as sig
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError
 from dovetail.limits import finfo
 from dovetail.ops.arithmetic import log, mul
 from dovetail.ops.complex import imag, real, real_dtype
@@ -20,7 +21,15 @@ from dovetail.ops.elementwise import abs, sgn
 from dovetail.ops.extremes import argmax
 from dovetail.ops.formats import cast, conj, iota, take_along, where
 from dovetail.ops.matmul import matmul
-from dovetail.ops.matrices import OF_LAPACK, adjoint, identity, matrix, regular, square
+from dovetail.ops.matrices import (
+    OF_LAPACK,
+    adjoint,
+    identity,
+    matrix,
+    regular,
+    square,
+    well_posed,
+)
 from dovetail.ops.reduce import prod
 from dovetail.ops.shape import cat, stack, tril, triu
 from dovetail.ops.sums import sum, sum_to
@@ -80,6 +89,9 @@ def unmoved(order: Tensor) -> Tensor:
     return cast(argmax(cast(hit, int32), -1), int32)
 
 
+_CLOSE = 2.0**-7  # which of two candidates that close is taken, rounding says
+
+
 def _lu_shape(shape: Sizes, *, pivot: bool) -> tuple[Sizes, Sizes, Sizes]:
     found = matrix("lu_factorise", shape)
     lead, k = found[:-2], min(found[-2:])
@@ -87,7 +99,8 @@ def _lu_shape(shape: Sizes, *, pivot: bool) -> tuple[Sizes, Sizes, Sizes]:
 
 
 def _eliminated(x: Array, pivot: bool = True) -> tuple[Array, Array, Array]:
-    """The truth, one number at a time."""
+    """The truth, one number at a time; of pivots nearly equal there is none."""
+    well_posed("lu_factorise", x)
     y, (n, m) = np.array(x), x.shape[-2:]
     pivots = np.zeros((*x.shape[:-2], min(n, m)), np.int32)
     info = np.zeros(x.shape[:-2], np.int32)
@@ -95,6 +108,10 @@ def _eliminated(x: Array, pivot: bool = True) -> tuple[Array, Array, Array]:
         a = y[at]
         for k in range(min(n, m)):
             size = np.abs(a[k:, k].real) + np.abs(a[k:, k].imag)
+            if pivot and np.sum(size > (1 - _CLOSE) * size.max()) > 1:
+                raise ArgumentError(
+                    "lu_factorise", "input", was="of equal rows", needed="one pivot"
+                )
             p = k + int(np.argmax(size)) if pivot else k
             pivots[at][k] = p + 1
             a[[k, p]] = a[[p, k]]
@@ -280,8 +297,13 @@ def _two(shape: Sizes) -> tuple[Sizes, Sizes]:
     return lead, lead
 
 
+def _slogdet(x: Array) -> tuple[Any, ...]:
+    well_posed("log_determinant", x)
+    return tuple(np.linalg.slogdet(x))
+
+
 @op(shape=_two, **OF_LAPACK, result=("same", real_dtype),
-    outputs=("sign", "logabsdet"), oracle=lambda x: tuple(np.linalg.slogdet(x)),
+    outputs=("sign", "logabsdet"), oracle=_slogdet,
     cases=lambda make: [
         case(regular(make, *s)) for s in ((3, 3), (2, 2, 2), (1, 1), (4, 4))
     ],

@@ -9,7 +9,7 @@ import numpy as np
 from dovetail.dtypes import Array, Sizes, complex64, complex128, float32, float64, int32
 from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ShapeError
+from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.arithmetic import eq
 from dovetail.ops.complex import real
 from dovetail.ops.diagonal import diag_embed, diagonal
@@ -25,6 +25,7 @@ UNDEFINED: Final = (
     "special", "subnormal", "extreme", "ties", "exact", "wide", "zeros", "nan", "few",
     "lone", "masked", "pairs", "sweep", "borders", "flat", "shifted", "equal",
 )  # fmt: skip
+_SMALL: Final = 2.0**-5  # of singular values, beside the largest or 1
 LARGEST: Final = 36  # elements: each step of a body is some twenty calls
 OF_LAPACK: Any = {
     "accepts": FORMATS, "promote": "equal", "cancels": True, "undefined_on": UNDEFINED,
@@ -91,6 +92,17 @@ def regular(make: Any, *shape: int) -> Array:
     near = np.minimum(np.arange(n)[:, None] % 97, 97)
     main = (np.arange(n)[:, None] + 1) % max(n, 1) == np.arange(m) % max(n, 1)
     return np.asarray(x + (3 + near) * main).astype(x.dtype)
+
+
+def well_posed(name: str, x: Array) -> None:
+    """Refuse matrices next to singular ones, whose factors have no digits."""
+    if 0 in x.shape:
+        return
+    size = np.linalg.svd(np.asarray(x, np.complex128), compute_uv=False)
+    if not np.all(size[..., -1] > _SMALL * np.maximum(size[..., 0], 1)):
+        raise ArgumentError(
+            name, "input", was="nearly singular", needed="singular values above 0"
+        )
 
 
 def definite(make: Any, *shape: int) -> Array:

@@ -10,14 +10,21 @@ from dovetail.dtypes import Array, Sizes, int32
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ShapeError
+from dovetail.errors import ArgumentError, NotSupported, ShapeError
 from dovetail.ops.arithmetic import sqrt
 from dovetail.ops.complex import real
 from dovetail.ops.create import filled, zeros_of
 from dovetail.ops.elementwise import abs
 from dovetail.ops.formats import cast, clone, conj, iota, where
 from dovetail.ops.matmul import matmul
-from dovetail.ops.matrices import OF_LAPACK, adjoint, identity, matrix, regular
+from dovetail.ops.matrices import (
+    OF_LAPACK,
+    adjoint,
+    identity,
+    matrix,
+    regular,
+    well_posed,
+)
 from dovetail.ops.shape import cat, stack, triu
 from dovetail.ops.sums import sum
 from dovetail.ops.triangular import solve_triangle
@@ -157,6 +164,11 @@ def _square_rule(g: Tensor | None, gr: Tensor | None, q: Tensor, r: Tensor) -> T
 def _qr_rule(ct: Any, q: Tensor, r: Tensor, complete: bool) -> Tensor:
     g, gr = ct
     n, m = q._a.shape[-2], r._a.shape[-1]
+    if complete and n > m:
+        raise NotSupported(
+            "qr_factorise", "complete", was="given of a matrix with more rows",
+            needed="False, where gradients are wanted",
+        )  # fmt: skip
     if m <= n:
         q, r = (basic_index(q, (Ellipsis, slice(0, m))),
                 basic_index(r, (Ellipsis, slice(0, m), slice(None))))  # fmt: skip
@@ -178,14 +190,24 @@ def _qr_rule(ct: Any, q: Tensor, r: Tensor, complete: bool) -> Tensor:
     return cat([left, right * 0 if beyond is None else beyond], -1)
 
 
+def _orthogonal(x: Array, complete: bool = False) -> tuple[Array, Array]:
+    if complete and x.shape[-2] > x.shape[-1]:
+        raise ArgumentError(
+            "qr_factorise", "complete", was="given of a matrix with more rows",
+            needed="False: columns beyond those of the input have no gradient",
+        )  # fmt: skip
+    well_posed("qr_factorise", x)
+    q, r = np.linalg.qr(x, "complete" if complete else "reduced")
+    return q, r
+
+
 def _qr_cases(make: Any) -> Any:
     yield from _cases(make)
     yield case(regular(make, 3, 3), True)
 
 
 @op(shape=_qr_shapes, **OF_LAPACK, outputs=("q", "r"),
-    oracle=lambda x, complete=False: tuple(
-        np.linalg.qr(x, "complete" if complete else "reduced")),
+    oracle=_orthogonal,
     cases=_qr_cases, grad={"input": _qr_rule})  # fmt: skip
 def qr_factorise(input: Tensor, complete: bool = False) -> tuple[Tensor, Tensor]:
     """Q with orthonormal columns and R, upper triangular: Q R = `input`.

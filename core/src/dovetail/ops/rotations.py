@@ -28,6 +28,7 @@ from dovetail.ops.matrices import (
     matrix,
     regular,
     square,
+    well_posed,
 )
 from dovetail.ops.qr import qr_factorise, real_of
 from dovetail.ops.shape import cat
@@ -106,11 +107,34 @@ def _ordered(x: Tensor, order: Tensor) -> Tensor:
 
 def _phases(v: Tensor) -> Tensor:
     """What turns each column so that its first large number is positive."""
+    return conj(sgn(take_along(v, _first(v), v.ndim - 2)))
+
+
+def _first(v: Tensor) -> Tensor:
+    """Where the first large number of each column is."""
     size = abs(v)
     large = size * 2 >= amax(size, -2, True)
-    at = argmax(cast(large, int32), -2, True)
-    first = take_along(v, cast(at, int32), v.ndim - 2)
-    return conj(sgn(first))
+    return cast(argmax(cast(large, int32), -2, True), int32)
+
+
+def _held(g: Tensor | None, v: Tensor, turning: Tensor) -> Tensor:
+    """The gradient of vectors whose phase is held: the first large number stays real.
+
+    What turns them, `turning` for each, is taken back by as much as that number is
+    turned; of what does not depend on phases, nothing is.
+    """
+    if 0 in v._a.shape[-2:]:
+        return v if g is None else g
+    at = _first(v)
+    back = turning / real_of(take_along(v, at, v.ndim - 2))
+    rows = unsqueeze(iota(v._a.shape[-2], at._kind), -1)
+    held = where(rows == at, cast(back, v.dtype) * 1j, 0)
+    return held if g is None else g + held
+
+
+def _turning_of(g: Tensor | None, v: Tensor) -> Any:
+    """By how much a turn of each vector changes what the gradient is of."""
+    return 0 if g is None else imag(sum(conj(g) * v, -2, True))
 
 
 def _turned(v: Array) -> Array:
@@ -132,6 +156,8 @@ def _eigh_rule(ct: Any, w: Tensor, v: Tensor) -> Tensor:
     gw, gv = ct
     inner = None if gw is None else diag_embed(cast(gw, v.dtype))
     if gv is not None:
+        if v.dtype.is_complex:
+            gv = _held(gv, v, _turning_of(gv, v))
         turned = matmul(adjoint(v), gv) * cast(_gaps(w), v.dtype)
         inner = turned if inner is None else inner + turned
     assert inner is not None
@@ -199,6 +225,8 @@ def _svd_rule(ct: Any, u: Tensor, s: Tensor, vh: Tensor) -> Tensor:
     u, v = basic_index(u, cut), basic_index(adjoint(vh), cut)
     gu = None if gu is None else basic_index(gu, cut)
     gv = None if gvh is None else basic_index(adjoint(gvh), cut)
+    if u.dtype.is_complex and (gu is not None or gv is not None):
+        gu = _held(gu, u, _turning_of(gu, u) + _turning_of(gv, v))
     row, column = (cast(unsqueeze(s, d), u.dtype) for d in (-2, -1))
     gaps = cast(_gaps(s * s), u.dtype)
     inner = s * 0 if gs is None else gs
@@ -230,6 +258,12 @@ def _turning(u: Tensor, gu: Tensor) -> Tensor:
 
 
 def _svd(x: Array, full: bool = False) -> tuple[Array, Array, Array]:
+    if full and x.shape[-2] != x.shape[-1]:
+        raise ArgumentError(
+            "singular_values", "full", was="given of a matrix that is not square",
+            needed="False: what is added to its vectors may be any that complete them",
+        )  # fmt: skip
+    well_posed("singular_values", x)
     u, s, vh = np.linalg.svd(x, full_matrices=full)
     _apart("singular_values", s)
     k = s.shape[-1]
