@@ -149,6 +149,10 @@ class Transposed:
         return dx if is_known(dx) else None
 
 
+# Places of an image whose products are added one by one: more would lose digits.
+_LONGEST: Final = 1 << 13
+
+
 class WeightGradient:
     """The adjoint in the weight: some channels of it, or one of each part, added up.
 
@@ -183,6 +187,8 @@ class WeightGradient:
 
     def __call__(self, x: Array, dy: Array) -> Array | None:
         """The gradient of the weight; None where others know it."""
+        if math.prod(dy.shape[2:]) > _LONGEST:
+            return None
         x, dy = np.ascontiguousarray(x), np.ascontiguousarray(dy)
         if self.sizes.padded and not self.sizes.meets and not is_finite(dy):
             return None
