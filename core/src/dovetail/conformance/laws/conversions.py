@@ -92,7 +92,9 @@ def _beside_ties(source: DType, target: DType) -> Array:
     if target is dtypes.bfloat16:
         return ties
     away = np.where(np.arange(20) % 4 < 2, 2.0, 0.0)
-    return np.nextafter(ties.astype(source.numpy).real, away.astype(source.real.numpy))
+    exact = ties.astype(source.real.numpy)
+    beside: Array = np.nextafter(exact, away.astype(exact.dtype))
+    return beside
 
 
 def _beyond(source: DType, target: DType) -> Array:
