@@ -36,6 +36,7 @@ try:
     )  # fmt: skip
     from dovetail.engine.later import FUNCTIONS as _LATER
     from dovetail.engine.later import load as _load
+    from dovetail.engine.missing_names import missing_name as _missing_name
     from dovetail.engine.modes import (
         enable_grad,
         inference_mode,
@@ -74,6 +75,9 @@ _FROM: _Final = {
 }  # fmt: skip
 
 
+_missing: _Final = _missing_name(__name__)
+
+
 def _first_used(name: str) -> Any:
     if name in _LAZY:
         return _import_module(f"dovetail.{name}")
@@ -82,10 +86,7 @@ def _first_used(name: str) -> Any:
     if name in _LATER:
         _load(_LATER[name])
         return _NAMES[name]
-    raise AttributeError(
-        f"module 'dovetail' has no attribute {name!r}; "
-        "if torch has it, it is not there yet"
-    )
+    return _missing(name)
 
 
 def __dir__() -> list[str]:
