@@ -24,7 +24,6 @@ from dovetail.errors import (
     NotSupported,
     ShapeError,
 )
-from dovetail.frontend.create import tensor
 from dovetail.frontend.creation import sizes
 from dovetail.frontend.split import narrow
 from dovetail.ops import view as v
@@ -182,18 +181,16 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
             needed="a matrix, or several dims of one size",
         )  # fmt: skip
     if self.ndim > 2:
-        line = [v.reshape(_numbers(self), (-1,))] * self.ndim
-        self[tuple(line)] = fill_value
+        line = self
+        while line.ndim > 1:
+            line = diagonal(line, 0, 0, line.ndim - 1)
+        fill(line, fill_value)
         return self
     rows, columns = (int(n) for n in self._a.shape)
-    starts = range(0, rows, columns + 1) if wrap and columns else (0,)
+    starts = range(0, max(rows, 1), columns + 1) if wrap and columns else (0,)
     for start in starts:
         fill(diagonal(self, -start, 0, 1), fill_value)
     return self
-
-
-def _numbers(x: Tensor) -> Tensor:
-    return tensor(list(range(int(x._a.shape[0]))), device=x.device)
 
 
 @public("Tensor.resize_")
