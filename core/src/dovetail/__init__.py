@@ -49,6 +49,9 @@ try:
     from dovetail.engine.tensor_type import Size
     from dovetail.frontend import NAMES as _NAMES
     from dovetail.limits import finfo, iinfo
+    from dovetail.memory_formats import FORMATS as _FORMATS
+    from dovetail.memory_formats import LAYOUTS as _LAYOUTS
+    from dovetail.memory_formats import layout, memory_format
 finally:
     if _collects:
         if not _at_work:
@@ -58,6 +61,7 @@ finally:
 __version__: _Final = "0.1.0"
 
 globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
+globals().update(_FORMATS | _LAYOUTS)
 
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
@@ -133,7 +137,8 @@ __all__ = [
     "Size", "Tensor", "can_cast", "device", "dtype", "enable_grad", "errors",
     "fallbacks", "finfo", "get_default_dtype", "get_fallback_policy", "iinfo",
     "inference_mode",
-    "is_grad_enabled", "no_grad", "promote_types", "reset_fallbacks",
+    "is_grad_enabled", "layout", "memory_format", "no_grad", "promote_types",
+    "reset_fallbacks",
     "set_default_device", "set_default_dtype", "set_fallback_policy",
     "set_grad_enabled",
 ]  # fmt: skip

@@ -25,7 +25,10 @@ from dovetail.errors import (
     ShapeError,
 )
 from dovetail.frontend.creation import sizes
+from dovetail.frontend.memory_order import MemoryFormat
 from dovetail.frontend.split import narrow
+from dovetail.frontend.tensor_classes import CLASSES
+from dovetail.memory_formats import preserve_format
 from dovetail.ops import view as v
 from dovetail.ops.diagonal import diagonal
 from dovetail.ops.primitive import cast
@@ -102,15 +105,21 @@ def _mover(device_type: str) -> Any:
 extend(cuda=_mover("cuda"), xpu=_mover("xpu"))
 
 
-def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) -> Any:
+def _type(
+    self: Tensor, dtype: DType | str | None = None, non_blocking: bool = False
+) -> Any:
     """The name of torch's class for the dtype, or this tensor in another one."""
-    if isinstance(dtype, type):  # int, which other functions take for a dtype
+    if isinstance(dtype, str):
+        dtype = CLASSES.get(dtype.rpartition(".")[2], dtype)
+    elif isinstance(dtype, type):
+        dtype = CLASSES.get(dtype.__name__, dtype)
+    if isinstance(dtype, str | type):  # such as int, which others take for a dtype
         raise ArgumentTypeError(
             "type", "dtype", was=described(dtype), needed="a dtype of dovetail's"
         )
     if dtype is not None:
         return to(self, dtype)
-    names = {v: k for k, v in _CLASSES.items()}
+    names = {v: k for k, v in CLASSES.items()}
     if self.dtype not in names:
         raise DTypeError(
             "type",
@@ -126,18 +135,9 @@ def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) 
 extend(type=guarded(_type, "type", False))
 
 
-_CLASSES = {
-    "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64,
-    "HalfTensor": dtypes.float16, "BFloat16Tensor": dtypes.bfloat16,
-    "LongTensor": dtypes.int64, "IntTensor": dtypes.int32, "ShortTensor": dtypes.int16,
-    "CharTensor": dtypes.int8, "ByteTensor": dtypes.uint8, "BoolTensor": dtypes.bool_,
-    "ComplexFloatTensor": dtypes.complex64, "ComplexDoubleTensor": dtypes.complex128,
-}  # fmt: skip
-
-
 def _caster(dtype: DType) -> Any:
-    def cast(self: Tensor) -> Tensor:
-        return to(self, dtype)
+    def cast(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+        return to(self, dtype, memory_format=memory_format)
 
     cast.__doc__ = f"This tensor as {dtype.name}; itself if it is."
     return cast
