@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("core", "backends/cpu", "backends/cupy", "tests/fake", "tests/strict")
+FOLDERS = ("core", "backends/cpu", "tests/fake")
 BACKENDS = {
     "backends/cpu": ("cpu", "dovetail_cpu"),
     "tests/fake": ("fake", "dovetail_fake"),
-    "tests/strict": ("strict", "dovetail_strict"),
 }
 
 

@@ -20,7 +20,7 @@ CPU = ROOT / "backends" / "cpu" / "src"
 # From the ground up. A module imports from floors below its own, and from its own
 # as long as no circle arises.
 FLOORS = (
-    {"errors", "dtypes", "limits", "device", "memory_formats"},
+    {"errors", "dtypes", "limits", "device"},
     {"codegen"},
     {"device_api", "xp"},
     {"engine"},

@@ -23,10 +23,16 @@ LAYERS = sorted(
 REQUIRED: dict[str, tuple[Any, ...]] = {
     "Threshold": (0.5, 2.0), "Softmax": (0,), "Unflatten": (1, (2, 2)),
     "AdaptiveAvgPool1d": (2,), "AdaptiveAvgPool2d": (1,), "AdaptiveAvgPool3d": (1,),
+    "PixelShuffle": (2,), "PixelUnshuffle": (1,), "ChannelShuffle": (2,),
+    "Unfold": (1,), "Fold": ((2, 2), 1), "LPPool1d": (2, 2), "LPPool2d": (2, 1),
+    "LPPool3d": (2, 1),
 }  # fmt: skip
 SHAPES = {
     "AdaptiveAvgPool1d": (1, 1, 4), "AdaptiveAvgPool2d": (1, 1, 2, 2),
-    "AdaptiveAvgPool3d": (1, 1, 1, 2, 2),
+    "AdaptiveAvgPool3d": (1, 1, 1, 2, 2), "PixelShuffle": (1, 4, 1, 1),
+    "PixelUnshuffle": (1, 1, 2, 2), "ChannelShuffle": (1, 4, 1), "Unfold": (1, 1, 2, 2),
+    "Fold": (1, 1, 4), "LPPool1d": (1, 1, 4), "LPPool2d": (1, 1, 2, 2),
+    "LPPool3d": (1, 1, 1, 2, 2),
 }  # fmt: skip
 # Where torch's layer has another name or default than its function.
 RENAMED = {"Flatten": ["start_dim", "end_dim"], "Unflatten": ["dim", "sizes"]}

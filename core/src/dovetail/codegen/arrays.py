@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +13,6 @@ from dovetail.codegen.llvm_text import Target
 Array = np.ndarray[Any, Any]
 
 
-@cache
 def target() -> Target:
     """The processor of this machine."""
     host = runtime.host()

@@ -277,3 +277,38 @@ class ReLU6(Hardtanh):
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
+
+
+class RReLU(Module):
+    """`x`, times a slope below zero that is drawn anew in training (arXiv:1505.00853).
+
+    Args:
+        lower, upper: the bounds of the slopes, whose mean is the slope in eval mode.
+    """
+
+    def __init__(
+        self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False
+    ) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        end = ", inplace=True" if self.inplace else ""
+        return f"lower={self.lower}, upper={self.upper}{end}"
+
+
+class Softmax2d(Module):
+    """`Softmax` over the channels of [n, c, h, w] or [c, h, w]."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in (3, 4):
+            raise ArgumentError(
+                "Softmax2d", "input", was=f"{input.ndim}-dimensional",
+                needed="3 or 4 dimensions",
+            )  # fmt: skip
+        return F.softmax(input, -3)

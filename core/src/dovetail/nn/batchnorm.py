@@ -14,28 +14,8 @@ from .affine import add_affine, reset_affine
 from .module import Module
 
 
-class _BatchNorm(Module):
-    """Normalises each channel over the batch (Ioffe & Szegedy 2015, arXiv:1502.03167).
-
-    In training with the batch's mean and variance, which also move the running ones;
-    in eval mode with the running ones.
-
-    Args:
-        num_features: channels.
-        eps: what is added to the variance.
-        momentum: how far the running statistics move; None keeps their plain mean.
-        affine: whether weight and bias are learned.
-        track_running_stats: without, the batch's statistics are used in eval mode too.
-        bias: whether an affine layer has a bias.
-
-    Shape:
-        [n, num_features, *spatial], the same out
-
-    Attributes:
-        weight, bias: [num_features], ones and zeros at first.
-        running_mean, running_var: [num_features]; the variance is the unbiased one.
-        num_batches_tracked: how many batches moved them.
-    """
+class _NormBase(Module):
+    """What is normalised by channel has: weight and bias, and running statistics."""
 
     _version = 2
     allowed_dims: ClassVar[tuple[int, ...]]
@@ -98,22 +78,6 @@ class _BatchNorm(Module):
                 needed=f"{allowed} dimensions",
             )  # fmt: skip
 
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_input_dim(input)
-        mean, var = self.running_mean, self.running_var
-        factor = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats:
-            if self.num_batches_tracked is not None:
-                self.num_batches_tracked.add_(1)
-                if self.momentum is None:  # waits for the device
-                    factor = 1.0 / float(self.num_batches_tracked.item())
-        elif self.training:
-            mean = var = None
-        by_batch = self.training or (mean is None and var is None)
-        return F.batch_norm(
-            input, mean, var, self.weight, self.bias, by_batch, factor, self.eps
-        )
-
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
@@ -140,6 +104,46 @@ class _BatchNorm(Module):
             state_dict, prefix, local_metadata, strict,
             missing_keys, unexpected_keys, error_msgs,
         )  # fmt: skip
+
+
+class _BatchNorm(_NormBase):
+    """Normalises each channel over the batch (Ioffe & Szegedy 2015, arXiv:1502.03167).
+
+    In training with the batch's mean and variance, which also move the running ones;
+    in eval mode with the running ones.
+
+    Args:
+        num_features: channels.
+        eps: what is added to the variance.
+        momentum: how far the running statistics move; None keeps their plain mean.
+        affine: whether weight and bias are learned.
+        track_running_stats: without, the batch's statistics are used in eval mode too.
+        bias: whether an affine layer has a bias.
+
+    Shape:
+        [n, num_features, *spatial], the same out
+
+    Attributes:
+        weight, bias: [num_features], ones and zeros at first.
+        running_mean, running_var: [num_features]; the variance is the unbiased one.
+        num_batches_tracked: how many batches moved them.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        mean, var = self.running_mean, self.running_var
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats:
+            if self.num_batches_tracked is not None:
+                self.num_batches_tracked.add_(1)
+                if self.momentum is None:  # waits for the device
+                    factor = 1.0 / float(self.num_batches_tracked.item())
+        elif self.training:
+            mean = var = None
+        by_batch = self.training or (mean is None and var is None)
+        return F.batch_norm(
+            input, mean, var, self.weight, self.bias, by_batch, factor, self.eps
+        )
 
 
 class BatchNorm1d(_BatchNorm):

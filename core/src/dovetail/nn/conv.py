@@ -41,6 +41,7 @@ class _ConvNd(Module):
     """
 
     spatial_dims: ClassVar[int]
+    _is_transposed: ClassVar[bool] = False
     weight: Tensor
     bias: Tensor | None
 
@@ -69,16 +70,20 @@ class _ConvNd(Module):
         else:
             self.padding = self._sizes("padding", padding)
         self.dilation = self._sizes("dilation", dilation)
-        self.transposed = False
+        self.transposed = type(self)._is_transposed
         self.output_padding = (0,) * self.spatial_dims
         self.groups = groups
         self.padding_mode = padding_mode
         self._check()
         self._reversed_padding_repeated_twice = self._padding_for_pad()
-        shape = (out_channels, in_channels // groups, *self.kernel_size)
+        shape = self._weight_shape()
         self.weight = Parameter(ft.empty(shape, device=device, dtype=dtype))
         add_bias(self, out_channels if bias else None, device, dtype)
         self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        inputs, outputs = self.in_channels // self.groups, self.out_channels
+        return (outputs, inputs, *self.kernel_size)
 
     def _sizes(self, name: str, value: Any) -> tuple[int, ...]:
         return each_axis(type(self).__name__, name, value, self.spatial_dims)
@@ -147,6 +152,8 @@ class _ConvNd(Module):
             text += f", padding={self.padding}"
         if self.dilation != (1,) * n:
             text += f", dilation={self.dilation}"
+        if self.output_padding != (0,) * n:
+            text += f", output_padding={self.output_padding}"
         if self.groups != 1:
             text += f", groups={self.groups}"
         if self.bias is None:

@@ -136,6 +136,10 @@ class NLLLoss(_WeightedLoss):
         )  # fmt: skip
 
 
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss` by its old name."""
+
+
 class CrossEntropyLoss(_WeightedLoss):
     """Minus the log probability that logits give to the target.
 

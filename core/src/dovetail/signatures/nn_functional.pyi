@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, overload
 
 from dovetail.dtypes import DType
+from dovetail.engine.generator import Generator
 from dovetail.engine.tensor import Tensor
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
@@ -74,6 +75,11 @@ def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool3d` and the places, in the flattened spatial axes."""
+
+def affine_grid(
+    theta: Tensor, size: Sequence[int], align_corners: bool | None = None
+) -> Tensor:
+    """The places that `grid_sample` is to look at for affine maps of images."""
 
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
@@ -262,6 +268,17 @@ def cross_entropy(
 ) -> Tensor:
     """Minus the log probability that the logits `input` give to `target`."""
 
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """Minus the log probability of label sequences, over all their alignments."""
+
 def dropout(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -307,6 +324,21 @@ def embedding(
 ) -> Tensor:
     """The rows of `weight` that `input` numbers."""
 
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or maximum of the rows of `weight` that each bag numbers."""
+
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -321,6 +353,86 @@ def fold(
     stride: int | Iterable[int] = 1,
 ) -> Tensor:
     """Columns added up to an image: the adjoint of `unfold`."""
+
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: Literal[False] = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor:
+    """The largest element of windows over 2 axes that start in random steps."""
+
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    output_size: Any = None,
+    output_ratio: Any = None,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]: ...
+def fractional_max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`fractional_max_pool2d` and the places, in the flattened spatial axes."""
+
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: Literal[False] = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor:
+    """The largest element of windows over 3 axes that start in random steps."""
+
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    output_size: Any = None,
+    output_ratio: Any = None,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]: ...
+def fractional_max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: int | Iterable[int],
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`fractional_max_pool3d` and the places, in the flattened spatial axes."""
 
 def gaussian_nll_loss(
     input: Tensor,
@@ -344,6 +456,17 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     (arXiv:1612.08083).
     """
 
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """`input` at the places of `grid`, between whose elements it is
+    interpolated.
+    """
+
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -353,6 +476,17 @@ def group_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 over groups of channels (Wu & He 2018,
     arXiv:1803.08494).
+    """
+
+def gumbel_softmax(
+    logits: Tensor,
+    tau: float = 1,
+    hard: bool = False,
+    eps: float = 1e-10,
+    dim: int = -1,
+) -> Tensor:
+    """A sample of classes that has gradients (Jang et al. 2016,
+    arXiv:1611.01144).
     """
 
 def hardshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
@@ -369,8 +503,8 @@ def hardtanh(
 ) -> Tensor:
     """`input` clipped to `min_val` … `max_val`."""
 
-def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh` written into `input`, which is returned."""
+def hardtanh_(input: Tensor, min_val: complex = -1.0, max_val: complex = 1.0) -> Tensor:
+    """`hardtanh` written into the tensor, which is returned."""
 
 def hinge_embedding_loss(
     input: Tensor,
@@ -406,6 +540,17 @@ def instance_norm(
     """Mean 0 and variance 1 over each channel of each sample (Ulyanov et al.
     2016).
     """
+
+def interpolate(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """Spatial axes resampled to a size, or by a factor."""
 
 def kl_div(
     input: Tensor,
@@ -466,6 +611,33 @@ def log_softmax(
 
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(input)), without overflow."""
+
+def lp_pool1d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The `norm_type` norm of each window over 1 axes: (Σ xᵖ)^(1/p)."""
+
+def lp_pool2d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The `norm_type` norm of each window over 2 axes: (Σ xᵖ)^(1/p)."""
+
+def lp_pool3d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The `norm_type` norm of each window over 3 axes: (Σ xᵖ)^(1/p)."""
 
 def margin_ranking_loss(
     input1: Tensor,
@@ -610,6 +782,42 @@ def max_pool3d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """`max_pool3d` and the places, in the flattened spatial axes."""
 
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """The elements of a max pooling over 1 axes back in their places, else
+    zeros.
+    """
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """The elements of a max pooling over 2 axes back in their places, else
+    zeros.
+    """
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | Iterable[int],
+    stride: int | Iterable[int] | None = None,
+    padding: int | Iterable[int] = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """The elements of a max pooling over 3 axes back in their places, else
+    zeros.
+    """
+
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """input * tanh(softplus(input)) (Misra 2019, arXiv:1908.08681)."""
 
@@ -634,6 +842,17 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over other classes of max(0, margin - x[target] + x[other])^p."""
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The sum over labels and others of max(0, 1 - (x[label] - x[other])) /
+    classes.
+    """
 
 def multilabel_soft_margin_loss(
     input: Tensor,
@@ -731,6 +950,26 @@ def rms_norm(
     """Root mean square 1 over the last dims (Zhang & Sennrich 2019,
     arXiv:1910.07467).
     """
+
+def rrelu(
+    input: Tensor,
+    lower: float = 0.125,
+    upper: float = 0.3333333333333333,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """`input`, times a slope below zero: in training a random one for each
+    element.
+    """
+
+def rrelu_(
+    input: Tensor,
+    lower: float = 0.125,
+    upper: float = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """`rrelu` written into the tensor, which is returned."""
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -856,3 +1095,26 @@ def unfold(
     stride: int | Iterable[int] = 1,
 ) -> Tensor:
     """Each window of [batch, channels, height, width] as a column."""
+
+def upsample(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """`interpolate` under its old name."""
+
+def upsample_bilinear(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor:
+    """`interpolate` in mode "bilinear" with corners aligned."""
+
+def upsample_nearest(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor:
+    """`interpolate` in mode "nearest"."""

@@ -6,23 +6,25 @@ Those that are ops or stand in the package too are named where they are declared
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
 from dovetail.frontend import arrangements as _arrangements  # noqa: F401
 from dovetail.nn.functional import (  # noqa: F401
     _activation,
     _attention,
     _class_loss,
+    _ctc,
     _embedding,
+    _embedding_bag,
+    _grid,
     _linear,
     _loss,
     _margin_loss,
     _norm,
+    _resample,
+    _unpool,
 )
 
 globals().update(_NAMESPACES["F"])
 
 if _TYPE_CHECKING:
     from dovetail.signatures.nn_functional import *  # noqa: F403
-else:
-    __getattr__ = _missing_name(__name__)

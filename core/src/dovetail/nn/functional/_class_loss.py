@@ -59,6 +59,11 @@ def nll_loss(
     """
     reduction = reduction_of("nll_loss", reduction, size_average, reduce)
     target = _labels("nll_loss", input, target)
+    if weight is not None and weight.dtype is not input.dtype:
+        raise DTypeError(
+            "nll_loss", "weight", was=weight.dtype.name,
+            needed=f"{input.dtype.name}, the dtype of input: expected scalar type",
+        )  # fmt: skip
     return nll.nll_loss(input, target, weight, ignore_index, reduction)
 
 

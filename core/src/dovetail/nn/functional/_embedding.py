@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dovetail.dtypes import INTEGRAL
+from dovetail.dtypes import INTEGRAL, DType, bool_, int64
 from dovetail.engine.checks import refuse, values_of
+from dovetail.engine.inplace import inplace as written
+from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, NotSupported
-from dovetail.ops.create import counted
+from dovetail.frontend.statistics import vector_norm
+from dovetail.ops.create import counted, full
 from dovetail.ops.extremes import amax
 from dovetail.ops.index import index_check
 from dovetail.ops.index_slices import embedding as rows_of
-from dovetail.ops.primitive import cast, eq
-from dovetail.ops.view import unsqueeze
+from dovetail.ops.primitive import cast, eq, mul, where
+from dovetail.ops.view import reshape, unsqueeze
 
 
 @public("F.embedding", plain=rows_of, takes=("indices", "weight"))
@@ -28,6 +31,8 @@ def embedding(
         input: integers of any shape.
         weight: `[rows, width]`.
         padding_idx: the row that gets no gradient.
+        max_norm: rows with a greater `norm_type` norm are scaled down to it, in place.
+        scale_grad_by_freq: gradients of rows are divided by how often they come.
 
     Returns: `input.shape + [width]`.
 
@@ -35,17 +40,45 @@ def embedding(
     tensor([[3., 4.],
             [1., 2.]])
     """
-    if max_norm is not None or scale_grad_by_freq or sparse:
-        _refuse_options(max_norm is not None, scale_grad_by_freq)
+    if sparse:
+        raise NotSupported("embedding", "sparse", was="True", needed="False")
+    if max_norm is not None:
+        limited("embedding", weight, input, max_norm, norm_type)
     row = -1
     if padding_idx is not None:
         row = row_number("embedding", padding_idx, weight.shape[0])
-    return rows_of(weight, input, row)
+    rows: Tensor = rows_of(weight, input, row)
+    if scale_grad_by_freq:
+        rows = scaled_by_frequency(rows, input, weight.shape[0])
+    return rows
 
 
-def _refuse_options(has_norm: bool, scales: bool) -> None:
-    name = "max_norm" if has_norm else "scale_grad_by_freq" if scales else "sparse"
-    raise NotSupported("embedding", name, was="given", needed="its default")
+def limited(
+    op: str, weight: Tensor, index: Tensor, max_norm: float, norm_type: float
+) -> None:
+    """Scale the rows that `index` names down to a norm of `max_norm`, in place."""
+    with no_grad():
+        named = zeros(weight.shape[0], 1, weight, bool_)
+        named = named.index_fill(0, reshape(cast(index, int64), (-1,)), True)
+        norms = vector_norm(weight.detach(), norm_type, 1, True)
+        scale = where(named & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
+        written(op, mul, weight, cast(scale, weight.dtype))
+
+
+def scaled_by_frequency(rows: Tensor, index: Tensor, count: int) -> Tensor:
+    """`rows` whose gradients are divided by how often each of them comes."""
+    flat = reshape(cast(index, int64), (-1,))
+    times = zeros(count, 1, rows, int64).reshape(-1)
+    times = times.index_add(0, flat, full(tuple(flat.shape), 1, times._kind))
+    share = 1 / cast(times[cast(index, int64)], rows.dtype)
+    less = rows * unsqueeze(share, index.ndim)
+    return rows.detach() + (less - less.detach())  # the value of one, that of the other
+
+
+def zeros(rows: int, columns: int, like: Tensor, dtype: DType) -> Tensor:
+    """Zeros of a dtype where `like` is."""
+    made: Tensor = full((rows, columns), 0, like._kind.with_dtype(dtype))
+    return made
 
 
 def row_number(op: str, index: int, rows: int) -> int:

@@ -270,7 +270,7 @@ def gaussian_nll_loss(
 
 
 def _variance(input: Tensor, var: Any) -> Tensor:
-    """One variance an element, or one a row of the last dim."""
+    """One variance an element, or the same along some dims."""
     if not isinstance(var, Tensor | float):
         raise ArgumentTypeError(
             "gaussian_nll_loss", "var", was=repr(var), needed="a tensor or a float"
@@ -279,10 +279,12 @@ def _variance(input: Tensor, var: Any) -> Tensor:
     if v.ndim == input.ndim - 1 and tuple(v.shape) == tuple(input.shape)[:-1]:
         v = unsqueeze(v, -1)
     whole, own = tuple(input.shape), tuple(v.shape)
-    if v.ndim and (own[:-1] != whole[:-1] or own[-1:] not in (whole[-1:], (1,))):
+    fits = v.ndim in (0, input.ndim)
+    fits = fits and all(o in (1, w) for o, w in zip(own, whole, strict=False))
+    if not fits:
         raise ArgumentError(
             "gaussian_nll_loss", "var", was=f"of shape {own}",
-            needed=f"{whole}, one a row of the last dim, or one number",
+            needed=f"{whole}, or 1 where it is the same along a dim",
         )  # fmt: skip
     if bool(lt(v, 0).any()):
         raise ArgumentError(

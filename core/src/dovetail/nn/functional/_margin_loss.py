@@ -184,3 +184,30 @@ def multi_margin_loss(
     numbers = create.arange(0, 1, x.shape[1], target._kind)
     losses = where(eq(labels, numbers), 0.0, apart).sum(1) / x.shape[1]
     return losses if target.ndim else reshape(losses, ())
+
+
+@loss("multilabel_margin_loss", autocast="float32")
+def multilabel_margin_loss(input: Tensor, target: Tensor) -> Losses:
+    """The sum over labels and others of max(0, 1 - (x[label] - x[other])) / classes.
+
+    Args:
+        input: [n, classes] or [classes].
+        target: the same shape: labels, which end at the first -1.
+    """
+    if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
+        raise ShapeError(
+            "multilabel_margin_loss", "target", was=f"of shape {tuple(target.shape)}",
+            needed=f"{tuple(input.shape)}, the shape of input, [n, classes] or "
+            "[classes]: inconsistent target size",
+        )  # fmt: skip
+    x = input if input.ndim == 2 else reshape(input, (1, -1))
+    labels = reshape(target, tuple(x.shape))
+    given = (labels < 0).cumsum(1) == 0  # before the first -1
+    places = where(given, labels, 0)
+    classes = create.arange(0, 1, x.shape[1], target._kind)
+    hit = eq(unsqueeze(places, 2), classes) & unsqueeze(given, 2)
+    other = ~hit.any(1)
+    apart = (1 - unsqueeze(take_along(x, places, 1), 2) + unsqueeze(x, 1)).clamp(min=0)
+    counted = unsqueeze(given, 2) & unsqueeze(other, 1)
+    losses = where(counted, apart, 0.0).sum((1, 2)) / x.shape[1]
+    return losses if input.ndim == 2 else reshape(losses, ())

@@ -1,0 +1,224 @@
+"""Connectionist temporal classification (Graves et al. 2006)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail.dtypes import INTEGRAL, int64
+from dovetail.engine.checks import values_of
+from dovetail.engine.public import NAMESPACES, public
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
+from dovetail.nn.functional._reduction import reduction_of
+from dovetail.ops.create import full
+from dovetail.ops.primitive import cast, where
+from dovetail.ops.shape import cat, stack
+from dovetail.ops.view import reshape
+
+
+@public("torch.ctc_loss", autocast="float32")
+def _numbered(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any,
+    blank: int = 0, reduction: int = 1, zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.ctc_loss`, with the reduction as a number: none, mean or sum."""
+    how: Any = ("none", "mean", "sum")[reduction]
+    return ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity
+    )
+
+
+@public("F.ctc_loss", autocast="float32")
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any,
+    blank: int = 0, reduction: str = "mean", zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """Minus the log probability of label sequences, over all their alignments.
+
+    The gradient is that of logits whose log_softmax `log_probs` is, as torch has it.
+
+    Args:
+        log_probs: [t, n, classes], or [t, classes].
+        targets: [n, s], or the labels of all sequences in one vector.
+        input_lengths, target_lengths: one for each sequence.
+        blank: the class that stands for no label.
+        reduction: "mean" (of losses over their targets' lengths), "sum" or "none".
+        zero_infinity: whether infinite losses, of targets that do not fit into their
+            input, count as zero.
+    """
+    how = reduction_of("ctc_loss", reduction)
+    single = log_probs.ndim == 2
+    _check_ctc(log_probs, targets, blank)
+    lp = log_probs.unsqueeze(1) if single else log_probs
+    steps, n, _ = lp.shape
+    frames = _lengths("input_lengths", input_lengths, n, steps)
+    counts = _lengths("target_lengths", target_lengths, n, None)
+    labels = _padded(targets, counts, blank, single)
+    losses = _losses(lp, labels, frames, counts, blank)
+    if zero_infinity:
+        losses = where(losses == math.inf, 0.0, losses)
+    if how == "none":
+        return losses.squeeze(0) if single else losses
+    if how == "sum":
+        return losses.sum()
+    over = [max(c, 1) for c in counts]
+    return (losses / _vector(over, lp)).mean()
+
+
+def _check_ctc(log_probs: Tensor, targets: Tensor, blank: int) -> None:
+    if log_probs.ndim not in (2, 3) or targets.ndim not in (1, 2):
+        raise ShapeError(
+            "ctc_loss", "log_probs and targets",
+            was=f"of shapes {tuple(log_probs.shape)} and {tuple(targets.shape)}",
+            needed="[t, n, classes] and [n, s], or all labels in one vector",
+        )  # fmt: skip
+    if not log_probs.dtype.is_floating_point or targets.dtype not in INTEGRAL:
+        raise DTypeError(
+            "ctc_loss", "log_probs and targets",
+            was=f"{log_probs.dtype.name} and {targets.dtype.name}",
+            needed="floats and integers",
+        )  # fmt: skip
+    if not 0 <= blank < log_probs.shape[-1]:
+        raise ArgumentError(
+            "ctc_loss", "blank", was=blank,
+            needed=f"a class, 0 to {log_probs.shape[-1] - 1}: blank must be in label "
+            "range",
+        )  # fmt: skip
+
+
+def _lengths(name: str, given: Any, n: int, most: int | None) -> list[int]:
+    """Lengths as numbers, which are read where they are a tensor."""
+    if isinstance(given, Tensor):
+        if given.dtype not in INTEGRAL:
+            raise DTypeError("ctc_loss", name, was=given.dtype.name, needed="integers")
+        values = values_of(given, "ctc_loss").reshape(-1).tolist()
+    elif isinstance(given, Sequence):
+        values = [int(v) for v in given]
+    else:
+        values = [int(given)]
+    if len(values) != n:
+        raise ArgumentError(
+            "ctc_loss", name, was=f"{len(values)} numbers", needed=f"{n}: {name} must "
+            "be of size batch_size",
+        )  # fmt: skip
+    if any(v < 0 or (most is not None and v > most) for v in values):
+        raise ArgumentError(
+            "ctc_loss", name, was=values,
+            needed="0 or more" if most is None else f"0 to {most}, the steps there are",
+        )  # fmt: skip
+    return values
+
+
+def _vector(values: list[int], like: Tensor, dtype: Any = None) -> Tensor:
+    made: Any = NAMESPACES["torch"]["tensor"]
+    vector: Tensor = made(values, dtype=dtype or like.dtype, device=like.device)
+    return vector
+
+
+def _padded(targets: Tensor, counts: list[int], blank: int, single: bool) -> Tensor:
+    """[n, s] labels, with whatever behind the ends of sequences."""
+    longest = max(counts, default=0)
+    targets = cast(targets, int64)
+    if targets.ndim == 2 or single:
+        targets = targets.unsqueeze(0) if targets.ndim == 1 else targets
+        if targets.shape[0] != len(counts) or targets.shape[1] < longest:
+            raise ArgumentError(
+                "ctc_loss", "targets", was=f"of shape {tuple(targets.shape)}",
+                needed=f"[{len(counts)}, {longest} or more]",
+            )  # fmt: skip
+        return targets[:, :longest]
+    if targets.shape[0] != sum(counts):
+        raise ArgumentError(
+            "ctc_loss", "targets", was=f"{targets.shape[0]} labels",
+            needed=f"{sum(counts)}, the sum of target_lengths",
+        )  # fmt: skip
+    rows, start = [], 0
+    for count in counts:
+        fill = full((longest - count,), blank, targets._kind)
+        rows.append(cat([targets[start : start + count], fill], 0))
+        start += count
+    return stack(rows, 0)
+
+
+def _losses(
+    lp: Tensor, labels: Tensor, frames: list[int], counts: list[int], blank: int
+) -> Tensor:
+    """Minus the log probability of each sequence: the paper's equations 5 to 8."""
+    steps, n, classes = lp.shape
+    blanks = full((n, labels.shape[1] + 1), blank, labels._kind)
+    states = _interleaved(blanks, labels)
+    width = states.shape[1]
+    skips = _may_skip(states, blank)
+    try:
+        seen = lp.gather(2, states.unsqueeze(0).expand(steps, n, width))
+    except IndexOutOfRange as error:
+        raise IndexOutOfRange(
+            "ctc_loss", "targets", was="no class somewhere",
+            needed=f"0 to {classes - 1}",
+        ) from error  # fmt: skip
+    lasts = _vector(frames, lp, int64).unsqueeze(1)
+    places = NAMESPACES["torch"]["arange"](width, device=lp.device)
+    alpha = where(places == 0, 0.0, full((n, width), -math.inf, lp._kind))
+    for t in range(max(frames, default=0)):
+        if t == 0:  # from before the start, the first blank or the first label
+            stepped = where(places < 2, seen[0], -math.inf)
+        else:
+            stepped = _sum3(alpha, skips) + seen[t]
+        alpha = stepped if t < min(frames) else where(lasts > t, stepped, alpha)
+    ends = 2 * _vector(counts, lp, int64).unsqueeze(1)
+    last = alpha.gather(1, ends)
+    label = alpha.gather(1, (ends - 1).clamp(min=0))
+    label = where(ends > 0, label, -math.inf)
+    found = -_log_sum([last, label])
+    return reshape(found, (n,)) + _of_logits(lp, lasts)
+
+
+def _interleaved(blanks: Tensor, labels: Tensor) -> Tensor:
+    """A blank before, between and behind labels: [n, 2 s + 1]."""
+    n, count = labels.shape
+    pairs = reshape(stack([blanks[:, :count], labels], 2), (n, 2 * count))
+    return cat([pairs, blanks[:, :1]], 1)
+
+
+def _may_skip(states: Tensor, blank: int) -> Tensor:
+    """Where a path may come from two states before: at a label unlike the last one."""
+    same = states[:, 2:] == states[:, :-2]
+    free = ~same & (states[:, 2:] != blank)
+    head = states[:, :2] != states[:, :2]
+    return cat([head, free], 1)
+
+
+def _shifted(alpha: Tensor, by: int) -> Tensor:
+    n, width = alpha.shape
+    edge = full((n, min(by, width)), -math.inf, alpha._kind)
+    return cat([edge, alpha[:, : max(width - by, 0)]], 1)
+
+
+def _sum3(alpha: Tensor, skips: Tensor) -> Tensor:
+    jumped = where(skips, _shifted(alpha, 2), -math.inf)
+    return _log_sum([alpha, _shifted(alpha, 1), jumped])
+
+
+def _log_sum(parts: list[Tensor]) -> Tensor:
+    """The logarithm of a sum of exponentials; what is impossible gets no gradient."""
+    most = parts[0].detach()
+    for part in parts[1:]:
+        most = most.maximum(part.detach())
+    possible = most > -math.inf
+    most = where(possible, most, 0.0)
+    total: Any = None
+    for part in parts:
+        power = (part - most).exp()
+        total = power if total is None else total + power
+    logarithm = where(possible, total, 1.0).log() + most
+    return where(possible, logarithm, -math.inf)
+
+
+def _of_logits(lp: Tensor, lasts: Tensor) -> Tensor:
+    """Zeros whose gradient makes that of log probabilities that of their logits."""
+    times = NAMESPACES["torch"]["arange"](lp.shape[0], device=lp.device)
+    counted = (times.unsqueeze(1) < lasts.reshape(1, -1)).unsqueeze(2)
+    total = where(counted, lp.exp(), 0.0).sum((0, 2))
+    return total - total.detach()

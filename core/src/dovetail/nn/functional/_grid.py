@@ -1,0 +1,229 @@
+"""Images sampled at any places: `affine_grid` and `grid_sample`.
+
+Spatial transformer networks (Jaderberg et al. 2015, arXiv:1506.02025).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from dovetail.dtypes import int64
+from dovetail.engine.public import public
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from dovetail.nn.functional._resample import cubic_weights
+from dovetail.ops.create import counted, full
+from dovetail.ops.matmul import matmul
+from dovetail.ops.primitive import cast, where
+from dovetail.ops.shape import stack
+from dovetail.ops.view import expand, reshape, transpose
+
+_MODES: Final = ("bilinear", "nearest", "bicubic")
+_MARGINS: Final = ("zeros", "border", "reflection")
+Taken = Callable[[list[Tensor]], Tensor]
+
+
+@public("F.affine_grid")
+def affine_grid(
+    theta: Tensor, size: Sequence[int], align_corners: bool | None = None
+) -> Tensor:
+    """The places that `grid_sample` is to look at for affine maps of images.
+
+    Args:
+        theta: [n, 2, 3] for images, [n, 3, 4] for volumes.
+        size: of the result, [n, channels, *spatial].
+        align_corners: -1 and 1 are the centres of the outermost elements, not edges.
+
+    Returns: [n, *spatial, number of spatial axes].
+    """
+    axes = len(size) - 2
+    if not theta.dtype.is_floating_point:
+        raise DTypeError(
+            "affine_grid", "theta", was=theta.dtype.name, needed="floating point"
+        )
+    if axes not in (2, 3):
+        raise ArgumentError(
+            "affine_grid", "size", was=tuple(size), needed="4 or 5 lengths"
+        )
+    if theta.ndim != 3 or tuple(theta.shape[1:]) != (axes, axes + 1):
+        raise ArgumentError(
+            "affine_grid", "theta", was=f"of shape {tuple(theta.shape)}",
+            needed=f"[n, {axes}, {axes + 1}] for a size of {len(size)} lengths",
+        )  # fmt: skip
+    if min(size) < 1:
+        raise ArgumentError(
+            "affine_grid", "size", was=tuple(size), needed="positive lengths"
+        )
+    spatial = tuple(size[2:])
+    lines = []
+    for i in reversed(range(axes)):  # x comes first
+        line = _normalised(theta, spatial[i], bool(align_corners))
+        shape = [1] * axes
+        shape[i] = spatial[i]
+        lines.append(expand(reshape(line, tuple(shape)), spatial))
+    lines.append(full(spatial, 1, theta._kind))
+    base = reshape(stack(lines, -1), (1, math.prod(spatial), axes + 1))
+    found = matmul(base, transpose(theta, 1, 2))
+    return reshape(found, (size[0], *spatial, axes))
+
+
+def _normalised(like: Tensor, n: int, aligned: bool) -> Tensor:
+    """The places of `n` elements from -1 to 1."""
+    at = cast(counted(n, like), like.dtype)
+    if aligned:
+        return at * (2 / (n - 1)) - 1 if n > 1 else at
+    return (at * 2 + 1) / n - 1
+
+
+@public("F.grid_sample", autocast="widest")
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """`input` at the places of `grid`, between whose elements it is interpolated.
+
+    Args:
+        input: [n, channels, h, w], or [n, channels, d, h, w].
+        grid: [n, *places, 2 or 3]: x, y (and z) from -1 to 1.
+        mode: "bilinear", "nearest" or (of images) "bicubic".
+        padding_mode: what is beyond: "zeros", "border" or "reflection".
+        align_corners: -1 and 1 are the centres of the outermost elements, not edges.
+
+    Returns: [n, channels, *places].
+    """
+    _check_grid(input, grid, mode, padding_mode)
+    size, aligned = tuple(input.shape[2:]), bool(align_corners)
+    at = []
+    for i, n in enumerate(reversed(size)):
+        x = grid[..., i]
+        at.append((x + 1) / 2 * (n - 1) if aligned else ((x + 1) * n - 1) / 2)
+    at.reverse()
+    if mode == "bicubic":
+        return _bicubic(input, at, padding_mode, aligned)
+    at = [_inside(x, n, padding_mode, aligned) for x, n in zip(at, size, strict=True)]
+    take = _taker(input, padding_mode)
+    if mode == "nearest":
+        found = take([x.round() for x in at])
+        if not grid.requires_grad:
+            return found
+        return found + (grid[..., 0].nan_to_num() * 0).unsqueeze(1)  # has gradients
+    return _blended(at, take)
+
+
+def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
+    for name, value, known in (
+        ("mode", mode, _MODES), ("padding_mode", padding_mode, _MARGINS),
+    ):  # fmt: skip
+        if value not in known:
+            raise ArgumentError(
+                "grid_sample", name, was=repr(value), needed=f"one of {known}"
+            )
+    axes = input.ndim - 2
+    if axes not in (2, 3) or grid.ndim != input.ndim or grid.shape[-1] != axes:
+        raise ShapeError(
+            "grid_sample", "grid",
+            was=f"{tuple(grid.shape)} for an input {tuple(input.shape)}",
+            needed="[n, *places, 2] for images, [n, *places, 3] for volumes",
+        )  # fmt: skip
+    if grid.shape[0] != input.shape[0]:
+        raise ShapeError(
+            "grid_sample", "grid", was=f"a batch of {grid.shape[0]}",
+            needed=f"{input.shape[0]}, as input has",
+        )  # fmt: skip
+    if grid.dtype is not input.dtype:
+        raise ArgumentTypeError(
+            "grid_sample", "grid", was=grid.dtype.name,
+            needed=f"{input.dtype.name}, the dtype of input",
+        )  # fmt: skip
+    if min(tuple(input.shape)[2:]) < 1:
+        raise ShapeError(
+            "grid_sample", "input", was=f"of shape {tuple(input.shape)}",
+            needed="spatial axes that are not empty",
+        )  # fmt: skip
+    if mode == "bicubic" and axes != 2:
+        raise ArgumentError(
+            "grid_sample", "mode", was="bicubic for volumes", needed="images"
+        )
+
+
+def _inside(x: Tensor, n: int, margin: str, aligned: bool) -> Tensor:
+    """Places moved to where the elements are, as the margin has it."""
+    if margin == "zeros":
+        return x
+    if margin == "reflection":
+        x = _reflected(x, n, aligned)
+    return x.clamp(0, n - 1)
+
+
+def _reflected(x: Tensor, n: int, aligned: bool) -> Tensor:
+    """Places folded back at the centres or edges of the outermost elements."""
+    low, span = (0.0, n - 1) if aligned else (-0.5, n)
+    if not span:
+        return x * 0
+    far = (x - low).abs()
+    turns = (far / span).floor().detach()
+    rest = far - turns * span
+    even = (turns % 2) == 0
+    return where(even, rest, span - rest) + low
+
+
+def _taker(input: Tensor, margin: str) -> Taken:
+    """What gives the elements at places of integers, one tensor of them an axis."""
+    n, channels, *size = input.shape
+    flat = reshape(input, (n, channels, math.prod(size)))
+
+    def take(at: list[Tensor]) -> Tensor:
+        places = tuple(at[0].shape[1:])
+        index, within = None, None
+        for place, length in zip(at, size, strict=True):
+            x = place.detach()
+            held = cast(x.clamp(0, length - 1).nan_to_num(0.0), int64)
+            index = held if index is None else index * length + held
+            if margin == "zeros":
+                fits = (x >= 0) & (x <= length - 1)
+                within = fits if within is None else within & fits
+        assert index is not None
+        line = reshape(index, (n, 1, math.prod(places)))
+        found = flat.gather(2, expand(line, (n, channels, math.prod(places))))
+        found = reshape(found, (n, channels, *places))
+        if within is None:
+            return found
+        return where(within.unsqueeze(1), found, 0.0)
+
+    return take
+
+
+def _blended(at: list[Tensor], take: Taken) -> Tensor:
+    """The mean of the corners around each place, by how near they are."""
+    low = [x.floor().detach() for x in at]
+    parts = [x - f for x, f in zip(at, low, strict=True)]
+    total: Any = None
+    for corner in itertools.product((0, 1), repeat=len(at)):
+        weight: Any = None
+        for side, part in zip(corner, parts, strict=True):
+            factor = part if side else 1 - part
+            weight = factor if weight is None else weight * factor
+        found = take([f + side for f, side in zip(low, corner, strict=True)])
+        share = found * weight.unsqueeze(1)
+        total = share if total is None else total + share
+    mixed: Tensor = total
+    return mixed
+
+
+def _bicubic(input: Tensor, at: list[Tensor], margin: str, aligned: bool) -> Tensor:
+    size, take = tuple(input.shape[2:]), _taker(input, margin)
+    low = [x.floor().detach() for x in at]
+    weights = [cubic_weights(x - f) for x, f in zip(at, low, strict=True)]
+    total: Any = None
+    for i, j in itertools.product(range(4), repeat=2):
+        taps = [
+            _inside(f + (k - 1), n, margin, aligned)
+            for f, k, n in zip(low, (i, j), size, strict=True)
+        ]
+        share = take(taps) * (weights[0][i] * weights[1][j]).unsqueeze(1)
+        total = share if total is None else total + share
+    mixed: Tensor = total
+    return mixed
