@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("core", "backends/cpu", "tests/fake")
+FOLDERS = ("core", "backends/cpu", "backends/xpu", "tests/fake")
 BACKENDS = {
     "backends/cpu": ("cpu", "dovetail_cpu"),
+    "backends/xpu": ("xpu", "dovetail_xpu"),
     "tests/fake": ("fake", "dovetail_fake"),
 }
 

@@ -1,0 +1,175 @@
+"""What dovetail asks of a backend, on SYCL devices."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.device_api import (
+    Backend,
+    CallersContext,
+    DeviceInfo,
+    KernelTable,
+    Pool,
+    Streams,
+)
+from dovetail.dtypes import DType, float64, from_numpy
+from dovetail_xpu import bodies, moving, primitives, products, reductions
+from dovetail_xpu.launch import THREADS, Launcher
+from dovetail_xpu.memory import Device, Ints, Stream, XpuArray
+from dovetail_xpu.runtime import sycl_devices
+
+
+class Event:
+    """A place in the work of a queue."""
+
+    __slots__ = ("sycl",)
+
+    def __init__(self) -> None:
+        self.sycl: Any = None
+
+
+class XpuBackend(Backend, Pool, Streams):
+    """Strided arrays in unified shared memory, and kernels that are generated."""
+
+    type = "xpu"
+    array = XpuArray
+    dtypes = primitives.CLAIMED
+    fork_safe = False
+    launch_boundaries = (THREADS,)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.context = CallersContext()
+        self.present = [Device(i, d) for i, d in enumerate(sycl_devices())]
+        if not all(d.sycl.has_aspect_fp64 for d in self.present):
+            self.dtypes = self.dtypes - {float64}  # type: ignore[misc]
+        self.launcher = Launcher(self, self.present)
+        self._copied = primitives.copier(self.launcher)
+        self._move = primitives.mover(self.launcher)
+        self._fill = primitives.filler(self.launcher)
+        atexit.register(self._settle)  # memory must outlive the work on it
+
+    def _settle(self) -> None:
+        for device in self.present:
+            device.wait()
+
+    # ---- memory
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        return [
+            DeviceInfo(
+                d.index, d.sycl.name.strip(), d.sycl.global_mem_size,
+                f"{d.sycl.backend.name} {d.sycl.driver_version}",
+            )
+            for d in self.present
+        ]  # fmt: skip
+
+    def empty(self, shape: Ints, dtype: DType, index: int) -> XpuArray:
+        return self.launcher.fresh(tuple(shape), dtype, index)
+
+    def copy_in(self, host: np.ndarray[Any, Any], index: int) -> XpuArray:
+        made = self.empty(host.shape, from_numpy(host.dtype), index)
+        if host.size:
+            flat = np.ascontiguousarray(host).reshape(-1).view(np.uint8)
+            made.block.stream.queue.memcpy(made.block.memory, flat, flat.size)
+        return made
+
+    def copy_out(self, a: XpuArray) -> np.ndarray[Any, Any]:
+        out = np.empty(a.shape, a.dtype.numpy)
+        if out.size:
+            if not a.dense or a.address != a.block.address:
+                a = self._copied(a)
+            flat = out.reshape(-1).view(np.uint8)
+            stream = self.launcher.stream(a.device.index)
+            stream.queue.memcpy(flat, a.block.memory, flat.size)
+        return out
+
+    def view(self, a: XpuArray, shape: Ints, strides: Ints, offset: int) -> XpuArray:
+        return a.seen_as(tuple(shape), tuple(strides), offset)
+
+    def geometry(self, a: XpuArray, root: XpuArray) -> tuple[Ints, int]:
+        return a.strides, (a.address - root.address) // a.dtype.itemsize
+
+    def fill(self, a: XpuArray, value: complex) -> None:
+        with np.errstate(all="ignore"):
+            number = np.array(value).astype(a.dtype.numpy).tobytes()
+        self._fill(a, int.from_bytes(number, "little", signed=True))
+
+    def copy(self, target: XpuArray, source: XpuArray) -> None:
+        if target.block is source.block:
+            source = self._copied(source)
+        self._move(target, source)
+
+    def synchronize(self, index: int) -> None:
+        self.present[index].wait()
+
+    def kernels(self, table: KernelTable) -> None:
+        for family in (primitives, moving, reductions, products, bodies):
+            family.install(table, self.launcher, self.dtypes)
+
+    # ---- what is in use
+
+    def live_bytes(self, index: int) -> int:
+        return self.present[index].live
+
+    def peak_bytes(self, index: int) -> int:
+        return self.present[index].peak
+
+    def reset_peak(self, index: int) -> None:
+        device = self.present[index]
+        with device.lock:
+            device.peak = device.live
+
+    def counts(self, index: int) -> Mapping[str, int]:
+        reserved = {"reserved_bytes.all.current": self.present[index].reserved}
+        return {**super().counts(index), **reserved}
+
+    def set_limit(self, index: int, size: int | None) -> None:
+        self.present[index].limit = size
+
+    def release(self, index: int) -> None:
+        self.present[index].release()
+
+    # ---- streams
+
+    def default_stream(self, index: int) -> Stream:
+        return self.present[index].stream
+
+    def new_stream(self, index: int, priority: int) -> Stream:
+        return Stream(self.present[index])
+
+    def keep(self, array: XpuArray, stream: Stream) -> None:
+        block = array.block
+        if stream is not block.stream:
+            if block.events is None:
+                block.events = []
+            block.events.append(stream.queue.submit_barrier())
+
+    def stream_idle(self, stream: Stream) -> bool:
+        return bool(stream.queue.submit_barrier().execution_status.name == "complete")
+
+    def synchronize_stream(self, stream: Stream) -> None:
+        stream.queue.wait()
+
+    def new_event(self, index: int, timing: bool) -> Event:
+        return Event()
+
+    def record_event(self, event: Event, stream: Stream) -> None:
+        event.sycl = stream.queue.submit_barrier()
+
+    def wait_event(self, stream: Stream, event: Event) -> None:
+        stream.queue.submit_barrier([event.sycl])
+
+    def event_done(self, event: Event) -> bool:
+        return bool(event.sycl.execution_status.name == "complete")
+
+    def synchronize_event(self, event: Event) -> None:
+        event.sycl.wait()
+
+    def elapsed_ms(self, start: Event, end: Event) -> float:
+        before = start.sycl.profiling_info_end
+        return float((end.sycl.profiling_info_end - before) / 1e6)
