@@ -26,10 +26,12 @@ from dovetail.codegen.layout import (
 )
 from dovetail.codegen.llvm_text import render
 from dovetail.codegen.program import Program
+from dovetail.codegen.runtime.launch import EACH, Launch, launching
 from dovetail.codegen.values import Term, constant, index, load, parameter
 from dovetail.dtypes import by_name
 
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time
+_REMEMBERED: Final = 64  # numbers of calls
 
 
 class Pointwise:
@@ -62,8 +64,8 @@ class Pointwise:
         self._kernels: dict[Any, runtime.Kernel] = {}
         # Whether kernels know the program is to be known at once.
         self._flat = self.kernel((RUN,) * len(self.given), rows=False)
-        self._steps = (1,) * len(self.given)
-        self._table = ctypes.c_int64 * (2 * len(self.given) + 1 + scalars)
+        self._launches: dict[tuple[int, ...], Launch | None] = {}
+        self._plain = self._launch(())
 
     def __call__(self, *operands: Any, scalars: Sequence[Any] = ()) -> Array | None:
         """The result; None where it would lie in an order of its own.
@@ -73,15 +75,26 @@ class Pointwise:
             scalars: the numbers of this call.
         """
         given = [a for a in operands if a is not None]
-        shape = given[0].shape
-        for a in given:
-            if a.shape != shape or not a.flags.c_contiguous:
-                return self._laid_out(given, scalars)
-        numbers = words_of(self.scalars, scalars) if scalars else ()
-        y = np.empty(shape, self.dtype)
-        words = self._table(*map(address, given), address(y), *self._steps, *numbers)
-        self._flat.run(ctypes.addressof(words), y.size, _GRAIN)
-        return y
+        launch = (
+            self._launch(words_of(self.scalars, scalars)) if scalars else self._plain
+        )
+        if launch is not None:
+            y = np.empty(given[0].shape, self.dtype)
+            if launch(*given, y):
+                return y
+        return self._laid_out(given, scalars)
+
+    def _launch(self, numbers: Sequence[int]) -> Launch | None:
+        """What runs the kernel of arrays that lie alike, with numbers as words."""
+        key = tuple(numbers)
+        if key not in self._launches:
+            if len(self._launches) >= _REMEMBERED:
+                self._launches.clear()
+            count = len(self.given)
+            words = (*(1,) * count, *key)
+            made = launching(self._flat, count + 1, words, EACH, _GRAIN)
+            self._launches[key] = made
+        return self._launches[key]
 
     def _laid_out(self, given: list[Array], scalars: Sequence[Any]) -> Array | None:
         """The result for operands that are repeated, or lie otherwise."""

@@ -24,6 +24,7 @@ from dovetail.codegen.program import (
 )
 from dovetail.codegen.row_kernel import Halves, RowKernel
 from dovetail.codegen.row_places import LANES
+from dovetail.codegen.runtime.launch import Launch, launching
 from dovetail.dtypes import by_name
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 GRAIN: Final = 1 << 14  # elements that a thread takes at a time
 _REMEMBERED: Final = 1024  # sizes
+_NUMBERS: Final = 16  # of calls
 _PART: Final = 1 << 13  # elements
 _PARTS: Final = 256  # of a dim that is not the last: they are added one by one
 
@@ -54,10 +56,10 @@ class RowCalls:
         halves = Halves(of.halves.inputs, results)
         made_of = (program, pattern, of.scalars, places, of.short, halves)
         form = RowKernel(of.name, *made_of)
-        self.run = runtime.kernel(
+        self.kernel = runtime.kernel(
             form.name, lambda: render(form.kernel(), target()),
             runtime.key_of(*made_of, target()),
-        ).run  # fmt: skip
+        )  # fmt: skip
         self.pattern = pattern
         self.arrays = list(form.sources)
         self.calls: dict[Dims, Serve] = {}
@@ -96,19 +98,28 @@ class RowCalls:
 
     def _serving(self, sizes: Dims, varying: dict[Place, int]) -> Serve:
         words, pieces, grain, outs = self._work(sizes)
-        sources, numbers, run = self.arrays, self.numbers, self.run
+        sources, numbers, run = self.arrays, self.numbers, self.kernel.run
         last = [varying[p] for p in self.places]
-        count = len(sources) + len(outs) + len(words) + len(numbers) + len(last)
-        table = ctypes.c_int64 * count
-        empty, place = np.empty, ctypes.addressof
+        empty, arrays = np.empty, len(sources) + len(outs)
+        launches: dict[tuple[int, ...], Launch | None] = {}
+
+        def launch_with(own: tuple[int, ...]) -> Launch | None:
+            if len(launches) >= _NUMBERS:
+                launches.clear()
+            behind = (*words, *own, *last)
+            made = launching(self.kernel, arrays, behind, pieces, grain)
+            launches[own] = made
+            return made
 
         def serve(given: Sequence[Any], scalars: Sequence[Any]) -> list[Array]:
             made = [empty(shape, dtype) for shape, dtype in outs]
-            held = table(
-                *[address(given[i]) for i in sources], *map(address, made), *words,
-                *[word(d, scalars[i]) for i, d in numbers], *last,
-            )  # fmt: skip
-            run(place(held), pieces, grain)
+            held = [*[given[i] for i in sources], *made]
+            own = tuple([word(d, scalars[i]) for i, d in numbers]) if numbers else ()
+            launch = launches[own] if own in launches else launch_with(own)
+            if launch is None or not launch(*held):
+                table = [*map(address, held), *words, *own, *last]
+                memory = (ctypes.c_int64 * len(table))(*table)
+                run(ctypes.addressof(memory), pieces, grain)
             return made
 
         return serve

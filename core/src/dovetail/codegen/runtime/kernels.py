@@ -18,7 +18,8 @@ _ENTRY: Final = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 )  # releases Python's lock while it runs
 
-_CHUNKS: Final = 1024  # that are done between two looks at signals
+CHUNKS: Final = 1024
+"""How many chunks are done between two looks at signals."""
 
 _kernels: Final[dict[str, Kernel]] = {}
 
@@ -56,7 +57,7 @@ class Kernel:
         if count <= grain:
             self.entry(arguments, 0, count)
             return
-        step = count if whole else grain * _CHUNKS
+        step = count if whole else grain * CHUNKS
         for low in range(0, count, step):
             high = min(low + step, count)
             if POOL.size > 1:

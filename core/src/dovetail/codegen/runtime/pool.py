@@ -52,6 +52,24 @@ class Pool:
         self._entries: dict[str, Any] = {}
         self._workers: list[ctypes.c_void_p] = []
         self._ready = False
+        self._mode = ctypes.c_int64()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Say to builtins whether they can use the threads, as `launch.ll` asks it."""
+        self._mode.value = 2 if self._ready else 1 if self.size == 1 else 0
+
+    def places(self) -> tuple[int, int]:
+        """Where the pool is, and where it says whether it runs."""
+        return self._state, ctypes.addressof(self._mode)
+
+    def entry_of_run(self) -> Any:
+        """What runs a kernel on the pool's threads, or without them."""
+        with self._lock:
+            if not self._entries:
+                self._entries = _entries()
+                self._entries["pool_initialise"](self._state)
+        return self._entries["pool_run"]
 
     def run(self, kernel: int, arguments: int, low: int, high: int, grain: int) -> None:
         """Run a kernel for the pieces from `low` to `high`, in chunks of `grain`."""
@@ -64,11 +82,13 @@ class Pool:
         with self._lock:
             self.close()
             self.size = size if _HAS_THREADS else 1
+            self._tell()
 
     def close(self) -> None:
         """End the threads, each after its chunk; the next kernel starts others."""
         with self._lock:
             self._ready = False
+            self._tell()
             if self._workers:
                 self._entries["pool_stop"](self._state)
             while self._workers:
@@ -78,13 +98,12 @@ class Pool:
         with self._lock:
             if self._ready:
                 return
-            if not self._entries:
-                self._entries = _entries()
-                self._entries["pool_initialise"](self._state)
+            self.entry_of_run()
             self._entries["pool_open"](self._state, PATIENCE)
             with _signals_elsewhere():
                 self._workers = list(self._started(self.size - 1))
             self._ready = True
+            self._tell()
 
     def _started(self, count: int) -> Iterator[ctypes.c_void_p]:
         worker = ctypes.cast(self._entries["pool_worker"], _address)
