@@ -7,11 +7,19 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("core", "backends/cpu", "backends/xpu", "tests/fake")
+FOLDERS = (
+    "core",
+    "backends/cpu",
+    "backends/cupy",
+    "backends/xpu",
+    "tests/fake",
+    "tests/strict",
+)
 BACKENDS = {
     "backends/cpu": ("cpu", "dovetail_cpu"),
     "backends/xpu": ("xpu", "dovetail_xpu"),
     "tests/fake": ("fake", "dovetail_fake"),
+    "tests/strict": ("strict", "dovetail_strict"),
 }
 
 

@@ -20,7 +20,7 @@ CPU = ROOT / "backends" / "cpu" / "src"
 # From the ground up. A module imports from floors below its own, and from its own
 # as long as no circle arises.
 FLOORS = (
-    {"errors", "dtypes", "limits", "device"},
+    {"errors", "dtypes", "limits", "device", "memory_formats"},
     {"codegen"},
     {"device_api", "xp"},
     {"engine"},

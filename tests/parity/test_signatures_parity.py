@@ -23,6 +23,7 @@ DIFFERENT: dict[str, str] = {
     "torch.get_rng_state": "takes a device, for which torch has torch.cuda's function",
     "torch.set_rng_state": "as get_rng_state",
     "Tensor.expand": "torch's `implicit` serves its own vmap",
+    "Tensor.new": "torch's stub calls the first parameter cls, as of a constructor",
     "Tensor.requires_grad_": "torch's stub says mode, torch itself requires_grad",
     "nn.NLLLoss2d": "torch hides the arguments of NLLLoss behind a warning",
     "Tensor.to": "takes a dtype, a device or a tensor in the first place",

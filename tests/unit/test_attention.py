@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dovetail as dt
+from dovetail.errors import ShapeError
 from dovetail.ops.attention import attention, mixture
 from dovetail.xp import attention as kernels
 
@@ -69,3 +70,31 @@ def test_memory_grows_with_the_length() -> None:
     """Sequences that are twice as long need twice the memory, not four times."""
     peak(600)
     assert peak(2400) < 2.2 * peak(1200)
+
+
+@pytest.mark.parametrize("place", ["ct", "q", "k", "v", "mask"])
+def test_what_is_not_finite_reaches_what_it_does(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A NaN or an infinity at a hidden key has the say that it has without blocks."""
+    monkeypatch.setattr(kernels, "BLOCK", 700)
+    values = {n: np.random.default_rng(i).standard_normal((2, 60, 4))
+              for i, n in enumerate(("ct", "q", "k", "v"))}  # fmt: skip
+    values["mask"] = np.zeros((60, 60))
+    values[place][..., -1, 1] = np.inf if place == "mask" else np.nan
+    found = []
+    for op in (mixture, lambda *a: attention(*a)[0]):
+        inputs = [dt.tensor(values[n], requires_grad=True) for n in ("q", "k", "v")]
+        y = op(*inputs, dt.tensor(values["mask"]), True, 0.7)
+        y.backward(dt.tensor(values["ct"]))
+        found.append([y.detach(), *[x.grad for x in inputs]])
+    for got, want in zip(*found, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("op", [attention, mixture])
+def test_a_mask_does_not_widen_the_scores(op: Any) -> None:
+    """A mask for more keys than there are is refused, by its name."""
+    q, k, v = dt.ones(1, 1), dt.ones(1, 1), dt.ones(2, 1)
+    with pytest.raises(ShapeError, match="mask is of shape"):
+        op(q, k, v, dt.ones(1, 2), False, 1.0)

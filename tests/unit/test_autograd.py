@@ -452,3 +452,14 @@ def test_gradients_asked_for_share_no_memory() -> None:
     assert second is not None
     first.fill_(7)
     assert second.tolist() == [[1.0] * 3] * 2
+
+
+def test_quotients_of_16_bits_have_gradients_in_range() -> None:
+    """What leaves the format on the way, and comes back, is not lost."""
+    a = dt.tensor([200.0], dtype=dt.float16)
+    b = dt.tensor([2e-3], dtype=dt.float16, requires_grad=True)
+    (a / b).backward(dt.tensor([1e-3], dtype=dt.float16))
+    assert b.grad is not None
+    wide = [x.detach().double().item() for x in (a, b)]
+    want = -dt.tensor([1e-3], dtype=dt.float16).double().item() * wide[0] / wide[1] ** 2
+    assert b.grad.item() == pytest.approx(want, rel=2e-3)

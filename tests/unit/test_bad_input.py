@@ -31,6 +31,8 @@ from dovetail.errors import (
     DTypeError,
     IndexOutOfRange,
     InplaceError,
+    LinAlgError,
+    OutOfMemory,
     RepeatedDimError,
     ShapeError,
 )
@@ -43,6 +45,7 @@ BUILTIN: Final = {
     ArgumentError: ValueError, ArgumentTypeError: TypeError,
     DeviceError: RuntimeError, BackendError: RuntimeError,
     AutogradError: RuntimeError, InplaceError: RuntimeError,
+    LinAlgError: RuntimeError, OutOfMemory: RuntimeError,
 }  # fmt: skip
 SAME_DEVICE = "expected all tensors to be on the same device"
 
@@ -571,6 +574,38 @@ ARGUMENTS: dict[str, Row] = {
     "a probability": (
         lambda t: F.dropout(t.x, 1.5), ArgumentError,
         "dropout: p is 1.5, needed a probability from 0 to 1",
+    ),
+    "more elements than 64 bits count": (
+        lambda t: dt.ones(2, 3, dtype=dt.uint8).tile((1 << 62,)), OutOfMemory,
+        "repeat: memory is too little for a shape of (2, 13835058055282163712)",
+    ),
+    "and without a memory": (
+        lambda t: dt.ones(2, 3, device="meta").tile((1 << 62,)), OutOfMemory,
+        "needed fewer than 2^63 elements",
+    ),
+    "a list on an empty diagonal": (
+        lambda t: dt.ones(0, 3).fill_diagonal_([1.0], True), ArgumentTypeError,
+        "fill_: value is a list, needed a number",
+    ),
+    "a list on a diagonal of several dims": (
+        lambda t: dt.ones(3, 3, 3).fill_diagonal_([1.0, 2.0, 3.0]), ArgumentTypeError,
+        "fill_: value is a list, needed a number",
+    ),
+    "a negative bound in place": (
+        lambda t: F.hardtanh_(dt.ones(3, dtype=dt.uint8), -2, 2), ArgumentError,
+        "hardtanh: min_val is -2, needed 0 or more for dovetail.uint8",
+    ),
+    "a factor with a zero": (
+        lambda t: dt.cholesky_inverse(dt.zeros(2, 3, 3)), LinAlgError,
+        "(Batch element 0): singular: The diagonal element 1 is zero",
+    ),
+    "an element of none": (
+        lambda t: dt.ones(0, device="meta").take(t.labels), IndexOutOfRange,
+        "take: index is 2 numbers, needed none, for an empty tensor has no element",
+    ),
+    "a leaf as one sequence": (
+        lambda t: F.dropout1d(t.leaf, 0.0, inplace=True), InplaceError,
+        "dropout1d_: tensor is a leaf Variable that requires grad",
     ),
     "a seed": (
         lambda t: dt.manual_seed("a"), ArgumentTypeError,

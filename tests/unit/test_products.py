@@ -80,6 +80,15 @@ def test_nothing_is_written_beside_the_result(m: int, n: int) -> None:
     assert untouched(memory, inner)
 
 
+def test_a_result_that_is_given_changes_no_bit() -> None:
+    """Nor where the transposed product is computed, for rows times turned columns."""
+    for m in (16, 64, 128, 129):
+        a, b = drawn((m, 300), "float32", False), drawn((300, 260), "float32", True)
+        out = np.empty((m, 260), np.float32)
+        assert products.matmul(a, b, out) is out
+        np.testing.assert_array_equal(out, products.matmul(a, b))
+
+
 def test_a_result_within_an_operand_is_left_to_numpy() -> None:
     """NumPy makes a copy first, which BLAS would not."""
     a = drawn((128, 128), "float32", False)

@@ -36,6 +36,7 @@ try:
     )  # fmt: skip
     from dovetail.engine.later import FUNCTIONS as _LATER
     from dovetail.engine.later import load as _load
+    from dovetail.engine.missing_names import missing_name as _missing_name
     from dovetail.engine.modes import (
         enable_grad,
         inference_mode,
@@ -48,6 +49,9 @@ try:
     from dovetail.engine.tensor_type import Size
     from dovetail.frontend import NAMES as _NAMES
     from dovetail.limits import finfo, iinfo
+    from dovetail.memory_formats import FORMATS as _FORMATS
+    from dovetail.memory_formats import LAYOUTS as _LAYOUTS
+    from dovetail.memory_formats import layout, memory_format
 finally:
     if _collects:
         if not _at_work:
@@ -57,6 +61,7 @@ finally:
 __version__: _Final = "0.1.0"
 
 globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
+globals().update(_FORMATS | _LAYOUTS)
 
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
@@ -74,6 +79,9 @@ _FROM: _Final = {
 }  # fmt: skip
 
 
+_missing: _Final = _missing_name(__name__)
+
+
 def _first_used(name: str) -> Any:
     if name in _LAZY:
         return _import_module(f"dovetail.{name}")
@@ -82,10 +90,7 @@ def _first_used(name: str) -> Any:
     if name in _LATER:
         _load(_LATER[name])
         return _NAMES[name]
-    raise AttributeError(
-        f"module 'dovetail' has no attribute {name!r}; "
-        "if torch has it, it is not there yet"
-    )
+    return _missing(name)
 
 
 def __dir__() -> list[str]:
@@ -132,7 +137,8 @@ __all__ = [
     "Size", "Tensor", "can_cast", "device", "dtype", "enable_grad", "errors",
     "fallbacks", "finfo", "get_default_dtype", "get_fallback_policy", "iinfo",
     "inference_mode",
-    "is_grad_enabled", "no_grad", "promote_types", "reset_fallbacks",
+    "is_grad_enabled", "layout", "memory_format", "no_grad", "promote_types",
+    "reset_fallbacks",
     "set_default_device", "set_default_dtype", "set_fallback_policy",
     "set_grad_enabled",
 ]  # fmt: skip

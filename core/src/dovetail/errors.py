@@ -5,6 +5,7 @@ Each class also derives from the builtin that PyTorch's users catch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -175,6 +176,37 @@ class NotSupported(DovetailError, NotImplementedError):
 
 class LinAlgError(DovetailError, RuntimeError):
     """A matrix that has no such factors, or no inverse."""
+
+
+class MissingName(DovetailError, AttributeError):
+    """A module has nothing of that name; the text says what the nearest one is.
+
+    Programs ask modules for names to see what is there, so the nearest is looked for
+    when the error is shown, not when it is made.
+
+    Args:
+        module: the module's name.
+        name: what it was asked for.
+        nearest: finds what else may be meant, None if nothing.
+    """
+
+    def __init__(
+        self, module: str, name: str, nearest: Callable[[], str | None]
+    ) -> None:
+        self.nearest = nearest
+        super().__init__(module, name, was="not there")
+        self.name = name
+
+    def __str__(self) -> str:
+        text = f"module {self.op!r} has no attribute {self.argument!r}"
+        nearest = self.nearest()
+        if nearest is not None:
+            text += f"; the nearest is {nearest!r}"
+            return f"{text}. If torch has it, it is not there yet"
+        return f"{text}; if torch has it, it is not there yet"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AttributeError, (str(self),)
 
 
 class CaptureError(DovetailError, RuntimeError):

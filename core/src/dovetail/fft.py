@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
 from dovetail.frontend import fourier as _fourier  # noqa: F401 (offers its names)
 
@@ -9,3 +10,5 @@ globals().update(_NAMESPACES["fft"])
 
 if _TYPE_CHECKING:
     from dovetail.signatures.fft import *  # noqa: F403
+else:
+    __getattr__ = _missing_name(__name__)

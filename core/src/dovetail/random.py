@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 from dovetail.device import device
 from dovetail.engine.generator import HOST, Generator, existing_generators, generator_of
+from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.frontend.generators import (
     get_rng_state,
     initial_seed,
@@ -59,3 +61,6 @@ __all__ = [
     "Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
     "set_rng_state",
 ]  # fmt: skip
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_name(__name__)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
 from dovetail.frontend import polynomials as _polynomials  # noqa: F401 (as below)
 from dovetail.frontend import special as _special  # noqa: F401 (offers its names)
@@ -10,3 +11,5 @@ globals().update(_NAMESPACES["special"])
 
 if _TYPE_CHECKING:
     from dovetail.signatures.special import *  # noqa: F403
+else:
+    __getattr__ = _missing_name(__name__)

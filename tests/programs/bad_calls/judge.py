@@ -221,6 +221,7 @@ def _place(error: BaseException) -> str:
 # Where torch refuses and dovetail answers rightly, by what torch says, and why.
 WIDER: Final[tuple[tuple[str, str], ...]] = (
     (r"not implemented for|not supported for|NotImplemented", "a dtype has no kernel"),
+    (r"not implemented on the CPU", "an algorithm is at hand on every device"),
     (r"must be (Tensor|float|Number), not (int|float|bool|complex|Tensor|numpy)",
      "numbers and 0-d tensors stand for one another"),
     (r"must be int, not (Tensor|numpy)|got \((dim|\w+)=Tensor",

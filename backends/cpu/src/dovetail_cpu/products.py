@@ -16,7 +16,7 @@ from dovetail.codegen.runtime.threads import get_num_threads
 from dovetail.errors import NotSupported
 from dovetail_cpu.onednn import kernels as onednn
 
-LEAST: Final = 1 << 21
+LEAST: Final = 1 << 22
 """Multiplications from which on two threads are faster than one."""
 _chosen: Final = os.environ.get(SWITCH, "")
 _least: Final = int(_chosen) if _chosen.isdecimal() else LEAST
@@ -68,8 +68,6 @@ def _cut(a: Array, b: Array, out: Array | None) -> Array | None:
     # With LLVM: nothing that a small program needs.
     from dovetail.codegen.products import matmul
 
-    if not available():
-        return None
     try:
         return matmul(a, b, out, _least)
     except NotSupported:  # LLVM is there and cannot be loaded

@@ -12,9 +12,9 @@ Dims = tuple[int, ...]
 Array = np.ndarray[Any, Any]
 
 LANES: Final = 64  # as in dovetail.codegen.row_places
-_PART: Final = 1 << 13  # as in dovetail.codegen.eager_rows
 _LONGEST: Final = 1 << 16  # elements; sums of more would lose digits
 _FEW: Final = 8  # pieces of work, fewer than which are split
+_MUCH: Final = 1 << 17  # elements, of fewer than which a second stage costs too much
 
 
 class Form(NamedTuple):
@@ -109,7 +109,7 @@ def split_of(pattern: str, sizes: Sequence[int]) -> str:
     if across:
         pieces = pieces // sizes[-1] * -(-sizes[-1] // LANES)
     each = every // pieces
-    if each > _LONGEST or (pieces < _FEW and every >= 2 * _PART):
+    if each > _LONGEST or (pieces < _FEW and every >= _MUCH):
         longest = max(reduced, key=lambda d: reduced[d])
         return pattern[:longest] + "s" + pattern[longest + 1 :]
     return pattern

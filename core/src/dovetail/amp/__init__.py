@@ -1,5 +1,7 @@
 """Mixed precision: `autocast`, and what it is set to."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from dovetail.amp.autocast_mode import (
     autocast,
     clear_autocast_cache,
@@ -11,9 +13,13 @@ from dovetail.amp.autocast_mode import (
     set_autocast_dtype,
     set_autocast_enabled,
 )
+from dovetail.engine.missing_names import missing_name as _missing_name
 
 __all__ = [
     "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_available",
     "is_autocast_cache_enabled", "is_autocast_enabled", "set_autocast_cache_enabled",
     "set_autocast_dtype", "set_autocast_enabled",
 ]  # fmt: skip
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_name(__name__)

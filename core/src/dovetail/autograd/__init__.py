@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from dovetail.engine import autograd
 from dovetail.engine.autograd import tensors_of
 from dovetail.engine.basics import basics
+from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.engine.modes import enable_grad, no_grad, set_grad_enabled
 from dovetail.engine.tensor import Tensor
 
@@ -73,3 +75,6 @@ def backward(
 
 
 __all__ = ["backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_name(__name__)

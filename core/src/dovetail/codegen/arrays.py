@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,7 @@ from dovetail.codegen.llvm_text import Target
 Array = np.ndarray[Any, Any]
 
 
+@cache
 def target() -> Target:
     """The processor of this machine."""
     host = runtime.host()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from dovetail.codegen.layout import Ints, walked
 
 _SIZES: Final = frozenset({1, 2, 4, 8})  # bytes of elements that are moved
 _GRAIN: Final = 1 << 14  # elements that a thread moves at a time
+_REMEMBERED: Final = 256  # shapes
 
 
 class _Matrices(NamedTuple):
@@ -38,22 +40,33 @@ def transposed(a: Array) -> Array | None:
     """A row-major copy; None where `a` is no large enough transposition."""
     if a.itemsize not in _SIZES:
         return None
-    found = _matrices(a, transposition.side(a.itemsize, target()))
+    found = _copying(a.shape, a.strides, a.itemsize)
     if found is None:
         return None
+    kernel, words, pieces, grain = found
     y = np.empty(a.shape, a.dtype)
-    side = transposition.side(a.itemsize, target())
+    table = (ctypes.c_int64 * (2 + len(words)))(address(a), address(y), *words)
+    kernel.run(ctypes.addressof(table), pieces, grain)
+    return y
+
+
+@lru_cache(_REMEMBERED)
+def _copying(
+    shape: Ints, strides: Ints, itemsize: int
+) -> tuple[runtime.Kernel, Ints, int, int] | None:
+    """The kernel for arrays that lie so, its words, pieces, and how many at a time."""
+    side = transposition.side(itemsize, target())
+    found = _matrices(shape, tuple([s // itemsize for s in strides]), side)
+    if found is None:
+        return None
     stripes = -(-found.height // side)
     (groups, *outer), (each, *inner) = found.outer, found.inner
-    numbers = [
-        address(a), address(y), found.height, found.width, found.source_step,
-        found.result_step, stripes, each, outer[0], inner[0], outer[1], inner[1],
-    ]  # fmt: skip
-    words = (ctypes.c_int64 * len(numbers))(*numbers)
+    words = (
+        found.height, found.width, found.source_step, found.result_step, stripes,
+        each, outer[0], inner[0], outer[1], inner[1],
+    )  # fmt: skip
     grain = max(_GRAIN // (side * found.width), 1)
-    kernel = _kernel(a.itemsize)
-    kernel.run(ctypes.addressof(words), groups * each * stripes, grain)
-    return y
+    return _kernel(itemsize), words, groups * each * stripes, grain
 
 
 def _kernel(itemsize: int) -> runtime.Kernel:
@@ -68,10 +81,13 @@ def _kernel(itemsize: int) -> runtime.Kernel:
 _kernels: Final[dict[int, runtime.Kernel]] = {}
 
 
-def _matrices(a: Array, side: int) -> _Matrices | None:
-    """How an array is made of matrices that lie transposed, if it is."""
-    steps = tuple([s // a.itemsize for s in a.strides])
-    walks = walked(a.shape, [steps])
+def _matrices(shape: Ints, steps: Ints, side: int) -> _Matrices | None:
+    """How an array is made of matrices that lie transposed, if it is.
+
+    Args:
+        steps: strides in elements.
+    """
+    walks = walked(shape, [steps])
     dims, at = [], 1
     for size, (step,) in reversed(walks):
         dims.append((size, step, at))

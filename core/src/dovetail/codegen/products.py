@@ -8,20 +8,28 @@ from __future__ import annotations
 
 import ctypes
 import math
-from functools import cache
-from typing import Final
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from dovetail.codegen.eager import Array, address
+from dovetail.codegen.arrays import Array, address
+from dovetail.codegen.eager_copy import transposed
+from dovetail.codegen.layout import Ints
 from dovetail.codegen.runtime import Kernel, kernel
-from dovetail.codegen.runtime.blas import blas
+from dovetail.codegen.runtime.blas import Blas, blas
 from dovetail.codegen.runtime.pool import default_size
 
 _CHUNK: Final = 1 << 19  # multiplications that a thread takes at a time, at least
 _NARROW: Final = 64  # rows or columns of a piece, at least; cuts are at multiples of 16
 _AS_IT_IS, _TURNED = 111, 112
 _NARROWEST: Final = 2  # what is narrower is a vector
+_REMEMBERED: Final = 256  # forms of products
+# Of few rows, times columns that lie side by side, as in `x @ weight.T`: OpenBLAS takes
+# a third of the time to bring the columns into its order. Not if it gets the transposed
+# product, of weights as they lie and a copy of the rows.
+_FLAT: Final = 16  # rows, columns and what is summed, at least: what copies are made of
+_FLATTEST: Final = 128  # rows, at most
 
 # table: gemm; for a and for b how it lies, and from line to line; that of c; k. Then
 # for each piece: a, b, c, m, n. 101 says that c lies row by row.
@@ -61,42 +69,120 @@ def matmul(
     code = dtype.char
     if found is None or code not in found.gemm or b.dtype != dtype:
         return None
+    if a.ndim == b.ndim == 2:
+        form = _form(a.shape, a.strides, b.shape, b.strides, a.itemsize, least)
+        if form is None:
+            return None
+        if out is None:
+            return form.product(a, b, found)
+        if form.turned and out.shape == form.shape and out.dtype == dtype:
+            y = form.product(a, b, found)
+            return None if y is None else _moved(out, y)
+    return _of_many(a, b, out, least, found)
+
+
+def _moved(out: Array, y: Array) -> Array:
+    out[...] = y
+    return out
+
+
+class _Form(NamedTuple):
+    """What products of two matrices have in common if they lie alike.
+
+    Attributes:
+        shape: of the result.
+        words: how a and b lie; from line to line of the result; their common size.
+        pieces: how far into a, b and the result each begins, its rows and columns.
+        grain: how many of them a thread takes at a time.
+        turned: whether the product is better of the transposed operands, and a copied.
+    """
+
+    shape: tuple[int, int]
+    words: tuple[int, ...]
+    pieces: tuple[tuple[int, ...], ...]
+    grain: int
+    turned: bool
+
+    def product(self, a: Array, b: Array, found: Blas) -> Array | None:
+        """The product of matrices of this form."""
+        if self.turned:
+            right = transposed(a.T)
+            y = None if right is None else matmul(b.T, right)
+            return None if y is None else transposed(y.T)
+        y = np.empty(self.shape, a.dtype)
+        of_a, of_b, of_y = address(a), address(b), address(y)
+        words = [found.gemm[a.dtype.char], *self.words]
+        for in_a, in_b, in_y, m, n in self.pieces:
+            words += (of_a + in_a, of_b + in_b, of_y + in_y, m, n)
+        table = (ctypes.c_int64 * len(words))(*words)
+        run = _kernel(a.dtype.char, found.bits).run
+        run(ctypes.addressof(table), len(self.pieces), self.grain)
+        return y
+
+
+@lru_cache(_REMEMBERED)
+def _form(
+    shape_a: Ints, steps_a: Ints, shape_b: Ints, steps_b: Ints, size: int, least: int
+) -> _Form | None:
+    """The form of a product; None where NumPy has to serve.
+
+    Args:
+        steps_a, steps_b: strides.
+        size: of an element.
+    """
+    (m, k), (inner, n) = shape_a, shape_b
+    work = m * n * k
+    lies_a, lies_b = _lies(shape_a, steps_a, size), _lies(shape_b, steps_b, size)
+    if inner != k or min(m, n, k) < _NARROWEST or work < least:
+        return None
+    if lies_a is None or lies_b is None:
+        return None
+    lies = lies_a[0], lies_b[0]
+    turned = lies == (_AS_IT_IS, _TURNED) and min(m, n, k) >= _FLAT
+    words = (*lies_a, *lies_b, n, k)
+    pieces = _pieces_of_one(m, n, steps_a[0], steps_b[1], size)
+    grain = _CHUNK * len(pieces) // work or 1
+    return _Form((m, n), words, pieces, grain, turned and m <= min(_FLATTEST, n // 2))
+
+
+def _of_many(
+    a: Array, b: Array, out: Array | None, least: int, found: Blas
+) -> Array | None:
+    """The same for batches, and where the result has a place."""
     (m, k), n = a.shape[-2:], b.shape[-1]
     if b.shape[-2] != k or min(m, n, k) < _NARROWEST:
         return None
-    lead: tuple[int, ...] = ()
-    if a.ndim > 2 or b.ndim > 2:
-        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     work = math.prod(lead) * m * n * k
-    lies_a, lies_b = _lies(a), _lies(b)
+    lies_a = _lies(a.shape, a.strides, a.itemsize)
+    lies_b = _lies(b.shape, b.strides, b.itemsize)
     if not work or work < least or lies_a is None or lies_b is None:
         return None
     shape = (*lead, m, n)
     if out is not None and not _takes(out, shape, a, b):
         return None
-    y = np.empty(shape, dtype) if out is None else out
-    line = y.strides[-2] // y.itemsize
-    words = [found.gemm[code], *lies_a, *lies_b, line, k]
-    words += _pieces(a, b, y) if lead else _pieces_of_one(a, b, y)
+    y = np.empty(shape, a.dtype) if out is None else out
+    words = [found.gemm[a.dtype.char], *lies_a, *lies_b]
+    words += [y.strides[-2] // y.itemsize, k, *_pieces(a, b, y)]
     count = len(words) // 5 - 1
     table = (ctypes.c_int64 * len(words))(*words)
     grain = _CHUNK * count // work or 1
-    _kernel(code, found.bits).run(ctypes.addressof(table), count, grain)
+    _kernel(a.dtype.char, found.bits).run(ctypes.addressof(table), count, grain)
     return y
 
 
 def _takes(y: Array, shape: tuple[int, ...], a: Array, b: Array) -> bool:
     """Whether the result can be written to an array."""
-    if y.shape != shape or y.dtype != a.dtype or (_lies(y) or (0,))[0] != _AS_IT_IS:
+    lies = _lies(y.shape, y.strides, y.itemsize)
+    if y.shape != shape or y.dtype != a.dtype or (lies or (0,))[0] != _AS_IT_IS:
         return False
     return not (np.may_share_memory(y, a) or np.may_share_memory(y, b))
 
 
-def _lies(x: Array) -> tuple[int, int] | None:
+def _lies(shape: Ints, steps: Ints, size: int) -> tuple[int, int] | None:
     """How a matrix lies, in BLAS's words, and how far apart its lines are."""
-    rows, columns = x.shape[-2:]
-    row, column = x.strides[-2:]
-    size = x.itemsize
+    rows, columns = shape[-2:]
+    row, column = steps[-2:]
     if column == size and row >= columns * size and not row % size:
         return _AS_IT_IS, row // size
     if row == size and column >= rows * size and not column % size:
@@ -104,26 +190,28 @@ def _lies(x: Array) -> tuple[int, int] | None:
     return None
 
 
-def _pieces_of_one(a: Array, b: Array, y: Array) -> list[int]:
-    """For each piece: where a, b and the result begin, its rows and columns."""
-    m, n = y.shape
-    at_a, at_b, at_y = address(a), address(b), address(y)
-    found: list[int] = []
+def _pieces_of_one(
+    m: int, n: int, down: int, across: int, size: int
+) -> tuple[tuple[int, ...], ...]:
+    """For each piece: where it is in a, in b and in the result, its rows and columns.
+
+    Args:
+        down, across: bytes from row to row of a, and from column to column of b.
+        size: of an element.
+    """
     if m >= n:
-        step, steps = _step(m, 1), (a.strides[0], y.strides[0])
-        for i in range(0, m, step):
-            found += (at_a + i * steps[0], at_b, at_y + i * steps[1])
-            found += (min(step, m - i), n)
-    else:
-        step, steps = _step(n, 1), (b.strides[1], y.strides[1])
-        for i in range(0, n, step):
-            found += (at_a, at_b + i * steps[0], at_y + i * steps[1])
-            found += (m, min(step, n - i))
-    return found
+        step = _step(m, 1)
+        return tuple(
+            (i * down, 0, i * n * size, min(step, m - i), n) for i in range(0, m, step)
+        )
+    step = _step(n, 1)
+    return tuple(
+        (0, i * across, i * size, m, min(step, n - i)) for i in range(0, n, step)
+    )
 
 
 def _pieces(a: Array, b: Array, y: Array) -> list[int]:
-    """The same of a batch, each of whose products is cut where there are few."""
+    """The same as addresses, of a batch whose products are cut where there are few."""
     m, n = y.shape[-2:]
     by_rows, length = m >= n, max(m, n)
     step = _step(length, y.size // (m * n))

@@ -1,8 +1,9 @@
 """How calls depart from the cases they are drawn from, where an op takes that.
 
-A case names sizes, and sizes grow; what it gives as a number stays, and an index covers
-as much of the input as the case has it. Kernels that count in blocks, or that take one
-operand's rows for another's, are right as long as neither changes.
+A case names sizes, and sizes grow; what it gives as a number stays, an index covers as
+much of the input as the case has it, and operands have the dims that they are drawn in.
+Kernels that count in blocks, that take one operand's rows for another's, or that know
+the step of rows but not of single lines, are right as long as none of it changes.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 
 _SHARE: Final = 0.75  # of the calls that can depart
+_LINES: Final = 0.5  # of these, where operands are of one shape
 _FEW: Final = 16  # elements that kernels keep in registers; counts are to pass it
 _MOST: Final = 100  # elements that an option counts
 _ELEMENTS: Final = 1 << 20  # of a result, if each of the input is there as often
 
 
 def departures(op: Op, call: Case, number: int) -> Iterator[Case]:
-    """The call with a larger count or a narrower index, if that number departs."""
+    """The call with a larger count, a narrower index or one dim, if it departs."""
     random = np.random.default_rng(number)
     if op.layout_matters or op.unspecified or random.random() >= _SHARE:
         return
-    found = _counted_further(op, call, random) | _narrowed(op, call, random)
+    found: dict[str, Any] = _counted_further(op, call, random)
+    found |= _narrowed(op, call, random) | _as_lines(op, call, random)
     if found:
         names = op.names
         args = (found.pop(n, v) for n, v in zip(names, call.args, strict=False))
@@ -69,6 +72,15 @@ def _narrowed(op: Op, call: Case, random: np.random.Generator) -> dict[str, Arra
             others = [d for d in range(index.ndim) if d != dim % index.ndim]
             found[name] = _cut(index, others, random)
     return {n: i for n, i in found.items() if i.shape != given[n].shape}
+
+
+def _as_lines(op: Op, call: Case, random: np.random.Generator) -> dict[str, Array]:
+    """Elementwise operands of one shape as single lines."""
+    given = {n: v for n, v in _by_name(op, call).items() if isinstance(v, np.ndarray)}
+    shapes = {a.shape for a in given.values()}
+    if not op.is_elementwise or len(shapes) != 1 or random.random() >= _LINES:
+        return {}
+    return {n: a.reshape(-1) for n, a in given.items()} if len(shapes.pop()) > 1 else {}
 
 
 def _cut(index: Array, dims: list[int], random: np.random.Generator) -> Array:

@@ -15,9 +15,12 @@ from dovetail.device_api.capabilities import Streams
 from dovetail.dtypes import ALL, Array, DType, from_numpy
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
+from dovetail.engine.parameters import Param
 
 # Equal by `==` and not the same numbers.
 _ALIKE: Final = (0.0, -0.0, 1, 1.0, True)
+# In the place of None, by the type of an attribute.
+_GIVEN: Final = {"int": 3, "bool": True, "float": 0.5, "Scalar": 0.5}
 
 
 def neighbours(subject: Subject, op: Op, first: Step) -> Iterator[Step]:
@@ -116,7 +119,8 @@ def _of_attributes(subject: Subject, op: Op, first: Step) -> Iterator[Step]:
     values = dict(zip(op.names, first.case.args, strict=False)) | first.case.kwargs
     for param in op.rest:
         value = values.get(param.name, param.default)
-        for other in _others(subject, value, param.role == "scalar"):
+        others = _others(subject, value, param.role == "scalar")
+        for other in (*others, *_left_out(param, value)):
             case = _with(op, first.case, param.name, other)
             yield replace(first, differs=f"{param.name}={other!r}", case=case)
 
@@ -135,6 +139,15 @@ def _others(subject: Subject, value: Any, number: bool) -> Iterator[Any]:
         yield value[::-1]
     elif isinstance(value, DType):
         yield from [d for d in ALL if subject.claims(d) and d is not value][:1]
+
+
+def _left_out(param: Param, value: Any) -> Iterator[Any]:
+    """None in the place of what may be left out, and something in the place of None."""
+    kind, _, none = param.annotation.partition(" | ")
+    if none == "None" and value is not None:
+        yield None
+    elif none == "None" and kind in _GIVEN:
+        yield _GIVEN[kind]
 
 
 def _of_numbers(op: Op, first: Step) -> Iterator[Step]:

@@ -1,5 +1,9 @@
 """Datasets, samplers, and the loader that makes batches of them."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.missing_names import missing_name as _missing_name
+
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader
 from .dataset import (
@@ -38,3 +42,6 @@ __all__ = [
     "default_convert",
     "random_split",
 ]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_name(__name__)

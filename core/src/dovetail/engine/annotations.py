@@ -20,12 +20,13 @@ from dovetail.engine.integers import LEAST, MOST
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentTypeError, NumberOutOfRange
+from dovetail.memory_formats import layout, memory_format
 
 Check = Callable[[Any], bool]
 # Whose values conform, or not, by their types alone.
 PLAIN: Final = frozenset({
     int, float, complex, bool, type(None), str, DType, device, Size, slice,
-    type(Ellipsis), type,
+    type(Ellipsis), type, layout, memory_format,
 })  # fmt: skip
 TENSORS: Final = frozenset({Tensor, Parameter})
 # Annotations by which a tensor conforms whatever it holds.
@@ -218,6 +219,8 @@ _CHECKS: Final[dict[str, Check]] = {
     "Iterable[Any]": _is_iterable, "Mapping[str, Any]": _is_iterable,
     "Iterable[Module]": _is_iterable,
     "Weight": lambda v: _is_tensor(v) or _is_number(v),
+    "Layout": lambda v: isinstance(v, layout),
+    "MemoryFormat": lambda v: isinstance(v, memory_format),
 }  # fmt: skip
 _WORDS: Final = {
     "bool": "True or False", "int": "an integer", "Axis": "an integer",
@@ -226,6 +229,8 @@ _WORDS: Final = {
     "str": "a string", "Operand": "a Tensor or a number",
     "Weight": "a Tensor or a number", "None": "None",
     "DType": "a dovetail dtype such as dovetail.float32",
+    "Layout": "a layout such as dovetail.strided",
+    "MemoryFormat": "a memory format such as dovetail.channels_last",
     "Sequence[int]": "a sequence of integers",
     "Sequence[Tensor]": "a sequence of tensors",
 }  # fmt: skip

@@ -50,6 +50,7 @@ class ArgumentLines:
     Attributes:
         takes: the parameters that the function takes; none where it takes all of them.
         numbers: it takes numbers for tensors.
+        no_numbers: the places of tensors for which it takes none.
         over: it writes the result over the first operand.
         counts_dims: the number of dims of the leading tensor is part of the key.
         miss: the line for a call out of the ordinary.
@@ -61,6 +62,7 @@ class ArgumentLines:
     """
 
     numbers: bool
+    no_numbers: tuple[int, ...]
     over: bool
     miss: str
 
@@ -108,7 +110,7 @@ class ArgumentLines:
         native, node = f"_a{at}", f"{name}._node is not None"
         if role == "optional":
             yield from self._optional(at, own, promoted)
-        elif promoted and not lead and self.numbers:
+        elif promoted and not lead and self._takes_number(at):
             yield from self._number(at, op.tensors[at].fits)
             node = f"_d{at} is not None"
         else:
@@ -126,12 +128,15 @@ class ArgumentLines:
                 self.late.append(f"{native} = {name}._a")
         if role != "optional":
             self.nodes.append(node)
-            is_number = promoted and not lead and self.numbers
+            is_number = promoted and not lead and self._takes_number(at)
             self.inputs[at] = (
                 Given(f"_x{at}", native, own, f"_d{at}", constant=True)
                 if is_number
                 else Given(name, native, own, f"{name}._node")
             )
+
+    def _takes_number(self, at: int) -> bool:
+        return self.numbers and at not in self.no_numbers
 
     def _number(self, at: int, fits: bool) -> Iterator[str]:
         """A tensor of the leading one's kind, or a number that leaves the dtype."""

@@ -46,6 +46,7 @@ class Form(NamedTuple):
         items: the last parameter is a sequence whose items may be given one by one.
         stores: a number for a tensor has to fit, as it moves into the result; whether
             it does is not this callable's to say.
+        users: users call it, who may not give a number for every tensor.
     """
 
     miss: str = "_miss("
@@ -57,6 +58,7 @@ class Form(NamedTuple):
     takes: tuple[str, ...] = ()
     items: bool = False
     stores: bool = False
+    users: bool = False
 
 
 def source_of(op: Op, form: Form) -> str:
@@ -85,6 +87,7 @@ class _Source(ArgumentLines):
         super().__init__(op, form.takes)
         self.form = form
         self.numbers = op.is_elementwise and not form.stores
+        self.no_numbers = op.no_numbers if form.users else ()
         self.over = form.over
         self.casts = form.casts
         self.others = "_others" if form.others and not form.items else "{}"

@@ -171,8 +171,8 @@ _INNER: Final = Form()
 # What autocast calls on the inputs that it made ready.
 _UNCAST: Final = Form("_miss_cast(", others=False, casts=False)
 _OPERATOR: Final = Form(others=False)
-_PUBLIC: Final = Form("_miss_public(_function, False, ")
-_PUBLIC_OUT: Final = Form("_miss_public(_function, True, ")
+_PUBLIC: Final = Form("_miss_public(_function, False, ", users=True)
+_PUBLIC_OUT: Final = Form("_miss_public(_function, True, ", users=True)
 _BEFORE: Final = Form(
     "_missed_before(_function, ", "_failed_before(_function, ",
     "_general_before(_function, ",

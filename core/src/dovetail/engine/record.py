@@ -5,6 +5,7 @@ The calls of the fast path have it written out by `dovetail.engine.record_source
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail.engine.modes import grad_enabled
@@ -92,10 +93,11 @@ def _saved(
     return tuple(kept)
 
 
-def _starts(count: int, structure: tuple[int | None, ...] | None) -> list[int]:
+def _starts(count: int, structure: tuple[int | None, ...] | None) -> Sequence[int]:
     """Where each parameter's inputs start in the flat list."""
+    if structure is None:
+        return range(count + 1)
     starts = [0]
-    for i in range(count):
-        length = structure[i] if structure is not None else None
+    for length in structure:
         starts.append(starts[-1] + (1 if length is None else length))
     return starts

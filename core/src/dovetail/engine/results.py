@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Final
@@ -11,9 +12,10 @@ from dovetail.dtypes import DType, Sizes
 from dovetail.engine import signature as sig
 from dovetail.engine.parameters import Parameters
 from dovetail.engine.return_types import fields
-from dovetail.errors import DTypeError, ShapeError
+from dovetail.errors import DTypeError, OutOfMemory, ShapeError
 
 _CHECKED_LIMIT: Final = 4096
+_MOST_ELEMENTS: Final = (1 << 63) - 1
 
 # What a result's dtype may be, beside a DType and a function of (dtypes, attrs).
 SAME: Final = "same"
@@ -64,11 +66,21 @@ class Results(Parameters):
             shape = self.shape
             if shape.elementwise and len(inputs) != len(shapes):
                 return (sig.broadcast(self.name, shapes, names),) * len(self.outputs)
-            return sig.infer(shape, self.name, shapes, names, attrs)
+            return self._countable(sig.infer(shape, self.name, shapes, names, attrs))
         found = self.shape(*shapes, **attrs)
         if len(self.outputs) == 1:
-            return (tuple(found),)
-        return tuple(tuple(s) for s in found)
+            return self._countable((tuple(found),))
+        return self._countable(tuple(tuple(s) for s in found))
+
+    def _countable(self, found: tuple[Sizes, ...]) -> tuple[Sizes, ...]:
+        """Shapes whose elements 64 bits can count: kernels multiply without a look."""
+        for shape in found:
+            if math.prod(shape) > _MOST_ELEMENTS:
+                raise OutOfMemory(
+                    self.name, "memory", was=f"too little for a shape of {shape}",
+                    needed="fewer than 2^63 elements",
+                )  # fmt: skip
+        return found
 
     def checked_shapes(
         self, shapes: tuple[Any, ...], attrs: dict[str, Any]

@@ -16,6 +16,7 @@ from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, outside, tell, watched
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.views import unshared
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -23,8 +24,11 @@ from dovetail.errors import (
 )
 from dovetail.frontend.creation import DeviceLike, Place, creates, sizes
 from dovetail.frontend.literals import host_array
+from dovetail.frontend.memory_order import MemoryFormat, back, cast_in_order
 from dovetail.frontend.numpy_memory import from_numpy
+from dovetail.memory_formats import contiguous_format, order_in
 from dovetail.ops import create as ops
+from dovetail.ops import view as v
 from dovetail.ops.primitive import cast
 
 
@@ -70,7 +74,7 @@ def _narrow(data: Any, host: np.ndarray[Any, Any], kind: Kind) -> Any:
 def _moved(x: Tensor, kind: Kind) -> Tensor:
     """`x` in another kind: cast first, unless only the target has the dtype."""
     if x._kind.dtype is not kind.dtype and kind.dtype in x._kind.backend.dtypes:
-        x = cast(x, kind.dtype)
+        x = cast_in_order(x, kind.dtype)
     if x._kind.backend is not kind.backend or x._kind.index != kind.index:
         if x._kind.backend.rules_only:
             raise NotSupported(
@@ -180,15 +184,24 @@ def ones(place: Place, *size: int | Sequence[int]) -> Tensor:
 
 
 @creates("empty", like=True, new=True)
-def empty(place: Place, *size: int | Sequence[int]) -> Tensor:
-    """A tensor with unspecified contents.
+def empty(
+    place: Place, *size: int | Sequence[int],
+    memory_format: MemoryFormat | None = contiguous_format,
+) -> Tensor:  # fmt: skip
+    """A tensor with unspecified contents, whose dims lie in a memory format.
 
-    Raises: ArgumentError for a negative size, OutOfMemory for too large a shape.
+    Raises: ArgumentError for a negative size, or a format for another number of dims;
+        OutOfMemory for too large a shape.
 
     >>> torch.empty(2, 3).shape
     dovetail.Size([2, 3])
     """
-    return ops.empty(sizes(size), place.kind())
+    shape, kind = sizes(size), place.kind()
+    if memory_format is None or memory_format is contiguous_format:
+        return ops.empty(shape, kind)
+    order = order_in("empty", memory_format, len(shape))
+    made = ops.empty(tuple(shape[d] for d in order), kind)
+    return unshared(v.permute(made, back(order)))
 
 
 @creates("full", like=True, new=True)

@@ -13,17 +13,32 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.device import device as Device
-from dovetail.dtypes import DType, as_dtype, bool_, get_default_dtype, int32, int64
+from dovetail.dtypes import (
+    DType,
+    Sizes,
+    as_dtype,
+    bool_,
+    get_default_dtype,
+    int32,
+    int64,
+)
 from dovetail.engine import modes
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
+from dovetail.engine.views import unshared
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
     DTypeError,
     NotSupported,
 )
+from dovetail.frontend.memory_order import back, order_for
+from dovetail.memory_formats import layout as Layout  # noqa: F401 (annotations name it)
+from dovetail.memory_formats import memory_format as MemoryFormat  # noqa: F401 (so too)
+from dovetail.memory_formats import strided
+from dovetail.ops import view as v
+from dovetail.ops.primitive import clone
 
 DeviceLike = Device | str | None
 Make = Callable[..., Tensor]
@@ -83,11 +98,11 @@ class Place:
 
 # What all of them take by keyword: annotation and default.
 _KEYWORDS: Final = {
-    "dtype": ("DType | None", None), "layout": ("None", None),
+    "dtype": ("DType | None", None), "layout": ("Layout | None", None),
     "device": ("DeviceLike", None), "requires_grad": ("bool", False),
     "pin_memory": ("bool", False),
 }  # fmt: skip
-_OF_LIKE: Final = {"memory_format": ("None", None)}
+_OF_LIKE: Final = {"memory_format": ("MemoryFormat | None", None)}
 
 
 class _Signed:
@@ -111,6 +126,7 @@ class _Signed:
             lead = kinds(self.lead, kinds.POSITIONAL_OR_KEYWORD, annotation="Tensor")
             own.insert(0, lead)
         more = _OF_LIKE if self.lead == "input" else {}
+        own = [p for p in own if p.name not in more]
         common = [
             kinds(name, kinds.KEYWORD_ONLY, annotation=annotation, default=default)
             for name, (annotation, default) in {**_KEYWORDS, **more}.items()
@@ -120,7 +136,7 @@ class _Signed:
 
 def creates(
     name: str, *, like: bool = False, new: bool = False, out: bool = True,
-    asks: bool = True, new_pins: bool = True, room: str = "torch",
+    asks: bool = True, new_pins: bool = True, room: str = "torch", drawn: bool = False,
 ) -> Callable[[Make], Make]:  # fmt: skip
     """Offer a function `(place, …)` as torch's function `name`.
 
@@ -131,6 +147,8 @@ def creates(
         asks: its arguments may handle the call; not where any object will do.
         new_pins: `Tensor.new_name(…)` takes `pin_memory=`.
         room: where torch has the function.
+        drawn: the values are random numbers, each of which belongs to an index, so
+            that `name_like` makes them in row-major order before they are laid out.
     """
 
     def offer(make: Make) -> Make:
@@ -143,8 +161,11 @@ def creates(
             input: Any, *args: Any, dtype: Any = None, device: Any = None, **given: Any
         ) -> Tensor:
             place = Place(dtype, device, input._kind)
-            given.pop("memory_format", None)
-            return _made(make, place, (input.shape, *args), given)
+            order = order_for(f"{name}_like", input, given.pop("memory_format", None))
+            if order == tuple(range(len(order))):
+                return _made(make, place, (input.shape, *args), given)
+            lying = _drawn_in(make, order) if drawn else _made_in(make, order)
+            return _made(lying, place, (input.shape, *args), given)
 
         def of_self(
             self: Any, *args: Any, dtype: Any = None, device: Any = None, **given: Any
@@ -171,12 +192,34 @@ def creates(
     return offer
 
 
+def _made_in(make: Make, order: tuple[int, ...]) -> Make:
+    """`make`, whose results have dims that lie in another order."""
+
+    def lying(place: Place, shape: Sizes, *args: Any, **given: Any) -> Tensor:
+        made = make(place, tuple(shape[d] for d in order), *args, **given)
+        return unshared(v.permute(made, back(order)))
+
+    return lying
+
+
+def _drawn_in(make: Make, order: tuple[int, ...]) -> Make:
+    """The same, where what stands at an index may not depend on where that lies."""
+
+    def lying(place: Place, *args: Any, **given: Any) -> Tensor:
+        made = v.permute(make(place, *args, **given), order)
+        return unshared(v.permute(clone(made), back(order)))
+
+    return lying
+
+
 def _made(
     make: Make, place: Place, args: tuple[Any, ...], given: dict[str, Any]
 ) -> Tensor:
     """The tensor, by the keywords of a function and those that all have."""
     requires_grad = given.pop("requires_grad", False)
-    given.pop("layout", None)  # None, as annotated: all tensors are strided
+    layout = given.pop("layout", None)
+    if layout is not None and layout is not strided:
+        raise NotSupported("make", "layout", was=layout, needed=f"{strided}")
     if given.pop("pin_memory", False):
         raise NotSupported("make", "pin_memory", was=True, needed="False")
     made = make(place, *args, **given)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dovetail.engine.inplace import inplace as written
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
+from dovetail.engine.writable import check_writable
 from dovetail.errors import ShapeError
 from dovetail.frontend.random import drawn, floats
 from dovetail.frontend.random_mask import mask_of, probability
@@ -146,6 +147,8 @@ def _offer_of_channels(n: int, shapes: str) -> None:
             )  # fmt: skip
         # As torch: dropout2d takes three dims for (N, C, L), the others for one image.
         batched = input.ndim == n + 2 or n == 2
+        if inplace and not batched:  # Even where nothing is dropped, as in torch.
+            check_writable(f"{name}_", input)
         drop = feature_dropped if batched else _dropped_of_one
         return _applied(name, drop, input, p, training, inplace)
 

@@ -13,7 +13,13 @@ from dovetail.engine.promotion import index_dtype, result_type
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    IndexOutOfRange,
+    ShapeError,
+)
 from dovetail.frontend.split import part
 from dovetail.ops import advanced, index_slices, masked, primitive
 from dovetail.ops import index as ops
@@ -155,7 +161,15 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @public("take", out="same")
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Elements by their row-major number, which may be negative."""
+    """Elements by their row-major number, which may be negative.
+
+    Raises: IndexOutOfRange where there is no such element.
+    """
+    if not input.numel() and index.numel():
+        raise IndexOutOfRange(
+            "take", "index", was=f"{index.numel()} numbers",
+            needed="none, for an empty tensor has no element",
+        )  # fmt: skip
     return advanced.index_get(v.reshape(input, (-1,)), [index])
 
 

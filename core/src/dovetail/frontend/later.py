@@ -52,3 +52,27 @@ later(
     methods="frexp histogram",
 )
 later("dovetail.frontend.spectrograms", functions="istft stft", methods="istft stft")
+later(
+    "dovetail.frontend.settings",
+    functions="are_deterministic_algorithms_enabled cond get_deterministic_debug_mode "
+    "get_float32_matmul_precision get_num_interop_threads init_num_threads "
+    "is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled "
+    "set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision "
+    "set_flush_denormal set_num_interop_threads set_warn_always thread_safe_generator "
+    "use_deterministic_algorithms",
+)
+later(
+    "dovetail.tensor_api.storages",
+    functions="from_file is_storage",
+    methods="const_data_ptr is_pinned is_set_to is_shared pin_memory set_ "
+    "share_memory_ storage storage_type untyped_storage",
+)
+later(
+    "dovetail.tensor_api.retired",
+    functions="get_device is_distributed",
+    methods="__array_wrap__ __cuda_array_interface__ __delitem__ __div__ __idiv__ "
+    "__long__ __nonzero__ apply_ ccol_indices coalesce col_indices crow_indices "
+    "dense_dim dim_order eig grad_dtype indices ipu is_coalesced is_distributed "
+    "layout lstsq map2_ map_ module_load mtia name new output_nr reinforce resize "
+    "resize_as row_indices solve sparse_dim symeig to_dense values volatile",
+)

@@ -93,7 +93,7 @@ def number(what: str, name: str, argument: str, value: Any) -> float:
     return float(NORMALISERS[what](name, argument, value, 0))
 
 
-@creates("rand", like=True)
+@creates("rand", like=True, drawn=True)
 def rand(
     place: Place, *size: int | Sequence[int], generator: Generator | None = None
 ) -> Tensor:
@@ -113,7 +113,7 @@ def rand(
     return uniform_of("rand", sizes(size), kind, generator)
 
 
-@creates("randn", like=True)
+@creates("randn", like=True, drawn=True)
 def randn(
     place: Place, *size: int | Sequence[int], generator: Generator | None = None
 ) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.dtypes import get_default_dtype
+from dovetail.dtypes import DType, get_default_dtype
 from dovetail.engine.annotations import conforms, described
 from dovetail.engine.arguments import explained
 from dovetail.engine.tensor import Tensor
@@ -25,31 +25,42 @@ def called(cls: type[Tensor], *data: Any, device: Any = None) -> Any:
     Raises:
         ArgumentTypeError: something else.
     """
-    if device is not None and str(device).partition(":")[0] != "cpu":
-        raise ArgumentError(
-            "Tensor", "device", was=repr(device), needed="cpu",
-            remedy="use dovetail.tensor(…, device=…) or dovetail.empty",
-        )  # fmt: skip
-    made = _made(data)
+    made = legacy("Tensor", data, get_default_dtype(), device)
     return made if cls is Tensor else made.as_subclass(cls)
 
 
-def _made(data: tuple[Any, ...]) -> Tensor:
+def legacy(
+    name: str, data: tuple[Any, ...], dtype: DType, device: Any = None
+) -> Tensor:
+    """What torch's classes of tensors make, in the dtype of the class.
+
+    Raises: ArgumentTypeError for what is no data, ArgumentError for another device.
+    """
+    if device is not None and str(device).partition(":")[0] != "cpu":
+        raise ArgumentError(
+            name, "device", was=repr(device), needed="cpu",
+            remedy="use dovetail.tensor(…, device=…) or dovetail.empty",
+        )  # fmt: skip
+    return of_data(name, data, dtype, "cpu")
+
+
+def of_data(name: str, data: tuple[Any, ...], dtype: DType, device: Any) -> Tensor:
+    """A tensor of sizes, of numbers in a sequence, or a view of one with that dtype."""
     first = data[0] if data else ()
     if len(data) == 1 and isinstance(first, Tensor):
         view: Tensor = reshape(first, tuple(first.shape))
         return view
     if isinstance(first, Size) and len(data) == 1:
-        return empty(first, dtype=get_default_dtype(), device="cpu")
+        return empty(first, dtype=dtype, device=device)
     if data and all(conforms("int", size) for size in data):
-        return empty(*data, dtype=get_default_dtype(), device="cpu")
+        return empty(*data, dtype=dtype, device=device)
     if len(data) > 1 or not hasattr(first, "__len__") or isinstance(first, str):
         wrong = next(v for v in data if len(data) == 1 or not conforms("int", v))
         raise ArgumentTypeError(
-            "Tensor", "data", was=described(wrong), needed="sizes, or a sequence",
+            name, "data", was=described(wrong), needed="sizes, or a sequence",
             remedy="use dovetail.tensor for a number",
         )  # fmt: skip
-    return tensor(first, dtype=get_default_dtype(), device="cpu")
+    return tensor(first, dtype=dtype, device=device)
 
 
 def _explained(cls: type[Tensor], *args: Any, **kwargs: Any) -> Any:

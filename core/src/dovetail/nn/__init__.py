@@ -1,5 +1,9 @@
 """Neural networks: modules, their layers, and the functions they are made of."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.missing_names import missing_name as _missing_name
+
 from . import functional, init, parameter, utils
 from .activation import (
     CELU,
@@ -320,3 +324,6 @@ __all__ = [
     "parameter",
     "utils",
 ]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_name(__name__)

@@ -5,12 +5,13 @@ come from; None is the default generator of the tensor's device.
 """
 
 # What the frontend offers is known by name at run time; these give it types.
-
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
+from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
@@ -220,3 +221,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     outputs, inputs, *window = tensor.shape
     field = math.prod(window)
     return inputs * field, outputs * field
+
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_name(__name__)

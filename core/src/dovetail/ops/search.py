@@ -160,6 +160,7 @@ def ranked(input: Tensor, rank: int, dim: Axis = -1) -> Tensor:
     cases=lambda make: [
         case(make.ints(3, 4, high=5).astype(make.dtype.numpy), make(6)),
         case(make(7), np.zeros((0,), make.dtype.numpy)), case(make(0, 2), make(3)),
+        case(make(4), make(4)), case(make(3, 2), make(2)),
     ])  # fmt: skip
 def isin(elements: Tensor, test_elements: Tensor) -> Tensor:
     """Whether each element equals one of the others."""

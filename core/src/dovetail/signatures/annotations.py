@@ -15,10 +15,12 @@ from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.arguments import Shown
 from dovetail.engine.tensor import Tensor
+from dovetail.memory_formats import layout, memory_format
 
 # What a name means where a module or a type checker may not know it.
 _MEANS: Mapping[str, Any] = {
     "Operand": Tensor | complex, "DType": DType, "DeviceLike": device | str | None,
+    "Layout": layout, "MemoryFormat": memory_format,
 }  # fmt: skip
 
 

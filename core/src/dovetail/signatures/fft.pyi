@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.tensor import Tensor
+from dovetail.memory_formats import layout
 
 def fft(
     input: Tensor,
@@ -34,7 +35,7 @@ def fftfreq(
     d: float = 1.0,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
@@ -229,7 +230,7 @@ def rfftfreq(
     d: float = 1.0,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,

@@ -7,7 +7,7 @@ from builtins import bool as _bool
 from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, overload
 
 from numpy import ndarray
@@ -19,6 +19,19 @@ from dovetail.engine.generator import Generator as _Generator
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.errors import OutOfMemory
+from dovetail.frontend.tensor_classes import BFloat16Tensor as BFloat16Tensor
+from dovetail.frontend.tensor_classes import BoolTensor as BoolTensor
+from dovetail.frontend.tensor_classes import ByteTensor as ByteTensor
+from dovetail.frontend.tensor_classes import CharTensor as CharTensor
+from dovetail.frontend.tensor_classes import ComplexDoubleTensor as ComplexDoubleTensor
+from dovetail.frontend.tensor_classes import ComplexFloatTensor as ComplexFloatTensor
+from dovetail.frontend.tensor_classes import DoubleTensor as DoubleTensor
+from dovetail.frontend.tensor_classes import FloatTensor as FloatTensor
+from dovetail.frontend.tensor_classes import HalfTensor as HalfTensor
+from dovetail.frontend.tensor_classes import IntTensor as IntTensor
+from dovetail.frontend.tensor_classes import LongTensor as LongTensor
+from dovetail.frontend.tensor_classes import ShortTensor as ShortTensor
+from dovetail.memory_formats import layout, memory_format
 from dovetail.signatures.overloads import Extremes, Valued
 from dovetail.tensor_api.streams import Event as Event
 from dovetail.tensor_api.streams import Stream as Stream
@@ -210,7 +223,7 @@ def arange(
     step: Any = 1,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -258,6 +271,9 @@ def arctanh(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) ->
 
 def arctanh_(input: Tensor) -> Tensor:
     """`arctanh` written into the tensor, which is returned."""
+
+def are_deterministic_algorithms_enabled() -> _bool:
+    """Whether algorithms that give the same bits on every run were asked for."""
 
 def argmax(
     input: Tensor,
@@ -404,7 +420,7 @@ def bartlett_window(
     periodic: _bool = True,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -496,7 +512,7 @@ def blackman_window(
     periodic: _bool = True,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -578,6 +594,9 @@ def chain_matmul(
 
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """Channels of several groups, one of each in turn (arXiv:1707.01083)."""
+
+channels_last: memory_format
+channels_last_3d: memory_format
 
 def cholesky(
     input: Tensor,
@@ -676,7 +695,7 @@ def clip_(
 ) -> Tensor:
     """`clip` written into the tensor, which is returned."""
 
-def clone(input: Tensor, *, memory_format: None = None) -> Tensor:
+def clone(input: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
     """A copy in memory of its own."""
 
 def column_stack(
@@ -713,6 +732,16 @@ def concatenate(
 ) -> Tensor:
     """The tensors one behind the other along an existing dim."""
 
+def cond(
+    pred: _bool | Tensor,
+    true_fn: Callable[..., Any],
+    false_fn: Callable[..., Any],
+    operands: tuple[Any, ...] | list[Any] = ...,
+) -> Any:
+    """What one of two functions gives for the operands, by a bool or a 0-d
+    tensor.
+    """
+
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is its own."""
 
@@ -726,6 +755,8 @@ def conj_physical_(input: Tensor) -> Tensor:
 
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _float = 0) -> Tensor:
     """Margins of one value, the last dim's first."""
+
+contiguous_format: memory_format
 
 def conv1d(
     input: Tensor,
@@ -1062,24 +1093,25 @@ def embedding(
 
 def empty(
     *size: _int | Sequence[_int],
+    memory_format: memory_format | None = ...,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """A tensor with unspecified contents."""
+    """A tensor with unspecified contents, whose dims lie in a memory format."""
 
 def empty_like(
     input: Tensor,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
-    memory_format: None = None,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """`empty` in the shape, dtype and device of `input`."""
 
@@ -1088,7 +1120,7 @@ def empty_permuted(
     physical_layout: Sequence[_int],
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -1100,7 +1132,7 @@ def empty_strided(
     stride: Sequence[_int],
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -1161,7 +1193,7 @@ def eye(
     m: _int | None = None,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -1272,6 +1304,18 @@ def from_dlpack(
 ) -> Tensor:
     """A tensor over the memory of another library's, or of a DLPack capsule."""
 
+def from_file(
+    filename: str,
+    shared: _bool | None = None,
+    size: _int | None = 0,
+    *,
+    dtype: DType | None = None,
+    layout: layout | None = None,
+    device: device | str | None = None,
+    pin_memory: _bool | None = False,
+) -> Tensor:
+    """A CPU tensor over the bytes of a file."""
+
 def from_numpy(ndarray: ndarray[Any, Any]) -> Tensor:
     """A CPU tensor over the memory of a NumPy array: writes show in both."""
 
@@ -1290,7 +1334,7 @@ def full(
     fill_value: Any,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -1305,11 +1349,11 @@ def full_like(
     fill_value: Any,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
-    memory_format: None = None,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """`full` in the shape, dtype and device of `input`."""
 
@@ -1353,6 +1397,18 @@ def ger(
 
 def get_default_device() -> device:
     """Where tensors are made that name no device."""
+
+def get_deterministic_debug_mode() -> _int:
+    """The choice as a number: 0 default, 1 warn, 2 error."""
+
+def get_device(input: Tensor) -> _int:
+    """The index of the device, -1 where it has none, as on the CPU."""
+
+def get_float32_matmul_precision() -> str:
+    """How coarse products of float32 matrices may be."""
+
+def get_num_interop_threads() -> _int:
+    """How many threads may run ops beside one another for one program."""
 
 def get_rng_state(device: Any = "cpu,auto") -> Tensor:
     """The state of a device's default generator, as a uint8 tensor."""
@@ -1410,7 +1466,7 @@ def hamming_window(
     beta: _float = 0.46,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -1422,7 +1478,7 @@ def hann_window(
     periodic: _bool = True,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -1562,6 +1618,9 @@ def index_select(
 ) -> Tensor:
     """The slices along `dim` that a one-dimensional index names."""
 
+def init_num_threads() -> None:
+    """Nothing: every thread has the number that `set_num_threads` has set."""
+
 def initial_seed() -> _int:
     """The seed of the CPU's default generator."""
 
@@ -1601,6 +1660,12 @@ def is_complex(input: Tensor) -> _bool:
 def is_conj(input: Tensor) -> _bool:
     """False: conjugates and negations are computed at once."""
 
+def is_deterministic_algorithms_warn_only_enabled() -> _bool:
+    """Whether the lack of a deterministic algorithm shall only warn."""
+
+def is_distributed(input: Tensor) -> _bool:
+    """False: a tensor lies on one device."""
+
 def is_floating_point(input: Tensor) -> _bool:
     """Whether the dtype is a real floating point format."""
 
@@ -1616,8 +1681,14 @@ def is_same_size(input: Tensor, other: Tensor) -> _bool:
 def is_signed(input: Tensor) -> _bool:
     """Whether the dtype has negative values."""
 
+def is_storage(obj: Any) -> _bool:
+    """Whether an object is the storage of a tensor."""
+
 def is_tensor(obj: Any) -> _bool:
     """Whether an object is a Tensor."""
+
+def is_warn_always_enabled() -> _bool:
+    """Whether dovetail's warnings are shown each time."""
 
 def isclose(
     input: Tensor,
@@ -1680,7 +1751,7 @@ def kaiser_window(
     beta: _float = 12.0,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -1777,7 +1848,7 @@ def linspace(
     steps: _int,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -1876,7 +1947,7 @@ def logspace(
     base: _float = 10.0,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2262,7 +2333,7 @@ def normal(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2286,7 +2357,7 @@ def numel(input: Tensor) -> _int:
 def ones(
     *size: _int | Sequence[_int],
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2298,11 +2369,11 @@ def ones_like(
     input: Tensor,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
-    memory_format: None = None,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """`ones` in the shape, dtype and device of `input`."""
 
@@ -2379,6 +2450,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     1).
     """
 
+preserve_format: memory_format
+
 def prod(
     input: Tensor,
     dim: _int = ...,
@@ -2422,7 +2495,7 @@ def rand(
     *size: _int | Sequence[_int],
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2435,11 +2508,11 @@ def rand_like(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
-    memory_format: None = None,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """`rand` in the shape, dtype and device of `input`."""
 
@@ -2450,7 +2523,7 @@ def randint(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2465,7 +2538,7 @@ def randint_like(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2476,7 +2549,7 @@ def randn(
     *size: _int | Sequence[_int],
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2489,11 +2562,11 @@ def randn_like(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
-    memory_format: None = None,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """`randn` in the shape, dtype and device of `input`."""
 
@@ -2502,7 +2575,7 @@ def randperm(
     *,
     generator: _Generator | None = None,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2633,7 +2706,7 @@ def scalar_tensor(
     s: Any,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2705,6 +2778,23 @@ def selu(input: Tensor) -> Tensor:
 def selu_(input: Tensor) -> Tensor:
     """`selu` written into the tensor, which is returned."""
 
+def set_default_tensor_type(t: type | str) -> None:
+    """`set_default_dtype` by one of torch's classes for it, or by its name."""
+
+def set_deterministic_debug_mode(debug_mode: _int | str) -> None:
+    """The same choice by a name or a number: 0 default, 1 warn, 2 error."""
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """How coarse products of float32 matrices may be."""
+
+def set_flush_denormal(mode: _bool) -> _bool:
+    """Whether the choice could be made: numbers next to 0 are never flushed to
+    it.
+    """
+
+def set_num_interop_threads(num_threads: _int) -> None:
+    """Keep a number for `get_num_interop_threads`; see there."""
+
 def set_printoptions(
     precision: _int | None = None,
     threshold: _float | None = None,
@@ -2720,6 +2810,11 @@ def set_rng_state(new_state: Tensor, device: Any = "cpu,auto") -> None:
 
 def set_stream(stream: _Stream) -> None:
     """Send the work of this context to `stream` from now on."""
+
+def set_warn_always(b: _bool) -> None:
+    """Show dovetail's warnings each time, and not once for each place that
+    warns.
+    """
 
 def sgn(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """The sign; input / |input| for complex numbers, 0 at 0."""
@@ -2791,6 +2886,12 @@ def sort(
     """The elements in order along `dim`, and where they were; NaN is the
     greatest.
     """
+
+sparse_bsc: layout
+sparse_bsr: layout
+sparse_coo: layout
+sparse_csc: layout
+sparse_csr: layout
 
 def split(
     tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0
@@ -2878,6 +2979,8 @@ def stft(
 def stream(stream: _Stream) -> _Stream:
     """The stream itself: `with stream(s):` reads as in torch."""
 
+strided: layout
+
 def sub(
     input: Tensor | _complex,
     other: Tensor | _complex,
@@ -2964,7 +3067,7 @@ def tensor(
     data: Any,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -2992,6 +3095,9 @@ def tensordot(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """Products summed over pairs of dims."""
+
+def thread_safe_generator() -> _Generator | None:
+    """None: random numbers drawn without a generator are safe in every thread."""
 
 def threshold(input: Tensor, threshold: _complex, value: _complex) -> Tensor:
     """`input` above the threshold, else `value`; of integers an integer."""
@@ -3054,7 +3160,7 @@ def tril_indices(
     offset: _int = 0,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -3072,7 +3178,7 @@ def triu_indices(
     offset: _int = 0,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -3168,6 +3274,9 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
 def unsqueeze_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
     """`unsqueeze` in memory of its own."""
 
+def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
+    """Ask for algorithms that give the same bits on every run."""
+
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """The powers of a vector's elements as columns, from the highest unless
     asked.
@@ -3255,7 +3364,7 @@ def zero_(input: Tensor, *args: Any) -> Tensor:
 def zeros(
     *size: _int | Sequence[_int],
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
@@ -3267,10 +3376,10 @@ def zeros_like(
     input: Tensor,
     *,
     dtype: DType | None = None,
-    layout: None = None,
+    layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
-    memory_format: None = None,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """`zeros` in the shape, dtype and device of `input`."""

@@ -6,6 +6,7 @@ Written by `python -m dovetail.signatures`.
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
+from builtins import type as _type
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, overload
 
@@ -16,8 +17,11 @@ from dovetail.dtypes import DType
 from dovetail.engine.generator import Generator
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
+from dovetail.memory_formats import layout as _layout
+from dovetail.memory_formats import memory_format
 from dovetail.signatures.overloads import Extremes, Valued
 from dovetail.tensor_api.hook_handle import RemovableHandle
+from dovetail.tensor_api.storages import TypedStorage, UntypedStorage
 from dovetail.tensor_api.streams import Stream
 
 class Methods:
@@ -35,16 +39,26 @@ class Methods:
         """Bitwise and."""
     def __array__(self, dtype: Any = None, copy: _bool | None = None) -> Any:
         """For NumPy: the values, sharing memory where nothing has to change."""
+    def __array_wrap__(
+        self, array: Any, context: Any = None, return_scalar: _bool = False
+    ) -> Tensor:
+        """A tensor over what a function of NumPy made of this one."""
     def __bool__(self) -> _bool: ...
     def __complex__(self) -> complex: ...
     def __contains__(self, element: Any) -> _bool:
         """Whether any element equals a number or a 0-d tensor."""
     def __copy__(self) -> Tensor:
         """A leaf over the same memory."""
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        """Not there: memory of devices is shared by DLPack."""
     def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor:
         """A leaf with a copy of the values; tensors that share memory share the
         copy's.
         """
+    def __delitem__(self, index: Any) -> None:
+        """Refused: a tensor keeps its elements."""
+    def __div__(self, other: Any) -> Any: ...
     def __dlpack__(
         self,
         *,
@@ -68,6 +82,7 @@ class Methods:
         """`x[index]`."""
     def __gt__(self, other: Tensor | complex) -> Tensor:
         """Whether input > other; NaN compares false."""
+    def __idiv__(self, other: Any) -> Any: ...
     def __index__(self) -> _int: ...
     def __int__(self) -> _int: ...
     def __invert__(self) -> Tensor:
@@ -76,6 +91,7 @@ class Methods:
     def __le__(self, other: Tensor | complex) -> Tensor:
         """Whether input <= other; NaN compares false."""
     def __len__(self) -> _int: ...
+    def __long__(self) -> _int: ...
     def __lshift__(self, other: Tensor | complex) -> Tensor:
         """`input` shifted left; 0 where `other` is negative or not below the
         width.
@@ -93,6 +109,7 @@ class Methods:
         ...
     def __neg__(self) -> Tensor:
         """-input; integers wrap."""
+    def __nonzero__(self) -> _bool: ...
     def __or__(self, other: Tensor | complex) -> Tensor:
         """Bitwise or."""
     def __pos__(self) -> Tensor: ...
@@ -256,6 +273,8 @@ class Methods:
         self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False
     ) -> Tensor:
         """Whether one over `dim` is not zero; false where there are none."""
+    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
+        """Replace each element by what a Python function gives for it; slow."""
     def arccos(self) -> Tensor:
         """Arccosine in radians; NaN outside [-1, 1]."""
     def arccos_(self) -> Tensor:
@@ -366,7 +385,7 @@ class Methods:
         self, p: _float | Tensor = 0.5, *, generator: Generator | None = None
     ) -> Tensor:
         """Fill with 1 with probability `p`, a number or a tensor of them, else 0."""
-    def bfloat16(self) -> Tensor:
+    def bfloat16(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as bfloat16; itself if it is."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each of 0, 1, … occurs, or the sum of its weights."""
@@ -398,7 +417,7 @@ class Methods:
         """`bitwise_xor` written into the tensor, which is returned."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of a batch of matrices [b, n, k] and [b, k, m]."""
-    def bool(self) -> Tensor:
+    def bool(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as bool; itself if it is."""
     @overload
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
@@ -407,7 +426,7 @@ class Methods:
         """
     @overload
     def broadcast_to(self, *size: _int) -> Tensor: ...
-    def byte(self) -> Tensor:
+    def byte(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as uint8; itself if it is."""
     def cauchy_(
         self,
@@ -419,15 +438,17 @@ class Methods:
         """Fill with floats of the Cauchy distribution: the tangent of a uniform
         angle.
         """
-    def cdouble(self) -> Tensor:
+    def ccol_indices(self) -> Any:
+        """Of sparse column compressed tensors only, which dovetail does not have."""
+    def cdouble(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as complex128; itself if it is."""
     def ceil(self) -> Tensor:
         """The least integer not below; -0 stays, as integers do."""
     def ceil_(self) -> Tensor:
         """`ceil` written into the tensor, which is returned."""
-    def cfloat(self) -> Tensor:
+    def cfloat(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as complex64; itself if it is."""
-    def char(self) -> Tensor:
+    def char(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as int8; itself if it is."""
     def cholesky(self, upper: _bool = False) -> Tensor:
         """`linalg.cholesky` under its older name."""
@@ -477,15 +498,21 @@ class Methods:
         out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`clip` written into the tensor, which is returned."""
-    def clone(self, *, memory_format: None = None) -> Tensor:
+    def clone(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """A copy in memory of its own."""
+    def coalesce(self) -> Any:
+        """Of sparse coordinate tensors only, which dovetail does not have."""
+    def col_indices(self) -> Any:
+        """Of sparse row compressed tensors only, which dovetail does not have."""
     def conj(self) -> Tensor:
         """The complex conjugate; a real tensor is its own."""
     def conj_physical(self) -> Tensor:
         """The complex conjugate, computed; real numbers are unchanged."""
     def conj_physical_(self) -> Tensor:
         """`conj_physical` written into the tensor, which is returned."""
-    def contiguous(self) -> Tensor:
+    def const_data_ptr(self) -> _int:
+        """`data_ptr`, by which nothing is to be written."""
+    def contiguous(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor if it is contiguous, else a copy."""
     def copy_(self, other: Tensor | complex, non_blocking: _bool = False) -> Tensor:
         """Write the values of `other`, broadcast, cast and moved as needed."""
@@ -517,6 +544,8 @@ class Methods:
         """This tensor on the CPU."""
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """The vector product along `dim`, where both have size 3."""
+    def crow_indices(self) -> Any:
+        """Of sparse row compressed tensors only, which dovetail does not have."""
     def cuda(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
         """This tensor on a cuda device."""
     def cummax(self, dim: _int) -> Valued:
@@ -541,6 +570,8 @@ class Methods:
         """Degrees as radians."""
     def deg2rad_(self) -> Tensor:
         """`deg2rad` written into the tensor, which is returned."""
+    def dense_dim(self) -> _int:
+        """The number of dims, all of which are dense."""
     def det(self) -> Tensor:
         """The determinant of square matrices."""
     def detach(self) -> Tensor:
@@ -579,6 +610,10 @@ class Methods:
         """`digamma` written into the tensor, which is returned."""
     def dim(self) -> _int:
         """The number of dims."""
+    def dim_order(
+        self, *, ambiguity_check: _bool | list[memory_format] = False
+    ) -> tuple[_int, ...]:
+        """The dims from the outermost in memory to the innermost."""
     def dist(self, other: Tensor, p: Any = 2) -> Tensor:
         """The p-norm of the difference."""
     def div(
@@ -613,7 +648,7 @@ class Methods:
         """`divide` written into the tensor, which is returned."""
     def dot(self, tensor: Tensor) -> Tensor:
         """The sum of the products of two vectors' elements."""
-    def double(self) -> Tensor:
+    def double(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as float64; itself if it is."""
     def dsplit(
         self,
@@ -622,6 +657,8 @@ class Methods:
         indices: Sequence[_int] | Tensor | None = None,
     ) -> tuple[Tensor, ...]:
         """Parts along dim 2, as `tensor_split` cuts them."""
+    def eig(self, eigenvectors: _bool = False) -> None:
+        """Removed, as from torch: see `dovetail.linalg.eig`."""
     def element_size(self) -> _int:
         """Bytes an element."""
     def eq(self, other: Tensor | complex) -> Tensor:
@@ -692,7 +729,7 @@ class Methods:
         """Columns in the opposite order."""
     def flipud(self) -> Tensor:
         """Rows in the opposite order."""
-    def float(self) -> Tensor:
+    def float(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as float32; itself if it is."""
     def float_power(self, exponent: Tensor | complex) -> Tensor:
         """`input` to the power of `exponent`, computed in float64 or complex128."""
@@ -748,6 +785,11 @@ class Methods:
         """The products of each element of one vector with each of another."""
     def get_device(self) -> _int:
         """The index of the device, -1 where it has none, as on the CPU."""
+    @property
+    def grad_dtype(self) -> DType | None:
+        """The dtype of gradients: this tensor's."""
+    @grad_dtype.setter
+    def grad_dtype(self, value: DType | None) -> None: ...
     def greater(self, other: Tensor | complex) -> Tensor:
         """Whether input > other; NaN compares false."""
     def greater_(self, other: Tensor | complex) -> Tensor:
@@ -760,7 +802,7 @@ class Methods:
         """Whether input > other; NaN compares false."""
     def gt_(self, other: Tensor | complex) -> Tensor:
         """`gt` written into the tensor, which is returned."""
-    def half(self) -> Tensor:
+    def half(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as float16; itself if it is."""
     def hardshrink(self, lambd: complex = 0.5) -> Tensor:
         """`input`, and 0 where its magnitude is at most `lambd`."""
@@ -867,24 +909,32 @@ class Methods:
         """`index_reduce` written into the tensor, which is returned."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices along `dim` that a one-dimensional index names."""
+    def indices(self) -> Any:
+        """Of sparse coordinate tensors only, which dovetail does not have."""
     def inner(self, other: Tensor) -> Tensor:
         """Products over the last dims of both; with a 0-d tensor, multiplication."""
-    def int(self) -> Tensor:
+    def int(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as int32; itself if it is."""
     def inverse(self) -> Tensor:
         """`linalg.inv` under its older name."""
+    def ipu(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
+        """This tensor on a device of the type ipu."""
+    def is_coalesced(self) -> Any:
+        """Of sparse coordinate tensors only, which dovetail does not have."""
     def is_complex(self) -> _bool:
         """Whether the dtype is complex."""
     def is_conj(self) -> _bool:
         """False: conjugates and negations are computed at once."""
-    def is_contiguous(self) -> _bool:
-        """Whether the elements lie in row-major order."""
+    def is_contiguous(self, memory_format: memory_format = ...) -> _bool:
+        """Whether the elements lie in row-major order, or as a memory format says."""
     @property
     def is_cpu(self) -> _bool:
         """Whether the tensor is on the CPU."""
     @property
     def is_cuda(self) -> _bool:
         """Whether the tensor is on a cuda device."""
+    def is_distributed(self) -> _bool:
+        """False: a tensor lies on one device."""
     def is_floating_point(self) -> _bool:
         """Whether the dtype is a real floating point format."""
     @property
@@ -894,8 +944,14 @@ class Methods:
         """False: conjugates and negations are computed at once."""
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; waits for it."""
+    def is_pinned(self, device: device | str | None = None) -> _bool:
+        """Whether the memory is locked for transfers to a device: never."""
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have one shape."""
+    def is_set_to(self, tensor: Tensor) -> _bool:
+        """Whether both are the same elements of one memory, under one shape."""
+    def is_shared(self) -> _bool:
+        """Whether other processes see the memory of this tensor: never."""
     def is_signed(self) -> _bool:
         """Whether the dtype has negative values."""
     @property
@@ -945,6 +1001,9 @@ class Methods:
         """Each element of `input` times the whole of `other`, as blocks."""
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> Valued:
         """The k-th least along `dim`, counted from 1."""
+    @property
+    def layout(self) -> Any:
+        """How elements are stored: all of them, by strides."""
     def lcm(self, other: Tensor) -> Tensor:
         """The least common multiple, not negative while it fits; 0 if either is 0."""
     def lcm_(self, other: Tensor) -> Tensor:
@@ -1035,8 +1094,10 @@ class Methods:
         """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over
         nothing.
         """
-    def long(self) -> Tensor:
+    def long(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as int64; itself if it is."""
+    def lstsq(self, other: Tensor) -> None:
+        """Removed, as from torch: see `dovetail.linalg.lstsq`."""
     def lt(self, other: Tensor | complex) -> Tensor:
         """Whether input < other; NaN compares false."""
     def lt_(self, other: Tensor | complex) -> Tensor:
@@ -1051,6 +1112,14 @@ class Methods:
     @property
     def mT(self) -> Tensor:
         """The last two dims swapped."""
+    def map2_(
+        self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]
+    ) -> Tensor:
+        """Replace each element by a Python function of it and those of two others."""
+    def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+        """Replace each element by a Python function of it and one of another
+        tensor.
+        """
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
         """`input` with one value where the mask, broadcast, holds."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
@@ -1108,12 +1177,18 @@ class Methods:
         """The most frequent along `dim`, the least of several; the last of its
         places.
         """
+    def module_load(self, other: Tensor, assign: _bool = False) -> Tensor:
+        """What a module keeps of `other` in this tensor's place: its values, or
+        it.
+        """
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
         """Dims moved to other places; the rest keep their order."""
     def movedim(self, source: Any, destination: Any) -> Tensor:
         """Dims moved to other places; the rest keep their order."""
     def msort(self) -> Tensor:
         """The elements in order along the first dim."""
+    def mtia(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
+        """This tensor on a device of the type mtia."""
     def mul(self, other: Tensor | complex) -> Tensor:
         """input * other; integers wrap, the product of bools is `and`."""
     def mul_(self, other: Tensor | complex) -> Tensor:
@@ -1138,6 +1213,9 @@ class Methods:
         self, p: _int, *, out: Tensor | tuple[Tensor, ...] | None = None
     ) -> Tensor:
         """`mvlgamma` written into the tensor, which is returned."""
+    @property
+    def name(self) -> None:
+        """None: tensors have no names."""
     def nan_to_num(
         self,
         nan: _float | None = None,
@@ -1205,11 +1283,16 @@ class Methods:
         """`negative` written into the tensor, which is returned."""
     def nelement(self) -> _int:
         """The number of elements."""
+    def new(self, *args: Any, device: Any = None) -> Tensor:
+        """Sizes, or data, as a tensor of this dtype on this device, as `Tensor(…)`
+        does.
+        """
     def new_empty(
         self,
         *size: _int | Sequence[_int],
+        memory_format: memory_format | None = ...,
         dtype: DType | None = None,
-        layout: None = None,
+        layout: _layout | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
         pin_memory: _bool = False,
@@ -1221,7 +1304,7 @@ class Methods:
         stride: Sequence[_int],
         *,
         dtype: DType | None = None,
-        layout: None = None,
+        layout: _layout | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
         pin_memory: _bool = False,
@@ -1233,7 +1316,7 @@ class Methods:
         fill_value: Any,
         *,
         dtype: DType | None = None,
-        layout: None = None,
+        layout: _layout | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
         pin_memory: _bool = False,
@@ -1243,7 +1326,7 @@ class Methods:
         self,
         *size: _int | Sequence[_int],
         dtype: DType | None = None,
-        layout: None = None,
+        layout: _layout | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
         pin_memory: _bool = False,
@@ -1254,7 +1337,7 @@ class Methods:
         data: Any,
         *,
         dtype: DType | None = None,
-        layout: None = None,
+        layout: _layout | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
         pin_memory: _bool = False,
@@ -1264,7 +1347,7 @@ class Methods:
         self,
         *size: _int | Sequence[_int],
         dtype: DType | None = None,
-        layout: None = None,
+        layout: _layout | None = None,
         device: device | str | None = None,
         requires_grad: _bool = False,
         pin_memory: _bool = False,
@@ -1325,11 +1408,16 @@ class Methods:
         """
     def outer(self, vec2: Tensor) -> Tensor:
         """The products of each element of one vector with each of another."""
+    @property
+    def output_nr(self) -> _int:
+        """Which of its op's results this tensor is."""
     @overload
     def permute(self, dims: Sequence[_int]) -> Tensor:
         """The dims of `input` in another order."""
     @overload
     def permute(self, *dims: _int) -> Tensor: ...
+    def pin_memory(self, device: device | str | None = None) -> Tensor:
+        """Refused: no device asks for memory that is locked for transfers."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """`linalg.pinv` under its older name."""
     def polygamma(self, n: _int) -> Tensor:
@@ -1410,6 +1498,8 @@ class Methods:
         self, hook: Callable[[Tensor], None]
     ) -> RemovableHandle:
         """Call `hook(tensor)` after a gradient was added to this leaf's `.grad`."""
+    def reinforce(self, reward: Any) -> None:
+        """Removed, as from torch: sample by `log_prob` of a distribution instead."""
     def relu(self) -> Tensor:
         """The greater of `input` and 0; NaN stays."""
     def relu_(self) -> Tensor:
@@ -1457,8 +1547,12 @@ class Methods:
     def reshape(self, *shape: _int) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """This tensor in the shape of another."""
+    def resize(self, *sizes: Any) -> Tensor:
+        """`reshape` under its older name, for as many elements."""
     def resize_(self, *size: _int | Sequence[_int]) -> Tensor:
         """Give this tensor another shape; elements that it gains are unspecified."""
+    def resize_as(self, tensor: Tensor) -> Tensor:
+        """`reshape` to the shape of another, under its older name."""
     def resize_as_(self, the_template: Tensor) -> Tensor:
         """Give this tensor the shape of another."""
     def resolve_conj(self) -> Tensor:
@@ -1482,6 +1576,8 @@ class Methods:
         self, *, decimals: _int = 0, out: Tensor | tuple[Tensor, ...] | None = None
     ) -> Tensor:
         """`round` written into the tensor, which is returned."""
+    def row_indices(self) -> Any:
+        """Of sparse column compressed tensors only, which dovetail does not have."""
     def rsqrt(self) -> Tensor:
         """1 / sqrt(input)."""
     def rsqrt_(self) -> Tensor:
@@ -1535,11 +1631,23 @@ class Methods:
         """The slice at `index` along `dim`, which vanishes."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """`input` with `src` as the slice at `index` along `dim`."""
+    def set_(
+        self,
+        source: Tensor | UntypedStorage | None = None,
+        storage_offset: _int = 0,
+        size: Sequence[_int] | None = None,
+        stride: Sequence[_int] | None = None,
+    ) -> Tensor:
+        """Make this tensor look into the memory of another; without one, into
+        none.
+        """
     def sgn(self) -> Tensor:
         """The sign; input / |input| for complex numbers, 0 at 0."""
     def sgn_(self) -> Tensor:
         """`sgn` written into the tensor, which is returned."""
-    def short(self) -> Tensor:
+    def share_memory_(self) -> Tensor:
+        """Refused: tensors lie in the memory of one process."""
+    def short(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor as int16; itself if it is."""
     def sigmoid(self) -> Tensor:
         """1 / (1 + exp(-input)), without overflow."""
@@ -1583,12 +1691,16 @@ class Methods:
         """Exponentials along `dim`, scaled to sum to one; `dtype` is cast to
         first.
         """
+    def solve(self, other: Tensor) -> None:
+        """Removed, as from torch: see `dovetail.linalg.solve`."""
     def sort(
         self, dim: _int = -1, descending: _bool = False, *, stable: _bool = False
     ) -> Valued:
         """The elements in order along `dim`, and where they were; NaN is the
         greatest.
         """
+    def sparse_dim(self) -> _int:
+        """0: no dim is sparse."""
     def split(
         self, split_size: _int | Sequence[_int], dim: _int = 0
     ) -> tuple[Tensor, ...]:
@@ -1636,8 +1748,12 @@ class Methods:
         align_to_window: _bool | None = None,
     ) -> Tensor:
         """Fourier transforms of pieces of `n_fft` numbers, `hop_length` apart."""
+    def storage(self) -> TypedStorage:
+        """All of the memory behind this tensor, as elements."""
     def storage_offset(self) -> _int:
         """Where the first element lies in the storage, in elements."""
+    def storage_type(self) -> _type[TypedStorage]:
+        """The class of what `storage` gives."""
     @overload
     def stride(self, dim: None = None) -> tuple[_int, ...]:
         """Element strides, or that of one dim."""
@@ -1687,6 +1803,8 @@ class Methods:
         """`input` with two dims swapped."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """`swapdims` of this tensor itself; returns it."""
+    def symeig(self, eigenvectors: _bool = False) -> None:
+        """Removed, as from torch: see `dovetail.linalg.eigh`."""
     def t(self) -> Tensor:
         """A matrix transposed; fewer dims stay as they are."""
     def t_(self) -> Tensor:
@@ -1724,6 +1842,10 @@ class Methods:
         self, *args: Any, copy: _bool = False, non_blocking: _bool = False, **kw: Any
     ) -> Tensor:
         """This tensor in another dtype, on another device, or like another tensor."""
+    def to_dense(
+        self, dtype: DType | None = None, *, masked_grad: _bool | None = None
+    ) -> Tensor:
+        """This tensor, which is strided; in another dtype if one is given."""
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers; waits for them."""
     def topk(
@@ -1828,6 +1950,10 @@ class Methods:
         """`input` with a dim of size 1 inserted at `dim`."""
     def unsqueeze_(self, dim: _int) -> Tensor:
         """`unsqueeze` of this tensor itself; returns it."""
+    def untyped_storage(self) -> UntypedStorage:
+        """All of the memory behind this tensor, as bytes."""
+    def values(self) -> Any:
+        """Of sparse tensors only, which dovetail does not have."""
     def var(
         self,
         dim: Any = None,
@@ -1848,6 +1974,9 @@ class Methods:
     def view(self, *size: _int) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
         """A view in the shape of another tensor."""
+    @property
+    def volatile(self) -> _bool:
+        """False, as in torch since it was removed."""
     def vsplit(
         self,
         sections: _int | Sequence[_int] | Tensor | None = None,

@@ -503,8 +503,8 @@ def hardtanh(
 ) -> Tensor:
     """`input` clipped to `min_val` … `max_val`."""
 
-def hardtanh_(input: Tensor, min_val: complex = -1.0, max_val: complex = 1.0) -> Tensor:
-    """`hardtanh` written into the tensor, which is returned."""
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh` written into `input`, which is returned."""
 
 def hinge_embedding_loss(
     input: Tensor,

@@ -15,6 +15,7 @@ from dovetail import dtypes
 from dovetail.engine.op import vocabulary
 from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
+from dovetail.memory_formats import FORMATS, LAYOUTS
 from dovetail.nn import functional  # noqa: F401 (offers its names)
 from dovetail.signatures.annotations import Imports, source_of
 from dovetail.signatures.overloads import Form, forms_of
@@ -37,6 +38,7 @@ def stubs() -> dict[str, str]:
     return {
         "functions.pyi": _functions("The package's functions and dtypes.", {
             **NAMESPACES["torch"], **{d.name: d for d in dtypes.ALL}, **dtypes.ALIASES,
+            **FORMATS, **LAYOUTS,
         }),
         "methods.pyi": _methods(),
         "nn_functional.pyi": _functions("nn.functional.", NAMESPACES["F"]),

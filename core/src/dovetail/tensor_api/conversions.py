@@ -24,9 +24,11 @@ from dovetail.errors import (
     NotSupported,
     ShapeError,
 )
-from dovetail.frontend.create import tensor
 from dovetail.frontend.creation import sizes
+from dovetail.frontend.memory_order import MemoryFormat
 from dovetail.frontend.split import narrow
+from dovetail.frontend.tensor_classes import CLASSES
+from dovetail.memory_formats import preserve_format
 from dovetail.ops import view as v
 from dovetail.ops.diagonal import diagonal
 from dovetail.ops.primitive import cast
@@ -103,15 +105,21 @@ def _mover(device_type: str) -> Any:
 extend(cuda=_mover("cuda"), xpu=_mover("xpu"))
 
 
-def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) -> Any:
+def _type(
+    self: Tensor, dtype: DType | str | None = None, non_blocking: bool = False
+) -> Any:
     """The name of torch's class for the dtype, or this tensor in another one."""
-    if isinstance(dtype, type):  # int, which other functions take for a dtype
+    if isinstance(dtype, str):
+        dtype = CLASSES.get(dtype.rpartition(".")[2], dtype)
+    elif isinstance(dtype, type):
+        dtype = CLASSES.get(dtype.__name__, dtype)
+    if isinstance(dtype, str | type):  # such as int, which others take for a dtype
         raise ArgumentTypeError(
             "type", "dtype", was=described(dtype), needed="a dtype of dovetail's"
         )
     if dtype is not None:
         return to(self, dtype)
-    names = {v: k for k, v in _CLASSES.items()}
+    names = {v: k for k, v in CLASSES.items()}
     if self.dtype not in names:
         raise DTypeError(
             "type",
@@ -127,18 +135,9 @@ def _type(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) 
 extend(type=guarded(_type, "type", False))
 
 
-_CLASSES = {
-    "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64,
-    "HalfTensor": dtypes.float16, "BFloat16Tensor": dtypes.bfloat16,
-    "LongTensor": dtypes.int64, "IntTensor": dtypes.int32, "ShortTensor": dtypes.int16,
-    "CharTensor": dtypes.int8, "ByteTensor": dtypes.uint8, "BoolTensor": dtypes.bool_,
-    "ComplexFloatTensor": dtypes.complex64, "ComplexDoubleTensor": dtypes.complex128,
-}  # fmt: skip
-
-
 def _caster(dtype: DType) -> Any:
-    def cast(self: Tensor) -> Tensor:
-        return to(self, dtype)
+    def cast(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+        return to(self, dtype, memory_format=memory_format)
 
     cast.__doc__ = f"This tensor as {dtype.name}; itself if it is."
     return cast
@@ -182,18 +181,16 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
             needed="a matrix, or several dims of one size",
         )  # fmt: skip
     if self.ndim > 2:
-        line = [v.reshape(_numbers(self), (-1,))] * self.ndim
-        self[tuple(line)] = fill_value
+        line = self
+        while line.ndim > 1:
+            line = diagonal(line, 0, 0, line.ndim - 1)
+        fill(line, fill_value)
         return self
     rows, columns = (int(n) for n in self._a.shape)
-    starts = range(0, rows, columns + 1) if wrap and columns else (0,)
+    starts = range(0, max(rows, 1), columns + 1) if wrap and columns else (0,)
     for start in starts:
         fill(diagonal(self, -start, 0, 1), fill_value)
     return self
-
-
-def _numbers(x: Tensor) -> Tensor:
-    return tensor(list(range(int(x._a.shape[0]))), device=x.device)
 
 
 @public("Tensor.resize_")

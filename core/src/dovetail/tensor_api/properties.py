@@ -17,10 +17,18 @@ from dovetail.engine.public import public
 from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend, wrap
-from dovetail.errors import ArgumentTypeError, DimError, NotSupported, ShapeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DimError,
+    NotSupported,
+    ShapeError,
+)
+from dovetail.frontend import memory_order
 from dovetail.frontend.create import _moved
+from dovetail.frontend.memory_order import MemoryFormat
+from dovetail.memory_formats import contiguous_format, preserve_format
 from dovetail.ops import view as v
-from dovetail.ops.primitive import clone as clone_of
 
 
 def size(self: Tensor, dim: int | None = None) -> Any:
@@ -75,21 +83,35 @@ def storage_offset(self: Tensor) -> int:
 
 
 @public("Tensor.is_contiguous")
-def is_contiguous(self: Tensor) -> bool:
-    """Whether the elements lie in row-major order."""
-    return v.is_contiguous(self)
+def is_contiguous(
+    self: Tensor, memory_format: MemoryFormat = contiguous_format
+) -> bool:
+    """Whether the elements lie in row-major order, or as a memory format says."""
+    return memory_order.lies_in(self, memory_format)
 
 
 @public("Tensor.contiguous")
-def contiguous(self: Tensor) -> Tensor:
+def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """This tensor if it is contiguous, else a copy.
 
-    Returns: row-major strides.
+    Returns: row-major strides, or those of another memory format.
+
+    Raises: ArgumentError for a format that is not for so many dims.
 
     >>> torch.ones(2, 3).t().contiguous().stride()
     (2, 1)
     """
-    return v.contiguous(self)
+    preserves = memory_format is preserve_format and v.is_contiguous(self)
+    if memory_format is contiguous_format or preserves:
+        return v.contiguous(self)
+    if memory_format is preserve_format:
+        raise ArgumentError(
+            "contiguous", "memory_format", was=memory_format, needed="one that says "
+            "an order: preserve memory format is unsupported by the contiguous operator"
+        )  # fmt: skip
+    if memory_order.lies_in(self, memory_format):
+        return self
+    return memory_order.copied("contiguous", self, memory_format)
 
 
 @public("Tensor.data_ptr")
@@ -111,17 +133,24 @@ def element_size(self: Tensor) -> int:
 
 
 @public("clone")
-def clone(input: Tensor, *, memory_format: None = None) -> Tensor:
+def clone(
+    input: Tensor, *, memory_format: MemoryFormat | None = preserve_format
+) -> Tensor:
     """A copy in memory of its own.
 
+    Args:
+        memory_format: how it lies there; by default the dims keep their order.
+
     Returns: the same values, dtype and device; gradients go through it.
+
+    Raises: ArgumentError for a format that is not for so many dims.
 
     >>> x = torch.zeros(2)
     >>> y = x.clone().fill_(1)
     >>> x
     tensor([0., 0.])
     """
-    return clone_of(input)
+    return memory_order.copied("clone", input, memory_format)
 
 
 @public("Tensor.to")
@@ -142,9 +171,10 @@ def to(
         tensor([1., 1.], dtype=dovetail.float64)
     """
     dtype, device = kw.pop("dtype", None), kw.pop("device", None)
+    lying = kw.pop("memory_format", None)
     if kw:
         raise ArgumentTypeError(
-            "to", next(iter(kw)), was="unknown", needed="dtype or device"
+            "to", next(iter(kw)), was="unknown", needed="dtype, device or memory_format"
         )
     if args:
         first, *flags = args
@@ -170,7 +200,15 @@ def to(
         else kind_of(device, self._kind.dtype if dtype is None else dtype)
     )
     moved = _moved(self, target.with_dtype(dtype or self._kind.dtype))
-    return clone_of(moved) if copy and moved is self else moved
+    if lying is not None and not isinstance(lying, MemoryFormat):
+        raise _not_to(lying, "a memory format such as dovetail.channels_last")
+    if copy and moved is self:
+        return memory_order.copied("to", moved, lying)
+    if lying is None or lying is preserve_format:
+        return moved
+    if lying is memory_order.suggested(moved):
+        return moved
+    return memory_order.copied("to", moved, lying)
 
 
 def _not_to(given: Any, needed: str) -> ArgumentTypeError:
@@ -190,8 +228,11 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _caster(dtype: DType) -> Any:
-    def cast(self: Tensor) -> Tensor:
-        return _moved(self, self._kind.with_dtype(dtype))
+    def cast(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+        made = _moved(self, self._kind.with_dtype(dtype))
+        if memory_order.lies_in(made, memory_format):
+            return made
+        return memory_order.copied(dtype.name, made, memory_format)
 
     cast.__doc__ = f"This tensor as {dtype.name}; itself if it is."
     return cast

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF, REAL, float32
-from dovetail.xp.kernels import undispatched
+from dovetail.xp.kernels import on_device, undispatched
 
 _PLAIN: Final[dict[str, Any]] = {"broadcasts": True, "checks": True}
 _WIDE: Final = FLOAT - HALF
@@ -50,8 +50,11 @@ def install(table: KernelTable, xp: Any, chunk: int | None = None) -> None:
     table.add("softplus", _softplus(xp), dtypes=_WIDE, **_PLAIN)
     table.add("logsigmoid", _logsigmoid(xp), dtypes=_WIDE, **_PLAIN)
     table.add("sigmoid", _sigmoid(xp), dtypes=_WIDE, **_PLAIN)
-    table.add("silu", _chunked(xp, _silu, chunk), dtypes=_WIDE, checks=True)
-    table.add("silu_backward", _chunked(xp, _silu_backward, chunk), dtypes=FLOAT)
+    silu, silu_back = _silu, _silu_backward
+    if on_device(xp):  # which way is shorter depends on the values
+        silu, silu_back = _deep_silu, _copied_deep_silu_backward
+    table.add("silu", _chunked(xp, silu, chunk), dtypes=_WIDE, checks=True)
+    table.add("silu_backward", _chunked(xp, silu_back, chunk), dtypes=FLOAT)
     narrow = {float32, *HALF}
     table.add("erf", _chunked(xp, _erf, chunk), dtypes=narrow, checks=True)
     for name, functions in {"gelu": _GELU, "gelu_backward": _GELU_BACKWARD}.items():
@@ -150,8 +153,7 @@ _DEEP: Final = {4: -88, 8: -709}
 
 def _silu(xp: Any, out: Any, a: Any) -> None:
     if a.size and not a.min() >= _DEEP[a.dtype.itemsize]:  # or NaN among them
-        e = xp.exp(-xp.abs(a))
-        xp.divide(xp.where(a < 0, a * e, a), 1 + e, out=out)
+        _deep_silu(xp, out, a)
         return
     xp.negative(a, out=out)
     xp.exp(out, out=out)
@@ -159,10 +161,16 @@ def _silu(xp: Any, out: Any, a: Any) -> None:
     xp.divide(a, out, out=out)
 
 
+def _deep_silu(xp: Any, out: Any, a: Any) -> None:
+    """The same, however far below zero."""
+    e = xp.exp(-xp.abs(a))
+    xp.divide(xp.where(a < 0, a * e, a), 1 + e, out=out)
+
+
 def _silu_backward(xp: Any, out: Any, g: Any, x: Any) -> None:
     """g s (1 + x (1 - s))."""
     if x.size and not x.min() >= _DEEP[x.dtype.itemsize]:  # or NaN among them
-        xp.copyto(out, _deep_silu_backward(xp, g, x))
+        _copied_deep_silu_backward(xp, out, g, x)
         return
     s = _sigmoid(xp)(x)
     xp.subtract(1, s, out=out)
@@ -170,6 +178,10 @@ def _silu_backward(xp: Any, out: Any, g: Any, x: Any) -> None:
     xp.add(out, 1, out=out)
     xp.multiply(out, s, out=out)
     xp.multiply(out, g, out=out)
+
+
+def _copied_deep_silu_backward(xp: Any, out: Any, g: Any, x: Any) -> None:
+    xp.copyto(out, _deep_silu_backward(xp, g, x))
 
 
 def _deep_silu_backward(xp: Any, g: Any, x: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
+from dovetail.xp.kernels import on_device
 
 BLOCK: Final = 1 << 16
 """Weights of a block: 512 KiB of float32."""
@@ -46,7 +47,7 @@ class _Attention:
         self, q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float
     ) -> Any:
         """What queries get of the values."""
-        xp, short = self.xp, causal and math.isfinite(v.sum())
+        xp, short = self.xp, causal and _are_plain(self.xp, None, v)
         q, k, v, mask = self._spread(q, k, v, mask)
         y = xp.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
         for part in _parts(q, k, short):
@@ -60,7 +61,7 @@ class _Attention:
     ) -> Any:
         """The gradients of queries, keys and values."""
         xp, shapes = self.xp, (q.shape, k.shape, v.shape)
-        short = causal and _are_plain(mask, ct, q, k, v)
+        short = causal and _are_plain(xp, mask, ct, q, k, v)
         q, k, v, mask = self._spread(q, k, v, mask)
         gq = xp.empty(q.shape, q.dtype)
         gk, gv = xp.zeros(k.shape, k.dtype), xp.zeros(v.shape, v.dtype)
@@ -115,7 +116,8 @@ class _Attention:
             p += mask[part.at][..., rows, : part.keys]
         if causal and part.keys > part.first:
             own = p[..., part.first :]
-            own[..., _later(xp, *own.shape[-2:])] = -xp.inf
+            hidden = p.dtype.type(-xp.inf)
+            xp.copyto(own, hidden, where=_later(xp, *own.shape[-2:]))
         if not p.size:
             return p
         top = p.max(axis=-1, keepdims=True)
@@ -123,7 +125,7 @@ class _Attention:
         p -= top
         xp.exp(p, out=p)
         total = p.sum(axis=-1, keepdims=True)
-        total[total == 0] = 1
+        xp.copyto(total, total.dtype.type(1), where=total == 0)
         p /= total
         return p
 
@@ -141,8 +143,13 @@ def _later(xp: Any, rows: int, columns: int) -> Any:
     return ~xp.tri(rows, columns, dtype=bool)
 
 
-def _are_plain(mask: Any, *arrays: Any) -> bool:
-    """Whether weights of hidden keys are 0, and 0 times any element is 0."""
+def _are_plain(xp: Any, mask: Any, *arrays: Any) -> bool:
+    """Whether weights of hidden keys are 0, and 0 times any element is 0.
+
+    It is not looked for where the host would have to wait for the sums.
+    """
+    if on_device(xp):
+        return False
     seen = mask is None or mask.sum() < math.inf
     return seen and all(math.isfinite(x.sum()) for x in arrays)
 

@@ -124,7 +124,8 @@ def _scales(xp: Any, ct: Any, target: Any, weights: Any, reduction: str) -> Any:
         return scale
     if weights is None:
         return scale / ct.dtype.type(target.size)
-    return scale / (weights.sum() or ct.dtype.type(1))
+    total = weights.sum()
+    return scale / xp.where(total == 0, ct.dtype.type(1), total)
 
 
 def _nll_backward(xp: Any) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from dovetail.dtypes import HALF, NUMERIC, Sizes
 from dovetail.xp.columns import Columns, in_lines, tiles
 from dovetail.xp.columns_back import scattered_lines
 from dovetail.xp.depthwise import depthwise
-from dovetail.xp.kernels import Kernels
+from dovetail.xp.kernels import Kernels, on_device
 from dovetail.xp.scratch import scratch
 from dovetail.xp.windows import Windows
 
@@ -90,18 +90,21 @@ def _transpose(
     around = tuple(d * (k - 1) - p for k, p, d in axes)
     one = set(stride) == {1} and min(around) >= 0
     lines = in_lines(w, x.shape[2:], size)
-    if one and not _few(weight, groups, padding, lines) and _finite(weight):
+    if one and not _few(weight, groups, padding, lines) and _finite(xp, weight):
         turned = _turned(weight, groups)
         return _convolution(xp, x, turned, None, stride, around, dilation, groups)
     scattered = scattered_lines if lines else _scattered
     return scattered(xp, x, weight, size, w, groups)
 
 
-def _finite(w: Any) -> bool:
+def _finite(xp: Any, w: Any) -> bool:
     """Whether the zeros around what is convolved stay zeros under all weights.
 
-    Where the sum of finite ones overflows, the other way is taken in vain.
+    Where the sum of finite ones overflows, the other way is taken in vain, and so it is
+    where the host would have to wait for the sum.
     """
+    if on_device(xp):
+        return False
     total = w.sum()
     return bool(total - total == 0)
 

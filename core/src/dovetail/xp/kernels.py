@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from dovetail.device_api.kernels import KernelTable
@@ -66,6 +66,16 @@ class Kernels:
             table.add(op, bound(xp), **options)
 
 
+@cache
+def on_device(xp: Any) -> bool:
+    """Whether the host would have to wait for the values of the library's arrays.
+
+    Such a library says so by an attribute `waits`. Kernels then take the way that is
+    right for all values, where they look for a shorter one else.
+    """
+    return bool(getattr(xp, "waits", False))
+
+
 def undispatched(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy for arrays of its own class alone.
 
@@ -76,4 +86,4 @@ def undispatched(function: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
-__all__ = ["Kernels", "Large", "undispatched"]
+__all__ = ["Kernels", "Large", "on_device", "undispatched"]

@@ -86,7 +86,7 @@ def _eliminate(
         pivots[:, j] = j + 1
     corner = y[:, j, j]
     zero = corner == 0
-    info[zero & (info == 0)] = j + 1
+    xp.copyto(info, xp.int32(j + 1), where=zero & (info == 0))
     y[:, j + 1 :, j] /= xp.where(zero, 1, corner)[:, None]
     factor, row = y[:, j + 1 :, j : j + 1], y[:, j : j + 1, j + 1 : stop]
     y[:, j + 1 :, j + 1 : stop] -= factor * row

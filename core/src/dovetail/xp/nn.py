@@ -24,7 +24,9 @@ def _attention(xp: Any) -> Callable[..., Any]:
         if mask is not None:
             p = xp.add(p, mask, out=p) if _fits(mask.shape, p.shape) else p + mask
         if causal:
-            p[..., ~xp.tri(*p.shape[-2:], dtype=bool)] = -xp.inf
+            xp.copyto(
+                p, p.dtype.type(-xp.inf), where=~xp.tri(*p.shape[-2:], dtype=bool)
+            )
         if not p.size:
             return xp.matmul(p, v), p
         top = p.max(axis=-1, keepdims=True)
@@ -32,7 +34,7 @@ def _attention(xp: Any) -> Callable[..., Any]:
         p -= top
         xp.exp(p, out=p)
         total = p.sum(axis=-1, keepdims=True)
-        total[total == 0] = 1
+        xp.copyto(total, total.dtype.type(1), where=total == 0)
         p /= total
         return xp.matmul(p, v), p
 

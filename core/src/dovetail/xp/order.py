@@ -18,7 +18,7 @@ from dovetail.dtypes import (
     int64,
 )  # fmt: skip
 from dovetail.errors import refuse_bins, refuse_negative_bins
-from dovetail.xp.kernels import Kernels
+from dovetail.xp.kernels import Kernels, on_device
 from dovetail.xp.reduce import in_float32
 
 Kernel = Callable[..., Any]
@@ -115,6 +115,7 @@ def _topk(xp: Any, k: int, dim: int, largest: bool, sorted: bool) -> Kernel:
 @kernels("ranked", ORDERED, binds=True)
 def _ranked(xp: Any, rank: int, dim: int) -> Kernel:
     """By a partition; then the one of its equals that has the place asked for."""
+    always = on_device(xp)
 
     def call(a: Any) -> Any:
         if not a.ndim:
@@ -123,12 +124,13 @@ def _ranked(xp: Any, rank: int, dim: int) -> Kernel:
         n, cut = a.shape[dim], (slice(None),) * dim
         bound = xp.partition(keys, rank, dim)[(*cut, slice(rank, rank + 1))]
         less, equal = keys < bound, keys == bound
-        if a.dtype.kind in "fV" and xp.isnan(bound).any():  # nothing equals NaN
+        some = a.dtype.kind in "fV" and (always or xp.isnan(bound).any())
+        if some:  # nothing equals NaN
             nan = xp.isnan(keys)
             less |= xp.isnan(bound) & ~nan
             equal |= xp.isnan(bound) & nan
         number = rank - xp.count_nonzero(less, dim, keepdims=True)
-        if number.any():
+        if always or number.any():
             equal &= xp.cumsum(equal, dim) == number + 1
         return equal.argmax(dim) if n else number
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from dovetail.dtypes import FLOAT, HALF, REAL, Sizes, from_numpy
 from dovetail.limits import least
 from dovetail.xp import pool_mean, pool_pairs
-from dovetail.xp.kernels import Kernels
+from dovetail.xp.kernels import Kernels, on_device
 from dovetail.xp.windows import Windows, along, grown, reduced
 
 BLOCK: Final = 1 << 18  # elements of input at a time, so that temporaries stay in cache
@@ -68,8 +68,10 @@ def _max_pool(xp: Any, w: Windows, x: Any) -> Any:
     return reduced(xp, xp.maximum, _below(xp, x, w, places), w, places)
 
 
-def _has_nan(xp: Any, x: Any) -> bool:
-    return x.dtype.kind == "f" and bool(xp.isnan(xp.max(x, initial=0)))
+def _may_have_nan(xp: Any, x: Any) -> bool:
+    if x.dtype.kind != "f":
+        return False
+    return on_device(xp) or bool(xp.isnan(xp.max(x, initial=0)))
 
 
 def _winners(xp: Any, x: Any, w: Windows, places: Sizes) -> list[Any]:
@@ -81,7 +83,7 @@ def _winners(xp: Any, x: Any, w: Windows, places: Sizes) -> list[Any]:
     as the first that is inside.
     """
     found = []
-    nans = _has_nan(xp, x)
+    nans = _may_have_nan(xp, x)
     for axis in reversed(range(2, x.ndim)):
         n, k, t, p, d = w.along(axis, places)
         at = along(axis, 0, n, t, 1)
@@ -167,7 +169,7 @@ def _adaptive_positions(xp: Any, x: Any, output_size: Sizes) -> Any:
 
 @kernels("max_pool_backward", FLOAT - HALF, binds=True, through=_blockwise)
 def _max_pool_backward(xp: Any, w: Windows, dy: Any, x: Any) -> Any:
-    if pool_pairs.serves(w, x) and not _has_nan(xp, x):
+    if pool_pairs.serves(w, x) and not _may_have_nan(xp, x):
         return pool_pairs.sent_to_pairs(xp, dy, x)
     places, spatial = dy.shape[2:], x.shape[2:]
     wide = _below(xp, x, w, places)

@@ -17,7 +17,7 @@ from dovetail.dtypes import (
     int64,
     uint8,
 )  # fmt: skip
-from dovetail.xp.kernels import Kernels, Large
+from dovetail.xp.kernels import Kernels, Large, on_device
 from dovetail.xp.short_rows import WIDTH
 
 Dims = tuple[int, ...]
@@ -240,6 +240,7 @@ _NOISE: Final = {4: 2.0**-21, 8: 2.0**-50}  # four roundings, by the size of a n
 @kernels("var", _WIDE, **_BOUND)
 def _var(xp: Any, dim: Dims, correction: Any, keepdim: bool) -> Kernel:
     total, mean = _sum(xp, dim, keepdim, None), _mean(xp, dim, True, None)
+    always = on_device(xp)
 
     def squares(away: Any) -> Any:
         size = xp.abs(away) if away.dtype.kind == "c" else away
@@ -252,7 +253,7 @@ def _var(xp: Any, dim: Dims, correction: Any, keepdim: bool) -> Kernel:
         n = a.size // y.size if y.size else 0
         # No more than the mean's own rounding: equal numbers, whose variance is 0.
         noise = xp.abs(middle) * _NOISE[y.dtype.itemsize]
-        if n and (y.reshape(middle.shape) <= n * noise * noise).any():
+        if n and (always or (y.reshape(middle.shape) <= n * noise * noise).any()):
             y = squares(xp.asarray(a - (middle + mean(away))))
         return y / y.dtype.type(max(0, n - correction))
 

@@ -27,6 +27,7 @@ takes a millisecond."""
 _WHOLE: Final = {
     "ceil_mode": False, "count_include_pad": True, "divisor_override": None,
 }  # fmt: skip
+_FORMATS: Final = frozenset({"bfloat16", "float32"})
 _MOST_DIMS: Final = 5  # batch, channels, and three of space
 _BATCH: Final = 4  # matrices that are worth a primitive for all of them
 _SMALLEST: Final = 1 << 11  # products of numbers in one of these matrices
@@ -119,8 +120,9 @@ class BySize:
         return found
 
     def _fits(self, arrays: tuple[Any, ...]) -> bool:
-        """Whether none is empty."""
-        return all(a is None or a.size for a in arrays)
+        """Whether none is empty, and oneDNN has their format."""
+        known = arrays[0].dtype.name in _FORMATS
+        return known and all(a is None or a.size for a in arrays)
 
 
 def _forward(

@@ -76,9 +76,25 @@ def _floats(source: DType, target: DType, random: np.random.Generator) -> Array:
         made[80:84] = np.nan, np.inf, -np.inf, -0.0
         beyond = _beyond(source, target)
         made[84 : 84 + len(beyond)] = beyond
+        made[100:120] = _beside_ties(source, target)
     if source.is_complex:
         return (made + 1j * made[::-1]).astype(source.numpy)
     return made.astype(source.numpy)
+
+
+def _beside_ties(source: DType, target: DType) -> Array:
+    """By a last place of the source above and below what is half way in the target.
+
+    On the way through a third format, they become ties. What takes float64 to bfloat16
+    in NumPy goes through float32 itself, and is no judge of these.
+    """
+    ties = 1 + (2 * np.arange(20) + 1) * float(limits(target).eps) / 2
+    if target is dtypes.bfloat16:
+        return ties
+    away = np.where(np.arange(20) % 4 < 2, 2.0, 0.0)
+    exact = ties.astype(source.real.numpy)
+    beside: Array = np.nextafter(exact, away.astype(exact.dtype))
+    return beside
 
 
 def _beyond(source: DType, target: DType) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.dtypes import int32
 from dovetail.engine.modes import is_grad_enabled
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
@@ -11,6 +12,9 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.frontend.linalg.checks import matrices, refuse, squares
 from dovetail.ops.cholesky import cholesky_factor
+from dovetail.ops.diagonal import diagonal
+from dovetail.ops.extremes import amin
+from dovetail.ops.formats import iota, where
 from dovetail.ops.lu import solve_linear
 from dovetail.ops.matmul import matmul
 from dovetail.ops.matrices import adjoint, hermitian, hermitian_of, identity
@@ -102,10 +106,24 @@ def method_cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> 
     return _solved("cholesky_solve", self, input2, upper)
 
 
+def _first_zero(L: Tensor) -> Tensor:
+    """Which of the numbers on a diagonal is the first 0, counted from 1; else 0."""
+    n = L.shape[-1]
+    places = iota(n, L._kind.with_dtype(int32))
+    zero = diagonal(L.detach(), 0, -2, -1) == 0
+    first = amin(where(zero, places + 1, n + 1), -1)
+    return where(first > n, 0, first)
+
+
 @public("torch.cholesky_inverse", out=True)
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, by its factor."""
     squares("cholesky_inverse", L=L)
+    if L.shape[-1]:
+        refuse(
+            "cholesky_inverse", _first_zero(L),
+            "singular: The diagonal element {} is zero", "factors that can be inverted",
+        )  # fmt: skip
     return _solved("cholesky_inverse", identity(L.shape[-1], L._kind), L, upper)
 
 

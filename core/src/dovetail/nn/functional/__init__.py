@@ -6,6 +6,7 @@ Those that are ops or stand in the package too are named where they are declared
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
 from dovetail.frontend import arrangements as _arrangements  # noqa: F401
 from dovetail.nn.functional import (  # noqa: F401
@@ -28,3 +29,5 @@ globals().update(_NAMESPACES["F"])
 
 if _TYPE_CHECKING:
     from dovetail.signatures.nn_functional import *  # noqa: F403
+else:
+    __getattr__ = _missing_name(__name__)

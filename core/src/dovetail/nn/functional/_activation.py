@@ -5,7 +5,7 @@ from __future__ import annotations
 from dovetail.engine.generator import Generator
 from dovetail.engine.inplace import inplace as written
 from dovetail.engine.integers import axis
-from dovetail.engine.public import NAMESPACES, public
+from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.frontend.random import uniform_of
@@ -23,7 +23,8 @@ def hardtanh(
     """`input` clipped to `min_val` … `max_val`.
 
     Raises:
-        ArgumentError: the bounds are in the wrong order.
+        ArgumentError: the bounds are in the wrong order, or negative for a dtype
+            without negative numbers.
     """
     if min_val > max_val:
         raise ArgumentError(
@@ -33,8 +34,15 @@ def hardtanh(
         raise ArgumentError(
             "hardtanh", "min_val", was=min_val, needed=f"0 or more for {input.dtype}"
         )
-    call = NAMESPACES["F"]["hardtanh_"] if inplace else piecewise.hardtanh
-    return call(input, min_val, max_val)
+    if inplace:
+        return written("hardtanh_", piecewise.hardtanh, input, min_val, max_val)
+    return piecewise.hardtanh(input, min_val, max_val)
+
+
+@public("F.hardtanh_")
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh` written into `input`, which is returned."""
+    return hardtanh(input, min_val, max_val, inplace=True)
 
 
 @public("F.tanhshrink")

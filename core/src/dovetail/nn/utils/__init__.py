@@ -1,5 +1,9 @@
 """Tools for parameters and their gradients."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.missing_names import missing_name as _missing_name
+
 from .clip_grad import (
     clip_grad_norm_,
     clip_grad_value_,
@@ -16,3 +20,6 @@ __all__ = [
     "parameters_to_vector",
     "vector_to_parameters",
 ]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_name(__name__)

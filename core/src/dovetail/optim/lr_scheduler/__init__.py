@@ -1,5 +1,9 @@
 """Schedules of learning rates, stepped once an epoch or once a batch."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.missing_names import missing_name as _missing_name
+
 from ._base import LRScheduler
 from ._by_function import LambdaLR, MultiplicativeLR
 from ._composed import SequentialLR
@@ -30,3 +34,6 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_name(__name__)

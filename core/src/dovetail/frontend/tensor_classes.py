@@ -1,0 +1,117 @@
+"""torch's oldest names for tensors of a dtype: `FloatTensor`, `LongTensor` and so on.
+
+Called, they make one; `isinstance` asks for the dtype of a tensor on the CPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dovetail import dtypes
+from dovetail.dtypes import DType
+from dovetail.engine.public import NAMESPACES
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentTypeError
+from dovetail.frontend.tensor_call import legacy
+
+
+class _Class(type):
+    """The type of such classes, which have no instances of their own."""
+
+    dtype: DType
+
+    def __call__(cls, *data: Any, device: Any = None) -> Tensor:
+        first = data[0] if len(data) == 1 else None
+        if isinstance(first, Tensor) and first.dtype is not cls.dtype:
+            raise ArgumentTypeError(
+                cls.__name__, "data", was=f"a {first.dtype.name} tensor",
+                needed=f"one of {cls.dtype.name}",
+                remedy=f"use .to(dovetail.{cls.dtype.name})",
+            )  # fmt: skip
+        return legacy(cls.__name__, data, cls.dtype, device)
+
+    def __instancecheck__(cls, value: object) -> bool:
+        if not isinstance(value, Tensor) or value._kind.dtype is not cls.dtype:
+            return False
+        return value._kind.backend.type == "cpu"
+
+
+class FloatTensor(metaclass=_Class):
+    """Tensors of float32 on the CPU; called, it makes one."""
+
+    dtype = dtypes.float32
+
+
+class DoubleTensor(metaclass=_Class):
+    """Tensors of float64 on the CPU; called, it makes one."""
+
+    dtype = dtypes.float64
+
+
+class HalfTensor(metaclass=_Class):
+    """Tensors of float16 on the CPU; called, it makes one."""
+
+    dtype = dtypes.float16
+
+
+class BFloat16Tensor(metaclass=_Class):
+    """Tensors of bfloat16 on the CPU; called, it makes one."""
+
+    dtype = dtypes.bfloat16
+
+
+class LongTensor(metaclass=_Class):
+    """Tensors of int64 on the CPU; called, it makes one."""
+
+    dtype = dtypes.int64
+
+
+class IntTensor(metaclass=_Class):
+    """Tensors of int32 on the CPU; called, it makes one."""
+
+    dtype = dtypes.int32
+
+
+class ShortTensor(metaclass=_Class):
+    """Tensors of int16 on the CPU; called, it makes one."""
+
+    dtype = dtypes.int16
+
+
+class CharTensor(metaclass=_Class):
+    """Tensors of int8 on the CPU; called, it makes one."""
+
+    dtype = dtypes.int8
+
+
+class ByteTensor(metaclass=_Class):
+    """Tensors of uint8 on the CPU; called, it makes one."""
+
+    dtype = dtypes.uint8
+
+
+class BoolTensor(metaclass=_Class):
+    """Tensors of bool on the CPU; called, it makes one."""
+
+    dtype = dtypes.bool_
+
+
+class ComplexFloatTensor(metaclass=_Class):
+    """Tensors of complex64 on the CPU; called, it makes one."""
+
+    dtype = dtypes.complex64
+
+
+class ComplexDoubleTensor(metaclass=_Class):
+    """Tensors of complex128 on the CPU; called, it makes one."""
+
+    dtype = dtypes.complex128
+
+
+_ALL: Final = (
+    FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, LongTensor, IntTensor,
+    ShortTensor, CharTensor, ByteTensor, BoolTensor, ComplexFloatTensor,
+    ComplexDoubleTensor,
+)  # fmt: skip
+CLASSES: Final[dict[str, DType]] = {c.__name__: c.dtype for c in _ALL}
+NAMESPACES["torch"].update({c.__name__: c for c in _ALL})

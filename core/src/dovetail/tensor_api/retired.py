@@ -1,0 +1,333 @@
+"""Names that torch itself has taken leave of, and what strided tensors have of others.
+
+A removed function raises what torch raises; what asks about sparse tensors has its
+answer for strided ones, as all are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from dovetail.dtypes import DType
+from dovetail.engine.public import public
+from dovetail.engine.tape import Output
+from dovetail.engine.tape_of_views import edge_of
+from dovetail.engine.tensor import Tensor, extend
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    NotSupported,
+    ShapeError,
+)
+from dovetail.frontend import memory_order
+from dovetail.frontend.create import tensor
+from dovetail.frontend.tensor_call import of_data
+from dovetail.memory_formats import memory_format as MemoryFormat
+from dovetail.memory_formats import strided
+from dovetail.tensor_api.properties import to
+
+# ---- what torch has removed, and what took its place
+
+
+def _removed(name: str, instead: str) -> NotSupported:
+    return NotSupported(
+        name, was="removed, as it is from torch, where this function was deprecated "
+        "since version 1.9 and is now removed", needed=f"dovetail.linalg.{instead}",
+    )  # fmt: skip
+
+
+@public("Tensor.eig")
+def eig(self: Tensor, eigenvectors: bool = False) -> None:
+    """Removed, as from torch: see `dovetail.linalg.eig`."""
+    raise _removed("eig", "eig")
+
+
+@public("Tensor.symeig")
+def symeig(self: Tensor, eigenvectors: bool = False) -> None:
+    """Removed, as from torch: see `dovetail.linalg.eigh`."""
+    raise _removed("symeig", "eigh")
+
+
+@public("Tensor.lstsq")
+def lstsq(self: Tensor, other: Tensor) -> None:
+    """Removed, as from torch: see `dovetail.linalg.lstsq`."""
+    raise _removed("lstsq", "lstsq")
+
+
+@public("Tensor.solve")
+def solve(self: Tensor, other: Tensor) -> None:
+    """Removed, as from torch: see `dovetail.linalg.solve`."""
+    raise _removed("solve", "solve")
+
+
+@public("Tensor.reinforce")
+def reinforce(self: Tensor, reward: Any) -> None:
+    """Removed, as from torch: sample by `log_prob` of a distribution instead."""
+    raise NotSupported(
+        "reinforce", was="removed, as it is from torch",
+        needed="the log_prob of what was drawn, times the reward",
+    )  # fmt: skip
+
+
+@public("Tensor.resize")
+def resize(self: Tensor, *sizes: Any) -> Tensor:
+    """`reshape` under its older name, for as many elements."""
+    warnings.warn("non-inplace resize is deprecated", stacklevel=3)
+    if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
+        sizes = tuple(sizes[0])
+    return self.reshape(sizes)
+
+
+@public("Tensor.resize_as")
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """`reshape` to the shape of another, under its older name."""
+    warnings.warn("non-inplace resize_as is deprecated", stacklevel=3)
+    return self.reshape(tensor.shape)
+
+
+@public("Tensor.new")
+def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """Sizes, or data, as a tensor of this dtype on this device, as `Tensor(…)` does."""
+    where = self.device if device is None else device
+    return of_data("new", args, self.dtype, where)
+
+
+def _volatile(self: Tensor) -> bool:
+    """False, as in torch since it was removed."""
+    warnings.warn("volatile was removed (it is always False)", stacklevel=2)
+    return False
+
+
+def _long(self: Tensor) -> int:
+    return int(self)
+
+
+def _nonzero(self: Tensor) -> bool:
+    return bool(self)
+
+
+def _delitem(self: Tensor, index: Any) -> None:
+    """Refused: a tensor keeps its elements."""
+    raise ArgumentTypeError(
+        "del", "tensor", was="asked to lose elements", needed="a tensor of others",
+        remedy="Tensor does not support deleting items; index those to keep",
+    )  # fmt: skip
+
+
+def _division(name: str) -> Callable[[Tensor, Any], Any]:
+    return lambda self, other: getattr(self, name)(other)
+
+
+# ---- sparse tensors: what strided ones answer
+
+
+def _of_sparse(name: str, wanted: str) -> Callable[[Tensor], Any]:
+    def refuse(self: Tensor) -> Any:
+        raise NotSupported(
+            name, "tensor", was=f"of the layout {strided}",
+            needed=f"a {wanted} tensor, which dovetail does not have: {name} expected "
+            f"{wanted} tensor layout but got Strided",
+        )  # fmt: skip
+
+    refuse.__name__ = name
+    refuse.__doc__ = f"Of {wanted} tensors only, which dovetail does not have."
+    return refuse
+
+
+for _name, _wanted in {
+    "coalesce": "sparse coordinate", "is_coalesced": "sparse coordinate",
+    "indices": "sparse coordinate", "values": "sparse",
+    "crow_indices": "sparse row compressed", "col_indices": "sparse row compressed",
+    "ccol_indices": "sparse column compressed",
+    "row_indices": "sparse column compressed",
+}.items():  # fmt: skip
+    setattr(Tensor, _name, _of_sparse(_name, _wanted))
+
+
+@public("Tensor.to_dense")
+def to_dense(
+    self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None
+) -> Tensor:
+    """This tensor, which is strided; in another dtype if one is given."""
+    return self if dtype is None else to(self, dtype)
+
+
+@public("Tensor.dense_dim")
+def dense_dim(self: Tensor) -> int:
+    """The number of dims, all of which are dense."""
+    return self.ndim
+
+
+@public("Tensor.sparse_dim")
+def sparse_dim(self: Tensor) -> int:
+    """0: no dim is sparse."""
+    return 0
+
+
+# ---- applied by Python, element by element
+
+
+def _host(name: str, *tensors: Tensor) -> None:
+    for x in tensors:
+        if x._kind.backend.type != "cpu":
+            raise ArgumentTypeError(
+                name, "tensor", was=f"on {x.device}", needed="a CPU tensor: "
+                "a Python function sees every element",
+            )  # fmt: skip
+        if x.shape != tensors[0].shape:
+            raise ShapeError(
+                name, "tensor", was=f"of shape {tuple(x.shape)}",
+                needed=f"{tuple(tensors[0].shape)}, the shape of the other",
+            )  # fmt: skip
+
+
+def _applied(name: str, call: Callable[..., Any], x: Tensor, *more: Tensor) -> Tensor:
+    if x.requires_grad:
+        raise ArgumentError(
+            name, "tensor", was="one that requires grad",
+            needed="a tensor outside the graph", remedy="use it under detach()",
+        )  # fmt: skip
+    _host(name, x, *more)
+    columns = (t.detach().reshape(-1).tolist() for t in (x, *more))
+    results = [call(*row) for row in zip(*columns, strict=True)]
+    made = tensor(results, dtype=x.dtype).reshape(x.shape)
+    return x.copy_(made)
+
+
+@public("Tensor.apply_", asks=False)
+def apply_(self: Tensor, callable: Callable[[Any], Any], /) -> Tensor:
+    """Replace each element by what a Python function gives for it; slow."""
+    return _applied("apply_", callable, self)
+
+
+@public("Tensor.map_", asks=False)
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by a Python function of it and one of another tensor."""
+    return _applied("map_", callable, self, other)
+
+
+@public("Tensor.map2_", asks=False)
+def map2_(
+    self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]
+) -> Tensor:
+    """Replace each element by a Python function of it and those of two others."""
+    return _applied("map2_", callable, self, x, y)
+
+
+# ---- facts
+
+
+def _layout(self: Tensor) -> Any:
+    """How elements are stored: all of them, by strides."""
+    return strided
+
+
+def _output_nr(self: Tensor) -> int:
+    """Which of its op's results this tensor is."""
+    node = self._node
+    edge = None if node is None else edge_of(node)
+    return edge.index if type(edge) is Output else 0
+
+
+def _name_of(self: Tensor) -> None:
+    """None: tensors have no names."""
+    return
+
+
+def _grad_dtype(self: Tensor) -> DType | None:
+    """The dtype of gradients: this tensor's."""
+    return self.dtype
+
+
+def _set_grad_dtype(self: Tensor, value: DType | None) -> None:
+    if value is not self.dtype:
+        raise NotSupported(
+            "grad_dtype", "value", was=value, needed=f"{self.dtype}, as the tensor has"
+        )
+
+
+def _cuda_interface(self: Tensor) -> Any:
+    """Not there: memory of devices is shared by DLPack."""
+    raise AttributeError(
+        "__cuda_array_interface__ is not there; memory of devices is shared by "
+        "__dlpack__, as by cupy.from_dlpack(tensor)"
+    )
+
+
+@public("torch.is_distributed Tensor.is_distributed")
+def is_distributed(input: Tensor) -> bool:
+    """False: a tensor lies on one device."""
+    return False
+
+
+@public("torch.get_device")
+def get_device(input: Tensor) -> int:
+    """The index of the device, -1 where it has none, as on the CPU."""
+    found: int = input.get_device()
+    return found
+
+
+@public("Tensor.dim_order")
+def dim_order(
+    self: Tensor, *, ambiguity_check: bool | list[MemoryFormat] = False
+) -> tuple[int, ...]:
+    """The dims from the outermost in memory to the innermost.
+
+    Args:
+        ambiguity_check: refuse a tensor whose dims may be said to lie in several
+            orders, unless it lies in exactly one of these memory formats.
+    """
+    given: Any = ambiguity_check
+    formats = given if isinstance(given, list) else []
+    known = isinstance(given, bool | list)
+    if not known or not all(isinstance(f, MemoryFormat) for f in formats):
+        raise ArgumentTypeError(
+            "dim_order", "ambiguity_check", was=repr(ambiguity_check),
+            needed="a bool or a list of memory formats",
+        )  # fmt: skip
+    strides = self.stride()
+    several = 1 in self.shape or any(a == b for a, b in itertools.pairwise(strides))
+    fitting = sum(memory_order.lies_in(self, f) for f in formats)
+    if ambiguity_check is not False and several and fitting != 1:
+        raise ArgumentError(
+            "dim_order", "tensor", was=f"of shape {tuple(self.shape)} and strides "
+            f"{strides}", needed="one that has a unique dim order, or lies in "
+            "exactly one of the given memory formats",
+        )  # fmt: skip
+    return memory_order.own_order(self)
+
+
+@public("Tensor.module_load")
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What a module keeps of `other` in this tensor's place: its values, or it."""
+    return other.detach() if assign else self.copy_(other).detach()
+
+
+def _mover(device_type: str) -> Any:
+    def move(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+        where = device_type if device is None else device
+        return to(self, f"{device_type}:{where}" if isinstance(where, int) else where)
+
+    move.__name__ = device_type
+    move.__doc__ = f"This tensor on a device of the type {device_type}."
+    return move
+
+
+def _array_wrap(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """A tensor over what a function of NumPy made of this one."""
+    return tensor(array)
+
+
+extend(
+    ipu=_mover("ipu"), mtia=_mover("mtia"), layout=property(_layout),
+    output_nr=property(_output_nr), name=property(_name_of),
+    grad_dtype=property(_grad_dtype, _set_grad_dtype), volatile=property(_volatile),
+    __cuda_array_interface__=property(_cuda_interface), __long__=_long,
+    __nonzero__=_nonzero, __delitem__=_delitem, __array_wrap__=_array_wrap,
+    __div__=_division("__truediv__"), __idiv__=_division("__itruediv__"),
+)  # fmt: skip

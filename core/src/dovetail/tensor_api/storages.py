@@ -1,0 +1,301 @@
+"""The memory behind tensors as torch shows it: storages, and who shares one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dovetail.device import device as Device
+from dovetail.device_api import HostMemory
+from dovetail.device_api.meta import contiguous_strides
+from dovetail.dtypes import Array, DType, get_default_dtype
+from dovetail.engine.kinds import Kind
+from dovetail.engine.public import public
+from dovetail.engine.scopes import outside
+from dovetail.engine.tape import storage_of
+from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.writable import check_writable
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IndexOutOfRange,
+    NotSupported,
+)
+from dovetail.frontend.create import empty
+from dovetail.frontend.creation import DeviceLike
+from dovetail.frontend.numpy_memory import from_numpy
+from dovetail.frontend.tensor_classes import CLASSES
+from dovetail.frontend.views import as_strided
+from dovetail.memory_formats import layout as torch_layout
+from dovetail.tensor_api.memory import Layout
+from dovetail.tensor_api.properties import data_ptr
+
+
+class UntypedStorage:
+    """All of the memory behind a tensor, as bytes."""
+
+    dtype: ClassVar[DType | None] = None
+
+    def __init__(self, of: Tensor) -> None:
+        self._tensor = of.detach()
+
+    @property
+    def _kind(self) -> Kind:
+        return self._tensor._kind
+
+    @property
+    def _root(self) -> Any:
+        return storage_of(self._tensor).root
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        return self._kind.device
+
+    def nbytes(self) -> int:
+        """How many bytes it has."""
+        low, high = Layout.of(self._kind, self._root, self._root).span()
+        return (high - low) * self._kind.dtype.itemsize
+
+    def element_size(self) -> int:
+        """Bytes an element."""
+        return 1 if self.dtype is None else self.dtype.itemsize
+
+    def size(self) -> int:
+        """How many elements it has."""
+        return self.nbytes() // self.element_size()
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def data_ptr(self) -> int:
+        """The address of the first byte; the same for all that share the memory."""
+        memory = self._kind.backend.capability(HostMemory)
+        if memory is None:
+            raise NotSupported(
+                "data_ptr", "device", was=self.device, needed="one with addresses"
+            )
+        low, _ = Layout.of(self._kind, self._root, self._root).span()
+        return memory.address(self._root) + low * self._kind.dtype.itemsize
+
+    def _elements(self) -> Array:
+        """The elements on the host, in the order of memory."""
+        values: Array = self._kind.backend.copy_out(self.flat()._a)
+        return values.view(np.uint8 if self.dtype is None else self.dtype.numpy)
+
+    def flat(self) -> Tensor:
+        """A tensor of all elements, over the same memory."""
+        kind = self._kind
+        layout = Layout.of(kind, self._root, self._root)
+        low, high = layout.span()
+        made = wrap(kind.backend.view(self._root, (high - low,), (1,), low), kind)
+        made._storage = storage_of(self._tensor)
+        return made
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        found: list[Any] = self._elements().tolist()
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: int) -> Any:
+        if not -len(self) <= index < len(self):
+            raise IndexOutOfRange(
+                "storage", "index", was=index, needed=f"below {len(self)}"
+            )
+        return self._elements()[index].item()
+
+    def cpu(self) -> UntypedStorage:
+        """The same bytes on the CPU."""
+        if self.device.type == "cpu":
+            return self
+        return type(self)(from_numpy(self._elements().copy()))
+
+    def clone(self) -> UntypedStorage:
+        """A copy on the CPU."""
+        return type(self)(from_numpy(self._elements().copy()))
+
+    def is_shared(self) -> bool:
+        """Whether other processes see the memory: never."""
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, UntypedStorage):
+            return NotImplemented
+        return type(self) is type(other) and self._root is other._root
+
+    def __hash__(self) -> int:
+        return id(self._root)
+
+    def __repr__(self) -> str:
+        values = "\n".join(f" {value}" for value in self.tolist())
+        kind = type(self).__name__
+        return f"{values}\n[dovetail.{kind}(device={self.device}) of size {len(self)}]"
+
+
+class TypedStorage(UntypedStorage):
+    """All of the memory behind a tensor, as elements of its dtype."""
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(self._tensor)
+
+
+def _class_of(dtype: DType) -> type[TypedStorage]:
+    names = {v: k.replace("Tensor", "Storage") for k, v in CLASSES.items()}
+    body = {"dtype": dtype, "__doc__": f"A storage of {dtype.name}."}
+    return type(names.get(dtype, "TypedStorage"), (TypedStorage,), body)
+
+
+_CLASSES: dict[DType, type[TypedStorage]] = {}
+
+
+@public("Tensor.untyped_storage")
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """All of the memory behind this tensor, as bytes."""
+    return UntypedStorage(self)
+
+
+@public("Tensor.storage")
+def storage(self: Tensor) -> TypedStorage:
+    """All of the memory behind this tensor, as elements."""
+    return storage_type(self)(self)
+
+
+@public("Tensor.storage_type")
+def storage_type(self: Tensor) -> type[TypedStorage]:
+    """The class of what `storage` gives."""
+    found = _CLASSES.get(self.dtype)
+    if found is None:
+        found = _CLASSES[self.dtype] = _class_of(self.dtype)
+    return found
+
+
+@public("torch.is_storage", asks=False)
+def is_storage(obj: Any, /) -> bool:
+    """Whether an object is the storage of a tensor."""
+    return isinstance(obj, UntypedStorage)
+
+
+@public("Tensor.const_data_ptr")
+def const_data_ptr(self: Tensor) -> int:
+    """`data_ptr`, by which nothing is to be written."""
+    return data_ptr(self)
+
+
+@public("Tensor.is_set_to")
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both are the same elements of one memory, under one shape."""
+    if storage_of(self).root is not storage_of(tensor).root:
+        return False
+    return _place(self) == _place(tensor) and self.dtype is tensor.dtype
+
+
+def _place(x: Tensor) -> Layout:
+    return Layout.of(x._kind, x._a, storage_of(x).root)
+
+
+@public("Tensor.set_")
+def set_(
+    self: Tensor, source: Tensor | UntypedStorage | None = None,
+    storage_offset: int = 0, size: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:  # fmt: skip
+    """Make this tensor look into the memory of another; without one, into none.
+
+    Args:
+        source: a tensor or a storage, of this tensor's dtype and on its device.
+        storage_offset, size, stride: where in it, in elements; by default as `source`.
+
+    Raises: ArgumentError for places outside of the memory.
+    """
+    check_writable("set_", self)
+    outside("set_")
+    other = _source(self, source)
+    if size is not None:
+        other = as_strided(other, size, _steps(size, stride), storage_offset)
+    self._storage = storage_of(other)
+    self._a, self._kind, self._node = other._a, other._kind, None
+    return self
+
+
+def _source(x: Tensor, source: Tensor | UntypedStorage | None) -> Tensor:
+    """What a tensor is to look into, outside the graph."""
+    if source is None:
+        return empty(0, dtype=x.dtype, device=x.device)
+    storage = isinstance(source, UntypedStorage)
+    found = source.flat() if isinstance(source, UntypedStorage) else source.detach()
+    if found._kind is not x._kind:
+        raise ArgumentTypeError(
+            "set_", "source",
+            was=f"{'a storage' if storage else 'a tensor'} of {found.dtype.name} on "
+            f"{found.device}", needed=f"{x.dtype.name} on {x.device}",
+        )  # fmt: skip
+    return found
+
+
+def _steps(size: Sequence[int], stride: Sequence[int] | None) -> Sequence[int]:
+    return contiguous_strides(tuple(size)) if stride is None else stride
+
+
+@public("torch.from_file", asks=False)
+def from_file(
+    filename: str, shared: bool | None = None, size: int | None = 0, *,
+    dtype: DType | None = None, layout: torch_layout | None = None,
+    device: DeviceLike = None, pin_memory: bool | None = False,
+) -> Tensor:  # fmt: skip
+    """A CPU tensor over the bytes of a file.
+
+    Args:
+        shared: writes to the tensor go to the file, which grows to `size` if it is
+            smaller; else they stay in this process.
+        size: how many elements.
+
+    Raises: FileNotFoundError for a file that is not there and not shared.
+    """
+    if device is not None and Device(device).type != "cpu":
+        raise ArgumentError("from_file", "device", was=device, needed="cpu")
+    if size is None or size < 0:
+        raise ArgumentError("from_file", "size", was=size, needed="at least 0")
+    format = (dtype or get_default_dtype()).numpy
+    if not size:
+        return empty(0, dtype=dtype, device="cpu")
+    if shared:
+        with open(filename, "ab") as file:
+            file.truncate(max(file.tell(), size * format.itemsize))
+    mode: Any = "r+" if shared else "c"
+    return from_numpy(np.memmap(filename, format, mode, shape=(size,)))
+
+
+@public("Tensor.is_shared")
+def is_shared(self: Tensor) -> bool:
+    """Whether other processes see the memory of this tensor: never."""
+    return False
+
+
+@public("Tensor.is_pinned")
+def is_pinned(self: Tensor, device: DeviceLike = None) -> bool:
+    """Whether the memory is locked for transfers to a device: never."""
+    return False
+
+
+@public("Tensor.pin_memory")
+def pin_memory(self: Tensor, device: DeviceLike = None) -> Tensor:
+    """Refused: no device asks for memory that is locked for transfers."""
+    raise NotSupported(
+        "pin_memory", "tensor", was=f"on {self.device}", needed="pageable memory",
+        remedy="move it with .to(device): transfers take any memory",
+    )  # fmt: skip
+
+
+@public("Tensor.share_memory_")
+def share_memory_(self: Tensor) -> Tensor:
+    """Refused: tensors lie in the memory of one process."""
+    raise NotSupported(
+        "share_memory_", "tensor", was="in memory of this process",
+        needed="a tensor that is sent, by pickle or a DataLoader",
+    )  # fmt: skip
