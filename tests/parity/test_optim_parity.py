@@ -30,6 +30,15 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("AdamW", {}),
     ("AdamW", {"lr": 0.1, "weight_decay": 0.3}),
     ("AdamW", {"lr": 0.1, "amsgrad": True, "maximize": True}),
+    ("Adadelta", {"weight_decay": 0.1, "maximize": True}),
+    ("Adagrad", {"lr_decay": 0.1, "initial_accumulator_value": 0.5}),
+    ("Adamax", {"lr": 0.1, "weight_decay": 0.1}),
+    ("NAdam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("RAdam", {"lr": 0.1, "betas": (0.9, 0.9), "weight_decay": 0.1}),
+    ("RMSprop", {"momentum": 0.9, "centered": True, "weight_decay": 0.1}),
+    ("ASGD", {"lr": 0.1, "t0": 3, "lambd": 0.1}),
+    ("Rprop", {"maximize": True}),
+    ("Adafactor", {"weight_decay": 0.1, "eps": (1e-2, 1e-3)}),
 ]
 IDS = [f"{name}{kwargs}".replace(" ", "") for name, kwargs in CASES]
 
@@ -100,6 +109,49 @@ def test_ten_steps_are_torchs(name: str, kwargs: dict[str, Any], resumed: bool) 
     assert_same_state(ours.optimizer.state_dict(), theirs.optimizer.state_dict())
 
 
+NAMES = ["SGD", "Adam", "RAdam", "RMSprop", "Rprop", "Adagrad"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_complex_parameters_are_pairs_of_real_ones(name: str) -> None:
+    """Steps on complex parameters are torch's."""
+    rng, ends = np.random.default_rng(6), []
+    start, grad = rng.standard_normal((2, 3, 2)).astype(np.float32).view(np.complex64)
+    for frame in (dovetail, torch):
+        p = frame.from_numpy(start.copy()).requires_grad_()
+        made = getattr(frame.optim, name)([p], lr=0.1)
+        for _ in range(3):
+            p.grad = frame.from_numpy(grad.copy())
+            made.step()
+        ends.append(p.detach().numpy())
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_lbfgs_goes_torchs_way(search: str | None) -> None:
+    """Down Rosenbrock's valley in double precision: the same losses, call by call."""
+    ways = []
+    for frame in (dovetail, torch):
+        p = frame.tensor([-1.2, 1.0], dtype=frame.float64, requires_grad=True)
+        made = frame.optim.LBFGS(
+            [p], lr=1e-1 if search is None else 1, line_search_fn=search, history_size=3
+        )
+        losses: list[float] = []
+
+        def closure(frame: Any = frame, p: Any = p, losses: Any = losses) -> Any:
+            p.grad = None
+            loss = 100 * (p[1] - p[0] ** 2) ** 2 + (1 - p[0]) ** 2
+            loss.backward()
+            losses.append(loss.item())
+            return loss
+
+        for _ in range(2):
+            made.step(closure)
+        ways.append(losses)
+    assert len(ways[0]) == len(ways[1])
+    np.testing.assert_allclose(ways[0], ways[1], rtol=1e-6, atol=1e-9)
+
+
 def test_groups_and_names_are_torchs() -> None:
     """Options of groups, and parameters given with names."""
     both = []
@@ -126,6 +178,30 @@ SCHEDULES: list[tuple[str, dict[str, Any]]] = [
     ("PolynomialLR", {"total_iters": 6, "power": 2.0}),
     ("CosineAnnealingLR", {"T_max": 5, "eta_min": 0.01}),
     ("LambdaLR", {"lr_lambda": halves}),
+    ("CyclicLR", {"base_lr": 0.1, "max_lr": [1.0, 2.0], "step_size_up": 3}),
+    (
+        "CyclicLR",
+        {
+            "base_lr": 0.1,
+            "max_lr": 1.0,
+            "step_size_up": 2,
+            "step_size_down": 3,
+            "mode": "triangular2",
+            "cycle_momentum": False,
+        },
+    ),
+    (
+        "CyclicLR",
+        {
+            "base_lr": 0,
+            "max_lr": 1.0,
+            "step_size_up": 3,
+            "mode": "exp_range",
+            "gamma": 0.9,
+        },
+    ),
+    ("CosineAnnealingWarmRestarts", {"T_0": 2, "T_mult": 2, "eta_min": 0.01}),
+    ("CosineAnnealingWarmRestarts", {"T_0": 3}),
     ("MultiplicativeLR", {"lr_lambda": halves}),
     ("OneCycleLR", {"max_lr": 1.0, "total_steps": 14}),
     ("OneCycleLR", {"max_lr": [1.0, 2.0], "epochs": 7, "steps_per_epoch": 2}),
@@ -198,6 +274,84 @@ def test_sequential_schedule_is_torchs() -> None:
         both.append((rates(whole), whole.state_dict()))
     assert both[0][0] == pytest.approx(both[1][0], rel=1e-12)
     assert list(both[0][1]) == list(both[1][1])
+
+
+def test_chained_schedules_are_torchs() -> None:
+    """Two schedules at each step: rates and state dict."""
+    both = []
+    for frame in (dovetail, torch):
+        s = frame.optim.lr_scheduler
+        first = scheduled(frame, "ConstantLR", {"total_iters": 3})
+        second = s.ExponentialLR(first.optimizer, gamma=0.5)
+        whole = s.ChainedScheduler([first, second])
+        both.append((rates(whole), whole.state_dict()))
+    assert both[0][0] == pytest.approx(both[1][0], rel=1e-12)
+    assert list(both[0][1]) == list(both[1][1])
+
+
+@pytest.mark.parametrize("T_mult", [1, 2, 3])
+def test_restarts_take_any_epoch(T_mult: int) -> None:  # noqa: N803
+    """Fractions of epochs, and leaps, lead to torch's rates."""
+    both = []
+    for frame in (dovetail, torch):
+        s = scheduled(
+            frame, "CosineAnnealingWarmRestarts", {"T_0": 2, "T_mult": T_mult}
+        )
+        found = []
+        for epoch in (0.5, 1.25, 2.0, 6.5, 3.0, 20.75, None, 1.0, None):
+            s.step(epoch)
+            found += [*s.get_last_lr(), s.last_epoch, s.T_i]
+        both.append(found)
+    assert both[0] == pytest.approx(both[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("strategy", ["cos", "linear"])
+def test_swalr_is_torchs(strategy: str) -> None:
+    """From each group's rate to its last one."""
+    both = []
+    for frame in (dovetail, torch):
+        made = scheduled(frame, "ConstantLR", {"factor": 1.0}).optimizer
+        kwargs = {"anneal_epochs": 4, "anneal_strategy": strategy}
+        schedule = frame.optim.swa_utils.SWALR(made, [0.01, 0.02], **kwargs)
+        both.append(rates(schedule, 7))
+    assert both[0] == pytest.approx(both[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["swa", "ema", "own", "many", "buffers"])
+def test_averaged_models_are_torchs(kind: str) -> None:
+    """Averages of parameters and buffers over four updates, and the state dict."""
+    ends = []
+    for frame in (dovetail, torch):
+        utils = frame.optim.swa_utils
+        given = {
+            "swa": {},
+            "ema": {"avg_fn": utils.get_ema_avg_fn(0.5)},
+            "own": {"avg_fn": lambda mean, value, count: mean + value * count},
+            "many": {"multi_avg_fn": utils.get_ema_multi_avg_fn(0.75)},
+            "buffers": {"use_buffers": True, "avg_fn": utils.get_ema_avg_fn(0.5)},
+        }[kind]
+        model = frame.nn.BatchNorm1d(3)
+        averaged = utils.AveragedModel(model, **given)
+        for i in range(4):
+            for j, x in enumerate([*model.parameters(), *model.buffers()]):
+                x.detach().fill_(2 * i + j)
+            averaged.update_parameters(model)
+        ends.append(averaged.state_dict())
+    assert_same_state(dict(ends[0]), dict(ends[1]))
+
+
+def test_update_bn_is_torchs() -> None:
+    """Statistics over all batches, with momentum and mode as they were."""
+    rng, ends = np.random.default_rng(7), []
+    data = [rng.standard_normal((4, 3)).astype(np.float32) for _ in range(3)]
+    for frame in (dovetail, torch):
+        model = frame.nn.Sequential(frame.nn.BatchNorm1d(3, momentum=0.3)).eval()
+        batches = [[frame.from_numpy(x.copy()), 0] for x in data]
+        frame.optim.swa_utils.update_bn(batches, model)
+        assert not model.training
+        assert model[0].momentum == 0.3
+        ends.append(dict(model.state_dict()))
+    assert_same_state(*ends)
 
 
 @pytest.mark.parametrize("mode", ["min", "max"])

@@ -218,6 +218,84 @@ def test_hooks_around_state_dicts() -> None:
     assert "note" in saved
 
 
+OPTIONS = [
+    ("SGD", "momentum"), ("Adam", "lr"), ("AdamW", "weight_decay"), ("RMSprop", "lr"),
+    ("Adadelta", "rho"), ("Adagrad", "lr"), ("Adamax", "lr"), ("NAdam", "lr"),
+    ("RAdam", "lr"), ("ASGD", "lambd"), ("Rprop", "lr"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_differentiable_steps_have_gradients(name: str, option: str) -> None:
+    """Of what three steps lead to, by the start and an option: as by differences."""
+
+    def end(start: Any, value: Any) -> Any:
+        p = start.clone()
+        kwargs = {"lr": 0.1, option: value, "differentiable": True}
+        made = getattr(optim, name)([p], **kwargs)
+        for _ in range(3):
+            now = p.clone()
+            p.grad = now * now + 1.0
+            made.step()
+        return p.sum()
+
+    x = dt.tensor([0.5, -1.0], dtype=dt.float64, requires_grad=True)
+    value = dt.tensor(0.2, dtype=dt.float64, requires_grad=True)
+    given = [x] if name == "Rprop" else [x, value]
+    grads = dt.autograd.grad(end(x, value), given)
+    for i, (tensor, grad) in enumerate(zip(given, grads, strict=True)):
+        step = dt.full_like(tensor, 1e-6)
+        ends = [
+            end(
+                *[
+                    t.detach() + s * step if i == j else t
+                    for j, t in enumerate((x, value))
+                ]
+            )
+            for s in (1, -1)
+        ]
+        slope = (ends[0] - ends[1]).item() / 2e-6
+        assert grad.sum().item() == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", ["Adagrad", "NAdam", "RAdam", "RMSprop", "ASGD"])
+def test_captured_steps_count_on(name: str) -> None:
+    """A replayed step reads the rate and the step count of its own call."""
+    ends = []
+    for captured in (False, True):
+        p = parameter(1.0, -2.0)
+        made = getattr(optim, name)([p], lr=0.1)
+
+        def step(p: Any = p, made: Any = made) -> Any:
+            made.zero_grad()
+            (p * p).sum().backward()
+            made.step()
+            return p.detach() * 1
+
+        step()  # the optimizer makes its state
+        run: Any = step
+        for i in range(8):
+            made.param_groups[0]["lr"] = 0.1 / (i + 1)
+            if captured and i == 1:
+                run = dt.compiler.record(step)
+            else:
+                run()
+        ends.append(p.tolist())
+    assert ends[0] == ends[1]
+
+
+def test_a_step_that_fails_changes_nothing() -> None:
+    """State of another shape is refused before the first parameter is written."""
+    p, q = parameter(1.0), parameter(1.0, 2.0)
+    made = optim.RMSprop([p, q])
+    made.step()
+    made.state[q]["square_avg"] = dt.zeros(3)
+    before = [p.tolist(), q.tolist(), made.state[p]["step"]]
+    with pytest.raises(DovetailError, match="square_avg"):
+        made.step()
+    assert [p.tolist(), q.tolist(), made.state[p]["step"]] == before
+
+
 BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "empty": (lambda: optim.SGD([]), ValueError, "needed at least one parameter"),
     "tensor": (lambda: optim.SGD(dt.ones(1)), TypeError, r"pass \[tensor\]"),
@@ -235,10 +313,17 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "betas": (lambda: optim.Adam([parameter(1.0)], betas=(1.0, 0.9)), ValueError, "0,"),
     "eps": (lambda: optim.AdamW([parameter(1.0)], eps=-1), ValueError, "eps is -1"),
     "differentiable": (
-        lambda: optim.AdamW([parameter(1.0)], differentiable=True),
-        NotImplementedError,
-        "not there yet",
+        lambda: optim.AdamW([parameter(1.0)], differentiable=True, fused=True),
+        ValueError,
+        "differentiable",
     ),
+    "matrices": (lambda: optim.Muon([parameter(1.0)]), RuntimeError, "a matrix"),
+    "search": (
+        lambda: optim.LBFGS([parameter(1.0)], line_search_fn="armijo"),
+        ValueError,
+        "strong_wolfe",
+    ),
+    "closure": (lambda: optim.LBFGS([parameter(1.0)]).step(), TypeError, "a function"),
     "base": (lambda: optim.Optimizer([parameter(1.0)], {}).step(), Exception, "a meth"),
 }
 

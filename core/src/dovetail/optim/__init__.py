@@ -4,12 +4,27 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 
-from . import lr_scheduler
+from . import lr_scheduler, swa_utils
+from .adadelta import Adadelta
+from .adafactor import Adafactor
+from .adagrad import Adagrad
 from .adam import Adam, AdamW
+from .adamax import Adamax
+from .asgd import ASGD
+from .lbfgs import LBFGS
+from .muon import Muon
+from .nadam import NAdam
 from .optimizer import Optimizer
+from .radam import RAdam
+from .rmsprop import RMSprop
+from .rprop import Rprop
 from .sgd import SGD
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler"]
+__all__ = [
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW",
+    "Adamax", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop",
+    "lr_scheduler", "swa_utils",
+]  # fmt: skip
 
 if not _TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

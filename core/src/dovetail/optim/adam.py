@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final, cast
 
-from dovetail import frontend as ft
-from dovetail.engine.modes import no_grad
-from dovetail.engine.scopes import begin, live, perform
+from dovetail.engine.op import Formula
+from dovetail.engine.scopes import live, perform
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.optim import adam_steps_
+from dovetail.ops.optim import adam_step_, adam_steps_
 
-from .optimizer import Optimizer, Params
+from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
+from .optimizer import Params
 from .options import (
     check_betas,
     check_lr,
     check_not_negative,
     check_way,
-    loss_of,
     number,
     option,
 )
-from .steps import Steps, run_all
+from .steps import Steps
+
+FORMULA: Final = cast("Formula", adam_step_.op.formula)
+_NAMES: Final = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 
 
-class Adam(Optimizer):
+class Adam(ExpressionOptimizer):
     """Adam (Kingma & Ba 2014, arXiv:1412.6980, algorithm 1).
 
     Args:
@@ -35,9 +37,9 @@ class Adam(Optimizer):
         eps: added to the root of the second mean.
         weight_decay: factor of the squared-norm penalty's gradient.
         amsgrad: whether the largest second mean so far is used (arXiv:1904.09237).
-        foreach, fused: torch's choice of kernels; taken, and without effect.
+        foreach, fused, capturable: torch's choice of kernels; taken, without effect.
         maximize: whether to go up the gradient.
-        capturable, differentiable: not there yet; only False.
+        differentiable: whether the step is recorded.
         decoupled_weight_decay: whether decay bypasses the means, as in AdamW.
 
     Examples:
@@ -69,10 +71,7 @@ class Adam(Optimizer):
         check_lr(op, lr, foreach, capturable)
         check_not_negative(op, eps=eps, weight_decay=weight_decay)
         check_betas(op, betas, foreach)
-        check_way(
-            op, foreach=foreach, fused=fused, differentiable=differentiable,
-            capturable=capturable,
-        )  # fmt: skip
+        check_way(op, foreach=foreach, fused=fused, differentiable=differentiable)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -88,20 +87,34 @@ class Adam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change every parameter that has a gradient.
+    def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
+        kept = {"exp_avg": Kept(), "exp_avg_sq": Kept()}
+        if group["amsgrad"]:
+            kept["max_exp_avg_sq"] = Kept()
+        return kept
 
-        Args:
-            closure: computes the loss again and returns it.
-        """
-        loss = loss_of(closure)
-        with no_grad():
-            steps = [s for group in self.param_groups for s in self._steps(group)]
-            run_all(f"{type(self).__name__}.step", steps)
-        return loss
+    def _numbers(self, options: Numbers, state: State) -> dict[str, Any]:
+        (beta1, beta2), step = options["betas"], state["step"] + 1.0
+        return FORMULA.numbers(
+            options["lr"], beta1, beta2, options["eps"], options["weight_decay"], step,
+            options["decoupled_weight_decay"],
+        )  # fmt: skip
+
+    def _values(
+        self, p: Tensor, g: Tensor, kept: dict[str, Tensor], group: Group, n: Numbers
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        all_kept = [kept.get(name) for name in _NAMES]
+        p, *new = FORMULA.values(
+            p, g, *all_kept, **n, maximize=group["maximize"],
+            decoupled=group["decoupled_weight_decay"],
+        )  # fmt: skip
+        return p, dict(zip(_NAMES, new, strict=True))
 
     def _steps(self, group: dict[str, Any]) -> Iterator[Steps]:
         """The ops for a group: for each kind, and number of steps made, one."""
+        if self._by_expression(group):
+            yield from super()._steps(group)
+            return
         amsgrad = group["amsgrad"]
         options = {
             "lr": option(group, "lr"),
@@ -116,7 +129,7 @@ class Adam(Optimizer):
         for param in group["params"]:
             grad = param.grad
             if grad is not None:
-                state = self.state.get(param) or self._start(param, amsgrad)
+                state = self.state.get(param) or self._start(param, group)
                 like = (param._kind, float(state["step"]), amsgrad)
                 found = together.get(like)
                 if found is None:
@@ -143,18 +156,6 @@ class Adam(Optimizer):
         perform(partial(_count_steps, states))  # only now: a failed step is none
         self.state.update(zip(params, states, strict=True))
 
-    def _start(self, param: Tensor, amsgrad: bool) -> dict[str, Any]:
-        """The state before the first step: no steps, and means of zero."""
-        begin("state of an optimizer")
-        state = {
-            "step": 0.0,
-            "exp_avg": ft.zeros_like(param),
-            "exp_avg_sq": ft.zeros_like(param),
-        }
-        if amsgrad:
-            state["max_exp_avg_sq"] = ft.zeros_like(param)
-        return state
-
 
 def _next_step(state: dict[str, Any]) -> float:
     return float(state["step"]) + 1.0
@@ -178,8 +179,8 @@ class AdamW(Adam):
         weight_decay: how much of the parameter goes, relative to lr.
         amsgrad: whether the largest second mean so far is used.
         maximize: whether to go up the gradient.
-        foreach, fused: torch's choice of kernels; taken, and without effect.
-        capturable, differentiable: not there yet; only False.
+        foreach, fused, capturable: torch's choice of kernels; taken, without effect.
+        differentiable: whether the step is recorded.
 
     Examples:
         >>> import dovetail as torch

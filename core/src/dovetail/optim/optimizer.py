@@ -31,8 +31,9 @@ class Optimizer(OptimizerHooks):
         state: for each parameter, what the optimizer keeps.
     """
 
-    # Kept as a Python float, which is fast; a state dict has a tensor, as torch's.
-    counter: ClassVar[str] = "step"
+    # Numbers that are kept for a parameter, with their values before the first step: as
+    # Python floats, which are fast; a state dict has tensors, as torch's.
+    accumulates: ClassVar[Mapping[str, float]] = {}
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -128,7 +129,8 @@ class Optimizer(OptimizerHooks):
             raise ArgumentTypeError(
                 op, "one of params", was=type(param).__name__, needed="a Tensor"
             )
-        if not param.is_leaf:
+        followed = self.defaults.get("differentiable") or param.retains_grad
+        if not param.is_leaf and not followed:
             raise ArgumentError(
                 op, "one of params", was="the result of an operation, not a leaf",
                 needed="a leaf", remedy="optimise what it was computed from",
@@ -179,11 +181,12 @@ class Optimizer(OptimizerHooks):
         return made
 
     def _state_to_save(self, state: dict[str, Any]) -> dict[str, Any]:
-        count = state.get(self.counter)
-        if not isinstance(count, float):
-            return state
-        as_tensor = ft.tensor(count, dtype=dtypes.float32, device="cpu")
-        return {**state, self.counter: as_tensor}
+        of_kind: dict[str, Any] = {"dtype": dtypes.float32, "device": "cpu"}
+        return {
+            name: ft.tensor(value, **of_kind)
+            if name in self.accumulates and isinstance(value, float) else value
+            for name, value in state.items()
+        }  # fmt: skip
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take state and options from what `state_dict` gave.
@@ -232,16 +235,23 @@ class Optimizer(OptimizerHooks):
         """One parameter's loaded state, on its device and in its dtype."""
         if not isinstance(state, Mapping):
             return state
-        fitted: dict[str, Any] = {}
-        for name, value in state.items():
-            if name == self.counter:
-                fitted[name] = float(value)
-            elif isinstance(value, Tensor):
-                dtype = param.dtype if param.is_floating_point() else value.dtype
-                fitted[name] = value.to(dtype=dtype, device=param.device)
-            else:
-                fitted[name] = value
-        return fitted
+        return {
+            name: float(value) if name in self.accumulates
+            else value if name == "step" else _like(param, value)
+            for name, value in state.items()
+        }  # fmt: skip
+
+
+def _like(param: Tensor, value: Any) -> Any:
+    """What was loaded, its tensors on the parameter's device and in its dtype."""
+    if isinstance(value, Tensor):
+        dtype = param.dtype if param.is_floating_point() else value.dtype
+        return value.to(dtype=dtype, device=param.device)
+    if isinstance(value, Mapping):
+        return {name: _like(param, item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_like(param, item) for item in value)
+    return value
 
 
 def _list_params(op: str, group: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from dovetail.engine.modes import enable_grad
 from dovetail.engine.scopes import live
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
+from dovetail.errors import ArgumentError, ArgumentTypeError
 
 
 def check_not_negative(op: str, **options: Any) -> None:
@@ -41,7 +41,16 @@ def check_betas(op: str, betas: Any, foreach: bool | None) -> None:
             raise ArgumentError(op, f"betas[{i}]", was=beta, needed="in [0, 1)")
 
 
-def check_lr(op: str, lr: Any, foreach: bool | None, capturable: bool = False) -> None:
+def check_share(op: str, **options: Any) -> None:
+    """Raise for an option outside 0 … 1."""
+    for name, value in options.items():
+        if not 0.0 <= number(value) <= 1.0:
+            raise ArgumentError(op, name, was=value, needed="in [0, 1]")
+
+
+def check_lr(
+    op: str, lr: Any, foreach: bool | None = None, capturable: bool = False
+) -> None:
     """Raise unless the learning rate is a number, or a tensor that holds one."""
     if isinstance(lr, Tensor):
         if foreach and not capturable:
@@ -61,19 +70,18 @@ def check_way(
     foreach: bool | None = None,
     fused: bool | None = None,
     differentiable: bool = False,
-    capturable: bool = False,
 ) -> None:
-    """Raise for ways of computing that are not there.
+    """Raise for ways of computing that exclude each other.
 
     `foreach` and `fused` choose between kernels in torch; here one op updates each
-    parameter, whatever they are.
+    parameter, whatever they are. `capturable` needs nothing: every step can be.
     """
     if foreach and fused:
         raise ArgumentError(op, "fused", was="True, and so is foreach", needed="one")
-    absent = {"differentiable": differentiable, "capturable": capturable}
-    for name, asked in absent.items():
-        if asked:
-            raise NotSupported(op, name, was=True, needed="False: it is not there yet")
+    if fused and differentiable:
+        raise ArgumentError(
+            op, "fused", was="True, and so is differentiable", needed="one"
+        )
 
 
 def number(value: Any) -> float:

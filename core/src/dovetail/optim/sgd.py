@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Final, cast
 
 from dovetail import frontend as ft
-from dovetail.engine.modes import no_grad
+from dovetail.engine.op import Formula
 from dovetail.engine.scopes import begin
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
-from dovetail.ops.optim import sgd_steps_
+from dovetail.ops.optim import sgd_step_, sgd_steps_
 
-from .optimizer import Optimizer, Params
-from .options import check_lr, check_not_negative, check_way, loss_of, option
-from .steps import Steps, run_all
+from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
+from .optimizer import Params
+from .options import check_lr, check_not_negative, check_way, option
+from .steps import Steps
+
+FORMULA: Final = cast("Formula", sgd_step_.op.formula)
 
 
-class SGD(Optimizer):
+class SGD(ExpressionOptimizer):
     """Stochastic gradient descent, with momentum (Sutskever et al. 2013) if asked.
 
     With gradient g, momentum buffer b and parameter p each step does
@@ -34,7 +37,7 @@ class SGD(Optimizer):
         nesterov: whether the step looks ahead along the buffer.
         maximize: whether to go up the gradient.
         foreach, fused: torch's choice of kernels; taken, and without effect.
-        differentiable: not there yet; only False.
+        differentiable: whether the step is recorded.
 
     Examples:
         >>> import dovetail as torch
@@ -46,6 +49,8 @@ class SGD(Optimizer):
         >>> weight
         tensor([ 2.4000, -1.6000], requires_grad=True)
     """
+
+    accumulates: ClassVar[Mapping[str, float]] = {}
 
     def __init__(
         self,
@@ -83,20 +88,29 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change every parameter that has a gradient.
+    def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
+        return {"momentum_buffer": Kept(fill=None)} if group["momentum"] else {}
 
-        Args:
-            closure: computes the loss again and returns it.
-        """
-        loss = loss_of(closure)
-        with no_grad():
-            steps = [s for group in self.param_groups for s in self._steps(group)]
-            run_all(f"{type(self).__name__}.step", steps)
-        return loss
+    def _numbers(self, options: Numbers, state: State) -> dict[str, Any]:
+        names = ("lr", "momentum", "dampening", "weight_decay")
+        return FORMULA.numbers(*(options[name] for name in names))
+
+    def _values(
+        self, p: Tensor, g: Tensor, kept: dict[str, Tensor], group: Group, n: Numbers
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        buffer = kept.get("momentum_buffer")
+        first = bool(group["momentum"]) and buffer is None
+        p, buffer = FORMULA.values(
+            p, g, g if first else buffer, **n, first=first, nesterov=group["nesterov"],
+            maximize=group["maximize"],
+        )  # fmt: skip
+        return p, {"momentum_buffer": buffer}
 
     def _steps(self, group: dict[str, Any]) -> Iterator[Steps]:
         """The ops for a group: for each kind, with and without a buffer, one."""
+        if self._by_expression(group):
+            yield from super()._steps(group)
+            return
         momentum = group["momentum"]
         options = {
             "lr": option(group, "lr"),

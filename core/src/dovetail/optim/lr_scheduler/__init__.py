@@ -6,7 +6,8 @@ from dovetail.engine.missing_names import missing_name as _missing_name
 
 from ._base import LRScheduler
 from ._by_function import LambdaLR, MultiplicativeLR
-from ._composed import SequentialLR
+from ._composed import ChainedScheduler, SequentialLR
+from ._cyclic import CosineAnnealingWarmRestarts, CyclicLR
 from ._one_cycle import OneCycleLR
 from ._plateau import ReduceLROnPlateau
 from ._simple import (
@@ -20,8 +21,11 @@ from ._simple import (
 )
 
 __all__ = [
+    "ChainedScheduler",
     "ConstantLR",
     "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",

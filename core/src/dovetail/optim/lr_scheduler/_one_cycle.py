@@ -70,7 +70,7 @@ class OneCycleLR(LRScheduler):
         self._anneal_func_type = anneal_strategy
         self.cycle_momentum = cycle_momentum
         if last_epoch == -1:
-            for group, top in _each(optimizer, "max_lr", max_lr):
+            for group, top in each(optimizer, "max_lr", max_lr):
                 group["initial_lr"] = top / div_factor
                 group["max_lr"] = top
                 group["min_lr"] = group["initial_lr"] / final_div_factor
@@ -90,10 +90,10 @@ class OneCycleLR(LRScheduler):
         self.use_beta1 = "betas" in optimizer.defaults
         if last_epoch != -1:
             return
-        for group, value in _each(optimizer, "max_momentum", top):
+        for group, value in each(optimizer, "max_momentum", top):
             self._set_momentum(group, value)
             group["max_momentum"] = value
-        for group, value in _each(optimizer, "base_momentum", base):
+        for group, value in each(optimizer, "base_momentum", base):
             group["base_momentum"] = value
 
     def _set_momentum(self, group: dict[str, Any], value: float) -> None:
@@ -165,7 +165,7 @@ def _phases(total: int, pct_start: float, three: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _each(
+def each(
     optimizer: Optimizer, name: str, value: Any
 ) -> list[tuple[dict[str, Any], Any]]:
     """The groups, each with its value of what may be one number for all."""
@@ -173,7 +173,7 @@ def _each(
     values = list(value) if isinstance(value, list | tuple) else [value] * len(groups)
     if len(values) != len(groups):
         raise ArgumentError(
-            "OneCycleLR", name, was=f"{len(values)} numbers",
+            "scheduler", name, was=f"{len(values)} numbers",
             needed=f"one, or {len(groups)}: one for each group",
         )  # fmt: skip
     return list(zip(groups, values, strict=True))

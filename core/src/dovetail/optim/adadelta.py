@@ -1,0 +1,83 @@
+"""Adadelta: steps in proportion to the size of steps before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail import frontend as ft
+from dovetail.engine.tensor import Tensor
+
+from .expression import (
+    ExpressionOptimizer,
+    Group,
+    Kept,
+    Numbers,
+    State,
+    ascent,
+    squared,
+)
+from .optimizer import Params
+from .options import check_lr, check_not_negative, check_share, check_way
+
+
+class Adadelta(ExpressionOptimizer):
+    """Adadelta (Zeiler 2012, arXiv:1212.5701, algorithm 1).
+
+    Args:
+        params: parameters or groups of them.
+        lr: what the step is multiplied with.
+        rho: how much of the means of squares stays.
+        eps: added to the means of squares.
+        weight_decay: factor of the squared-norm penalty's gradient.
+        foreach, capturable: torch's choice of kernels; taken, and without effect.
+        maximize: whether to go up the gradient.
+        differentiable: whether the step is recorded.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr("Adadelta", lr)
+        check_share("Adadelta", rho=rho)
+        check_not_negative("Adadelta", eps=eps, weight_decay=weight_decay)
+        check_way("Adadelta", foreach=foreach, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
+        return {"square_avg": Kept(), "acc_delta": Kept()}
+
+    def _numbers(self, options: Numbers, state: State) -> dict[str, Any]:
+        return {
+            "rate": -options["lr"], "keep": options["rho"], "take": 1 - options["rho"],
+            "eps": options["eps"], "decay": options["weight_decay"],
+        }  # fmt: skip
+
+    def _values(
+        self, p: Tensor, g: Tensor, kept: dict[str, Tensor], group: Group, n: Numbers
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        g = ascent(p, g, group, n)
+        squares = squared(kept["square_avg"], g, n["keep"], n["take"])
+        before = kept["acc_delta"]
+        step = ft.sqrt(before + n["eps"]) / ft.sqrt(squares + n["eps"]) * g
+        steps = squared(before, step, n["keep"], n["take"])
+        return p + step * n["rate"], {"square_avg": squares, "acc_delta": steps}

@@ -1,0 +1,83 @@
+"""Adagrad: steps by the root of the sum of all squares so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail import frontend as ft
+from dovetail.engine.tensor import Tensor
+
+from .expression import ExpressionOptimizer, Group, Kept, Numbers, State, ascent
+from .optimizer import Params
+from .options import check_lr, check_not_negative, check_way
+
+
+class Adagrad(ExpressionOptimizer):
+    """Adagrad (Duchi, Hazan & Singer 2011, JMLR 12).
+
+    Args:
+        params: parameters or groups of them.
+        lr: learning rate.
+        lr_decay: by how much the rate's divisor grows in each step.
+        weight_decay: factor of the squared-norm penalty's gradient.
+        initial_accumulator_value: what the sums of squares start from.
+        eps: added to the root.
+        foreach, fused: torch's choice of kernels; taken, and without effect.
+        maximize: whether to go up the gradient.
+        differentiable: whether the step is recorded.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr("Adagrad", lr)
+        check_not_negative(
+            "Adagrad", lr_decay=lr_decay, weight_decay=weight_decay, eps=eps,
+            initial_accumulator_value=initial_accumulator_value,
+        )  # fmt: skip
+        check_way(
+            "Adagrad", foreach=foreach, fused=fused, differentiable=differentiable
+        )
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:  # the sums are there before the first step
+            for param in group["params"]:
+                self.state[param] = self._start(param, group)
+
+    def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
+        return {"sum": Kept(fill=group["initial_accumulator_value"])}
+
+    def _numbers(self, options: Numbers, state: State) -> dict[str, Any]:
+        slower = 1 + state["step"] * options["lr_decay"]
+        return {
+            "rate": -options["lr"] / slower, "eps": options["eps"],
+            "decay": options["weight_decay"],
+        }  # fmt: skip
+
+    def _values(
+        self, p: Tensor, g: Tensor, kept: dict[str, Tensor], group: Group, n: Numbers
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        g = ascent(p, g, group, n)
+        total = kept["sum"] + g * g
+        return p + g / (ft.sqrt(total) + n["eps"]) * n["rate"], {"sum": total}

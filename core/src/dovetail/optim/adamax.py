@@ -1,0 +1,76 @@
+"""Adamax: Adam by the largest gradient instead of the mean of squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail import frontend as ft
+from dovetail.engine.tensor import Tensor
+
+from .expression import ExpressionOptimizer, Group, Kept, Numbers, State, ascent
+from .optimizer import Params
+from .options import check_betas, check_lr, check_not_negative, check_way
+
+
+class Adamax(ExpressionOptimizer):
+    """Adamax (Kingma & Ba 2014, arXiv:1412.6980, algorithm 2).
+
+    Args:
+        params: parameters or groups of them.
+        lr: learning rate.
+        betas: decay rates of the mean of gradients and of the largest one.
+        eps: added to each gradient's size.
+        weight_decay: factor of the squared-norm penalty's gradient.
+        foreach, capturable: torch's choice of kernels; taken, and without effect.
+        maximize: whether to go up the gradient.
+        differentiable: whether the step is recorded.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr("Adamax", lr)
+        check_not_negative("Adamax", eps=eps, weight_decay=weight_decay)
+        check_betas("Adamax", betas, foreach)
+        check_way("Adamax", foreach=foreach, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
+        return {"exp_avg": Kept(), "exp_inf": Kept()}
+
+    def _numbers(self, options: Numbers, state: State) -> dict[str, Any]:
+        (beta1, beta2), step = options["betas"], state["step"] + 1
+        return {
+            "take": 1 - beta1, "keep_largest": beta2, "eps": options["eps"],
+            "rate": -options["lr"] / (1 - beta1**step),
+            "decay": options["weight_decay"],
+        }  # fmt: skip
+
+    def _values(
+        self, p: Tensor, g: Tensor, kept: dict[str, Tensor], group: Group, n: Numbers
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        g = ascent(p, g, group, n)
+        mean = ft.lerp(kept["exp_avg"], g, n["take"])
+        largest = kept["exp_inf"] * n["keep_largest"]
+        largest = ft.maximum(largest, ft.abs(g) + n["eps"])
+        return p + mean / largest * n["rate"], {"exp_avg": mean, "exp_inf": largest}

@@ -1,0 +1,90 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from dovetail import frontend as ft
+from dovetail.engine.tensor import Tensor
+
+from .expression import ExpressionOptimizer, Group, Kept, Numbers, State, ascent
+from .optimizer import Params
+from .options import check_lr, check_not_negative, check_way, number
+
+
+class ASGD(ExpressionOptimizer):
+    """Averaged SGD (Polyak & Juditsky 1992), with the rates of Bottou's sgd (2007).
+
+    The average of the parameters is kept as "ax".
+
+    Args:
+        params: parameters or groups of them.
+        lr: learning rate of the first step.
+        lambd: how fast the rate falls, and the parameters decay.
+        alpha: the power by which the rate falls.
+        t0: the step from which parameters are averaged.
+        weight_decay: factor of the squared-norm penalty's gradient.
+        foreach, capturable: torch's choice of kernels; taken, and without effect.
+        maximize: whether to go up the gradient.
+        differentiable: whether the step is recorded.
+    """
+
+    accumulates: ClassVar[Mapping[str, float]] = {"step": 0.0, "eta": 0.0, "mu": 1.0}
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr("ASGD", lr)
+        check_not_negative("ASGD", weight_decay=weight_decay)
+        check_way("ASGD", foreach=foreach, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _first_counts(self, group: Group) -> Mapping[str, float]:
+        return {**self.accumulates, "eta": number(group["lr"])}
+
+    def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
+        return {"ax": Kept()}
+
+    def _counts(self, options: Numbers, state: State) -> dict[str, Any]:
+        step, lr = state["step"] + 1.0, options["lr"]
+        slower = (1 + options["lambd"] * lr * step) ** options["alpha"]
+        return {
+            "step": step,
+            "eta": lr / slower,
+            "mu": 1 / max(1.0, step - options["t0"]),
+        }
+
+    def _numbers(self, options: Numbers, state: State) -> dict[str, Any]:
+        return {
+            "rate": -state["eta"], "stay": 1 - options["lambd"] * state["eta"],
+            "share": state["mu"], "decay": options["weight_decay"],
+        }  # fmt: skip
+
+    def _values(
+        self, p: Tensor, g: Tensor, kept: dict[str, Tensor], group: Group, n: Numbers
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        g = ascent(p, g, group, n)
+        p = p * n["stay"] + g * n["rate"]
+        return p, {"ax": ft.lerp(kept["ax"], p, n["share"])}
