@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support import kit
+from tests.third_party.test_lockstep_on_fake import (
+    attention,
+    convolutional,
+    perceptron,
+)
 
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
 from dovetail.device_api import registry
 from dovetail.device_api.discovery import entry_of
 from dovetail.engine.op import Op, declared
+from dovetail.testing import lockstep
 from dovetail_cupy.shared_kernels import WAITS
 from dovetail_strict import waits
 from dovetail_strict.array import StrictArray
@@ -63,6 +69,14 @@ def test_kernels(op: Op, checks: dict[str, list[Check]]) -> None:
         Subject("strict:0"), kit.sampled(checks.get(op.name, ())), kit.SMALL
     )
     assert {name for name, _ in waits.counted if name} <= WAITS
+
+
+@pytest.mark.parametrize("step", [perceptron, convolutional, attention])
+def test_training(step: Any) -> None:
+    """Each op of a training step is as near to the CPU's as its rounding allows."""
+    report = lockstep(step, "strict", "cpu", folder=None)
+    assert report.ok
+    assert not report.uncompared
 
 
 @pytest.mark.parametrize("what", REFUSED)

@@ -156,9 +156,9 @@ def test_missing_backend(tmp_path: Path, imported: Imported) -> None:
 
 
 def test_missing_backend_of_ours(tmp_path: Path, imported: Imported) -> None:
-    """For a device type of the project's own, the hint says whether it is there."""
+    """For a device type of the project's own, the hint says what to install."""
     said = imported.output(ASK.replace("acme", "rocm"), tmp_path)
-    assert "dovetail-rocm is not released yet" in said
+    assert "pip install 'dovetail-rocm[rocm7]'" in said
 
 
 def test_clash(tmp_path: Path, imported: Imported) -> None:

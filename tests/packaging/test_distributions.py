@@ -11,12 +11,16 @@ FOLDERS = (
     "core",
     "backends/cpu",
     "backends/cupy",
+    "backends/cuda",
+    "backends/rocm",
     "backends/xpu",
     "tests/fake",
     "tests/strict",
 )
 BACKENDS = {
     "backends/cpu": ("cpu", "dovetail_cpu"),
+    "backends/cuda": ("cuda", "dovetail_cuda"),
+    "backends/rocm": ("rocm", "dovetail_rocm"),
     "backends/xpu": ("xpu", "dovetail_xpu"),
     "tests/fake": ("fake", "dovetail_fake"),
     "tests/strict": ("strict", "dovetail_strict"),

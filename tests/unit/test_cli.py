@@ -216,7 +216,7 @@ def test_known_backends_are_offered(found: dict[str, Found]) -> None:
     row = found["rocm"]
     assert (row.state, row.hint) == (
         "not installed",
-        "dovetail-rocm is not released yet",
+        "pip install 'dovetail-rocm[rocm7]'",
     )
 
 

@@ -22,11 +22,11 @@ WRAPPERS: Final = {"chaos": "dovetail.testing.chaos_device"}
 RESERVED: Final = frozenset(
     {"cpu", "cuda", "rocm", "xpu", "meta", "chaos", "reference"}
 )
-# How to come by them; those that are planned have nothing to install yet.
+# How to come by them; one that is planned has nothing to install yet.
 KNOWN: Final = {
     "cpu": "pip install dovetail-cpu",
-    "cuda": "dovetail-cuda is not released yet",
-    "rocm": "dovetail-rocm is not released yet",
+    "cuda": "pip install 'dovetail-cuda[cuda12]' (or [cuda13])",
+    "rocm": "pip install 'dovetail-rocm[rocm7]'",
     "xpu": "dovetail-xpu is not released yet",
 }
 

@@ -1,0 +1,151 @@
+"""CuPy arrays as native arrays: devices, memory, and which device a kernel runs on.
+
+Nothing here differs between CUDA and ROCm but what `platform` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dovetail.device_api import Backend, CallersContext, DeviceInfo, KernelTable, Pool
+from dovetail.device_api.capabilities import chosen_streams
+from dovetail.device_api.meta import contiguous_strides
+from dovetail.dtypes import DType, float32
+from dovetail_cupy import probe, shared_kernels
+from dovetail_cupy.exchange import CupyExchange
+from dovetail_cupy.faults import guarded
+from dovetail_cupy.memory import Memory
+from dovetail_cupy.streams import CupyStreams, Queue
+
+Ints = tuple[int, ...]
+Host = np.ndarray[Any, Any]
+PROVEN: str = "never run on a card"
+"""What is known of these backends on real devices, as `dovetail devices` says it."""
+
+
+class CupyBackend(Backend, Pool, CupyStreams, CupyExchange):
+    """Devices of one platform, by the CuPy that is made for it."""
+
+    platform: ClassVar[probe.Platform]
+    dtypes = shared_kernels.DTYPES
+    fork_safe = False
+    launch_boundaries = (512,)
+    flushes_subnormals = frozenset({float32})  # CuPy compiles with -ftz=true
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.xp = probe.library(self.platform)
+        self.array = self.xp.ndarray  # type: ignore[misc]
+        self.context = CallersContext()
+        count = probe.count(self.xp, self.platform)
+        self.memory = Memory(self.type, self.xp, count)
+        self.xp.cuda.set_allocator(self.memory.allocate)
+        null = self.xp.cuda.Stream.null
+        self.queues = [Queue(index, null) for index in range(count)]
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        return [self._info(queue.index) for queue in self.queues]
+
+    def _info(self, index: int) -> DeviceInfo:
+        runtime = self.xp.cuda.runtime
+        found = runtime.getDeviceProperties(index)
+        driver = f"{self.platform.name} {runtime.driverGetVersion()}"
+        return DeviceInfo(
+            index, f"{found['name'].decode()}; this backend was {PROVEN}",
+            int(found["totalGlobalMem"]), f"{driver}, CuPy {self.xp.__version__}",
+        )  # fmt: skip
+
+    def runner(self, index: int) -> Callable[..., Any]:
+        """Calls kernels on the device and on the stream that the caller chose there.
+
+        CuPy knows a current device and a current stream in each thread; what the
+        caller's own CuPy code chose is there again after a kernel.
+        """
+        chosen, default = chosen_streams.get, self.queues[index].stream
+        place, get_device = (self, index), self.xp.cuda.runtime.getDevice
+        current, on = self.xp.cuda.get_current_stream, self.xp.cuda.Device(index)
+        device = self.type
+
+        def run(kernel: Callable[..., Any], /, *natives: Any, **attrs: Any) -> Any:
+            queue = chosen().get(place)
+            stream = default if queue is None else queue.stream
+            if get_device() == index and current().ptr == stream.ptr:
+                return guarded(device, kernel, *natives, **attrs)
+            with on, stream:
+                return guarded(device, kernel, *natives, **attrs)
+
+        return run
+
+    def inside(
+        self, index: int, function: Callable[..., Any], *args: Any, **options: Any
+    ) -> Any:
+        """Call a function on a device and on the stream that the caller chose there."""
+        with self.on(index), self.current_stream(index).stream:
+            return guarded(self.type, function, *args, **options)
+
+    def empty(self, shape: Ints, dtype: DType, index: int) -> Any:
+        return self.inside(index, self.xp.empty, shape, dtype.numpy)
+
+    def copy_in(self, host: Host, index: int) -> Any:
+        # What is pageable is copied to pinned memory of CuPy's before this returns.
+        return self.inside(index, self.xp.array, host, order="C")
+
+    def copy_out(self, a: Any) -> Host:
+        found: Host = self.inside(a.device.id, self.xp.asnumpy, a, order="C")
+        return found
+
+    def view(self, a: Any, shape: Ints, strides: Ints, offset: int) -> Any:
+        size = a.dtype.itemsize
+        steps = tuple(s * size for s in strides)
+        return self.xp.ndarray(shape, a.dtype, a.data + offset * size, steps)
+
+    def geometry(self, a: Any, root: Any) -> tuple[Ints, int]:
+        size = a.dtype.itemsize
+        offset = 0 if a is root else (a.data.ptr - root.data.ptr) // size
+        if not a.size:
+            return contiguous_strides(a.shape), offset
+        return tuple(s // size for s in a.strides), offset
+
+    def fill(self, a: Any, value: complex) -> None:
+        with np.errstate(all="ignore"):
+            number = np.array(value).astype(a.dtype)[()]
+        self.inside(a.device.id, a.fill, number)
+
+    def copy(self, target: Any, source: Any) -> None:
+        self.inside(target.device.id, self._copy, target, source)
+
+    def _copy(self, target: Any, source: Any) -> None:
+        if target.data.mem is source.data.mem:  # they may overlap
+            source = source.copy()
+        self.xp.copyto(target, source)
+
+    def synchronize(self, index: int) -> None:
+        with self.on(index) as device:
+            guarded(self.type, device.synchronize)
+
+    def kernels(self, table: KernelTable) -> None:
+        shared_kernels.install(table, self.xp)
+
+    def live_bytes(self, index: int) -> int:
+        return self.memory.counts[index].live
+
+    def peak_bytes(self, index: int) -> int:
+        return self.memory.counts[index].peak
+
+    def reset_peak(self, index: int) -> None:
+        counts = self.memory.counts[index]
+        counts.peak = counts.live
+
+    def set_limit(self, index: int, size: int | None) -> None:
+        self.memory.counts[index].limit = size
+
+    def counts(self, index: int) -> Mapping[str, int]:
+        with self.on(index):
+            return self.memory.named(index)
+
+    def release(self, index: int) -> None:
+        with self.on(index):
+            self.memory.release()
