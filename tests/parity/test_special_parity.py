@@ -73,7 +73,7 @@ def test_zeta(x: float) -> None:
     np.testing.assert_array_equal(edges.numpy(), theirs.numpy())
 
 
-@pytest.mark.parametrize("n", range(5))
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 25, 33, 100])
 def test_polygamma(n: int) -> None:
     """Derivatives of digamma on both sides of 0, and their gradients."""
     x = np.array([-20.3, -3.7, -0.2, 0.3, 2.5, 40.0])

@@ -603,6 +603,14 @@ ARGUMENTS: dict[str, Row] = {
         lambda t: dt.ones(0, device="meta").take(t.labels), IndexOutOfRange,
         "take: index is 2 numbers, needed none, for an empty tensor has no element",
     ),
+    "a dim that is not there": (
+        lambda t: t.x.renorm(2, 9, 1.0), DimError,
+        "renorm: dim is 9, needed between -2 and 1",
+    ),
+    "too many gammas": (
+        lambda t: t.x.mvlgamma(1 << 40), ArgumentError,
+        "mvlgamma: p is 1099511627776, needed from 1 to 65536",
+    ),
     "a leaf as one sequence": (
         lambda t: F.dropout1d(t.leaf, 0.0, inplace=True), InplaceError,
         "dropout1d_: tensor is a leaf Variable that requires grad",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from dovetail.dtypes import INTEGRAL, int64
+from dovetail.engine.integers import axis
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, ShapeError
@@ -151,7 +152,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
             "renorm", "p" if p <= 0 else "maxnorm", was=p if p <= 0 else maxnorm,
             needed="a norm above 0, and a bound of at least 0",
         )  # fmt: skip
-    along = range(input.ndim)[dim]
+    along = axis("renorm", "dim", dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != along)
     size = vector_norm(input, p, others, True)
     scale = where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)

@@ -82,6 +82,8 @@ def _log_normal(x: Tensor) -> Tensor:
 
 
 _ROOT_2PI: Final = math.sqrt(2 * math.pi)
+_LARGEST_FACTORIAL: Final = 170  # that float64 holds
+_MOST_GAMMAS: Final = 1 << 16  # that a product is made of, one by one
 _STEPS: Final = 5  # Newton's, each of which doubles the digits
 
 
@@ -184,9 +186,8 @@ def _polygamma(n: int, input: Tensor) -> Tensor:
     elif n == 1:
         y = gamma.trigamma(x)
     else:
-        y = hurwitz(filled(x.detach(), n + 1), x) * (
-            (-1) ** (n + 1) * math.factorial(n)
-        )
+        size = float(math.factorial(n)) if n <= _LARGEST_FACTORIAL else math.inf
+        y = hurwitz(filled(x.detach(), n + 1), x) * (size if n % 2 else -size)
     return y if narrow is None else cast(y, narrow)
 
 
@@ -205,8 +206,8 @@ def method_polygamma(self: Tensor, n: int) -> Tensor:
 def _multigamma(name: str, input: Tensor, p: int) -> Tensor:
     """DLMF 35.3.4."""
     x, narrow = _real(name, input)
-    if p < 1:
-        raise ArgumentError(name, "p", was=p, needed="at least 1")
+    if not 1 <= p <= _MOST_GAMMAS:
+        raise ArgumentError(name, "p", was=p, needed=f"from 1 to {_MOST_GAMMAS}")
     y = x * 0 + p * (p - 1) / 4 * math.log(math.pi)
     for k in range(p):
         y = y + gamma.lgamma(x - k / 2)
