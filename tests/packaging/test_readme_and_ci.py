@@ -69,7 +69,7 @@ def test_no_other_command_brings_torch() -> None:
 def test_ci_ends_with_slow_tests_the_kit_lint_and_types() -> None:
     """After the README's commands come the slow tests, the kit and the linters."""
     assert ci_steps(CI)[3:] == [
-        "python -m pytest -m slow",
+        "python -m pytest -m slow -n auto --dist loadfile",
         "python -m dovetail conformance --device cpu --budget standard --jobs 2",
         "DOVETAIL_KERNELS=1 DOVETAIL_ONEDNN=1 "
         "python -m dovetail conformance --device cpu --jobs 2",
