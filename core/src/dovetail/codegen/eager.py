@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from dovetail.codegen.values import Term, constant, index, load, parameter
 from dovetail.dtypes import by_name
 
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time
-_REMEMBERED: Final = 64  # numbers of calls
+_REMEMBERED: Final = 256  # ways in which operands lie, and numbers of calls
 
 
 class Pointwise:
@@ -64,7 +64,8 @@ class Pointwise:
         self._kernels: dict[Any, runtime.Kernel] = {}
         # Whether kernels know the program is to be known at once.
         self._flat = self.kernel((RUN,) * len(self.given), rows=False)
-        self._launches: dict[tuple[int, ...], Launch | None] = {}
+        self._launches: dict[Ints, Launch | None] = {}
+        self._calls: dict[Any, _Call | None] = {}
         self._plain = self._launch(())
 
     def __call__(self, *operands: Any, scalars: Sequence[Any] = ()) -> Array | None:
@@ -75,62 +76,67 @@ class Pointwise:
             scalars: the numbers of this call.
         """
         given = [a for a in operands if a is not None]
-        launch = (
-            self._launch(words_of(self.scalars, scalars)) if scalars else self._plain
-        )
-        if launch is not None:
-            y = np.empty(given[0].shape, self.dtype)
-            if launch(*given, y):
-                return y
-        return self._laid_out(given, scalars)
+        numbers = tuple(words_of(self.scalars, scalars)) if scalars else ()
+        shape = given[0].shape
+        for a in given:
+            if a.shape != shape:
+                break
+        else:
+            launch = self._launch(numbers) if numbers else self._plain
+            if launch is not None:
+                y = np.empty(shape, self.dtype)
+                if launch(*given, y):
+                    return y
+        return self._laid_out(given, numbers)
 
-    def _launch(self, numbers: Sequence[int]) -> Launch | None:
+    def _launch(self, numbers: Ints) -> Launch | None:
         """What runs the kernel of arrays that lie alike, with numbers as words."""
-        key = tuple(numbers)
-        if key not in self._launches:
+        if numbers not in self._launches:
             if len(self._launches) >= _REMEMBERED:
                 self._launches.clear()
             count = len(self.given)
-            words = (*(1,) * count, *key)
+            words = (*(1,) * count, *numbers)
             made = launching(self._flat, count + 1, words, EACH, _GRAIN)
-            self._launches[key] = made
-        return self._launches[key]
+            self._launches[numbers] = made
+        return self._launches[numbers]
 
-    def _laid_out(self, given: list[Array], scalars: Sequence[Any]) -> Array | None:
+    def _laid_out(self, given: list[Array], numbers: Ints) -> Array | None:
         """The result for operands that are repeated, or lie otherwise."""
-        shape = np.broadcast_shapes(*[a.shape for a in given])
-        if 0 in shape:
-            return np.empty(shape, self.dtype)
-        spread = [np.broadcast_to(a, shape) for a in given]
-        if is_row_major(shape, [_steps(a) for a in spread]):
-            return self._in_rows(shape, spread, scalars)
-        order = order_of(shape, [_steps(a) for a in spread])
-        if order is None:
-            return None
-        turned = [a.transpose(order) for a in spread]
-        y = self._in_rows(turned[0].shape, turned, scalars)
-        return y.transpose(np.argsort(order))
+        if not all(a.size for a in given):
+            return np.empty(np.broadcast_shapes(*[a.shape for a in given]), self.dtype)
+        key = numbers, *[(a.shape, a.strides) for a in given]
+        if key not in self._calls:
+            if len(self._calls) >= _REMEMBERED:
+                self._calls.clear()
+            self._calls[key] = self._call(given, numbers)
+        call = self._calls[key]
+        return None if call is None else call(given, self.dtype)
 
-    def _in_rows(
-        self, shape: Ints, spread: list[Array], scalars: Sequence[Any]
-    ) -> Array:
-        """A row-major result; operands that lie in no simple way are copied."""
-        layout = layout_of(shape, [_steps(a) for a in spread])
+    def _call(self, given: list[Array], numbers: Ints) -> _Call | None:
+        """What calls with such operands do; None where NumPy's order is another."""
+        shape = np.broadcast_shapes(*[a.shape for a in given])
+        spread = turned = [np.broadcast_to(a, shape) for a in given]
+        order, back = None, None
+        if not is_row_major(shape, [_steps(a) for a in spread]):
+            order = order_of(shape, [_steps(a) for a in spread])
+            if order is None:
+                return None
+            back = tuple(map(int, np.argsort(order)))
+            turned = [a.transpose(order) for a in spread]
+        lying = turned[0].shape
+        layout = layout_of(lying, [_steps(a) for a in turned])
+        copies = layout is None
         if layout is None:
-            spread = list(map(_row_major, spread))
-            layout = layout_of(shape, [_steps(a) for a in spread])
-            assert layout is not None
-        y = np.empty(shape, self.dtype)
+            layout = layout_of(lying, [_steps(np.empty(lying, np.int8))] * len(given))
+        assert layout is not None
         by_rows = layout.rows > 1
-        kernel = self.kernel(layout.kinds, by_rows)
-        numbers = [*map(address, spread), address(y), *layout.lane_steps]
+        words = layout.lane_steps
         if by_rows:
-            numbers += [layout.lanes, *layout.row_steps]
-        numbers += words_of(self.scalars, scalars)
-        words = (ctypes.c_int64 * len(numbers))(*numbers)
-        count, grain = _pieces(layout)
-        kernel.run(ctypes.addressof(words), count, grain)
-        return y
+            words = (*words, layout.lanes, *layout.row_steps)
+        kernel = self.kernel(layout.kinds, by_rows)
+        work = kernel, (*words, *numbers), *_pieces(layout)
+        launch = launching(kernel, len(given) + 1, *work[1:])
+        return _Call(shape, lying, order, back, copies, work, launch)
 
     def kernel(self, kinds: tuple[str, ...], rows: bool) -> runtime.Kernel:
         """Machine code for operands that lie so; compiled when it is new."""
@@ -175,6 +181,43 @@ class Pointwise:
         words = [*((name, "int64") for name in steps), *named]
         name = self._named(kinds, rows)
         return Kernel(name, (*sources, out), tuple(words), (body,))
+
+
+class _Call(NamedTuple):
+    """What is the same in all calls of a program whose operands lie so.
+
+    Attributes:
+        shape: of the result.
+        lying: the same in the order in which dims lie in memory.
+        order, back: which dims these are, and where they go; None as they are.
+        copies: whether the kernel gets row-major copies of operands.
+        work: a kernel, its words behind the addresses, how many pieces there are, and
+            how many a thread takes at a time.
+        launch: what does it, where there is such a builtin.
+    """
+
+    shape: Ints
+    lying: Ints
+    order: Ints | None
+    back: Ints | None
+    copies: bool
+    work: tuple[runtime.Kernel, Ints, int, int]
+    launch: Launch | None
+
+    def __call__(self, given: list[Array], dtype: np.dtype[Any]) -> Array:
+        """The result of operands that lie so."""
+        if self.copies:
+            given = [np.broadcast_to(a, self.shape) for a in given]
+            if self.order is not None:
+                given = [a.transpose(self.order) for a in given]
+            given = list(map(_row_major, given))
+        y = np.empty(self.lying, dtype)
+        if self.launch is None or not self.launch(*given, y):
+            kernel, words, pieces, grain = self.work
+            table = [*map(address, given), address(y), *words]
+            memory = (ctypes.c_int64 * len(table))(*table)
+            kernel.run(ctypes.addressof(memory), pieces, grain)
+        return y if self.back is None else y.transpose(self.back)
 
 
 def _row_major(a: Array) -> Array:
