@@ -65,9 +65,9 @@ globals().update(_FORMATS | _LAYOUTS)
 
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
-    "accelerator", "amp", "autograd", "compiler", "data", "device_api", "fft", "io",
-    "linalg", "masked", "nn", "optim", "random", "return_types", "signal", "special",
-    "testing", "utils",
+    "accelerator", "amp", "array_api", "autograd", "compiler", "data", "device_api",
+    "fft", "io", "linalg", "masked", "nn", "optim", "random", "return_types", "signal",
+    "special", "testing", "utils",
 })  # fmt: skip
 _FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
@@ -100,6 +100,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from dovetail import accelerator as accelerator
     from dovetail import amp as amp
+    from dovetail import array_api as array_api
     from dovetail import autograd as autograd
     from dovetail import compiler as compiler
     from dovetail import data as data

@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "devices": "dovetail.cli.devices:devices",
     "new-backend": "dovetail.cli.new_backend:new_backend",
     "op": "dovetail.cli.op:op",
+    "run": "dovetail.cli.run:run",
 }
 
 

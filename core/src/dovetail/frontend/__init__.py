@@ -45,6 +45,7 @@ from dovetail.tensor_api import (  # noqa: F401
     dlpack,
     index_writes,
     indexing,
+    interchange,
     memory,
     printing,
     properties,

@@ -39,6 +39,8 @@ class Methods:
         """Bitwise and."""
     def __array__(self, dtype: Any = None, copy: _bool | None = None) -> Any:
         """For NumPy: the values, sharing memory where nothing has to change."""
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The functions of the Python array API standard: `dovetail.array_api`."""
     def __array_wrap__(
         self, array: Any, context: Any = None, return_scalar: _bool = False
     ) -> Tensor:
@@ -1846,6 +1848,10 @@ class Methods:
         self, dtype: DType | None = None, *, masked_grad: _bool | None = None
     ) -> Tensor:
         """This tensor, which is strided; in another dtype if one is given."""
+    def to_device(
+        self, device: device | str | None, /, *, stream: Any = None
+    ) -> Tensor:
+        """This tensor on another device, by the standard's name for `to`."""
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers; waits for them."""
     def topk(

@@ -1,0 +1,43 @@
+"""What other libraries ask of an array: its namespace, its device, how it is shown."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+from dovetail.engine.tensor import Tensor, extend
+from dovetail.errors import ArgumentError
+from dovetail.frontend.creation import DeviceLike
+
+# The module of each version of the Python array API standard.
+_VERSIONS: Final = {
+    "2025.12": "dovetail.array_api",
+    "2024.12": "dovetail.array_api.v2024_12",
+}
+
+
+def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
+    """The functions of the Python array API standard: `dovetail.array_api`.
+
+    Raises: ArgumentError for a version that is not there.
+    """
+    if api_version is not None and api_version not in _VERSIONS:
+        raise ArgumentError(
+            "__array_namespace__", "api_version", was=repr(api_version),
+            needed=f"one of {', '.join(_VERSIONS)}",
+        )  # fmt: skip
+    return import_module(_VERSIONS[api_version or "2025.12"])
+
+
+def _to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Tensor:
+    """This tensor on another device, by the standard's name for `to`."""
+    if stream is not None:
+        raise ArgumentError(
+            "to_device", "stream", was=repr(stream), needed="None",
+            remedy="make the stream current and use to()",
+        )  # fmt: skip
+    moved: Tensor = self.to(device)
+    return moved
+
+
+extend(__array_namespace__=_array_namespace, to_device=_to_device)

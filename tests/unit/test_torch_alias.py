@@ -1,0 +1,84 @@
+"""`dovetail run --as-torch`: scripts that import torch."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support import child
+
+SCRIPT = """
+import sys
+import multiprocessing
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import torch.utils.data
+from torch.optim.lr_scheduler import StepLR
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def total(n):
+    return int(torch.arange(n).sum())
+
+
+if __name__ == "__main__":
+    import dovetail
+
+    assert nn is dovetail.nn and torch.nn is nn and torch.utils.data is dovetail.data
+    assert nn.__spec__.name == "dovetail.nn"
+    assert torch.Tensor is dovetail.Tensor and torch.linalg is dovetail.linalg
+    assert torch.__version__.split("+")[0].split(".")[0] == "2", torch.__version__
+    net = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    data = TensorDataset(torch.randn(4, 4), torch.zeros(4, dtype=torch.long))
+    for x, y in DataLoader(data, batch_size=2):
+        F.cross_entropy(net(x), y).backward()
+        optimizer.step()
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(sys.argv[1:], pool.map(total, [3, 4]))
+"""
+
+
+def run(folder: Path, text: str, *args: str) -> "subprocess.CompletedProcess[str]":
+    """What a script does that is run with torch meaning dovetail."""
+    script = folder / "script.py"
+    script.write_text(text)
+    command = [sys.executable, "-m", "dovetail", "run", "--as-torch", str(script)]
+    return subprocess.run(
+        [*command, *args], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_scripts_train_and_spawn(tmp_path: Path) -> None:
+    """A script of torch's names trains, and so do processes that it spawns."""
+    found = run(tmp_path, SCRIPT, "--epochs", "3")
+    assert found.stdout == "['--epochs', '3'] [3, 6]\n", found.stderr
+    assert found.returncode == 0
+
+
+def test_failures_are_the_scripts(tmp_path: Path) -> None:
+    """A traceback begins in the script, and the name that is not there is told."""
+    found = run(tmp_path, "import torch\ntorch.sofmax\n")
+    first = found.stderr.splitlines()[1]
+    assert "script.py" in first, found.stderr
+    assert "the nearest is 'softmax'" in found.stderr
+    assert found.returncode == 1
+
+
+def test_exit_status_is_the_scripts(tmp_path: Path) -> None:
+    """sys.exit() of the script is the command's."""
+    assert run(tmp_path, "import sys, torch\nsys.exit(5)\n").returncode == 5
+
+
+def test_modules_that_are_not_there(tmp_path: Path) -> None:
+    """A module that dovetail lacks is no module, and the error says of whom."""
+    found = run(tmp_path, "import torch._dynamo\n")
+    assert "ModuleNotFoundError: No module named 'torch._dynamo'" in found.stderr
+    assert "dovetail has no module '_dynamo'" in found.stderr
+
+
+def test_other_processes_keep_their_torch() -> None:
+    """Importing dovetail's command line changes no import."""
+    code = "import sys, dovetail.cli.run; print(*sys.meta_path)"
+    assert "dovetail" not in child.printed(code)
