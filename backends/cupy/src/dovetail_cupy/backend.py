@@ -14,9 +14,10 @@ from dovetail.device_api import Backend, CallersContext, DeviceInfo, KernelTable
 from dovetail.device_api.capabilities import chosen_streams
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType, float32
-from dovetail_cupy import probe, shared_kernels
+from dovetail_cupy import generated, probe, shared_kernels
 from dovetail_cupy.exchange import CupyExchange
 from dovetail_cupy.faults import guarded
+from dovetail_cupy.launch import CupyMachine
 from dovetail_cupy.memory import Memory
 from dovetail_cupy.streams import CupyStreams, Queue
 
@@ -127,7 +128,12 @@ class CupyBackend(Backend, Pool, CupyStreams, CupyExchange):
             guarded(self.type, device.synchronize)
 
     def kernels(self, table: KernelTable) -> None:
-        shared_kernels.install(table, self.xp)
+        shared = KernelTable(self.type)
+        shared_kernels.install(shared, self.xp)
+        if generated.are_wanted():
+            generated.install(table, shared, CupyMachine(self.xp))
+        else:
+            shared_kernels.add_all(table, shared)
 
     def live_bytes(self, index: int) -> int:
         return self.memory.counts[index].live

@@ -78,6 +78,13 @@ def _as_far_as_served(kernel: Kernel) -> Kernel:
     return kernel
 
 
+def add_all(table: KernelTable, shared: KernelTable) -> None:
+    """Add the kernels of another table as they are."""
+    for op in shared.names():
+        for kernel in shared.rivals(op):
+            add_again(table, kernel)
+
+
 def add_again(table: KernelTable, kernel: Kernel) -> None:
     """Add a kernel of another table, as the table's own owner."""
     if kernel.dtypes:

@@ -1,0 +1,163 @@
+"""Generated kernels of a device: for what CuPy takes several launches for, or lacks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.codegen.declarations import vocabularies
+from dovetail.codegen.formats import HALVES, computed_in
+from dovetail.codegen.pointwise import KNOWN
+from dovetail.codegen.runtime.machine import SWITCH
+from dovetail.device_api import Facts, Kernel, KernelTable
+from dovetail.dtypes import DType, float16, float32, float64
+from dovetail.errors import DovetailError
+from dovetail.xp.elementwise import APPROXIMATE, ROUNDED
+from dovetail_cupy.launch import Machine
+from dovetail_cupy.pointwise import DevicePointwise
+from dovetail_cupy.shared_kernels import add_again
+
+DTYPES: Final[frozenset[DType]] = frozenset({float16, float32, float64})
+"""What generated kernels compute with here."""
+# One launch each, of the library's own.
+_SINGLE: Final = frozenset({*ROUNDED, *APPROXIMATE, "where"})
+_MOVES: Final = frozenset({"bitcast", "cast", "clone", "real"})
+_REMEMBERED: Final = 64  # attributes of an op
+
+
+def are_wanted() -> bool:
+    """Whether the environment leaves generated kernels on."""
+    return os.environ.get(SWITCH, "").lower() not in {"0", "off", "no", "false"}
+
+
+def install(table: KernelTable, shared: KernelTable, machine: Machine) -> None:
+    """Add the kernels of a table to another one, with generated ones in front."""
+    several = {op for v in vocabularies for op in v.pointwise()} - _SINGLE - _MOVES
+    for op in shared.names():
+        for own in shared.rivals(op):
+            served = own.dtypes & DTYPES if op in several else frozenset()
+            if served and own.when is None and not own.supports_out:
+                bind = _in_front(own, machine)
+                options = {"function": bind, "dtypes": served, "binds": True}
+                add_again(table, own._replace(**options))
+                own = own._replace(dtypes=own.dtypes - served)  # noqa: PLW2901
+            add_again(table, own)
+    _add_bodies(table, machine)
+
+
+def _in_front(own: Kernel, machine: Machine) -> Callable[..., Any]:
+    """What binds a generated kernel, and asks another one where there can be none."""
+
+    def bind(**attributes: Any) -> Callable[..., Any]:
+        made = Generated(machine, own.op, attributes)
+        other = own.function(**attributes) if own.binds else own.function
+        if attributes and not own.binds:
+            other = partial(own.function, **attributes)
+
+        def kernel(*arrays: Any, **scalars: Any) -> Any:
+            found = made.find(arrays, scalars)
+            if found is None:
+                return other(*arrays, **scalars)
+            return made.run(found, arrays, scalars)
+
+        return kernel
+
+    return bind
+
+
+class Generated:
+    """An op with its attributes, made into kernels when first called."""
+
+    def __init__(self, machine: Machine, op: str, attributes: dict[str, Any]) -> None:
+        self._machine = machine
+        self.op = op
+        self.attributes = attributes
+        self._made: dict[Any, DevicePointwise | None] = {}
+
+    def __call__(self, *arrays: Any, **scalars: Any) -> Any:
+        """The result of a call that can be served."""
+        return self.run(self.find(arrays, scalars), arrays, scalars)
+
+    @staticmethod
+    def run(found: Any, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> Any:
+        """The result by these kernels."""
+        return found(*arrays, scalars=[x for x in scalars.values() if x is not None])
+
+    def find(
+        self, arrays: tuple[Any, ...], scalars: dict[str, Any]
+    ) -> DevicePointwise | None:
+        """The kernels for arrays of such dtypes, None where there are none."""
+        dtypes = tuple([None if a is None else a.dtype.name for a in arrays])
+        known = tuple([name for name, x in scalars.items() if x is not None])
+        key = dtypes, known
+        if key not in self._made:
+            absent = {name: None for name, x in scalars.items() if x is None}
+            self._made[key] = self._make(dtypes, self.attributes | absent, known)
+        return self._made[key]
+
+    def _make(
+        self, dtypes: tuple[str | None, ...], attributes: dict[str, Any],
+        known: tuple[str, ...],
+    ) -> DevicePointwise | None:  # fmt: skip
+        wide = [None if d is None else computed_in(d) for d in dtypes]
+        try:
+            program = vocabularies[0].program(self.op, wide, attributes, known, KNOWN)
+            made = program.results[0][1]
+            half = next((d for d in dtypes if d in HALVES), None)
+            result = half if half and made == "float32" else made
+            return DevicePointwise(
+                self._machine, self.op, program, len(known), dtypes, result
+            )
+        except DovetailError:
+            return None
+
+
+def _add_bodies(table: KernelTable, machine: Machine) -> None:
+    """Kernels for ops that have none: one launch instead of one a step."""
+    for v in vocabularies:
+        for op, (inputs, numbers) in v.bodies().items():
+            names = v.takes(op)[1]
+            for dtype in sorted(DTYPES, key=str):
+                if op not in _MOVES and not table.select(op, dtype):
+                    bodies = _Bodies(machine, op)
+                    table.add(
+                        op, bodies.of, dtypes=[dtype], binds=True, broadcasts=True,
+                        checks=True, reads=("shape", *names),
+                        when=_if_known(bodies, inputs, numbers, names, dtype),
+                    )  # fmt: skip
+
+
+class _Bodies:
+    """Kernels of an op by its attributes."""
+
+    def __init__(self, machine: Machine, op: str) -> None:
+        self._machine = machine
+        self._op = op
+        self._made: dict[str, Generated] = {}
+
+    def of(self, **attributes: Any) -> Generated:
+        """The kernels for attributes of these values."""
+        key = repr(attributes)
+        if key not in self._made:
+            if len(self._made) >= _REMEMBERED:
+                self._made.clear()
+            self._made[key] = Generated(self._machine, self._op, attributes)
+        return self._made[key]
+
+
+def _if_known(
+    bodies: _Bodies, inputs: int, numbers: tuple[str, ...], names: tuple[str, ...],
+    dtype: DType,
+) -> Callable[[Facts], bool]:  # fmt: skip
+    """Whether the body is one that kernels can be made of."""
+    arrays, scalars = (np.empty(0, dtype.numpy),) * inputs, dict.fromkeys(numbers, 1.0)
+
+    def known(facts: Facts) -> bool:
+        made = bodies.of(**{name: getattr(facts, name) for name in names})
+        return made.find(arrays, scalars) is not None
+
+    return known

@@ -1,0 +1,109 @@
+"""Generated kernels of CuPy devices, launched on an emulated device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.accelerators.emulated_machine import EmulatedMachine
+from tests.support import kit
+from tests.support.emulator import COMPILER
+
+import dovetail as dt
+from dovetail.conformance.subject import Subject
+from dovetail.conformance.verdicts import Check
+from dovetail.device_api import KernelTable, registry
+from dovetail_cupy import generated, shared_kernels
+from dovetail_strict.backend import StrictBackend
+from dovetail_strict.library import Library
+
+pytestmark = pytest.mark.skipif(not COMPILER, reason="there is no C++ compiler")
+
+# Of a body and in front of a kernel; of numbers, of a mask, of attributes.
+FEW = ["gelu", "leaky_relu", "lerp", "masked_fill"]
+# Their bodies look at values, or are no steps on elements: CuPy's kernels serve.
+UNSERVED = {"addcdiv", "addcmul", "complex", "digamma", "heaviside", "sinc"}
+
+
+class Launching(StrictBackend):
+    """The strict device with generated kernels in front."""
+
+    type = "launching"
+
+    def __init__(self, folder: Path, warp: int) -> None:
+        super().__init__()
+        self.machine = EmulatedMachine(folder, warp)
+
+    def kernels(self, table: KernelTable) -> None:
+        shared = KernelTable(self.type)
+        shared_kernels.install(shared, Library())
+        generated.install(table, shared, self.machine)
+
+
+@pytest.fixture(scope="module", params=[32, 64])
+def device(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Launching]:
+    """The device, for warps of 32 threads and of 64."""
+    made = Launching(tmp_path_factory.mktemp("kernels"), request.param)
+    registry.register(made)
+    try:
+        with kit.no_host():
+            yield made
+    finally:
+        registry.unregister(made.type)
+
+
+@pytest.fixture
+def checks() -> dict[str, list[Check]]:
+    """What the kit has to prove of results, by op."""
+    return kit.planned(Subject("launching:0"), laws="forward", budget=kit.SMALL)
+
+
+def ops() -> list[str]:
+    """The ops that generated kernels serve."""
+    shared, table = KernelTable("cuda"), KernelTable("cuda")
+    machine = EmulatedMachine(Path(), 32)
+    shared_kernels.install(shared, machine.xp)
+    generated.install(table, shared, machine)
+    before = {(k.op, k.function) for op in shared.names() for k in shared.rivals(op)}
+    found = [k for op in table.names() for k in table.rivals(op)]
+    return sorted({k.op for k in found if (k.op, k.function) not in before})
+
+
+def prove(op: str, device: Launching, checks: dict[str, list[Check]]) -> None:
+    """Judge an op in a dtype that its kernels serve, which some call has to launch."""
+    device.machine.ran.clear()
+    floats = [c for c in checks[op] if c.dtype in {d.name for d in generated.DTYPES}]
+    kit.assert_proven(Subject("launching:0"), kit.sampled(floats), kit.SMALL)
+    assert bool(device.machine.ran) is (op not in UNSERVED)
+
+
+@pytest.mark.parametrize("op", FEW)
+def test_few(op: str, device: Launching, checks: dict[str, list[Check]]) -> None:
+    """A few ops are right where their kernels are launched."""
+    prove(op, device, checks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", ops())
+def test_all(op: str, device: Launching, checks: dict[str, list[Check]]) -> None:
+    """All ops that generated kernels serve are right."""
+    prove(op, device, checks)
+
+
+def test_one_launch(device: Launching) -> None:
+    """A call is one launch, whether its operands lie side by side or are repeated."""
+    a, b = dt.randn(4, 70, device="launching"), dt.randn(70, device="launching")
+    device.machine.ran.clear()
+    dt.lerp(a, a, b)
+    dt.lerp(a, a, a)
+    assert len(device.machine.ran) == 2
+
+
+def test_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`DOVETAIL_KERNELS=0` leaves CuPy's kernels alone."""
+    assert generated.are_wanted()
+    monkeypatch.setenv("DOVETAIL_KERNELS", "0")
+    assert not generated.are_wanted()
