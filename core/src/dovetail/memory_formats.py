@@ -11,7 +11,7 @@ from typing import Any, Final
 from dovetail.errors import ArgumentError
 
 
-class layout:  # noqa: N801 (torch calls it so)
+class layout:
     """Whether and how elements are left out; dovetail has strided tensors only."""
 
     __slots__ = ("name",)
@@ -26,7 +26,7 @@ class layout:  # noqa: N801 (torch calls it so)
         return _by_name, (self.name,)
 
 
-class memory_format:  # noqa: N801 (as layout)
+class memory_format:
     """An order in which the dims of a tensor lie in memory."""
 
     __slots__ = ("name",)

@@ -72,7 +72,7 @@ def fallback(
     Raises:
         FallbackError: the policy is `error`, or the device is the CPU itself.
     """
-    _announce(op, kind)
+    _announce(op.name, kind)
     cpu = registry.load("cpu")
     local = tuple(_to_host(x) for x in inputs)
     if "kind" in attrs:
@@ -86,22 +86,32 @@ def fallback(
     return tuple(map(_to_device, results, kinds))
 
 
-def _announce(op: Op, kind: Kind) -> None:
+def announce(name: str, kind: Kind) -> None:
+    """Count a function that computes on the host, unless the host is the device.
+
+    Raises:
+        FallbackError: the policy is `error`.
+    """
+    if kind.backend.type != "cpu":
+        _announce(name, kind)
+
+
+def _announce(name: str, kind: Kind) -> None:
     device = kind.backend.type
     if device == "cpu" or _policy[0] == "error":
         raise FallbackError(
-            op.name, "device",
+            name, "device",
             was=f"{kind.device} with {kind.dtype.name}, for which it has neither "
             "a kernel nor a body",
             needed="a kernel, or a fallback policy other than error",
             remedy='use dovetail.set_fallback_policy("warn") or register a kernel',
         )  # fmt: skip
-    key = (op.name, device)
+    key = (name, device)
     _host_runs[key] += 1
     if _policy[0] == "warn" and key not in _warned:
         _warned.add(key)
         warnings.warn(
-            f"{op.name} has no kernel on {kind.device} and runs on the host; "
+            f"{name} has no kernel on {kind.device} and runs on the host; "
             "dovetail.fallbacks() lists such ops",
             FallbackWarning,
             stacklevel=2,

@@ -219,7 +219,7 @@ def _made(
     requires_grad = given.pop("requires_grad", False)
     layout = given.pop("layout", None)
     if layout is not None and layout is not strided:
-        raise NotSupported("make", "layout", was=layout, needed=f"{strided}")
+        raise ArgumentError("make", "layout", was=layout, needed=f"{strided}")
     if given.pop("pin_memory", False):
         raise NotSupported("make", "pin_memory", was=True, needed="False")
     made = make(place, *args, **given)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from dovetail.dtypes import int64
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, DTypeError, ShapeError
 from dovetail.frontend.statistics import vector_norm
+from dovetail.ops.index_slices import index_select
 from dovetail.ops.view import expand, unsqueeze
 
 
@@ -74,3 +78,27 @@ def cdist(
     if p < 0:
         raise ArgumentError("cdist", "p", was=p, needed="a non-negative p value")
     return vector_norm(unsqueeze(x1, -2) - unsqueeze(x2, -3), p, -1, False)
+
+
+@public("torch.pdist F.pdist")
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The `p` norm distance of each pair of rows: of 0 and 1, 0 and 2, … 1 and 2, …
+
+    Args:
+        input: [n, width] floats.
+
+    Returns: [n (n - 1) / 2].
+    """
+    if input.ndim != 2:
+        raise ShapeError(
+            "pdist", "input", was=f"{input.ndim}-d", needed="2-d: rows to compare"
+        )
+    if not p >= 0:
+        raise ArgumentError("pdist", "p", was=p, needed="a non-negative p value")
+    first, second = np.triu_indices(input.shape[0], 1)
+    kind = input._kind.with_dtype(int64)
+    rows = [
+        index_select(input, 0, wrap(kind.backend.copy_in(at, kind.index), kind))
+        for at in (first, second)
+    ]
+    return vector_norm(rows[0] - rows[1], p, -1, False)

@@ -11,8 +11,8 @@ later(
     "householder_product log_determinant lu_factorise pseudo_inverse qr_factorise "
     "singular_values solve_linear solve_triangle",
     functions="cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet "
-    "lu lu_solve lu_unpack matrix_exp matrix_power orgqr ormqr pinverse qr slogdet svd "
-    "triangular_solve vander",
+    "lobpcg lu lu_solve lu_unpack matrix_exp matrix_power orgqr ormqr pca_lowrank "
+    "pinverse qr slogdet svd svd_lowrank triangular_solve vander",
     methods="cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet "
     "lu lu_solve matrix_exp matrix_power orgqr ormqr pinverse qr slogdet svd "
     "triangular_solve",
@@ -76,3 +76,11 @@ later(
     "layout lstsq map2_ map_ module_load mtia name new output_nr reinforce resize "
     "resize_as row_indices solve sparse_dim symeig to_dense values volatile",
 )
+later(
+    "dovetail.frontend.native_norms",
+    functions="native_batch_norm native_group_norm native_layer_norm",
+)
+later(
+    "dovetail.frontend.bins", functions="hash_tensor histogramdd", methods="hash_tensor"
+)
+later("dovetail.nn.functional", functions="bilinear ctc_loss rrelu")

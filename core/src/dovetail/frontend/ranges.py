@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,31 @@ def arange(place: Place, start: Any, end: Any = None, step: Any = 1) -> Tensor:
             "arange", "step", was=step, needed=f"one that leads from {start} to {end}"
         )
     return ops.arange(start, step, math.ceil((end - start) / step), kind)
+
+
+@creates("range")
+def range_(place: Place, start: Any = 0, end: Any = None, step: Any = 1) -> Tensor:
+    """start, start + step, … up to `end`, which is one of them where it is met.
+
+    Deprecated in torch for `arange`, which leaves `end` out.
+
+    Raises: ArgumentError if `step` is 0 or leads away from `end`.
+    """
+    warnings.warn(
+        "range is deprecated, as its end is included where Python's is not; use "
+        "arange(start, end + step, step)", stacklevel=5,
+    )  # fmt: skip
+    if end is None:
+        start, end = 0, start
+    start, end, step = (
+        v.item() if isinstance(v, Tensor) else v for v in (start, end, step)
+    )
+    if step == 0 or not (end - start) * step >= 0 or math.isinf(end - start):
+        raise ArgumentError(
+            "range", "step", was=step, needed=f"one that leads from {start} to {end}"
+        )
+    count = math.floor((end - start) / step) + 1
+    return ops.arange(start, step, count, place.kind())
 
 
 def _ends(name: str, ends: tuple[Any, ...], steps: Any, kind: Kind) -> tuple[Any, ...]:

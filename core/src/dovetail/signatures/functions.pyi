@@ -451,6 +451,11 @@ def bernoulli(
 
 bfloat16: DType
 
+def bilinear(
+    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """`input1 @ weight[k] @ input2` for each of the k outputs, plus `bias`."""
+
 def bincount(
     input: Tensor,
     weights: Tensor | None = None,
@@ -1493,6 +1498,16 @@ def hardshrink(
 ) -> Tensor:
     """`input`, and 0 where its magnitude is at most `lambd`."""
 
+def hash_tensor(
+    input: Tensor,
+    dim: _int | Sequence[_int] = ...,
+    *,
+    keepdim: _bool = False,
+    mode: _int = 0,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
+    """The exclusive or of the elements over `dim`, each widened to 64 bits."""
+
 def heaviside(
     input: Tensor, values: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -1518,6 +1533,15 @@ def histogram(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Any:
     """How many elements lie in each bin, and the edges of the bins."""
+
+def histogramdd(
+    input: Tensor,
+    bins: _int | Sequence[_int] | Sequence[Tensor],
+    range: Sequence[_float] | None = None,
+    weight: Tensor | None = None,
+    density: _bool = False,
+) -> Any:
+    """How many points lie in each box, and the edges of the boxes."""
 
 def hsplit(
     input: Tensor,
@@ -1855,6 +1879,26 @@ def linspace(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
+
+def lobpcg(
+    A: Tensor,
+    k: _int | None = None,
+    B: Tensor | None = None,
+    X: Tensor | None = None,
+    n: _int | None = None,
+    iK: Tensor | None = None,
+    niter: _int | None = None,
+    tol: _float | None = None,
+    largest: _bool | None = None,
+    method: str | None = None,
+    tracker: None = None,
+    ortho_iparams: Any = None,
+    ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The `k` greatest (or least) eigenvalues of A x = w B x, and their
+    vectors.
+    """
 
 def log(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """Natural logarithm, at most 3 ulp; -inf at 0, NaN below."""
@@ -2269,6 +2313,41 @@ def narrow_copy(
 ) -> Tensor:
     """A copy of `length` slices from `start` on."""
 
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: _bool,
+    momentum: _float,
+    eps: _float,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`batch_norm`, and in training the means and one over the deviations."""
+
+def native_group_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: _int,
+    C: _int,
+    HxW: _int,
+    group: _int,
+    eps: _float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`group_norm`, the means [N, group], and one over the deviations."""
+
+def native_layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[_int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: _float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`layer_norm`, the means, and one over the deviations."""
+
 def ne(
     input: Tensor,
     other: Tensor | _complex,
@@ -2404,6 +2483,18 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False
 ) -> Tensor:
     """The `p` norm of x1 - x2 + eps over the last dim."""
+
+def pca_lowrank(
+    A: Tensor, q: _int | None = None, center: _bool = True, niter: _int = 2
+) -> tuple[Tensor, Tensor, Tensor]:
+    """U, S and V of rows less their mean: the columns of V are principal
+    directions.
+    """
+
+def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
+    """The `p` norm distance of each pair of rows: of 0 and 1, 0 and 2, … 1 and
+    2, …
+    """
 
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """The dims of `input` in another order."""
@@ -2582,6 +2673,22 @@ def randperm(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """0 … n-1 in random order."""
+
+def range(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: DType | None = None,
+    layout: layout | None = None,
+    device: device | str | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
+    """start, start + step, … up to `end`, which is one of them where it is
+    met.
+    """
 
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dim, contiguous."""
@@ -3019,6 +3126,13 @@ def svd(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Any:
     """U, S and V with U S Vᴴ = `input`; zeros for U and V unless `compute_uv`."""
+
+def svd_lowrank(
+    A: Tensor, q: _int | None = 6, niter: _int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """U, S and V for about the `q` greatest singular values of `A`, or of A -
+    M.
+    """
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """Two dims swapped."""

@@ -51,12 +51,18 @@ def det(A: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices, as a view."""
 
+def eig(A: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Any:
+    """Eigenvalues of square matrices, complex, and their vectors as columns."""
+
 def eigh(
     A: Tensor, UPLO: str = "L", *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Any:
     """Eigenvalues of Hermitian matrices, ascending, and their vectors as
     columns.
     """
+
+def eigvals(A: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """Eigenvalues of square matrices, complex, in LAPACK's order."""
 
 def eigvalsh(
     A: Tensor, UPLO: str = "L", *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -80,6 +86,35 @@ def inv_ex(
     """`inv` without a look at the matrices: `info` has where a pivot was 0, or
     0.
     """
+
+def ldl_factor(
+    A: Tensor,
+    *,
+    hermitian: bool = False,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Any:
+    """L below the diagonal, where it has ones, and D, as LAPACK's sytrf or
+    hetrf.
+    """
+
+def ldl_factor_ex(
+    A: Tensor,
+    *,
+    hermitian: bool = False,
+    check_errors: bool = False,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Any:
+    """`ldl_factor`; `info` has where D is singular, counted from 1, or 0."""
+
+def ldl_solve(
+    LD: Tensor,
+    pivots: Tensor,
+    B: Tensor,
+    *,
+    hermitian: bool = False,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
+    """The X of A X = `B`, by the factors that `ldl_factor` gives for A."""
 
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None

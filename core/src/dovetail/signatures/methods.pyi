@@ -808,6 +808,14 @@ class Methods:
         """This tensor as float16; itself if it is."""
     def hardshrink(self, lambd: complex = 0.5) -> Tensor:
         """`input`, and 0 where its magnitude is at most `lambd`."""
+    def hash_tensor(
+        self,
+        dim: _int | Sequence[_int] = ...,
+        *,
+        keepdim: _bool = False,
+        mode: _int = 0,
+    ) -> Tensor:
+        """The exclusive or of the elements over `dim`, each widened to 64 bits."""
     def heaviside(self, values: Tensor) -> Tensor:
         """0 below zero and for NaN, 1 above, `values` at zero."""
     def heaviside_(self, values: Tensor) -> Tensor:

@@ -905,6 +905,11 @@ def pairwise_distance(
 ) -> Tensor:
     """The `p` norm of x1 - x2 + eps over the last dim."""
 
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The `p` norm distance of each pair of rows: of 0 and 1, 0 and 2, … 1 and
+    2, …
+    """
+
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """[..., c r², h, w] as [..., c, h r, w r] (Shi et al. 2016,
     arXiv:1609.05158).

@@ -3,6 +3,9 @@
 from dovetail.frontend.linalg import (  # noqa: F401 (they offer their names)
     definite,
     functions,
+    general,
+    indefinite,
+    low_rank,
     norms,
     orthogonal,
     products,

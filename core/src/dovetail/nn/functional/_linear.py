@@ -11,7 +11,7 @@ from dovetail.frontend.statistics import vector_norm
 from dovetail.ops.einsum import einsum
 
 
-@public("F.bilinear", autocast="none")
+@public("torch.bilinear F.bilinear", autocast="none")
 def bilinear(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
