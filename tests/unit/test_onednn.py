@@ -397,3 +397,25 @@ print(float(y.amax()), library.why_not()[:19])
 def test_a_library_that_cannot_be_loaded() -> None:
     """Where the file is no library, NumPy's kernels serve, and the reason is kept."""
     assert child.printed(BROKEN) == "72.0 it cannot be loaded"
+
+
+def test_the_library_is_the_one_of_its_wheel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """Another wheel may own the short names, which both have, but not the full one."""
+    from dovetail_cpu.onednn import library
+
+    class Named:
+        def __init__(self, name: str) -> None:
+            self.name = name
+            (tmp_path / name).touch()
+
+        def locate(self) -> Any:
+            return tmp_path / self.name
+
+    short = [Named("libdnnl.so"), Named("libdnnl.so.3")]
+    full = Named("libdnnl.so.3.2")
+    monkeypatch.setattr("importlib.metadata.files", lambda wheel: [*short, full])
+    found = library._path.__wrapped__()
+    assert found is not None
+    assert found.name == full.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,10 +17,23 @@ from dovetail.device_api import (
     Streams,
 )
 from dovetail.dtypes import DType, float64, from_numpy
-from dovetail_xpu import bodies, moving, primitives, products, reductions
+from dovetail_xpu import (
+    bodies,
+    convolution,
+    moving,
+    primitives,
+    products,
+    random,
+    reductions,
+    steps,
+)
 from dovetail_xpu.launch import THREADS, Launcher
 from dovetail_xpu.memory import Device, Ints, Stream, XpuArray
 from dovetail_xpu.runtime import sycl_devices
+
+_FAMILIES: Final = (
+    primitives, moving, reductions, products, convolution, random, steps, bodies,
+)  # fmt: skip
 
 
 class Event:
@@ -108,7 +121,7 @@ class XpuBackend(Backend, Pool, Streams):
         self.present[index].wait()
 
     def kernels(self, table: KernelTable) -> None:
-        for family in (primitives, moving, reductions, products, bodies):
+        for family in _FAMILIES:
             family.install(table, self.launcher, self.dtypes)
 
     # ---- what is in use

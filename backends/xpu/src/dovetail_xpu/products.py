@@ -7,10 +7,12 @@ from typing import Final
 
 from dovetail.codegen.c_dialects import OPENCL
 from dovetail.device_api import KernelTable
-from dovetail.dtypes import DType, bfloat16, float16, float64
+from dovetail.dtypes import DType, bfloat16, float16, float32, float64
+from dovetail_xpu import onednn
 from dovetail_xpu.launch import Launcher, Written
-from dovetail_xpu.memory import XpuArray
-from dovetail_xpu.primitives import FLOATS
+from dovetail_xpu.memory import Device, XpuArray
+from dovetail_xpu.onednn import Engine
+from dovetail_xpu.primitives import FLOATS, copier
 from dovetail_xpu.text import NAME
 
 _THREADS: Final = 64
@@ -58,21 +60,40 @@ inline u16 bfloat16_of(float x) {
 def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -> None:
     """Add them to a table."""
     for dtype in sorted(claimed & FLOATS, key=str):
-        table.add("bmm", _bmm(launcher, dtype), dtypes=[dtype])
+        table.add("bmm", product_of(launcher, dtype), dtypes=[dtype])
 
 
-def _bmm(launcher: Launcher, dtype: DType) -> Callable[..., XpuArray]:
-    product = Written(_text(dtype), len(_WORDS), _THREADS)
+def product_of(
+    launcher: Launcher, dtype: DType
+) -> Callable[[XpuArray, XpuArray], XpuArray]:
+    """Products of batches of matrices, by oneDNN where it is there and worth a call."""
+    plain = Written(_text(dtype), len(_WORDS), _THREADS)
+    engines: dict[Device, Engine] = {}
+    copy = copier(launcher)
+    has_library = dtype is float32 and onednn.library() is not None
+
+    def by_library(a: XpuArray, b: XpuArray, made: XpuArray) -> None:
+        both = a.strides[0] == b.strides[0] == 0  # then nothing says how many
+        a = a if onednn.takes(a) and not both else copy(a)
+        b = b if onednn.takes(b) else copy(b)
+        engine = engines.get(a.device)
+        if engine is None:
+            engine = engines[a.device] = Engine(a.device)
+        engine.multiply(a, b, made)
 
     def bmm(a: XpuArray, b: XpuArray) -> XpuArray:
         batch, n, k = a.shape
         m = b.shape[2]
         made = launcher.fresh((batch, n, m), dtype, a.device.index)
         items = batch * -(-n // _ROWS) * m
-        if items:
-            words = [a.address, b.address, made.address, batch, n, k, m]
-            words += [*a.strides, *b.strides]
-            product.launch(made.block.stream, words, -(-items // _THREADS))
+        if not items:
+            return made
+        if has_library and k and not onednn.is_small(a, b):
+            by_library(a, b, made)
+            return made
+        words = [a.address, b.address, made.address, batch, n, k, m]
+        words += [*a.strides, *b.strides]
+        plain.launch(made.block.stream, words, -(-items // _THREADS))
         return made
 
     return bmm

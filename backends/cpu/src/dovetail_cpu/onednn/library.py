@@ -20,7 +20,7 @@ from dovetail.errors import NotSupported
 
 SWITCH: Final = "DOVETAIL_ONEDNN"
 _WHEEL: Final = "onednn-cpu-gomp"
-_NAME: Final = "libdnnl.so.3"
+_NAME: Final = "libdnnl.so.3."  # other wheels own the shorter names, too
 
 _broken: list[str] = []
 
@@ -105,7 +105,7 @@ def _path() -> Path | None:
         found = files(_WHEEL) or []
     except PackageNotFoundError:
         return None
-    paths = [Path(str(f.locate())).resolve() for f in found if f.name == _NAME]
+    paths = [Path(str(f.locate())).resolve() for f in found if f.name.startswith(_NAME)]
     return next((path for path in paths if path.exists()), None)
 
 
