@@ -66,8 +66,8 @@ globals().update(_FORMATS | _LAYOUTS)
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
     "accelerator", "amp", "array_api", "autograd", "compiler", "data", "device_api",
-    "fft", "io", "linalg", "masked", "nn", "optim", "random", "return_types", "signal",
-    "special", "testing", "utils",
+    "fft", "func", "io", "linalg", "masked", "nn", "optim", "random", "return_types",
+    "signal", "special", "testing", "utils",
 })  # fmt: skip
 _FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
@@ -76,6 +76,7 @@ _FROM: _Final = {
     "load": "io", "save": "io",
     "set_autocast_cache_enabled": "amp", "set_autocast_dtype": "amp",
     "set_autocast_enabled": "amp", "set_num_threads": "codegen.runtime.threads",
+    "vmap": "func",
 }  # fmt: skip
 
 
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from dovetail import data as data
     from dovetail import device_api as device_api
     from dovetail import fft as fft
+    from dovetail import func as func
     from dovetail import io as io
     from dovetail import linalg as linalg
     from dovetail import masked as masked
@@ -128,6 +130,7 @@ if TYPE_CHECKING:
     from dovetail.codegen.runtime.threads import get_num_threads as get_num_threads
     from dovetail.codegen.runtime.threads import set_num_threads as set_num_threads
     from dovetail.compiler import compile as compile
+    from dovetail.func import vmap as vmap
     from dovetail.io import load as load
     from dovetail.io import save as save
     from dovetail.signatures.functions import *  # noqa: F403

@@ -57,6 +57,8 @@ class Backend(ABC):
     """The dtypes claimed; bool, int32 and float32 at least."""
     rules_only: ClassVar[bool] = False
     """Whether arrays hold no data, so that ops run their rules alone."""
+    stands_for: Backend | None = None
+    """The backend whose devices its tensors show, where each holds several of that."""
     automatic: ClassVar[bool] = True
     """Whether the device string `"auto"` may choose it."""
     fork_safe: ClassVar[bool] = True

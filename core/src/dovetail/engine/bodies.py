@@ -17,7 +17,7 @@ from dovetail.engine.plans import plan_for
 from dovetail.engine.results import DATA
 from dovetail.engine.scopes import anywhere, within_body
 from dovetail.engine.tape_of_views import View
-from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.tensor import Tensor, alias, wrap
 from dovetail.errors import IndexOutOfRange, NotSupported
 
 Inputs = tuple[Any, ...]
@@ -53,6 +53,8 @@ def run_body(
     op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind
 ) -> tuple[Tensor, ...]:
     """`by_body`, the ops of the body being seen by whatever sees this one."""
+    if kind.backend.stands_for is not None:
+        return _off_tape(op, inputs, attrs, kind)
     token = modes._grad.set(False)
     try:
         if kind.dtype in HALF and not op.unrounded:
@@ -62,6 +64,23 @@ def run_body(
         return _owning(_as_tuple(_defined(op, inputs, attrs)), inputs)
     finally:
         modes._grad.reset(token)
+
+
+def _off_tape(
+    op: Op, inputs: Inputs, attrs: dict[str, Any], kind: Kind
+) -> tuple[Tensor, ...]:
+    """The body at a level above others, whose own tapes go on."""
+    apart = tuple(
+        [None if v is None else alias(v) for v in x]
+        if isinstance(x, list)
+        else (None if x is None else alias(x))
+        for x in inputs
+    )
+    if kind.dtype in HALF and not op.unrounded:
+        wide = tuple(_widened(x) for x in apart)
+        result = _defined(op, wide, attrs)
+        return _owning(_narrowed(op, result, apart, attrs, kind), apart)
+    return _owning(_as_tuple(_defined(op, apart, attrs)), apart)
 
 
 def _defined(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:

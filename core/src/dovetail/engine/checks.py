@@ -66,7 +66,10 @@ def values_of(x: Tensor, how: str) -> np.ndarray[Any, Any]:
     """
     if anywhere[0]:
         tell("read", x, how)
-    return x._kind.backend.copy_out(x._a)
+    backend: Any = x._kind.backend
+    if backend.stands_for is not None:
+        backend.refuse_read(x._a, how)
+    return backend.copy_out(x._a)  # type: ignore[no-any-return]
 
 
 def refuse(check: Callable[[], Checked]) -> None:
@@ -79,5 +82,7 @@ def answer(found: Checked) -> None:
     """Wait for the flag of a check, and raise its error if it is set."""
     if found is not None:
         flag, error = found
+        while flag._kind.backend.stands_for is not None:
+            flag = flag._kind.backend.any_below(flag._a)
         if flag._kind.backend.copy_out(flag._a).item():
             raise error()

@@ -254,7 +254,7 @@ def draw(
         ArgumentTypeError: `generator` is none.
         DeviceError: it belongs to another device.
     """
-    backend = kind.backend
+    backend = kind.backend.stands_for or kind.backend
     if generator is None:
         if backend.rules_only:
             return make(0, 0)

@@ -30,7 +30,7 @@ from dovetail.engine.tape_entries import OVERWRITTEN, tape_entry
 from dovetail.engine.tape_of_views import View, edge_of, entries, replay
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.engine.writable import check_writable
-from dovetail.errors import DeviceError, DTypeError, ShapeError
+from dovetail.errors import DeviceError, DTypeError, InplaceError, ShapeError
 
 
 def inplace(
@@ -148,6 +148,13 @@ def fitting(name: str, x: Tensor, y: Tensor) -> Tensor:
         )  # fmt: skip
     kind = x._kind
     if y._kind.backend is not kind.backend or y._kind.index != kind.index:
+        if y._kind.backend.stands_for is not None:
+            raise InplaceError(
+                name, "tensor", was="made outside of a function that is transformed",
+                needed="one like its arguments, as what is written is",
+                remedy="make it by zeros_like() or new_zeros() of an argument, or use "
+                "the out-of-place form",
+            )  # fmt: skip
         raise DeviceError(
             name, "result", was=f"on {y._kind.device}",
             needed=f"{kind.device}, where the tensor written is",

@@ -44,7 +44,7 @@ class Kind:
         self.backend = backend
         self.index = index
         self.dtype = dtype
-        self.device = named(backend.type, index)
+        self.device = named((backend.stands_for or backend).type, index)
         self.array = backend.array
         self.runner: Runner | _Lost = _runner_of(backend, index)
         self.lift = backend.lift

@@ -12,6 +12,8 @@ from dovetail.dtypes import DType, dtype_of_scalar, get_default_dtype, promote
 from dovetail.engine.basics import basics
 from dovetail.engine.elements import factor
 from dovetail.engine.kinds import Kind, kind_on, scalar_native
+from dovetail.engine.level_hooks import gathered
+from dovetail.engine.level_hooks import together as levels_loaded
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentTypeError, DeviceError, DTypeError
@@ -34,6 +36,9 @@ def prepare(op: Op, inputs: Sequence[Any]) -> tuple[Any, ...]:
     kind = placed._kind
     if _simple(op, flat, kind) and kind.dtype in op.accepts:
         return tuple(list(x) if type(x) is tuple else x for x in inputs)
+    if levels_loaded:
+        inputs = gathered(inputs)
+        kind = _placed_on(op, _flat(op, inputs))._kind  # type: ignore[union-attr]
     return _promoted(op, inputs, kind)
 
 

@@ -50,7 +50,7 @@ def pull_of(op: Op, kind: Kind) -> Pull:
         return made
     general = pullback(op)
     count = _asked[op, kind] = _asked.get((op, kind), 0) + 1
-    if count > _OFTEN:
+    if count > _OFTEN and kind.backend.stands_for is None:
         from dovetail.engine.bound_pull import bound  # few programs go so far
 
         op.bound[kind] = bound(op, kind, general)

@@ -13,6 +13,7 @@ from dovetail.engine.attributes import NORMALISERS
 from dovetail.engine.declare import Declared
 from dovetail.engine.generator import Generator, draw
 from dovetail.engine.kinds import Kind
+from dovetail.engine.level_hooks import drawing
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
@@ -45,13 +46,14 @@ def drawn(
         lead, law: the arguments before the seed; the first one is the shape of the
             result, its size, or a tensor of that shape.
     """
+    kind, lead, times = drawing(name, kind, lead)
     whole = kind
     if kind.dtype.is_complex and kind.dtype not in op.op.accepts:
         kind = kind.with_dtype(kind.dtype.real)
     tail = (kind,) if op.op.names[-1] == "kind" else ()
     draws = op.op.draws
     each = draws if isinstance(draws, int) else draws(kind.dtype, *law)
-    words = count_of(lead) * each
+    words = count_of(lead) * each * times
 
     def make(seed: int, place: int) -> Tensor:
         y: Tensor = op(lead, *law, seed, place, *tail)

@@ -1,0 +1,24 @@
+"""Functions of functions: torch.func's transforms, which may be nested at will.
+
+`vmap` and forward mode open a level (`dovetail.engine.levels`), whose tensors stand for
+a batch, or for a value and its tangent; `grad` and its kin use the tape.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.missing_names import missing_name as _missing_name
+from dovetail.func.forward import hessian, jacfwd, jvp, linearize
+from dovetail.func.functionalized import functionalize
+from dovetail.func.mapping import vmap
+from dovetail.func.reverse import grad, grad_and_value, jacrev, vjp
+from dovetail.func.stateless import functional_call, stack_module_state
+
+__all__ = [
+    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd",
+    "jacrev", "jvp", "linearize", "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_name(__name__)

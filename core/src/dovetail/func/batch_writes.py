@@ -1,0 +1,46 @@
+"""Level 0's writes on batched arrays, which the tape below records as in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail.engine.op import Op
+from dovetail.func.batch_shapes import Batched, all_rows, any_batched
+
+Kernel = Callable[..., Any]
+
+
+def _scattering(method: str) -> Any:
+    def rule(backend: Any, op: Op, attrs: dict[str, Any]) -> Kernel:
+        dim = attrs["dim"]
+
+        def kernel(x: Batched, index: Batched, src: Batched) -> tuple[()]:
+            if not any_batched((x, index, src)):
+                getattr(x.inner, method)(dim, index.inner, src.inner)
+                return ()
+            rows = backend.rows()
+            if not x.batched:  # nobody else's: bodies write what they made
+                x.inner, x.batched = all_rows(x, rows).clone(), True
+            given = [all_rows(a, rows) for a in (index, src)]
+            getattr(x.inner, method)(dim + 1, *given)
+            return ()
+
+        return kernel
+
+    return rule
+
+
+def _assign(backend: Any, op: Op, attrs: dict[str, Any]) -> Kernel:
+    def kernel(x: Batched, src: Batched) -> tuple[()]:
+        backend.copy(x, src)
+        return ()
+
+    return kernel
+
+
+WRITES: Final = {
+    "assign_": _assign,
+    "scatter_add_": _scattering("scatter_add_"),
+    "scatter_set_": _scattering("scatter_"),
+}

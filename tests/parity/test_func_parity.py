@@ -1,0 +1,125 @@
+"""torch.func's transforms give what torch's give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import dovetail as dt
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((4, 3))
+MATRICES = RNG.standard_normal((4, 3, 3))
+IMAGES = RNG.standard_normal((4, 2, 6, 6))
+KERNELS = RNG.standard_normal((4, 3, 2, 3, 3))
+PLACES = np.array([[0, 2], [1, 1], [2, 0], [0, 0]])
+
+Program = Callable[[Any, Callable[[Any], Any]], Any]
+
+
+def _where(m: Any, t: Callable[[Any], Any]) -> Any:
+    return m.vmap(lambda x: m.where(x > 0, x, x * 0.1).cumsum(0))(t(ROWS))
+
+
+def _ensemble(m: Any, t: Callable[[Any], Any]) -> Any:
+    def loss(w: Any, x: Any) -> Any:
+        return m.tanh(x @ w).square().mean()
+
+    return m.vmap(m.func.grad(loss), in_dims=(0, None))(t(MATRICES), t(ROWS))
+
+
+def _in_out_dims(m: Any, t: Callable[[Any], Any]) -> Any:
+    return m.vmap(lambda a, b: (a @ b.T, a.sum()), in_dims=(1, -1), out_dims=(1, 0))(
+        t(MATRICES), t(MATRICES)
+    )
+
+
+def _nested(m: Any, t: Callable[[Any], Any]) -> Any:
+    pair = m.vmap(m.vmap(lambda a, b: (a * b).sum(), (None, 0)), (0, None))
+    return pair(t(ROWS), t(ROWS))
+
+
+def _weights_of_rows(m: Any, t: Callable[[Any], Any]) -> Any:
+    conv = m.nn.functional.conv2d
+    return m.vmap(lambda x, w: conv(x[None], w, padding=1))(t(IMAGES), t(KERNELS))
+
+
+def _indexed(m: Any, t: Callable[[Any], Any]) -> Any:
+    return m.vmap(lambda x, i: (x[i], x.index_select(0, i), x.gather(0, i)))(
+        t(ROWS), t(PLACES)
+    )
+
+
+def _containers(m: Any, t: Callable[[Any], Any]) -> Any:
+    def f(d: Any, pair: Any) -> Any:
+        return [d["a"] * pair[0], pair[1].exp()]
+
+    return m.vmap(f, in_dims=({"a": 0}, (None, 0)))(
+        {"a": t(ROWS)}, (t(ROWS[0]), t(ROWS))
+    )
+
+
+def _chunked(m: Any, t: Callable[[Any], Any]) -> Any:
+    return m.vmap(lambda x: m.softmax(x, 0), chunk_size=3, out_dims=1)(t(ROWS))
+
+
+def _jacobians(m: Any, t: Callable[[Any], Any]) -> Any:
+    def f(x: Any, y: Any) -> Any:
+        return m.outer(x, y).sin(), x.sum()
+
+    pair = t(ROWS[0]), t(ROWS[1][:2])
+    return m.func.jacrev(f, (0, 1))(*pair), m.func.jacfwd(f, (0, 1))(*pair)
+
+
+def _jvp(m: Any, t: Callable[[Any], Any]) -> Any:
+    f = m.func.jvp(
+        lambda x: {"y": m.linalg.inv(x), "z": m.logsumexp(x, 0)},
+        (t(MATRICES[0]),), (t(MATRICES[1]),),
+    )  # fmt: skip
+    return f[0]["y"], f[0]["z"], f[1]["y"], f[1]["z"]
+
+
+def _linearized(m: Any, t: Callable[[Any], Any]) -> Any:
+    y, push = m.func.linearize(lambda x: m.softmax(x, 0) * x, t(ROWS[0]))
+    return y, push(t(ROWS[1]))
+
+
+def _auxiliary(m: Any, t: Callable[[Any], Any]) -> Any:
+    f = m.func.grad_and_value(lambda x: ((x**3).sum(), x * 2), has_aux=True)
+    slope, (value, aux) = f(t(ROWS[0]))
+    return slope, value, aux
+
+
+def _module(m: Any, t: Callable[[Any], Any]) -> Any:
+    layer = m.nn.Sequential(m.nn.Linear(3, 3), m.nn.Tanh()).double()
+    given = {"0.weight": t(MATRICES), "0.bias": t(ROWS)}
+    return m.vmap(lambda p: m.func.functional_call(layer, p, (t(ROWS),)))(given)
+
+
+PROGRAMS = [
+    _where, _ensemble, _in_out_dims, _nested, _weights_of_rows, _indexed, _containers,
+    _chunked, _jacobians, _jvp, _linearized, _auxiliary, _module,
+]  # fmt: skip
+
+
+def _numbers(value: Any) -> list[np.ndarray[Any, Any]]:
+    if isinstance(value, dt.Tensor | torch.Tensor):
+        return [value.detach().numpy()]
+    items = value.values() if isinstance(value, dict) else value
+    return [a for item in items for a in _numbers(item)]
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is dep:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr:UserWarning")
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__.strip("_"))
+def test_transforms_give_what_torch_gives(program: Program) -> None:
+    """A program of transforms has torch's results, in torch's form."""
+    ours = _numbers(program(dt, lambda a: dt.tensor(a)))
+    theirs = _numbers(program(torch, lambda a: torch.tensor(a)))
+    assert [a.shape for a in ours] == [a.shape for a in theirs]
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
