@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from dovetail.autograd import function as function
+from dovetail.autograd import graph as graph
+from dovetail.autograd.anomaly_mode import (
+    detect_anomaly,
+    is_anomaly_enabled,
+    set_detect_anomaly,
+)
+from dovetail.autograd.function import Function
 from dovetail.engine import autograd
 from dovetail.engine.autograd import tensors_of
 from dovetail.engine.basics import basics
 from dovetail.engine.missing_names import missing_name as _missing_name
-from dovetail.engine.modes import enable_grad, no_grad, set_grad_enabled
+from dovetail.engine.modes import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)
 from dovetail.engine.tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]
@@ -74,7 +87,10 @@ def backward(
     autograd.backward(roots, given, retain_graph, create_graph, into)
 
 
-__all__ = ["backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "Function", "backward", "detect_anomaly", "enable_grad", "grad", "inference_mode",
+    "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+]  # fmt: skip
 
 if not _TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

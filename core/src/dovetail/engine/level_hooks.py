@@ -10,6 +10,9 @@ together: Final[list[Callable[[Sequence[Any]], Sequence[Any]]]] = []
 # The kind of what a random function makes, and how many of it, where levels are open.
 drawn: Final[list[Callable[[str, Any, Any], tuple[Any, Any, int]]]] = []
 
+# What runs a user's Function at a level: its results in a tuple, or None.
+function_rules: Final[list[Callable[..., tuple[Any] | None]]] = []
+
 
 def gathered(inputs: Sequence[Any]) -> Sequence[Any]:
     """Inputs of one level."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from dovetail.engine.missing_names import missing_name as _missing_name
+from dovetail.func import function_levels as _function_levels  # noqa: F401
 from dovetail.func.forward import hessian, jacfwd, jvp, linearize
 from dovetail.func.functionalized import functionalize
 from dovetail.func.mapping import vmap

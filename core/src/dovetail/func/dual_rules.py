@@ -87,9 +87,9 @@ def _moving(op: Op, attrs: dict[str, Any]) -> Kernel:
         create = grad_enabled() and (follows or any(map(follows_below, held)))
         with enable_grad():
             variables: list[tuple[Tensor, Tensor]] = []
-            inputs = _varied(natives, follows, variables)
+            inputs = varied(natives, follows, variables)
             outs = all_results(op, inputs, known)
-            moved = [_moved(y, variables, create) for y in outs]
+            moved = [moved_along(y, variables, create) for y in outs]
         if not follows:
             outs, moved = _apart(outs), _apart(moved)
         return _duals(outs, moved)
@@ -119,14 +119,14 @@ def _apart(tensors: Sequence[Any]) -> list[Any]:
     return [alias(y) if y is not None and y.requires_grad else y for y in tensors]
 
 
-def _varied(
+def varied(
     natives: Sequence[Any], follows: bool, variables: list[tuple[Tensor, Tensor]]
 ) -> list[Any]:
     """The values, those with tangents as variables, which are noted with these."""
     found: list[Any] = []
     for a in natives:
         if type(a) is list:
-            found.append(_varied(a, follows, variables))
+            found.append(varied(a, follows, variables))
             continue
         tangent = None if a is None else a.tangent
         if tangent is None:
@@ -143,7 +143,7 @@ def _varied(
     return found
 
 
-def _moved(
+def moved_along(
     y: Tensor, variables: list[tuple[Tensor, Tensor]], create: bool
 ) -> Tensor | None:
     """The tangent of a result: its gradient, differentiated by the cotangent."""
@@ -151,7 +151,9 @@ def _moved(
         return None
     ct = zeros_of(y.detach(), tuple(y._a.shape))
     ct.requires_grad = True
-    found = grad(y, [x for x, _ in variables], ct, create_graph=True, allow_unused=True)
+    found = grad(
+        [y], [x for x, _ in variables], [ct], create_graph=True, allow_unused=True
+    )
     pairs = [
         (g, t) for g, (_, t) in zip(found, variables, strict=True)
         if g is not None and g.requires_grad

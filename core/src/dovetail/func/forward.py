@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from dovetail.autograd import grad as gradients_of
+from dovetail.engine.autograd import grad as gradients_of
 from dovetail.engine.kinds import kind_on
 from dovetail.engine.levels import Opened, around, lifted, open_levels
 from dovetail.engine.modes import enable_grad

@@ -127,7 +127,7 @@ def _called(
     below = [lifted(v, depth) if isinstance(v, Tensor) else v for v in values]
     with Opened(Batch(rows, randomness)) as at:
         given = [
-            v if dim is None else _batched(v, dim, at)
+            v if dim is None else batched_in(v, dim)
             for v, dim in zip(below, dims, strict=True)
         ]
         count = form.size
@@ -141,7 +141,8 @@ def _called(
     return found, shape, places
 
 
-def _batched(x: Tensor, dim: int, depth: int) -> Tensor:
+def batched_in(x: Tensor, dim: int) -> Tensor:
+    """A batch whose rows a dim of `x` counts."""
     backend = around(Batch.backend, x._kind.backend)
     rows_first = x if dim == 0 else x.movedim(dim, 0)
     kind = kind_on(backend, x._kind.index, x._kind.dtype)
@@ -199,4 +200,4 @@ def _in_chunks(
     return put_together(joined, form)
 
 
-__all__ = ["vmap"]
+__all__ = ["batched_in", "vmap"]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail.autograd import grad as gradients_of
+from dovetail.engine.autograd import grad as gradients_of
 from dovetail.engine.modes import enable_grad
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, AutogradError
@@ -15,6 +15,7 @@ from dovetail.frontend.create import zeros
 from dovetail.func.mapping import vmap
 from dovetail.func.tracked import Tracked
 from dovetail.func.trees import Tree, put_together, taken_apart
+from dovetail.ops.create import zeros_of
 
 Argnums = int | tuple[int, ...]
 
@@ -144,13 +145,16 @@ def _gradients(
     """Gradients by variables, zeros by those that nothing depends on."""
     some = [i for i, y in enumerate(outs) if y.requires_grad]
     if not some:
-        return [v.detach().new_zeros(tuple(v.shape)) for v in variables]
+        return [zeros_of(x.detach(), tuple(x._a.shape)) for x in variables]
     given = None if cts is None else [cts[i] for i in some]
     found = gradients_of(
         [outs[i] for i in some], variables, given, retain_graph=True,
-        create_graph=create, materialize_grads=True,
+        create_graph=create, allow_unused=True,
     )  # fmt: skip
-    return list(found)
+    pairs = zip(found, variables, strict=True)
+    return [
+        zeros_of(x.detach(), tuple(x._a.shape)) if g is None else g for g, x in pairs
+    ]
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
