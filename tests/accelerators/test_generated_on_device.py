@@ -14,14 +14,14 @@ import dovetail as dt
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
 from dovetail.device_api import KernelTable, registry
-from dovetail_cupy import generated, shared_kernels
+from dovetail_cupy import draws, generated, shared_kernels
 from dovetail_strict.backend import StrictBackend
 from dovetail_strict.library import Library
 
 pytestmark = pytest.mark.skipif(not COMPILER, reason="there is no C++ compiler")
 
 # Of a body and in front of a kernel; of numbers, of a mask, of attributes.
-FEW = ["gelu", "leaky_relu", "lerp", "masked_fill"]
+FEW = ["gelu", "leaky_relu", "lerp", "masked_fill", "normal", "random_dropout"]
 # Their bodies look at values, or are no steps on elements: CuPy's kernels serve.
 UNSERVED = {"addcdiv", "addcmul", "complex", "digamma", "heaviside", "sinc"}
 
@@ -75,8 +75,9 @@ def ops() -> list[str]:
 def prove(op: str, device: Launching, checks: dict[str, list[Check]]) -> None:
     """Judge an op in a dtype that its kernels serve, which some call has to launch."""
     device.machine.ran.clear()
-    floats = [c for c in checks[op] if c.dtype in {d.name for d in generated.DTYPES}]
-    kit.assert_proven(Subject("launching:0"), kit.sampled(floats), kit.SMALL)
+    dtypes = {d.name for d in draws.DTYPES.get(op, generated.DTYPES)}
+    served = [c for c in checks[op] if c.dtype in dtypes]
+    kit.assert_proven(Subject("launching:0"), kit.sampled(served), kit.SMALL)
     assert bool(device.machine.ran) is (op not in UNSERVED)
 
 
@@ -91,6 +92,45 @@ def test_few(op: str, device: Launching, checks: dict[str, list[Check]]) -> None
 def test_all(op: str, device: Launching, checks: dict[str, list[Check]]) -> None:
     """All ops that generated kernels serve are right."""
     prove(op, device, checks)
+
+
+def drawn(device: str) -> list[dt.Tensor]:
+    """Random tensors of several kinds, which begin anywhere in a block of words."""
+    dt.manual_seed(5)
+    p = dt.full((7,), 0.25, device=device)
+    made = []
+    for n in (1, 2, 3, 4):
+        made += [dt.rand(n, device=device), dt.randn(9, device=device), dt.bernoulli(p)]
+        made += [dt.nn.functional.dropout(p, 0.5), dt.randperm(n, device=device)]
+        made.append(dt.randn(3, dtype=dt.float64, device=device))
+    return made
+
+
+def test_draws_anywhere_in_a_block(device: Launching) -> None:
+    """Random numbers have the CPU's bits, wherever in a seed's stream they begin."""
+    device.machine.ran.clear()
+    for ours, cpus in zip(drawn("launching"), drawn("cpu"), strict=True):
+        assert ours.tolist() == cpus.tolist()
+    assert device.machine.ran
+
+
+def stepped(device: str) -> list[list[float]]:
+    """Parameters after steps: of 16 bits, with gaps, and as its own gradient."""
+    made = [dt.linspace(-1, 1, 6, dtype=dt.float16, device=device)]
+    made += [dt.linspace(-1, 1, 12, device=device)[::2], dt.ones(3, device=device)]
+    for x in made:
+        x.grad = x.detach() if x.numel() == 3 else x.detach() * 2
+    optimizer = dt.optim.SGD(made, lr=0.1, momentum=0.9, weight_decay=0.01)
+    for _ in range(3):
+        optimizer.step()
+    return [x.tolist() for x in made]
+
+
+def test_steps_of_any_layout(device: Launching) -> None:
+    """Steps write parameters that lie with gaps, have 16 bits, or share memory."""
+    device.machine.ran.clear()
+    assert stepped("launching") == stepped("cpu")
+    assert len(device.machine.ran) == 9
 
 
 def test_one_launch(device: Launching) -> None:

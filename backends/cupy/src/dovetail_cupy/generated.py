@@ -17,6 +17,8 @@ from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import DType, float16, float32, float64
 from dovetail.errors import DovetailError
 from dovetail.xp.elementwise import APPROXIMATE, ROUNDED
+from dovetail_cupy import draws, steps
+from dovetail_cupy.draws import Draws
 from dovetail_cupy.launch import Machine
 from dovetail_cupy.pointwise import DevicePointwise
 from dovetail_cupy.shared_kernels import add_again
@@ -37,15 +39,19 @@ def are_wanted() -> bool:
 def install(table: KernelTable, shared: KernelTable, machine: Machine) -> None:
     """Add the kernels of a table to another one, with generated ones in front."""
     several = {op for v in vocabularies for op in v.pointwise()} - _SINGLE - _MOVES
+    drawing = Draws(machine)
     for op in shared.names():
         for own in shared.rivals(op):
-            served = own.dtypes & DTYPES if op in several else frozenset()
-            if served and own.when is None and not own.supports_out:
-                bind = _in_front(own, machine)
-                options = {"function": bind, "dtypes": served, "binds": True}
-                add_again(table, own._replace(**options))
-                own = own._replace(dtypes=own.dtypes - served)  # noqa: PLW2901
-            add_again(table, own)
+            made, served = own, frozenset[DType]()
+            if op in draws.DTYPES:
+                served = own.dtypes & draws.DTYPES[op]
+                made = own._replace(function=getattr(drawing, op)(own.function))
+            elif op in several and own.when is None and not own.supports_out:
+                served = own.dtypes & DTYPES
+                made = own._replace(function=_in_front(own, machine), binds=True)
+            add_again(table, made._replace(dtypes=served))
+            add_again(table, own._replace(dtypes=own.dtypes - served))
+    steps.install(table, machine)
     _add_bodies(table, machine)
 
 

@@ -9,12 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.codegen import pointwise, runtime
+from dovetail.codegen import runtime
 from dovetail.codegen.eager import Array, address, target
-from dovetail.codegen.ir import FIRST, LAST, Buffer, Kernel, Loop, Store
+from dovetail.codegen.in_place_form import InPlaceForm
 from dovetail.codegen.llvm_text import render
 from dovetail.codegen.program import Program
-from dovetail.codegen.values import Term, index, load, parameter
 
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time
 _MOST: Final = 512  # pieces of one array; larger ones have larger pieces
@@ -44,53 +43,17 @@ end:
 """
 
 
-class InPlace:
-    """A program on elements that writes some of its inputs.
-
-    Args:
-        name: what it is called in listings.
-        program: what it computes; its last inputs are numbers of a call.
-        written: the input that each result is written to, by position.
-        numbers: how many inputs are numbers.
-
-    Raises:
-        NotSupported: kernels do not know a step of the program.
-    """
+class InPlace(InPlaceForm):
+    """A program on elements that writes some of its inputs; see `InPlaceForm`."""
 
     def __init__(
         self, name: str, program: Program, written: Sequence[int], numbers: int
     ) -> None:
-        arrays = len(program.inputs) - numbers
-        self.program = program
-        self.given = [i for i, d in enumerate(program.inputs[:arrays]) if d is not None]
-        self.numbers = [str(d) for d in program.inputs[arrays:]]
-        self.written = tuple(written)
+        super().__init__(name, program, written, numbers)
         self._dtype = np.dtype(program.inputs[self.given[0]])
         self._spare: list[_Sheet] = []  # of calls that are over: a list's pop is whole
-        self.form = self._kernel(f"{name}_{program.inputs[self.given[0]]}")
         text = render(self.form, target()) + _EACH.replace("NAME", self.form.name)
         self._run = runtime.kernel(f"{self.form.name}_each", text).run
-
-    def _kernel(self, name: str) -> Kernel:
-        """The kernel as a loop over the elements of all arrays."""
-        lane = index("lane")
-        buffers = {
-            i: Buffer(f"x{i}", str(self.program.inputs[i]), written=i in self.written)
-            for i in self.given
-        }
-        given: list[Term | None] = [None] * len(self.program.inputs)
-        for i, buffer in buffers.items():
-            given[i] = load(buffer, lane)
-        named = [(f"number{i}", d) for i, d in enumerate(self.numbers)]
-        if named:
-            given[-len(named) :] = [parameter(name, d) for name, d in named]
-        made = pointwise.results(self.program, given)
-        stores = tuple(
-            Store(buffers[i], lane.value, y.value)
-            for i, y in zip(self.written, made, strict=True)
-        )
-        body = Loop("lane", lane.value, FIRST, LAST, stores)
-        return Kernel(name, tuple(buffers.values()), tuple(named), (body,))
 
     def __call__(
         self, lists: Sequence[Sequence[Array]], numbers: Sequence[float]
