@@ -7,22 +7,27 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from dovetail.dtypes import Sizes
+from dovetail.xp.kernels import on_device
 from dovetail.xp.scratch import scratch
 from dovetail.xp.windows import Windows
 
 TILE_BYTES: Final = 4 << 20  # of columns; smaller ones leave the matrix product starved
+DEVICE_BYTES: Final = 256 << 20  # where few large products beat many small ones
 Tile = tuple[int, int, int, int]  # images from, to; rows of results from, to
 
 
-def tiles(batch: int, rows: int, places: Sizes, itemsize: int) -> Iterator[Tile]:
+def tiles(
+    xp: Any, batch: int, rows: int, places: Sizes, itemsize: int
+) -> Iterator[Tile]:
     """Whole images while they fit, else some of an image's first axis."""
+    room = DEVICE_BYTES if on_device(xp) else TILE_BYTES
     line = max(1, rows * math.prod(places[1:]) * itemsize)
-    if line * places[0] <= TILE_BYTES:
-        step = max(1, TILE_BYTES // (line * places[0]))
+    if line * places[0] <= room:
+        step = max(1, room // (line * places[0]))
         for n in range(0, batch, step):
             yield n, min(n + step, batch), 0, places[0]
         return
-    step = max(1, TILE_BYTES // line)
+    step = max(1, room // line)
     for n in range(batch):
         for r in range(0, places[0], step):
             yield n, n + 1, r, min(r + step, places[0])

@@ -28,7 +28,7 @@ def scattered_lines(
     source = x.reshape(batch, groups, taps.shape[2], math.prod(places))
     margin = (kernel[0] - 1) * down * width + (kernel[1] - 1) * right
     y = xp.zeros((batch, channels, math.prod(places) + margin), x.dtype)
-    for first, last, start, stop in tiles(batch, groups * rows, places, x.itemsize):
+    for first, last, start, stop in tiles(xp, batch, groups * rows, places, x.itemsize):
         n, count = last - first, (stop - start) * width
         flat = scratch(xp, x, "columns", n * groups * rows * count, x.dtype)
         part = source[first:last, :, :, start * width : stop * width]

@@ -63,7 +63,7 @@ def _convolution(
     line, tapped = math.prod(places[1:]), bias is not None and groups == 1
     if tapped:  # as one more tap, on a row of ones: no pass of its own
         taps = xp.concatenate((taps, bias), 2)
-    for tile in tiles(batch, groups * rows, places, x.itemsize):
+    for tile in tiles(xp, batch, groups * rows, places, x.itemsize):
         first, last, start, stop = tile
         n, count = last - first, (stop - start) * line
         flat = scratch(xp, x, "columns", n * (groups * rows + tapped) * count, x.dtype)
@@ -139,7 +139,7 @@ def _scattered(
         return xp.matmul(taps, source).reshape(batch, channels, *size)
     y = xp.zeros((batch, channels, *w.wide(size, places)), x.dtype)
     line = math.prod(places[1:])
-    for first, last, start, stop in tiles(batch, groups * rows, places, x.itemsize):
+    for first, last, start, stop in tiles(xp, batch, groups * rows, places, x.itemsize):
         n, count = last - first, (stop - start) * line
         flat = scratch(xp, x, "columns", n * groups * rows * count, x.dtype)
         part = source[first:last, :, :, start * line : stop * line]
@@ -167,7 +167,7 @@ def _weight(
         return dw.reshape(groups * out, inside, *kernel)
     grouped = dy.reshape(batch, groups, out, math.prod(places))
     columns = Columns(xp, x, Windows(kernel, stride, padding, dilation), places)
-    for tile in tiles(batch, groups * rows, places, x.itemsize):
+    for tile in tiles(xp, batch, groups * rows, places, x.itemsize):
         first, last, start, stop = tile
         part = grouped[first:last, :, :, start * line : stop * line]
         product = _by_image if rows <= (stop - start) * line else _at_once

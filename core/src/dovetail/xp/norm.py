@@ -100,7 +100,7 @@ def _of_any_size(xp: Any) -> Callable[..., Any]:
         mean = total(x, dims, None, None, True)
         mean *= share
         var, rstd = xp.empty(mean.shape, dtype), xp.empty(mean.shape, dtype)
-        parts = slabs(x, dims)
+        parts = slabs(xp, x, dims)
         w, b = _as_cut(xp, weight, x, parts), _as_cut(xp, bias, x, parts)
         for at in parts:
             part, scale, spread = y[at], rstd[at], var[at]
@@ -126,7 +126,7 @@ def _normalise_backward(xp: Any) -> Callable[..., Any]:
         ct: Any, x: Any, weight: Any, mean: Any, rstd: Any, dims: Dims
     ) -> Any:
         share = _share(xp, x, dims)
-        parts = slabs(x, dims)
+        parts = slabs(xp, x, dims)
         w = _as_cut(xp, weight, x, parts)
         gx = xp.empty(x.shape, x.dtype)
         for at in parts:
@@ -152,7 +152,7 @@ def _normalise_weight_backward(xp: Any) -> Callable[..., Any]:
         wide = (1,) * (x.ndim - len(weight_shape)) + tuple(weight_shape)
         dims = tuple(d for d, n in enumerate(wide) if n == 1)
         total = xp.zeros(wide, x.dtype)
-        parts = slabs(x, ())
+        parts = slabs(xp, x, ())
         mean, rstd = (_as_cut(xp, v, x, parts) for v in (mean, rstd))
         for at in parts:
             z = x[at] - mean[at]

@@ -2,7 +2,7 @@
 
 It serves one queue of work, which does one kernel after the other. Where the caller
 chose a stream, another stream of the same thread may still be using it: there every
-call gets memory of its own.
+call gets memory of its own, and so it does on devices, whose pools count what is used.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import threading
 from typing import Any
 
 from dovetail.device_api.capabilities import chosen_streams
+from dovetail.xp.kernels import on_device
 
 
 class _Memory(threading.local):
@@ -33,6 +34,8 @@ def scratch(xp: Any, like: Any, role: str, count: int, dtype: Any) -> Any:
         like: an array of the library, on whose device it is.
     """
     chosen = chosen_streams.get()
+    if on_device(xp):
+        return xp.empty(count, dtype)
     if chosen and any(s is not d.default_stream(i) for (d, i), s in chosen.items()):
         return xp.empty(count, dtype)
     key = (xp.__name__, like.device, role, dtype)

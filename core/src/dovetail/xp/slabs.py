@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from dovetail.xp.kernels import on_device
+
 # 512 KiB of float32: what fits the second-level cache of most cores.
 SLAB = 1 << 17
 _WHOLE: Final[tuple[Any, ...]] = (...,)
 
 
-def slabs(x: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
+def slabs(xp: Any, x: Any, dims: tuple[int, ...]) -> tuple[Any, ...]:
     """Indices of parts of `x` of about SLAB elements, all of it along `dims`.
 
-    Only the first dim is cut: parts in between lie scattered, and gain nothing.
+    Only the first dim is cut: parts in between lie scattered, and gain nothing. Nor is
+    it on a device, which would have several launches for one.
     """
-    if x.size <= SLAB:
+    if x.size <= SLAB or on_device(xp):
         return _WHOLE
     shape = x.shape
     axis = next(d for d, n in enumerate(shape) if n > 1)

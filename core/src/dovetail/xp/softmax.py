@@ -28,7 +28,7 @@ def _softmax(xp: Any) -> Callable[..., Any]:
     def softmax(dim: int) -> Callable[..., Any]:
         def call(x: Any) -> Any:
             y = xp.empty(x.shape, x.dtype)
-            for at in slabs(x, (dim,)) if x.size else ():
+            for at in slabs(xp, x, (dim,)) if x.size else ():
                 part, e = x[at], y[at]
                 xp.subtract(part, top(part, dim, None, None, True), e)
                 exp(e, e)
@@ -47,7 +47,7 @@ def log_softmax_of(xp: Any) -> Callable[..., Any]:
     def log_softmax(dim: int) -> Callable[..., Any]:
         def call(x: Any) -> Any:
             y = xp.empty(x.shape, x.dtype)
-            for at in slabs(x, (dim,)) if x.size else ():
+            for at in slabs(xp, x, (dim,)) if x.size else ():
                 part, e = x[at], y[at]
                 xp.subtract(part, top(part, dim, None, None, True), e)
                 e -= log(add(exp(e), dim, None, None, True))
@@ -64,7 +64,7 @@ def _softmax_backward(xp: Any) -> Callable[..., Any]:
     def softmax_backward(dim: int) -> Callable[..., Any]:
         def call(ct: Any, y: Any) -> Any:
             gx = xp.empty(y.shape, y.dtype)
-            for at in slabs(y, (dim,)):
+            for at in slabs(xp, y, (dim,)):
                 g, p = gx[at], y[at]
                 xp.multiply(ct[at], p, out=g)
                 g -= p * _total(add, g, dim)
@@ -88,7 +88,7 @@ def _log_softmax_backward(xp: Any) -> Callable[..., Any]:
     def log_softmax_backward(dim: int) -> Callable[..., Any]:
         def call(ct: Any, y: Any) -> Any:
             gx = xp.empty(y.shape, y.dtype)
-            for at in slabs(y, (dim,)):
+            for at in slabs(xp, y, (dim,)):
                 g, c = gx[at], ct[at]
                 exp(y[at], out=g)
                 g *= _total(add, c, dim)
