@@ -128,3 +128,39 @@ def test_wide_numbers_are_rounded_once() -> None:
     x = dt.tensor([tie, tie + 2.0**-40, -tie - 2.0**-40], dtype=dt.float64)
     found = x.to("xpu").to(dt.bfloat16).double().tolist()
     assert found == [1.0, 1 + 2.0**-7, -1 - 2.0**-7]
+
+
+NORMS: dict[str, Callable[[Any], Any]] = {
+    "softmax": lambda x: x.softmax(-1),
+    "softmax of the first dim": lambda x: x.softmax(0),
+    "log_softmax of a dim amid": lambda x: x.log_softmax(1),
+    "layer_norm": lambda x: F.layer_norm(x, x.shape[2:]),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "group_norm": lambda x: F.group_norm(x, 3),
+    "rms_norm": lambda x: F.rms_norm(x, x.shape[-1:]),
+    "of what lies transposed": lambda x: F.layer_norm(x.permute(3, 1, 0, 2), (7,)),
+}
+
+
+@pytest.mark.parametrize("norm", NORMS.values(), ids=NORMS)
+def test_rows_are_reduced_as_on_the_cpu(norm: Any) -> None:
+    """Softmax and norms, with gradients, of rows that are short and long."""
+
+    def both(device: str) -> Any:
+        found = []
+        for last in (5, 300):
+            x = dt.tensor(numbers(4, 6, 7, last), device=device, requires_grad=True)
+            y = norm(x)
+            (y * y * y.exp()).sum().backward()
+            found += [y.flatten(), x.grad.flatten()]
+        return dt.cat(found)
+
+    found, expected = on_both(both)
+    assert np.allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_few_long_rows_are_left_to_the_body() -> None:
+    """One row of many elements would keep one block of threads busy."""
+    x = numbers(1 << 18)
+    found, expected = on_both(lambda d: dt.tensor(x, device=d).softmax(0) * 1e5)
+    assert np.allclose(found, expected, rtol=1e-4)

@@ -25,6 +25,7 @@ from dovetail_xpu import (
     products,
     random,
     reductions,
+    rows,
     steps,
 )
 from dovetail_xpu.launch import THREADS, Launcher
@@ -32,7 +33,8 @@ from dovetail_xpu.memory import Device, Ints, Stream, XpuArray
 from dovetail_xpu.runtime import sycl_devices
 
 _FAMILIES: Final = (
-    primitives, moving, reductions, products, convolution, random, steps, bodies,
+    primitives, moving, reductions, products, convolution, random, steps, rows,
+    bodies,
 )  # fmt: skip
 
 

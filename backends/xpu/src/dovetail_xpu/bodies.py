@@ -13,7 +13,7 @@ from dovetail.codegen.program import Program
 from dovetail.codegen.values import Term, parameter
 from dovetail.device_api import Facts, KernelTable
 from dovetail.dtypes import DType, bool_, by_name
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, NotSupported
 from dovetail_xpu.elementwise import Elementwise
 from dovetail_xpu.launch import Launcher
 from dovetail_xpu.memory import XpuArray
@@ -67,9 +67,7 @@ class Bodies:
     def bind(self, **attributes: Any) -> Callable[..., XpuArray]:
         """What serves calls with these attributes."""
         if not self.numbers:
-            found = self.of(attributes, ())
-            assert found is not None
-            return found
+            return self.of(attributes, ()) or self._unserved
 
         def kernel(*arrays: XpuArray, **numbers: Any) -> XpuArray:
             given = {name: x for name, x in numbers.items() if x is not None}
@@ -82,6 +80,10 @@ class Bodies:
             return found(*arrays, numbers=words)
 
         return kernel
+
+    def _unserved(self, *arrays: XpuArray) -> XpuArray:
+        """What is bound before `can_be` is asked, whose answer is no."""
+        raise NotSupported(f"kernel of {self.op}", was="asked for", needed="a body")
 
     def of(
         self, attributes: dict[str, Any], numbers: tuple[str, ...]

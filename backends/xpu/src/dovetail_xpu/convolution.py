@@ -24,13 +24,13 @@ from dovetail.codegen.values import (
     parameter,
 )
 from dovetail.device_api import KernelTable
-from dovetail.dtypes import DType
+from dovetail.dtypes import HALF, DType, float32
 from dovetail.xp.windows import Windows
 from dovetail_xpu.elementwise import ByDtypes, Elementwise
 from dovetail_xpu.lanes import lane, lane_kernel
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import Ints, XpuArray, row_major
-from dovetail_xpu.primitives import FLOATS, copier, filler, mover
+from dovetail_xpu.primitives import FLOATS, converter, copier, filler, mover
 from dovetail_xpu.products import product_of
 
 _MOST: Final = 1 << 28  # bytes of windows that are laid out at a time
@@ -55,9 +55,27 @@ class Sizes(NamedTuple):
 def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -> None:
     """Add them to a table."""
     for dtype in sorted(claimed & FLOATS, key=str):
-        made = Convolutions(launcher, dtype)
+        made = Convolutions(launcher, float32 if dtype in HALF else dtype)
         for op in ("convolution", "convolution_transpose", "convolution_weight"):
-            table.add(op, getattr(made, op), dtypes=[dtype], binds=True)
+            bind = getattr(made, op)
+            if dtype in HALF:
+                bind = _widened(launcher, bind, dtype)
+            table.add(op, bind, dtypes=[dtype], binds=True)
+
+
+def _widened(launcher: Launcher, bind: Any, dtype: DType) -> Callable[..., Any]:
+    """The same for floats of 16 bits, which are rounded once, at the end."""
+    widen, narrow = converter(launcher, float32), converter(launcher, dtype)
+
+    def bound(**choices: Any) -> Callable[..., XpuArray]:
+        call = bind(**choices)
+
+        def convolve(*arrays: XpuArray | None) -> XpuArray:
+            return narrow(call(*[None if a is None else widen(a) for a in arrays]))
+
+        return convolve
+
+    return bound
 
 
 class Convolutions:

@@ -32,6 +32,7 @@ class Launchable:
         self._built: dict[Device, Any] = {}
         self._text = ""
         self._pack: Callable[..., bytes] = struct.Struct("").pack
+        self._argument: Callable[[bytes], Any] = bytes
         self._group = [threads]
 
     def source(self) -> tuple[str, int]:
@@ -44,6 +45,9 @@ class Launchable:
         found = self._built.get(device)
         if found is None:
             if not self._text:
+                from dpctl import RawKernelArg
+
+                self._argument = RawKernelArg
                 self._text, count = self.source()
                 self._pack = struct.Struct(f"{count}q").pack
             queue = device.stream.queue
@@ -52,11 +56,11 @@ class Launchable:
 
     def launch(self, stream: Stream, words: Sequence[int], blocks: int) -> None:
         """Add a launch to a queue; `words` end with the first and the last item."""
-        from dpctl import RawKernelArg
-
-        kernel = self.on(stream.device)
-        given = RawKernelArg(self._pack(*words))
-        stream.queue.submit_async(kernel, [given], [blocks * self.threads], self._group)
+        kernel = self._built.get(stream.device)
+        if kernel is None:
+            kernel = self.on(stream.device)
+        given = [self._argument(self._pack(*words))]
+        stream.queue.submit_async(kernel, given, [blocks * self.threads], self._group)
 
 
 class Written(Launchable):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import threading
+from functools import lru_cache
 from typing import Any, Final
 
 from dovetail.dtypes import DType
@@ -197,6 +198,7 @@ class XpuArray:
         )
 
 
+@lru_cache(1 << 12)
 def row_major(shape: Ints) -> Ints:
     """Element strides of an array without gaps."""
     strides, step = [], 1

@@ -154,6 +154,11 @@ def _bitcast(launcher: Launcher) -> Callable[[DType], Callable[[XpuArray], XpuAr
     return bind
 
 
+def converter(launcher: Launcher, dtype: DType) -> Callable[[XpuArray], XpuArray]:
+    """Gives arrays in another dtype."""
+    return _cast(launcher)(dtype)
+
+
 def _cast(launcher: Launcher) -> Callable[[DType], Callable[[XpuArray], XpuArray]]:
     copy = copier(launcher)
 

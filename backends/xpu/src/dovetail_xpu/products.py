@@ -7,12 +7,12 @@ from typing import Final
 
 from dovetail.codegen.c_dialects import OPENCL
 from dovetail.device_api import KernelTable
-from dovetail.dtypes import DType, bfloat16, float16, float32, float64
+from dovetail.dtypes import HALF, DType, bfloat16, float16, float32, float64
 from dovetail_xpu import onednn
 from dovetail_xpu.launch import Launcher, Written
 from dovetail_xpu.memory import Device, XpuArray
 from dovetail_xpu.onednn import Engine
-from dovetail_xpu.primitives import FLOATS, copier
+from dovetail_xpu.primitives import FLOATS, converter, copier
 from dovetail_xpu.text import NAME
 
 _THREADS: Final = 64
@@ -60,7 +60,25 @@ inline u16 bfloat16_of(float x) {
 def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -> None:
     """Add them to a table."""
     for dtype in sorted(claimed & FLOATS, key=str):
-        table.add("bmm", product_of(launcher, dtype), dtypes=[dtype])
+        table.add("bmm", _product(launcher, dtype), dtypes=[dtype])
+
+
+def _product(
+    launcher: Launcher, dtype: DType
+) -> Callable[[XpuArray, XpuArray], XpuArray]:
+    """Products in a dtype; large ones of 16 bits by way of float32, which has more."""
+    own = product_of(launcher, dtype)
+    if dtype not in HALF or onednn.library() is None:
+        return own
+    wide, widen = product_of(launcher, float32), converter(launcher, float32)
+    narrow = converter(launcher, dtype)
+
+    def bmm(a: XpuArray, b: XpuArray) -> XpuArray:
+        if onednn.is_small(a, b):
+            return own(a, b)
+        return narrow(wide(widen(a), widen(b)))
+
+    return bmm
 
 
 def product_of(
