@@ -287,9 +287,7 @@ def test_loader_asks_for_whole_batches() -> None:
 
 
 def test_loader_refuses() -> None:
-    """Workers are not there yet, and say so; contradictions are named."""
-    with pytest.raises(NotSupported, match="multi-process loading is not there yet"):
-        DataLoader(Squares(3), num_workers=2)
+    """Contradictions are named."""
     faults: list[dict[str, Any]] = [
         {"shuffle": True, "sampler": [1]},
         {"batch_sampler": [[1]], "batch_size": 3},

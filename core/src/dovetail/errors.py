@@ -170,6 +170,14 @@ class FileFormatError(DovetailError, ValueError, RuntimeError):
     """A file is damaged, cut short, or not of the kind that was asked for."""
 
 
+class CallOrderError(DovetailError, RuntimeError):
+    """A method was called before or after another one than it has to be."""
+
+
+class WorkerError(DovetailError, RuntimeError):
+    """A process that loads data died, hangs, or is at another pass."""
+
+
 class NotSupported(DovetailError, NotImplementedError):
     """A feature that is not there."""
 

@@ -1,16 +1,21 @@
-"""`DataLoader`: batches of a dataset, in this process."""
+"""`DataLoader`: batches of a dataset, made in this process or in others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
-from dovetail.errors import ArgumentError, NotSupported
+from dovetail import frontend as ft
+from dovetail.errors import ArgumentError, ArgumentTypeError
 
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset
+from .fetch import Recipe, StreamEnded
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
+from .worker_pool import WorkerPool
 
+# Seeds of workers are below.
+_SEEDS: Final = 2**63 - 1
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -23,11 +28,18 @@ class DataLoader(Generic[T_co]):
         shuffle: whether each pass has a new random order.
         sampler: gives the order instead.
         batch_sampler: gives the lists of numbers instead.
-        num_workers: 0; loading in other processes is not there yet.
+        num_workers: how many processes make batches; 0 makes them in this one.
         collate_fn: makes a batch of a list of samples; `default_collate` if None.
-        pin_memory: taken, and without effect in one process.
+        pin_memory, pin_memory_device: taken, and without effect.
         drop_last: whether a shorter last batch is left out.
-        generator: where the random order comes from.
+        timeout: seconds after which a worker is taken to hang; 0 waits forever.
+        worker_init_fn: called in each worker with its number, when it is seeded.
+        multiprocessing_context: how workers start: "fork", "spawn", "forkserver", or a
+            context of multiprocessing; None for the system's way.
+        generator: where the random order and the workers' seeds come from.
+        prefetch_factor: how many batches each worker is ahead; 2 if None.
+        persistent_workers: whether workers stay from pass to pass.
+        in_order: False gives batches as they are made, whatever the sampler's order.
 
     Examples:
         >>> import dovetail as torch
@@ -59,26 +71,21 @@ class DataLoader(Generic[T_co]):
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        if num_workers != 0:
-            raise NotSupported(
-                "DataLoader", "num_workers", was=num_workers, needed="0",
-                remedy="multi-process loading is not there yet; load in this process",
-            )  # fmt: skip
-        for_workers = {
-            "timeout": timeout,
-            "prefetch_factor": prefetch_factor,
-            "persistent_workers": persistent_workers,
-            "multiprocessing_context": multiprocessing_context,
-        }
-        for name, value in for_workers.items():
-            if value:
-                raise ArgumentError(
-                    "DataLoader", name, was=value, needed="its default",
-                    remedy="it is for loading in other processes, which is not there",
-                )  # fmt: skip
+        _check_workers(
+            num_workers, timeout, prefetch_factor, persistent_workers,
+            multiprocessing_context,
+        )  # fmt: skip
         self.dataset = dataset
-        self.num_workers = 0
+        self.num_workers = num_workers
         self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.prefetch_factor = (
+            2 if num_workers and prefetch_factor is None else prefetch_factor
+        )
+        self.persistent_workers = persistent_workers
+        self.in_order = in_order
+        self.multiprocessing_context = multiprocessing_context
+        self._pool: WorkerPool | None = None
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self.generator = generator
@@ -99,7 +106,7 @@ class DataLoader(Generic[T_co]):
                 needed="one of them, for both give the order",
             )  # fmt: skip
         self.sampler = self._order(shuffle) if sampler is None else sampler
-        if batch_size is not None and not self.iterable:
+        if batch_size is not None:
             batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
         self.batch_size = batch_size
         self.drop_last = drop_last
@@ -129,35 +136,35 @@ class DataLoader(Generic[T_co]):
         return SequentialSampler(sized)
 
     def _default_collate(self) -> Callable[[Any], Any]:
-        batched = self.batch_size is not None or self.batch_sampler is not None
-        return default_collate if batched else default_convert
+        return default_collate if self._batched else default_convert
 
     def __iter__(self) -> Iterator[Any]:
-        if self.iterable:
-            return self._iterate_iterable()
-        if self.batch_sampler is None:
-            return (self.collate_fn(self.dataset[i]) for i in self.sampler)
-        return (self.collate_fn(self._fetch(batch)) for batch in self.batch_sampler)
+        recipe = Recipe(self.dataset, self._batched, self.collate_fn, self.drop_last)
+        base_seed = int(ft.randint(_SEEDS, (), generator=self.generator).item())
+        order = self.sampler if self.batch_sampler is None else self.batch_sampler
+        if not self.num_workers:
+            return _in_this_process(recipe, iter(order))
+        pool = self._pool
+        if pool is None or not pool.workers:
+            pool = self._start(recipe, base_seed)
+        if self.persistent_workers:
+            self._pool = pool
+            return pool.batches(iter(order))
+        return _and_close(pool, pool.batches(iter(order)))
 
-    def _fetch(self, indices: list[int]) -> list[Any]:
-        at_once = getattr(self.dataset, "__getitems__", None)
-        if at_once is not None:
-            return cast("list[Any]", at_once(indices))
-        return [self.dataset[i] for i in indices]
+    @property
+    def _batched(self) -> bool:
+        return self.batch_sampler is not None
 
-    def _iterate_iterable(self) -> Iterator[Any]:
-        samples = iter(cast("IterableDataset[Any]", self.dataset))
-        if self.batch_size is None:
-            yield from map(self.collate_fn, samples)
-            return
-        batch: list[Any] = []
-        for sample in samples:
-            batch.append(sample)
-            if len(batch) == self.batch_size:
-                yield self.collate_fn(batch)
-                batch = []
-        if batch and not self.drop_last:
-            yield self.collate_fn(batch)
+    def _start(self, recipe: Recipe, base_seed: int) -> WorkerPool:
+        return WorkerPool(
+            _context(self.multiprocessing_context), recipe, count=self.num_workers,
+            prefetch=self.prefetch_factor or 2, base_seed=base_seed,
+            start=self.worker_init_fn, timeout=self.timeout, in_order=self.in_order,
+        )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pool": None}
 
     def __len__(self) -> int:
         """The number of batches.
@@ -172,6 +179,23 @@ class DataLoader(Generic[T_co]):
             return samples
         full, rest = divmod(samples, self.batch_size)
         return full + (1 if rest and not self.drop_last else 0)
+
+
+def _in_this_process(recipe: Recipe, order: Iterator[Any]) -> Iterator[Any]:
+    fetch = recipe.fetcher()
+    try:
+        for index in order:
+            yield fetch(index)
+    except StreamEnded:
+        return
+
+
+def _and_close(pool: WorkerPool, batches: Iterator[Any]) -> Iterator[Any]:
+    """The same batches; the workers end when nobody wants more."""
+    try:
+        yield from batches
+    finally:
+        pool.close()
 
 
 class _Endless:
@@ -191,3 +215,54 @@ def _check_batch_sampler(
             was="given together with batch_size, shuffle, sampler or drop_last",
             needed="alone, for it decides all of these",
         )  # fmt: skip
+
+
+def _check_workers(
+    count: Any, timeout: float, prefetch: int | None, persistent: bool, context: Any
+) -> None:
+    """Raise for options of workers that make no sense, or that nobody will read."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise ArgumentError(
+            "DataLoader", "num_workers", was=repr(count), needed="an int >= 0"
+        )
+    if timeout < 0:
+        raise ArgumentError("DataLoader", "timeout", was=timeout, needed="0 or more")
+    if prefetch is not None and prefetch < 1:
+        raise ArgumentError(
+            "DataLoader", "prefetch_factor", was=prefetch, needed="1 or more"
+        )
+    if count:
+        _context(context)  # raises for what is none
+        return
+    for_workers = {
+        "timeout": timeout,
+        "prefetch_factor": prefetch,
+        "persistent_workers": persistent,
+        "multiprocessing_context": context,
+    }
+    for name, value in for_workers.items():
+        if value:
+            raise ArgumentError(
+                "DataLoader", name, was=f"{value!r} with num_workers=0",
+                needed="its default", remedy="it is for workers: set num_workers",
+            )  # fmt: skip
+
+
+def _context(given: Any) -> Any:
+    """The context by which processes start."""
+    import multiprocessing.context
+
+    if given is not None and not isinstance(given, str):
+        if not isinstance(given, multiprocessing.context.BaseContext):
+            raise ArgumentTypeError(
+                "DataLoader", "multiprocessing_context", was=type(given).__name__,
+                needed="a string, or a context of multiprocessing",
+            )  # fmt: skip
+        return given
+    known = multiprocessing.get_all_start_methods()
+    if given is not None and given not in known:
+        raise ArgumentError(
+            "DataLoader", "multiprocessing_context", was=repr(given),
+            needed=f"one of {known}",
+        )  # fmt: skip
+    return multiprocessing.get_context(given)

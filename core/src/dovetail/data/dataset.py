@@ -88,6 +88,66 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return int(self.tensors[0].shape[0])
 
 
+class StackDataset(Dataset[Any]):
+    """Datasets side by side: sample i is a tuple, or a dict, of their samples i.
+
+    Args:
+        args, kwargs: datasets of the same length, all by place or all by name.
+
+    Examples:
+        >>> from dovetail.data import StackDataset
+        >>> StackDataset(number=[1, 2, 3], text=["a", "b", "c"])[1]
+        {'number': 2, 'text': 'b'}
+    """
+
+    datasets: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if bool(args) == bool(kwargs):
+            raise ArgumentError(
+                "StackDataset", "datasets",
+                was=f"{len(args)} by place and {len(kwargs)} by name",
+                needed="some, all by place or all by name",
+            )  # fmt: skip
+        self.datasets = args or kwargs
+        lengths = [_length(dataset) for dataset in self._all()]
+        if len(set(lengths)) > 1:
+            raise ShapeError(
+                "StackDataset", "the datasets' length", was=lengths,
+                needed="the same for all",
+            )  # fmt: skip
+        self._count = lengths[0]
+
+    def _all(self) -> Iterable[Any]:
+        if isinstance(self.datasets, dict):
+            return self.datasets.values()
+        return tuple(self.datasets)
+
+    def _joined(self, samples: Iterable[Any]) -> Any:
+        if isinstance(self.datasets, dict):
+            return dict(zip(self.datasets, samples, strict=True))
+        return tuple(samples)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._joined(dataset[index] for dataset in self._all())
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        columns = []
+        for dataset in self._all():
+            fetch = getattr(dataset, "__getitems__", None)
+            found = [dataset[i] for i in indices] if fetch is None else fetch(indices)
+            if len(found) != len(indices):
+                raise ShapeError(
+                    "StackDataset", "samples of one dataset", was=f"{len(found)}",
+                    needed=f"{len(indices)}, as many as were asked for",
+                )  # fmt: skip
+            columns.append(found)
+        return [self._joined(row) for row in zip(*columns, strict=True)]
+
+    def __len__(self) -> int:
+        return self._count
+
+
 class Subset(Dataset[T_co]):
     """Some samples of a dataset, in the order of `indices`.
 

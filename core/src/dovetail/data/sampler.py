@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from dovetail import dtypes
 from dovetail import frontend as ft
-from dovetail.errors import ArgumentError
+from dovetail.engine.generator import Generator
+from dovetail.errors import ArgumentError, NotSupported
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -65,15 +66,16 @@ class RandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         size, left = len(self.data_source), self.num_samples
+        generator = self.generator or _own_generator()
         if left and not size:
             raise ArgumentError(
                 "RandomSampler", "data_source", was="empty", needed="samples to draw"
             )
         while left > 0:
             if self.replacement:
-                order = _integers(size, min(left, 4096), self.generator)
+                order = _integers(size, min(left, 4096), generator)
             else:
-                order = _permutation(size, self.generator)[:left]
+                order = _permutation(size, generator)[:left]
             yield from order
             left -= len(order)
 
@@ -135,6 +137,72 @@ class WeightedRandomSampler(Sampler[int]):
         return self.num_samples
 
 
+class DistributedSampler(Sampler[T_co]):
+    """The part of a dataset's samples that is one process's.
+
+    All processes have as many; without `drop_last` the first samples come twice for
+    that.
+
+    Args:
+        dataset: the dataset.
+        num_replicas: how many processes there are.
+        rank: which of them this is.
+        shuffle: whether each epoch has a random order, the same in all processes.
+        seed: of that order.
+        drop_last: whether samples are left out rather than taken twice.
+    """
+
+    def __init__(
+        self,
+        dataset: Sized,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None or rank is None:
+            raise NotSupported(
+                "DistributedSampler", "num_replicas and rank",
+                was="not given, and there are no process groups to ask",
+                needed="both",
+            )  # fmt: skip
+        if not 0 <= rank < num_replicas:
+            raise ArgumentError(
+                "DistributedSampler",
+                "rank",
+                was=rank,
+                needed=f"0 to {num_replicas - 1}",
+            )
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.shuffle = shuffle
+        self.seed = seed
+        self.drop_last = drop_last
+        size = len(dataset)
+        each, rest = divmod(size, num_replicas)
+        self.num_samples = each + (1 if rest and not drop_last else 0)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[Any]:
+        order = list(range(len(self.dataset)))
+        if self.shuffle:
+            generator = Generator().manual_seed(self.seed + self.epoch)
+            order = _permutation(len(order), generator)
+        while order and len(order) < self.total_size:
+            order += order[: self.total_size - len(order)]
+        return iter(order[self.rank : self.total_size : self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch, of which the random order depends."""
+        self.epoch = epoch
+
+
 class BatchSampler(Sampler[list[int]]):
     """The numbers of another sampler in lists of `batch_size`.
 
@@ -167,6 +235,12 @@ class BatchSampler(Sampler[list[int]]):
         count = len(self.sampler)  # type: ignore[arg-type]
         full, rest = divmod(count, self.batch_size)
         return full + (1 if rest and not self.drop_last else 0)
+
+
+def _own_generator() -> Generator:
+    """One seeded by the default generator, of which later draws are independent."""
+    seed = int(ft.randint(2**63 - 1, ()).item())
+    return Generator().manual_seed(seed)
 
 
 def _permutation(size: int, generator: Any) -> list[int]:
