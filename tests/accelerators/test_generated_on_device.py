@@ -21,7 +21,7 @@ from dovetail_strict.library import Library
 pytestmark = pytest.mark.skipif(not COMPILER, reason="there is no C++ compiler")
 
 # Of a body and in front of a kernel; of numbers, of a mask, of attributes.
-FEW = ["gelu", "leaky_relu", "lerp", "masked_fill", "normal", "random_dropout"]
+FEW = ["gelu", "leaky_relu", "lerp", "masked_fill", "normal", "softmax"]
 # Their bodies look at values, or are no steps on elements: CuPy's kernels serve.
 UNSERVED = {"addcdiv", "addcmul", "complex", "digamma", "heaviside", "sinc"}
 

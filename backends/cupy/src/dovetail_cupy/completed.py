@@ -19,6 +19,7 @@ _COMPLETED: Final = (*_REDUCTIONS, *_FOLDING, "logaddexp")
 # Atomics are there for integers of 32 bits and more, and for floats.
 _WIDER: Final = {
     "bool": "int32", "uint8": "int32", "int8": "int32", "int16": "int32",
+    "uint16": "int32",
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import DType, float16, float32, float64
 from dovetail.errors import DovetailError
 from dovetail.xp.elementwise import APPROXIMATE, ROUNDED
-from dovetail_cupy import draws, steps
+from dovetail_cupy import draws, rows, steps
 from dovetail_cupy.draws import Draws
 from dovetail_cupy.launch import Machine
 from dovetail_cupy.pointwise import DevicePointwise
@@ -46,6 +46,9 @@ def install(table: KernelTable, shared: KernelTable, machine: Machine) -> None:
             if op in draws.DTYPES:
                 served = own.dtypes & draws.DTYPES[op]
                 made = own._replace(function=getattr(drawing, op)(own.function))
+            elif op in rows.ROW_OPS and own.when is None:
+                served = own.dtypes & rows.DTYPES
+                made = own._replace(function=rows.in_front(own, machine), binds=True)
             elif op in several and own.when is None and not own.supports_out:
                 served = own.dtypes & DTYPES
                 made = own._replace(function=_in_front(own, machine), binds=True)

@@ -65,9 +65,13 @@ class Rows:
         if SPLIT in pattern:
             self.stages = self._in_stages()
         else:
-            self.whole = RowCalls(
-                self, self.shape, pattern, self.varying, results=halves.results
+            self.whole = self.calls(
+                self.shape, pattern, self.varying, results=halves.results
             )
+
+    def calls(self, *args: Any, **options: Any) -> RowCalls:
+        """The kernel of a program, or of a part of one; see `RowCalls`."""
+        return RowCalls(self, *args, **options)
 
     def _sizes(self, known: Dims) -> Dims:
         """Sizes of all dims, of those that are reduced and some that are made up."""
@@ -81,7 +85,7 @@ class Rows:
         found, known = [], list[int]()
         for stage in self.shape.stages():
             part, places = part_of(self.shape, stage, known, self.scalars, self.varying)
-            found.append((stage, RowCalls(self, part, self.pattern, places)))
+            found.append((stage, self.calls(part, self.pattern, places)))
             known += stage
         self.known = known
         self.last = self._last(known)
@@ -106,7 +110,7 @@ class Rows:
                     for i, x in enumerate(results)
                     if of_all.index(x) in self.halves.results
                 }
-                made = RowCalls(self, part, pattern, places, halves)
+                made = self.calls(part, pattern, places, halves)
                 found.append((results, made))
         return found
 

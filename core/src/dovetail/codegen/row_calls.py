@@ -56,10 +56,8 @@ class RowCalls:
         halves = Halves(of.halves.inputs, results)
         made_of = (program, pattern, of.scalars, places, of.short, halves)
         form = RowKernel(of.name, *made_of)
-        self.kernel = runtime.kernel(
-            form.name, lambda: render(form.kernel(), target()),
-            runtime.key_of(*made_of, target()),
-        )  # fmt: skip
+        self.of = of
+        self.kernel = self.compiled(form, made_of)
         self.pattern = pattern
         self.arrays = list(form.sources)
         self.calls: dict[Dims, Serve] = {}
@@ -75,6 +73,13 @@ class RowCalls:
             (by_name(results.get(i, d)).numpy, *self._dims(program, x))
             for i, (x, d) in enumerate(program.results)
         ]
+
+    def compiled(self, form: RowKernel, made_of: tuple[Any, ...]) -> Any:
+        """Machine code of a form, which is known by what it is made of."""
+        return runtime.kernel(
+            form.name, lambda: render(form.kernel(), target()),
+            runtime.key_of(*made_of, target()),
+        )  # fmt: skip
 
     def _dims(self, program: Program, x: int) -> tuple[Dims, bool]:
         """The dims of a result, and whether it has one for each part of one of them."""
