@@ -13,7 +13,7 @@ _LOST: Final = (
     "HardwareStackError", "IllegalInstruction", "MisalignedAddress", "InvalidPc",
     "DeviceUninitialized", "DevicesUnavailable", "ContextIsDestroyed",
 )  # fmt: skip
-_MISSING: Final = ("DynamicLibNotFoundError", "CompileException", "HIPCCException")
+_MISSING: Final = ("DynamicLibNotFoundError", "HIPCCException")
 
 
 def explained(device: str, error: Exception) -> DovetailError | None:
