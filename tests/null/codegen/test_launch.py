@@ -56,6 +56,17 @@ def _words(pieces: int) -> tuple[int]:
 _kept: list[Array] = []
 
 
+KEEP = """
+define void @keep(ptr %arguments, i64 %low, i64 %high) {
+  %out = load ptr, ptr %arguments
+  %second = getelementptr i64, ptr %arguments, i64 1
+  %word = load i64, ptr %second
+  store i64 %word, ptr %out
+  ret void
+}
+"""
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("grain", [1, 7, 100])
 def test_each_piece_is_done_once(threads: int, grain: int) -> None:
@@ -80,6 +91,17 @@ def test_what_does_not_fit_is_left_to_python() -> None:
     assert not out.any()
     with pytest.raises(TypeError, match="keyword"):
         counting(EACH, 100)(out=out)
+
+
+@pytest.mark.parametrize("word", [0, 2**63 - 1, 2**63, 2**64 - 1, -1])
+def test_words_have_all_their_bits(word: int) -> None:
+    """Those of negative numbers, too, whose highest bit is set."""
+    out = np.zeros(2, np.int64)
+    launch = launching(runtime.kernel("keep", KEEP), 1, [word], 1, 1)
+    if launch is None:
+        pytest.skip("there are no such builtins here")
+    launch(out)
+    assert int(out[0]) % 2**64 == word % 2**64
 
 
 def test_python_starts_the_pool_and_looks_after_long_kernels() -> None:

@@ -44,8 +44,12 @@ _SLOW_UFUNCS: Final = frozenset({
     "cos", "exp", "exp2", "expm1", "hypot", "log", "log1p", "logaddexp", "logaddexp2",
     "sin", "tanh",
 })  # fmt: skip
+# These too, which could write over an operand: that is not worth five times the time.
+_REMAINDERS: Final = frozenset({"float_fmod", "floor_divide", "fmod", "remainder"})
 # What moves elements, or reads them as others.
 _MOVES: Final = frozenset({"bitcast", "cast", "clone", "real"})
+# What asks for the limits of its dtype: in 16 bits not those of the arithmetic.
+_WITH_LIMITS: Final = frozenset({"nan_to_num"})
 _SELECTS: Final = frozenset({"where"})  # the same for numbers of any kind
 _DTYPES: Final = frozenset({float32, float64})
 _NONE: Final[frozenset[DType]] = frozenset()
@@ -84,6 +88,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
             elif op in worth and _is_slow(own):
                 bind, dtypes = generated_pointwise.bind(own, worth[op]), _DTYPES | HALF
                 dtypes = ORDERED if op in _SELECTS else dtypes
+                writes = False
             elif op in worth and own.when is None and own.dtypes & HALF:
                 bind, dtypes = generated_pointwise.bind(own, worth[op]), HALF
                 writes = False
@@ -103,7 +108,8 @@ def _add_bodies(table: KernelTable) -> None:
     for v in vocabularies:
         for op, (inputs, numbers) in v.bodies().items():
             names = v.takes(op)[1]
-            for dtype in sorted(_DTYPES | HALF, key=str):
+            dtypes = _DTYPES if op in _WITH_LIMITS else _DTYPES | HALF
+            for dtype in sorted(dtypes, key=str):
                 if op not in _MOVES and not table.select(op, dtype):
                     large = _Bodies(op)
                     table.add(
@@ -168,6 +174,8 @@ def _worth() -> dict[str, int]:
 
 def _is_slow(own: Kernel) -> bool:
     """Whether a kernel is one that a generated one outdoes."""
+    if own.op in _REMAINDERS:
+        return True
     quick = isinstance(own.function, np.ufunc) and own.op not in _SLOW_UFUNCS
     return not quick and not own.supports_out and own.when is None
 

@@ -36,6 +36,23 @@ FUNCTION {after} bits_{before}_{after}({before} x) {{
   return both.read;
 }}
 """
+# Of a truncated division: the divisor is doubled up to the dividend, and taken off
+# where it is no larger on its way back; each step is exact.
+_REMAINDER: Final = """\
+FUNCTION {type} remainder_{type}({type} x, {type} y) {{
+  const {type} divisor = y < 0 ? -y : y;
+  {type} rest = x < 0 ? -x : x, part = divisor;
+  if (!(rest - rest == 0) || !(divisor > 0)) return x * y / (x * y);
+  if (rest < divisor) return x;
+  while (part <= rest * ({type})0.5) part += part;
+  for (;;) {{
+    if (rest >= part) rest -= part;
+    if (part <= divisor) break;
+    part *= ({type})0.5;
+  }}
+  return x < 0 ? -rest : rest;
+}}
+"""
 
 _PHILOX: Final = f"""\
 FUNCTION u64 philox(u64 block, u64 seed, u64 stream, bool upper) {{
@@ -185,6 +202,11 @@ class ValueWriter:
         return self.value(made.value)
 
     _widen = _narrow = _scale
+
+    def _remainder(self, value: Value, dtype: str, given: list[str]) -> str:
+        kind = TYPES[dtype]
+        self.helpers[_REMAINDER.format(type=kind)] = None
+        return f"remainder_{kind}({given[0]}, {given[1]})"
 
     def _choose(self, value: Value, dtype: str, given: list[str]) -> str:
         return "{} ? {} : {}".format(*given)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dovetail.codegen import llvm_philox
+from dovetail.codegen import llvm_philox, llvm_remainder
 from dovetail.codegen.formats import in_steps
 from dovetail.codegen.ir import FLOATS, SIZES, Accumulator, Value
 from dovetail.codegen.values import Term, fma
@@ -315,6 +315,9 @@ class ValueWriter:
         """What the processor has no instruction for."""
         made = in_steps(value.op, [Term(x) for x in value.operands])
         return self.value(made.value, vector)
+
+    def _remainder(self, value: Value, vector: bool, given: list[str]) -> str:
+        return llvm_remainder.remainder(self, value, vector, given)
 
     def _choose(self, value: Value, vector: bool, given: list[str]) -> str:
         kind = self.type_of(value.dtype, vector)

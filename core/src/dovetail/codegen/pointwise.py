@@ -98,6 +98,7 @@ _PRIMITIVE: Final[dict[str, Make]] = {
     **{op: _arithmetic(op) for op in ("add", "sub", "mul")},
     **{op: _comparison(op) for op in ("lt", "eq")},
     "div": _floats_only("div", _arithmetic("div")),
+    "float_fmod": _floats_only("float_fmod", _arithmetic("remainder")),
     "maximum": _maximum,
     "bitwise_and": _whole_only("bitwise_and", _arithmetic("and")),
     "bitwise_xor": _whole_only("bitwise_xor", _arithmetic("xor")),

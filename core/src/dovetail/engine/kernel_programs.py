@@ -107,12 +107,11 @@ def _tensors_alone(op: Op) -> int:
 
 
 def _is_plain(op: Op) -> bool:
-    """Whether an op takes tensors of one dtype, and numbers that are always there."""
+    """Whether an op takes tensors of one dtype."""
     alike = op.promote in ("same", "float") and not op.masks and not op.indices
     floats = frozenset({float32, float64})
     alike = alike and floats <= op.accepts and not floats & op.primitive
-    numbers = all(p.default is not None for p in op.rest if p.name in op.scalars)
-    return alike and numbers and all(p.role == "tensor" for p in op.tensors)
+    return alike and all(p.role == "tensor" for p in op.tensors)
 
 
 vocabularies.append(Bodies())

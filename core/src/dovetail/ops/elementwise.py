@@ -230,7 +230,7 @@ def addcmul(
     product = tensor1 * tensor2
     if product.dtype in INTEGRAL:
         value = int(value.real)
-    return input + (product if value == 1 else product * value)
+    return input + product * value
 
 
 def _divisor_rule(ct: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
@@ -250,7 +250,7 @@ def addcdiv(
 ) -> Tensor:
     """input + value * tensor1 / tensor2."""
     quotient = tensor1 / tensor2
-    return input + (quotient if value == 1 else quotient * value)
+    return input + quotient * value
 
 
 @addcmul.cases

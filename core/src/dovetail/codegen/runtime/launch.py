@@ -59,7 +59,7 @@ def launching(
         kernel.address, arrays, len(words), pieces, grain, grain * CHUNKS,
         *_functions(), id(True), id(False), *words,
     ]  # fmt: skip
-    held = np.array(plan, np.int64)
+    held = np.array([word % 2**64 for word in plan], np.uint64)
     made: Launch = _new()(ctypes.addressof(method), held, None)
     return made
 
