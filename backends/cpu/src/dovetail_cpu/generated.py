@@ -67,7 +67,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
         for own in plain.rivals(op):
             bind, dtypes, writes = None, _DTYPES, own.supports_out
             if op in generated_rows.ROW_OPS and available():
-                bind = generated_rows.bind(own, least)
+                bind = generated_rows.bind(own, _least_of_rows(op))
                 dtypes = generated_rows.dtypes_of(op)
             elif op in generated_order.ORDER_OPS and available():
                 bind, dtypes = generated_order.bind(own, least), generated_order.DTYPES
@@ -99,8 +99,14 @@ def install(table: KernelTable, plain: KernelTable) -> None:
             if own.dtypes - served:
                 _add(table, own._replace(dtypes=own.dtypes - served))
     if available():
-        row_bodies.add_bodies(table, least)
+        row_bodies.add_bodies(table, _least_of_rows)
         _add_bodies(table)
+
+
+def _least_of_rows(op: str) -> int:
+    """From how many elements on an op on rows is generated."""
+    wished = least_elements()
+    return wished if wished != LEAST else LEAST // generated_rows.PASSES[op]
 
 
 def _add_bodies(table: KernelTable) -> None:
@@ -132,7 +138,7 @@ class _Bodies:
         if key not in self.made:
             if len(self.made) >= _REMEMBERED:
                 self.made.clear()
-            self.made[key] = Generated(self.op, attributes)
+            self.made[key] = Generated(self.op, attributes, composed=True)
         return self.made[key]
 
     def bind(self, **attributes: Any) -> Callable[..., Any]:

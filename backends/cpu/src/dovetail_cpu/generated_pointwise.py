@@ -104,10 +104,17 @@ def _by_size(small: Any, large: Generated, tensors: int) -> Any:
 
 
 class Generated:
-    """An op with its attributes, made into kernels when first called."""
+    """An op with its attributes, made into kernels when first called.
 
-    def __init__(self, op: str, attributes: dict[str, Any]) -> None:
+    Args:
+        composed: whether the body serves small calls, one op after the other.
+    """
+
+    def __init__(
+        self, op: str, attributes: dict[str, Any], *, composed: bool = False
+    ) -> None:
         self.op = op
+        self.composed = composed
         self.attributes = attributes
         self.made: dict[Any, Pointwise | None] = {}
         self.least = 0  # elements that are worth a kernel, once that is known
@@ -172,7 +179,7 @@ class Generated:
         halves = any(a is not None and a.dtype.name in HALVES for a in arrays)
         try:
             program = self._program(arrays, scalars, known)
-            self.least = least_elements(program, halves)
+            self.least = least_elements(program, halves, self.composed)
         except DovetailError:
             self.least = LEAST
         return self.least

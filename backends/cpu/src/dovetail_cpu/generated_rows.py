@@ -38,6 +38,12 @@ ROW_OPS: Final[dict[str, str]] = {
     "normalise_weight_backward": "weight_shape",
     "layer_norm": "normalized_shape",
 }
+_ONE_PASS: Final = frozenset({
+    "sum", "mean", "prod", "amax", "amin", "count_nonzero", "any", "all",
+})  # fmt: skip
+PASSES: Final = {op: 2 if op in _ONE_PASS else 32 for op in ROW_OPS}
+"""How many times sooner than a single step an op is worth a kernel, with its calls of
+NumPy's."""
 _FLOATS: Final = frozenset({float32, float64})
 _NONE: Final[frozenset[DType]] = frozenset()
 _INTS: Final = frozenset({int8, int16, int32, int64})

@@ -17,15 +17,19 @@ from dovetail_cpu.generated_rows import ROW_OPS, SHORTEST, Generated, dtypes_of
 _FLOATS: Final = HALF | {float32, float64}
 
 
-def add_bodies(table: KernelTable, least: int) -> None:
-    """Kernels of large calls where there is none: bodies serve the small."""
+def add_bodies(table: KernelTable, least_of: Callable[[str], int]) -> None:
+    """Kernels of large calls where there is none: bodies serve the small.
+
+    Args:
+        least_of: from how many elements on an op is served.
+    """
     for op in ROW_OPS if vocabularies else ():
         optional, names, scalars = vocabularies[0].takes(op)
         for dtype in sorted(dtypes_of(op) & _FLOATS, key=str):
             if not table.select(op, dtype):
                 table.add(
                     op, _alone(op), dtypes=[dtype], binds=True, broadcasts=True,
-                    when=_if_large(op, dtype, least, optional, names, scalars),
+                    when=_if_large(op, dtype, least_of(op), optional, names, scalars),
                     reads=("shape", "contiguous", *names),
                 )  # fmt: skip
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -26,6 +28,7 @@ from dovetail.codegen.program import Program
 from dovetail.codegen.runtime.launch import EACH, Launch, launching
 
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time
+_WORDS: Final = 1024  # that are remembered
 _REMEMBERED: Final = 256  # ways in which operands lie, and numbers of calls
 
 
@@ -190,15 +193,17 @@ _CODES: Final = {"float32": "<f", "float64": "<d"}
 
 def words_of(dtypes: Sequence[str], numbers: Sequence[Any]) -> list[int]:
     """Numbers as words of a table, each in the dtype that it has in the kernel."""
+    # Equal zeros of two signs are two numbers.
     return [
-        int.from_bytes(struct.pack(_CODES[d], _rounded(d, x)), "little")
-        for d, x in zip(dtypes, numbers, strict=True)
+        _word(d, x, math.copysign(1, x)) for d, x in zip(dtypes, numbers, strict=True)
     ]
 
 
-def _rounded(dtype: str, number: Any) -> float:
+@lru_cache(_WORDS)
+def _word(dtype: str, number: Any, sign: float) -> int:
     """A number as the dtype has it; beyond its range infinite, as elsewhere."""
-    return float(np.dtype(dtype).type(number))
+    rounded = float(np.dtype(dtype).type(number))
+    return int.from_bytes(struct.pack(_CODES[dtype], rounded), "little")
 
 
 __all__ = ["Array", "Pointwise", "address", "target", "words_of"]
