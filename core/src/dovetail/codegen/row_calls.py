@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -172,4 +173,10 @@ def part_length(pattern: str, sizes: Dims) -> int:
 
 def word(dtype: str, number: Any) -> int:
     """A number as a word of a table, in the dtype that it has in the kernel."""
+    return _word(dtype, number, math.copysign(1, number))
+
+
+@lru_cache(_REMEMBERED)
+def _word(dtype: str, number: Any, sign: float) -> int:
+    """The same; equal zeros of two signs are two numbers."""
     return int.from_bytes(np.dtype(dtype).type(number).tobytes(), "little")

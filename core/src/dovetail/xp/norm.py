@@ -9,7 +9,7 @@ from typing import Any
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
 from dovetail.xp.kernels import Large
-from dovetail.xp.short_rows import COUNT, Norm, ShortNorm
+from dovetail.xp.short_rows import Norm, ShortNorm
 from dovetail.xp.slabs import slabs
 
 Dims = tuple[int, ...]
@@ -81,8 +81,7 @@ def _layer_norm(xp: Any, dtype: Any) -> Callable[..., Any]:
                 return short(x, weight, bias, eps)
             return general(x, weight, bias, tuple(range(first, x.ndim)), eps)[0]
 
-        quick = large is None or large.least > COUNT  # what is short is not large
-        return short.call(beside) if quick and len(normalized_shape) == 1 else beside
+        return short.call(beside) if len(normalized_shape) == 1 else beside
 
     return layer_norm
 
