@@ -164,3 +164,32 @@ def test_few_long_rows_are_left_to_the_body() -> None:
     x = numbers(1 << 18)
     found, expected = on_both(lambda d: dt.tensor(x, device=d).softmax(0) * 1e5)
     assert np.allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+@pytest.mark.parametrize(
+    ("spatial", "kernel", "options"),
+    [
+        ((8, 8), 2, {}),
+        ((9, 7), 3, {"stride": 2, "padding": 1}),
+        ((11,), 3, {"stride": 1, "dilation": 2, "padding": 1}),
+        ((5, 6, 4), 2, {"stride": 3, "ceil_mode": True}),
+    ],
+)
+def test_pooling_finds_the_first_maximum(
+    spatial: Any, kernel: int, options: Any, dtype: dt.dtype
+) -> None:
+    """Of ties the first, of NaNs the last, of padding none; gradients go there."""
+    pool = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[len(spatial) - 1]
+    x = np.round(numbers(2, 3, *spatial))
+    x[0, 0].flat[::5] = np.nan
+    x[1, 1] = -np.inf
+
+    def pooled(device: str) -> Any:
+        given = dt.tensor(x, device=device).to(dtype).requires_grad_()
+        y = pool(given, kernel, **options)
+        y.backward(dt.ones_like(y))
+        return dt.cat([y.flatten(), given.grad.flatten()])
+
+    found, expected = on_both(pooled)
+    assert np.array_equal(found, expected, equal_nan=True)

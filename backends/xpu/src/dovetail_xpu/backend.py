@@ -21,6 +21,7 @@ from dovetail_xpu import (
     bodies,
     convolution,
     moving,
+    pooling,
     primitives,
     products,
     random,
@@ -33,8 +34,8 @@ from dovetail_xpu.memory import Device, Ints, Stream, XpuArray
 from dovetail_xpu.runtime import sycl_devices
 
 _FAMILIES: Final = (
-    primitives, moving, reductions, products, convolution, random, steps, rows,
-    bodies,
+    primitives, moving, reductions, products, convolution, pooling, random, steps,
+    rows, bodies,
 )  # fmt: skip
 
 

@@ -8,48 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from dovetail.codegen.accumulation import Level, Sums, accumulator, blocked
-from dovetail.codegen.formats import computed_in, in_memory, narrowed, widened
-from dovetail.codegen.ir import Buffer, Kernel, Statement, Store, Update
-from dovetail.codegen.values import (
-    Term,
-    apply,
-    cast,
-    choose,
-    compare,
-    constant,
-    load,
-    parameter,
-)
+from dovetail.codegen.values import Term
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import HALF, DType, float32
 from dovetail.xp.windows import Windows
 from dovetail_xpu.elementwise import ByDtypes, Elementwise
-from dovetail_xpu.lanes import lane, lane_kernel
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import Ints, XpuArray, row_major
 from dovetail_xpu.primitives import FLOATS, converter, copier, filler, mover
 from dovetail_xpu.products import product_of
+from dovetail_xpu.windows import Sizes, add_up, axis_words, lay_out
 
 _MOST: Final = 1 << 28  # bytes of windows that are laid out at a time
-_STEPS: Final = ("image_step", "channel_step", "layer_step", "row_step")
-_AXIS: Final = ("size", "place", "tap", "stride", "padding", "dilation", "step")
-
-
-class Sizes(NamedTuple):
-    """A convolution of [batch, inside, *spatial] to [batch, out, *places]."""
-
-    inside: int
-    spatial: Ints
-    places: Ints
-    windows: Windows
-
-    @property
-    def taps(self) -> int:
-        """Elements of a window, in one channel."""
-        return math.prod(self.windows.kernel)
 
 
 def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -> None:
@@ -228,15 +200,15 @@ class Convolutions:
         made = self.launcher.fresh(shape, self.dtype, x.device.index)
         steps = made.strides if apart else (each, batch * each, 1)
         words = [x.address, made.address, *x.strides[:2], *steps[:2]]
-        words += _words(x.shape[2:], x.strides[2:], sizes)
-        self._launch(_lay_out, x, words, made.size)
+        words += axis_words(x.shape[2:], x.strides[2:], sizes)
+        self._launch(lay_out, x, words, made.size)
         return made
 
     def _added_up(self, columns: XpuArray, y: XpuArray, sizes: Sizes) -> None:
         """What each element of `y` was given in all windows that have it."""
         words = [columns.address, y.address, *y.strides[:2]]
-        words += _words(y.shape[2:], y.strides[2:], sizes)
-        self._launch(_add_up, y, words, y.size)
+        words += axis_words(y.shape[2:], y.strides[2:], sizes)
+        self._launch(add_up, y, words, y.size)
 
     def _launch(self, form: Any, a: XpuArray, words: list[int], count: int) -> None:
         """Launch a kernel for so many spatial dims, unless there is nothing to do."""
@@ -261,113 +233,5 @@ def _matrices(a: XpuArray, count: int, rows: int, columns: int) -> XpuArray:
     return a.seen_as((count, rows, columns), (rows * columns, columns, 1))
 
 
-def _words(spatial: Ints, steps: Ints, sizes: Sizes) -> list[int]:
-    """The numbers of each spatial axis, as `_AXIS` names them."""
-    w = sizes.windows
-    axes = zip(
-        spatial, sizes.places, w.kernel, w.stride, w.padding, w.dilation, steps,
-        strict=True,
-    )  # fmt: skip
-    return [number for axis in axes for number in axis]
-
-
-def _names(nd: int) -> list[tuple[str, str]]:
-    return [(f"{name}{d}", "int64") for d in range(nd) for name in _AXIS]
-
-
-def _split(at: Term, sizes: list[Term]) -> list[Term]:
-    """A lane's place along dims of these sizes; the first one has what is left."""
-    found: list[Term] = []
-    rest = cast(at, "int32")
-    for size in reversed(sizes):
-        narrow = cast(size, "int32")
-        before = apply("div", rest, narrow)
-        found.append(cast(rest - before * narrow, "int64"))
-        rest = before
-    return [cast(rest, "int64"), *reversed(found)]
-
-
-def _along(names: list[str], nd: int) -> list[Term]:
-    return [parameter(f"{name}{d}") for name in names for d in range(nd)]
-
-
-def _lay_out(nd: int, dtype: DType) -> Kernel:
-    """An element of a window a lane: 0 where the window reaches into the padding."""
-    at, memory = lane(), in_memory(dtype.name)
-    x, y = Buffer("x", memory), Buffer("y", memory, written=True)
-    image, channel, *rest = _split(
-        at, [parameter("channels"), *_along(["tap", "place"], nd)]
-    )
-    inside: Term | None = None
-    source = image * parameter("image_step") + channel * parameter("channel_step")
-    row, column = channel, constant(0, "int64")
-    for d, (tap, place) in enumerate(zip(rest[:nd], rest[nd:], strict=True)):
-        q = place * parameter(f"stride{d}") - parameter(f"padding{d}")
-        q = q + tap * parameter(f"dilation{d}")
-        here = _both(compare("ge", q, 0), q < parameter(f"size{d}"))
-        inside = here if inside is None else _both(inside, here)
-        source = source + q * parameter(f"step{d}")
-        row = row * parameter(f"tap{d}") + tap
-        column = column * parameter(f"place{d}") + place
-    if inside is not None:
-        value = load(x, choose(inside, source, constant(0, "int64")))
-        value = choose(inside, value, constant(0, memory))
-    else:
-        value = load(x, source)
-    target = image * parameter("layer_step") + row * parameter("row_step") + column
-    words = [(name, "int64") for name in _STEPS]
-    words += [*_names(nd), ("channels", "int64")]
-    return lane_kernel([x, y], words, at, [Store(y, target.value, value.value)])
-
-
-def _add_up(nd: int, dtype: DType) -> Kernel:
-    """An element of an input a lane: the sum over the windows that have it."""
-    at, memory = lane(), in_memory(dtype.name)
-    columns, y = Buffer("columns", memory), Buffer("y", memory, written=True)
-    image, channel, *spatial = _split(
-        at, [parameter("channels"), *_along(["size"], nd)]
-    )
-    zero = constant(0, "int64")
-    levels = [Level(d, zero, parameter(f"tap{d}")) for d in range(nd)]
-
-    def added(sums: Sums) -> list[Statement]:
-        row, column = image * parameter("channels") + channel, zero
-        meets: Term | None = None
-        for v, q in zip(levels, spatial, strict=True):
-            m = (
-                q
-                + parameter(f"padding{v.dim}")
-                - v.index * parameter(f"dilation{v.dim}")
-            )
-            p = apply("div", m, parameter(f"stride{v.dim}"))
-            here = _both(compare("ge", m, 0), p < parameter(f"place{v.dim}"))
-            exact = compare("eq", p * parameter(f"stride{v.dim}"), m)
-            here = _both(here, exact)
-            meets = here if meets is None else _both(meets, here)
-            row = row * parameter(f"tap{v.dim}") + v.index
-            column = column * parameter(f"place{v.dim}") + p
-        for v in levels:
-            row = row * parameter(f"place{v.dim}")
-        assert meets is not None
-        place = choose(meets, row + column, zero)
-        value = widened(load(columns, place), dtype.name)
-        value = choose(meets, value, constant(0, value.dtype))
-        return [Update(sums[0], value.value)]
-
-    wide = computed_in(dtype.name)
-    loop, sums = blocked(levels, lambda: [accumulator("add", wide)], added)
-    target = image * parameter("image_step") + channel * parameter("channel_step")
-    for d, q in enumerate(spatial):
-        target = target + q * parameter(f"step{d}")
-    store = Store(y, target.value, narrowed(Term(sums[0].value), dtype.name).value)
-    words = [(name, "int64") for name in _STEPS[:2]]
-    words += [*_names(nd), ("channels", "int64")]
-    return lane_kernel([columns, y], words, at, [loop, store])
-
-
 def _sum(a: Term, b: Term) -> Term:
     return a + b
-
-
-def _both(a: Term, b: Term) -> Term:
-    return apply("and", a, b)
