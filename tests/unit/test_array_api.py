@@ -263,6 +263,22 @@ def test_running_totals_may_start_before() -> None:
     assert found.tolist() == [[1.0, 2.0, 6.0], [1.0, 4.0, 20.0]]
 
 
+def test_dot_products_need_one_size() -> None:
+    """Along the dim of the product nothing is stretched; other dims are."""
+    x = xp.asarray([[1 + 1j, 2], [3, 4]])
+    assert xp.vecdot(x, x[0, :]).tolist() == [6 + 0j, 11 + 3j]
+    with pytest.raises(RuntimeError, match="of sizes 2 and 1, needed one size"):
+        xp.vecdot(x, xp.ones(1))
+
+
+def test_complex_numbers_keep_infinite_parts() -> None:
+    """A part that is infinite leaves the other one as it is."""
+    parts = dt.tensor([float("inf"), 1.0]), dt.tensor([float("nan"), float("-inf")])
+    found = dt.complex(*parts)
+    assert np.array_equal(found.numpy().real, parts[0].numpy())
+    assert np.array_equal(found.numpy().imag, parts[1].numpy(), equal_nan=True)
+
+
 def test_asarray_shares_or_copies() -> None:
     """Memory is shared unless a copy is asked for; what needs one may refuse."""
     memory = np.zeros(3, dtype=np.float32)

@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar
 
+import numpy as np
+
 from dovetail import frontend
 from dovetail.array_api.slices import backwards, selects_nothing
 from dovetail.dtypes import (
@@ -141,6 +143,7 @@ def promoted(*operands: Any) -> tuple[Any, ...]:
 
     Raises: ArgumentTypeError for something that is neither, or numbers alone.
     """
+    operands = tuple(map(_python, operands))
     dtype = common_dtype(*operands)
     at = next(x for x in operands if isinstance(x, Tensor))
     return tuple(
@@ -148,6 +151,11 @@ def promoted(*operands: Any) -> tuple[Any, ...]:
         else frontend.full((), x, dtype=dtype, device=at.device)
         for x in operands
     )  # fmt: skip
+
+
+def _python(operand: Any) -> Any:
+    """What is a number of NumPy's as Python's, which has no dtype of its own."""
+    return operand.item() if isinstance(operand, np.generic) else operand
 
 
 def _as(x: Tensor, dtype: DType) -> Tensor:
@@ -178,6 +186,7 @@ def common_dtype(*operands: Any) -> DType:
     Raises: ArgumentTypeError for something else, or numbers alone.
     """
     found: DType | None = None
+    operands = tuple(map(_python, operands))
     for operand in operands:
         dtype = operand.dtype if isinstance(operand, Tensor) else operand
         if isinstance(dtype, DType):

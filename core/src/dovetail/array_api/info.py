@@ -33,14 +33,12 @@ class Info:
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
         """The dtypes of arrays of which nobody says what they hold."""
         real = get_default_dtype()
-        kinds = {
+        return {
             "real floating": real,
             "complex floating": real.complex,
             "integral": int64,
             "indexing": int64,
         }
-        has = _dtypes_of(device)
-        return {kind: dtype for kind, dtype in kinds.items() if dtype in has}
 
     def dtypes(
         self, *, device: Any = None, kind: str | tuple[str, ...] | None = None

@@ -11,6 +11,7 @@ from dovetail.array_api import statistical
 from dovetail.array_api.arrays import conforming, promoted
 from dovetail.dtypes import DType
 from dovetail.engine.public import NAMESPACES
+from dovetail.errors import ShapeError
 
 _linalg: Final = NAMESPACES["linalg"]
 
@@ -38,8 +39,16 @@ def tensordot(
 
 @conforming
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Dot products along a dim, the first operand conjugated."""
+    """Dot products along a dim, the first operand conjugated.
+
+    Raises: ShapeError where the dim is not of one size.
+    """
     x1, x2 = promoted(x1, x2)
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ShapeError(
+            "vecdot", "axis", was=f"of sizes {x1.shape[axis]} and {x2.shape[axis]}",
+            needed="one size",
+        )  # fmt: skip
     products = f.mul(f.conj(x1).movedim(axis, -1), x2.movedim(axis, -1))
     return f.sum(products, -1, dtype=products.dtype)
 

@@ -54,8 +54,15 @@ def imag(input: Tensor) -> Tensor:
     return cast(alone * -1j, input.dtype.real)
 
 
+def _of_parts(real: Any, imag: Any) -> Any:
+    made = np.zeros(np.broadcast(real, imag).shape, np.complex128)
+    made.real = real
+    made.imag = imag
+    return made
+
+
 @op(accepts=FLOAT, result=lambda d, a: d[0].complex,
-    oracle=lambda real, imag: real + 1j * imag,
+    oracle=_of_parts,
     grad={"real": lambda ct: real(ct), "imag": lambda ct: imag(ct)})  # fmt: skip
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag * i."""

@@ -84,8 +84,21 @@ def install(table: KernelTable, xp: Any) -> None:
     table.add("sign", _sign(xp), dtypes=FLOAT, **_PLAIN)
     table.add("real", lambda a: a.real.copy(), dtypes=COMPLEX, **_PLAIN)
     table.add("imag", lambda a: a.imag.copy(), dtypes=COMPLEX, **_PLAIN)
+    table.add("complex", _complex(xp), dtypes=FLOAT, **_PLAIN)
     table.add("addcmul", _addcmul(xp), dtypes=(REAL | COMPLEX) - HALF, **_PLAIN)
     table.add("addcdiv", _addcdiv, dtypes=INEXACT - HALF, **_PLAIN)
+
+
+def _complex(xp: Any) -> Any:
+    def of_parts(real: Any, imag: Any) -> Any:
+        """Numbers of both parts as they are; a product with i has NaNs at infinity."""
+        wide = xp.complex128 if real.dtype == xp.float64 else xp.complex64
+        made = xp.empty(xp.broadcast(real, imag).shape, wide)
+        made.real = real
+        made.imag = imag
+        return made
+
+    return of_parts
 
 
 def _idiv(xp: Any) -> Any:
