@@ -143,6 +143,10 @@ def test_promotes_by_dtypes_alone(first: str, second: str) -> None:
     expected = np.result_type(first, second).name
     assert xp.add(a, b).dtype.name == (a + b).dtype.name == expected
     assert xp.result_type(a, b.dtype).name == expected
+    if first in INTEGERS:
+        assert (
+            (a << b).dtype.name == (a >> b).dtype.name == (a | b).dtype.name == expected
+        )
     assert xp.can_cast(a, b.dtype) == (expected == second)
 
 
@@ -273,9 +277,10 @@ def test_dot_products_need_one_size() -> None:
 
 def test_complex_numbers_keep_infinite_parts() -> None:
     """A part that is infinite leaves the other one as it is."""
-    parts = dt.tensor([float("inf"), 1.0]), dt.tensor([float("nan"), float("-inf")])
+    inf, nan = float("inf"), float("nan")
+    parts = dt.tensor([inf, 1.0, -inf, nan]), dt.tensor([nan, -inf, 2.0, inf])
     found = dt.complex(*parts)
-    assert np.array_equal(found.numpy().real, parts[0].numpy())
+    assert np.array_equal(found.numpy().real, parts[0].numpy(), equal_nan=True)
     assert np.array_equal(found.numpy().imag, parts[1].numpy(), equal_nan=True)
 
 

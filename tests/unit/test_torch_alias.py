@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def total(n):
+    assert "dovetail" in torch.__version__
     return int(torch.arange(n).sum())
 
 

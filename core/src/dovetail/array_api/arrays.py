@@ -38,7 +38,7 @@ Number = bool | int | float | complex
 # The operators of two operands, by the names of torch's functions.
 _OPERATORS: Final = frozenset(
     "add sub mul div floor_divide remainder pow matmul bitwise_and bitwise_or "  # noqa: SIM905
-    "bitwise_xor eq ne lt le gt ge".split()
+    "bitwise_xor bitwise_left_shift bitwise_right_shift eq ne lt le gt ge".split()
 )
 
 

@@ -39,6 +39,12 @@ class Methods:
         """Bitwise and."""
     def __array__(self, dtype: Any = None, copy: _bool | None = None) -> Any:
         """For NumPy: the values, sharing memory where nothing has to change."""
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
+        """NumPy's functions: through tensors' methods where those take what NumPy
+        gives them, else on the values, as arrays.
+        """
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The functions of the Python array API standard: `dovetail.array_api`."""
     def __array_wrap__(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from html import escape
 from importlib import import_module
 from typing import Any, Final
 
 from dovetail.engine.tensor import Tensor, extend
-from dovetail.errors import ArgumentError
+from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.frontend.creation import DeviceLike
 
 # The module of each version of the Python array API standard.
@@ -40,4 +41,38 @@ def _to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Te
     return moved
 
 
+def _repr_html(self: Tensor) -> str:
+    """For notebooks: the values, then shape, dtype and device."""
+    facts = " × ".join(map(str, self.shape)) or "0-d"
+    return (
+        f"<pre>{escape(repr(self))}</pre>"
+        f"<small>{facts} · {self.dtype.name} · {self.device}</small>"
+    )
+
+
+def _array_function(
+    self: Tensor, function: Any, types: Any, args: tuple[Any, ...], kwargs: Any
+) -> Any:
+    """NumPy's functions: through tensors' methods where those take what NumPy gives
+    them, else on the values, as arrays.
+
+    Raises: AutogradError where a gradient would be lost.
+    """
+    try:
+        return function._implementation(*args, **kwargs)
+    except ArgumentTypeError:
+        return function(
+            *map(_values, args), **{k: _values(v) for k, v in kwargs.items()}
+        )
+
+
+def _values(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if type(value) in (list, tuple):
+        return type(value)(map(_values, value))
+    return value
+
+
+extend(_repr_html_=_repr_html, __array_function__=_array_function)
 extend(__array_namespace__=_array_namespace, to_device=_to_device)

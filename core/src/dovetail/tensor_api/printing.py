@@ -14,7 +14,12 @@ from dovetail.engine.public import public
 from dovetail.engine.tape import Node
 from dovetail.engine.tensor import Parameter, Tensor, extend
 
-Format = Callable[[Any], str]
+
+class Format(NamedTuple):
+    """How elements are shown, and the width by which torch counts those of a line."""
+
+    show: Callable[[Any], str]
+    width: int
 
 
 class PrintOptions(NamedTuple):
@@ -56,24 +61,22 @@ def _formatter(values: np.ndarray[Any, Any], options: PrintOptions) -> Format:
         return _complex_formatter(values, options)
     if values.dtype.kind not in "f":
         width = max((len(str(v)) for v in values.flat), default=1)
-        return lambda v: f"{v!s:>{width}}"
+        return Format(lambda v: f"{v!s:>{width}}", width)
     style, dot = _float_style(values, options)
     finite = values[np.isfinite(values) & (values != 0)]
-    # As in torch, only finite values that are not zero count for the width, and the
-    # dot of a whole number stands outside of it.
-    width = max((len(style(v)) for v in finite.flat), default=1)
+    # As in torch, only finite values that are not zero count for the width.
+    width = max((len(style(v)) + len(dot) for v in finite.flat), default=1)
 
     def show(v: Any) -> str:
-        if not np.isfinite(v):
-            return f"{float(v):>{width}}"
-        return f"{style(v):>{width}}{dot}"
+        text = style(v) + dot if np.isfinite(v) else f"{float(v)}"
+        return f"{text:>{width}}"
 
-    return show
+    return Format(show, width)
 
 
 def _float_style(
     values: np.ndarray[Any, Any], options: PrintOptions
-) -> tuple[Format, str]:
+) -> tuple[Callable[[Any], str], str]:
     """Whole numbers as `3.`, a wide range in scientific notation, else fixed."""
     finite = np.abs(values[np.isfinite(values) & (values != 0)].astype(np.float64))
     if not finite.size:
@@ -92,16 +95,14 @@ def _float_style(
 
 
 def _complex_formatter(values: np.ndarray[Any, Any], options: PrintOptions) -> Format:
-    real, imag = (
-        _formatter(values.real, options),
-        _formatter(np.abs(values.imag), options),
-    )
+    real, imag = _formatter(values.real, options), _formatter(values.imag, options)
 
     def show(v: Any) -> str:
-        sign = "-" if math.copysign(1.0, v.imag) < 0 else "+"
-        return f"{real(v.real)}{sign}{imag(abs(v.imag))}j"
+        second = imag.show(v.imag).lstrip()
+        sign = "" if second.startswith("-") else "+"
+        return f"{real.show(v.real)}{sign}{second}j"
 
-    return show
+    return Format(show, real.width + imag.width + 1)
 
 
 def _shown(values: np.ndarray[Any, Any], options: PrintOptions) -> np.ndarray[Any, Any]:
@@ -115,30 +116,29 @@ def _shown(values: np.ndarray[Any, Any], options: PrintOptions) -> np.ndarray[An
 
 
 def _text(
-    values: np.ndarray[Any, Any], show: Format, indent: int, summary: bool,
+    values: np.ndarray[Any, Any], style: Format, indent: int, summary: bool,
     options: PrintOptions,
 ) -> str:  # fmt: skip
     if values.ndim == 0:
-        return show(values[()])
+        return style.show(values[()])
     edge = options.edgeitems
     cut = summary and values.shape[0] > 2 * edge
     if values.ndim == 1:
-        items = [show(v) for v in (values[:edge] if cut else values)]
+        items = [style.show(v) for v in (values[:edge] if cut else values)]
         if cut:
-            items += [" ...", *(show(v) for v in values[-edge:])]
-        return _row(items, indent, options.linewidth)
+            items += [" ...", *(style.show(v) for v in values[-edge:])]
+        return _row(items, style.width, indent, options.linewidth)
     rows: Sequence[Any] = [*values[:edge], *values[-edge:]] if cut else list(values)
-    parts = [_text(v, show, indent + 1, summary, options) for v in rows]
+    parts = [_text(v, style, indent + 1, summary, options) for v in rows]
     if cut:
         parts.insert(edge, "...")
     gap = "," + "\n" * (values.ndim - 1) + " " * (indent + 1)
     return "[" + gap.join(parts) + "]"
 
 
-def _row(items: list[str], indent: int, linewidth: int) -> str:
+def _row(items: list[str], width: int, indent: int, linewidth: int) -> str:
     """Comma-separated values, broken at the line's end."""
-    widest = max((len(i) for i in items), default=1) + 2
-    per_line = max(1, (linewidth - indent) // widest)
+    per_line = max(1, (linewidth - indent) // (width + 2))
     lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
@@ -162,13 +162,13 @@ def describe(x: Tensor, prefix: str = "tensor(") -> str:
     else:
         values = _values(x)
         summary = values.size > options.threshold
-        show = _formatter(_shown(values, options) if summary else values, options)
-        body = _text(values, show, len(prefix), summary, options)
+        style = _formatter(_shown(values, options) if summary else values, options)
+        body = _text(values, style, len(prefix), summary, options)
     if kind.backend.type != "cpu" and not kind.backend.rules_only:
         suffixes.append(f"device='{x.device}'")
-    expected = {get_default_dtype(), get_default_dtype().complex, bool_}
+    expected = {get_default_dtype()}
     if math.prod(x._a.shape) or kind.backend.rules_only:
-        expected.add(int64)
+        expected |= {get_default_dtype().complex, bool_, int64}
     if dtype not in expected:
         suffixes.append(f"dtype={dtype!r}")
     node = x.grad_fn
