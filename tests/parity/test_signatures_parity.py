@@ -25,6 +25,9 @@ DIFFERENT: dict[str, str] = {
     "Tensor.expand": "torch's `implicit` serves its own vmap",
     "Tensor.new": "torch's stub calls the first parameter cls, as of a constructor",
     "Tensor.requires_grad_": "torch's stub says mode, torch itself requires_grad",
+    "nn.RNN": "torch hides the arguments of RNNBase behind *args",
+    "nn.LSTM": "as RNN",
+    "nn.GRU": "as RNN",
     "nn.NLLLoss2d": "torch hides the arguments of NLLLoss behind a warning",
     "Tensor.to": "takes a dtype, a device or a tensor in the first place",
 }

@@ -53,8 +53,14 @@ class _NormBase(Module):
         self.register_buffer(
             "running_var", ft.ones(num_features, **kind) if tracked else None
         )
-        count = ft.zeros((), dtype=int64, device=device) if tracked else None
+        count = self._no_batches(device) if tracked else None
         self.register_buffer("num_batches_tracked", count)
+
+    @staticmethod
+    def _no_batches(device: Any) -> Tensor:
+        """The count of batches before the first one."""
+        count: Tensor = ft.zeros((), dtype=int64, device=device)
+        return count
 
     def reset_running_stats(self) -> None:
         """Forget what was tracked: mean 0, variance 1."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentTypeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 from . import functional as F
 from .functional._reduction import reduction_of
+from .linear import Linear
 from .module import Module
 
 
@@ -178,6 +180,78 @@ class CrossEntropyLoss(_WeightedLoss):
             ignore_index=self.ignore_index, reduction=self.reduction,
             label_smoothing=self.label_smoothing,
         )  # fmt: skip
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """`CrossEntropyLoss` of a linear map of the input, which the loss owns.
+
+    Args:
+        in_features: width of the input.
+        num_classes: how many classes.
+        out_features: further dims of the logits behind the classes.
+        bias: whether the map has one.
+        weight: [classes] factors.
+        ignore_index: the class number that does not count.
+        label_smoothing: how much of the target is spread over all classes.
+        options: a `LinearCrossEntropyOptions`, by which logits are made in chunks.
+
+    Shape:
+        [n, in_features] and [n, *out_features] class numbers -> []
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
+    ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise ShapeError(
+                "LinearCrossEntropyLoss", "weight", was=tuple(weight.shape),
+                needed=f"({num_classes},)",
+            )  # fmt: skip
+        if not 0.0 <= label_smoothing <= 1.0:
+            raise ArgumentError(
+                "LinearCrossEntropyLoss", "label_smoothing", was=label_smoothing,
+                needed="0.0 to 1.0",
+            )  # fmt: skip
+        super().__init__(weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.linear = Linear(
+            in_features, num_classes * math.prod(out_features), bias, device, dtype
+        )
+        self.options = options
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        dims = (self.num_classes, *self.out_features)
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input, self.linear.weight.reshape(*dims, -1), target,
+            linear_bias=None if bias is None else bias.reshape(dims),
+            weight=self.weight, reduction=self.reduction,
+            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
+            options=self.options,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )
 
 
 class BCELoss(_WeightedLoss):

@@ -1,8 +1,116 @@
-"""`Parameter` where PyTorch's programs look for it, and clearing its gradient."""
+"""Parameters and buffers, where PyTorch's programs look for them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from dovetail import frontend as ft
+from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.errors import AutogradError
 
-__all__ = ["Parameter", "clear_grad"]
+__all__ = [
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter",
+    "clear_grad", "is_lazy",
+]  # fmt: skip
+
+
+class Buffer(Tensor):
+    """A tensor that modules register as a buffer when it is assigned to them.
+
+    Args:
+        persistent: whether it is part of the module's `state_dict`.
+    """
+
+    __slots__ = ()
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        base: Any = cls
+        given = ft.empty(0) if data is None else data
+        made = Parameter.__new__(base, given, requires_grad=False)
+        made.persistent = persistent
+        return made
+
+    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+        """See the class."""
+
+
+class _Shapeless(Tensor):
+    """A tensor that has a device and a dtype, but no shape until it is materialised."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> NoReturn:
+        raise AutogradError(
+            type(self).__name__, "shape", was="asked for before it is there",
+            needed="a first call of the lazy module, or materialize(shape)",
+        )  # fmt: skip
+
+    def materialize(
+        self, shape: Sequence[int], device: Any = None, dtype: Any = None
+    ) -> None:
+        """Become an ordinary tensor of that shape; its values are arbitrary."""
+        whole: Any = Parameter if isinstance(self, Parameter) else Tensor
+        kind = {"device": device or self.device, "dtype": dtype or self.dtype}
+        self.__class__ = whole
+        with no_grad():
+            self.data = ft.empty(tuple(shape), **kind)
+
+    def __repr__(self) -> str:  # type: ignore[override]
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(_Shapeless, Parameter):
+    """A parameter whose shape is not known yet; lazy modules have them."""
+
+    __slots__ = ()
+
+    def __new__(
+        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
+    ) -> Any:
+        data = ft.empty(0, device=device, dtype=dtype)
+        return Parameter.__new__(cls, data, requires_grad)
+
+    def __init__(
+        self, requires_grad: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        """See the class."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
+
+
+class UninitializedBuffer(_Shapeless):
+    """A buffer whose shape is not known yet; lazy modules have them."""
+
+    __slots__ = ()
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None
+    ) -> Any:
+        base: Any = cls
+        data = ft.empty(0, device=device, dtype=dtype)
+        return Parameter.__new__(base, data, requires_grad)
+
+    def __init__(
+        self, requires_grad: bool = False, device: Any = None, dtype: Any = None
+    ) -> None:
+        """See the class."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(False, self.device, self.dtype)
+        return memo[id(self)]
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(param, _Shapeless)
 
 
 def clear_grad(param: Tensor, set_to_none: bool) -> None:

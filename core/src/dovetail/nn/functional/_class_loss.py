@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 from dovetail.dtypes import INTEGRAL, int64, uint8
 from dovetail.engine.public import public
@@ -14,7 +16,9 @@ from dovetail.ops import cross_entropy as ops
 from dovetail.ops import nll_loss as nll
 from dovetail.ops.compare import ne
 from dovetail.ops.extremes import amax
+from dovetail.ops.matmul import linear
 from dovetail.ops.primitive import cast, where
+from dovetail.ops.shape import cat
 from dovetail.ops.softmax import log_softmax
 from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape
@@ -108,6 +112,76 @@ def cross_entropy(
     if label_smoothing == 0.0:
         return ops.cross_entropy(input, target, weight, ignore_index, reduction)
     return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+@public("F.linear_cross_entropy")
+def linear_cross_entropy(
+    input: Tensor, linear_weight: Tensor, target: Tensor, *,
+    linear_bias: Tensor | None = None, weight: Tensor | None = None,
+    reduction: str = "mean", ignore_index: int | None = None,
+    label_smoothing: float = 0.0, options: Any = None,
+) -> Tensor:  # fmt: skip
+    """`cross_entropy` of a linear map of the input.
+
+    Args:
+        input: [n, width] or [width].
+        linear_weight: [classes, ..., width].
+        target: as that of `cross_entropy` for logits [n, classes, ...].
+        linear_bias: [classes, ...].
+        options: the logits are made in chunks of rows, as
+            `nn.LinearCrossEntropyOptions` says.
+    """
+    how = reduction_of("linear_cross_entropy", reduction)
+    dims = tuple(linear_weight.shape)[:-1]
+    ignored = -100 if ignore_index is None else ignore_index
+    if options is not None and input.ndim == 2 and len(dims) == 1:
+        losses = [
+            cross_entropy(
+                linear(x, linear_weight, linear_bias), labels, weight,
+                ignore_index=ignored, reduction="none",
+                label_smoothing=label_smoothing,
+            )
+            for x, labels in _chunks(input, target, linear_weight, options)
+        ]  # fmt: skip
+        return _joined(cat(losses, 0), target, weight, ignored, how)
+    flat = reshape(linear_weight, (math.prod(dims), linear_weight.shape[-1]))
+    bias = None if linear_bias is None else reshape(linear_bias, (-1,))
+    logits = linear(input, flat, bias)
+    logits = reshape(logits, (*tuple(input.shape)[:-1], *dims))
+    whole: Tensor = cross_entropy(
+        logits, target, weight, ignore_index=ignored, reduction=how,
+        label_smoothing=label_smoothing,
+    )  # fmt: skip
+    return whole
+
+
+def _chunks(
+    input: Tensor, target: Tensor, weight: Tensor, options: Any
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Rows of the input and their targets, at least one chunk."""
+    count, width = input.shape
+    rows = options.rows(count, width, weight.shape[0])
+    for start in range(0, max(count, 1), rows):
+        yield input[start : start + rows], target[start : start + rows]
+
+
+def _joined(
+    losses: Tensor, target: Tensor, weight: Tensor | None, ignored: int, how: str
+) -> Tensor:
+    """The losses of all rows reduced, a mean being over the weights of what counts."""
+    if how == "none":
+        return losses
+    total: Tensor = sum(losses)
+    if how == "sum":
+        return total
+    if target.dtype.is_floating_point:
+        total = total / max(losses.shape[0], 1)
+        return total
+    counted = ne(target, ignored)
+    used = cast(counted, losses.dtype)
+    if weight is not None:
+        used = used * weight[where(counted, target, 0)]
+    return total / sum(used)
 
 
 def _refuse_ignored(ignore_index: int) -> None:

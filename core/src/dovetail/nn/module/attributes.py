@@ -142,6 +142,9 @@ class ModuleAttributes:
             own["_modules"][name] = value
         elif "_modules" not in own:
             object.__setattr__(self, name, value)
+        elif isinstance(value, Tensor) and hasattr(value, "persistent"):
+            self._forget(name, keep="_buffers")
+            self.register_buffer(name, value, value.persistent)
         elif name in own["_parameters"]:
             self._require_none("parameter", name, value, "a Parameter")
             own["_parameters"][name] = None

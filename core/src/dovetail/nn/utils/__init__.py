@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 
+from . import rnn
 from .clip_grad import (
     clip_grad_norm_,
     clip_grad_value_,
@@ -18,6 +19,7 @@ __all__ = [
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "rnn",
     "vector_to_parameters",
 ]
 
