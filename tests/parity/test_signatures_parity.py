@@ -28,6 +28,10 @@ DIFFERENT: dict[str, str] = {
     "nn.RNN": "torch hides the arguments of RNNBase behind *args",
     "nn.LSTM": "as RNN",
     "nn.GRU": "as RNN",
+    "nn.Buffer": "torch's metaclass gives Buffer a signature of its own",
+    "nn.Transformer": "its activation is our relu",
+    "nn.TransformerEncoderLayer": "as Transformer",
+    "nn.TransformerDecoderLayer": "as Transformer",
     "nn.NLLLoss2d": "torch hides the arguments of NLLLoss behind a warning",
     "Tensor.to": "takes a dtype, a device or a tensor in the first place",
 }
@@ -46,6 +50,7 @@ OWN: dict[str, str] = {
     "torch.current_stream": "as is_available",
     "torch.default_stream": "as is_available",
     "torch.set_stream": "as is_available",
+    "Tensor.to_device": "the method of the array API, which torch has no longer",
 }
 # Of torch's keywords, those that say where and how memory is laid out or by which
 # library to compute, or that torch itself has deprecated; they may be missing.

@@ -52,6 +52,7 @@ from .batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
+    SyncBatchNorm,
 )
 from .containers import (
     ModuleDict,
@@ -166,6 +167,9 @@ from .padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from .parallel import (
+    DataParallel,
+)
 from .parameter import (
     Buffer,
     Parameter,
@@ -274,6 +278,7 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -375,6 +380,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",

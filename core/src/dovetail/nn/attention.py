@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from dovetail import dtypes
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Parameter, Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError
 
 from . import functional as F
 from . import init
@@ -143,113 +141,15 @@ class MultiheadAttention(Module):
             average_attn_weights: whether the weights are averaged over heads.
             is_causal: says that attn_mask is the causal one; it has to be given.
         """
-        self._check(query, is_causal, attn_mask)
-        batched = query.ndim == 3
-        query, key, value = self._with_batch_first(batched, query, key, value)
-        q, k, v = self._projected(query, key, value)
-        if key_padding_mask is not None and not batched:
-            key_padding_mask = key_padding_mask.unsqueeze(0)
-        mask = self._mask(q, k, key_padding_mask, attn_mask)
-        k, v, mask = self._extended(k, v, mask)
-        dropout = self.dropout if self.training else 0.0
-        q, k, v = (self._by_head(t) for t in (q, k, v))
-        weights = None
-        if need_weights:
-            scores = q @ k.transpose(-2, -1) / math.sqrt(self.head_dim)
-            scores = scores if mask is None else scores + mask
-            weights = F.dropout(F.softmax(scores, -1), dropout)
-            mixed = weights @ v
-        else:
-            mixed = F.scaled_dot_product_attention(
-                q, k, v, attn_mask=mask, dropout_p=dropout
-            )
-        result = self.out_proj(mixed.transpose(1, 2).flatten(2))
-        if weights is not None and average_attn_weights:
-            weights = weights.mean(1)
-        if not batched:
-            return result.squeeze(0), None if weights is None else weights.squeeze(0)
-        return (result if self.batch_first else result.transpose(0, 1)), weights
-
-    def _check(self, query: Tensor, causal: bool, attn_mask: Tensor | None) -> None:
-        if query.ndim not in (2, 3):
-            raise ShapeError(
-                "MultiheadAttention", "query", was=f"{query.ndim}-dimensional",
-                needed="3 dimensions (batched) or 2 (unbatched)",
-            )  # fmt: skip
-        if causal and attn_mask is None:
-            raise ArgumentError(
-                "MultiheadAttention", "attn_mask", was="None with is_causal=True",
-                needed="the causal mask, of which is_causal only says what it is",
-            )  # fmt: skip
-
-    def _with_batch_first(self, batched: bool, *tensors: Tensor) -> list[Tensor]:
-        if not batched:
-            return [tensor.unsqueeze(0) for tensor in tensors]
-        if self.batch_first:
-            return list(tensors)
-        return [tensor.transpose(0, 1) for tensor in tensors]
-
-    def _projected(self, *inputs: Tensor) -> list[Tensor]:
-        """Queries, keys and values, [n, length, embed_dim]."""
-        if self.in_proj_weight is not None:
-            weights = self.in_proj_weight.chunk(3)
-        else:
-            weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        biases: Any = (None, None, None)
-        if self.in_proj_bias is not None:
-            biases = self.in_proj_bias.chunk(3)
-        triples = zip(inputs, weights, biases, strict=True)
-        return [F.linear(x, weight, bias) for x, weight, bias in triples]
-
-    def _by_head(self, x: Tensor) -> Tensor:
-        """[n, length, embed_dim] to [n, num_heads, length, head_dim]."""
-        parts: Tensor = x.unflatten(-1, (self.num_heads, self.head_dim))
-        by_head: Tensor = parts.transpose(1, 2)
-        return by_head
-
-    def _mask(
-        self, q: Tensor, k: Tensor, padding: Tensor | None, attn_mask: Tensor | None
-    ) -> Tensor | None:
-        """Both masks as numbers to add to the scores [n, num_heads, l, s]."""
-        total = None
-        if attn_mask is not None:
-            total = _as_scores(attn_mask, q)
-            if total.ndim == 3:
-                total = total.unflatten(0, (q.shape[0], self.num_heads))
-        if padding is not None:
-            if tuple(padding.shape) != (k.shape[0], k.shape[1]):
-                raise ShapeError(
-                    "MultiheadAttention", "key_padding_mask", was=tuple(padding.shape),
-                    needed=f"{(k.shape[0], k.shape[1])}: batch and keys",
-                )  # fmt: skip
-            scores = _as_scores(padding, q).unsqueeze(1).unsqueeze(1)
-            total = scores if total is None else total + scores
-        return total
-
-    def _extended(
-        self, k: Tensor, v: Tensor, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Keys and values with those appended that the module adds itself."""
-        for extra_k, extra_v in self._extras(k):
-            k = ft.cat([k, extra_k.expand(k.shape[0], 1, -1)], 1)
-            v = ft.cat([v, extra_v.expand(v.shape[0], 1, -1)], 1)
-            mask = None if mask is None else F.pad(mask, (0, 1))
-        return k, v, mask
-
-    def _extras(self, k: Tensor) -> list[tuple[Tensor, Tensor]]:
-        extras = []
-        if self.bias_k is not None and self.bias_v is not None:
-            extras.append((self.bias_k, self.bias_v))
-        if self.add_zero_attn:
-            zeros = ft.zeros(1, 1, self.embed_dim, dtype=k.dtype, device=k.device)
-            extras.append((zeros, zeros))
-        return extras
-
-
-def _as_scores(mask: Tensor, like: Tensor) -> Tensor:
-    """A mask as numbers to add: minus infinity where it is True."""
-    if mask.dtype is not dtypes.bool_:
-        return mask
-    zeros = ft.zeros(mask.shape, dtype=like.dtype, device=like.device)
-    scores: Tensor = zeros.masked_fill(mask, -math.inf)
-    return scores
+        flip = self.batch_first and query.ndim == 3
+        if flip:
+            query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+        y, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
+            self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn,
+            self.dropout, self.out_proj.weight, self.out_proj.bias, self.training,
+            key_padding_mask, need_weights, attn_mask, not self._qkv_same_embed_dim,
+            self.q_proj_weight, self.k_proj_weight, self.v_proj_weight,
+            average_attn_weights=average_attn_weights, is_causal=is_causal,
+        )  # fmt: skip
+        return (y.transpose(0, 1) if flip else y), weights

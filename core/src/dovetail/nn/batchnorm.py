@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from dovetail import frontend as ft
 from dovetail.dtypes import int64
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError
+from dovetail.errors import ArgumentError, NotSupported
 
 from . import functional as F
 from .affine import add_affine, reset_affine
@@ -181,3 +181,62 @@ class BatchNorm3d(_BatchNorm):
     """`_BatchNorm` of volumes [n, c, d, h, w]."""
 
     allowed_dims = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation over the processes of a group, of which there is one.
+
+    Args:
+        process_group: of several processes; not there yet, only None.
+
+    Shape:
+        [n, num_features, *spatial], the same out
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype,
+            bias=bias,
+        )  # fmt: skip
+        if process_group is not None:
+            raise NotSupported(
+                "SyncBatchNorm", "process_group", was=repr(process_group), needed="None"
+            )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim < 2:
+            raise ArgumentError(
+                "SyncBatchNorm", "input", was=f"{input.ndim}-dimensional",
+                needed="2 dimensions or more",
+            )  # fmt: skip
+
+    @classmethod
+    def convert_sync_batchnorm(
+        cls, module: Module, process_group: Any = None
+    ) -> Module:
+        """The module with its batch norms replaced by `SyncBatchNorm`."""
+        made = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, cls):
+            made = cls(
+                module.num_features, module.eps, module.momentum, module.affine,
+                module.track_running_stats, process_group,
+            )  # fmt: skip
+            made._parameters.update(module._parameters)
+            made._buffers.update(module._buffers)
+            made.train(module.training)
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made

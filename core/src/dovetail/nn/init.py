@@ -7,7 +7,9 @@ come from; None is the default generator of the tensor's device.
 # What the frontend offers is known by name at run time; these give it types.
 from __future__ import annotations
 
+import functools
 import math
+import warnings
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
@@ -221,6 +223,123 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     outputs, inputs, *window = tensor.shape
     field = math.prod(window)
     return inputs * field, outputs * field
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill so that a convolution returns as many of its channels as it can.
+
+    Args:
+        tensor: [out, in, *window] of one to three spatial axes.
+        groups: of the convolution; they divide out.
+
+    Examples:
+        >>> nn.init.dirac_(torch.empty(1, 1, 3))
+        tensor([[[0., 1., 0.]]])
+    """
+    if tensor.ndim not in (3, 4, 5):
+        raise ArgumentError(
+            "init.dirac_", "tensor", was=f"{tensor.ndim}-dimensional",
+            needed="3, 4 or 5 dimensions",
+        )  # fmt: skip
+    outputs, inputs, *window = tensor.shape
+    if outputs % groups:
+        raise ArgumentError(
+            "init.dirac_", "groups", was=groups, needed=f"a divisor of {outputs}"
+        )
+    each = outputs // groups
+    middle = tuple(n // 2 for n in window)
+    with no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for i in range(min(each, inputs)):
+                tensor[(group * each + i, i, *middle)] = 1
+    return tensor
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Fill with a matrix whose rows or columns are orthonormal (arXiv:1312.6120).
+
+    Args:
+        tensor: of 2 dims or more, of which all but the first count as one.
+        gain: what it is multiplied by.
+
+    Examples:
+        >>> w = nn.init.orthogonal_(torch.empty(3, 5))
+        >>> torch.allclose(w @ w.T, torch.eye(3), atol=1e-5)
+        True
+    """
+    if tensor.ndim < 2:
+        raise ArgumentError(
+            "init.orthogonal_", "tensor", was=f"{tensor.ndim}-dimensional",
+            needed="2 dimensions or more",
+        )  # fmt: skip
+    if not tensor.numel():
+        return tensor
+    rows = tensor.shape[0]
+    with no_grad():
+        flat = tensor.new_empty((rows, tensor.numel() // rows))
+        flat.normal_(0, 1, generator=generator)
+        wide = rows < flat.shape[1]
+        q, r = (flat.T if wide else flat).qr()
+        q = q * r.diagonal().sign()
+        q = q.T if wide else q
+        tensor.view_as(tensor).copy_(q.reshape(tensor.shape))
+        tensor.mul_(gain)
+    return tensor
+
+
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None
+) -> Tensor:
+    """Fill a matrix normally, with a part of each column being zero (Martens 2010).
+
+    Args:
+        sparsity: how much of each column is zero.
+    """
+    if tensor.ndim != 2:
+        raise ArgumentError(
+            "init.sparse_", "tensor", was=f"{tensor.ndim}-dimensional",
+            needed="2 dimensions",
+        )  # fmt: skip
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    with no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            order = tensor.new_empty((rows,)).uniform_(generator=generator).argsort()
+            tensor[order[:zeros], column] = 0
+    return tensor
+
+
+def _by_its_old_name(function: Any) -> Any:
+    """A function under its name without the underscore, which warns."""
+    new = function.__name__
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(
+            f"nn.init.{new[:-1]} is deprecated in favor of nn.init.{new}",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = new[:-1]
+    call.__doc__ = f"`{new}` by its old name; warns."
+    return call
+
+
+uniform = _by_its_old_name(uniform_)
+normal = _by_its_old_name(normal_)
+constant = _by_its_old_name(constant_)
+eye = _by_its_old_name(eye_)
+dirac = _by_its_old_name(dirac_)
+xavier_uniform = _by_its_old_name(xavier_uniform_)
+xavier_normal = _by_its_old_name(xavier_normal_)
+kaiming_uniform = _by_its_old_name(kaiming_uniform_)
+kaiming_normal = _by_its_old_name(kaiming_normal_)
+orthogonal = _by_its_old_name(orthogonal_)
+sparse = _by_its_old_name(sparse_)
 
 
 if not _TYPE_CHECKING:

@@ -89,22 +89,33 @@ class UninitializedBuffer(_Shapeless):
     """A buffer whose shape is not known yet; lazy modules have them."""
 
     __slots__ = ()
+    persistent: bool
 
     def __new__(
-        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
     ) -> Any:
         base: Any = cls
         data = ft.empty(0, device=device, dtype=dtype)
-        return Parameter.__new__(base, data, requires_grad)
+        made = Parameter.__new__(base, data, requires_grad)
+        made.persistent = persistent
+        return made
 
     def __init__(
-        self, requires_grad: bool = False, device: Any = None, dtype: Any = None
+        self,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
     ) -> None:
         """See the class."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            memo[id(self)] = type(self)(False, self.device, self.dtype)
+            memo[id(self)] = type(self)(False, self.device, self.dtype, self.persistent)
         return memo[id(self)]
 
 

@@ -796,6 +796,9 @@ def conv3d(
 ) -> Tensor:
     """Cross-correlation over 3 spatial axes."""
 
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
+    """`conv1d` of sequences [t, n, channels]."""
+
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -2326,6 +2329,9 @@ def native_batch_norm(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`batch_norm`, and in training the means and one over the deviations."""
+
+def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """`channel_shuffle` by the name of torch's kernel."""
 
 def native_group_norm(
     input: Tensor,

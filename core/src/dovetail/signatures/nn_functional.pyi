@@ -202,6 +202,9 @@ def conv3d(
 ) -> Tensor:
     """Cross-correlation over 3 spatial axes."""
 
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """`conv1d` of sequences [t, n, channels]."""
+
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -845,6 +848,35 @@ def mse_loss(
 ) -> Tensor:
     """Squared differences; with `weight`, each times its weight."""
 
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """What `nn.MultiheadAttention` does with its weights."""
+
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -879,6 +911,9 @@ def multilabel_soft_margin_loss(
     """The mean over the last dim of the cross entropies of each label by
     itself.
     """
+
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """`channel_shuffle` by the name of torch's kernel."""
 
 def nll_loss(
     input: Tensor,

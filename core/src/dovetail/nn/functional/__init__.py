@@ -20,6 +20,7 @@ from dovetail.nn.functional import (  # noqa: F401
     _linear,
     _loss,
     _margin_loss,
+    _multi_head,
     _norm,
     _resample,
     _unpool,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail.engine.public import public
+from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.frontend.statistics import vector_norm
@@ -55,3 +55,25 @@ def normalize(
         tensor([[0.6000, 0.8000]])
     """
     return input / vector_norm(input, p, dim, True).clamp(min=eps)
+
+
+@public("torch.conv_tbc F.conv_tbc")
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """`conv1d` of sequences [t, n, channels].
+
+    Args:
+        weight: [window, channels, out].
+        bias: [out].
+        pad: zeros added at both ends.
+    """
+    columns = input.permute(1, 2, 0)
+    kernel = weight.permute(2, 1, 0)
+    y: Tensor = NAMESPACES["F"]["conv1d"](columns, kernel, bias, padding=pad)
+    return y.permute(2, 0, 1)
+
+
+@public("torch.native_channel_shuffle F.native_channel_shuffle")
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """`channel_shuffle` by the name of torch's kernel."""
+    y: Tensor = NAMESPACES["F"]["channel_shuffle"](input, groups)
+    return y

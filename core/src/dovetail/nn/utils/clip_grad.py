@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -113,3 +114,19 @@ def clip_grad_value_(
     with no_grad():
         for grad in _gradients("clip_grad_value_", parameters):
             grad.clamp_(-limit, limit)
+
+
+def clip_grad_norm(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """`clip_grad_norm_` by its old name; warns."""
+    warnings.warn(
+        "nn.utils.clip_grad_norm is deprecated in favor of nn.utils.clip_grad_norm_",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
