@@ -45,7 +45,7 @@ FLOORS = (
         "return_types",
         "utils",
     },
-    {"distributed", "profiler"},
+    {"distributed", "distributions", "profiler"},
     {"train", "serve", "cli", "demos", "conformance", "testing", "scaffold"}
     | {"signatures"},
     {"dovetail"},  # the package's own __init__ and __main__

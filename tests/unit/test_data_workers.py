@@ -22,6 +22,7 @@ from dovetail.data import (
     DataLoader,
     Dataset,
     IterableDataset,
+    RandomSampler,
     TensorDataset,
     get_worker_info,
 )
@@ -128,8 +129,9 @@ def test_the_default_generator_gives_the_same_order() -> None:
     passes = []
     for count in (0, 2):
         dt.manual_seed(3)
+        sampler = RandomSampler(Samples(9), replacement=True, num_samples=5000)
         order = []
-        for batch in loader(Samples(9), count, shuffle=True):
+        for batch in loader(Samples(9), count, 2000, sampler=sampler):
             order.append(batch.tolist())
             dt.rand(count + 1)
         passes.append(order)
@@ -271,10 +273,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_killed_parent_leaves_no_orphans() -> None:
     """Workers look whether their parent is there."""
-    run = subprocess.run(
-        [sys.executable, "-c", ORPHANS], capture_output=True, text=True, check=False
-    )
-    found = [int(pid) for pid in run.stdout.split()]
+    with subprocess.Popen(
+        [sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        found = [int(pid) for pid in run.stdout.readline().split()]
     assert len(found) == 2
     end = time.monotonic() + 10
     while found and time.monotonic() < end:

@@ -66,6 +66,7 @@ globals().update(_FORMATS | _LAYOUTS)
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
     "accelerator", "amp", "array_api", "autograd", "compiler", "data", "device_api",
+    "distributions",
     "fft", "func", "io", "linalg", "masked", "nn", "optim", "random", "return_types",
     "signal", "special", "testing", "utils",
 })  # fmt: skip
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from dovetail import compiler as compiler
     from dovetail import data as data
     from dovetail import device_api as device_api
+    from dovetail import distributions as distributions
     from dovetail import fft as fft
     from dovetail import func as func
     from dovetail import io as io

@@ -1,0 +1,82 @@
+"""Probability distributions: sampling, densities, moments, divergences."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from dovetail.engine.missing_names import missing_name as _missing_name
+
+from . import constraints, divergences, transforms
+from .continuous import (
+    Cauchy,
+    Exponential,
+    Gumbel,
+    HalfCauchy,
+    HalfNormal,
+    Kumaraswamy,
+    Laplace,
+    LogNormal,
+    Normal,
+    Pareto,
+    Uniform,
+    Weibull,
+)
+from .discrete import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Geometric,
+    Multinomial,
+    NegativeBinomial,
+    OneHotCategorical,
+    OneHotCategoricalStraightThrough,
+    Poisson,
+)
+from .distribution import (
+    Distribution,
+    ExponentialFamily,
+    Independent,
+    kl_divergence,
+    register_kl,
+)
+from .gamma_family import (
+    Beta,
+    Chi2,
+    Dirichlet,
+    FisherSnedecor,
+    Gamma,
+    InverseGamma,
+    StudentT,
+)
+from .multivariate import MixtureSameFamily, MultivariateNormal
+from .transforms import (
+    AbsTransform,
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    PowerTransform,
+    SigmoidTransform,
+    SoftmaxTransform,
+    SoftplusTransform,
+    TanhTransform,
+    Transform,
+    TransformedDistribution,
+    biject_to,
+    identity_transform,
+    transform_to,
+)
+
+__all__ = [
+    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical",
+    "Cauchy", "Chi2", "ComposeTransform", "Dirichlet", "Distribution", "ExpTransform",
+    "Exponential", "ExponentialFamily", "FisherSnedecor", "Gamma", "Geometric",
+    "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "InverseGamma", "Kumaraswamy",
+    "Laplace", "LogNormal", "MixtureSameFamily", "Multinomial", "MultivariateNormal",
+    "NegativeBinomial", "Normal", "OneHotCategorical",
+    "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "PowerTransform",
+    "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StudentT",
+    "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "Weibull",
+    "biject_to", "constraints", "divergences", "identity_transform", "kl_divergence",
+    "register_kl", "transform_to", "transforms",
+]  # fmt: skip
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_name(__name__)

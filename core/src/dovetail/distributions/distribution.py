@@ -1,0 +1,349 @@
+"""What all distributions share: shapes, parameters, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from dovetail import dtypes
+from dovetail import frontend as ft
+from dovetail.engine.modes import no_grad
+from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor_type import Size
+from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported, ShapeError
+
+from .constraints import Constraint, independent
+
+
+class Distribution:
+    """Base class: random values, one for each place of the batch.
+
+    A subclass names its parameters in `arg_constraints`; each is kept as an attribute,
+    broadcast to the batch.
+
+    Args:
+        batch_shape: the shape of independent distributions.
+        event_shape: the shape of one value.
+        validate_args: whether parameters and values are checked; None is the default.
+
+    Attributes:
+        arg_constraints: the parameters, by name, with what they may be.
+        event_dims: of parameters whose last dims belong to one value.
+        has_rsample: whether samples have gradients.
+        has_enumerate_support: whether all values can be listed.
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {}
+    event_dims: ClassVar[dict[str, int]] = {}
+    has_rsample: ClassVar[bool] = False
+    has_enumerate_support: ClassVar[bool] = False
+    support: Any = None
+    _validate: ClassVar[bool] = __debug__
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Check parameters and values from now on, or do not."""
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(
+                "Distribution.set_default_validate_args", "value", was=repr(value),
+                needed="True or False",
+            )  # fmt: skip
+        Distribution._validate = value
+
+    def __init__(
+        self,
+        batch_shape: Sequence[int] = (),
+        event_shape: Sequence[int] = (),
+        validate_args: bool | None = None,
+    ) -> None:
+        self._batch_shape = Size(batch_shape)
+        self._event_shape = Size(event_shape)
+        self._validate_args = self._validate if validate_args is None else validate_args
+        if self._validate_args:
+            for name in self._given():
+                self._check_parameter(name, getattr(self, name))
+
+    def _keep(self, validate_args: bool | None, **parameters: Any) -> None:
+        """Keep parameters, broadcast to one batch; what is None was not given."""
+        given = {name: value for name, value in parameters.items() if value is not None}
+        tensors = dict(zip(given, _as_tensors(list(given.values())), strict=True))
+        events = {name: self.event_dims.get(name, 0) for name in tensors}
+        batches = [x.shape[: x.ndim - events[name]] for name, x in tensors.items()]
+        batch = ft.broadcast_shapes(*batches)
+        for name, x in tensors.items():
+            event = x.shape[x.ndim - events[name] :]
+            setattr(self, name, x.expand((*batch, *event)))
+        self._names = tuple(tensors)
+        Distribution.__init__(self, batch, self._event_of(tensors), validate_args)
+
+    def _event_of(self, tensors: dict[str, Tensor]) -> Any:
+        """The shape of one value, by the parameters."""
+        return ()
+
+    def _given(self) -> tuple[str, ...]:
+        return getattr(self, "_names", ())
+
+    def _check_parameter(self, name: str, value: Tensor) -> None:
+        constraint = self.arg_constraints.get(name)
+        if constraint is not None and not bool(constraint.check(value).all().item()):
+            raise ArgumentError(
+                type(self).__name__, name, was=repr(value), needed=repr(constraint)
+            )
+
+    def _validate_sample(self, value: Any) -> None:
+        """Raise for a value that cannot be one of this distribution."""
+        if not self._validate_args:
+            return
+        op = f"{type(self).__name__}.log_prob"
+        if not isinstance(value, Tensor):
+            raise ArgumentTypeError(op, "value", was=repr(value), needed="a Tensor")
+        events = len(self._event_shape)
+        if tuple(value.shape[value.ndim - events :]) != tuple(self._event_shape):
+            raise ShapeError(
+                op, "value", was=f"of shape {tuple(value.shape)}",
+                needed=f"{tuple(self._event_shape)} at its end",
+            )  # fmt: skip
+        ft.broadcast_shapes(value.shape, (*self._batch_shape, *self._event_shape))
+        support = self.support
+        if support is not None and not bool(support.check(value).all().item()):
+            raise ArgumentError(op, "value", was=repr(value), needed=repr(support))
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of independent distributions."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one value."""
+        return self._event_shape
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        """The same distribution for a larger batch."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new._batch_shape = Size(batch_shape)
+        for name in self._given():
+            value = getattr(self, name)
+            event = value.shape[value.ndim - self.event_dims.get(name, 0) :]
+            setattr(new, name, value.expand((*batch_shape, *event)))
+        return new
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return self._absent("mean")
+
+    @property
+    def mode(self) -> Any:
+        """The value of the highest probability."""
+        return self._absent("mode")
+
+    @property
+    def variance(self) -> Any:
+        """The expected squared distance from the mean."""
+        return self._absent("variance")
+
+    @property
+    def stddev(self) -> Any:
+        """The root of the variance."""
+        return ft.sqrt(self.variance)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        """Random values, without gradients."""
+        with no_grad():
+            return self._draw(self._extended_shape(sample_shape))
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        """Random values, with gradients by the parameters."""
+        if not self.has_rsample:
+            return self._absent("rsample")
+        return self._draw(self._extended_shape(sample_shape))
+
+    def _draw(self, shape: Size) -> Any:
+        """Random values of a shape, as expressions of the parameters."""
+        return self._absent("sample")
+
+    def log_prob(self, value: Tensor) -> Any:
+        """The logarithm of the probability, or of the density, of a value."""
+        self._validate_sample(value)
+        return self._log_prob(value)
+
+    def _log_prob(self, value: Tensor) -> Any:
+        return self._absent("log_prob")
+
+    def cdf(self, value: Tensor) -> Any:
+        """The probability of values up to this one."""
+        self._validate_sample(value)
+        return self._cdf(value)
+
+    def _cdf(self, value: Tensor) -> Any:
+        return self._absent("cdf")
+
+    def icdf(self, value: Tensor) -> Any:
+        """The value up to which values have this probability."""
+        return self._absent("icdf")
+
+    def entropy(self) -> Any:
+        """The expected negative log probability."""
+        return self._absent("entropy")
+
+    def perplexity(self) -> Any:
+        """The exponential of the entropy."""
+        return ft.exp(self.entropy())
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """All values, along a new first dim."""
+        return self._absent("enumerate_support")
+
+    def _absent(self, what: str) -> Any:
+        raise NotSupported(
+            type(self).__name__, what, was="not there", needed="a formula for it"
+        )
+
+    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
+        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{name}: {x if x.numel() == 1 else tuple(x.shape)}"
+            for name in self._given() for x in (getattr(self, name),)
+        ]  # fmt: skip
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class ExponentialFamily(Distribution):
+    """Distributions whose log density is linear in what is told of a value."""
+
+
+class Independent(Distribution):
+    """Another distribution, of whose batch the last dims make one value.
+
+    Args:
+        base_distribution: the other one.
+        reinterpreted_batch_ndims: how many dims.
+    """
+
+    def __init__(
+        self,
+        base_distribution: Distribution,
+        reinterpreted_batch_ndims: int,
+        validate_args: bool | None = None,
+    ) -> None:
+        batch = base_distribution.batch_shape
+        if not 0 <= reinterpreted_batch_ndims <= len(batch):
+            raise ArgumentError(
+                "Independent", "reinterpreted_batch_ndims",
+                was=reinterpreted_batch_ndims, needed=f"0 to {len(batch)}",
+            )  # fmt: skip
+        self.base_dist = base_distribution
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        cut = len(batch) - reinterpreted_batch_ndims
+        event = (*batch[cut:], *base_distribution.event_shape)
+        super().__init__(batch[:cut], event, validate_args)
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        """Whether the other's samples have gradients."""
+        return self.base_dist.has_rsample
+
+    @property
+    def support(self) -> Any:
+        """The other's, of more dims."""
+        inner = self.base_dist.support
+        dims = self.reinterpreted_batch_ndims
+        return inner if inner is None or not dims else independent(inner, dims)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        extra = self._event_shape[: self.reinterpreted_batch_ndims]
+        wider = self.base_dist.expand((*batch_shape, *extra))
+        return Independent(wider, self.reinterpreted_batch_ndims, self._validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.base_dist.mean
+
+    @property
+    def mode(self) -> Any:
+        return self.base_dist.mode
+
+    @property
+    def variance(self) -> Any:
+        return self.base_dist.variance
+
+    def _draw(self, shape: Size) -> Any:
+        return self.base_dist._draw(shape)
+
+    def _log_prob(self, value: Tensor) -> Any:
+        return summed(self.base_dist._log_prob(value), self.reinterpreted_batch_ndims)
+
+    def entropy(self) -> Any:
+        return summed(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def __repr__(self) -> str:
+        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
+
+
+def summed(x: Tensor, dims: int) -> Any:
+    """The sum over the last dims."""
+    return x.sum(tuple(range(-dims, 0))) if dims else x
+
+
+def _as_tensors(values: list[Any]) -> list[Any]:
+    """Numbers and tensors as tensors of one dtype and device."""
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    if not tensors:
+        dtype = dtypes.get_default_dtype()
+        return [ft.tensor(v, dtype=dtype) for v in values]
+    like: dict[str, Any] = {"dtype": tensors[0].dtype, "device": tensors[0].device}
+    if not tensors[0].dtype.is_floating_point:
+        like["dtype"] = dtypes.get_default_dtype()
+    return [v if isinstance(v, Tensor) else ft.tensor(v, **like) for v in values]
+
+
+_Pair = tuple[type, type]
+_divergences: dict[_Pair, Callable[[Any, Any], Any]] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
+    """Decorate a function that gives the divergence of two kinds of distributions.
+
+    Args:
+        type_p, type_q: classes, whose subclasses it serves too.
+    """
+    given: dict[str, Any] = {"type_p": type_p, "type_q": type_q}
+    for name, cls in given.items():
+        if not isinstance(cls, type) or not issubclass(cls, Distribution):
+            raise ArgumentTypeError(
+                "register_kl", name, was=repr(cls), needed="a class of distributions"
+            )
+
+    def keep(function: Any) -> Any:
+        _divergences[type_p, type_q] = function
+        return function
+
+    return keep
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Any:
+    """Kullback and Leibler's divergence of q from p: E_p[log p - log q].
+
+    Raises: NotSupported if nothing is registered for the two.
+    """
+    fits = [
+        (p_type, q_type) for p_type, q_type in _divergences
+        if isinstance(p, p_type) and isinstance(q, q_type)
+    ]  # fmt: skip
+    if not fits:
+        raise NotSupported(
+            "kl_divergence", "p and q",
+            was=f"{type(p).__name__} and {type(q).__name__}",
+            needed="a registered pair", remedy="register_kl",
+        )  # fmt: skip
+    nearest = min(fits, key=lambda pair: _distance(p, pair[0]) + _distance(q, pair[1]))
+    return _divergences[nearest](p, q)
+
+
+def _distance(value: Any, cls: type) -> int:
+    """How far up among the classes of a value one is."""
+    return type(value).__mro__.index(cls)

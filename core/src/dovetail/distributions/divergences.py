@@ -1,0 +1,118 @@
+"""Divergences in closed form, each registered for two kinds of distributions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail import frontend as ft
+from dovetail.engine.tensor import Tensor
+
+from .continuous import Exponential, Laplace, Normal, Uniform
+from .discrete import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Geometric,
+    OneHotCategorical,
+    Poisson,
+)
+from .distribution import Independent, kl_divergence, register_kl, summed
+from .gamma_family import Beta, Dirichlet, Gamma
+from .multivariate import MultivariateNormal, squared_distance
+
+
+@register_kl(Normal, Normal)
+def _normal(p: Normal, q: Normal) -> Any:
+    ratio = (p.scale / q.scale) ** 2
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ft.log(ratio))
+
+
+@register_kl(Laplace, Laplace)
+def _laplace(p: Laplace, q: Laplace) -> Any:
+    ratio, apart = p.scale / q.scale, ft.abs(p.loc - q.loc)
+    return ratio * ft.exp(-apart / p.scale) + apart / q.scale - ft.log(ratio) - 1
+
+
+@register_kl(Exponential, Exponential)
+def _exponential(p: Exponential, q: Exponential) -> Any:
+    ratio = q.rate / p.rate
+    return ratio - ft.log(ratio) - 1
+
+
+@register_kl(Uniform, Uniform)
+def _uniform(p: Uniform, q: Uniform) -> Any:
+    found = ft.log((q.high - q.low) / (p.high - p.low))
+    outside = (q.low > p.low) | (q.high < p.high)
+    return ft.where(outside, ft.full_like(found, math.inf), found)
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoulli(p: Bernoulli, q: Bernoulli) -> Any:
+    return _two(p.probs, q.probs)
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p: Binomial, q: Binomial) -> Any:
+    found = p.total_count * _two(p.probs, q.probs)
+    more = ft.full_like(found, math.inf)
+    return ft.where(p.total_count > q.total_count, more, found)
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p: Geometric, q: Geometric) -> Any:
+    return _two(p.probs, q.probs) / p.probs
+
+
+@register_kl(Categorical, Categorical)
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _classes(p: Any, q: Any) -> Any:
+    return _relative(p.probs, p.logits - q.logits).sum(-1)
+
+
+@register_kl(Poisson, Poisson)
+def _poisson(p: Poisson, q: Poisson) -> Any:
+    return _relative(p.rate, ft.log(p.rate) - ft.log(q.rate)) - (p.rate - q.rate)
+
+
+@register_kl(Gamma, Gamma)
+def _gamma(p: Gamma, q: Gamma) -> Any:
+    a, b = p.concentration, q.concentration
+    norms = ft.lgamma(b) - ft.lgamma(a) + b * ft.log(p.rate / q.rate)
+    return norms + (a - b) * ft.digamma(a) + a * (q.rate / p.rate - 1)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet(p: Dirichlet, q: Dirichlet) -> Any:
+    a, b = p.concentration, q.concentration
+    slope = ft.digamma(a) - ft.digamma(a.sum(-1, keepdim=True))
+    return q._log_norm() - p._log_norm() + ((a - b) * slope).sum(-1)
+
+
+@register_kl(Beta, Beta)
+def _beta(p: Beta, q: Beta) -> Any:
+    return _dirichlet(p._pair, q._pair)
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _normal_vectors(p: MultivariateNormal, q: MultivariateNormal) -> Any:
+    n = p.event_shape[0]
+    logs = q._half_log_det() - p._half_log_det()
+    spread = squared_distance(q.scale_tril.unsqueeze(-3), p.scale_tril.mT).sum(-1)
+    return logs + 0.5 * (spread + squared_distance(q.scale_tril, p.loc - q.loc) - n)
+
+
+@register_kl(Independent, Independent)
+def _independent(p: Independent, q: Independent) -> Any:
+    return summed(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+def _relative(weight: Tensor, logs: Any) -> Any:
+    """weight * logs, and 0 where the weight is."""
+    return ft.where(weight == 0, ft.zeros_like(weight), weight * logs)
+
+
+def _two(p: Tensor, q: Tensor) -> Any:
+    """The divergence of two chances."""
+    success = _relative(p, ft.log(p) - ft.log(q))
+    return success + _relative(1 - p, ft.log1p(-p) - ft.log1p(-q))

@@ -1,0 +1,386 @@
+"""Maps with inverses, and distributions that went through them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from dovetail import frontend as ft
+from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor_type import Size
+from dovetail.errors import ArgumentError, NotSupported
+
+from . import constraints
+from .constraints import Constraint
+from .distribution import Distribution, summed
+
+
+class Transform:
+    """A map of values, with its inverse and the logarithm of its slope.
+
+    Args:
+        cache_size: taken, and without effect: inverses are computed anew.
+
+    Attributes:
+        domain, codomain: what it maps, and where to.
+        bijective: whether there is one value to each.
+        sign: whether it rises, 1, or falls, -1; 0 if neither.
+    """
+
+    domain: Constraint = constraints.real
+    codomain: Constraint = constraints.real
+    bijective: ClassVar[bool] = True
+    sign: Any = 1
+
+    def __init__(self, cache_size: int = 0) -> None:
+        self.cache_size = cache_size
+
+    @property
+    def event_dim(self) -> int:
+        """How many dims at the end make one value."""
+        return max(self.domain.event_dim, self.codomain.event_dim)
+
+    def __call__(self, x: Tensor) -> Any:
+        """The value that `x` is mapped to."""
+        return self._call(x)
+
+    def _call(self, x: Tensor) -> Any:
+        raise NotImplementedError
+
+    def _inverse(self, y: Tensor) -> Any:
+        raise NotImplementedError
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        """The logarithm of the slope at `x`, which is mapped to `y`."""
+        raise NotSupported(
+            type(self).__name__, "log_abs_det_jacobian", was="not there",
+            needed="a map with an inverse",
+        )  # fmt: skip
+
+    @property
+    def inv(self) -> Transform:
+        """The inverse."""
+        return _Inverse(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class _Inverse(Transform):
+    def __init__(self, forward: Transform) -> None:
+        super().__init__()
+        self.forward = forward
+        self.domain, self.codomain = forward.codomain, forward.domain
+        self.sign = forward.sign
+
+    @property
+    def inv(self) -> Transform:
+        return self.forward
+
+    def _call(self, x: Tensor) -> Any:
+        return self.forward._inverse(x)
+
+    def _inverse(self, y: Tensor) -> Any:
+        return self.forward._call(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        return -self.forward.log_abs_det_jacobian(y, x)
+
+    def __repr__(self) -> str:
+        return f"{self.forward}.inv"
+
+
+class ComposeTransform(Transform):
+    """Several maps, one after another.
+
+    Args:
+        parts: the maps, the first one first.
+    """
+
+    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.parts = list(parts)
+        if self.parts:
+            self.domain = self.parts[0].domain
+            self.codomain = self.parts[-1].codomain
+        self.sign = math.prod([part.sign for part in self.parts])
+
+    @property
+    def event_dim(self) -> int:
+        return max([part.event_dim for part in self.parts], default=0)
+
+    def _call(self, x: Tensor) -> Any:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def _inverse(self, y: Tensor) -> Any:
+        for part in reversed(self.parts):
+            y = part._inverse(y)
+        return y
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        total: Any = None
+        for part in self.parts:
+            after = part(x)
+            slope = part.log_abs_det_jacobian(x, after)
+            slope = summed(slope, self.event_dim - part.event_dim)
+            total, x = slope if total is None else total + slope, after
+        return ft.zeros_like(x) if total is None else total
+
+    def __repr__(self) -> str:
+        return f"ComposeTransform({self.parts})"
+
+
+identity_transform = ComposeTransform([])
+
+
+class ExpTransform(Transform):
+    """exp(x)."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Any:
+        return ft.exp(x)
+
+    def _inverse(self, y: Tensor) -> Any:
+        return ft.log(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        return x
+
+
+class PowerTransform(Transform):
+    """x to a power, of positive numbers."""
+
+    domain = constraints.positive
+    codomain = constraints.positive
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.exponent = exponent
+        self.sign = ft.sign(ft.as_tensor(exponent))
+
+    def _call(self, x: Tensor) -> Any:
+        return x**self.exponent
+
+    def _inverse(self, y: Tensor) -> Any:
+        return y ** (1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        return ft.log(ft.abs(self.exponent * y / x))
+
+
+class SigmoidTransform(Transform):
+    """1 / (1 + exp(-x))."""
+
+    codomain = constraints.unit_interval
+
+    def _call(self, x: Tensor) -> Any:
+        return ft.sigmoid(x)
+
+    def _inverse(self, y: Tensor) -> Any:
+        return ft.log(y) - ft.log1p(-y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        return -_softplus(-x) - _softplus(x)
+
+
+class SoftplusTransform(Transform):
+    """log(1 + exp(x))."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Any:
+        return _softplus(x)
+
+    def _inverse(self, y: Tensor) -> Any:
+        return ft.log(-ft.expm1(-y)) + y
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        return -_softplus(-x)
+
+
+class TanhTransform(Transform):
+    """tanh(x)."""
+
+    codomain = constraints.interval(-1.0, 1.0)
+
+    def _call(self, x: Tensor) -> Any:
+        return ft.tanh(x)
+
+    def _inverse(self, y: Tensor) -> Any:
+        return ft.atanh(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        return 2 * (math.log(2) - x - _softplus(-2 * x))
+
+
+class AbsTransform(Transform):
+    """|x|, whose inverse takes the positive one."""
+
+    codomain = constraints.nonnegative
+    bijective = False
+    sign = 0
+
+    def _call(self, x: Tensor) -> Any:
+        return ft.abs(x)
+
+    def _inverse(self, y: Tensor) -> Any:
+        return y
+
+
+class AffineTransform(Transform):
+    """loc + scale * x.
+
+    Args:
+        loc, scale: numbers or tensors.
+        event_dim: how many dims at the end make one value.
+    """
+
+    def __init__(
+        self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0
+    ) -> None:
+        super().__init__(cache_size)
+        self.loc, self.scale = loc, scale
+        if event_dim:
+            self.domain = self.codomain = constraints.independent(
+                constraints.real, event_dim
+            )
+        self.sign = ft.sign(ft.as_tensor(scale))
+
+    def _call(self, x: Tensor) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Tensor) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
+        slope = ft.log(ft.abs(ft.as_tensor(self.scale, dtype=x.dtype)))
+        return summed(slope.expand(x.shape), self.event_dim)
+
+
+class SoftmaxTransform(Transform):
+    """exp(x), along the last dim made to sum to one."""
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+    bijective = False
+
+    def _call(self, x: Tensor) -> Any:
+        return x.softmax(-1)
+
+    def _inverse(self, y: Tensor) -> Any:
+        return ft.log(y)
+
+
+def _softplus(x: Tensor) -> Any:
+    return ft.clamp(x, min=0) + ft.log1p(ft.exp(-ft.abs(x)))
+
+
+class TransformedDistribution(Distribution):
+    """A distribution whose values went through maps.
+
+    Args:
+        base_distribution: the distribution.
+        transforms: a map, or several.
+    """
+
+    def __init__(
+        self,
+        base_distribution: Distribution,
+        transforms: Transform | list[Transform],
+        validate_args: bool | None = None,
+    ) -> None:
+        parts = [transforms] if isinstance(transforms, Transform) else list(transforms)
+        for i, part in enumerate(parts):
+            if not isinstance(part, Transform):
+                raise ArgumentError(
+                    "TransformedDistribution", f"transforms[{i}]",
+                    was=type(part).__name__, needed="a Transform",
+                )  # fmt: skip
+        self.base_dist = base_distribution
+        self.transforms = parts
+        self._whole = ComposeTransform(parts)
+        shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
+        inner = len(base_distribution.event_shape)
+        self._events = max(self._whole.event_dim, inner)
+        cut = len(shape) - self._events
+        super().__init__(shape[:cut], shape[cut:], validate_args)
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        """Whether the base's samples have gradients."""
+        return self.base_dist.has_rsample
+
+    @property
+    def support(self) -> Any:
+        if not self.transforms:
+            return self.base_dist.support
+        found = self.transforms[-1].codomain
+        missing = len(self._event_shape) - found.event_dim
+        return constraints.independent(found, missing) if missing > 0 else found
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        extra = len(self._event_shape) - len(self.base_dist.event_shape)
+        wider = (*batch_shape, *self._event_shape[:extra])
+        return TransformedDistribution(
+            self.base_dist.expand(wider), self.transforms, self._validate_args
+        )
+
+    def _draw(self, shape: Size) -> Any:
+        return self._whole(self.base_dist._draw(shape))
+
+    def _log_prob(self, value: Tensor) -> Any:
+        events, x, total = self._events, value, 0.0
+        for part in reversed(self.transforms):
+            y, x = x, part._inverse(x)
+            slope = part.log_abs_det_jacobian(x, y)
+            total = total - summed(slope, events - part.event_dim)
+        inner = self.base_dist._log_prob(x)
+        return total + summed(inner, events - len(self.base_dist.event_shape))
+
+    def _turned(self, value: Any) -> Any:
+        """A probability, counted from the other end where the maps fall."""
+        sign = self._whole.sign
+        return sign * (value - 0.5) + 0.5
+
+    def _cdf(self, value: Tensor) -> Any:
+        return self._turned(self.base_dist._cdf(self._whole._inverse(value)))
+
+    def icdf(self, value: Tensor) -> Any:
+        return self._whole(self.base_dist.icdf(self._turned(value)))
+
+
+def transform_to(constraint: Constraint) -> Transform:
+    """A map from all real numbers onto a set.
+
+    Raises: NotSupported if none is known.
+    """
+    if constraint is constraints.simplex:
+        return SoftmaxTransform()
+    return biject_to(constraint)
+
+
+def biject_to(constraint: Constraint) -> Transform:
+    """A map from all real numbers onto a set, with an inverse.
+
+    Raises: NotSupported if none is known.
+    """
+    if isinstance(constraint, constraints.independent):
+        return biject_to(constraint.base_constraint)
+    if constraint is constraints.real:
+        return identity_transform
+    if isinstance(constraint, constraints._Interval) and not constraint.whole:
+        low, high = constraint.lower_bound, constraint.upper_bound
+        if high is None:
+            return ComposeTransform([ExpTransform(), AffineTransform(low, 1)])
+        if low is None:
+            return ComposeTransform([ExpTransform(), AffineTransform(high, -1)])
+        if (low, high) == (0.0, 1.0):
+            return SigmoidTransform()
+        return ComposeTransform([SigmoidTransform(), AffineTransform(low, high - low)])
+    raise NotSupported(
+        "biject_to", "constraint", was=repr(constraint), needed="real, or an interval"
+    )
