@@ -83,6 +83,7 @@ CPU_MAY_IMPORT = {
 
 # Imports that wait until they are needed, because of what they bring along.
 DEFERRED = {
+    ("dovetail.autograd", "dovetail.func.mapping"),  # for batches of cotangents alone
     ("dovetail.codegen.runtime", "dovetail.codegen.runtime.kernels"),  # hashes, 10 ms
     ("dovetail.nn.module.optimized", "dovetail.compiler"),  # few programs compile
     ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms

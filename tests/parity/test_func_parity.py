@@ -100,9 +100,38 @@ def _module(m: Any, t: Callable[[Any], Any]) -> Any:
     return m.vmap(lambda p: m.func.functional_call(layer, p, (t(ROWS),)))(given)
 
 
+def _learned_to_learn(m: Any, t: Callable[[Any], Any]) -> Any:
+    """Steps of gradients for each task, differentiated by where they began."""
+
+    def task(p: Any, x: Any, y: Any) -> Any:
+        def loss(p: Any) -> Any:
+            return ((m.tanh(x @ p["w"]) @ p["v"] - y) ** 2).mean()
+
+        for _ in range(2):
+            slopes = m.func.grad(loss)(p)
+            p = {name: value - 0.1 * slopes[name] for name, value in p.items()}
+        return loss(p)
+
+    def whole(p: Any) -> Any:
+        return m.vmap(lambda x, y: task(p, x, y))(t(MATRICES), t(ROWS)).mean()
+
+    return m.func.grad(whole)({"w": t(MATRICES[0]), "v": t(ROWS[0])})
+
+
+def _rows_by_rows(m: Any, t: Callable[[Any], Any]) -> Any:
+    return (
+        m.vmap(lambda a, i: a[i, :2])(t(MATRICES), t(PLACES[:, 0])),
+        m.vmap(m.linalg.inv)(t(MATRICES)), m.vmap(m.det)(t(MATRICES)),
+        m.vmap(lambda a: m.cat([a, a.T]).std(0))(t(MATRICES)),
+        m.vmap(lambda a: a.scatter_add(0, (a > 0).long(), a))(t(MATRICES)),
+        m.vmap(lambda a: m.topk(a.flatten(), 2)[0])(t(MATRICES)),
+    )  # fmt: skip
+
+
 PROGRAMS = [
     _where, _ensemble, _in_out_dims, _nested, _weights_of_rows, _indexed, _containers,
-    _chunked, _jacobians, _jvp, _linearized, _auxiliary, _module,
+    _chunked, _jacobians, _jvp, _linearized, _auxiliary, _module, _learned_to_learn,
+    _rows_by_rows,
 ]  # fmt: skip
 
 

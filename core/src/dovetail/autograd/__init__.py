@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any
 
 from dovetail.autograd import function as function
 from dovetail.autograd import graph as graph
@@ -31,7 +33,8 @@ Tensors = Tensor | Sequence[Tensor]
 def grad(
     outputs: Tensors, inputs: Tensors, grad_outputs: Tensors | None = None,
     retain_graph: bool | None = None, create_graph: bool = False,
-    allow_unused: bool | None = None, materialize_grads: bool = False,
+    allow_unused: bool | None = None, is_grads_batched: bool = False,
+    materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """The gradients of the sum of `outputs` with respect to `inputs`.
 
@@ -40,6 +43,8 @@ def grad(
         retain_graph: keep what backward needs; default: as `create_graph`.
         create_graph: make the gradients differentiable.
         allow_unused: give None for an input that the outputs do not depend on.
+        is_grads_batched: the first dim of `grad_outputs` counts cotangents, and that of
+            the gradients, too.
         materialize_grads: give zeros instead of None.
 
     Raises:
@@ -60,11 +65,38 @@ def grad(
     if grad_outputs is not None:
         given = tensors_of("grad", "grad_outputs", grad_outputs, gaps=True)
     unused = materialize_grads if allow_unused is None else allow_unused
-    found = autograd.grad(roots, leaves, given, retain_graph, create_graph, unused)
+    options = retain_graph, create_graph, unused
+    found = (
+        _of_rows(roots, leaves, given, *options)
+        if is_grads_batched and given is not None
+        else autograd.grad(roots, leaves, given, *options)
+    )
     if not materialize_grads:
         return found
     pairs = zip(found, leaves, strict=True)
     return tuple(basics.zeros_like(x) if g is None else g for g, x in pairs)
+
+
+def _of_rows(
+    roots: Sequence[Tensor], leaves: Sequence[Tensor], rows: Sequence[Tensor | None],
+    *options: Any,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """Gradients for each row of cotangents, by one pass for all."""
+    from dovetail.func.mapping import vmap  # few programs differentiate in batches
+
+    given = [ct for ct in rows if ct is not None]
+    reached: list[int] = []
+
+    def pull(*cts: Tensor) -> list[Tensor]:
+        rest = iter(cts)
+        own = [None if ct is None else next(rest) for ct in rows]
+        found = autograd.grad(roots, leaves, own, *options)
+        reached[:] = [i for i, g in enumerate(found) if g is not None]
+        return [g for g in found if g is not None]
+
+    found = vmap(pull)(*given)
+    gradients = dict(zip(reached, found, strict=True))
+    return tuple([gradients.get(i) for i in range(len(leaves))])
 
 
 def backward(
@@ -87,10 +119,45 @@ def backward(
     autograd.backward(roots, given, retain_graph, create_graph, into)
 
 
+Variable = Tensor
+
+
+class set_multithreading_enabled:
+    """For torch's sake: a backward pass runs in the thread that asks for it."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+# Rooms, and names, that load when they are first asked for.
+_LATER = {
+    "forward_ad": "forward_ad", "functional": "functional",
+    "gradcheck": "gradient_checks", "gradgradcheck": "gradient_checks",
+}  # fmt: skip
+
 __all__ = [
-    "Function", "backward", "detect_anomaly", "enable_grad", "grad", "inference_mode",
-    "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "grad",
+    "inference_mode", "is_anomaly_enabled", "no_grad", "set_detect_anomaly",
+    "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
 
-if not _TYPE_CHECKING:
-    __getattr__ = _missing_name(__name__)
+if _TYPE_CHECKING:
+    from dovetail.autograd import forward_ad as forward_ad
+    from dovetail.autograd import functional as functional
+    from dovetail.autograd.gradient_checks import gradcheck as gradcheck
+    from dovetail.autograd.gradient_checks import gradgradcheck as gradgradcheck
+else:
+    _missing = _missing_name(__name__)
+
+    def __getattr__(name: str) -> Any:
+        """A room, or a name, that loads when it is first asked for."""
+        if name not in _LATER:
+            return _missing(name)
+        module = _import_module(f"dovetail.autograd.{_LATER[name]}")
+        return module if name == _LATER[name] else getattr(module, name)

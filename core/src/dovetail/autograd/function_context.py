@@ -6,7 +6,6 @@ import weakref
 from typing import Any
 
 from dovetail.engine.cotangents import edge_again
-from dovetail.engine.modes import grad_enabled
 from dovetail.engine.tape import Node, refuse_version
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentTypeError, AutogradError
@@ -101,8 +100,7 @@ class FunctionCtx:
             raise refuse_version(kept, self._name, f"saved_tensors[{at}]")
         t = wrap(native, kind)
         t._storage = storage
-        if grad_enabled():
-            t._node = edge if slot is None else edge_again(node, slot)
+        t._node = edge if slot is None else edge_again(node, slot)
         return t
 
     def _keep(self, node: Node, layout: tuple[Any, ...]) -> None:

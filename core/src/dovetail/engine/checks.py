@@ -72,6 +72,17 @@ def values_of(x: Tensor, how: str) -> np.ndarray[Any, Any]:
     return backend.copy_out(x._a)  # type: ignore[no-any-return]
 
 
+def all_values(x: Tensor) -> np.ndarray[Any, Any]:
+    """The values of a tensor, of every row where it stands for several.
+
+    For what is refused wherever one of them is.
+    """
+    while x._kind.backend.stands_for is not None:
+        backend: Any = x._kind.backend
+        x = backend.held(x._a)[0]
+    return x._kind.backend.copy_out(x._a)
+
+
 def refuse(check: Callable[[], Checked]) -> None:
     """Make a check that no op declares, and raise its error if its flag is set."""
     with unseen():
@@ -82,7 +93,5 @@ def answer(found: Checked) -> None:
     """Wait for the flag of a check, and raise its error if it is set."""
     if found is not None:
         flag, error = found
-        while flag._kind.backend.stands_for is not None:
-            flag = flag._kind.backend.any_below(flag._a)
-        if flag._kind.backend.copy_out(flag._a).item():
+        if all_values(flag).any():
             raise error()

@@ -151,11 +151,7 @@ class LevelBackend(Backend):
 
     @abstractmethod
     def held(self, a: Any) -> Sequence[Tensor]:
-        """The tensors of the level below that an array holds."""
-
-    @abstractmethod
-    def any_below(self, a: Any) -> Tensor:
-        """A flag of the level below that is true where any of these is."""
+        """The tensors of the level below that an array holds, its values first."""
 
     def refuse_read(self, a: Any, how: str) -> None:
         """Raise where a value that Python asks for is not one.

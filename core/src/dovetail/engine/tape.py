@@ -119,9 +119,10 @@ class Node:
         """Shape and kind of each output, None for a single one."""
         return None if self.extra is None else self.extra.outputs
 
-    @property
     def name(self) -> str:
-        return self.op.name
+        """Torch's style: `MulBackward0`."""
+        words = self.op.name.strip("_").split("_")
+        return "".join([w[:1].upper() + w[1:] for w in words]) + "Backward0"
 
     def __repr__(self) -> str:
         return f"<{self.op.name} backward>"
@@ -171,6 +172,20 @@ class Leaf:
 
     def __repr__(self) -> str:
         return "<AccumulateGrad>"
+
+    def name(self) -> str:
+        """As torch calls what gathers gradients."""
+        return "torch::autograd::AccumulateGrad"
+
+    @property
+    def variable(self) -> Tensor | None:
+        """The leaf, while it lives."""
+        return self.tensor()
+
+    @property
+    def next_functions(self) -> tuple[()]:
+        """None: gradients end here."""
+        return ()
 
 
 def move_retained(old: Node, at: int, new: Node, to: int) -> None:

@@ -56,10 +56,6 @@ class BatchBackend(LevelBackend):
     def held(self, a: Batched) -> tuple[Tensor, ...]:
         return (a.inner,)
 
-    def any_below(self, a: Batched) -> Tensor:
-        found: Tensor = a.inner.any()
-        return found
-
     def refuse_read(self, a: Batched, how: str) -> None:
         if a.batched:
             raise refuse_values("vmap", f"{how} of a tensor", _MASKS)

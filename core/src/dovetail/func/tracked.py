@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dovetail.engine.levels import open_levels
+from dovetail.engine.levels import lifted, open_levels
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.tape import Leaf, target_of
 from dovetail.engine.tape_of_views import edge_of
@@ -17,8 +17,9 @@ from dovetail.ops import view as views
 class Tracked:
     """One differentiation: its variables, and whether its caller differentiates too.
 
-    Variables of a caller's that require gradients stay on the tape behind ours, so that
-    what we compute can be differentiated by them; others become leaves of our own.
+    Variables are of the highest level, where all that is computed of them is. Those of
+    a caller's that require gradients stay on the tape behind ours, so that what we
+    compute can be differentiated by them; others become leaves of our own.
     """
 
     def __init__(self, name: str) -> None:
@@ -43,6 +44,7 @@ class Tracked:
                 self.name, argument, was=x.dtype.name,
                 needed="a floating point or complex dtype",
             )  # fmt: skip
+        x = lifted(x, len(open_levels()))
         if self.recorded and x.requires_grad:
             self.follows = True
             own: Tensor = views.view(x, tuple(x._a.shape))

@@ -13,6 +13,7 @@ import numpy as np
 from dovetail.dtypes import ANY, Array, Sizes, bool_, int32
 from dovetail.engine.attributes import Axis, Ignored
 from dovetail.engine.cases import ints, permutation
+from dovetail.engine.checks import all_values
 from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
@@ -52,7 +53,7 @@ def index_check(op: str, index: Tensor, size: int, dim: int, low: int = 0) -> Ch
     outside = amax(~inside)
 
     def error() -> IndexOutOfRange:
-        found = index._kind.backend.copy_out(index._a).reshape(-1)
+        found = all_values(index).reshape(-1)
         bad = int(found[(found < low) | (found >= size)][0])
         return outside_dim(op, bad, size, dim, low)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import FLOAT, Array, Sizes, int32
 from dovetail.engine.cases import case, ints, values
+from dovetail.engine.checks import all_values
 from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
@@ -68,7 +69,7 @@ def labels_check(name: str, x: Tensor, target: Tensor, ignore_index: int) -> Che
     outside = (safe < 0) | (safe >= classes)
 
     def error() -> IndexOutOfRange:
-        found = safe._kind.backend.copy_out(safe._a).reshape(-1)
+        found = all_values(safe).reshape(-1)
         bad = int(found[(found < 0) | (found >= classes)][0])
         return refuse_label(name, bad, classes)
 

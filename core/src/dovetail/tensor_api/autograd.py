@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail.engine import autograd
 from dovetail.engine.arrival import Hook
+from dovetail.engine.node_hooks import hooks_of
 from dovetail.engine.public import methods, public
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape import Node, Output
@@ -146,6 +147,30 @@ def _retains_grad(self: Tensor) -> bool:
     return bool(self.__dict__.get("_retains"))
 
 
+def _register_node_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
+    """Call `fn(grad_inputs, grad_outputs)` when gradients have gone through this node.
+
+    It may return other gradients of the inputs.
+    """
+    hooks = hooks_of(self).after
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = fn
+    return handle
+
+
+def _register_node_prehook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
+    """Call `fn(grad_outputs)` before gradients go through this node.
+
+    It may return other gradients of the results.
+    """
+    hooks = hooks_of(self).before
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = fn
+    return handle
+
+
+Node.register_hook = _register_node_hook  # type: ignore[attr-defined]
+Node.register_prehook = _register_node_prehook  # type: ignore[attr-defined]
 methods(
     as_subclass=_as_subclass, detach_=_detach_, requires_grad_=_requires_grad_,
     register_hook=_register_hook, retain_grad=_retain_grad,

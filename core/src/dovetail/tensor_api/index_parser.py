@@ -135,7 +135,8 @@ def _tensor_entry(entry: Tensor, x: Tensor) -> Any:
             "bool: tensors used as indices must be long, int, byte or bool tensors",
             remedy="cast it with .long()",
         )  # fmt: skip
-    if not entry.ndim and entry.dtype not in _MASKS:
+    several = entry._kind.backend.stands_for is not None
+    if not entry.ndim and entry.dtype not in _MASKS and not several:
         return int(entry.item())
     if entry._kind.backend is not x._kind.backend and entry._kind.backend.type == "cpu":
         return _moved(entry, x._kind.with_dtype(entry.dtype))

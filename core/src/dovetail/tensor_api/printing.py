@@ -194,8 +194,7 @@ def _joined(prefix: str, body: str, suffixes: list[str], linewidth: int) -> str:
 
 def node_name(node: Node) -> str:
     """Torch's style: `MulBackward0`."""
-    words = node.op.name.strip("_").split("_")
-    return "".join(w.capitalize() for w in words) + "Backward0"
+    return node.name()
 
 
 def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:

@@ -1,11 +1,12 @@
-"""Where PyTorch keeps `utils.data`; the classes live in `dovetail.data`."""
+"""torch.utils: `data`, whose classes live in `dovetail.data`, and `checkpoint`."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from dovetail import data
 from dovetail.engine.missing_names import missing_name as _missing_name
+from dovetail.utils import checkpoint
 
-__all__ = ["data"]
+__all__ = ["checkpoint", "data"]
 
 if not _TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

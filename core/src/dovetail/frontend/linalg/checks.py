@@ -8,6 +8,7 @@ import numpy as np
 
 from dovetail.device_api.meta import MetaBackend
 from dovetail.dtypes import HALF
+from dovetail.engine.checks import all_values
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError, LinAlgError, ShapeError
 
@@ -69,12 +70,14 @@ def refuse(name: str, info: Tensor, was: str, needed: str) -> None:
     """
     if isinstance(info._kind.backend, MetaBackend):
         return
-    marks: Any = info._kind.backend.copy_out(info._a)
+    marks: Any = all_values(info)
     if not np.any(marks):
         return
     at = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(marks)))
     mark = int(np.atleast_1d(marks)[at])
-    where = f"(Batch element {at[0] if len(at) == 1 else at}): " if info.ndim else ""
+    where = (
+        f"(Batch element {at[0] if len(at) == 1 else at}): " if np.ndim(marks) else ""
+    )
     raise LinAlgError(name, "input", was=where + was.format(mark), needed=needed)
 
 
