@@ -9,7 +9,7 @@ from dovetail.engine.levels import all_results
 from dovetail.engine.op import Op
 from dovetail.engine.plan import UNSERVED
 from dovetail.engine.tensor import Tensor
-from dovetail.func.batch_shapes import Batched, any_batched
+from dovetail.func.batch_shapes import Batched, aligned, any_batched
 from dovetail.ops import matmul as products
 from dovetail.ops import view as views
 
@@ -27,6 +27,26 @@ def _bmm(backend: Any, op: Op, attrs: dict[str, Any]) -> Kernel:
         flat = views.reshape(a.inner, (rows * n, a.shape[2]))
         y = products.matmul(flat, views.reshape(b.inner, tuple(b.shape[1:])))
         return Batched(views.reshape(y, (rows, 1, n, m)), True)
+
+    return kernel
+
+
+def _matmul(backend: Any, op: Op, attrs: dict[str, Any]) -> Kernel:
+    def kernel(a: Batched, b: Batched) -> Batched:
+        batched = any_batched((a, b))
+        if not batched or (not b.batched and len(b.shape) <= 2):
+            return Batched(op.call_with([a.inner, b.inner], {}), batched)
+        vectors = len(a.shape) == 1, len(b.shape) == 1
+        left = views.unsqueeze(a.inner, -2) if vectors[0] else a.inner
+        right = views.unsqueeze(b.inner, -1) if vectors[1] else b.inner
+        given = Batched(left, a.batched), Batched(right, b.batched)
+        rank = max(len(x.shape) for x in given)
+        y = products.matmul(*[aligned(x, rank) for x in given])
+        if vectors[1]:
+            y = views.squeeze(y, (y.ndim - 1,))
+        if vectors[0]:
+            y = views.squeeze(y, (y.ndim - (1 if vectors[1] else 2),))
+        return Batched(y, True)
 
     return kernel
 
@@ -74,6 +94,6 @@ def _embedding(backend: Any, op: Op, attrs: dict[str, Any]) -> Kernel:
 
 
 PRODUCTS: Final[dict[str, Any]] = {
-    "bmm": _bmm, "linear": _linear, "convolution": _convolution,
+    "bmm": _bmm, "matmul": _matmul, "linear": _linear, "convolution": _convolution,
     "convolution_transpose": _convolution, "embedding": _embedding,
 }  # fmt: skip

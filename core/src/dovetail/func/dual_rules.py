@@ -11,6 +11,7 @@ from dovetail.engine.levels import all_results, follows_below
 from dovetail.engine.modes import enable_grad, grad_enabled
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor, alias
+from dovetail.func.dual_slopes import direct
 from dovetail.func.dual_values import Dual, changed
 from dovetail.ops import view as views
 from dovetail.ops.create import zeros_of
@@ -72,8 +73,13 @@ def _writing(name: str, attrs: dict[str, Any]) -> Kernel:
     return kernel
 
 
+# Elementwise ops that make complex numbers of real ones.
+_TO_COMPLEX: Final = frozenset({"cast", "complex", "polar"})
+
+
 def _moving(op: Op, attrs: dict[str, Any]) -> Kernel:
-    """Values by the op, tangents by its gradient's transpose."""
+    """Values by the op, tangents by its gradients, or by their transpose."""
+    straight = direct(op)
 
     def kernel(*natives: Any, **scalars: Any) -> Any:
         known = attrs | scalars
@@ -81,6 +87,10 @@ def _moving(op: Op, attrs: dict[str, Any]) -> Kernel:
         if op.nondifferentiable or all(t is None for t in tangents):
             outs = all_results(op, _values(natives), known)
             return _duals(outs, [None] * len(outs))
+        values = _values(natives)
+        if straight is not None and not (op.is_elementwise and _complex(op, values)):
+            outs = all_results(op, values, known)
+            return _duals(outs, [straight(values, _moves(natives), outs, known)])
         held = [a.inner for a in _flat(natives) if a is not None]
         held += [t for t in tangents if t is not None]
         follows = grad_enabled() and any(x.requires_grad for x in held)
@@ -105,6 +115,20 @@ def _flat(natives: Sequence[Any]) -> Iterator[Any]:
 def _values(natives: Sequence[Any]) -> list[Any]:
     return [
         _values(a) if type(a) is list else None if a is None else a.inner
+        for a in natives
+    ]
+
+
+def _complex(op: Op, values: Sequence[Any]) -> bool:
+    """Whether slopes may be of two kinds: of numbers, and of their conjugates."""
+    if op.name in _TO_COMPLEX:
+        return True
+    return any(x is not None and x._kind.dtype.is_complex for x in values)
+
+
+def _moves(natives: Sequence[Any]) -> list[Any]:
+    return [
+        _moves(a) if type(a) is list else None if a is None else a.tangent
         for a in natives
     ]
 
