@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from collections.abc import Sequence
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any
 
 from dovetail.autograd import function as function
 from dovetail.autograd import graph as graph
@@ -79,7 +78,7 @@ def grad(
 
 def _of_rows(
     roots: Sequence[Tensor], leaves: Sequence[Tensor], rows: Sequence[Tensor | None],
-    *options: Any,
+    *options: _typing.Any,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """Gradients for each row of cotangents, by one pass for all."""
     from dovetail.func.mapping import vmap  # few programs differentiate in batches
@@ -147,7 +146,7 @@ __all__ = [
     "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from dovetail.autograd import forward_ad as forward_ad
     from dovetail.autograd import functional as functional
     from dovetail.autograd.gradient_checks import gradcheck as gradcheck
@@ -155,7 +154,7 @@ if _TYPE_CHECKING:
 else:
     _missing = _missing_name(__name__)
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> _typing.Any:
         """A room, or a name, that loads when it is first asked for."""
         if name not in _LATER:
             return _missing(name)
