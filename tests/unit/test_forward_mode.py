@@ -96,3 +96,15 @@ def test_nothing_stays_on_the_tape_that_nobody_asked_for() -> None:
     x = dt.tensor(X)
     assert not func.grad(_smooth)(x).requires_grad
     assert not func.jvp(_smooth, (x,), (x,))[1].requires_grad
+
+
+def test_tensors_of_transforms_are_shown() -> None:
+    """A batch shows all its rows, and a tensor with a tangent both."""
+    seen: list[str] = []
+    dt.vmap(lambda row: (seen.append(repr(row)), row)[1])(dt.ones(2, 3))
+    func.jvp(lambda x: (seen.append(repr(x)), x)[1], (dt.ones(1),), (dt.zeros(1),))
+    assert seen == [
+        "BatchedTensor(lvl=1, bdim=0, value=\ntensor([[1., 1., 1.],\n        "
+        "[1., 1., 1.]])\n)",
+        "DualTensor(tensor([1.]), tangent=tensor([0.]))",
+    ]

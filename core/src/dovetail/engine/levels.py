@@ -153,6 +153,10 @@ class LevelBackend(Backend):
     def held(self, a: Any) -> Sequence[Tensor]:
         """The tensors of the level below that an array holds, its values first."""
 
+    @abstractmethod
+    def shown(self, a: Any) -> str:
+        """What a tensor of the level is printed as."""
+
     def refuse_read(self, a: Any, how: str) -> None:
         """Raise where a value that Python asks for is not one.
 

@@ -56,6 +56,10 @@ class BatchBackend(LevelBackend):
     def held(self, a: Batched) -> tuple[Tensor, ...]:
         return (a.inner,)
 
+    def shown(self, a: Batched) -> str:
+        dim = 0 if a.batched else None
+        return f"BatchedTensor(lvl={self.depth}, bdim={dim}, value=\n{a.inner!r}\n)"
+
     def refuse_read(self, a: Batched, how: str) -> None:
         if a.batched:
             raise refuse_values("vmap", f"{how} of a tensor", _MASKS)

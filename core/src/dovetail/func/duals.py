@@ -44,6 +44,9 @@ class DualBackend(LevelBackend):
         tangent = a.tangent
         return (a.inner,) if tangent is None else (a.inner, tangent)
 
+    def shown(self, a: Dual) -> str:
+        return f"DualTensor({a.inner!r}, tangent={a.tangent!r})"
+
     def copy_out(self, a: Dual) -> np.ndarray[Any, Any]:
         return a.inner._kind.backend.copy_out(a.inner._a)
 

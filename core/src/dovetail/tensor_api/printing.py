@@ -198,6 +198,9 @@ def node_name(node: Node) -> str:
 
 
 def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
+    backend: Any = self._kind.backend
+    if backend.stands_for is not None:
+        return str(backend.shown(self._a))
     if isinstance(self, Parameter):
         return "Parameter containing:\n" + describe(self)
     return describe(self)
