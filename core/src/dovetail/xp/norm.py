@@ -77,7 +77,8 @@ def _layer_norm(xp: Any, dtype: Any) -> Callable[..., Any]:
                 y = large.serve(x, weight, bias, eps)
                 if y is not None:
                     return y
-            if first == x.ndim - 1 and short.fits(x, weight, bias, eps):
+                # And never by products, which all of this shape would have then.
+            elif first == x.ndim - 1 and short.fits(x, weight, bias, eps):
                 return short(x, weight, bias, eps)
             return general(x, weight, bias, tuple(range(first, x.ndim)), eps)[0]
 
