@@ -13,7 +13,6 @@ from dovetail.errors import (
     ArgumentError,
     DovetailError,
     IndexOutOfRange,
-    NotSupported,
     ShapeError,
 )
 
@@ -141,8 +140,6 @@ def test_embedding() -> None:
     assert not frozen.weight.requires_grad
     with pytest.raises(IndexError, match="padding_idx is 9, needed -4 to 3"):
         nn.Embedding(4, 2, padding_idx=9)
-    with pytest.raises(NotSupported, match="max_norm"):
-        nn.Embedding(4, 2, max_norm=1.0)
     with pytest.raises(ShapeError, match="needed 2 dimensions"):
         nn.Embedding.from_pretrained(dt.ones(3))
 
