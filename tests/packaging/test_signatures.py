@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support import child
 
+import dovetail
+from dovetail.engine.omissions import OMISSIONS
 from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
 from dovetail.signatures.annotations import source_of
+from dovetail.signatures.compatibility import PAGE, page
 from dovetail.signatures.overloads import Form, forms_of
 from dovetail.signatures.stubs import FOLDER, stubs
 
@@ -44,6 +48,25 @@ def test_the_stubs_are_those_of_the_declarations() -> None:
     """`python -m dovetail.signatures` would write what is there."""
     stale = [n for n, text in stubs().items() if (FOLDER / n).read_text() != text]
     assert not stale, f"{stale}: run python -m dovetail.signatures"
+
+
+def test_the_page_of_omissions_is_that_of_the_code() -> None:
+    """`python -m dovetail.signatures` would write what is there."""
+    assert PAGE.read_text() == page(), "run python -m dovetail.signatures"
+
+
+def test_what_is_left_out_is_not_there_and_says_why() -> None:
+    """No name is both there and left out; the error for one has its reason."""
+    rooms: dict[str, Any] = {"torch": dovetail, "Tensor": dovetail.Tensor}
+    for room in ("masked", "testing"):
+        rooms[room] = import_module(f"dovetail.{room}")
+    for omission in OMISSIONS:
+        for room, names in omission.names.items():
+            assert not [n for n in names.split() if hasattr(rooms[room], n)]
+    with pytest.raises(AttributeError, match="TorchScript"):
+        dovetail.ScriptModule  # noqa: B018
+    with pytest.raises(AttributeError, match="prototype"):
+        dovetail.masked.masked_tensor  # noqa: B018
 
 
 @pytest.fixture(scope="module")

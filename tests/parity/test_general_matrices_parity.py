@@ -188,3 +188,46 @@ def test_counts_distances_and_statistics(line: str) -> None:
         )
         assert tuple(mine.shape) == tuple(theirs.shape)
         np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("driver", [None, "gels", "gelsy", "gelsd", "gelss"])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (3, 4)])
+def test_what_least_squares_return(driver: str | None, shape: tuple[int, ...]) -> None:
+    """Which results a driver gives, and their shapes, are torch's."""
+    (a, ta), (b, tb) = pair(*shape), pair(*shape[:-1], 2, seed=1)
+    ours = dovetail.linalg.lstsq(a, b, driver=driver)
+    theirs = torch.linalg.lstsq(ta, tb, driver=driver)
+    for mine, wanted in zip(ours, theirs, strict=True):
+        assert tuple(mine.shape) == tuple(wanted.shape)
+        np.testing.assert_allclose(mine.numpy(), wanted.numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3)])
+@pytest.mark.parametrize("ord", [1, float("inf")])
+def test_norms_of_nothing(ord: float, shape: tuple[int, ...]) -> None:
+    """The greatest of no sums is 0, in torch's shape."""
+    for keepdim in (False, True):
+        ours, theirs = (
+            library.linalg.matrix_norm(library.ones(*shape), ord, keepdim=keepdim)
+            for library in (dovetail, torch)
+        )
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_margins_of_complex_numbers() -> None:
+    """The value of margins may be complex where the elements are."""
+    line = [
+        library.constant_pad_nd(library.tensor([1j]), (1, 2), 2 - 3j).tolist()
+        for library in (dovetail, torch)
+    ]
+    assert line[0] == line[1]
+
+
+@pytest.mark.parametrize("name", ["__radd__", "__rmul__", "__rand__", "__ror__"])
+def test_operators_want_a_tensor_first(name: str) -> None:
+    """Called as a method of no tensor, an operator says so."""
+    x = dovetail.tensor([1, 2])
+    with pytest.raises(TypeError, match="self is 2"):
+        getattr(dovetail.Tensor, name)(2, x)
+    assert (2 + x).tolist() == [3, 4]
+    assert (3 & x).tolist() == [1, 2]

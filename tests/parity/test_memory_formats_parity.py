@@ -27,7 +27,8 @@ T.empty(2, 3, 4, 5, 6, memory_format=T.channels_last_3d) | T.rand_like(y)
 T.full_like(y, 2) | T.empty_like(y) | T.randn_like(y) | T.zeros_like(y.expand(IMAGES))
 T.zeros_like(x, memory_format=T.channels_last) | T.rand_like(y[:, ::2]) | y[::2].clone()
 T.rand_like(x, memory_format=T.channels_last) | T.zeros(2, layout=T.strided)
-T.ones(3, 1).expand(3, 4).clone() | T.ones(4).expand(3, 2, 4).transpose(0, 2).clone()
+T.ones(3, 1).expand(3, 4).clone() | T.ones(3, 2, 2).transpose(0, 1).clone()
+T.ones(4).expand(3, 2, 4).transpose(0, 2).clone()
 """.replace("\n", " | ").strip(" |").split(" | ")  # fmt: skip
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 from importlib import import_module as _import_module
+from math import inf as _inf
+from math import nan as _nan
 from typing import TYPE_CHECKING, Any
 from typing import Final as _Final
 
@@ -62,6 +64,11 @@ __version__: _Final = "0.1.0"
 
 globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 globals().update(_FORMATS | _LAYOUTS)
+e: _Final = 2.718281828459045
+pi: _Final = 3.141592653589793
+inf: _Final = _inf
+nan: _Final = _nan
+newaxis: _Final = None
 
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({

@@ -196,17 +196,22 @@ class MissingName(DovetailError, AttributeError):
         module: the module's name.
         name: what it was asked for.
         nearest: finds what else may be meant, None if nothing.
+        reason: why the name, which torch has, is left out on purpose.
     """
 
     def __init__(
-        self, module: str, name: str, nearest: Callable[[], str | None]
-    ) -> None:
+        self, module: str, name: str, nearest: Callable[[], str | None],
+        reason: str | None = None,
+    ) -> None:  # fmt: skip
         self.nearest = nearest
+        self.reason = reason
         super().__init__(module, name, was="not there")
         self.name = name
 
     def __str__(self) -> str:
         text = f"module {self.op!r} has no attribute {self.argument!r}"
+        if self.reason is not None:
+            return f"{text}: it {self.reason}"
         nearest = self.nearest()
         if nearest is not None:
             text += f"; the nearest is {nearest!r}"

@@ -1,14 +1,15 @@
 """Discrete Fourier transforms, under torch.fft's names."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
+from dovetail.engine.tensor import Tensor as _Tensor
 from dovetail.frontend import fourier as _fourier  # noqa: F401 (offers its names)
 
-globals().update(_NAMESPACES["fft"])
+globals().update(_NAMESPACES["fft"], Tensor=_Tensor)
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from dovetail.signatures.fft import *  # noqa: F403
 else:
     __getattr__ = _missing_name(__name__)

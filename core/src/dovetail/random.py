@@ -7,9 +7,9 @@ except `manual_seed` and `seed`, which set them all.
 
 from __future__ import annotations
 
+import typing as _typing
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 from dovetail.device import device
@@ -22,6 +22,7 @@ from dovetail.frontend.generators import (
     seed,
     set_rng_state,
 )  # fmt: skip
+from dovetail.frontend.settings import thread_safe_generator
 
 
 @contextmanager
@@ -59,8 +60,8 @@ def _named(where: Any, device_type: str) -> Any:
 
 __all__ = [
     "Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
-    "set_rng_state",
+    "set_rng_state", "thread_safe_generator",
 ]  # fmt: skip
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -1,6 +1,6 @@
 """Mixed precision: `autocast`, what it is set to, and the scaling of gradients."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.amp.autocast_mode import (
     autocast,
@@ -24,5 +24,5 @@ __all__ = [
     "set_autocast_dtype", "set_autocast_enabled",
 ]  # fmt: skip
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -11,7 +11,7 @@ tensor([1., 3.])
 """
 
 import math as _math
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.array_api import creation as _creation
 from dovetail.array_api import data_types as _data_types
@@ -43,7 +43,7 @@ for _module in (
 
 globals().update({**_KINDS["bool"], **_KINDS["numeric"]})
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from dovetail.array_api.creation import *  # noqa: F403
     from dovetail.array_api.data_types import *  # noqa: F403
     from dovetail.array_api.elementwise import *  # noqa: F403

@@ -1,6 +1,6 @@
 """Datasets, samplers, and the loader that makes batches of them."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 
@@ -49,5 +49,5 @@ __all__ = [
     "random_split",
 ]
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -15,6 +15,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, Final
 
 from dovetail.dtypes import DType
+from dovetail.engine.annotations import described
 from dovetail.engine.arguments import Shown
 from dovetail.engine.attribute_keys import frozen
 from dovetail.engine.autocast import as_cast, casting
@@ -34,7 +35,7 @@ from dovetail.engine.tape import Node, Storage, next_seq
 from dovetail.engine.tape_of_views import View, on_tape
 from dovetail.engine.tensor import Parameter, Tensor, fresh, wrap
 from dovetail.engine.views import as_view
-from dovetail.errors import DovetailError
+from dovetail.errors import ArgumentTypeError, DovetailError
 
 # What the file of a written callable is called, before the name of its op.
 WRITTEN: Final = "<call of "
@@ -54,9 +55,14 @@ def public_callable(op: Op, name: str, out: bool) -> Any:
     return function
 
 
-def operator_of(op: Op) -> Any:
-    """What Tensor's operators are: the same, for operands alone."""
-    return _unwritten(op, op.name, _OPERATOR)
+def operator_of(op: Op, *, first: bool = False) -> Any:
+    """What Tensor's operators are: the same, for operands alone.
+
+    Args:
+        first: the first operand has to be a tensor; else a number may stand there too,
+            as where `2 - x` is called with its operands swapped.
+    """
+    return _unwritten(op, op.name, _METHOD if first else _OPERATOR)
 
 
 def before(
@@ -141,6 +147,16 @@ def over(op: Op, name: str, slow: Any) -> Any:
     return function
 
 
+def _missed_method(
+    op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
+) -> Any:
+    if not isinstance(values[0], Tensor):
+        raise ArgumentTypeError(
+            op.name, "self", was=described(values[0]), needed="a Tensor"
+        )
+    return miss(op, values, others, key)
+
+
 def _missed_over(
     function: Any, op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
 ) -> Any:
@@ -154,7 +170,7 @@ _NAMES: Final[dict[str, Any]] = {
     "_here": here, "_casting": casting,
     "_miss": miss, "_miss_public": miss_public, "_miss_cast": partial(miss, cast=False),
     "_missed_before": _missed_before, "_handed_over": _handed_over,
-    "_missed_over": _missed_over,
+    "_missed_over": _missed_over, "_missed_method": _missed_method,
     "_failed": failed, "_failed_before": _failed_before, "_several": several,
     "_general": Ready.run, "_general_before": _general_before,
     "_as_view": as_view, "_frozen": frozen,
@@ -171,6 +187,7 @@ _INNER: Final = Form()
 # What autocast calls on the inputs that it made ready.
 _UNCAST: Final = Form("_miss_cast(", others=False, casts=False)
 _OPERATOR: Final = Form(others=False)
+_METHOD: Final = Form("_missed_method(", others=False)
 _PUBLIC: Final = Form("_miss_public(_function, False, ", users=True)
 _PUBLIC_OUT: Final = Form("_miss_public(_function, True, ", users=True)
 _BEFORE: Final = Form(

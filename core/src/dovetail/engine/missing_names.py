@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
+from dovetail.engine.omissions import reason_for
 from dovetail.engine.public import NAMESPACES
 from dovetail.errors import MissingName
 
@@ -26,7 +27,9 @@ nearest is 'softmax'. If torch has it, it is not there yet
     """
 
     def refuse(name: str) -> Any:
-        raise MissingName(module, name, lambda: _nearest(module, name))
+        raise MissingName(
+            module, name, lambda: _nearest(module, name), reason_for(module, name)
+        )
 
     return refuse
 

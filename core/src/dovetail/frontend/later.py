@@ -24,6 +24,12 @@ later(
     methods="i0 i0_ mvlgamma mvlgamma_ polygamma polygamma_",
 )
 later("dovetail.frontend.polynomials")
+later("dovetail.frontend.airy")
+later(
+    "dovetail.frontend.incomplete_gamma",
+    functions="igamma igammac",
+    methods="igamma igamma_ igammac igammac_",
+)
 later(
     "dovetail.frontend.tapers",
     functions="bartlett_window blackman_window hamming_window hann_window "
@@ -69,10 +75,12 @@ later(
 )
 later(
     "dovetail.tensor_api.retired",
-    functions="get_device is_distributed",
+    functions="get_device is_distributed is_inference",
     methods="__array_wrap__ __cuda_array_interface__ __delitem__ __div__ __idiv__ "
     "__long__ __nonzero__ apply_ ccol_indices coalesce col_indices crow_indices "
-    "dense_dim dim_order eig grad_dtype indices ipu is_coalesced is_distributed "
+    "dense_dim dim_order eig grad_dtype indices ipu is_coalesced "
+    "is_distributed is_inference is_ipu is_maia is_mkldnn is_mps is_mtia is_nested "
+    "is_quantized is_sparse is_sparse_csr is_vulkan is_xla "
     "layout lstsq map2_ map_ module_load mtia name new output_nr reinforce resize "
     "resize_as row_indices solve sparse_dim symeig to_dense values volatile",
 )
@@ -83,4 +91,7 @@ later(
 later(
     "dovetail.frontend.bins", functions="hash_tensor histogramdd", methods="hash_tensor"
 )
-later("dovetail.nn.functional", functions="bilinear ctc_loss rrelu")
+later(
+    "dovetail.nn.functional",
+    functions="bilinear conv_tbc ctc_loss native_channel_shuffle rrelu",
+)

@@ -12,6 +12,8 @@ from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 from dovetail.ops import pad as margins
+from dovetail.ops.complex import complex as complex_of
+from dovetail.ops.complex import imag, real
 
 
 @public("F.pad")
@@ -70,9 +72,13 @@ def _margin(value: Any) -> float:
 
 
 @public("torch.constant_pad_nd")
-def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: complex = 0) -> Tensor:
     """Margins of one value, the last dim's first."""
-    return _constant_pad(input, pad, "constant", value)
+    margin: Any = value
+    if isinstance(margin, complex) and input.dtype.is_complex:
+        parts = ((real(input), margin.real), (imag(input), margin.imag))
+        return complex_of(*(_constant_pad(x, pad, "constant", v) for x, v in parts))
+    return _constant_pad(input, pad, "constant", margin)
 
 
 _constant_pad = pad

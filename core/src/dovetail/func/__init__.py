@@ -6,7 +6,7 @@ a batch, or for a value and its tangent; `grad` and its kin use the tape.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.func import function_levels as _function_levels  # noqa: F401
@@ -21,5 +21,5 @@ __all__ = [
     "jacrev", "jvp", "linearize", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -1,6 +1,6 @@
 """Neural networks: modules, their layers, and the functions they are made of."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 
@@ -407,5 +407,5 @@ __all__ = [
     "utils",
 ]
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

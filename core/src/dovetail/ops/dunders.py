@@ -48,7 +48,7 @@ def install(
 ) -> None:
     """Make `function` the operator `__name__`; with its reflection unless None."""
     op = getattr(function, "op", None)
-    function = function if op is None else operator_of(op)
+    function = function if op is None else operator_of(op, first=bool(commutes))
     setattr(Tensor, f"__{name}__", function)
     if commutes is not None:
         swapped = function if commutes else _reflected(function)

@@ -1,6 +1,6 @@
 """Optimizers, and schedules of their learning rates."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 
@@ -26,5 +26,5 @@ __all__ = [
     "lr_scheduler", "swa_utils",
 ]  # fmt: skip
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from dovetail.signatures.compatibility import PAGE, page
 from dovetail.signatures.stubs import FOLDER, stubs
 
 
@@ -16,6 +17,12 @@ def main(argv: list[str]) -> int:
             stale.append(name)
             if "--check" not in argv:
                 path.write_text(text, encoding="utf-8")
+    if PAGE.parent.exists():
+        text = page()
+        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+            stale.append(PAGE.name)
+            if "--check" not in argv:
+                PAGE.write_text(text, encoding="utf-8")
     print("\n".join(stale) or "nothing differs")
     return 1 if stale and "--check" in argv else 0
 

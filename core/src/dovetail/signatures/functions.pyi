@@ -758,7 +758,7 @@ def conj_physical(
 def conj_physical_(input: Tensor) -> Tensor:
     """`conj_physical` written into the tensor, which is returned."""
 
-def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _float = 0) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _complex = 0) -> Tensor:
     """Margins of one value, the last dim's first."""
 
 contiguous_format: memory_format
@@ -1570,6 +1570,20 @@ def i0(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tens
 def i0_(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """`i0` written into the tensor, which is returned."""
 
+def igamma(
+    input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor:
+    """The share of the gamma integral of `input` that lies below `other`: P(a,
+    x).
+    """
+
+def igammac(
+    input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor:
+    """The share of the gamma integral of `input` that lies above `other`: Q(a,
+    x).
+    """
+
 def imag(input: Tensor) -> Tensor:
     """The imaginary part of a complex tensor, in memory of its own."""
 
@@ -1695,6 +1709,9 @@ def is_distributed(input: Tensor) -> _bool:
 
 def is_floating_point(input: Tensor) -> _bool:
     """Whether the dtype is a real floating point format."""
+
+def is_inference(input: Tensor) -> _bool:
+    """False: what `inference_mode` makes is a tensor like others."""
 
 def is_neg(input: Tensor) -> _bool:
     """False: conjugates and negations are computed at once."""

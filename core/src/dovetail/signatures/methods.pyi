@@ -852,6 +852,22 @@ class Methods:
         """The modified Bessel function I of order 0."""
     def i0_(self, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
         """`i0` written into the tensor, which is returned."""
+    def igamma(self, other: Tensor) -> Tensor:
+        """The share of the gamma integral of `input` that lies below `other`: P(a,
+        x).
+        """
+    def igamma_(
+        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """`igamma` written into the tensor, which is returned."""
+    def igammac(self, other: Tensor) -> Tensor:
+        """The share of the gamma integral of `input` that lies above `other`: Q(a,
+        x).
+        """
+    def igammac_(
+        self, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    ) -> Tensor:
+        """`igammac` written into the tensor, which is returned."""
     @property
     def imag(self) -> Tensor:
         """The imaginary part of a complex tensor, in memory of its own."""
@@ -953,15 +969,38 @@ class Methods:
         """False: a tensor lies on one device."""
     def is_floating_point(self) -> _bool:
         """Whether the dtype is a real floating point format."""
+    def is_inference(self) -> _bool:
+        """False: what `inference_mode` makes is a tensor like others."""
+    @property
+    def is_ipu(self) -> _bool:
+        """False: no tensor is on a device of the type ipu."""
+    @property
+    def is_maia(self) -> _bool:
+        """False: no tensor is on a device of the type maia."""
     @property
     def is_meta(self) -> _bool:
         """Whether the tensor has a shape and a dtype, and no values."""
+    @property
+    def is_mkldnn(self) -> _bool:
+        """False: no tensor is in a layout of oneDNN's own."""
+    @property
+    def is_mps(self) -> _bool:
+        """False: no tensor is on a device of the type mps."""
+    @property
+    def is_mtia(self) -> _bool:
+        """False: no tensor is on a device of the type mtia."""
     def is_neg(self) -> _bool:
         """False: conjugates and negations are computed at once."""
+    @property
+    def is_nested(self) -> _bool:
+        """False: no tensor is nested."""
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; waits for it."""
     def is_pinned(self, device: device | str | None = None) -> _bool:
         """Whether the memory is locked for transfers to a device: never."""
+    @property
+    def is_quantized(self) -> _bool:
+        """False: no tensor is quantized."""
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have one shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
@@ -970,6 +1009,18 @@ class Methods:
         """Whether other processes see the memory of this tensor: never."""
     def is_signed(self) -> _bool:
         """Whether the dtype has negative values."""
+    @property
+    def is_sparse(self) -> _bool:
+        """False: no tensor is sparse."""
+    @property
+    def is_sparse_csr(self) -> _bool:
+        """False: no tensor is sparse."""
+    @property
+    def is_vulkan(self) -> _bool:
+        """False: no tensor is on a device of the type vulkan."""
+    @property
+    def is_xla(self) -> _bool:
+        """False: no tensor is on a device of the type xla."""
     @property
     def is_xpu(self) -> _bool:
         """Whether the tensor is on a xpu device."""

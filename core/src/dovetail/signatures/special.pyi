@@ -8,6 +8,9 @@ from typing import Any
 
 from dovetail.engine.tensor import Tensor
 
+def airy_ai(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
+    """Airy's function Ai; NaN where `input` is infinite, as torch has it."""
+
 def bessel_j0(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -88,6 +91,20 @@ def expit(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> T
 
 def expm1(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """exp(input) - 1, accurate near 0 (Kahan; Higham 2002, section 1.14.1)."""
+
+def gammainc(
+    input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor:
+    """The share of the gamma integral of `input` that lies below `other`: P(a,
+    x).
+    """
+
+def gammaincc(
+    input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor:
+    """The share of the gamma integral of `input` that lies above `other`: Q(a,
+    x).
+    """
 
 def gammaln(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """The logarithm of |gamma(input)|: recurrence, Stirling's series,

@@ -225,6 +225,30 @@ def _layout(self: Tensor) -> Any:
     return strided
 
 
+def _is_other(what: str) -> property:
+    def is_there(self: Tensor) -> bool:
+        return False
+
+    return property(is_there, doc=f"False: no tensor is {what}.")
+
+
+for _name, _what in {
+    "is_sparse": "sparse", "is_sparse_csr": "sparse", "is_quantized": "quantized",
+    "is_mkldnn": "in a layout of oneDNN's own", "is_nested": "nested",
+    "is_ipu": "on a device of the type ipu", "is_maia": "on a device of the type maia",
+    "is_mtia": "on a device of the type mtia", "is_mps": "on a device of the type mps",
+    "is_vulkan": "on a device of the type vulkan",
+    "is_xla": "on a device of the type xla",
+}.items():  # fmt: skip
+    setattr(Tensor, _name, _is_other(_what))
+
+
+@public("torch.is_inference Tensor.is_inference")
+def is_inference(input: Tensor) -> bool:
+    """False: what `inference_mode` makes is a tensor like others."""
+    return False
+
+
 def _output_nr(self: Tensor) -> int:
     """Which of its op's results this tensor is."""
     node = self._node

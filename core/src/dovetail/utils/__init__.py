@@ -1,6 +1,6 @@
 """torch.utils: `data`, whose classes live in `dovetail.data`, and `checkpoint`."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail import data
 from dovetail.engine.missing_names import missing_name as _missing_name
@@ -8,5 +8,5 @@ from dovetail.utils import checkpoint
 
 __all__ = ["checkpoint", "data"]
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

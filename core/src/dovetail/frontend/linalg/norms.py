@@ -85,6 +85,8 @@ def _matrix_norm(
         )  # fmt: skip
     row, column = dims if ord in (1, -1) else dims[::-1]
     sums = sum(abs(x), row, True)
+    if not x.shape[column] and ord > 0:
+        return sum(sums, column, True) if keepdim else sum(sums, (row, column))
     if not x.shape[column]:
         raise EmptyDimError(
             name, "A", was=f"of shape {tuple(x.shape)}", needed="elements in each dim"

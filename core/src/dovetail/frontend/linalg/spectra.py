@@ -194,8 +194,9 @@ def lstsq(
 ) -> Any:
     """The X for which A X is nearest to B, of which it has the smallest norm.
 
-    Returns: the solution; residuals, where A has full rank and more rows than columns;
-        the rank, for drivers other than gels; singular values, for gelsd and gelss.
+    Returns: the solution; residuals, where A has full rank and more rows than columns,
+        but for gelsy, the usual driver; the rank, but for gels; singular values, for
+        gelsd and gelss.
     """
     name = "linalg.lstsq"
     matrices(name, A=A)
@@ -220,7 +221,10 @@ def lstsq(
     ranks = sum(cast(_kept(name, A, s, 0.0, cut), int64), -1)
     off = abs(matmul(A, x) - right)
     rest = sum(off * off, -2)
-    if n <= m or not (driver == "gels" or bool((ranks == m).all())):
+    told = driver == "gels" or (
+        driver in ("gelsd", "gelss") and bool((ranks == m).all())
+    )
+    if n <= m or not told:
         rest = rest.reshape(-1)[:0]
     if driver == "gels":
         ranks = zeros_of(ranks, (0,))

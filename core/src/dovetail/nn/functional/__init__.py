@@ -4,7 +4,7 @@ Those that are ops or stand in the package too are named where they are declared
 (`dovetail.engine.public`); the modules of this folder add what is only here.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
@@ -28,7 +28,7 @@ from dovetail.nn.functional import (  # noqa: F401
 
 globals().update(_NAMESPACES["F"])
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from dovetail.signatures.nn_functional import *  # noqa: F403
 else:
     __getattr__ = _missing_name(__name__)

@@ -1,6 +1,6 @@
 """Tools for parameters and their gradients."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 
@@ -51,5 +51,5 @@ __all__ = [
     "weight_norm",
 ]
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -1,6 +1,6 @@
 """Schedules of learning rates, stepped once an epoch or once a batch."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 
@@ -39,5 +39,5 @@ __all__ = [
     "StepLR",
 ]
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)
