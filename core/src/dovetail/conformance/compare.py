@@ -47,6 +47,8 @@ def against_oracle(trial: Trial, results: list[Tensor]) -> None:
         allowed = bound(op, trial.example, dtype, at, y.dtype)
         excuse = partial(left_open, trial, at, got, y.dtype)
         trial.measured(within(name, got, want, allowed, y.dtype, excuse))
+        if op.signed_zeros and not y.dtype.is_complex:
+            signs_of_zeros(name, got, want)
 
 
 def left_open(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
@@ -247,6 +249,14 @@ def within(
             told += f": off by {off:.3g} ulp, allowed {most:.3g}"
         raise Wrong(told, _farthest(np.where(special, np.inf, ulps)[bad]))
     return float(np.max(ulps, initial=0.0))
+
+
+def signs_of_zeros(name: str, got: Array, want: Array) -> None:
+    """Where the truth is 0, and no rounding made it so, a result of 0 has its sign."""
+    zero = (got == 0) & (want == 0)
+    lost = zero & (np.signbit(got) != np.signbit(want))
+    if np.any(lost):
+        raise Wrong(_worst(name, got, want, lost))
 
 
 def _farthest(ulps: Array) -> float:

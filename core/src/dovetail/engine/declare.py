@@ -55,6 +55,7 @@ def op(
     averages: bool = False,
     multiplies: bool = False,
     cancels: bool = False,
+    signed_zeros: bool = False,
     undefined_on: Sequence[str] = (),
     levels: dict[str, tuple[Any, ...]] | None = None,
     largest: int | None = None,
@@ -116,6 +117,8 @@ def op(
             partial ones may leave the format where the whole does not.
         cancels: results are differences of values as large as the inputs, to which
             their error is relative.
+        signed_zeros: a real result that is 0 has the sign which IEEE 754, or Annex F of
+            the C standard, gives it.
         levels: by attribute, what conformance tries of it, where its type says too
             much or too little.
         undefined_on: classes of values (see `dovetail.conformance.values`) for which
@@ -155,6 +158,7 @@ def op(
         "mutates": tuple(mutates), "draws": draws, "unrounded": unrounded,
         "domain": domain, "name": name, "ulp": ulp, "sums": sums or averages,
         "averages": averages, "multiplies": multiplies, "cancels": cancels,
+        "signed_zeros": signed_zeros,
         "undefined_on": undefined_on, "levels": levels or {}, "largest": largest,
         "grows": grows, "layout_matters": layout_matters, "row_major": row_major,
         "unspecified": unspecified, "meta_only": tuple(meta_only), "memory": memory,

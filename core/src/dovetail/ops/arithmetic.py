@@ -28,7 +28,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.ops.formats import absent, cast, clone, conj, where
 
 
-@op(sums=True, accepts=ANY, primitive=NUMERIC,
+@op(signed_zeros=True, sums=True, accepts=ANY, primitive=NUMERIC,
     oracle=exact(lambda m, a, b: a + b, lambda a, b: a + b),
     grad={"input": lambda ct: ct, "other": lambda ct: ct})  # fmt: skip
 def add(input: Operand, other: Operand) -> Tensor:
@@ -36,7 +36,7 @@ def add(input: Operand, other: Operand) -> Tensor:
     return input | other
 
 
-@op(sums=True, accepts=NUMERIC, each=True, primitive=NUMERIC,
+@op(signed_zeros=True, sums=True, accepts=NUMERIC, each=True, primitive=NUMERIC,
     oracle=exact(lambda m, a, b: a - b, lambda a, b: a - b),
     grad={"input": lambda ct: ct, "other": lambda ct: -ct})  # fmt: skip
 def sub(input: Operand, other: Operand) -> Tensor:
@@ -44,7 +44,7 @@ def sub(input: Operand, other: Operand) -> Tensor:
     absent("sub")
 
 
-@op(sums=True, accepts=ANY, primitive=NUMERIC,
+@op(signed_zeros=True, sums=True, accepts=ANY, primitive=NUMERIC,
     torch="mul multiply Tensor.mul_ Tensor.multiply_",
     oracle=exact(lambda m, a, b: a * b, lambda a, b: a * b),
     grad={
@@ -73,7 +73,7 @@ def _of_divisor(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
     return -ct * conj((input / other) / other)
 
 
-@op(accepts=INEXACT, primitive=INEXACT, promote="float",
+@op(signed_zeros=True, accepts=INEXACT, primitive=INEXACT, promote="float",
     torch="true_divide Tensor.true_divide_", oracle=exact(lambda m, a, b: a / b),
     grad={
         "input": lambda ct, other: ct / conj(other),
@@ -98,7 +98,7 @@ def idiv(input: Operand, other: Operand) -> Tensor:
     absent("idiv")
 
 
-@op(accepts=FLOAT, primitive=FLOAT, promote="float",
+@op(signed_zeros=True, accepts=FLOAT, primitive=FLOAT, promote="float",
     oracle=exact(lambda m, a, b: np.fmod(a, b)),
     grad={
         "input": lambda ct: ct,
@@ -120,7 +120,8 @@ def trunc_quotient(a: Tensor, b: Tensor) -> Tensor:
     return (a - float_fmod(a, b)) / b
 
 
-@op(out="same", accepts=REAL, primitive=FLOAT, unrounded=True, torch="floor floor_",
+@op(signed_zeros=True,
+    out="same", accepts=REAL, primitive=FLOAT, unrounded=True, torch="floor floor_",
     oracle=lambda x: np.floor(x).astype(x.dtype), grad=lambda ct: ct * 0)  # fmt: skip
 def floor(input: Tensor) -> Tensor:
     """The greatest integer not above; -0 stays, as integers do."""
@@ -216,7 +217,8 @@ def _(make: Any) -> Any:
     yield case(make.distinct(2, 1), np.array([0, width - 1], make.dtype.numpy))
 
 
-@op(accepts=INEXACT, primitive=INEXACT, promote="float", domain=(0.0, 9.0),
+@op(signed_zeros=True,
+    accepts=INEXACT, primitive=INEXACT, promote="float", domain=(0.0, 9.0),
     torch="sqrt sqrt_", oracle=exact("sqrt"),
     grad=lambda ct, y: ct / (2 * conj(y)))  # fmt: skip
 def sqrt(input: Tensor) -> Tensor:
@@ -257,7 +259,8 @@ def log(input: Tensor) -> Tensor:
     absent("log")
 
 
-@op(accepts=INEXACT, primitive=INEXACT, promote="float", torch="sin sin_",
+@op(signed_zeros=True,
+    accepts=INEXACT, primitive=INEXACT, promote="float", torch="sin sin_",
     oracle=exact("sin"))  # fmt: skip
 def sin(input: Tensor) -> Tensor:
     """Sine of `input` in radians, at most 4 ulp."""

@@ -140,7 +140,7 @@ def _nextafter(a: Array, b: Array, kind: DType) -> Any:
     return np.nextafter(a.astype(kind.numpy), b.astype(kind.numpy))
 
 
-@op(accepts=FLOAT, nondifferentiable=True, unrounded=True,
+@op(signed_zeros=True, accepts=FLOAT, nondifferentiable=True, unrounded=True,
     torch="nextafter Tensor.nextafter_", oracle=_nextafter)  # fmt: skip
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The next representable value after `input` towards `other` (IEEE 754)."""

@@ -47,14 +47,14 @@ def flat(ct: Tensor) -> Tensor:
     return zeros_like(ct)
 
 
-@op(out="same", accepts=NUMERIC, torch="neg negative neg_ negative_",
+@op(signed_zeros=True, out="same", accepts=NUMERIC, torch="neg negative neg_ negative_",
     oracle=exact(lambda m, x: -x, lambda x: -x), grad=lambda ct: -ct)  # fmt: skip
 def neg(input: Tensor) -> Tensor:
     """-input; integers wrap."""
     return mul(input, -1)
 
 
-@op(out="same", accepts=NUMERIC, result=lambda d, a: d[0].real,
+@op(signed_zeros=True, out="same", accepts=NUMERIC, result=lambda d, a: d[0].real,
     torch="abs absolute abs_ Tensor.absolute_",
     oracle=exact(lambda m, x: np.abs(x), builtins.abs))  # fmt: skip
 def abs(input: Tensor) -> Tensor:
@@ -262,14 +262,14 @@ def _(make: Any) -> Any:
     yield case(make(3), make(3), make(3), value=2.75)
 
 
-@op(accepts=FLOAT, promote="float", torch="deg2rad deg2rad_",
+@op(signed_zeros=True, accepts=FLOAT, promote="float", torch="deg2rad deg2rad_",
     oracle=exact(lambda m, x: x * (m.pi / 180)))  # fmt: skip
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees as radians."""
     return input * (math.pi / 180)
 
 
-@op(accepts=FLOAT, promote="float", torch="rad2deg rad2deg_",
+@op(signed_zeros=True, accepts=FLOAT, promote="float", torch="rad2deg rad2deg_",
     oracle=exact(lambda m, x: x * (180 / m.pi)))  # fmt: skip
 def rad2deg(input: Tensor) -> Tensor:
     """Radians as degrees."""

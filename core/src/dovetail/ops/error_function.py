@@ -115,7 +115,8 @@ def _erfc_tail(size: Tensor) -> Tensor:
     return exp(-square(head) - 0.5625) * exp(rest + ratio) / size
 
 
-@op(**_FLOATS, torch="erf erf_", oracle=each(math.erf, lambda m, v: m.erf(v)),
+@op(signed_zeros=True,
+    **_FLOATS, torch="erf erf_", oracle=each(math.erf, lambda m, v: m.erf(v)),
     grad=lambda ct, input: ct * _slope(input))  # fmt: skip
 def erf(input: Tensor) -> Tensor:
     """The error function, 2 / sqrt(pi) times the integral of exp(-t²) up to it."""

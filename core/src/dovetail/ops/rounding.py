@@ -26,14 +26,15 @@ from dovetail.ops.elementwise import abs, flat
 from dovetail.ops.formats import clone, where
 
 
-@op(out="same", accepts=REAL, unrounded=True, torch="ceil ceil_",
+@op(signed_zeros=True, out="same", accepts=REAL, unrounded=True, torch="ceil ceil_",
     oracle=lambda x: np.ceil(x).astype(x.dtype))  # fmt: skip
 def ceil(input: Tensor) -> Tensor:
     """The least integer not below; -0 stays, as integers do."""
     return -floor(-input) if input.dtype.is_floating_point else clone(input)
 
 
-@op(out="same", accepts=REAL, unrounded=True, torch="trunc fix trunc_ fix_",
+@op(signed_zeros=True,
+    out="same", accepts=REAL, unrounded=True, torch="trunc fix trunc_ fix_",
     oracle=lambda x: np.trunc(x).astype(x.dtype))  # fmt: skip
 def trunc(input: Tensor) -> Tensor:
     """The integer part, towards zero; -0 stays, as integers do."""
@@ -42,7 +43,7 @@ def trunc(input: Tensor) -> Tensor:
     return where(input < 0, ceil(input), floor(input))
 
 
-@op(accepts=REAL, unrounded=True,
+@op(signed_zeros=True, accepts=REAL, unrounded=True,
     oracle=lambda x: x if x.dtype.kind in "iu" else np.rint(x))  # fmt: skip
 def round(input: Tensor) -> Tensor:
     """The nearest integer, halves to even; -0 stays, as integers do."""
@@ -73,7 +74,8 @@ def _copysign_rule(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
     return where(input == 0, 0, where(same, ct, -ct))
 
 
-@op(accepts=FLOAT, promote="float", unrounded=True, torch="copysign Tensor.copysign_",
+@op(signed_zeros=True,
+    accepts=FLOAT, promote="float", unrounded=True, torch="copysign Tensor.copysign_",
     meta_only=("input", "other"), oracle=np.copysign,
     grad={"input": _copysign_rule, "other": flat})  # fmt: skip
 def copysign(input: Tensor, other: Operand) -> Tensor:
@@ -131,7 +133,7 @@ def remainder(input: Operand, other: Operand) -> Tensor:
     return where(crossed, rest + other, rest)
 
 
-@op(accepts=REAL, domain=(0.3, 9.0),
+@op(signed_zeros=True, accepts=REAL, domain=(0.3, 9.0),
     grad={
         "input": lambda ct: ct,
         "other": lambda ct, input, other: -ct * trunc_divide(input, other),

@@ -35,7 +35,7 @@ from dovetail.ops.elementwise import abs, neg, square
 from dovetail.ops.formats import conj, where
 from dovetail.ops.rounding import copysign
 
-_FLOATS: Any = {"accepts": INEXACT, "promote": "float"}
+_FLOATS: Any = {"accepts": INEXACT, "promote": "float", "signed_zeros": True}
 LN2: Final = math.log(2)
 LN10: Final = math.log(10)
 # Functions of complex numbers by name, which `complex_plane.py` makes of those of real
@@ -163,7 +163,7 @@ def atan(input: Tensor) -> Tensor:
     return copysign(where(inverted, math.pi / 2 - y, y), input)
 
 
-@op(accepts=FLOAT, promote="float", oracle=exact("atan2"),
+@op(signed_zeros=True, accepts=FLOAT, promote="float", oracle=exact("atan2"),
     torch="atan2 arctan2 Tensor.atan2_ Tensor.arctan2_",
     grad={
         "input": lambda ct, input, other: _over_size(ct, input, other) * other,

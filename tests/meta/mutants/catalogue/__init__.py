@@ -16,6 +16,8 @@ from tests.meta.mutants.catalogue.moves import MOVES
 from tests.meta.mutants.catalogue.nets import NETS
 from tests.meta.mutants.catalogue.pools import POOLS
 from tests.meta.mutants.catalogue.randomness import RANDOMNESS
+from tests.meta.mutants.catalogue.rare_places import RARE_PLACES
+from tests.meta.mutants.catalogue.rare_values import RARE_VALUES
 from tests.meta.mutants.catalogue.reductions import REDUCTIONS
 from tests.meta.mutants.catalogue.resources import RESOURCES
 from tests.meta.mutants.catalogue.shipped_calls import SHIPPED_CALLS
@@ -33,4 +35,5 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *HANDED_OUT, *POOLS, *TRANSFERS,
     *SHIPPED_VALUES, *SHIPPED_PRODUCTS, *SHIPPED_PLACES, *SHIPPED_CALLS,
     *FIELD_VALUES, *FIELD_PLACES, *WILD_VALUES, *WILD_PLACES,
+    *RARE_VALUES, *RARE_PLACES,
 )  # fmt: skip
