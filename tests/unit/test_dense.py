@@ -171,12 +171,12 @@ def test_places_are_made_once(
     monkeypatch.setattr(plain, "_places", type(plain._places)())
     monkeypatch.setattr(plain, "_held", 0)
     for _ in range(3):
-        x.t().clone()
+        x.t().contiguous()
     assert plain._held == 24
     monkeypatch.setattr(module, "_CACHED_PLACES", 10)
     x[:, 1].clone()
     assert (len(plain._places), plain._held) == (1, 4)
-    x.t().clone()
+    x.t().contiguous()
     assert plain._held == 4
 
 

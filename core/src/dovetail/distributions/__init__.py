@@ -1,6 +1,6 @@
 """Probability distributions: sampling, densities, moments, divergences."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 
@@ -78,5 +78,5 @@ __all__ = [
     "register_kl", "transform_to", "transforms",
 ]  # fmt: skip
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import math
+import typing as _typing
 import warnings
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 from dovetail.engine.missing_names import missing_name as _missing_name
@@ -342,5 +342,5 @@ orthogonal = _by_its_old_name(orthogonal_)
 sparse = _by_its_old_name(sparse_)
 
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)
