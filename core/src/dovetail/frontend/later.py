@@ -93,5 +93,6 @@ later(
 )
 later(
     "dovetail.nn.functional",
-    functions="bilinear conv_tbc ctc_loss native_channel_shuffle rrelu",
+    functions="bilinear conv_tbc ctc_loss grid_sampler_2d grid_sampler_3d "
+    "native_channel_shuffle rrelu",
 )

@@ -61,6 +61,10 @@ def rms_norm(
         "rms_norm", tuple(input._a.shape), tuple(normalized_shape), sizes
     )
     epsilon = finfo(input.dtype).eps if eps is None else eps
+    if input.dtype.is_complex:
+        # torch takes squares as they are, not those of absolute values
+        y = input * ((input * input).mean(dims, keepdim=True) + epsilon).rsqrt()
+        return y if weight is None else y * weight
     return rms.rms_norm(input, weight, dims, epsilon)[0]
 
 

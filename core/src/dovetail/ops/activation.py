@@ -16,6 +16,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import bitwise_and, exp, log, lt, maximum
 from dovetail.ops.bounds import clamp, minimum
 from dovetail.ops.compare import ge, le
+from dovetail.ops.complex import real
 from dovetail.ops.elementwise import abs, neg, square
 from dovetail.ops.error_function import erfc, normal_cdf, normal_density
 from dovetail.ops.formats import conj, where
@@ -137,10 +138,12 @@ def _(make: Any) -> Any:
         yield case(make(5, low=0.0, high=1.0), eps=0.2)
 
 
-@op(accepts=FLOAT, out=False, torch="F.silu(inplace)",
+@op(accepts=INEXACT, out=False, torch="F.silu(inplace)",
     oracle=exact(lambda m, x: x / (1 + m.exp(-x))))  # fmt: skip
 def silu(input: Tensor) -> Tensor:
     """input * sigmoid(input) (Hendrycks & Gimpel 2016; Elfwing et al. 2017)."""
+    if input.dtype.is_complex:
+        return input / (1 + exp(neg(input)))
     e = exp(neg(abs(input)))
     return where(lt(input, 0), input * e, input) / (1 + e)
 
@@ -150,6 +153,9 @@ def _silu_gradient(ct: Tensor, input: Tensor) -> Tensor:
 
     At 0 the derivative is that of positive numbers, which is everybody's.
     """
+    if input.dtype.is_complex:
+        share = sigmoid(input)
+        return ct * conj(share * (1 + input * (1 - share)))
     below = lt(input, 0)
     root = exp(where(below, input, neg(input)) * 0.5)
     e = square(root)
@@ -161,7 +167,7 @@ def _silu_gradient(ct: Tensor, input: Tensor) -> Tensor:
 
 def _silu_backward(m: Any, ct: Any, x: Any) -> Any:
     s = 1 / (1 + m.exp(-x))
-    return ct * (s + x * s * (1 - s))
+    return ct * np.conj(s + x * s * (1 - s))
 
 
 silu.grad(
@@ -206,9 +212,17 @@ def _(ct: Tensor, input: Tensor, beta: Any, threshold: Any) -> Tensor:
     return where(lt(threshold, z), ct, ct * sigmoid(z))
 
 
-@op(accepts=FLOAT, out=False, promote="float", torch="F.softsign",
-    oracle=lambda x: x / (1 + np.abs(x)),
-    grad=lambda ct, input: ct / square(1 + abs(input)))  # fmt: skip
+def _softsign_gradient(ct: Tensor, input: Tensor) -> Tensor:
+    size = abs(input)
+    if not input.dtype.is_complex:
+        return ct / square(1 + size)
+    # Of (dx - x d|x| / (1 + |x|)) / (1 + |x|), where d|x| = Re(conj(x) dx) / |x|.
+    along = real(conj(ct) * input) / where(size == 0, 1, size)
+    return (ct - input * (along / (1 + size))) / (1 + size)
+
+
+@op(accepts=INEXACT, out=False, promote="float", torch="F.softsign",
+    oracle=lambda x: x / (1 + np.abs(x)), grad=_softsign_gradient)  # fmt: skip
 def softsign(input: Tensor) -> Tensor:
     """input / (1 + |input|)."""
     return input / (1 + abs(input))

@@ -140,8 +140,12 @@ def _nextafter(a: Array, b: Array, kind: DType) -> Any:
     return np.nextafter(a.astype(kind.numpy), b.astype(kind.numpy))
 
 
-@op(signed_zeros=True, accepts=FLOAT, nondifferentiable=True, unrounded=True,
-    torch="nextafter Tensor.nextafter_", oracle=_nextafter)  # fmt: skip
+@op(signed_zeros=True, accepts=FLOAT, unrounded=True,
+    torch="nextafter Tensor.nextafter_", oracle=_nextafter,
+    grad={
+        "input": lambda ct, input, other: where(eq(input, other), 0, ct),
+        "other": lambda ct: ct * 0,
+    })  # fmt: skip
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The next representable value after `input` towards `other` (IEEE 754)."""
     ints = bits_of(input.dtype)

@@ -1446,6 +1446,24 @@ def greater_equal(
 ) -> Tensor:
     """Whether input >= other; NaN compares false."""
 
+def grid_sampler_2d(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: _int,
+    padding_mode: _int,
+    align_corners: _bool,
+) -> Tensor:
+    """`nn.functional.grid_sample`, its modes by their places in torch's lists."""
+
+def grid_sampler_3d(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: _int,
+    padding_mode: _int,
+    align_corners: _bool,
+) -> Tensor:
+    """`nn.functional.grid_sample`, its modes by their places in torch's lists."""
+
 def group_norm(
     input: Tensor,
     num_groups: _int,

@@ -10,7 +10,7 @@ from dovetail.dtypes import INTEGRAL, int64, uint8
 from dovetail.engine.public import public
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError
+from dovetail.errors import ArgumentError, DTypeError, ShapeError
 from dovetail.nn.functional._reduction import reduction_of
 from dovetail.ops import cross_entropy as ops
 from dovetail.ops import nll_loss as nll
@@ -131,6 +131,7 @@ def linear_cross_entropy(
         options: the logits are made in chunks of rows, as
             `nn.LinearCrossEntropyOptions` says.
     """
+    _check_linear(input, linear_weight, target, linear_bias, ignore_index)
     how = reduction_of("linear_cross_entropy", reduction)
     dims = tuple(linear_weight.shape)[:-1]
     ignored = -100 if ignore_index is None else ignore_index
@@ -153,6 +154,36 @@ def linear_cross_entropy(
         label_smoothing=label_smoothing,
     )  # fmt: skip
     return whole
+
+
+def _check_linear(
+    input: Tensor, linear_weight: Tensor, target: Tensor, linear_bias: Tensor | None,
+    ignore_index: int | None,
+) -> None:  # fmt: skip
+    """Raise where the shapes do not make logits, or probabilities have a class out."""
+    sizes, dims = tuple(input.shape), tuple(linear_weight.shape)
+    if len(sizes) not in (1, 2) or len(dims) < 2 or sizes[-1] != dims[-1]:
+        raise ShapeError(
+            "linear_cross_entropy", "input and linear_weight",
+            was=f"of shapes {sizes} and {dims}",
+            needed="[n, width] or [width], and [classes, ..., width]",
+        )  # fmt: skip
+    if len(sizes) == 1 and len(dims) > 2:
+        raise ShapeError(
+            "linear_cross_entropy", "input", was=f"of shape {sizes}",
+            needed=f"[n, width], linear_weight being {len(dims)}-d",
+        )  # fmt: skip
+    if linear_bias is not None and tuple(linear_bias.shape) != dims[:-1]:
+        raise ShapeError(
+            "linear_cross_entropy", "linear_bias",
+            was=f"of shape {tuple(linear_bias.shape)}", needed=f"{dims[:-1]}",
+        )  # fmt: skip
+    if ignore_index is not None and tuple(target.shape) == (*sizes[:-1], *dims[:-1]):
+        raise ArgumentError(
+            "linear_cross_entropy", "ignore_index",
+            was=f"{ignore_index} with probabilities",
+            needed="class numbers as the target", remedy="weigh that class with 0",
+        )  # fmt: skip
 
 
 def _chunks(

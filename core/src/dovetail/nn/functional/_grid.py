@@ -113,6 +113,45 @@ def grid_sample(
     return _blended(at, take)
 
 
+def _by_numbers(axes: int) -> Callable[..., Tensor]:
+    """`grid_sample` for inputs of `axes` spatial dims, its modes given as numbers."""
+    name = f"grid_sampler_{axes}d"
+
+    @public(f"torch.{name}", autocast="widest")
+    def sampler(
+        input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+        align_corners: bool,
+    ) -> Tensor:  # fmt: skip
+        """`nn.functional.grid_sample`, its modes by their places in torch's lists.
+
+        Args:
+            interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic.
+            padding_mode: 0 zeros, 1 border, 2 reflection.
+        """
+        if input.ndim != axes + 2:
+            raise ShapeError(
+                name, "input", was=f"{input.ndim}-d", needed=f"{axes + 2}-d"
+            )
+        mode = _numbered(name, "interpolation_mode", interpolation_mode, _MODES)
+        margin = _numbered(name, "padding_mode", padding_mode, _MARGINS)
+        return grid_sample(input, grid, mode, margin, align_corners)
+
+    return sampler
+
+
+def _numbered(op: str, argument: str, number: int, names: tuple[str, ...]) -> str:
+    if not 0 <= number < len(names):
+        last = len(names) - 1
+        raise ArgumentError(
+            op, argument, was=number, needed=f"0 to {last}, for one of {names}"
+        )
+    return names[number]
+
+
+grid_sampler_2d = _by_numbers(2)
+grid_sampler_3d = _by_numbers(3)
+
+
 def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
     for name, value, known in (
         ("mode", mode, _MODES), ("padding_mode", padding_mode, _MARGINS),

@@ -48,7 +48,7 @@ def margin_ranking_loss(
 @loss("soft_margin_loss", autocast="float32")
 def soft_margin_loss(input: Tensor, target: Tensor) -> Losses:
     """log(1 + exp(-target input))."""
-    losses: Tensor = (-input * target).exp().log1p()
+    losses: Tensor = -logsigmoid(input * target)
     if losses._a.shape != input._a.shape:
         raise ShapeError(
             "soft_margin_loss", "target", was=f"of shape {tuple(target.shape)}",
@@ -162,7 +162,7 @@ def multi_margin_loss(
     """The mean over other classes of max(0, margin - x[target] + x[other])^p.
 
     Args:
-        input: [n, classes] or [classes].
+        input: [n, classes], [classes] or [] for one class.
         target: [n] or [] classes.
         p: 1 or 2.
         weight: [classes] factors.
@@ -171,7 +171,7 @@ def multi_margin_loss(
         raise ArgumentError("multi_margin_loss", "p", was=p, needed="1 or 2")
     x = input if input.ndim == 2 else reshape(input, (1, -1))
     labels = reshape(target, (-1, 1))
-    if input.ndim not in (1, 2) or labels.shape[0] != x.shape[0] or not x.shape[1]:
+    if input.ndim > 2 or labels.shape[0] != x.shape[0] or not x.shape[1]:
         raise ShapeError(
             "multi_margin_loss", "input and target",
             was=f"of shapes {tuple(input.shape)} and {tuple(target.shape)}",
@@ -191,10 +191,11 @@ def multilabel_margin_loss(input: Tensor, target: Tensor) -> Losses:
     """The sum over labels and others of max(0, 1 - (x[label] - x[other])) / classes.
 
     Args:
-        input: [n, classes] or [classes].
+        input: [n, classes], [classes] or [] for one class.
         target: the same shape: labels, which end at the first -1.
     """
-    if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
+    one = input.ndim < 2 and target.ndim < 2 and input.numel() == target.numel()
+    if not one and (input.ndim != 2 or target.shape != input.shape):
         raise ShapeError(
             "multilabel_margin_loss", "target", was=f"of shape {tuple(target.shape)}",
             needed=f"{tuple(input.shape)}, the shape of input, [n, classes] or "

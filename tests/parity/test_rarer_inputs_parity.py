@@ -1,0 +1,158 @@
+"""Inputs that few programs give: complex activations, labels without dims, far ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import dovetail as dt
+
+torch = pytest.importorskip("torch")
+
+RNG = np.random.default_rng(11)
+Z: Final = RNG.normal(size=(2, 3)) + 1j * RNG.normal(size=(2, 3))
+LINE: Final = RNG.normal(size=3) + 1j * RNG.normal(size=3)
+
+
+def _silu(lib: Any, z: Any, w: Any) -> Any:
+    """That of dovetail, and what torch's, which has no complex gradient, computes."""
+    x = z * w
+    return lib.nn.functional.silu(x) if lib is dt else x / (1 + (-x).exp())
+
+
+COMPLEX: Final[dict[str, Callable[[Any, Any, Any], Any]]] = {
+    "silu": _silu,
+    "softsign": lambda lib, z, w: lib.nn.functional.softsign(z * w),
+    "rms_norm": lambda lib, z, w: lib.nn.functional.rms_norm(z, (3,), w),
+    "rms_norm, whole": lambda lib, z, w: lib.nn.functional.rms_norm(z * w, (2, 3)),
+}
+
+
+def _numbers(
+    lib: Any, call: Callable[..., Any], *arrays: Any, twice: bool
+) -> list[Any]:
+    """The result of a call, and the first (and second) gradients of its inputs."""
+    given = [lib.tensor(a, requires_grad=a.dtype.kind in "fc") for a in arrays]
+    y = call(lib, *given)
+    leaves = [x for x in given if x.requires_grad]
+    ones = lib.ones_like(y) * (1 + 0.5j if y.is_complex() else 1.5)
+    found: list[Any] = [y]
+    first = lib.autograd.grad(y, leaves, ones, create_graph=twice)
+    found += first
+    if twice:
+        found += lib.autograd.grad(sum(abs(g).sum() for g in first), leaves)
+    return [x.detach().resolve_conj().numpy() for x in found]
+
+
+def _agree(call: Callable[..., Any], *arrays: Any, twice: bool = True) -> None:
+    ours, theirs = (_numbers(lib, call, *arrays, twice=twice) for lib in (dt, torch))
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.dtype == other.dtype
+        np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_activations(name: str) -> None:
+    """Values, and gradients of first and second order."""
+    _agree(COMPLEX[name], Z, LINE)
+
+
+@pytest.mark.parametrize("name", ["silu", "softsign"])
+def test_values_of_complex_activations(name: str) -> None:
+    """Those of torch, at 0 as well."""
+    z = np.append(Z.ravel() * 5, 0)
+    ours, theirs = (
+        getattr(lib.nn.functional, name)(lib.tensor(z)).numpy() for lib in (dt, torch)
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["multi_margin_loss", "multilabel_margin_loss"])
+@pytest.mark.parametrize("shape", [(), (1,)])
+@pytest.mark.parametrize("labels", [(), (1,)])
+def test_margins_of_one_class(name: str, shape: Any, labels: Any) -> None:
+    """An input of no dims is one class; its label has no dims, or one."""
+
+    def call(lib: Any, x: Any, target: Any) -> Any:
+        loss = getattr(lib.nn.functional, name)
+        return sum(loss(x, target, reduction=how) for how in ("none", "mean", "sum"))
+
+    _agree(call, np.full(shape, 0.3), np.zeros(labels, np.int64), twice=False)
+
+
+def test_soft_margins_that_are_far() -> None:
+    """The second gradient is 0 at margins whose exponential is near the greatest."""
+    far = np.array([-40.0, -20.0, 0.5, 30.0], np.float64) * 17
+
+    def call(lib: Any, x: Any) -> Any:
+        ones = lib.ones_like(x)
+        return lib.nn.functional.soft_margin_loss(x, ones, reduction="none")
+
+    _agree(call, far)
+
+
+def test_soft_margins_beyond_the_greatest_exponential() -> None:
+    """Loss and gradient are those of a line, where torch's are inf and NaN."""
+    x = dt.tensor([-1000.0], requires_grad=True)
+    loss = dt.nn.functional.soft_margin_loss(x, dt.ones(1))
+    loss.backward()
+    assert loss.item() == 1000
+    assert x.grad is not None
+    assert x.grad.tolist() == [-1]
+
+
+def test_gradients_of_nextafter() -> None:
+    """That of `input` passes but where both are equal; `other` gets zeros."""
+    a = np.array([1.0, 1.0, 1.0, np.nan, 0.0, np.inf])
+    b = np.array([1.0, 2.0, 0.0, 1.0, 0.0, 1.0])
+    for lib in (dt, torch):
+        x, y = (lib.tensor(v, requires_grad=True) for v in (a, b))
+        ct = lib.full((6,), 3.0, dtype=lib.float64)
+        gx, gy = lib.autograd.grad(lib.nextafter(x, y), (x, y), ct)
+        assert gx.tolist() == [0, 3, 3, 3, 0, 3]
+        assert gy.tolist() == [0] * 6
+
+
+@pytest.mark.parametrize(("axes", "mode"), [(2, 0), (2, 1), (2, 2), (3, 0), (3, 1)])
+@pytest.mark.parametrize("margin", [0, 1, 2])
+def test_grid_samplers_by_numbers(axes: int, mode: int, margin: int) -> None:
+    """The functions of two and three axes, whose modes are numbers."""
+    size = (3, 4, 5)[:axes]
+    image = RNG.normal(size=(2, 2, *size))
+    grid = RNG.uniform(-1.3, 1.3, (2, *size, axes))
+
+    def call(lib: Any, x: Any, at: Any) -> Any:
+        sampler = getattr(lib, f"grid_sampler_{axes}d")
+        return sampler(x, at, mode, margin, False)
+
+    ours, theirs = (
+        call(lib, lib.tensor(image), lib.tensor(grid)).numpy() for lib in (dt, torch)
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+REFUSED: Final[dict[str, tuple[Any, Any, Any, dict[str, Any]]]] = {
+    "a weight of more dims for one row": ((3,), (2, 4, 3), (2, 4), {}),
+    "an input of three dims": ((2, 2, 3), (4, 3), (2, 2), {}),
+    "a weight of one dim": ((2, 3), (3,), (2,), {}),
+    "widths that differ": ((2, 3), (4, 5), (2,), {}),
+    "a bias of another shape": ((2, 3), (4, 3), (2,), {"linear_bias": (3,)}),
+    "a class left out of probabilities": ((2, 3), (4, 3), (2, 4), {"ignore_index": 1}),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_of_linear_cross_entropy(name: str) -> None:
+    """Shapes that make no logits, and a class left out of probabilities."""
+    x, weight, target, more = REFUSED[name]
+    for lib in (dt, torch):
+        labels = len(target) < 2 or target == (2, 2)
+        y = lib.zeros(target, dtype=lib.int64 if labels else lib.float32)
+        given = {k: lib.ones(v) if type(v) is tuple else v for k, v in more.items()}
+        with pytest.raises((RuntimeError, ValueError)):
+            lib.nn.functional.linear_cross_entropy(
+                lib.ones(x), lib.ones(weight), y, **given
+            )
