@@ -29,6 +29,7 @@ from dovetail.errors import (
     DimError,
     DovetailError,
     DTypeError,
+    EmptyDimError,
     IndexOutOfRange,
     InplaceError,
     LinAlgError,
@@ -41,6 +42,7 @@ from dovetail.nn import functional as F
 # What PyTorch's users catch, beside the class of ours.
 BUILTIN: Final = {
     ShapeError: RuntimeError, DTypeError: RuntimeError, DimError: IndexError,
+    EmptyDimError: IndexError,
     RepeatedDimError: IndexError, IndexOutOfRange: IndexError,
     ArgumentError: ValueError, ArgumentTypeError: TypeError,
     DeviceError: RuntimeError, BackendError: RuntimeError,
@@ -621,9 +623,193 @@ ARGUMENTS: dict[str, Row] = {
     ),
 }  # fmt: skip
 
+METHODS: dict[str, Row] = {
+    "a memory format that is none": (
+        lambda t: t.x.double(memory_format=[]), ArgumentTypeError,
+        "double: memory_format is [] (list), needed a memory format such as "
+        "dovetail.channels_last",
+    ),
+    "a memory format that is a number": (
+        lambda t: t.x.bool(memory_format=3), ArgumentTypeError,
+        "bool: memory_format is 3 (int), needed a memory format",
+    ),
+    "a function that is none, for no element": (
+        lambda t: dt.ones(0).apply_("abs"), ArgumentTypeError,
+        "apply_: callable is 'abs' (str), needed a function",
+    ),
+    "a device of another type": (
+        lambda t: t.x.mtia("cpu"), DeviceError,
+        "mtia: device is 'cpu', needed one of the type mtia; use to(device)",
+    ),
+    "a tensor as a device": (
+        lambda t: t.x.ipu(t.y), ArgumentTypeError,
+        "device: type is tensor(",
+    ),
+    "a flag that is none": (
+        lambda t: t.x.mtia("mtia", "no"), ArgumentTypeError,
+        "mtia: non_blocking is 'no' (str), needed True or False",
+    ),
+    "a device where none is asked": (
+        lambda t: t.x.is_pinned(3), ArgumentTypeError,
+        "device: type is 3, needed a string",
+    ),
+    "another dtype as new data": (
+        lambda t: t.x.new(t.ints), ArgumentTypeError,
+        "new: data is a int64 tensor of shape (2, 3), needed a float32 tensor; cast it",
+    ),
+    "a new tensor elsewhere": (
+        lambda t: t.x.new(device="meta"), DeviceError,
+        "new: device is 'meta', needed one of the type cpu",
+    ),
+    "a new tensor of one, and a device": (
+        lambda t: t.x.new(t.y, device="cpu"), ArgumentTypeError,
+        "new: device is given beside a tensor, needed none",
+    ),
+    "a truth as a count": (
+        lambda t: t.x.tile(dt.tensor(True)), ArgumentTypeError,
+        "tile: dims is (tensor(True),) (tuple), needed a sequence of integers",
+    ),
+    "no sizes": (
+        lambda t: t.one.resize(), ArgumentTypeError,
+        "resize: sizes is missing, needed a shape",
+    ),
+    "a size and a dtype": (
+        lambda t: t.x.view(np.int64(2), dtype=dt.int32), ArgumentTypeError,
+        "view: size is given beside dtype, needed one of them",
+    ),
+    "the hash of none": (
+        lambda t: dt.ones(2, 0).hash_tensor(), EmptyDimError,
+        "hash_tensor: input is empty, needed elements, or a dim to go along",
+    ),
+    "places that are truths": (
+        lambda t: t.x.index_reduce(1, t.bits, t.x, "amax"), DTypeError,
+        "index_reduce: index is bool, needed int32 or int64",
+    ),
+    "slices of fewer dims": (
+        lambda t: t.x.index_reduce(1, t.labels, t.one, "amax"), ShapeError,
+        "index_reduce: source is 1-d, needed 2-d, as input is",
+    ),
+    "distances of complex numbers": (
+        lambda t: F.pdist(t.x.cfloat()), DTypeError,
+        "pdist: input is complex64, needed a real floating point dtype",
+    ),
+    "margins that repeat nothing": (
+        lambda t: F.pad(dt.ones(2, 0), (0, 0), "replicate"), ShapeError,
+        "pad: input is of shape (2, 0), needed elements in all dims but the batch in "
+        "mode 'replicate'",
+    ),
+    "slopes that are infinite": (
+        lambda t: F.rrelu(t.x, dt.inf, dt.inf), ArgumentError,
+        "rrelu: lower is inf, needed a finite number",
+    ),
+    "a generator that is none": (
+        lambda t: F.rrelu_(t.x, generator=2), ArgumentTypeError,
+        "rrelu: generator is 2 (int), needed",
+    ),
+    "a variance of no element": (
+        lambda t: F.gaussian_nll_loss(t.x, t.x, dt.tensor(1.0)), ArgumentError,
+        "gaussian_nll_loss: var is of shape (), needed (2, 3)",
+    ),
+    "weights of one class": (
+        lambda t: F.linear_cross_entropy(t.x, t.one, t.labels), ShapeError,
+        "linear_cross_entropy: input and linear_weight is of shapes (2, 3) and (1,), "
+        "needed [n, width]",
+    ),
+    "a tuple of options": (
+        lambda t: F.linear_cross_entropy(t.x, t.x, t.labels, options=(1,)),
+        ArgumentTypeError,
+        "linear_cross_entropy: options is (1,) (tuple), needed "
+        "nn.LinearCrossEntropyOptions",
+    ),
+    "weights of no channel": (
+        lambda t: F.instance_norm(dt.ones(2, 0, 3), weight=dt.ones(0)), ArgumentError,
+        "instance_norm: input is of shape (2, 0, 3), needed a sample and a channel",
+    ),
+}  # fmt: skip
+
+LAYERS: dict[str, Row] = {
+    "random slopes of integers": (
+        lambda t: dt.nn.RReLU()(t.ints), DTypeError,
+        "rrelu: dtype is int64, needed a floating point dtype",
+    ),
+    "a factor that is text": (
+        lambda t: dt.nn.Upsample(scale_factor="linear"), ArgumentTypeError,
+        "Upsample: scale_factor is 'linear' (str), needed a real number or a tuple of "
+        "real numbers or None",
+    ),
+    "a factor that is a list": (
+        lambda t: dt.nn.UpsamplingNearest2d(scale_factor=[2.0]), ArgumentTypeError,
+        "is [2.0] (list), needed a real number or a tuple",
+    ),
+    "devices that are a number": (
+        lambda t: dt.nn.DataParallel(dt.nn.ReLU(), 3), ArgumentTypeError,
+        "DataParallel: device_ids is 3 (int), needed a sequence or None",
+    ),
+    "a tensor for a module": (
+        lambda t: dt.nn.DataParallel(t.x), ArgumentTypeError,
+        "DataParallel: module is a float32 tensor of shape (2, 3), needed a Module",
+    ),
+    "a tensor for a layer, very often": (
+        lambda t: dt.nn.TransformerEncoder(t.x, 1 << 40), ArgumentTypeError,
+        "needed a Module",
+    ),
+    "a number for a norm": (
+        lambda t: dt.nn.TransformerDecoder(dt.nn.ReLU(), 1, 3), ArgumentTypeError,
+        "TransformerDecoder: norm is 3 (int), needed a Module",
+    ),
+    "no layer": (
+        lambda t: dt.nn.TransformerEncoder(dt.nn.ReLU(), 0)(t.x), ArgumentError,
+        "TransformerEncoder: num_layers is 0, needed 1 or more",
+    ),
+    "a pair as a chunk": (
+        lambda t: dt.nn.LinearCrossEntropyOptions(batch_chunk_size=(2, 2)),
+        ArgumentTypeError,
+        "LinearCrossEntropyOptions: batch_chunk_size is (2, 2) (tuple), needed an "
+        "integer or None",
+    ),
+    "margins by a 0-d tensor": (
+        lambda t: dt.nn.ZeroPad1d(dt.tensor(1)), ArgumentTypeError,
+        "iteration: tensor is 0-d, needed at least one dim",
+    ),
+    "ratios without an order": (
+        lambda t: dt.nn.FractionalMaxPool2d(2, output_ratio={1, 2}), ArgumentTypeError,
+        "FractionalMaxPool2d: output_ratio is {1, 2} (set), needed a real number or",
+    ),
+    "ratios that are a function": (
+        lambda t: F.fractional_max_pool2d(t.picture, 2, output_ratio=len),
+        ArgumentTypeError,
+        "fractional_max_pool2d: output_ratio is <built-in function len>",
+    ),
+    "a buffer of an unknown kind": (
+        lambda t: dt.nn.Buffer(t.x, bogus=1), ArgumentTypeError,
+        "Buffer: call is wrong: got an unexpected keyword argument 'bogus'",
+    ),
+    "a gradient that is a number": (
+        lambda t: dt.nn.UninitializedParameter(1), ArgumentTypeError,
+        "UninitializedParameter: requires_grad is 1, needed True or False",
+    ),
+    "steps that are no pair": (
+        lambda t: dt.optim.Rprop([t.leaf], step_sizes=(1.0,)), ArgumentTypeError,
+        "Rprop: step_sizes is (1.0,), needed a pair",
+    ),
+    "terms that are no pair": (
+        lambda t: dt.optim.Adafactor([t.leaf], eps=1.0), ArgumentTypeError,
+        "Adafactor: eps is 1.0, needed a pair",
+    ),
+    "coefficients that are one": (
+        lambda t: dt.optim.Muon([t.leaf], ns_coefficients=2.0), ArgumentTypeError,
+        "Muon: ns_coefficients is 2.0 (float), needed",
+    ),
+    "parameters of no dim": (
+        lambda t: dt.optim.LBFGS(np.array("a")), ArgumentTypeError,
+        "LBFGS: params is a ndarray, needed an iterable of tensors or dicts",
+    ),
+}  # fmt: skip
+
 GROUPS = {
     "devices": DEVICES, "shapes": SHAPES, "indices": INDICES, "dtypes": DTYPES,
     "labels": LABELS, "autograd": AUTOGRAD, "arguments": ARGUMENTS,
+    "methods": METHODS, "layers": LAYERS,
 }  # fmt: skip
 ROWS = {
     f"{group}: {k}": row for group, rows in GROUPS.items() for k, row in rows.items()
@@ -639,6 +825,16 @@ def test_refused(row: str, t: SimpleNamespace) -> None:
     assert isinstance(error, BUILTIN[cls])
     assert message in str(error)
     assert (error.op, error.needed) != ("", None)
+
+
+def test_a_lazy_layer_that_refuses_a_call_still_has_no_shape() -> None:
+    """Too many arguments leave it as it was, for the next call to give it shapes."""
+    layer = dt.nn.LazyBatchNorm1d()
+    with pytest.raises(ArgumentTypeError, match="LazyBatchNorm1d: call is wrong: too"):
+        layer(dt.ones(2, 3), dt.ones(2, 3))
+    assert layer.has_uninitialized_params()
+    layer(dt.ones(2, 3))
+    assert type(layer) is dt.nn.BatchNorm1d
 
 
 def test_no_warning_comes_with_it(t: SimpleNamespace) -> None:

@@ -1,4 +1,4 @@
-"""Calls as sources: a public function, method, operator, layer or optimizer."""
+"""Calls as sources: of a public function, method, operator, class or optimizer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Call:
     """One call.
 
     Attributes:
-        kind: function, method, operator, layer or optimizer.
+        kind: function, method, operator, layer, class or optimizer.
         name: what is called, as the report groups it.
         template: its source, with `a0`, `a1`, … for the arguments.
         arguments: the source of each.
@@ -95,7 +95,8 @@ def targets() -> list[Target]:
         *_functions("torch", dt), *_functions("torch.nn.functional", functional),
         *(_target("method", n, getattr(tensor, n)) for n in _names(tensor)),
         *(
-            _target("layer", f"torch.nn.{n}", getattr(dt.nn, n)) for n in _names(dt.nn)
+            _target(_kind(getattr(dt.nn, n)), f"torch.nn.{n}", getattr(dt.nn, n))
+            for n in _names(dt.nn)
             if isinstance(getattr(dt.nn, n), type) and n not in ("Module", "Parameter")
         ),
         *(
@@ -114,6 +115,11 @@ def _names(space: Any) -> list[str]:
         if not n.startswith(("_", "set_", "manual_seed")) and n not in LEFT_OUT
         and callable(getattr(space, n))
     ]  # fmt: skip
+
+
+def _kind(cls: type) -> str:
+    """Modules are made and called; other classes of torch.nn are made only."""
+    return "layer" if issubclass(cls, dt.nn.Module) else "class"
 
 
 def _functions(path: str, space: Any) -> list[Target]:

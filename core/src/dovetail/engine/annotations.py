@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 import operator
 from ast import literal_eval
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from dovetail.device import device
-from dovetail.dtypes import DType
+from dovetail.dtypes import DType, bool_
+from dovetail.engine.generator import Generator
 from dovetail.engine.integers import LEAST, MOST
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.engine.tensor_type import Size
@@ -128,7 +129,13 @@ def described(value: Any) -> str:
 def wanted(annotation: str) -> str:
     """What an annotation asks for, for an error."""
     parts = [part for part in annotation.split(" | ") if part != "Absent"]
-    return " or ".join(_WORDS.get(part, f"a {part}") for part in parts)
+    return " or ".join(map(_in_words, parts))
+
+
+def _in_words(part: str) -> str:
+    if part.startswith("Callable["):
+        return "a function"
+    return _WORDS.get(part, f"a {part}")
 
 
 def _decided(annotation: str, value: Any) -> bool:
@@ -155,7 +162,14 @@ def conforms(annotation: str, value: Any) -> bool:
         options = literal_eval(plain.removeprefix("Literal"))
         nothing = value is None and plain != annotation
         return nothing or isinstance(value, tuple(map(type, options)))
-    return any(_CHECKS.get(part, _anything)(value) for part in annotation.split(" | "))
+    return any(_check_of(part)(value) for part in annotation.split(" | "))
+
+
+def _check_of(part: str) -> Check:
+    """What the value of a parameter annotated so, without alternatives, has to be."""
+    if part.startswith("Callable["):
+        return callable
+    return _CHECKS.get(part, _anything)
 
 
 def _anything(value: Any) -> bool:
@@ -163,7 +177,9 @@ def _anything(value: Any) -> bool:
 
 
 def _is_integer(value: Any) -> bool:
-    if isinstance(value, bool) or (isinstance(value, Tensor) and value.ndim):
+    if isinstance(value, Tensor) and (value.ndim or value.dtype is bool_):
+        return False
+    if isinstance(value, bool):
         return False
     try:
         operator.index(value)
@@ -213,13 +229,17 @@ _CHECKS: Final[dict[str, Check]] = {
     "DType": lambda v: isinstance(v, DType | type),
     "Sequence[int]": _all(_is_integer),
     "tuple[int, ...]": _all(_is_integer), "Sequence[Tensor]": _all(_is_tensor),
-    "tuple[float, float]": _all(_is_real), "Sequence[float]": _all(_is_real),
+    "tuple[float, float]": _all(_is_real), "tuple[float, float, float]": _all(_is_real),
+    "Sequence[float]": _all(_is_real),
     "list[Tensor]": _all(_is_tensor), "Axis": _is_integer,
     "Operand": lambda v: _is_tensor(v) or _is_number(v),
+    "tuple[float, ...]": lambda v: isinstance(v, tuple) and all(map(_is_real, v)),
+    "Sequence[Any]": lambda v: isinstance(v, Sequence),
     "Iterable[Any]": _is_iterable, "Mapping[str, Any]": _is_iterable,
     "Iterable[Module]": _is_iterable,
     "Weight": lambda v: _is_tensor(v) or _is_number(v),
     "Layout": lambda v: isinstance(v, layout),
+    "Generator": lambda v: isinstance(v, Generator),
     "MemoryFormat": lambda v: isinstance(v, memory_format),
 }  # fmt: skip
 _WORDS: Final = {
@@ -231,6 +251,9 @@ _WORDS: Final = {
     "DType": "a dovetail dtype such as dovetail.float32",
     "Layout": "a layout such as dovetail.strided",
     "MemoryFormat": "a memory format such as dovetail.channels_last",
-    "Sequence[int]": "a sequence of integers",
+    "Sequence[int]": "a sequence of integers", "Sequence[Any]": "a sequence",
+    "Sequence[float]": "a sequence of real numbers",
+    "tuple[float, float, float]": "three real numbers",
+    "tuple[float, ...]": "a tuple of real numbers",
     "Sequence[Tensor]": "a sequence of tensors",
 }  # fmt: skip

@@ -159,17 +159,18 @@ def methods(**functions: Callable[..., Any]) -> None:
         setattr(Tensor, name, guarded(function, name, False))
 
 
-def constructor(init: Callable[..., None], name: str) -> Callable[..., None]:
-    """`__init__` of a class that users make, with errors that are ours."""
+def constructor(init: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """`__init__` or `__new__` of a class that users make, with errors that are ours."""
 
     @functools.wraps(init)
-    def make(self: Any, *args: Any, **kwargs: Any) -> None:
+    def make(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            init(self, *args, **kwargs)
+            return init(self, *args, **kwargs)
         except DovetailError:
             raise
         except Exception as error:
-            ours = explained(name, init, (self, *args), kwargs, error)
+            shown = type(self).__name__ if name.startswith("_") else name
+            ours = explained(shown, init, (self, *args), kwargs, error)
             if ours is None:
                 raise
             raise ours from error

@@ -196,6 +196,11 @@ class Parameter(Tensor):
             raise ArgumentTypeError(
                 "Parameter", "data", was=f"a {type(data).__name__}", needed="a Tensor"
             )
+        if not isinstance(requires_grad, bool):
+            raise ArgumentTypeError(
+                cls.__name__, "requires_grad", was=repr(requires_grad),
+                needed="True or False",
+            )  # fmt: skip
         made._a = data._a
         made._kind = data._kind
         made._storage = storage_of(data)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from dovetail.dtypes import INTEGRAL, int64
+from dovetail.dtypes import INTEGRAL, int32, int64
 from dovetail.engine.integers import axis
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -81,13 +81,22 @@ def index_reduce(
             line[0], dim, index, line[1], reduce, include_self=include_self
         )
         return y.reshape(())
-    rows = source.shape[dim] if source.ndim else 1
+    along = axis("index_reduce", "dim", dim, input.ndim)
+    if index.dtype not in (int32, int64):
+        raise DTypeError(
+            "index_reduce", "index", was=index.dtype.name, needed="int32 or int64"
+        )
+    if source.ndim not in (0, input.ndim):
+        raise ShapeError(
+            "index_reduce", "source", was=f"{source.ndim}-d",
+            needed=f"{input.ndim}-d, as input is",
+        )  # fmt: skip
+    rows = source.shape[along] if source.ndim else 1
     if index.numel() != rows:
         raise ShapeError(
             "index_reduce", "index", was=f"{index.numel()} places for {rows} slices",
             needed="one for each slice of source",
         )  # fmt: skip
-    along = dim % max(source.ndim, 1)
     shape = [1] * source.ndim
     if shape:
         shape[along] = rows

@@ -145,6 +145,10 @@ def hash_tensor(
         raise EmptyDimError(
             "hash_tensor", "dim", was=f"{empty[0]}, of size 0", needed="elements there"
         )
+    if not named and 0 in tuple(input.shape):
+        raise EmptyDimError(
+            "hash_tensor", "input", was="empty", needed="elements, or a dim to go along"
+        )
     words, shape = _words(input.detach()), tuple(input.shape)
     rest = [d for d in range(input.ndim) if d not in dims]
     lead = tuple(shape[d] for d in rest)

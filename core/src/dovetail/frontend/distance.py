@@ -93,6 +93,10 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise ShapeError(
             "pdist", "input", was=f"{input.ndim}-d", needed="2-d: rows to compare"
         )
+    if input.dtype.is_complex:
+        raise DTypeError(
+            "pdist", "input", was=input.dtype.name, needed="a real floating point dtype"
+        )
     if not p >= 0:
         raise ArgumentError("pdist", "p", was=p, needed="a non-negative p value")
     first, second = np.triu_indices(input.shape[0], 1)

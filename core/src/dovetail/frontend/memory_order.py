@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dovetail.dtypes import DType
+from dovetail.engine.annotations import described
+from dovetail.engine.annotations import wanted as wanted_words
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.views import unshared
+from dovetail.errors import ArgumentTypeError
 from dovetail.memory_formats import (
     channels_last,
     channels_last_3d,
@@ -83,6 +86,21 @@ def cast_in_order(x: Tensor, dtype: DType) -> Tensor:
         return cast(x, dtype)
     order = own_order(x)
     return unshared(v.permute(cast(v.permute(x, order), dtype), back(order)))
+
+
+def checked(name: str, wanted: MemoryFormat | None) -> MemoryFormat | None:
+    """What was given as a memory format, if it is one or None.
+
+    Raises: ArgumentTypeError for anything else.
+    """
+    if wanted is None or isinstance(wanted, MemoryFormat):
+        return wanted
+    raise ArgumentTypeError(
+        name,
+        "memory_format",
+        was=described(wanted),
+        needed=wanted_words("MemoryFormat"),
+    )
 
 
 def lies_in(x: Tensor, wanted: MemoryFormat | None) -> bool:

@@ -129,6 +129,11 @@ def instance_norm(
             needed="more than 1 spatial element when training",
         )  # fmt: skip
     _check_affine("instance_norm", size[1], running_mean, running_var, weight, bias)
+    if weight is not None and 0 in size[:2]:
+        raise ArgumentError(
+            "instance_norm", "input", was=f"of shape {size}",
+            needed="a sample and a channel, where there is a weight",
+        )  # fmt: skip
     dims = tuple(range(2, len(size)))
     w, b = _by_channel(weight, len(size)), _by_channel(bias, len(size))
     y, mean, var, _ = ops.normalise(input, w, b, dims, eps)

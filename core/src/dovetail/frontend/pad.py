@@ -52,6 +52,11 @@ def pad(
             "pad", "input", was=f"{input.ndim}-d with {len(pairs)} padded dims",
             needed=f"1 to 3 padded dims behind one or two others in mode {mode!r}",
         )  # fmt: skip
+    if mode != "circular" and 0 in tuple(input.shape)[-len(pairs) - 1 :]:
+        raise ShapeError(
+            "pad", "input", was=f"of shape {tuple(input.shape)}",
+            needed=f"elements in all dims but the batch in mode {mode!r}",
+        )  # fmt: skip
     make = margins.margin_pad if mode == "circular" else _wide_margins
     return make(input, whole, mode)
 

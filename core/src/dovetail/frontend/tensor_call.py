@@ -25,7 +25,10 @@ def called(cls: type[Tensor], *data: Any, device: Any = None) -> Any:
     Raises:
         ArgumentTypeError: something else.
     """
-    made = legacy("Tensor", data, get_default_dtype(), device)
+    if len(data) == 1 and isinstance(data[0], Tensor):
+        made = legacy("Tensor", data, data[0].dtype, device)
+    else:
+        made = legacy("Tensor", data, get_default_dtype(), device)
     return made if cls is Tensor else made.as_subclass(cls)
 
 
@@ -48,6 +51,11 @@ def of_data(name: str, data: tuple[Any, ...], dtype: DType, device: Any) -> Tens
     """A tensor of sizes, of numbers in a sequence, or a view of one with that dtype."""
     first = data[0] if data else ()
     if len(data) == 1 and isinstance(first, Tensor):
+        if first.dtype is not dtype:
+            raise ArgumentTypeError(
+                name, "data", was=described(first), needed=f"a {dtype.name} tensor",
+                remedy="cast it with .to(dtype)",
+            )  # fmt: skip
         view: Tensor = reshape(first, tuple(first.shape))
         return view
     if isinstance(first, Size) and len(data) == 1:

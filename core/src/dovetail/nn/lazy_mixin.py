@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, ClassVar
 
-from dovetail.errors import ArgumentError
+from dovetail.errors import ArgumentError, ArgumentTypeError
 
 from .module import Module
 from .parameter import is_lazy
@@ -39,6 +40,7 @@ class LazyModuleMixin(Module):
 
     def _infer_parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Before the first call: take shapes, and become an ordinary module."""
+        self._check_call(args, kwargs)
         self.initialize_parameters(*args, **kwargs)
         if self.has_uninitialized_params():
             raise ArgumentError(
@@ -50,6 +52,17 @@ class LazyModuleMixin(Module):
         del self._initialize_hook, self._load_hook
         if self.cls_to_become is not None:
             self.__class__ = self.cls_to_become  # type: ignore[assignment]
+
+    def _check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise where `forward` does not take such arguments, before it has shapes."""
+        signature = inspect.signature(self.forward)
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as complaint:
+            raise ArgumentTypeError(
+                type(self).__name__, "call", was=f"wrong: {complaint}",
+                needed=f"forward{signature}",
+            ) from complaint  # fmt: skip
 
     def _shapes_loaded(self, state_dict: Any, prefix: str, *_: Any) -> None:
         """Before loading: take the shapes of what is loaded."""

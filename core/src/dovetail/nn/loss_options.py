@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from dovetail.dtypes import DType
-from dovetail.errors import ArgumentError
+from dovetail.engine.annotations import conforms, described, wanted
+from dovetail.errors import ArgumentError, ArgumentTypeError
 
 _POLICIES = ("accurate", "balanced", "compact", "auto")
 
@@ -35,6 +36,12 @@ class LinearCrossEntropyOptions:
 
     def __post_init__(self) -> None:
         op, size = "LinearCrossEntropyOptions", self.batch_chunk_size
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not conforms(str(each.type), value):
+                raise ArgumentTypeError(
+                    op, each.name, was=described(value), needed=wanted(str(each.type))
+                )
         if size is not None and size < 1:
             raise ArgumentError(op, "batch_chunk_size", was=size, needed="1 or more")
         if self.acc_policy not in _POLICIES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from dovetail.engine.tensor import Tensor
@@ -10,8 +10,6 @@ from dovetail.errors import ArgumentError
 
 from . import functional as F
 from .module import Module
-
-Margins = int | Sequence[int]
 
 
 class _PadNd(Module):
@@ -28,10 +26,10 @@ class _PadNd(Module):
     spatial_dims: ClassVar[int]
     mode: ClassVar[str]
 
-    def __init__(self, padding: Margins) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         sides = 2 * self.spatial_dims
-        if isinstance(padding, Sequence):
+        if isinstance(padding, Iterable):
             self.padding = tuple(padding)
         else:
             self.padding = (padding,) * sides
@@ -51,7 +49,7 @@ class _PadNd(Module):
 class _ConstantPadNd(_PadNd):
     """Margins of one value; `_PadNd` has the rest."""
 
-    def __init__(self, padding: Margins, value: float) -> None:
+    def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(padding)
         self.value = value
 
@@ -88,7 +86,7 @@ class ConstantPad3d(_ConstantPadNd):
 class _ZeroPadNd(_ConstantPadNd):
     """Margins of zeros."""
 
-    def __init__(self, padding: Margins) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:

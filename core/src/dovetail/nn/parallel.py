@@ -8,6 +8,7 @@ from typing import Any
 from dovetail.errors import NotSupported
 
 from .module import Module
+from .module.errors import refuse_uncallable
 
 
 class DataParallel(Module):
@@ -29,6 +30,7 @@ class DataParallel(Module):
         dim: int = 0,
     ) -> None:
         super().__init__()
+        refuse_uncallable("DataParallel", "module", module)
         if device_ids is not None and len(device_ids) > 1:
             raise NotSupported(
                 "DataParallel", "device_ids", was=list(device_ids),

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
+from dovetail.engine.public import constructor
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.errors import AutogradError
 
@@ -32,6 +33,8 @@ class Buffer(Tensor):
         made = Parameter.__new__(base, given, requires_grad=False)
         made.persistent = persistent
         return made
+
+    __new__ = constructor(__new__, "Buffer")
 
     def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
         """See the class."""
@@ -74,6 +77,8 @@ class UninitializedParameter(_Shapeless, Parameter):
         data = ft.empty(0, device=device, dtype=dtype)
         return Parameter.__new__(cls, data, requires_grad)
 
+    __new__ = constructor(__new__, "UninitializedParameter")
+
     def __init__(
         self, requires_grad: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
@@ -103,6 +108,8 @@ class UninitializedBuffer(_Shapeless):
         made = Parameter.__new__(base, data, requires_grad)
         made.persistent = persistent
         return made
+
+    __new__ = constructor(__new__, "UninitializedBuffer")
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from .containers import ModuleList
 from .dropout import Dropout
 from .linear import Linear
 from .module import Module
+from .module.errors import refuse_uncallable
 from .norm import LayerNorm
 
 Activation = str | Callable[[Tensor], Tensor]
@@ -179,7 +180,15 @@ class TransformerDecoderLayer(_Layer):
 
 
 def _copies(layer: Module, count: int) -> ModuleList:
-    return ModuleList([copy.deepcopy(layer) for _ in range(count)])
+    made = ModuleList()
+    for _ in range(count):
+        made.append(copy.deepcopy(layer))
+    return made
+
+
+def _refuse_none(name: str, layers: ModuleList) -> None:
+    if not len(layers):
+        raise ArgumentError(name, "num_layers", was=0, needed="1 or more")
 
 
 class TransformerEncoder(Module):
@@ -201,6 +210,8 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
+        if norm is not None:
+            refuse_uncallable(type(self).__name__, "norm", norm)
         self.layers = _copies(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
@@ -215,6 +226,7 @@ class TransformerEncoder(Module):
         is_causal: bool | None = None,
     ) -> Tensor:
         """All layers; masks as those of `TransformerEncoderLayer`."""
+        _refuse_none("TransformerEncoder", self.layers)
         y: Any = src
         for layer in self.layers:
             y = layer(
@@ -237,6 +249,8 @@ class TransformerDecoder(Module):
         self, decoder_layer: Module, num_layers: int, norm: Module | None = None
     ) -> None:
         super().__init__()
+        if norm is not None:
+            refuse_uncallable(type(self).__name__, "norm", norm)
         self.layers = _copies(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
@@ -253,6 +267,7 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """All layers; masks as those of `TransformerDecoderLayer`."""
+        _refuse_none("TransformerDecoder", self.layers)
         y: Any = tgt
         for layer in self.layers:
             y = layer(

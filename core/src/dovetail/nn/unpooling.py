@@ -129,7 +129,7 @@ class _FractionalMaxPoolNd(Module):
         self,
         kernel_size: Size,
         output_size: Size | None = None,
-        output_ratio: Any = None,
+        output_ratio: float | Sequence[float] | None = None,
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> None:
@@ -151,9 +151,11 @@ class _FractionalMaxPoolNd(Module):
         )
         self.output_ratio = None
         if output_ratio is not None:
-            ratios = (output_ratio,) * n
-            if isinstance(output_ratio, Sequence):
-                ratios = tuple(output_ratio)
+            ratios = (
+                tuple(output_ratio)
+                if isinstance(output_ratio, Sequence)
+                else (output_ratio,) * n
+            )
             if not all(0 < ratio < 1 for ratio in ratios):
                 raise ArgumentError(
                     name, "output_ratio", was=output_ratio, needed="between 0 and 1"

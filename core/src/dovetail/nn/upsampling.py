@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail.engine.tensor import Tensor
@@ -27,8 +28,8 @@ class Upsample(Module):
 
     def __init__(
         self,
-        size: Any = None,
-        scale_factor: Any = None,
+        size: int | Sequence[int] | None = None,
+        scale_factor: float | tuple[float, ...] | None = None,
         mode: str = "nearest",
         align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
@@ -60,12 +61,20 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """`Upsample` of images in mode "nearest"."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(
+        self,
+        size: int | Sequence[int] | None = None,
+        scale_factor: float | tuple[float, ...] | None = None,
+    ) -> None:
         super().__init__(size, scale_factor, "nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """`Upsample` of images in mode "bilinear", with corners aligned."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(
+        self,
+        size: int | Sequence[int] | None = None,
+        scale_factor: float | tuple[float, ...] | None = None,
+    ) -> None:
         super().__init__(size, scale_factor, "bilinear", True)

@@ -11,7 +11,7 @@ from dovetail.limits import finfo
 
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
 from .optimizer import Params
-from .options import check_lr, check_not_negative
+from .options import check_lr, check_not_negative, check_pair
 
 
 class Adafactor(ExpressionOptimizer):
@@ -46,6 +46,7 @@ class Adafactor(ExpressionOptimizer):
             raise ArgumentError(
                 "Adafactor", "beta2_decay", was=beta2_decay, needed="0 or less"
             )
+        check_pair("Adafactor", "eps", eps)
         least = {} if eps[0] is None else {"eps[0]": eps[0]}
         check_not_negative(
             "Adafactor", weight_decay=weight_decay, **least, **{"eps[1]": eps[1]}

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from dovetail import dtypes
 from dovetail import frontend as ft
+from dovetail.engine.annotations import conforms
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
 from dovetail.nn.parameter import clear_grad
@@ -43,7 +44,7 @@ class Optimizer(OptimizerHooks):
                 type(self).__name__, "params", was="a single tensor",
                 needed="an iterable of tensors or dicts", remedy="pass [tensor]",
             )  # fmt: skip
-        if not hasattr(params, "__iter__"):
+        if not conforms("Iterable[Any]", params):
             raise ArgumentTypeError(
                 type(self).__name__, "params", was=f"a {type(params).__name__}",
                 needed="an iterable of tensors or dicts",

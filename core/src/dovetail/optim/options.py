@@ -21,6 +21,12 @@ def check_not_negative(op: str, **options: Any) -> None:
             raise ArgumentError(op, name, was=value, needed="0 or more")
 
 
+def check_pair(op: str, name: str, option: Any) -> None:
+    """Raise for what is no pair."""
+    if not isinstance(option, tuple | list) or len(option) != 2:
+        raise ArgumentTypeError(op, name, was=repr(option), needed="a pair")
+
+
 def check_betas(op: str, betas: Any, foreach: bool | None) -> None:
     """Raise unless both decay rates are in [0, 1) and of the same kind."""
     if not isinstance(betas, tuple | list) or len(betas) != 2:

@@ -10,7 +10,7 @@ from dovetail.errors import ArgumentError
 
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
 from .optimizer import Params
-from .options import check_lr, check_way, number
+from .options import check_lr, check_pair, check_way, number
 
 
 class Rprop(ExpressionOptimizer):
@@ -42,6 +42,8 @@ class Rprop(ExpressionOptimizer):
         differentiable: bool = False,
     ) -> None:
         check_lr("Rprop", lr)
+        check_pair("Rprop", "etas", etas)
+        check_pair("Rprop", "step_sizes", step_sizes)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ArgumentError(
                 "Rprop", "etas", was=etas, needed="one in (0, 1) and one above 1"

@@ -393,7 +393,7 @@ class Methods:
         self, p: _float | Tensor = 0.5, *, generator: Generator | None = None
     ) -> Tensor:
         """Fill with 1 with probability `p`, a number or a tensor of them, else 0."""
-    def bfloat16(self, memory_format: memory_format = ...) -> Tensor:
+    def bfloat16(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as bfloat16; itself if it is."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each of 0, 1, … occurs, or the sum of its weights."""
@@ -425,7 +425,7 @@ class Methods:
         """`bitwise_xor` written into the tensor, which is returned."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of a batch of matrices [b, n, k] and [b, k, m]."""
-    def bool(self, memory_format: memory_format = ...) -> Tensor:
+    def bool(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as bool; itself if it is."""
     @overload
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
@@ -434,7 +434,7 @@ class Methods:
         """
     @overload
     def broadcast_to(self, *size: _int) -> Tensor: ...
-    def byte(self, memory_format: memory_format = ...) -> Tensor:
+    def byte(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as uint8; itself if it is."""
     def cauchy_(
         self,
@@ -448,15 +448,15 @@ class Methods:
         """
     def ccol_indices(self) -> Any:
         """Of sparse column compressed tensors only, which dovetail does not have."""
-    def cdouble(self, memory_format: memory_format = ...) -> Tensor:
+    def cdouble(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as complex128; itself if it is."""
     def ceil(self) -> Tensor:
         """The least integer not below; -0 stays, as integers do."""
     def ceil_(self) -> Tensor:
         """`ceil` written into the tensor, which is returned."""
-    def cfloat(self, memory_format: memory_format = ...) -> Tensor:
+    def cfloat(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as complex64; itself if it is."""
-    def char(self, memory_format: memory_format = ...) -> Tensor:
+    def char(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as int8; itself if it is."""
     def cholesky(self, upper: _bool = False) -> Tensor:
         """`linalg.cholesky` under its older name."""
@@ -656,7 +656,7 @@ class Methods:
         """`divide` written into the tensor, which is returned."""
     def dot(self, tensor: Tensor) -> Tensor:
         """The sum of the products of two vectors' elements."""
-    def double(self, memory_format: memory_format = ...) -> Tensor:
+    def double(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as float64; itself if it is."""
     def dsplit(
         self,
@@ -737,7 +737,7 @@ class Methods:
         """Columns in the opposite order."""
     def flipud(self) -> Tensor:
         """Rows in the opposite order."""
-    def float(self, memory_format: memory_format = ...) -> Tensor:
+    def float(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as float32; itself if it is."""
     def float_power(self, exponent: Tensor | complex) -> Tensor:
         """`input` to the power of `exponent`, computed in float64 or complex128."""
@@ -810,7 +810,7 @@ class Methods:
         """Whether input > other; NaN compares false."""
     def gt_(self, other: Tensor | complex) -> Tensor:
         """`gt` written into the tensor, which is returned."""
-    def half(self, memory_format: memory_format = ...) -> Tensor:
+    def half(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as float16; itself if it is."""
     def hardshrink(self, lambd: complex = 0.5) -> Tensor:
         """`input`, and 0 where its magnitude is at most `lambd`."""
@@ -945,12 +945,12 @@ class Methods:
         """Of sparse coordinate tensors only, which dovetail does not have."""
     def inner(self, other: Tensor) -> Tensor:
         """Products over the last dims of both; with a 0-d tensor, multiplication."""
-    def int(self, memory_format: memory_format = ...) -> Tensor:
+    def int(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as int32; itself if it is."""
     def inverse(self) -> Tensor:
         """`linalg.inv` under its older name."""
     def ipu(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
-        """This tensor on a device of the type ipu."""
+        """This tensor on a ipu device."""
     def is_coalesced(self) -> Any:
         """Of sparse coordinate tensors only, which dovetail does not have."""
     def is_complex(self) -> _bool:
@@ -1161,7 +1161,7 @@ class Methods:
         """log(sum(exp(input))) over `dim`, shifted by the greatest; -inf over
         nothing.
         """
-    def long(self, memory_format: memory_format = ...) -> Tensor:
+    def long(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as int64; itself if it is."""
     def lstsq(self, other: Tensor) -> None:
         """Removed, as from torch: see `dovetail.linalg.lstsq`."""
@@ -1255,7 +1255,7 @@ class Methods:
     def msort(self) -> Tensor:
         """The elements in order along the first dim."""
     def mtia(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
-        """This tensor on a device of the type mtia."""
+        """This tensor on a mtia device."""
     def mul(self, other: Tensor | complex) -> Tensor:
         """input * other; integers wrap, the product of bools is `and`."""
     def mul_(self, other: Tensor | complex) -> Tensor:
@@ -1714,7 +1714,7 @@ class Methods:
         """`sgn` written into the tensor, which is returned."""
     def share_memory_(self) -> Tensor:
         """Refused: tensors lie in the memory of one process."""
-    def short(self, memory_format: memory_format = ...) -> Tensor:
+    def short(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as int16; itself if it is."""
     def sigmoid(self) -> Tensor:
         """1 / (1 + exp(-input)), without overflow."""

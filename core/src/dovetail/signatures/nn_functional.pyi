@@ -362,7 +362,7 @@ def fractional_max_pool2d(
     input: Tensor,
     kernel_size: int | Iterable[int],
     output_size: Any = None,
-    output_ratio: Any = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: Literal[False] = False,
     _random_samples: Tensor | None = None,
 ) -> Tensor:
@@ -373,7 +373,7 @@ def fractional_max_pool2d(
     input: Tensor,
     kernel_size: int | Iterable[int],
     output_size: Any = None,
-    output_ratio: Any = None,
+    output_ratio: float | Sequence[float] | None = None,
     *,
     return_indices: Literal[True],
     _random_samples: Tensor | None = None,
@@ -383,7 +383,7 @@ def fractional_max_pool2d(
     input: Tensor,
     kernel_size: int | Iterable[int],
     output_size: Any = None,
-    output_ratio: Any = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]: ...
@@ -391,7 +391,7 @@ def fractional_max_pool2d_with_indices(
     input: Tensor,
     kernel_size: int | Iterable[int],
     output_size: Any = None,
-    output_ratio: Any = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -402,7 +402,7 @@ def fractional_max_pool3d(
     input: Tensor,
     kernel_size: int | Iterable[int],
     output_size: Any = None,
-    output_ratio: Any = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: Literal[False] = False,
     _random_samples: Tensor | None = None,
 ) -> Tensor:
@@ -413,7 +413,7 @@ def fractional_max_pool3d(
     input: Tensor,
     kernel_size: int | Iterable[int],
     output_size: Any = None,
-    output_ratio: Any = None,
+    output_ratio: float | Sequence[float] | None = None,
     *,
     return_indices: Literal[True],
     _random_samples: Tensor | None = None,
@@ -423,7 +423,7 @@ def fractional_max_pool3d(
     input: Tensor,
     kernel_size: int | Iterable[int],
     output_size: Any = None,
-    output_ratio: Any = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]: ...
@@ -431,7 +431,7 @@ def fractional_max_pool3d_with_indices(
     input: Tensor,
     kernel_size: int | Iterable[int],
     output_size: Any = None,
-    output_ratio: Any = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail import dtypes
+from dovetail.device import device as Device
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType
 from dovetail.engine.annotations import described
@@ -20,6 +21,7 @@ from dovetail.engine.writable import check_writable
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
+    DeviceError,
     DTypeError,
     NotSupported,
     ShapeError,
@@ -91,18 +93,29 @@ def _nbytes(self: Tensor) -> int:
 extend(is_cuda=_on("cuda"), is_xpu=_on("xpu"), nbytes=property(_nbytes))
 
 
-def _mover(device_type: str) -> Any:
+def mover(device_type: str) -> Any:
+    """The method that moves a tensor to a device of a type.
+
+    Raises: DeviceError for a device of another type.
+    """
+
     def move(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
         where = device_type if device is None else device
-        where = f"{device_type}:{where}" if isinstance(where, int) else where
-        return to(self, where)
+        whole = isinstance(where, int) and not isinstance(where, bool)
+        asked = Device(f"{device_type}:{where}" if whole else where)
+        if asked.type != device_type:
+            raise DeviceError(
+                device_type, "device", was=repr(str(asked)),
+                needed=f"one of the type {device_type}", remedy="use to(device)",
+            )  # fmt: skip
+        return to(self, asked)
 
-    move.__name__ = device_type
+    move.__name__ = move.__qualname__ = device_type
     move.__doc__ = f"This tensor on a {device_type} device."
-    return move
+    return guarded(move, device_type, False)
 
 
-extend(cuda=_mover("cuda"), xpu=_mover("xpu"))
+extend(cuda=mover("cuda"), xpu=mover("xpu"))
 
 
 def _type(
@@ -135,15 +148,16 @@ def _type(
 extend(type=guarded(_type, "type", False))
 
 
-def _caster(dtype: DType) -> Any:
-    def cast(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+def _caster(name: str, dtype: DType) -> Any:
+    def cast(self: Tensor, *, memory_format: MemoryFormat = preserve_format) -> Tensor:
         return to(self, dtype, memory_format=memory_format)
 
+    cast.__name__ = cast.__qualname__ = name  # which Python's own errors show
     cast.__doc__ = f"This tensor as {dtype.name}; itself if it is."
     return cast
 
 
-extend(byte=_caster(dtypes.uint8), char=_caster(dtypes.int8))
+extend(byte=_caster("byte", dtypes.uint8), char=_caster("char", dtypes.int8))
 
 
 # ---- geometry and memory

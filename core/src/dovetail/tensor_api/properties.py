@@ -227,13 +227,16 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return to(self, other)
 
 
-def _caster(dtype: DType) -> Any:
-    def cast(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+def _caster(name: str, dtype: DType) -> Any:
+    def cast(self: Tensor, *, memory_format: MemoryFormat = preserve_format) -> Tensor:
         made = _moved(self, self._kind.with_dtype(dtype))
-        if memory_order.lies_in(made, memory_format):
+        if memory_format is preserve_format:
             return made
-        return memory_order.copied(dtype.name, made, memory_format)
+        if memory_order.lies_in(made, memory_order.checked(name, memory_format)):
+            return made
+        return memory_order.copied(name, made, memory_format)
 
+    cast.__name__ = cast.__qualname__ = name  # which Python's own errors show
     cast.__doc__ = f"This tensor as {dtype.name}; itself if it is."
     return cast
 
@@ -243,7 +246,7 @@ for _name, _dtype in {
     "bool": dtypes.bool_,
     "bfloat16": dtypes.bfloat16,
 }.items():
-    setattr(Tensor, _name, _caster(_dtype))
+    setattr(Tensor, _name, _caster(_name, _dtype))
 
 
 @public("Tensor.view*", plain=v.view)
@@ -262,7 +265,7 @@ def view(
     dovetail.Size([2, 3])
     """
     asked = size if isinstance(size, DType | type) else dtype
-    if dtype is not None and size != ():
+    if dtype is not None and not (isinstance(size, tuple) and size == ()):
         raise ArgumentTypeError(
             "view", "size", was="given beside dtype", needed="one of them"
         )

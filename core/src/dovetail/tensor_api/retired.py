@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from dovetail.device import device as Device
 from dovetail.dtypes import DType
 from dovetail.engine.public import public
 from dovetail.engine.tape import Output
@@ -19,6 +20,7 @@ from dovetail.engine.tensor import Tensor, extend
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
+    DeviceError,
     NotSupported,
     ShapeError,
 )
@@ -27,6 +29,7 @@ from dovetail.frontend.create import tensor
 from dovetail.frontend.tensor_call import of_data
 from dovetail.memory_formats import memory_format as MemoryFormat
 from dovetail.memory_formats import strided
+from dovetail.tensor_api.conversions import mover
 from dovetail.tensor_api.properties import to
 
 # ---- what torch has removed, and what took its place
@@ -75,6 +78,8 @@ def reinforce(self: Tensor, reward: Any) -> None:
 @public("Tensor.resize")
 def resize(self: Tensor, *sizes: Any) -> Tensor:
     """`reshape` under its older name, for as many elements."""
+    if not sizes:
+        raise ArgumentTypeError("resize", "sizes", was="missing", needed="a shape")
     warnings.warn("non-inplace resize is deprecated", stacklevel=3)
     if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
         sizes = tuple(sizes[0])
@@ -91,7 +96,17 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 @public("Tensor.new")
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """Sizes, or data, as a tensor of this dtype on this device, as `Tensor(…)` does."""
-    where = self.device if device is None else device
+    where = self.device if device is None else Device(device)
+    if where.type != self.device.type:
+        raise DeviceError(
+            "new", "device", was=repr(str(where)),
+            needed=f"one of the type {self.device.type}", remedy="use .to(device)",
+        )  # fmt: skip
+    if device is not None and len(args) == 1 and isinstance(args[0], Tensor):
+        raise ArgumentTypeError(
+            "new", "device", was="given beside a tensor", needed="none",
+            remedy="use dovetail.as_tensor(…, device=…)",
+        )  # fmt: skip
     return of_data("new", args, self.dtype, where)
 
 
@@ -330,16 +345,6 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     return other.detach() if assign else self.copy_(other).detach()
 
 
-def _mover(device_type: str) -> Any:
-    def move(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-        where = device_type if device is None else device
-        return to(self, f"{device_type}:{where}" if isinstance(where, int) else where)
-
-    move.__name__ = device_type
-    move.__doc__ = f"This tensor on a device of the type {device_type}."
-    return move
-
-
 def _array_wrap(
     self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
 ) -> Tensor:
@@ -348,7 +353,7 @@ def _array_wrap(
 
 
 extend(
-    ipu=_mover("ipu"), mtia=_mover("mtia"), layout=property(_layout),
+    ipu=mover("ipu"), mtia=mover("mtia"), layout=property(_layout),
     output_nr=property(_output_nr), name=property(_name_of),
     grad_dtype=property(_grad_dtype, _set_grad_dtype), volatile=property(_volatile),
     __cuda_array_interface__=property(_cuda_interface), __long__=_long,

@@ -280,6 +280,8 @@ def is_shared(self: Tensor) -> bool:
 @public("Tensor.is_pinned")
 def is_pinned(self: Tensor, device: DeviceLike = None) -> bool:
     """Whether the memory is locked for transfers to a device: never."""
+    if device is not None:
+        Device(device)
     return False
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from dovetail.engine.generator import Generator
 from dovetail.engine.inplace import inplace as written
 from dovetail.engine.integers import axis
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
-from dovetail.frontend.random import uniform_of
+from dovetail.frontend.random import floats, uniform_of
 from dovetail.ops import piecewise
 from dovetail.ops.activation import sigmoid
 from dovetail.ops.primitive import where
@@ -77,10 +79,13 @@ def _sloped(
     """`nn.functional.rrelu`, of which the random numbers may be said."""
     if not lower <= upper:
         raise ArgumentError("rrelu", "lower", was=lower, needed=f"at most {upper}")
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise ArgumentError("rrelu", name, was=bound, needed="a finite number")
     if not training or lower == upper:
         return piecewise.leaky_relu(input, (lower + upper) / 2)
-    shape = tuple(input.shape)
-    slopes = uniform_of("rrelu", shape, input._kind, generator, lower, upper)
+    shape, kind = tuple(input.shape), floats("rrelu", input._kind)
+    slopes = uniform_of("rrelu", shape, kind, generator, lower, upper)
     return where(input <= 0, input * slopes, input)
 
 

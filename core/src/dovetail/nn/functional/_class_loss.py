@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from dovetail.dtypes import INTEGRAL, int64, uint8
+from dovetail.engine.annotations import described
 from dovetail.engine.public import public
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError, ShapeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.nn.functional._reduction import reduction_of
+from dovetail.nn.loss_options import LinearCrossEntropyOptions
 from dovetail.ops import cross_entropy as ops
 from dovetail.ops import nll_loss as nll
 from dovetail.ops.compare import ne
@@ -133,6 +135,11 @@ def linear_cross_entropy(
     """
     _check_linear(input, linear_weight, target, linear_bias, ignore_index)
     how = reduction_of("linear_cross_entropy", reduction)
+    if options is not None and not isinstance(options, LinearCrossEntropyOptions):
+        raise ArgumentTypeError(
+            "linear_cross_entropy", "options", was=described(options),
+            needed="nn.LinearCrossEntropyOptions",
+        )  # fmt: skip
     dims = tuple(linear_weight.shape)[:-1]
     ignored = -100 if ignore_index is None else ignore_index
     if options is not None and input.ndim == 2 and len(dims) == 1:

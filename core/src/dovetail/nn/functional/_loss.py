@@ -279,7 +279,7 @@ def _variance(input: Tensor, var: Any) -> Tensor:
     if v.ndim == input.ndim - 1 and tuple(v.shape) == tuple(input.shape)[:-1]:
         v = unsqueeze(v, -1)
     whole, own = tuple(input.shape), tuple(v.shape)
-    fits = v.ndim in (0, input.ndim)
+    fits = v.ndim == input.ndim or not isinstance(var, Tensor)
     fits = fits and all(o in (1, w) for o, w in zip(own, whole, strict=False))
     if not fits:
         raise ArgumentError(

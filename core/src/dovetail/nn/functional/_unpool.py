@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail.dtypes import int64
@@ -97,7 +98,7 @@ def _unpooled_size(
 @over_axes("F.fractional_max_pool{n}d_with_indices", axes=(2, 3))
 def _fractional_with_places(
     input: Tensor, kernel_size: Size, output_size: Any = None,
-    output_ratio: Any = None, return_indices: bool = False,
+    output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`fractional_max_pool{n}d` and the places, in the flattened spatial axes."""
@@ -200,7 +201,7 @@ def _starts(u: Tensor, have: int, kernel: int, out: int) -> Tensor:
 @over_axes("F.fractional_max_pool{n}d", axes=(2, 3))
 def _fractional(
     input: Tensor, kernel_size: Size, output_size: Any = None,
-    output_ratio: Any = None, return_indices: bool = False,
+    output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:  # fmt: skip
     """The largest element of windows over {n} axes that start in random steps.

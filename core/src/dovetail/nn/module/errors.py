@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dovetail.errors import DovetailError
+from dovetail.engine.annotations import described
+from dovetail.errors import ArgumentTypeError, DovetailError
 
 
 class NameClash(DovetailError, KeyError):
@@ -33,6 +34,12 @@ class NotInitialised(DovetailError, AttributeError):
 
 class NoSuchName(DovetailError, AttributeError):
     """A path names no child, parameter or buffer of a module."""
+
+
+def refuse_uncallable(op: str, argument: str, module: object) -> None:
+    """Raise for what is to be called as a module is, and cannot be called."""
+    if not callable(module):
+        raise ArgumentTypeError(op, argument, was=described(module), needed="a Module")
 
 
 class _IncompatibleKeys(NamedTuple):
