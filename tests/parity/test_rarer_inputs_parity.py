@@ -43,7 +43,8 @@ def _numbers(
     first = lib.autograd.grad(y, leaves, ones, create_graph=twice)
     found += first
     if twice:
-        found += lib.autograd.grad(sum(abs(g).sum() for g in first), leaves)
+        squares = sum((g * g.conj()).real.sum() for g in first)
+        found += lib.autograd.grad(squares, leaves)
     return [x.detach().resolve_conj().numpy() for x in found]
 
 
@@ -125,13 +126,76 @@ def test_grid_samplers_by_numbers(axes: int, mode: int, margin: int) -> None:
     grid = RNG.uniform(-1.3, 1.3, (2, *size, axes))
 
     def call(lib: Any, x: Any, at: Any) -> Any:
-        sampler = getattr(lib, f"grid_sampler_{axes}d")
-        return sampler(x, at, mode, margin, False)
+        y = getattr(lib, f"grid_sampler_{axes}d")(x, at, mode, margin, False)
+        assert (lib.grid_sampler(x, at, mode, margin, False) == y).all()
+        return y
 
     ours, theirs = (
         call(lib, lib.tensor(image), lib.tensor(grid)).numpy() for lib in (dt, torch)
     )
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_second_gradients_of_logcumsumexp_at_ties() -> None:
+    """Equal numbers share the second derivative as those nearby do."""
+    signs = [1.0, -2.0, 3.0, -4.0]
+
+    def call(lib: Any, x: Any) -> Any:
+        return lib.logcumsumexp(x, 1) * lib.tensor(signs, dtype=lib.float64)
+
+    _agree(call, np.array([[2.0, 2.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]]))
+
+
+A: Final = RNG.uniform(0.1, 0.9, (3, 4))
+B: Final = RNG.uniform(0.1, 0.9, (3, 4))
+SIGNS: Final = np.array([1.0, -1.0, 1.0])
+LOSSES: Final[dict[str, tuple[Any, ...]]] = {
+    "kl_div": (A, B),
+    "binary_cross_entropy_with_logits": (A, B, None, None),
+    "poisson_nll_loss": (A, B, True, True, 1e-3),
+    "hinge_embedding_loss": (A[:, 0], SIGNS, 0.5),
+    "margin_ranking_loss": (A[:, 0], B[:, 0], SIGNS, 0.5),
+    "cosine_embedding_loss": (A, B, SIGNS, 0.5),
+    "triplet_margin_loss": (A, B, A + B, 1.0, 2.0, 1e-6, True),
+}
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_whose_reduction_is_a_number(name: str, reduction: int) -> None:
+    """The losses of torch's own room have their values."""
+    found = []
+    for lib in (dt, torch):
+        given = [lib.tensor(a) if type(a) is np.ndarray else a for a in LOSSES[name]]
+        found.append(getattr(lib, name)(*given, reduction).numpy())
+    np.testing.assert_allclose(*found, rtol=1e-12, strict=True)
+
+
+def test_numbers_of_no_reduction() -> None:
+    """A number beyond those of torch's reductions is refused."""
+    with pytest.raises(ValueError, match="hinge_embedding_loss: reduction is 3"):
+        dt.hinge_embedding_loss(dt.ones(2), dt.ones(2), 1.0, 3)
+
+
+COPIES: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "detach_copy": lambda lib, x: lib.detach_copy(x),
+    "select_copy": lambda lib, x: lib.select_copy(x, 1, 2),
+    "slice_copy": lambda lib, x: lib.slice_copy(x, -1, 1, None, 2),
+    "view_as_real_copy": lambda lib, x: lib.view_as_real_copy(x),
+    "view_as_complex_copy": lambda lib, x: lib.view_as_complex_copy(
+        lib.view_as_real(x)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_of_views(name: str) -> None:
+    """They have torch's values, and memory of their own."""
+    x = dt.tensor(Z)
+    ours, theirs = COPIES[name](dt, x), COPIES[name](torch, torch.tensor(Z))
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+    ours.zero_()
+    np.testing.assert_array_equal(x.numpy(), Z)
 
 
 REFUSED: Final[dict[str, tuple[Any, Any, Any, dict[str, Any]]]] = {

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from dovetail.engine.integers import axis
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
+from dovetail.frontend.complex import view_as_complex, view_as_real
 
 _VIEWS: Final = (
-    "as_strided", "diagonal", "expand", "permute", "squeeze", "t", "transpose",
-    "unfold", "unsqueeze", "view",
+    "as_strided", "detach", "diagonal", "expand", "permute", "select", "squeeze", "t",
+    "transpose", "unfold", "unsqueeze", "view",
 )  # fmt: skip
 _LISTS: Final = ("split", "split_with_sizes", "unbind")
 
@@ -34,6 +36,29 @@ for _view in _LISTS:
 def alias_copy(input: Tensor) -> Tensor:
     """`input` in memory of its own."""
     return input.clone()
+
+
+@public("torch.slice_copy")
+def slice_copy(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
+    step: int = 1,
+) -> Tensor:  # fmt: skip
+    """`input[start:end:step]` along a dim, in memory of its own."""
+    at = axis("slice_copy", "dim", dim, input.ndim)
+    part: Tensor = input[(*(slice(None),) * at, slice(start, end, step))]
+    return part.clone()
+
+
+@public("torch.view_as_real_copy")
+def view_as_real_copy(input: Tensor) -> Tensor:
+    """`view_as_real` in memory of its own."""
+    return view_as_real(input).clone()
+
+
+@public("torch.view_as_complex_copy")
+def view_as_complex_copy(input: Tensor) -> Tensor:
+    """`view_as_complex` in memory of its own."""
+    return view_as_complex(input).clone()
 
 
 @public("unsafe_chunk")

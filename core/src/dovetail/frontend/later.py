@@ -38,9 +38,10 @@ later(
 later("dovetail.frontend.masked")
 later(
     "dovetail.frontend.copies",
-    functions="alias_copy as_strided_copy diagonal_copy expand_copy permute_copy "
-    "split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy "
-    "unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy "
+    functions="alias_copy as_strided_copy detach_copy diagonal_copy expand_copy "
+    "permute_copy select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy "
+    "t_copy transpose_copy unbind_copy unfold_copy unsafe_chunk unsafe_split "
+    "unsafe_split_with_sizes unsqueeze_copy view_as_complex_copy view_as_real_copy "
     "view_copy",
     methods="unsafe_chunk unsafe_split unsafe_split_with_sizes",
 )
@@ -93,6 +94,8 @@ later(
 )
 later(
     "dovetail.nn.functional",
-    functions="bilinear conv_tbc ctc_loss grid_sampler_2d grid_sampler_3d "
-    "native_channel_shuffle rrelu",
+    functions="bilinear binary_cross_entropy_with_logits conv_tbc "
+    "cosine_embedding_loss ctc_loss grid_sampler grid_sampler_2d grid_sampler_3d "
+    "hinge_embedding_loss kl_div margin_ranking_loss native_channel_shuffle "
+    "poisson_nll_loss rrelu triplet_margin_loss",
 )

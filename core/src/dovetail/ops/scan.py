@@ -122,8 +122,13 @@ def logcumsumexp(input: Tensor, dim: Axis) -> Tensor:
 
 
 def _joined(a: Tensor, b: Tensor) -> Tensor:
-    """log(exp(a) + exp(b)); no derivative overflows, the shift being a constant."""
-    more, less = maximum(a, b), minimum(a, b)
+    """log(exp(a) + exp(b)); no derivative overflows, the shift being a constant.
+
+    Of equal numbers one is taken for the greater: the halves that maximum gives each
+    would be right for the first derivative, and wrong for the second.
+    """
+    falls = a >= b
+    more, less = where(falls, a, b), where(falls, b, a)
     top = alias(more)
     top = where(isfinite(top), top, 0)
     return log1p(expm1(more - top) + exp(less - top)) + top

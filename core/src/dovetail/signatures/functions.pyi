@@ -456,6 +456,17 @@ def bilinear(
 ) -> Tensor:
     """`input1 @ weight[k] @ input2` for each of the k outputs, plus `bias`."""
 
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: _int = 1,
+) -> Tensor:
+    """The function of nn.functional, its reduction 0 (none), 1 (mean) or 2
+    (sum).
+    """
+
 def bincount(
     input: Tensor,
     weights: Tensor | None = None,
@@ -875,6 +886,17 @@ def cosh(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Te
 def cosh_(input: Tensor) -> Tensor:
     """`cosh` written into the tensor, which is returned."""
 
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: _float = 0.0,
+    reduction: _int = 1,
+) -> Tensor:
+    """The function of nn.functional, its reduction 0 (none), 1 (mean) or 2
+    (sum).
+    """
+
 def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08
 ) -> Tensor:
@@ -976,6 +998,9 @@ def detach(input: Tensor) -> Tensor:
 
 def detach_(input: Tensor, *args: Any) -> Tensor:
     """`Tensor.detach_` as a function."""
+
+def detach_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`detach` in memory of its own."""
 
 def devices() -> list[device]:
     """Every device whose backend loads; `dovetail devices` tells why others do
@@ -1446,6 +1471,15 @@ def greater_equal(
 ) -> Tensor:
     """Whether input >= other; NaN compares false."""
 
+def grid_sampler(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: _int,
+    padding_mode: _int,
+    align_corners: _bool,
+) -> Tensor:
+    """`nn.functional.grid_sample`, its modes by their places in torch's lists."""
+
 def grid_sampler_2d(
     input: Tensor,
     grid: Tensor,
@@ -1533,6 +1567,13 @@ def heaviside(
     input: Tensor, values: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
     """0 below zero and for NaN, 1 above, `values` at zero."""
+
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: _float = 1.0, reduction: _int = 1
+) -> Tensor:
+    """The function of nn.functional, its reduction 0 (none), 1 (mean) or 2
+    (sum).
+    """
 
 def histc(
     input: Tensor,
@@ -1820,6 +1861,13 @@ def kaiser_window(
 ) -> Tensor:
     """Kaiser's window, of a Bessel function."""
 
+def kl_div(
+    input: Tensor, target: Tensor, reduction: _int = 1, *, log_target: _bool = False
+) -> Tensor:
+    """`nn.functional.kl_div`, its reduction 0 for none, 1 for mean or 2 for
+    sum.
+    """
+
 def kron(
     input: Tensor, other: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -2084,6 +2132,17 @@ def lu_unpack(
 
 def manual_seed(seed: _int) -> _Generator:
     """Start the stream of `seed` on every device; returns the CPU's generator."""
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: _float = 0.0,
+    reduction: _int = 1,
+) -> Tensor:
+    """The function of nn.functional, its reduction 0 (none), 1 (mean) or 2
+    (sum).
+    """
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`input` with one value where the mask, broadcast, holds."""
@@ -2554,6 +2613,18 @@ def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
     """[..., c, h r, w r] as [..., c r², h, w], which pixel_shuffle undoes."""
 
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: _bool,
+    full: _bool,
+    eps: _float,
+    reduction: _int,
+) -> Tensor:
+    """The function of nn.functional, its reduction 0 (none), 1 (mean) or 2
+    (sum).
+    """
+
 def polar(
     abs: Tensor, angle: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -2915,6 +2986,9 @@ def seed() -> _int:
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """The slice at `index` along `dim`, which vanishes."""
 
+def select_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """`select` in memory of its own."""
+
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
     """`input` with `src` as the slice at `index` along `dim`."""
 
@@ -2998,6 +3072,15 @@ def sinh(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Te
 
 def sinh_(input: Tensor) -> Tensor:
     """`sinh` written into the tensor, which is returned."""
+
+def slice_copy(
+    input: Tensor,
+    dim: _int = 0,
+    start: _int | None = None,
+    end: _int | None = None,
+    step: _int = 1,
+) -> Tensor:
+    """`input[start:end:step]` along a dim, in memory of its own."""
 
 def slice_scatter(
     input: Tensor,
@@ -3322,6 +3405,20 @@ def tril_indices(
 ) -> Tensor:
     """Rows and columns of the elements on and below a diagonal, [2, count]."""
 
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: _float = 1.0,
+    p: _float = 2.0,
+    eps: _float = 1e-06,
+    swap: _bool = False,
+    reduction: _int = 1,
+) -> Tensor:
+    """The function of nn.functional, its reduction 0 (none), 1 (mean) or 2
+    (sum).
+    """
+
 def triu(
     input: Tensor, diagonal: _int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -3467,8 +3564,14 @@ def vdot(
 def view_as_complex(input: Tensor) -> Tensor:
     """Complex numbers from pairs along the last dim, in memory of their own."""
 
+def view_as_complex_copy(input: Tensor) -> Tensor:
+    """`view_as_complex` in memory of its own."""
+
 def view_as_real(input: Tensor) -> Tensor:
     """Real and imaginary parts along a new last dim, in memory of their own."""
+
+def view_as_real_copy(input: Tensor) -> Tensor:
+    """`view_as_real` in memory of its own."""
 
 def view_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
     """`view` in memory of its own."""

@@ -22,6 +22,7 @@ from dovetail.nn.functional import (  # noqa: F401
     _margin_loss,
     _multi_head,
     _norm,
+    _numbered_loss,
     _resample,
     _unpool,
 )

@@ -113,9 +113,9 @@ def grid_sample(
     return _blended(at, take)
 
 
-def _by_numbers(axes: int) -> Callable[..., Tensor]:
-    """`grid_sample` for inputs of `axes` spatial dims, its modes given as numbers."""
-    name = f"grid_sampler_{axes}d"
+def _by_numbers(name: str, *axes: int) -> Callable[..., Tensor]:
+    """`grid_sample` for inputs of so many spatial dims, its modes given as numbers."""
+    dims = " or ".join(f"{n + 2}-d" for n in axes)
 
     @public(f"torch.{name}", autocast="widest")
     def sampler(
@@ -128,10 +128,8 @@ def _by_numbers(axes: int) -> Callable[..., Tensor]:
             interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic.
             padding_mode: 0 zeros, 1 border, 2 reflection.
         """
-        if input.ndim != axes + 2:
-            raise ShapeError(
-                name, "input", was=f"{input.ndim}-d", needed=f"{axes + 2}-d"
-            )
+        if input.ndim - 2 not in axes:
+            raise ShapeError(name, "input", was=f"{input.ndim}-d", needed=dims)
         mode = _numbered(name, "interpolation_mode", interpolation_mode, _MODES)
         margin = _numbered(name, "padding_mode", padding_mode, _MARGINS)
         return grid_sample(input, grid, mode, margin, align_corners)
@@ -148,8 +146,9 @@ def _numbered(op: str, argument: str, number: int, names: tuple[str, ...]) -> st
     return names[number]
 
 
-grid_sampler_2d = _by_numbers(2)
-grid_sampler_3d = _by_numbers(3)
+grid_sampler = _by_numbers("grid_sampler", 2, 3)
+grid_sampler_2d = _by_numbers("grid_sampler_2d", 2)
+grid_sampler_3d = _by_numbers("grid_sampler_3d", 3)
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
