@@ -14,7 +14,16 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.device_api import Kernel
-from dovetail.dtypes import ANY, HALF, DType, float32, float64, int32, int64
+from dovetail.dtypes import (
+    ANY,
+    HALF,
+    DType,
+    float32,
+    float64,
+    from_numpy,
+    int32,
+    int64,
+)
 from dovetail.xp import random_law as law
 from dovetail.xp.random import by_whole_keys
 
@@ -74,7 +83,8 @@ def _uniform(small: Small, least: int) -> Small:
         index: int,
     ) -> Any:  # fmt: skip
         plain = (low, high) == (0, 1)
-        if not loaded.serves(math.prod(shape), dtype, plain):
+        between = offset % law.words_each(dtype)  # in the midst of an element
+        if between or not loaded.serves(math.prod(shape), dtype, plain):
             return small(
                 shape=shape, dtype=dtype, low=low, high=high, seed=seed, offset=offset,
                 index=index,
@@ -97,7 +107,8 @@ def _normal(small: Small, least: int) -> Small:
         index: int,
     ) -> Any:  # fmt: skip
         plain = (mean, std) == (0, 1)
-        if not loaded.serves(math.prod(shape), dtype, plain):
+        between = offset % law.words_each(dtype)  # in the midst of an element
+        if between or not loaded.serves(math.prod(shape), dtype, plain):
             return small(
                 shape=shape, dtype=dtype, mean=mean, std=std, seed=seed, offset=offset,
                 index=index,
@@ -143,7 +154,8 @@ def _dropout(small: Small, least: int) -> Small:
 
 def _trials(small: Small, least: int) -> Small:
     def random_trials(p: Array, *, seed: int, offset: int) -> Any:
-        if p.size < least or not p.flags.c_contiguous:
+        between = offset % law.words_each(from_numpy(p.dtype))
+        if between or p.size < least or not p.flags.c_contiguous:
             return small(p, seed=seed, offset=offset)
         from dovetail.codegen import eager_random
 

@@ -75,7 +75,7 @@ def normal(n: int, seed: int, offset: int, dtype: DType) -> tuple[Array, Array]:
     elements = np.arange(first, first + n)
     low = first - first % 2
     pairs = (n + first % 2 + 1) // 2
-    place = low * each
+    place = offset - first % 2 * each
     total = 2 * pairs
     u = positive(total, seed, place, dtype)[::2]
     if dtype is float64:
