@@ -86,6 +86,7 @@ _LARGEST = 1 << 12  # elements: the truth takes n² steps for a line of n
     largest=_LARGEST,
     oracle=_by_matrix, cases=lambda _: [
         ([5], 0), ([2, 6], (0, 1)), ([3, 4, 2], (0, 2), True), ([1], 0),
+        ([2, 3, 2], (0, 1, 2), True),
         ([0, 3], 1, True),
     ],
     grad=_complex_rule)  # fmt: skip

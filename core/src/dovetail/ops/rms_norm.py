@@ -31,6 +31,7 @@ def _rms_shape(x: Sizes, weight: Any, *, dims: Sizes, eps: float) -> Any:
     result=("same", statistics_dtype),
     cases=lambda _: [
         ([4, 5], None, (1,), 0.001), ([2, 3, 4], [3, 4], (1, 2), 0.01),
+        ([300, 3], None, (1,), 0.5),
     ])  # fmt: skip
 def rms_norm(
     x: Tensor, weight: Tensor | None, dims: AxisList, eps: Scalar

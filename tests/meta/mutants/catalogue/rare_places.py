@@ -142,14 +142,6 @@ def _rows_of_last_batch(run: Run, natives: list[Any], attrs: Attrs) -> Any:
     return run(np.concatenate([a[:half], a[:half], a[2 * half :]]), **attrs)
 
 
-def _scaled_zero(run: Run, natives: list[Any], attrs: Attrs) -> Any:
-    """What is dropped is the element times 0."""
-    x, mask = natives[:2]
-    y = np.asarray(run(*natives, **attrs))
-    with np.errstate(all="ignore"):
-        return np.where(mask, y, (x * 0)).astype(y.dtype)
-
-
 def _without_empty(run: Run, natives: list[Any], attrs: Attrs) -> Any:
     """Places that nothing is summed to are left unwritten."""
     y = np.array(run(*natives, **attrs))
@@ -195,9 +187,6 @@ RARE_PLACES: Final[list[Mutant]] = [
            observe=sees("random_trials", np.ones(5, F32), 1, 0)),
     kernel("rare/halves-of-a-batch", "determinant cholesky_factor", "are one",
            _rows_of_last_batch, observe=sees("determinant", _random(4, 2, 2))),
-    kernel("rare/dropped-by-zero", "masked_scale", "∞ becomes NaN", _scaled_zero,
-           observe=sees("masked_scale", np.resize(row(np.inf, 1), 1 << 18),
-               np.resize([False, True], 1 << 18), 2.0)),
     kernel("rare/sums-of-nothing", "index_sum", "are left unwritten", _without_empty,
            observe=sees("index_sum", _random(2), np.array([0, 2]), 4, 0)),
 ]  # fmt: skip
