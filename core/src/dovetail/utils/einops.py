@@ -18,7 +18,7 @@ from dovetail import frontend as f
 from dovetail.engine.tensor import Tensor
 
 
-class Backend(AbstractBackend):
+class Backend(AbstractBackend):  # type: ignore[misc]
     """What einops asks of a library."""
 
     framework_name = "dovetail"

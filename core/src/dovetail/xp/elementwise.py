@@ -93,7 +93,7 @@ def _complex(xp: Any) -> Any:
     def of_parts(real: Any, imag: Any) -> Any:
         """Numbers of both parts as they are; a product with i has NaNs at infinity."""
         wide = xp.complex128 if real.dtype == xp.float64 else xp.complex64
-        made = xp.empty(xp.broadcast(real, imag).shape, wide)
+        made = xp.empty(xp.broadcast_shapes(real.shape, imag.shape), wide)
         made.real = real
         made.imag = imag
         return made

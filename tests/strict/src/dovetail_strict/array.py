@@ -91,6 +91,22 @@ class StrictArray:
             raise TypeError("Argument 'memptr' has incorrect type")
         self.numpy = values
 
+    @property
+    def real(self) -> StrictArray:
+        return StrictArray(self.numpy.real)
+
+    @real.setter
+    def real(self, values: Any) -> None:
+        self.numpy.real = lower(values)
+
+    @property
+    def imag(self) -> StrictArray:
+        return StrictArray(self.numpy.imag)
+
+    @imag.setter
+    def imag(self, values: Any) -> None:
+        self.numpy.imag = lower(values)
+
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 
