@@ -653,6 +653,39 @@ METHODS: dict[str, Row] = {
         lambda t: t.x.is_pinned(3), ArgumentTypeError,
         "device: type is 3, needed a string",
     ),
+    "a device of which nothing is known": (
+        lambda t: t.x.is_pinned("nonsense"), BackendError,
+        "device: type is 'nonsense', for which no backend is installed",
+    ),
+    "more than a view takes": (
+        lambda t: dt.squeeze_copy(t.x, 0, 1), ArgumentTypeError,
+        "squeeze_copy: call is wrong: too many positional arguments, needed "
+        "squeeze_copy(input, dim=())",
+    ),
+    "a number to be grown": (
+        lambda t: dt.atleast_2d(t.x, 1), ArgumentTypeError,
+        "atleast_2d: tensors is 1 (int), needed",
+    ),
+    "a number to be broadcast": (
+        lambda t: dt.broadcast_tensors([t.x, 3]), ArgumentTypeError,
+        "broadcast_tensors: tensors is",
+    ),
+    "no buffer": (
+        lambda t: dt.frombuffer(int, dtype=dt.uint8), ArgumentTypeError,
+        "frombuffer: buffer is a type, needed an object with the buffer protocol",
+    ),
+    "widths given twice": (
+        lambda t: dt.trapezoid(t.x, t.x, dx=1.0), ArgumentTypeError,
+        "trapezoid: dx is given beside x, needed none",
+    ),
+    "widths that are a dtype": (
+        lambda t: dt.cumulative_trapezoid(t.x, dx=dt.float32), ArgumentTypeError,
+        "cumulative_trapezoid: dx is dovetail.float32 (DType), needed a real number",
+    ),
+    "a norm that is no number": (
+        lambda t: t.x.renorm_(dt.nan, -1, 1.0), ArgumentError,
+        "renorm: p is nan, needed a norm above 0",
+    ),
     "another dtype as new data": (
         lambda t: t.x.new(t.ints), ArgumentTypeError,
         "new: data is a int64 tensor of shape (2, 3), needed a float32 tensor; cast it",

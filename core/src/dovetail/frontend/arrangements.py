@@ -156,9 +156,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise ShapeError(
             "renorm", "input", was=f"{input.ndim}-d", needed="at least 2 dims"
         )
-    if p <= 0 or maxnorm < 0:
+    if not p > 0 or not maxnorm >= 0:
         raise ArgumentError(
-            "renorm", "p" if p <= 0 else "maxnorm", was=p if p <= 0 else maxnorm,
+            "renorm", "maxnorm" if p > 0 else "p", was=maxnorm if p > 0 else p,
             needed="a norm above 0, and a bound of at least 0",
         )  # fmt: skip
     along = axis("renorm", "dim", dim, input.ndim)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -22,8 +23,16 @@ def _offer(view: str, several: bool) -> None:
         found = getattr(input, view)(*args, **kwargs)
         return tuple(y.clone() for y in found) if several else found.clone()
 
+    copy.__signature__ = _as_method(view)  # type: ignore[attr-defined]
     copy.__doc__ = f"`{view}` in memory of its own."
     public(f"torch.{view}_copy")(copy)
+
+
+def _as_method(view: str) -> inspect.Signature:
+    """The signature of a method of tensors, whose tensor is called input."""
+    signature = inspect.signature(getattr(Tensor, view))
+    first, *rest = signature.parameters.values()
+    return signature.replace(parameters=[first.replace(name="input"), *rest])
 
 
 for _view in _VIEWS:

@@ -110,7 +110,13 @@ def frombuffer(
         count: elements, -1 for all that are there.
         offset: bytes to skip.
     """
-    view = memoryview(buffer)
+    try:
+        view = memoryview(buffer)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            "frombuffer", "buffer", was=f"a {type(buffer).__name__}",
+            needed="an object with the buffer protocol",
+        ) from error  # fmt: skip
     if view.readonly:
         raise ArgumentError(
             "frombuffer", "buffer", was="read-only", needed="one that may be written",

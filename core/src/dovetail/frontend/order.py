@@ -7,7 +7,13 @@ from typing import Any
 from dovetail.dtypes import bool_, int32
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DimError, DTypeError, ShapeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DimError,
+    DTypeError,
+    ShapeError,
+)
 from dovetail.frontend.reduce import dim_of
 from dovetail.ops import order as o
 from dovetail.ops import scan, search, sums
@@ -194,6 +200,8 @@ def _strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
     for name, values in (("y", y), ("x", x)):
         if values is not None and values.dtype is bool_:
             raise DTypeError("trapezoid", name, was="bool", needed="numbers")
+    if x is not None and dx is not None:
+        raise ArgumentTypeError("trapezoid", "dx", was="given beside x", needed="none")
     dim = dim_of("trapezoid", dim, y)
     twice = _but(y, dim, first=True) + _but(y, dim, first=False)
     if x is None:
@@ -209,7 +217,7 @@ def _strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
 
 @public("torch.trapezoid torch.trapz")
 def trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
+    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
 ) -> Tensor:
     """The integral along `dim` by the trapezoidal rule."""
     return sums.sum(_strips(y, x, dx, dim), dim_of("trapezoid", dim, y))
@@ -217,7 +225,7 @@ def trapezoid(
 
 @public("torch.cumulative_trapezoid")
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
+    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
 ) -> Tensor:
     """The integral so far along `dim` by the trapezoidal rule."""
     return scan.cumsum(_strips(y, x, dx, dim), dim_of("trapezoid", dim, y))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail.engine.annotations import described
 from dovetail.engine.dims import need_dims
 from dovetail.engine.integers import axis, axis_set
 from dovetail.engine.public import public
@@ -13,7 +14,7 @@ from dovetail.engine.signature import broadcast
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
-from dovetail.errors import ArgumentError, DimError
+from dovetail.errors import ArgumentError, ArgumentTypeError, DimError
 from dovetail.ops import view as v
 from dovetail.ops.primitive import conj
 from dovetail.ops.strided import as_strided as strided_view
@@ -160,9 +161,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
 
 @public("torch.broadcast_tensors")
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
-    given = open_tensors(tensors)
+    given = _opened("broadcast_tensors", tensors)
     shape = broadcast_shapes(*(tuple(x._a.shape) for x in given))
     return tuple(v.expand(x, tuple(shape)) for x in given)
 
@@ -174,9 +175,20 @@ def open_tensors(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     return tensors
 
 
+def _opened(name: str, tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """`open_tensors`, if they are tensors."""
+    given = open_tensors(tensors)
+    for x in given:
+        if not isinstance(x, Tensor):
+            raise ArgumentTypeError(
+                name, "tensors", was=described(x), needed="Tensors, or one sequence"
+            )
+    return given
+
+
 def _at_least(name: str, grow: Callable[[Tensor], Tensor]) -> None:
-    def atleast(*tensors: Any) -> Any:
-        given = tuple(grow(x) for x in open_tensors(tensors))
+    def atleast(*tensors: Tensor | Sequence[Tensor]) -> Any:
+        given = tuple(map(grow, _opened(name, tensors)))
         alone = len(tensors) == 1 and isinstance(tensors[0], Tensor)
         return given[0] if alone else given
 

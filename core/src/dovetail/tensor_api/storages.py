@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dovetail.device import PREFERENCE
 from dovetail.device import device as Device
-from dovetail.device_api import HostMemory
+from dovetail.device_api import HostMemory, registry
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import Array, DType, get_default_dtype
 from dovetail.engine.kinds import Kind
@@ -280,8 +281,8 @@ def is_shared(self: Tensor) -> bool:
 @public("Tensor.is_pinned")
 def is_pinned(self: Tensor, device: DeviceLike = None) -> bool:
     """Whether the memory is locked for transfers to a device: never."""
-    if device is not None:
-        Device(device)
+    if device is not None and Device(device).type not in PREFERENCE:
+        registry.resolve(device)  # raises for a type that nothing is known of
     return False
 
 
