@@ -686,6 +686,30 @@ METHODS: dict[str, Row] = {
         lambda t: t.x.renorm_(dt.nan, -1, 1.0), ArgumentError,
         "renorm: p is nan, needed a norm above 0",
     ),
+    "dropout without a probability": (
+        lambda t: dt.dropout_(t.x), ArgumentTypeError,
+        "dropout_: call is wrong: missing a required argument: 'p'",
+    ),
+    "the product of a matrix": (
+        lambda t: dt.cartesian_prod(t.x), ShapeError,
+        "cartesian_prod: tensors is",
+    ),
+    "a modulus of few bits": (
+        lambda t: dt.polar(t.x.bfloat16(), t.x), DTypeError,
+        "polar: abs is bfloat16, needed float16, float32 or float64",
+    ),
+    "unbiased, twice": (
+        lambda t: dt.std_mean(t.x, True, unbiased=True), ArgumentTypeError,
+        "std_mean: unbiased is given twice, needed once",
+    ),
+    "counts below zero": (
+        lambda t: dt.repeat_interleave(dt.tensor([1, -2])), ArgumentError,
+        "repeat_interleave: input is [1, -2], needed counts of which none is negative",
+    ),
+    "a number to be repeated": (
+        lambda t: dt.repeat_interleave(3), ArgumentTypeError,
+        "repeat_interleave: input is 3 (int), needed a Tensor",
+    ),
     "another dtype as new data": (
         lambda t: t.x.new(t.ints), ArgumentTypeError,
         "new: data is a int64 tensor of shape (2, 3), needed a float32 tensor; cast it",
@@ -773,6 +797,10 @@ LAYERS: dict[str, Row] = {
     "a factor that is a list": (
         lambda t: dt.nn.UpsamplingNearest2d(scale_factor=[2.0]), ArgumentTypeError,
         "is [2.0] (list), needed a real number or a tuple",
+    ),
+    "a width of no dim": (
+        lambda t: dt.nn.LazyLinear(7)(dt.tensor(1.0)), ArgumentError,
+        "LazyLinear: input is 0-d, needed [..., in_features]",
     ),
     "devices that are a number": (
         lambda t: dt.nn.DataParallel(dt.nn.ReLU(), 3), ArgumentTypeError,

@@ -27,8 +27,8 @@ from dovetail.errors import (
         (lambda t: t.log_normal_(0, 0.5), math.exp(1 / 8), 0.36469585),
         (lambda t: t.bernoulli_(0.3), 0.3, 0.21),
         (lambda t: t.random_(2, 12), 6.5, 8.25),
-        (lambda t: dt.dropout(t.fill_(1), 0.2), 1, 0.25),
-        (lambda t: dt.alpha_dropout(t.normal_(), 0.2), 0, 1),
+        (lambda t: dt.dropout(t.fill_(1), 0.2, True), 1, 0.25),
+        (lambda t: dt.alpha_dropout(t.normal_(), 0.2, True), 0, 1),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
@@ -78,7 +78,7 @@ def test_multinomial_without_replacement() -> None:
 def test_gradient_of_dropout() -> None:
     """It is the mask over 1 - p: that of the same call."""
     x = dt.ones(4, 50, requires_grad=True)
-    y = dt.dropout(x, 0.25)
+    y = dt.dropout(x, 0.25, True)
     y.sum().backward()
     assert np.array_equal(values(x.grad), values(y.detach()))
     assert set(values(y.detach()).ravel().tolist()) <= {0.0, np.float32(4 / 3).item()}
@@ -89,9 +89,9 @@ def test_dropout_outside_training() -> None:
     x = dt.ones(3)
     state = dt.get_rng_state()
     assert dt.dropout(x, 0.5, False) is x
-    assert dt.dropout(x, 0.0) is x
+    assert dt.dropout(x, 0.0, True) is x
     assert dt.equal(dt.get_rng_state(), state)
-    assert values(dt.dropout(x, 1.0)).tolist() == [0, 0, 0]
+    assert values(dt.dropout(x, 1.0, True)).tolist() == [0, 0, 0]
 
 
 def test_fill_of_a_view() -> None:
@@ -120,7 +120,7 @@ def test_dropout_of_a_transposed_tensor() -> None:
     """The mask follows the order of the elements, not of the memory."""
     x = dt.ones(5, 7)
     state = dt.get_rng_state()
-    plain = values(dt.dropout(x, 0.5))
+    plain = values(dt.dropout(x, 0.5, True))
     dt.set_rng_state(state)
-    turned = values(dt.dropout(dt.ones(7, 5).t(), 0.5))
+    turned = values(dt.dropout(dt.ones(7, 5).t(), 0.5, True))
     assert np.array_equal(plain, turned)

@@ -106,8 +106,8 @@ def _device_type(name: str, value: Any) -> str:
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether calls of this context are cast on a device type."""
-    here = casting()
-    return here is not None and _device_type("is_autocast_enabled", device_type) in here
+    name, here = _device_type("is_autocast_enabled", device_type), casting()
+    return here is not None and name in here
 
 
 def _require_bool(op: str, enabled: Any) -> None:

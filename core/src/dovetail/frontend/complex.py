@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dovetail.dtypes import float16, float32, float64
 from dovetail.engine.public import public
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend
@@ -69,6 +70,11 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 @public("torch.polar", out="same")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of that modulus and angle in radians."""
+    for name, x in (("abs", abs), ("angle", angle)):
+        if x.dtype not in (float16, float32, float64):
+            raise DTypeError(
+                "polar", name, was=x.dtype.name, needed="float16, float32 or float64"
+            )
     return z.complex(abs * cos(angle), abs * sin(angle))
 
 

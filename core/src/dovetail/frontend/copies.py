@@ -6,6 +6,14 @@ import inspect
 from collections.abc import Sequence
 from typing import Any, Final
 
+from dovetail.dtypes import DType  # noqa: F401
+from dovetail.engine.attributes import (  # noqa: F401 (annotations of views name them)
+    AxesOrEvery,
+    Axis,
+    AxisSet,
+    NewAxis,
+    Shape,
+)
 from dovetail.engine.integers import axis
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor

@@ -41,10 +41,10 @@ def _offered(name: str, training: bool | None = None) -> Callable[[Drop], Drop]:
     """
 
     def offer(drop: Drop) -> Drop:
-        def call(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
+        def call(input: Tensor, p: float, train: bool) -> Tensor:
             return _applied(name, drop, input, p, train, False)
 
-        def in_place(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
+        def in_place(input: Tensor, p: float, train: bool) -> Tensor:
             return _applied(f"{name}_", drop, input, p, train, True)
 
         def functional(

@@ -153,7 +153,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @public("torch.repeat_interleave")
 def repeat_interleave(
-    input: Any, repeats: Any = None, dim: int | None = None, *,
+    input: Tensor, repeats: Any = None, dim: int | None = None, *,
     output_size: int | None = None,
 ) -> Tensor:  # fmt: skip
     """Each slice along `dim` repeated, as often as one int or a tensor says.
@@ -162,7 +162,13 @@ def repeat_interleave(
     """
     if repeats is None:
         need_dims("repeat_interleave", "input", input, 1)
-        numbers = np.repeat(np.arange(input.numel()), _counts(input))
+        counts = _counts(input)
+        if (counts < 0).any():
+            raise ArgumentError(
+                "repeat_interleave", "input", was=counts.tolist(),
+                needed="counts of which none is negative",
+            )  # fmt: skip
+        numbers = np.repeat(np.arange(input.numel()), counts)
         return tensor(numbers, dtype=input.dtype, device=input.device)
     if dim is None:
         input, dim = v.reshape(input, (-1,)), 0
@@ -245,6 +251,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Every combination of one element from each tensor, as rows."""
     given = _tensors("cartesian_prod", tensors)
+    for x in given:
+        need_dims("cartesian_prod", "tensors", x, 1)
     if len(given) == 1:
         return given[0]
     lines = [v.reshape(g, (-1,)) for g in meshgrid(*given, indexing="ij")]

@@ -74,6 +74,8 @@ def _one_form(name: str, spread: Callable[..., Any]) -> Callable[..., Any]:
                     name, "correction", was="given beside unbiased",
                     needed="one of them",
                 )  # fmt: skip
+        elif "unbiased" in given and len(args) > 1 and isinstance(args[1], bool):
+            raise ArgumentTypeError(name, "unbiased", was="given twice", needed="once")
         return spread(*args, **given)
 
     return call

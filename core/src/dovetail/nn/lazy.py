@@ -53,6 +53,10 @@ class LazyLinear(LazyModuleMixin, Linear):
     def initialize_parameters(self, input: Tensor) -> None:
         """Take the width of the input."""
         if self.has_uninitialized_params():
+            if not input.ndim:
+                raise ArgumentError(
+                    "LazyLinear", "input", was="0-d", needed="[..., in_features]"
+                )
             self.in_features = input.shape[-1]
             materialize(self.weight, (self.out_features, self.in_features))
             materialize(self.bias, (self.out_features,))

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail import frontend as ft
+from dovetail.engine.annotations import described
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 from . import functional as F
 from . import init
@@ -180,6 +181,10 @@ class TransformerDecoderLayer(_Layer):
 
 
 def _copies(layer: Module, count: int) -> ModuleList:
+    if not isinstance(layer, Module):
+        raise ArgumentTypeError(
+            "Transformer", "layer", was=described(layer), needed="a Module"
+        )
     made = ModuleList()
     for _ in range(count):
         made.append(copy.deepcopy(layer))

@@ -170,10 +170,10 @@ def allclose(
 ) -> _bool:
     """Whether all elements are close; see `isclose`."""
 
-def alpha_dropout(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
+def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Dropout that keeps mean and variance after SELU (Klambauer et al. 2017)."""
 
-def alpha_dropout_(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
+def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Dropout that keeps mean and variance after SELU (Klambauer et al. 2017)."""
 
 def amax(
@@ -314,7 +314,12 @@ def as_strided(
 def as_strided_(input: Tensor, *args: Any) -> Tensor:
     """`Tensor.as_strided_` as a function."""
 
-def as_strided_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def as_strided_copy(
+    input: Tensor,
+    size: Sequence[_int],
+    stride: Sequence[_int],
+    storage_offset: _int | None = None,
+) -> Tensor:
     """`as_strided` in memory of its own."""
 
 def as_strided_scatter(
@@ -371,28 +376,28 @@ def atanh_(input: Tensor) -> Tensor:
     """`atanh` written into the tensor, which is returned."""
 
 @overload
-def atleast_1d(tensor: Tensor) -> Tensor:
+def atleast_1d(tensor: Tensor | Sequence[Tensor]) -> Tensor:
     """Views with dims of size 1 added up to 1."""
 
 @overload
 def atleast_1d(
-    tensor: Tensor, /, *tensors: Tensor | Sequence[Tensor]
+    tensor: Tensor | Sequence[Tensor], /, *tensors: Tensor | Sequence[Tensor]
 ) -> Tensor | tuple[Tensor, ...]: ...
 @overload
-def atleast_2d(tensor: Tensor) -> Tensor:
+def atleast_2d(tensor: Tensor | Sequence[Tensor]) -> Tensor:
     """Views with dims of size 1 added up to 2."""
 
 @overload
 def atleast_2d(
-    tensor: Tensor, /, *tensors: Tensor | Sequence[Tensor]
+    tensor: Tensor | Sequence[Tensor], /, *tensors: Tensor | Sequence[Tensor]
 ) -> Tensor | tuple[Tensor, ...]: ...
 @overload
-def atleast_3d(tensor: Tensor) -> Tensor:
+def atleast_3d(tensor: Tensor | Sequence[Tensor]) -> Tensor:
     """Views with dims of size 1 added up to 3."""
 
 @overload
 def atleast_3d(
-    tensor: Tensor, /, *tensors: Tensor | Sequence[Tensor]
+    tensor: Tensor | Sequence[Tensor], /, *tensors: Tensor | Sequence[Tensor]
 ) -> Tensor | tuple[Tensor, ...]: ...
 def avg_pool1d(
     input: Tensor,
@@ -548,7 +553,7 @@ bool: DType
 def broadcast_shapes(*shapes: _int | Sequence[_int]) -> Size:
     """The common shape of operands of these shapes."""
 
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
 
 def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
@@ -972,7 +977,7 @@ def cumsum(
     """Sums of the elements so far; integers in int64."""
 
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1
+    y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: _int = -1
 ) -> Tensor:
     """The integral so far along `dim` by the trapezoidal rule."""
 
@@ -999,7 +1004,7 @@ def detach(input: Tensor) -> Tensor:
 def detach_(input: Tensor, *args: Any) -> Tensor:
     """`Tensor.detach_` as a function."""
 
-def detach_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def detach_copy(input: Tensor) -> Tensor:
     """`detach` in memory of its own."""
 
 def devices() -> list[device]:
@@ -1029,7 +1034,9 @@ def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) ->
     offset > 0.
     """
 
-def diagonal_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def diagonal_copy(
+    input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1
+) -> Tensor:
     """`diagonal` in memory of its own."""
 
 def diagonal_scatter(
@@ -1085,12 +1092,12 @@ def dot(
 
 double: DType
 
-def dropout(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
+def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Zero each element with probability `p`, and scale the others by `1 / (1
     - p)`.
     """
 
-def dropout_(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
+def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Zero each element with probability `p`, and scale the others by `1 / (1
     - p)`.
     """
@@ -1212,7 +1219,7 @@ def exp2_(input: Tensor) -> Tensor:
 def exp_(input: Tensor) -> Tensor:
     """`exp` written into the tensor, which is returned."""
 
-def expand_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def expand_copy(input: Tensor, size: Sequence[_int]) -> Tensor:
     """`expand` in memory of its own."""
 
 def expm1(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
@@ -1234,20 +1241,16 @@ def eye(
 ) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
 
-def feature_alpha_dropout(
-    input: Tensor, p: _float = 0.5, train: _bool = True
-) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """`alpha_dropout` of whole channels."""
 
-def feature_alpha_dropout_(
-    input: Tensor, p: _float = 0.5, train: _bool = True
-) -> Tensor:
+def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """`alpha_dropout` of whole channels."""
 
-def feature_dropout(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
+def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """`dropout` of whole channels of [n, c, …] (Tompson et al. 2015)."""
 
-def feature_dropout_(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
+def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """`dropout` of whole channels of [n, c, …] (Tompson et al. 2015)."""
 
 def fill(
@@ -2599,7 +2602,7 @@ def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """The dims of `input` in another order."""
 
-def permute_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def permute_copy(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """`permute` in memory of its own."""
 
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
@@ -2843,7 +2846,7 @@ def renorm(
     """
 
 def repeat_interleave(
-    input: Any,
+    input: Tensor,
     repeats: Any = None,
     dim: _int | None = None,
     *,
@@ -2986,7 +2989,7 @@ def seed() -> _int:
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """The slice at `index` along `dim`, which vanishes."""
 
-def select_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def select_copy(input: Tensor, dim: _int, index: _int) -> Tensor:
     """`select` in memory of its own."""
 
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
@@ -3131,7 +3134,9 @@ def split(
     given.
     """
 
-def split_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def split_copy(
+    input: Tensor, split_size: _int | Sequence[_int], dim: _int = 0
+) -> tuple[Tensor, ...]:
     """`split` in memory of its own."""
 
 def split_with_sizes(
@@ -3139,7 +3144,9 @@ def split_with_sizes(
 ) -> tuple[Tensor, ...]:
     """Parts along `dim` of the sizes given."""
 
-def split_with_sizes_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def split_with_sizes_copy(
+    input: Tensor, split_sizes: Sequence[_int], dim: _int = 0
+) -> tuple[Tensor, ...]:
     """`split_with_sizes` in memory of its own."""
 
 def sqrt(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
@@ -3157,7 +3164,7 @@ def square_(input: Tensor) -> Tensor:
 def squeeze(input: Tensor, dim: _int | Sequence[_int] = ...) -> Tensor:
     """`input` without dims of size 1: all of them, or those of `dim`."""
 
-def squeeze_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def squeeze_copy(input: Tensor, dim: _int | Sequence[_int] = ...) -> Tensor:
     """`squeeze` in memory of its own."""
 
 def stack(
@@ -3270,7 +3277,7 @@ def synchronize(device: device | str | None = None) -> None:
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; fewer dims stay as they are."""
 
-def t_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def t_copy(input: Tensor) -> Tensor:
     """`t` in memory of its own."""
 
 def take(
@@ -3363,16 +3370,16 @@ def trace(input: Tensor) -> Tensor:
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """`input` with two dims swapped."""
 
-def transpose_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def transpose_copy(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """`transpose` in memory of its own."""
 
 def trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1
+    y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: _int = -1
 ) -> Tensor:
     """The integral along `dim` by the trapezoidal rule."""
 
 def trapz(
-    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: _int = -1
+    y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: _int = -1
 ) -> Tensor:
     """The integral along `dim` by the trapezoidal rule."""
 
@@ -3461,13 +3468,13 @@ uint8: DType
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, which vanishes."""
 
-def unbind_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def unbind_copy(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """`unbind` in memory of its own."""
 
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """One dim made several of the sizes given, one of which may be -1."""
 
-def unfold_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int) -> Tensor:
     """`unfold` in memory of its own."""
 
 @overload
@@ -3523,7 +3530,7 @@ def unsafe_split_with_sizes(
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """`input` with a dim of size 1 inserted at `dim`."""
 
-def unsqueeze_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def unsqueeze_copy(input: Tensor, dim: _int) -> Tensor:
     """`unsqueeze` in memory of its own."""
 
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
@@ -3573,7 +3580,12 @@ def view_as_real(input: Tensor) -> Tensor:
 def view_as_real_copy(input: Tensor) -> Tensor:
     """`view_as_real` in memory of its own."""
 
-def view_copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def view_copy(
+    input: Tensor,
+    size: _int | Sequence[_int] | DType = ...,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
     """`view` in memory of its own."""
 
 def vsplit(
