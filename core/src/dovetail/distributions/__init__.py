@@ -5,38 +5,15 @@ import typing as _typing
 from dovetail.engine.missing_names import missing_name as _missing_name
 
 from . import constraints, divergences, transforms
-from .continuous import (
-    Cauchy,
-    Exponential,
-    Gumbel,
-    HalfCauchy,
-    HalfNormal,
-    Kumaraswamy,
-    Laplace,
-    LogNormal,
-    Normal,
-    Pareto,
-    Uniform,
-    Weibull,
-)
-from .discrete import (
-    Bernoulli,
-    Binomial,
+from .classes import (
     Categorical,
-    Geometric,
     Multinomial,
-    NegativeBinomial,
     OneHotCategorical,
     OneHotCategoricalStraightThrough,
-    Poisson,
 )
-from .distribution import (
-    Distribution,
-    ExponentialFamily,
-    Independent,
-    kl_divergence,
-    register_kl,
-)
+from .counts import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
+from .distribution import Distribution, ExponentialFamily
+from .divergences import kl_divergence, register_kl
 from .gamma_family import (
     Beta,
     Chi2,
@@ -46,7 +23,19 @@ from .gamma_family import (
     InverseGamma,
     StudentT,
 )
+from .independent import Independent
+from .location_scale import (
+    Cauchy,
+    Gumbel,
+    HalfCauchy,
+    HalfNormal,
+    Laplace,
+    LogNormal,
+    Normal,
+)
 from .multivariate import MixtureSameFamily, MultivariateNormal
+from .powers import Exponential, Kumaraswamy, Pareto, Uniform, Weibull
+from .transformed import TransformedDistribution
 from .transforms import (
     AbsTransform,
     AffineTransform,
@@ -58,7 +47,6 @@ from .transforms import (
     SoftplusTransform,
     TanhTransform,
     Transform,
-    TransformedDistribution,
     biject_to,
     identity_transform,
     transform_to,

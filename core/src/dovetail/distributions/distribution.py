@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dovetail import dtypes
@@ -12,7 +12,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported, ShapeError
 
-from .constraints import Constraint, independent
+from .constraints import Constraint
 
 
 class Distribution:
@@ -216,74 +216,6 @@ class ExponentialFamily(Distribution):
     """Distributions whose log density is linear in what is told of a value."""
 
 
-class Independent(Distribution):
-    """Another distribution, of whose batch the last dims make one value.
-
-    Args:
-        base_distribution: the other one.
-        reinterpreted_batch_ndims: how many dims.
-    """
-
-    def __init__(
-        self,
-        base_distribution: Distribution,
-        reinterpreted_batch_ndims: int,
-        validate_args: bool | None = None,
-    ) -> None:
-        batch = base_distribution.batch_shape
-        if not 0 <= reinterpreted_batch_ndims <= len(batch):
-            raise ArgumentError(
-                "Independent", "reinterpreted_batch_ndims",
-                was=reinterpreted_batch_ndims, needed=f"0 to {len(batch)}",
-            )  # fmt: skip
-        self.base_dist = base_distribution
-        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-        cut = len(batch) - reinterpreted_batch_ndims
-        event = (*batch[cut:], *base_distribution.event_shape)
-        super().__init__(batch[:cut], event, validate_args)
-
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        """Whether the other's samples have gradients."""
-        return self.base_dist.has_rsample
-
-    @property
-    def support(self) -> Any:
-        """The other's, of more dims."""
-        inner = self.base_dist.support
-        dims = self.reinterpreted_batch_ndims
-        return inner if inner is None or not dims else independent(inner, dims)
-
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        extra = self._event_shape[: self.reinterpreted_batch_ndims]
-        wider = self.base_dist.expand((*batch_shape, *extra))
-        return Independent(wider, self.reinterpreted_batch_ndims, self._validate_args)
-
-    @property
-    def mean(self) -> Any:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Any:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Any:
-        return self.base_dist.variance
-
-    def _draw(self, shape: Size) -> Any:
-        return self.base_dist._draw(shape)
-
-    def _log_prob(self, value: Tensor) -> Any:
-        return summed(self.base_dist._log_prob(value), self.reinterpreted_batch_ndims)
-
-    def entropy(self) -> Any:
-        return summed(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
-
-    def __repr__(self) -> str:
-        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
-
-
 def summed(x: Tensor, dims: int) -> Any:
     """The sum over the last dims."""
     return x.sum(tuple(range(-dims, 0))) if dims else x
@@ -299,51 +231,3 @@ def _as_tensors(values: list[Any]) -> list[Any]:
     if not tensors[0].dtype.is_floating_point:
         like["dtype"] = dtypes.get_default_dtype()
     return [v if isinstance(v, Tensor) else ft.tensor(v, **like) for v in values]
-
-
-_Pair = tuple[type, type]
-_divergences: dict[_Pair, Callable[[Any, Any], Any]] = {}
-
-
-def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
-    """Decorate a function that gives the divergence of two kinds of distributions.
-
-    Args:
-        type_p, type_q: classes, whose subclasses it serves too.
-    """
-    given: dict[str, Any] = {"type_p": type_p, "type_q": type_q}
-    for name, cls in given.items():
-        if not isinstance(cls, type) or not issubclass(cls, Distribution):
-            raise ArgumentTypeError(
-                "register_kl", name, was=repr(cls), needed="a class of distributions"
-            )
-
-    def keep(function: Any) -> Any:
-        _divergences[type_p, type_q] = function
-        return function
-
-    return keep
-
-
-def kl_divergence(p: Distribution, q: Distribution) -> Any:
-    """Kullback and Leibler's divergence of q from p: E_p[log p - log q].
-
-    Raises: NotSupported if nothing is registered for the two.
-    """
-    fits = [
-        (p_type, q_type) for p_type, q_type in _divergences
-        if isinstance(p, p_type) and isinstance(q, q_type)
-    ]  # fmt: skip
-    if not fits:
-        raise NotSupported(
-            "kl_divergence", "p and q",
-            was=f"{type(p).__name__} and {type(q).__name__}",
-            needed="a registered pair", remedy="register_kl",
-        )  # fmt: skip
-    nearest = min(fits, key=lambda pair: _distance(p, pair[0]) + _distance(q, pair[1]))
-    return _divergences[nearest](p, q)
-
-
-def _distance(value: Any, cls: type) -> int:
-    """How far up among the classes of a value one is."""
-    return type(value).__mro__.index(cls)

@@ -1,25 +1,71 @@
-"""Divergences in closed form, each registered for two kinds of distributions."""
+"""Kullback and Leibler's divergences, each registered for two distributions."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentTypeError, NotSupported
 
-from .continuous import Exponential, Laplace, Normal, Uniform
-from .discrete import (
-    Bernoulli,
-    Binomial,
-    Categorical,
-    Geometric,
-    OneHotCategorical,
-    Poisson,
-)
-from .distribution import Independent, kl_divergence, register_kl, summed
+from .classes import Categorical, OneHotCategorical
+from .counts import Bernoulli, Binomial, Geometric, Poisson
+from .distribution import Distribution, summed
 from .gamma_family import Beta, Dirichlet, Gamma
+from .independent import Independent
+from .location_scale import Laplace, Normal
 from .multivariate import MultivariateNormal, squared_distance
+from .powers import Exponential, Uniform
+from .probabilities import weighted
+
+_Pair = tuple[type, type]
+_divergences: dict[_Pair, Callable[[Any, Any], Any]] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
+    """Decorate a function that gives the divergence of two kinds of distributions.
+
+    Args:
+        type_p, type_q: classes, whose subclasses it serves too.
+    """
+    given: dict[str, Any] = {"type_p": type_p, "type_q": type_q}
+    for name, cls in given.items():
+        if not isinstance(cls, type) or not issubclass(cls, Distribution):
+            raise ArgumentTypeError(
+                "register_kl", name, was=repr(cls), needed="a class of distributions"
+            )
+
+    def keep(function: Any) -> Any:
+        _divergences[type_p, type_q] = function
+        return function
+
+    return keep
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Any:
+    """Kullback and Leibler's divergence of q from p: E_p[log p - log q].
+
+    Raises: NotSupported if nothing is registered for the two.
+    """
+    fits = [
+        (p_type, q_type) for p_type, q_type in _divergences
+        if isinstance(p, p_type) and isinstance(q, q_type)
+    ]  # fmt: skip
+    if not fits:
+        raise NotSupported(
+            "kl_divergence", "p and q",
+            was=f"{type(p).__name__} and {type(q).__name__}",
+            needed="a registered pair", remedy="register_kl",
+        )  # fmt: skip
+    nearest = min(fits, key=lambda pair: _distance(p, pair[0]) + _distance(q, pair[1]))
+    return _divergences[nearest](p, q)
+
+
+def _distance(value: Any, cls: type) -> int:
+    """How far up among the classes of a value one is."""
+    return type(value).__mro__.index(cls)
 
 
 @register_kl(Normal, Normal)
@@ -67,12 +113,12 @@ def _geometric(p: Geometric, q: Geometric) -> Any:
 @register_kl(Categorical, Categorical)
 @register_kl(OneHotCategorical, OneHotCategorical)
 def _classes(p: Any, q: Any) -> Any:
-    return _relative(p.probs, p.logits - q.logits).sum(-1)
+    return weighted(p.probs, p.logits - q.logits).sum(-1)
 
 
 @register_kl(Poisson, Poisson)
 def _poisson(p: Poisson, q: Poisson) -> Any:
-    return _relative(p.rate, ft.log(p.rate) - ft.log(q.rate)) - (p.rate - q.rate)
+    return weighted(p.rate, ft.log(p.rate) - ft.log(q.rate)) - (p.rate - q.rate)
 
 
 @register_kl(Gamma, Gamma)
@@ -107,12 +153,7 @@ def _independent(p: Independent, q: Independent) -> Any:
     return summed(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
-def _relative(weight: Tensor, logs: Any) -> Any:
-    """weight * logs, and 0 where the weight is."""
-    return ft.where(weight == 0, ft.zeros_like(weight), weight * logs)
-
-
 def _two(p: Tensor, q: Tensor) -> Any:
     """The divergence of two chances."""
-    success = _relative(p, ft.log(p) - ft.log(q))
-    return success + _relative(1 - p, ft.log1p(-p) - ft.log1p(-q))
+    success = weighted(p, ft.log(p) - ft.log(q))
+    return success + weighted(1 - p, ft.log1p(-p) - ft.log1p(-q))

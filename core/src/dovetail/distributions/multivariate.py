@@ -12,8 +12,8 @@ from dovetail.errors import ArgumentError, ShapeError
 from dovetail.linalg import cholesky, solve_triangular
 
 from . import constraints
+from .classes import Categorical
 from .constraints import Constraint
-from .discrete import Categorical
 from .distribution import Distribution
 
 

@@ -1,0 +1,81 @@
+"""Distributions of values that are made of several independent ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor_type import Size
+from dovetail.errors import ArgumentError
+
+from .constraints import independent
+from .distribution import Distribution, summed
+
+
+class Independent(Distribution):
+    """Another distribution, of whose batch the last dims make one value.
+
+    Args:
+        base_distribution: the other one.
+        reinterpreted_batch_ndims: how many dims.
+    """
+
+    def __init__(
+        self,
+        base_distribution: Distribution,
+        reinterpreted_batch_ndims: int,
+        validate_args: bool | None = None,
+    ) -> None:
+        batch = base_distribution.batch_shape
+        if not 0 <= reinterpreted_batch_ndims <= len(batch):
+            raise ArgumentError(
+                "Independent", "reinterpreted_batch_ndims",
+                was=reinterpreted_batch_ndims, needed=f"0 to {len(batch)}",
+            )  # fmt: skip
+        self.base_dist = base_distribution
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        cut = len(batch) - reinterpreted_batch_ndims
+        event = (*batch[cut:], *base_distribution.event_shape)
+        super().__init__(batch[:cut], event, validate_args)
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        """Whether the other's samples have gradients."""
+        return self.base_dist.has_rsample
+
+    @property
+    def support(self) -> Any:
+        """The other's, of more dims."""
+        inner = self.base_dist.support
+        dims = self.reinterpreted_batch_ndims
+        return inner if inner is None or not dims else independent(inner, dims)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        extra = self._event_shape[: self.reinterpreted_batch_ndims]
+        wider = self.base_dist.expand((*batch_shape, *extra))
+        return Independent(wider, self.reinterpreted_batch_ndims, self._validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.base_dist.mean
+
+    @property
+    def mode(self) -> Any:
+        return self.base_dist.mode
+
+    @property
+    def variance(self) -> Any:
+        return self.base_dist.variance
+
+    def _draw(self, shape: Size) -> Any:
+        return self.base_dist._draw(shape)
+
+    def _log_prob(self, value: Tensor) -> Any:
+        return summed(self.base_dist._log_prob(value), self.reinterpreted_batch_ndims)
+
+    def entropy(self) -> Any:
+        return summed(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def __repr__(self) -> str:
+        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"

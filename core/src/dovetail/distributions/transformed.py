@@ -1,0 +1,88 @@
+"""Distributions whose values went through maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor_type import Size
+from dovetail.errors import ArgumentError
+
+from . import constraints
+from .distribution import Distribution, summed
+from .transforms import ComposeTransform, Transform
+
+
+class TransformedDistribution(Distribution):
+    """A distribution whose values went through maps.
+
+    Args:
+        base_distribution: the distribution.
+        transforms: a map, or several.
+    """
+
+    def __init__(
+        self,
+        base_distribution: Distribution,
+        transforms: Transform | list[Transform],
+        validate_args: bool | None = None,
+    ) -> None:
+        parts = [transforms] if isinstance(transforms, Transform) else list(transforms)
+        for i, part in enumerate(parts):
+            if not isinstance(part, Transform):
+                raise ArgumentError(
+                    "TransformedDistribution", f"transforms[{i}]",
+                    was=type(part).__name__, needed="a Transform",
+                )  # fmt: skip
+        self.base_dist = base_distribution
+        self.transforms = parts
+        self._whole = ComposeTransform(parts)
+        shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
+        inner = len(base_distribution.event_shape)
+        self._events = max(self._whole.event_dim, inner)
+        cut = len(shape) - self._events
+        super().__init__(shape[:cut], shape[cut:], validate_args)
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        """Whether the base's samples have gradients."""
+        return self.base_dist.has_rsample
+
+    @property
+    def support(self) -> Any:
+        if not self.transforms:
+            return self.base_dist.support
+        found = self.transforms[-1].codomain
+        missing = len(self._event_shape) - found.event_dim
+        return constraints.independent(found, missing) if missing > 0 else found
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        extra = len(self._event_shape) - len(self.base_dist.event_shape)
+        wider = (*batch_shape, *self._event_shape[:extra])
+        return TransformedDistribution(
+            self.base_dist.expand(wider), self.transforms, self._validate_args
+        )
+
+    def _draw(self, shape: Size) -> Any:
+        return self._whole(self.base_dist._draw(shape))
+
+    def _log_prob(self, value: Tensor) -> Any:
+        events, x, total = self._events, value, 0.0
+        for part in reversed(self.transforms):
+            y, x = x, part._inverse(x)
+            slope = part.log_abs_det_jacobian(x, y)
+            total = total - summed(slope, events - part.event_dim)
+        inner = self.base_dist._log_prob(x)
+        return total + summed(inner, events - len(self.base_dist.event_shape))
+
+    def _turned(self, value: Any) -> Any:
+        """A probability, counted from the other end where the maps fall."""
+        sign = self._whole.sign
+        return sign * (value - 0.5) + 0.5
+
+    def _cdf(self, value: Tensor) -> Any:
+        return self._turned(self.base_dist._cdf(self._whole._inverse(value)))
+
+    def icdf(self, value: Tensor) -> Any:
+        return self._whole(self.base_dist.icdf(self._turned(value)))
