@@ -1,20 +1,22 @@
-"""OpenCL C to SPIR-V to kernels; SPIR-V is kept on disk by what it was made from."""
+"""OpenCL C to SPIR-V to kernels; both are kept on disk by what they were made from."""
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
+from dovetail.codegen.runtime.objects import Objects
 from dovetail.errors import KernelError
+from dovetail_xpu import handover
 from dovetail_xpu.runtime import library_folder
 
 CACHE: Final = "DOVETAIL_XPU_CACHE"
-"""The variable that names the folder of SPIR-V; `off` for none."""
+"""The variable that names the folder of what was compiled; `off` for none."""
+_LIMIT: Final = 256 << 20  # bytes in it
 _OPTIONS: Final = b"-cl-std=CL3.0 -cl-fp32-correctly-rounded-divide-sqrt"
 # The last option declares doubles and 64-bit atomics, which are extensions.
 _FORM: Final = (
@@ -27,35 +29,53 @@ def kernel_of(queue: Any, source: str, name: str) -> Any:
     """The kernel `name` of a text in OpenCL C, for the device of a queue."""
     from dpctl import program
 
-    return program.create_program_from_spirv(queue, spirv_of(source)).get_sycl_kernel(
-        name
-    )
+    found = built(queue, source)
+    if found is None:
+        found = program.create_program_from_spirv(queue, spirv_of(source))
+    return found.get_sycl_kernel(name)
+
+
+def built(queue: Any, source: str) -> Any:
+    """A program as its driver built it before; None where that cannot be kept."""
+    if not handover.possible(queue):
+        return None
+    key = repr(("built", _facts(source), handover.machine(queue)))
+    kept = objects().get(key)
+    if kept is not None:
+        found = handover.program(queue, kept, as_built=True)
+        if found is not None:
+            return found.sycl
+    found = handover.program(queue, spirv_of(source), as_built=False)
+    if found is None:
+        return None
+    objects().put(key, found.code())
+    return found.sycl
 
 
 def spirv_of(source: str) -> bytes:
     """The SPIR-V of a text, from the disk where it has been compiled before."""
-    folder = _folder()
-    if folder is None:
-        return compiled(source)
-    facts = (source, _version(), _OPTIONS, _FORM)
-    kept = folder / f"{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.spv"
-    try:
-        return kept.read_bytes()
-    except OSError:
+    key = repr(_facts(source))
+    code = objects().get(key)
+    if code is None:
         code = compiled(source)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        fresh = kept.with_suffix(f".{os.getpid()}")
-        fresh.write_bytes(code)
-        fresh.replace(kept)
-    except OSError:
-        pass  # a folder that cannot be written costs time, and nothing else
+        objects().put(key, code)
     return code
 
 
-def _folder() -> Path | None:
-    wish = os.environ.get(CACHE, "~/.cache/dovetail/xpu")
-    return None if wish in ("", "off") else Path(wish).expanduser()
+def _facts(source: str) -> tuple[Any, ...]:
+    """All that the code of a text depends on."""
+    return source, _version(), _OPTIONS, _FORM
+
+
+def objects() -> Objects:
+    """What is kept on disk: in a folder of the user's, or as the variable says."""
+    return _kept_in(os.environ.get(CACHE, "~/.cache/dovetail/xpu"))
+
+
+@cache
+def _kept_in(folder: str) -> Objects:
+    kept = None if folder in ("", "off") else Path(folder).expanduser()
+    return Objects(kept, _LIMIT)
 
 
 @cache
