@@ -7,6 +7,7 @@ from typing import Any
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 
+from .constructors import constructor_of_options
 from .expression import (
     ExpressionOptimizer,
     Group,
@@ -17,7 +18,7 @@ from .expression import (
     squared,
 )
 from .optimizer import Params
-from .options import check_lr, check_not_negative, check_share, check_way
+from .options import check_share
 
 
 class Adadelta(ExpressionOptimizer):
@@ -34,6 +35,10 @@ class Adadelta(ExpressionOptimizer):
         differentiable: whether the step is recorded.
     """
 
+    @constructor_of_options(
+        not_negative=("eps", "weight_decay"),
+        before={"maximize": "foreach", "capturable": "foreach"},
+    )
     def __init__(
         self,
         params: Params,
@@ -47,21 +52,7 @@ class Adadelta(ExpressionOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr("Adadelta", lr)
         check_share("Adadelta", rho=rho)
-        check_not_negative("Adadelta", eps=eps, weight_decay=weight_decay)
-        check_way("Adadelta", foreach=foreach, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
 
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         return {"square_avg": Kept(), "acc_delta": Kept()}

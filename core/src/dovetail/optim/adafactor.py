@@ -9,9 +9,10 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.limits import finfo
 
+from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
 from .optimizer import Params
-from .options import check_lr, check_not_negative, check_pair
+from .options import check_not_negative, check_pair
 
 
 class Adafactor(ExpressionOptimizer):
@@ -29,6 +30,7 @@ class Adafactor(ExpressionOptimizer):
         maximize: whether to go up the gradient.
     """
 
+    @constructor_of_options()
     def __init__(
         self,
         params: Params,
@@ -41,7 +43,6 @@ class Adafactor(ExpressionOptimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
-        check_lr("Adafactor", lr)
         if not beta2_decay <= 0.0:
             raise ArgumentError(
                 "Adafactor", "beta2_decay", was=beta2_decay, needed="0 or less"
@@ -53,16 +54,6 @@ class Adafactor(ExpressionOptimizer):
         )
         if not d >= 1.0:
             raise ArgumentError("Adafactor", "d", was=d, needed="1 or more")
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
 
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         if param.is_complex():

@@ -7,9 +7,9 @@ from typing import Any
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 
+from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State, ascent
 from .optimizer import Params
-from .options import check_lr, check_not_negative, check_way
 
 
 class Adagrad(ExpressionOptimizer):
@@ -27,6 +27,10 @@ class Adagrad(ExpressionOptimizer):
         differentiable: whether the step is recorded.
     """
 
+    @constructor_of_options(
+        not_negative=("lr_decay", "weight_decay", "eps", "initial_accumulator_value"),
+        before={"eps": "weight_decay"},
+    )
     def __init__(
         self,
         params: Params,
@@ -41,26 +45,9 @@ class Adagrad(ExpressionOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_lr("Adagrad", lr)
-        check_not_negative(
-            "Adagrad", lr_decay=lr_decay, weight_decay=weight_decay, eps=eps,
-            initial_accumulator_value=initial_accumulator_value,
-        )  # fmt: skip
-        check_way(
-            "Adagrad", foreach=foreach, fused=fused, differentiable=differentiable
-        )
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        """Take the options of groups that have none of their own."""
+
+    def _begin(self) -> None:
         for group in self.param_groups:  # the sums are there before the first step
             for param in group["params"]:
                 self.state[param] = self._start(param, group)

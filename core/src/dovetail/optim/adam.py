@@ -11,16 +11,10 @@ from dovetail.engine.scopes import live, perform
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.optim import adam_step_, adam_steps_
 
+from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
 from .optimizer import Params
-from .options import (
-    check_betas,
-    check_lr,
-    check_not_negative,
-    check_way,
-    number,
-    option,
-)
+from .options import number, option
 from .steps import Steps
 
 FORMULA: Final = cast("Formula", adam_step_.op.formula)
@@ -51,6 +45,11 @@ class Adam(ExpressionOptimizer):
         tensor([0.9000, 0.9000], requires_grad=True)
     """
 
+    @constructor_of_options(
+        not_negative=("eps", "weight_decay"),
+        lr_with_foreach=False,
+        before={"maximize": "foreach"},
+    )
     def __init__(
         self,
         params: Params,
@@ -67,25 +66,7 @@ class Adam(ExpressionOptimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        op = type(self).__name__
-        check_lr(op, lr, foreach, capturable)
-        check_not_negative(op, eps=eps, weight_decay=weight_decay)
-        check_betas(op, betas, foreach)
-        check_way(op, foreach=foreach, fused=fused, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, defaults)
+        """Take the options of groups that have none of their own."""
 
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         kept = {"exp_avg": Kept(), "exp_avg_sq": Kept()}

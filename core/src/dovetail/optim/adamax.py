@@ -7,9 +7,9 @@ from typing import Any
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 
+from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State, ascent
 from .optimizer import Params
-from .options import check_betas, check_lr, check_not_negative, check_way
 
 
 class Adamax(ExpressionOptimizer):
@@ -26,6 +26,7 @@ class Adamax(ExpressionOptimizer):
         differentiable: whether the step is recorded.
     """
 
+    @constructor_of_options(not_negative=("eps", "weight_decay"))
     def __init__(
         self,
         params: Params,
@@ -39,21 +40,7 @@ class Adamax(ExpressionOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_lr("Adamax", lr)
-        check_not_negative("Adamax", eps=eps, weight_decay=weight_decay)
-        check_betas("Adamax", betas, foreach)
-        check_way("Adamax", foreach=foreach, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        """Take the options of groups that have none of their own."""
 
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         return {"exp_avg": Kept(), "exp_inf": Kept()}

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 
+from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State, ascent
 from .optimizer import Params
-from .options import check_lr, check_not_negative, check_way, number
+from .options import number
 
 
 class ASGD(ExpressionOptimizer):
@@ -32,6 +33,7 @@ class ASGD(ExpressionOptimizer):
 
     accumulates: ClassVar[Mapping[str, float]] = {"step": 0.0, "eta": 0.0, "mu": 1.0}
 
+    @constructor_of_options(not_negative=("weight_decay",))
     def __init__(
         self,
         params: Params,
@@ -45,21 +47,7 @@ class ASGD(ExpressionOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_lr("ASGD", lr)
-        check_not_negative("ASGD", weight_decay=weight_decay)
-        check_way("ASGD", foreach=foreach, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        """Take the options of groups that have none of their own."""
 
     def _first_counts(self, group: Group) -> Mapping[str, float]:
         return {**self.accumulates, "eta": number(group["lr"])}

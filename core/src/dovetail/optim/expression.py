@@ -59,6 +59,9 @@ class ExpressionOptimizer(Optimizer):
             run_all(f"{type(self).__name__}.step", steps)
         return loss
 
+    def _begin(self) -> None:
+        """Make what has to be there before the first step; most make it then."""
+
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         """The tensors that are kept for a parameter, by name."""
         raise NotImplementedError

@@ -11,9 +11,9 @@ from dovetail.dtypes import bfloat16
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, ShapeError
 
+from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
 from .optimizer import Params
-from .options import check_lr, check_not_negative
 
 _ADJUSTMENTS = (None, "original", "match_rms_adamw")
 _MOST_ITERATIONS = 100
@@ -41,6 +41,7 @@ class Muon(ExpressionOptimizer):
 
     accumulates: ClassVar[Mapping[str, float]] = {}
 
+    @constructor_of_options(not_negative=("momentum", "weight_decay"))
     def __init__(
         self,
         params: Params,
@@ -53,8 +54,6 @@ class Muon(ExpressionOptimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
-        check_lr("Muon", lr)
-        check_not_negative("Muon", momentum=momentum, weight_decay=weight_decay)
         if adjust_lr_fn not in _ADJUSTMENTS:
             raise ArgumentError(
                 "Muon", "adjust_lr_fn", was=repr(adjust_lr_fn),
@@ -66,17 +65,6 @@ class Muon(ExpressionOptimizer):
             raise ArgumentError(
                 "Muon", "ns_coefficients", was=ns_coefficients, needed="three numbers"
             )
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, defaults)
 
     def _check_param(self, op: str, param: Any) -> None:
         super()._check_param(op, param)

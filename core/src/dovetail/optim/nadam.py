@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 
+from .constructors import constructor_of_options
 from .expression import (
     ExpressionOptimizer,
     Group,
@@ -20,7 +21,6 @@ from .expression import (
     squared,
 )
 from .optimizer import Params
-from .options import check_betas, check_lr, check_not_negative, check_way
 
 
 class NAdam(ExpressionOptimizer):
@@ -41,6 +41,10 @@ class NAdam(ExpressionOptimizer):
 
     accumulates: ClassVar[Mapping[str, float]] = {"step": 0.0, "mu_product": 1.0}
 
+    @constructor_of_options(
+        not_negative=("eps", "weight_decay", "momentum_decay"),
+        before={"maximize": "foreach"},
+    )
     def __init__(
         self,
         params: Params,
@@ -56,25 +60,7 @@ class NAdam(ExpressionOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr("NAdam", lr)
-        check_not_negative(
-            "NAdam", eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay
-        )
-        check_betas("NAdam", betas, foreach)
-        check_way("NAdam", foreach=foreach, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        """Take the options of groups that have none of their own."""
 
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         return {"exp_avg": Kept(), "exp_avg_sq": Kept()}

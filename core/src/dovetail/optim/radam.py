@@ -7,6 +7,7 @@ from typing import Any
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 
+from .constructors import constructor_of_options
 from .expression import (
     ExpressionOptimizer,
     Group,
@@ -19,7 +20,6 @@ from .expression import (
     squared,
 )
 from .optimizer import Params
-from .options import check_betas, check_lr, check_not_negative, check_way
 
 
 class RAdam(ExpressionOptimizer):
@@ -37,6 +37,10 @@ class RAdam(ExpressionOptimizer):
         differentiable: whether the step is recorded.
     """
 
+    @constructor_of_options(
+        not_negative=("eps", "weight_decay"),
+        before={"maximize": "foreach", "decoupled_weight_decay": "differentiable"},
+    )
     def __init__(
         self,
         params: Params,
@@ -51,22 +55,7 @@ class RAdam(ExpressionOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr("RAdam", lr)
-        check_not_negative("RAdam", eps=eps, weight_decay=weight_decay)
-        check_betas("RAdam", betas, foreach)
-        check_way("RAdam", foreach=foreach, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        """Take the options of groups that have none of their own."""
 
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         return {"exp_avg": Kept(), "exp_avg_sq": Kept()}

@@ -7,6 +7,7 @@ from typing import Any
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 
+from .constructors import constructor_of_options
 from .expression import (
     ExpressionOptimizer,
     Group,
@@ -17,7 +18,6 @@ from .expression import (
     squared,
 )
 from .optimizer import Params
-from .options import check_lr, check_not_negative, check_way
 
 
 class RMSprop(ExpressionOptimizer):
@@ -48,6 +48,10 @@ class RMSprop(ExpressionOptimizer):
         tensor([0.9000, 0.9000], requires_grad=True)
     """
 
+    @constructor_of_options(
+        not_negative=("eps", "momentum", "weight_decay", "alpha"),
+        before={"momentum": "alpha", "centered": "weight_decay"},
+    )
     def __init__(
         self,
         params: Params,
@@ -62,25 +66,7 @@ class RMSprop(ExpressionOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr("RMSprop", lr)
-        check_not_negative(
-            "RMSprop", eps=eps, momentum=momentum, weight_decay=weight_decay,
-            alpha=alpha,
-        )  # fmt: skip
-        check_way("RMSprop", foreach=foreach, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        """Take the options of groups that have none of their own."""
 
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         kept = {"square_avg": Kept()}

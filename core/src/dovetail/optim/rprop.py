@@ -8,9 +8,10 @@ from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 
+from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
 from .optimizer import Params
-from .options import check_lr, check_pair, check_way, number
+from .options import check_pair, number
 
 
 class Rprop(ExpressionOptimizer):
@@ -29,6 +30,13 @@ class Rprop(ExpressionOptimizer):
         differentiable: whether the step is recorded.
     """
 
+    @constructor_of_options(
+        before={
+            "foreach": "capturable",
+            "maximize": "capturable",
+            "differentiable": "capturable",
+        }
+    )
     def __init__(
         self,
         params: Params,
@@ -41,24 +49,12 @@ class Rprop(ExpressionOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr("Rprop", lr)
         check_pair("Rprop", "etas", etas)
         check_pair("Rprop", "step_sizes", step_sizes)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ArgumentError(
                 "Rprop", "etas", was=etas, needed="one in (0, 1) and one above 1"
             )
-        check_way("Rprop", foreach=foreach, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
 
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         return {"prev": Kept(), "step_size": Kept(fill=number(group["lr"]))}

@@ -13,9 +13,10 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 from dovetail.ops.optim import sgd_step_, sgd_steps_
 
+from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
 from .optimizer import Params
-from .options import check_lr, check_not_negative, check_way, option
+from .options import option
 from .steps import Steps
 
 FORMULA: Final = cast("Formula", sgd_step_.op.formula)
@@ -52,6 +53,9 @@ class SGD(ExpressionOptimizer):
 
     accumulates: ClassVar[Mapping[str, float]] = {}
 
+    @constructor_of_options(
+        not_negative=("momentum", "weight_decay"), lr_with_foreach=False
+    )
     def __init__(
         self,
         params: Params,
@@ -66,27 +70,12 @@ class SGD(ExpressionOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_lr("SGD", lr, foreach)
-        check_not_negative("SGD", momentum=momentum, weight_decay=weight_decay)
-        check_way("SGD", foreach=foreach, fused=fused, differentiable=differentiable)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ArgumentError(
                 "SGD", "nesterov",
                 was=f"True with momentum={momentum} and dampening={dampening}",
                 needed="a momentum, and a dampening of 0",
             )  # fmt: skip
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
 
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         return {"momentum_buffer": Kept(fill=None)} if group["momentum"] else {}
