@@ -210,13 +210,8 @@ from .sparse import (
     Embedding,
     EmbeddingBag,
 )
-from .transformer import (
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
+from .transformer import Transformer, TransformerDecoder, TransformerEncoder
+from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 from .unpooling import (
     FractionalMaxPool2d,
     FractionalMaxPool3d,

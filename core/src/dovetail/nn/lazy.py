@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
@@ -21,7 +21,49 @@ from .linear import Linear
 from .parameter import UninitializedBuffer, UninitializedParameter
 
 
-class LazyLinear(LazyModuleMixin, Linear):
+class _Lazy(LazyModuleMixin):
+    """A layer of which one number is that of its first input.
+
+    Attributes:
+        learned: the attribute that holds the number; 0 until it is known.
+    """
+
+    learned: ClassVar[str]
+    weight: Any
+    bias: Any
+
+    def reset_parameters(self) -> None:
+        """Give weights and buffers their first values, once they are there."""
+        if not self.has_uninitialized_params() and getattr(self, self.learned):
+            super().reset_parameters()  # type: ignore[misc]  # the layer's own
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Take the number from the input, and the shapes that follow from it."""
+        if not self.has_uninitialized_params():
+            return
+        setattr(self, self.learned, self._number(input))
+        for name, shape in self._shapes().items():
+            each = getattr(self, name)
+            if isinstance(each, UninitializedParameter | UninitializedBuffer):
+                each.materialize(shape)
+        self.reset_parameters()
+
+    def _number(self, input: Tensor) -> Any:
+        """The number, of an input."""
+        raise NotImplementedError
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of weights and buffers, by name, once the number is known."""
+        raise NotImplementedError
+
+    def _wait(self, bias: bool, device: Any, dtype: Any) -> None:
+        """Have a weight, and perhaps a bias, that are not there yet."""
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+
+class LazyLinear(_Lazy, Linear):
     """A `Linear` whose in_features is that of its first input.
 
     Examples:
@@ -31,6 +73,7 @@ class LazyLinear(LazyModuleMixin, Linear):
     """
 
     cls_to_become = Linear
+    learned = "in_features"
 
     def __init__(
         self,
@@ -40,69 +83,43 @@ class LazyLinear(LazyModuleMixin, Linear):
         dtype: Any = None,
     ) -> None:
         super().__init__(0, 0, False, device, dtype)
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+        self._wait(bias, device, dtype)
 
-    def reset_parameters(self) -> None:
-        """Draw weight and bias anew, once they are there."""
-        if not self.has_uninitialized_params() and self.in_features:
-            super().reset_parameters()
+    def _number(self, input: Tensor) -> Any:
+        if not input.ndim:
+            raise ArgumentError(
+                "LazyLinear", "input", was="0-d", needed="[..., in_features]"
+            )
+        return input.shape[-1]
 
-    def initialize_parameters(self, input: Tensor) -> None:
-        """Take the width of the input."""
-        if self.has_uninitialized_params():
-            if not input.ndim:
-                raise ArgumentError(
-                    "LazyLinear", "input", was="0-d", needed="[..., in_features]"
-                )
-            self.in_features = input.shape[-1]
-            materialize(self.weight, (self.out_features, self.in_features))
-            materialize(self.bias, (self.out_features,))
-            self.reset_parameters()
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        n = self.out_features
+        return {"weight": (n, self.in_features), "bias": (n,)}
 
 
-def materialize(param: Tensor | None, shape: tuple[int, ...]) -> None:
-    """Give an uninitialised parameter a shape; None and others are left alone."""
-    if isinstance(param, UninitializedParameter | UninitializedBuffer):
-        param.materialize(shape)
-
-
-class _LazyConvNd(LazyModuleMixin, _ConvNd):
+class _LazyConvNd(_Lazy, _ConvNd):
     """A convolution whose in_channels are those of its first input."""
 
-    def _wait(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
-        """Have weights that are not there yet."""
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
-        self.out_channels = out_channels
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+    learned = "in_channels"
 
-    def reset_parameters(self) -> None:
-        """Draw weight and bias anew, once they are there."""
-        if not self.has_uninitialized_params() and self.in_channels:
-            super().reset_parameters()
-
-    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Take the channels of the input."""
-        if not self.has_uninitialized_params():
-            return
+    def _number(self, input: Tensor) -> Any:
         n = self.spatial_dims
         if input.ndim not in (n + 1, n + 2):
             raise ArgumentError(
                 type(self).__name__, "input", was=f"{input.ndim}-dimensional",
                 needed=f"{n + 1} or {n + 2} dimensions",
             )  # fmt: skip
-        self.in_channels = input.shape[-n - 1]
-        if self.in_channels % self.groups:
+        channels = input.shape[-n - 1]
+        if channels % self.groups:
             raise ArgumentError(
-                type(self).__name__, "input", was=f"of {self.in_channels} channels",
+                type(self).__name__, "input", was=f"of {channels} channels",
                 needed=f"a multiple of groups={self.groups}",
             )  # fmt: skip
-        materialize(self.weight, self._weight_shape())
-        materialize(self.bias, (self.out_channels,))
-        self.reset_parameters()
+        return channels
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": self._weight_shape(), "bias": (self.out_channels,)}
 
 
 class _LazyPlainConvNd(_LazyConvNd):
@@ -123,7 +140,8 @@ class _LazyPlainConvNd(_LazyConvNd):
             0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode,
             device, dtype,
         )  # fmt: skip
-        self._wait(out_channels, bias, device, dtype)
+        self.out_channels = out_channels
+        self._wait(bias, device, dtype)
 
 
 class LazyConv1d(_LazyPlainConvNd, Conv1d):
@@ -163,7 +181,8 @@ class _LazyConvTransposeNd(_LazyConvNd, _ConvTransposeNd):
             0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation,
             padding_mode, device, dtype,
         )  # fmt: skip
-        self._wait(out_channels, bias, device, dtype)
+        self.out_channels = out_channels
+        self._wait(bias, device, dtype)
 
 
 class LazyConvTranspose1d(_LazyConvTransposeNd, ConvTranspose1d):
@@ -184,8 +203,10 @@ class LazyConvTranspose3d(_LazyConvTransposeNd, ConvTranspose3d):
     cls_to_become = ConvTranspose3d
 
 
-class _LazyNorm(LazyModuleMixin, _NormBase):
+class _LazyNorm(_Lazy, _NormBase):
     """A norm whose num_features are the channels of its first input."""
+
+    learned = "num_features"
 
     def __init__(
         self,
@@ -201,29 +222,20 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine = affine
         self.track_running_stats = track_running_stats
-        kind = {"device": device, "dtype": dtype}
         if affine:
-            self.weight = UninitializedParameter(**kind)
-            if bias:
-                self.bias = UninitializedParameter(**kind)
+            self._wait(bias, device, dtype)
         if track_running_stats:
-            self.running_mean = UninitializedBuffer(**kind)
-            self.running_var = UninitializedBuffer(**kind)
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
             self.num_batches_tracked = self._no_batches(device)
 
-    def reset_parameters(self) -> None:
-        """Weight one, bias zero, nothing tracked, once they are there."""
-        if not self.has_uninitialized_params() and self.num_features:
-            super().reset_parameters()
+    def _number(self, input: Tensor) -> Any:
+        self._check_input_dim(input)
+        return input.shape[1]
 
-    def initialize_parameters(self, input: Tensor) -> None:
-        """Take the channels of the input."""
-        if self.has_uninitialized_params():
-            self._check_input_dim(input)
-            self.num_features = input.shape[1]
-            for each in (self.weight, self.bias, self.running_mean, self.running_var):
-                materialize(each, (self.num_features,))
-            self.reset_parameters()
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        shape = (self.num_features,)
+        return dict.fromkeys(("weight", "bias", "running_mean", "running_var"), shape)
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):

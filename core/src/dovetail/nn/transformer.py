@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from dovetail import frontend as ft
 from dovetail.engine.annotations import described
@@ -13,171 +12,15 @@ from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 
 from . import functional as F
 from . import init
-from .attention import MultiheadAttention
 from .containers import ModuleList
-from .dropout import Dropout
-from .linear import Linear
 from .module import Module
 from .module.errors import refuse_uncallable
 from .norm import LayerNorm
-
-Activation = str | Callable[[Tensor], Tensor]
-_ACTIVATIONS: Final = ("relu", "gelu")
-
-
-class _Layer(Module):
-    """What layers of encoders and decoders share: two linear maps, and norms.
-
-    Args:
-        d_model: width of inputs and results.
-        nhead: heads of attention; they divide d_model.
-        dim_feedforward: width between the two linear maps.
-        dropout: the probability with which results of parts are zeroed in training.
-        activation: between the linear maps: "relu", "gelu" or a function.
-        layer_norm_eps: what norms add to variances.
-        batch_first: whether the batch is the first axis instead of the second.
-        norm_first: whether norms come before parts, not after them.
-        bias: whether linear maps and norms have one.
-    """
-
-    norms = 2
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        kind = {"bias": bias, "device": device, "dtype": dtype}
-        attention = {"dropout": dropout, "batch_first": batch_first, **kind}
-        self.self_attn = MultiheadAttention(d_model, nhead, **attention)
-        if self.norms == 3:
-            self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
-        self.linear1 = Linear(d_model, dim_feedforward, **kind)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **kind)
-        self.norm_first = norm_first
-        names = range(1, self.norms + 1)
-        for i in names:
-            setattr(self, f"norm{i}", LayerNorm(d_model, layer_norm_eps, **kind))
-        for i in names:
-            setattr(self, f"dropout{i}", Dropout(dropout))
-        self.activation = _activation(activation)
-
-    def _attended(
-        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, causal: bool
-    ) -> Tensor:
-        """Attention of a sequence to itself."""
-        y, _ = self.self_attn(
-            x, x, x, key_padding_mask=padding, need_weights=False, attn_mask=mask,
-            is_causal=causal,
-        )  # fmt: skip
-        return self.dropout1(y)  # type: ignore[no-any-return]
-
-    def _fed_forward(self, x: Tensor) -> Tensor:
-        y = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        last: Tensor = (self.dropout2 if self.norms == 2 else self.dropout3)(y)
-        return last
-
-    def _joined(self, x: Tensor, norm: Module, part: Callable[[Tensor], Tensor]) -> Any:
-        """`x` plus a part of it, with the norm before the part or after the sum."""
-        return x + part(norm(x)) if self.norm_first else norm(x + part(x))
-
-
-def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
-    if not isinstance(given, str):
-        return given
-    if given not in _ACTIVATIONS:
-        raise ArgumentError(
-            "Transformer", "activation", was=repr(given),
-            needed=f"a function, or one of {_ACTIVATIONS}",
-        )  # fmt: skip
-    return F.relu if given == "relu" else F.gelu
-
-
-class TransformerEncoderLayer(_Layer):
-    """Attention of a sequence to itself, and two linear maps; `_Layer` has the rest.
-
-    Shape:
-        [t, n, d_model], or [n, t, d_model] with batch_first, the same out
-
-    Examples:
-        >>> layer = nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
-        >>> layer(torch.ones(4, 5, 8)).shape
-        dovetail.Size([4, 5, 8])
-    """
-
-    def forward(
-        self,
-        src: Tensor,
-        src_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
-        is_causal: bool = False,
-    ) -> Tensor:
-        """One layer.
-
-        Args:
-            src_mask: [t, t], True (or minus infinity) where a place may not look.
-            src_key_padding_mask: [n, t], True for places to ignore.
-            is_causal: says that src_mask is the causal one.
-        """
-
-        def attended(x: Tensor) -> Tensor:
-            return self._attended(x, src_mask, src_key_padding_mask, is_causal)
-
-        x = self._joined(src, self.norm1, attended)
-        y: Tensor = self._joined(x, self.norm2, self._fed_forward)
-        return y
-
-
-class TransformerDecoderLayer(_Layer):
-    """Attention to itself, to an encoder's result, and two linear maps.
-
-    `_Layer` has the arguments.
-    """
-
-    norms = 3
-
-    def forward(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool = False,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
-        """One layer; masks as those of `TransformerEncoderLayer`.
-
-        Args:
-            memory: the encoder's result.
-        """
-
-        def attended(x: Tensor) -> Tensor:
-            return self._attended(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-
-        def looked_up(x: Tensor) -> Tensor:
-            y, _ = self.multihead_attn(
-                x, memory, memory, key_padding_mask=memory_key_padding_mask,
-                need_weights=False, attn_mask=memory_mask, is_causal=memory_is_causal,
-            )  # fmt: skip
-            return self.dropout2(y)  # type: ignore[no-any-return]
-
-        x = self._joined(tgt, self.norm1, attended)
-        x = self._joined(x, self.norm2, looked_up)
-        y: Tensor = self._joined(x, self.norm3, self._fed_forward)
-        return y
+from .transformer_layers import (
+    Activation,
+    TransformerDecoderLayer,
+    TransformerEncoderLayer,
+)
 
 
 def _copies(layer: Module, count: int) -> ModuleList:
@@ -191,12 +34,29 @@ def _copies(layer: Module, count: int) -> ModuleList:
     return made
 
 
-def _refuse_none(name: str, layers: ModuleList) -> None:
-    if not len(layers):
-        raise ArgumentError(name, "num_layers", was=0, needed="1 or more")
+class _Stack(Module):
+    """Copies of a layer, one after another, and a norm of the result."""
+
+    def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
+        super().__init__()
+        if norm is not None:
+            refuse_uncallable(type(self).__name__, "norm", norm)
+        self.layers = _copies(layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def _through(self, x: Tensor, *memory: Tensor, **masks: Any) -> Tensor:
+        """What comes out of all layers, each of which takes the same masks."""
+        if not len(self.layers):
+            name = type(self).__name__
+            raise ArgumentError(name, "num_layers", was=0, needed="1 or more")
+        y: Any = x
+        for layer in self.layers:
+            y = layer(y, *memory, **masks)
+        return y if self.norm is None else self.norm(y)  # type: ignore[no-any-return]
 
 
-class TransformerEncoder(Module):
+class TransformerEncoder(_Stack):
     """Layers of an encoder, one after another.
 
     Args:
@@ -214,12 +74,7 @@ class TransformerEncoder(Module):
         enable_nested_tensor: bool = True,
         mask_check: bool = True,
     ) -> None:
-        super().__init__()
-        if norm is not None:
-            refuse_uncallable(type(self).__name__, "norm", norm)
-        self.layers = _copies(encoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
+        super().__init__(encoder_layer, num_layers, norm)
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
 
@@ -231,17 +86,13 @@ class TransformerEncoder(Module):
         is_causal: bool | None = None,
     ) -> Tensor:
         """All layers; masks as those of `TransformerEncoderLayer`."""
-        _refuse_none("TransformerEncoder", self.layers)
-        y: Any = src
-        for layer in self.layers:
-            y = layer(
-                y, src_mask=mask, src_key_padding_mask=src_key_padding_mask,
-                is_causal=bool(is_causal),
-            )  # fmt: skip
-        return y if self.norm is None else self.norm(y)  # type: ignore[no-any-return]
+        return self._through(
+            src, src_mask=mask, src_key_padding_mask=src_key_padding_mask,
+            is_causal=bool(is_causal),
+        )  # fmt: skip
 
 
-class TransformerDecoder(Module):
+class TransformerDecoder(_Stack):
     """Layers of a decoder, one after another.
 
     Args:
@@ -253,12 +104,7 @@ class TransformerDecoder(Module):
     def __init__(
         self, decoder_layer: Module, num_layers: int, norm: Module | None = None
     ) -> None:
-        super().__init__()
-        if norm is not None:
-            refuse_uncallable(type(self).__name__, "norm", norm)
-        self.layers = _copies(decoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
+        super().__init__(decoder_layer, num_layers, norm)
 
     def forward(
         self,
@@ -272,16 +118,12 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """All layers; masks as those of `TransformerDecoderLayer`."""
-        _refuse_none("TransformerDecoder", self.layers)
-        y: Any = tgt
-        for layer in self.layers:
-            y = layer(
-                y, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
-                tgt_key_padding_mask=tgt_key_padding_mask,
-                memory_key_padding_mask=memory_key_padding_mask,
-                tgt_is_causal=bool(tgt_is_causal), memory_is_causal=memory_is_causal,
-            )  # fmt: skip
-        return y if self.norm is None else self.norm(y)  # type: ignore[no-any-return]
+        return self._through(
+            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=bool(tgt_is_causal), memory_is_causal=memory_is_causal,
+        )  # fmt: skip
 
 
 class Transformer(Module):
