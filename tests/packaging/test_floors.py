@@ -37,6 +37,8 @@ FLOORS = (
         "random",
         "accelerator",
         "amp",
+        "backends",
+        "jit",
         "fft",
         "linalg",
         "masked",
@@ -45,7 +47,8 @@ FLOORS = (
         "return_types",
         "utils",
     },
-    {"distributed", "distributions", "profiler"},
+    {"distributed", "distributions", "profiler", "device_module"},
+    {"cpu", "cuda", "mps", "xpu"},
     {"train", "serve", "cli", "demos", "conformance", "testing", "scaffold"}
     | {"signatures"},
     {"dovetail"},  # the package's own __init__ and __main__

@@ -83,3 +83,38 @@ def test_other_processes_keep_their_torch() -> None:
     """Importing dovetail's command line changes no import."""
     code = "import sys, dovetail.cli.run; print(*sys.meta_path)"
     assert "dovetail" not in child.printed(code)
+
+
+PLACES = """
+import torch
+import torch.nn as nn
+from torch.nn.modules.utils import _pair
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.conv import _ConvNd
+import torch.nn.modules.linear
+from torch.distributions.normal import Normal
+from torch.utils._pytree import tree_map
+from torch.cuda.amp import autocast
+import torch.backends.cudnn as cudnn
+import torch.multiprocessing as mp
+
+assert issubclass(nn.BatchNorm2d, _BatchNorm) and issubclass(nn.Conv1d, _ConvNd)
+assert torch.nn.modules.linear.Linear is nn.Linear is nn.modules.Linear
+assert torch.distributions.kl.kl_divergence is torch.distributions.kl_divergence
+assert Normal is torch.distributions.Normal
+assert nn.utils is torch.nn.utils and hasattr(nn.utils, "clip_grad_norm_")
+assert _pair(3) == (3, 3) and _pair([1, 2]) == (1, 2)
+assert tree_map(lambda x: x + 1, {"a": [1, 2]}) == {"a": [2, 3]}
+assert torch.version.cuda is None and mp.Queue is not None
+cudnn.benchmark = True
+try:
+    from torch.nn.modules.linear import Sofmax
+except ImportError as error:
+    print("refused", "Sofmax" in str(error))
+"""
+
+
+def test_names_are_found_where_torch_has_them(tmp_path: Path) -> None:
+    """Modules below torch that dovetail has not, private names that programs use."""
+    found = run(tmp_path, PLACES)
+    assert found.stdout == "refused True\n", found.stderr

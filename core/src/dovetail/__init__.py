@@ -72,14 +72,15 @@ newaxis: _Final = None
 
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
-    "accelerator", "amp", "array_api", "autograd", "compiler", "data", "device_api",
-    "distributions",
-    "fft", "func", "io", "linalg", "masked", "nn", "optim", "random", "return_types",
-    "signal", "special", "testing", "utils",
+    "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu",
+    "cuda", "data", "device_api", "distributed", "distributions", "fft", "func", "io",
+    "jit", "linalg", "masked", "mps", "nn", "optim", "random", "return_types",
+    "signal", "special", "testing", "utils", "xpu",
 })  # fmt: skip
 _FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
-    "get_autocast_dtype": "amp", "get_num_threads": "codegen.runtime.threads",
+    "get_autocast_dtype": "amp", "get_device_module": "device_module",
+    "get_num_threads": "codegen.runtime.threads",
     "is_autocast_cache_enabled": "amp", "is_autocast_enabled": "amp",
     "load": "io", "save": "io",
     "set_autocast_cache_enabled": "amp", "set_autocast_dtype": "amp",
@@ -139,6 +140,7 @@ if TYPE_CHECKING:
     from dovetail.codegen.runtime.threads import get_num_threads as get_num_threads
     from dovetail.codegen.runtime.threads import set_num_threads as set_num_threads
     from dovetail.compiler import compile as compile
+    from dovetail.device_module import get_device_module as get_device_module
     from dovetail.func import vmap as vmap
     from dovetail.io import load as load
     from dovetail.io import save as save

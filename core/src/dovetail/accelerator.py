@@ -1,8 +1,9 @@
-"""Memory of devices in figures: what torch has in `torch.accelerator`.
+"""The device that is not the CPU, and memory of devices in figures.
 
-They are of every device that counts its memory, the CPU too. There, counting begins
-with the first question and takes some time of each call from then on; what is counted
-is the memory of tensors and graphs, not what a kernel has for itself while it runs.
+The figures are of every device that counts its memory, the CPU too. There, counting
+begins with the first question and takes some time of each call from then on; what is
+counted is the memory of tensors and graphs, not what a kernel has for itself while it
+runs.
 Devices are named as everywhere; a number stands for one of the default type.
 """
 
@@ -12,9 +13,10 @@ from collections import OrderedDict
 
 from dovetail.device import device as Device
 from dovetail.device import named
-from dovetail.device_api import Pool, registry
+from dovetail.device_api import Backend, Pool, registry
 from dovetail.engine import modes
 from dovetail.errors import ArgumentError, NotSupported
+from dovetail.tensor_api import streams
 
 DeviceLike = Device | str | int | None
 
@@ -33,6 +35,56 @@ def _pool(name: str, device: DeviceLike) -> tuple[Pool, int]:
             "its memory", needed="a device that offers the capability Pool",
         )  # fmt: skip
     return pool, index
+
+
+def current_accelerator(check_available: bool = False) -> Device | None:
+    """The type of the device that `"auto"` stands for, or None if that is the CPU.
+
+    Args:
+        check_available: for torch's sake; what is found is there.
+    """
+    backend, _ = registry.resolve("auto")
+    return None if backend.type == "cpu" else Device(backend.type)
+
+
+def is_available() -> bool:
+    """Whether there is a device beside the CPU that `"auto"` would take."""
+    return current_accelerator() is not None
+
+
+def device_count() -> int:
+    """How many devices of the accelerator's type there are."""
+    found = current_accelerator()
+    return 0 if found is None else len(registry.load(found.type).devices())
+
+
+def current_device_index() -> int:
+    """The index of the device that `"auto"` stands for."""
+    return registry.resolve("auto")[1]
+
+
+def synchronize(device: DeviceLike = None, /) -> None:
+    """Wait for all work on a device (the accelerator), and raise its errors."""
+    backend, index = _accelerator(device)
+    backend.synchronize(index)
+
+
+def current_stream(device: DeviceLike = None, /) -> streams.Stream:
+    """The stream that this context's work on a device (the accelerator) goes to."""
+    backend, index = _accelerator(device)
+    return streams.current_stream(named(backend.type, index))
+
+
+def set_stream(stream: streams.Stream) -> None:
+    """Send the work of this context to `stream` from now on."""
+    streams.set_stream(stream)
+
+
+def _accelerator(device: DeviceLike) -> tuple[Backend, int]:
+    """A device: by its name, its index among the accelerators, or the current one."""
+    if isinstance(device, int):
+        return registry.resolve(f"{registry.resolve('auto')[0].type}:{device}")
+    return registry.resolve("auto" if device is None else device)
 
 
 def memory_allocated(device_index: DeviceLike = None, /) -> int:
@@ -98,6 +150,8 @@ def set_memory_limit(size: int | None, device_index: DeviceLike = None, /) -> No
 
 
 __all__ = [
-    "empty_cache", "max_memory_allocated", "memory_allocated", "memory_reserved",
-    "memory_stats", "reset_peak_memory_stats", "set_memory_limit",
+    "current_accelerator", "current_device_index", "current_stream", "device_count",
+    "empty_cache", "is_available", "max_memory_allocated", "memory_allocated",
+    "memory_reserved", "memory_stats", "reset_peak_memory_stats", "set_memory_limit",
+    "set_stream", "synchronize",
 ]  # fmt: skip

@@ -15,6 +15,8 @@ from types import ModuleType
 from typing import Final
 
 import dovetail
+from dovetail.cli import torch_private
+from dovetail.cli.torch_places import FIRST, PLACES, Place, place_of
 
 FOLLOWED: Final = "2.13.0"
 
@@ -37,11 +39,17 @@ class _Alias(ModuleType):
     def __init__(self) -> None:
         super().__init__("torch", dovetail.__doc__)
         names = {n: v for n, v in vars(dovetail).items() if not _is_of_module(n)}
+        for name in FIRST:
+            names.pop(name, None)  # the loader gives it, with its places
         vars(self).update(names)
         self.__version__ = f"{FOLLOWED}+dovetail.{dovetail.__version__}"
         self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> object:
+        if name in FIRST or f"torch.{name}" in PLACES:
+            return import_module(f"torch.{name}")
+        if name.startswith("_") and not _is_of_module(name):
+            return getattr(torch_private, name)
         return getattr(dovetail, name)
 
     def __dir__(self) -> list[str]:
@@ -83,11 +91,18 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """It has run; imports gave it another spec, which is put back."""
-        if not isinstance(module, _Alias):
-            module.__spec__ = self._spec
+        if isinstance(module, Place | _Alias):
+            return
+        name = module.__spec__.name if module.__spec__ else ""
+        module.__spec__ = self._spec
+        for below in FIRST.get(name.removeprefix("torch."), ()):
+            import_module(f"{name}.{below}")
 
 
 def _module_of(name: str) -> ModuleType:
+    place = place_of(name)
+    if place is not None:
+        return place
     module: ModuleType = dovetail
     for part in name.split(".")[1:]:
         found = getattr(module, part, None)
@@ -106,7 +121,7 @@ def _module_of(name: str) -> ModuleType:
 def _below(module: ModuleType, part: str) -> ModuleType | None:
     """A module that is not imported yet; the package's own are behind its names."""
     path = f"{module.__name__}.{part}"
-    if module is dovetail:
+    if module is dovetail or isinstance(module, Place):
         return None
     try:
         return import_module(path)

@@ -107,11 +107,6 @@ OMISSIONS: Final = (
         {"Tensor": "index"},
     ),
     Omission(
-        "gives the module of a device type; devices are plug-ins without modules of "
-        "their own under dovetail, and `dovetail.accelerator` serves all of them",
-        {"torch": "get_device_module"},
-    ),
-    Omission(
         "has no format in NumPy, nor arithmetic in torch but on some devices: complex "
         "numbers of two float16",
         {"torch": "chalf complex32", "Tensor": "chalf"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from dovetail import dtypes
 from dovetail import frontend as ft
@@ -273,3 +273,7 @@ def _list_params(op: str, group: dict[str, Any]) -> None:
         group["param_names"] = [name for name, _ in listed]
     else:
         group["params"] = listed
+
+
+# What older programs mark parameters with that have no default.
+required: Final = object()

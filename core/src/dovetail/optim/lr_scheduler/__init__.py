@@ -20,6 +20,8 @@ from ._simple import (
     StepLR,
 )
 
+_LRScheduler = LRScheduler  # what older programs call it
+
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",

@@ -1,0 +1,92 @@
+"""Switches of torch's libraries, and what may be asked of them: `torch.backends`.
+
+Kernels are chosen by the device's table, so that no switch chooses between libraries:
+those here are kept as they are set, for programs that set and read them, and change
+nothing that is computed. The precision of products is `set_float32_matmul_precision`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, Final
+
+from dovetail.device_api import registry
+from dovetail.errors import DeviceError, MissingName
+
+
+class Switches(ModuleType):
+    """The switches of one library, which no other name can be given.
+
+    Args:
+        name: the module's.
+        available: whether the library is there.
+        values: the switches, as they stand at first.
+    """
+
+    _available: bool
+
+    def __init__(self, name: str, available: bool, **values: Any) -> None:
+        super().__init__(name, f"Switches of {name.rpartition('.')[2]}.")
+        vars(self).update(values, _available=available)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in vars(self):
+            raise MissingName(self.__name__, name, lambda: None, None)
+        vars(self)[name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        raise MissingName(self.__name__, name, lambda: None, None)
+
+    def is_available(self) -> bool:
+        """Whether the library is there, and has a device."""
+        return self._available
+
+    is_built = is_available
+
+    @contextmanager
+    def flags(self, **values: Any) -> Iterator[None]:
+        """Set switches for a block of code."""
+        before = {name: getattr(self, name) for name in values}
+        for name, value in values.items():
+            setattr(self, name, value)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+
+class DeviceSwitches(Switches):
+    """The switches of a device type, which is there if its backend has a device."""
+
+    _type: str
+
+    def is_available(self) -> bool:
+        """Whether the machine has such a device, and a backend that drives it."""
+        try:
+            return bool(registry.load(self._type).devices())
+        except DeviceError:
+            return False
+
+    is_built = is_available
+
+
+_matmul: Final = Switches(
+    f"{__name__}.cuda.matmul", False, allow_tf32=False,
+    allow_fp16_reduced_precision_reduction=True,
+    allow_bf16_reduced_precision_reduction=True, fp32_precision="none",
+)  # fmt: skip
+cuda: Final = DeviceSwitches(f"{__name__}.cuda", False, _type="cuda", matmul=_matmul)
+mps: Final = DeviceSwitches(f"{__name__}.mps", False, _type="mps")
+cudnn: Final = Switches(
+    f"{__name__}.cudnn", False, enabled=True, benchmark=False, deterministic=False,
+    benchmark_limit=10, allow_tf32=True, fp32_precision="none",
+)  # fmt: skip
+mkldnn: Final = Switches(f"{__name__}.mkldnn", True, enabled=True, deterministic=False)
+mkl: Final = Switches(f"{__name__}.mkl", False)
+openmp: Final = Switches(f"{__name__}.openmp", False)
+__path__: list[str] = []
+
+__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]

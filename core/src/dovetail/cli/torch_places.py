@@ -1,0 +1,104 @@
+"""Places in which torch has names that dovetail has elsewhere.
+
+A place is a module below `torch` without code of its own: it finds each name in
+dovetail's modules, the first that has it. So `torch.nn.modules.conv.Conv2d` is
+`dovetail.nn.Conv2d`.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final
+
+_NOWHERE: Final = object()
+_PRIVATE: Final = "dovetail.cli.torch_private"
+_LAYERS: Final = (
+    "activation adaptive batchnorm channelshuffle container conv distance dropout "
+    "flatten fold instancenorm lazy linear loss module normalization padding "
+    "pixelshuffle pooling rnn sparse transformer upsampling utils"
+)
+_LAYER_MODULES: Final = {
+    "container": "containers", "module": "module.module", "normalization": "norm",
+    "rnn": "recurrent",
+}  # fmt: skip
+_DISTRIBUTIONS: Final = (
+    "bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli dirichlet "
+    "exp_family exponential fishersnedecor gamma generalized_pareto geometric gumbel "
+    "half_cauchy half_normal independent inverse_gamma kl kumaraswamy laplace "
+    "lkj_cholesky log_normal logistic_normal lowrank_multivariate_normal "
+    "mixture_same_family multinomial multivariate_normal negative_binomial normal "
+    "one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical "
+    "studentT transformed_distribution uniform utils von_mises weibull wishart"
+)
+
+
+def _layers() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {"torch.nn.modules": ("dovetail.nn", _PRIVATE)}
+    for name in _LAYERS.split():
+        own = f"dovetail.nn.{_LAYER_MODULES.get(name, name)}"
+        found[f"torch.nn.modules.{name}"] = ("dovetail.nn", own, _PRIVATE)
+    return found
+
+
+# Where the names of torch's modules are found, by the modules' own names.
+PLACES: Final[dict[str, tuple[str, ...]]] = {
+    **_layers(),
+    **{
+        f"torch.distributions.{name}": ("dovetail.distributions", _PRIVATE)
+        for name in _DISTRIBUTIONS.split()
+    },
+    "torch.nn.common_types": (_PRIVATE,),
+    "torch.types": (_PRIVATE, "dovetail"),
+    "torch.version": (_PRIVATE,),
+    "torch.multiprocessing": ("multiprocessing", _PRIVATE),
+    "torch.serialization": ("dovetail.io", _PRIVATE),
+    "torch.utils._pytree": (_PRIVATE,),
+    "torch.utils.data.distributed": ("dovetail.data",),
+    "torch._utils": (_PRIVATE,),
+}
+
+# Places that are there without an import of their own, by what they are below.
+FIRST: Final = {"nn": ("modules",), "distributions": ("kl", "utils")}
+
+
+class Place(ModuleType):
+    """A module of torch's, whose names are found in others."""
+
+    def __init__(self, name: str, sources: tuple[str, ...]) -> None:
+        super().__init__(name, f"Names of {', '.join(sources[:1])}.")
+        self._sources = sources
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no {name!r}")
+        below = f"{self.__name__}.{name}"
+        if below in PLACES and below not in sys.modules:
+            return import_module(below)
+        for source in self._sources:
+            found = _of(source, name)
+            if found is not _NOWHERE:
+                return found
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return dir(import_module(self._sources[0]))
+
+
+def _of(source: str, name: str) -> Any:
+    """What a module has by a name, `_NOWHERE` if there is none, or no module."""
+    try:
+        module = import_module(source)
+    except ModuleNotFoundError as error:
+        if error.name != source:
+            raise
+        return _NOWHERE
+    return getattr(module, name, _NOWHERE)
+
+
+def place_of(name: str) -> Place | None:
+    """The place that torch's module is, if it is one."""
+    sources = PLACES.get(name)
+    return None if sources is None else Place(name, sources)

@@ -1,0 +1,215 @@
+"""Names of torch's that are not public, and that programs import nevertheless."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import Any, Final
+
+import dovetail
+from dovetail.func.trees import put_together, taken_apart
+from dovetail.nn import functional
+
+# ---- torch.nn.modules
+
+
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+    """A function that repeats a number n times, and leaves several as they are."""
+
+    def parse(x: Any) -> tuple[Any, ...]:
+        return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
+
+    parse.__name__ = name
+    return parse
+
+
+_single: Final = _ntuple(1, "_single")
+_pair: Final = _ntuple(2, "_pair")
+_triple: Final = _ntuple(3, "_triple")
+_quadruple: Final = _ntuple(4, "_quadruple")
+
+
+def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
+    """Each entry n times, the last one first."""
+    return tuple([x for x in reversed(t) for _ in range(n)])
+
+
+def _get_clones(module: Any, N: int) -> dovetail.nn.ModuleList:
+    """Copies of a module, in a list."""
+    return dovetail.nn.ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
+def _get_activation_fn(activation: str) -> Callable[..., Any]:
+    """The function that a transformer's activation names."""
+    known: dict[str, Callable[..., Any]] = {
+        "relu": functional.relu,
+        "gelu": functional.gelu,
+    }
+    if activation not in known:
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return known[activation]
+
+
+def consume_prefix_in_state_dict_if_present(
+    state_dict: dict[str, Any], prefix: str
+) -> None:
+    """Take a prefix off the keys that begin with it."""
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+
+
+# ---- types, which annotations name
+
+_size: Final = dovetail.Size | list[int] | tuple[int, ...]
+Number: Final = int | float | bool
+Device: Final = dovetail.device | str | int | None
+_int: Final = int
+_float: Final = float
+_bool: Final = bool
+_dtype: Final = dovetail.dtype
+_device: Final = dovetail.device
+_size_1_t: Final = int | tuple[int]
+_size_2_t: Final = int | tuple[int, int]
+_size_3_t: Final = int | tuple[int, int, int]
+_size_any_t: Final = int | tuple[int, ...]
+_ratio_2_t: Final = float | tuple[float, float]
+_ratio_3_t: Final = float | tuple[float, float, float]
+_ratio_any_t: Final = float | tuple[float, ...]
+
+# ---- torch, torch.version
+
+
+def _assert(condition: Any, message: str) -> None:
+    """Raise AssertionError with the message unless the condition holds."""
+    if not condition:
+        raise AssertionError(message)
+
+
+cuda: Final = None
+hip: Final = None
+git_version: Final = "Unknown"
+debug: Final = False
+
+# ---- torch.distributions.utils
+
+
+def broadcast_all(*values: Any) -> tuple[Any, ...]:
+    """Numbers and tensors as tensors of one shape."""
+    tensors = [v for v in values if isinstance(v, dovetail.Tensor)]
+    like: dict[str, Any] = {"dtype": dovetail.get_default_dtype()}
+    if tensors:
+        like = {"dtype": tensors[0].dtype, "device": tensors[0].device}
+    return tuple(
+        dovetail.broadcast_tensors(
+            *[
+                v if isinstance(v, dovetail.Tensor) else dovetail.tensor(v, **like)
+                for v in values
+            ]
+        )
+    )
+
+
+def clamp_probs(probs: Any) -> Any:
+    """Probabilities whose logarithms are finite."""
+    eps = dovetail.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
+    """The logarithms of probabilities, or of their odds."""
+    inside = clamp_probs(probs)
+    return inside.log() - (-inside).log1p() if is_binary else inside.log()
+
+
+def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
+    """The probabilities of logarithms, or of the logarithms of odds."""
+    return logits.sigmoid() if is_binary else logits.softmax(-1)
+
+
+class lazy_property:  # noqa: N801  torch's name
+    """An attribute that is computed when it is first asked for."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        self.wrapped = wrapped
+        self.__doc__ = wrapped.__doc__
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        with dovetail.enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.wrapped.__name__, value)
+        return value
+
+
+# ---- torch.multiprocessing
+
+
+def spawn(
+    fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1,
+    join: bool = True, daemon: bool = False, start_method: str = "spawn",
+) -> Any:  # fmt: skip
+    """Processes that run `fn(i, *args)`, each with its number.
+
+    Returns: None once all have ended; the list of them where `join` is False.
+
+    Raises: RuntimeError if one ended with another status than 0.
+    """
+    context: Any = multiprocessing.get_context(start_method)
+    started = [
+        context.Process(target=fn, args=(i, *args), daemon=daemon)
+        for i in range(nprocs)
+    ]
+    for process in started:
+        process.start()
+    if not join:
+        return started
+    for i, process in enumerate(started):
+        process.join()
+        if process.exitcode:
+            raise RuntimeError(f"process {i} ended with status {process.exitcode}")
+    return None
+
+
+def get_sharing_strategy() -> str:
+    """How tensors go to other processes: their bytes are sent."""
+    return "copy"
+
+
+# ---- torch.utils._pytree, torch._utils
+
+
+def tree_flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of nested containers, and their form."""
+    return taken_apart(tree)
+
+
+def tree_unflatten(leaves: Iterable[Any], treespec: Any) -> Any:
+    """Nested containers of a form."""
+    return put_together(list(leaves), treespec)
+
+
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any) -> Any:
+    """Nested containers with `func` of each leaf."""
+    leaves, form = taken_apart(tree)
+    others = [taken_apart(rest)[0] for rest in rests]
+    return put_together(list(map(func, leaves, *others)), form)
+
+
+def tree_leaves(tree: Any) -> list[Any]:
+    """The leaves of nested containers."""
+    return taken_apart(tree)[0]
+
+
+def _flatten_dense_tensors(tensors: Iterable[Any]) -> Any:
+    """Tensors as one of one dim."""
+    return dovetail.cat([t.reshape(-1) for t in tensors])
+
+
+def _unflatten_dense_tensors(flat: Any, tensors: Iterable[Any]) -> tuple[Any, ...]:
+    """Pieces of one tensor, in the shapes of others."""
+    like = list(tensors)
+    pieces = flat.split([t.numel() for t in like])
+    return tuple([p.view(t.shape) for p, t in zip(pieces, like, strict=True)])

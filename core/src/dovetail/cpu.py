@@ -1,0 +1,7 @@
+"""The CPU, as `torch.cpu` has it."""
+
+import sys
+
+from dovetail.device_module import DeviceModule
+
+sys.modules[__name__] = DeviceModule(__name__, "cpu")

@@ -1,0 +1,7 @@
+"""NVIDIA's devices, and what else goes by their name, as `torch.cuda` has them."""
+
+import sys
+
+from dovetail.device_module import DeviceModule
+
+sys.modules[__name__] = DeviceModule(__name__, "cuda")

@@ -1,0 +1,7 @@
+"""Apple's devices, which no backend drives yet, as `torch.mps` has them."""
+
+import sys
+
+from dovetail.device_module import DeviceModule
+
+sys.modules[__name__] = DeviceModule(__name__, "mps")

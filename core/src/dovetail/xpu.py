@@ -1,0 +1,7 @@
+"""Intel's devices, as `torch.xpu` has them."""
+
+import sys
+
+from dovetail.device_module import DeviceModule
+
+sys.modules[__name__] = DeviceModule(__name__, "xpu")
