@@ -110,7 +110,7 @@ def _judged(mutant: Mutant, tell: Tell) -> Fate:
     warm()
     set_fallback_policy("error")
     tell("witness")
-    proof = witness(mutant)
+    proof = witness(mutant, lambda: tell("witness"))
     about = (mutant.name, mutant.family, mutant.describes)
     if proof is None:
         return Fate(*about, "", seconds=time.perf_counter() - started)

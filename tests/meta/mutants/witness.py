@@ -35,13 +35,17 @@ class Witness:
     dtype: str = ""
 
 
-def witness(mutant: Mutant) -> Witness | None:
-    """A difference that can be seen; None if none was found."""
+def witness(mutant: Mutant, alive: Callable[[], None]) -> Witness | None:
+    """A difference that can be seen; None if none was found.
+
+    Args:
+        alive: called before each call that is tried.
+    """
     if mutant.observe is not None:
         text = _observed(mutant)
         return None if text is None else Witness(text)
     search = _by_gradients if mutant.patch is not None else _by_calls
-    return search(mutant)
+    return search(mutant, alive)
 
 
 # ---- what a witness of its own sees
@@ -93,10 +97,11 @@ def _numbers_differ(got: Array, want: Array) -> str | None:
 # ---- calls that are searched for
 
 
-def _by_calls(mutant: Mutant) -> Witness | None:
+def _by_calls(mutant: Mutant, alive: Callable[[], None]) -> Witness | None:
     with mutant.sane() as right, mutant.planted() as wrong:
         sound, broken = Subject(right), Subject(wrong)
         for call in _calls(mutant, sound, TRIES):
+            alive()
             found = _difference(call, sound, broken)
             if found is not None:
                 return Witness(f"{call}: {found}", call.dtype.name)
@@ -110,7 +115,10 @@ def _calls(mutant: Mutant, subject: Subject, count: int) -> Iterator[Call]:
 
 def _difference(call: Call, sound: Subject, broken: Subject) -> str | None:
     """What is wrong with a call on the broken device and right on the sound one."""
-    for judge in (_values, _bits, _inputs, _later_calls, _memory):
+    judges = [_values, _bits, _inputs, _later_calls, _memory]
+    if _outcome(call, sound) == _outcome(call, broken):
+        judges.remove(_values)  # whose truth may cost a thousand calls
+    for judge in judges:
         if _said(judge, call, sound) is None:
             found = _said(judge, call, broken)
             if found is not None:
@@ -129,6 +137,19 @@ def _said(
         kind = "" if isinstance(error, Wrong) else f"{type(error).__name__}: "
         return f"{kind}{error}"
     return None
+
+
+def _outcome(call: Call, subject: Subject) -> object:
+    """What a call gives, bit by bit; an error is equal to no other."""
+    try:
+        results = subject.call(call.op, *call.arguments(subject))
+    except Exception as error:  # a kernel may fail in any way
+        return error
+    found = [subject.values(y) for y in results]
+    return [
+        (tuple(y.shape), y.dtype, a.shape, a.dtype, a.tobytes())
+        for y, a in zip(results, found, strict=True)
+    ]
 
 
 def _values(call: Call, subject: Subject) -> None:
@@ -225,7 +246,7 @@ def _shares(x: Tensor, y: Tensor) -> bool:
 # ---- gradients
 
 
-def _by_gradients(mutant: Mutant) -> Witness | None:
+def _by_gradients(mutant: Mutant, alive: Callable[[], None]) -> Witness | None:
     with mutant.sane() as device:
         subject = Subject(device)
         calls = [c for c in _calls(mutant, subject, TRIES) if _small(c)]
@@ -235,6 +256,7 @@ def _by_gradients(mutant: Mutant) -> Witness | None:
         for call, right in zip(calls, want, strict=True):
             if right is None:
                 continue
+            alive()
             found = _gradients(call, subject)
             said = "raises" if found is None else differs(found, right)
             if said is not None:
