@@ -123,6 +123,18 @@ def test_layout_of_single_elements_is_not_covered() -> None:
     assert ["layout" in levels for levels in told] == [False, True]
 
 
+def test_values_beside_an_empty_argument_are_not_covered() -> None:
+    """Special weights of a product with a batch of none reach no result."""
+    op = vocabulary["matmul"]
+    zeros, random = np.zeros((4, 3), np.float32), np.random.default_rng(0)
+    special = values.varied(zeros, "special", random, dt.float32)
+    told = [
+        presence.reached(op, dt.float32, Example(case, values="special"))
+        for case in (Case((np.ones((n, 4), np.float32), special), {}) for n in (0, 2))
+    ]
+    assert ["values" in levels for levels in told] == [False, True]
+
+
 NUMBERS = [
     dt.complex64, dt.complex128, dt.float32, dt.float64, dt.float16, dt.bfloat16,
     dt.int32, dt.int8, dt.uint8,
