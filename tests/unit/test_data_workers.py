@@ -283,6 +283,8 @@ def test_a_killed_parent_leaves_no_orphans() -> None:
     while found and time.monotonic() < end:
         found = [pid for pid in found if _runs(pid)]
         time.sleep(0.05)
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)
     assert found == []
 
 

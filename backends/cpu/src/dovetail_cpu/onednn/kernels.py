@@ -27,7 +27,6 @@ takes a millisecond."""
 _WHOLE: Final = {
     "ceil_mode": False, "count_include_pad": True, "divisor_override": None,
 }  # fmt: skip
-_FORMATS: Final = frozenset({"bfloat16", "float32"})
 _MOST_DIMS: Final = 5  # batch, channels, and three of space
 _BATCH: Final = 4  # matrices that are worth a primitive for all of them
 _SMALLEST: Final = 1 << 11  # products of numbers in one of these matrices
@@ -312,6 +311,7 @@ def _pooling(
 
 _NONE: Final[frozenset[DType]] = frozenset()
 _CONVOLVED: Final = frozenset({bfloat16, float32})
+_FORMATS: Final = frozenset(d.name for d in _CONVOLVED)
 _POOLED: Final = frozenset({float32})
 _MULTIPLIED: Final = frozenset({bfloat16})  # BLAS knows the others
 SERVES: Final[dict[str, tuple[frozenset[DType], Served]]] = {
