@@ -39,7 +39,7 @@ def witness(mutant: Mutant, alive: Callable[[], None]) -> Witness | None:
     """A difference that can be seen; None if none was found.
 
     Args:
-        alive: called before each call that is tried.
+        alive: called before each thing that is tried.
     """
     if mutant.observe is not None:
         text = _observed(mutant)
@@ -101,8 +101,7 @@ def _by_calls(mutant: Mutant, alive: Callable[[], None]) -> Witness | None:
     with mutant.sane() as right, mutant.planted() as wrong:
         sound, broken = Subject(right), Subject(wrong)
         for call in _calls(mutant, sound, TRIES):
-            alive()
-            found = _difference(call, sound, broken)
+            found = _difference(call, sound, broken, alive)
             if found is not None:
                 return Witness(f"{call}: {found}", call.dtype.name)
     return None
@@ -113,12 +112,15 @@ def _calls(mutant: Mutant, subject: Subject, count: int) -> Iterator[Call]:
     return (call for calls in zip(*each, strict=False) for call in calls)
 
 
-def _difference(call: Call, sound: Subject, broken: Subject) -> str | None:
+def _difference(
+    call: Call, sound: Subject, broken: Subject, alive: Callable[[], None]
+) -> str | None:
     """What is wrong with a call on the broken device and right on the sound one."""
     judges = [_values, _bits, _inputs, _later_calls, _memory]
     if _outcome(call, sound) == _outcome(call, broken):
         judges.remove(_values)  # whose truth may cost a thousand calls
     for judge in judges:
+        alive()
         if _said(judge, call, sound) is None:
             found = _said(judge, call, broken)
             if found is not None:
