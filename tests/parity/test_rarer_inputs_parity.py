@@ -220,3 +220,75 @@ def test_refusals_of_linear_cross_entropy(name: str) -> None:
             lib.nn.functional.linear_cross_entropy(
                 lib.ones(x), lib.ones(weight), y, **given
             )
+
+
+SUMS: Final[dict[str, Callable[[Any, Any, Any], Any]]] = {
+    "logaddexp": lambda lib, z, w: lib.logaddexp(z * 5, w * 5),
+    "logcumsumexp": lambda lib, z, w: lib.logcumsumexp(z * 5, 1) * w,
+    "logcumsumexp of no dims": lambda lib, z, w: z[0, 0].logcumsumexp(0) * w,
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_complex_logarithms_of_sums(name: str) -> None:
+    """Values on torch's side of the plane, and gradients of first and second order."""
+    _agree(SUMS[name], Z, LINE)
+
+
+def test_complex_logarithms_of_sums_at_infinity() -> None:
+    """An infinite real part decides alone, and of two infinities none is NaN."""
+    inf = float("inf")
+    x = np.array([complex(3, 4), complex(inf, 1), complex(-inf, 2), complex(-inf, 1)])
+    y = np.array([complex(-inf, 2), complex(3, 3), complex(-inf, 7), complex(2, 5)])
+    ours, theirs = (
+        lib.logaddexp(lib.tensor(x), lib.tensor(y)).numpy() for lib in (dt, torch)
+    )
+    np.testing.assert_array_equal(ours.real, theirs.real)
+    known = np.isfinite(x.real) | np.isfinite(y.real)
+    np.testing.assert_array_equal(ours.imag[known], theirs.imag[known])
+
+
+BOOLS: Final = RNG.random((2, 2, 5, 5)) > 0.5
+FEW: Final[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]] = {
+    "windows of bools": (
+        lambda lib, b: lib.nn.functional.unfold(b, 2, 1, 1, 2), (BOOLS,),
+    ),
+    "bools from windows": (
+        lambda lib, b: lib.nn.functional.fold(
+            lib.nn.functional.unfold(b, 3), (5, 5), 3
+        ),
+        (BOOLS,),
+    ),
+    "a batch of no images": (
+        lambda lib, x: lib.nn.functional.fractional_max_pool3d(x, 2, output_size=2),
+        (np.zeros((0, 1, 4, 5, 4)),),
+    ),
+    "a batch without rows": (
+        lambda lib, x: lib.nn.functional.batch_norm(x, x, x, training=True),
+        (np.zeros(0),),
+    ),
+    "edges that hold nothing": (
+        lambda lib, x, e, f: lib.histogramdd(x, [e, f], density=True).hist,
+        (RNG.normal(size=(5, 2)), np.array([3.0, 1.0, 2.0]), np.array([1.0, 2.0])),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_inputs_of_few_values(name: str) -> None:
+    """Bools, what has no elements, and edges that hold nothing."""
+    call, arrays = FEW[name]
+    ours, theirs = (call(lib, *map(lib.tensor, arrays)).numpy() for lib in (dt, torch))
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_means_scattered_into_a_tensor_of_no_dims() -> None:
+    """Gradients of first and second order."""
+    index = np.array(0)
+    _agree(
+        lambda lib, x, at, src: lib.scatter_reduce(
+            x * x, 0, at, src * src, "mean", include_self=False
+        ),
+        np.array(3.0), index, np.array(2.0),
+    )  # fmt: skip

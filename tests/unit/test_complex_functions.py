@@ -74,3 +74,15 @@ def test_a_number_is_not_taken_for_one_that_equals_it() -> None:
     given = [1 + 0j, complex(1, -0.0), 1 + 0j, complex(1, -0.0)]
     signs = [bool(np.signbit((x + n).numpy().imag)) for n in given]
     assert signs == [False, True, False, True]
+
+
+def test_numbers_of_infinite_parts() -> None:
+    """The body of `complex` keeps each part, and the sign of each that is not 0."""
+    inf, nan = float("inf"), float("nan")
+    device = reference()
+    parts = np.array(list(itertools.product([inf, -inf, nan, 2.0, 0.0], repeat=2)))
+    given = Example(case(*parts.T.copy()))
+    (z,) = device.run(vocabulary["complex"], given, dt.float64)
+    found = device.values(z)
+    np.testing.assert_array_equal(found.real, parts[:, 0])
+    np.testing.assert_array_equal(found.imag, parts[:, 1])

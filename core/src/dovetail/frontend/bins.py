@@ -107,7 +107,7 @@ def _counted(points: Tensor, edges: list[Tensor], counted: Tensor) -> Tensor:
         x = basic_index(points, (slice(None), i)).contiguous()
         at = cast(searchsorted(edge, x, True), int64) - 1
         at = where(x == edge[-1], size - 1, at)
-        inside = inside & (at >= 0) & (at < size)
+        inside = inside & (x >= edge[0]) & (x <= edge[-1]) & (at >= 0) & (at < size)
         place = place * size + at
     flat = zeros_of(points, (math.prod(sizes),))
     place, counted = where(inside, place, 0), where(inside, counted, 0)

@@ -23,6 +23,11 @@ later(
     functions="i0 i0_ mvlgamma polygamma",
     methods="i0 i0_ mvlgamma mvlgamma_ polygamma polygamma_",
 )
+later(
+    "dovetail.frontend.logaddexp",
+    functions="logaddexp logcumsumexp",
+    methods="logaddexp logcumsumexp",
+)
 later("dovetail.frontend.polynomials")
 later("dovetail.frontend.airy")
 later(

@@ -15,6 +15,7 @@ from dovetail.ops import layer_norm as layer
 from dovetail.ops import norm as ops
 from dovetail.ops import rms_norm as rms
 from dovetail.ops.elementwise import lerp
+from dovetail.ops.formats import clone
 from dovetail.ops.view import reshape
 
 
@@ -165,6 +166,8 @@ def batch_norm(
         needed = "a positive number" if training else "0 or more"
         raise ArgumentError("batch_norm", "eps", was=eps, needed=needed)
     size = tuple(input._a.shape)
+    if size == (0,):
+        return clone(input)  # of no elements there is nothing to normalise
     if len(size) < 2:
         raise ShapeError(
             "batch_norm", "input", was=f"of shape {size}", needed="[n, channels, ...]"

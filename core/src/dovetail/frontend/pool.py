@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.dtypes import bool_, int32, uint8
 from dovetail.engine.integers import integer
 from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
@@ -160,7 +161,10 @@ def _unfold(
     >>> F.unfold(torch.randn(1, 3, 8, 8), kernel_size=3).shape
     dovetail.Size([1, 27, 36])
     """
-    return columns.im2col(input, kernel_size, dilation, padding, stride)
+    steps = (kernel_size, dilation, padding, stride)
+    if input.dtype is bool_:
+        return cast(columns.im2col(cast(input, uint8), *steps), bool_)
+    return columns.im2col(input, *steps)
 
 
 @over_axes("F.fold", axes=(2,), dims=3)
@@ -170,4 +174,6 @@ def _fold(
 ) -> Tensor:  # fmt: skip
     """Columns added up to an image: the adjoint of `unfold`."""
     steps = (kernel_size, dilation, padding, stride)
+    if input.dtype is bool_:  # whether any of what overlaps is true
+        return cast(columns.col2im(cast(input, int32), output_size, *steps), bool_)
     return columns.col2im(input, output_size, *steps)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, COMPLEX, FLOAT, ORDERED, int32
+from dovetail.dtypes import ANY, COMPLEX, FLOAT, ORDERED, DType, int32
 from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.arithmetic import eq, lt
-from dovetail.ops.compare import isnan
+from dovetail.ops.compare import isfinite, isnan
 from dovetail.ops.create import zeros_like
 from dovetail.ops.elementwise import abs, neg
 from dovetail.ops.formats import cast, clone, iota, where
@@ -67,7 +68,18 @@ def _of_parts(real: Any, imag: Any) -> Any:
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag * i."""
     wide = real.dtype.complex
-    return cast(real, wide) + cast(imag, wide) * 1j
+    return cast(real, wide) + _turned(imag, wide)
+
+
+def _turned(imag: Tensor, wide: DType) -> Tensor:
+    """imag * i, whose real part is 0 where a product with i would make it NaN."""
+    finite = isfinite(imag)
+    turned = cast(where(finite, imag, 0), wide) * 1j
+    for value, here in (
+        (np.inf, eq(imag, np.inf)), (-np.inf, eq(imag, -np.inf)), (np.nan, isnan(imag)),
+    ):  # fmt: skip
+        turned = where(here, builtins.complex(0, value), turned)
+    return turned
 
 
 def _angle(m: Any, x: Any) -> Any:

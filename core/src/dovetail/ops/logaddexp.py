@@ -31,7 +31,7 @@ def _exponentials(log1p: Any, exp: Any, log_2: Any, a: Any, b: Any) -> Any:
     )
 
 
-@op(cancels=True, accepts=FLOAT, promote="float", torch="logaddexp",
+@op(cancels=True, accepts=FLOAT, promote="float",
     oracle=exact(lambda m, a, b: _exponentials(m.log1p, m.exp, 1, a, b)),
     grad={
         "input": lambda ct, input, other: ct / (1 + exp(other - input)),

@@ -114,8 +114,8 @@ def _log_of_sums(x: Array, dim: int) -> Array:
 
 
 @op(out="same",
-    accepts=FLOAT, promote="float", torch="logcumsumexp", cases=_cases, grows=(1,),
-    **_ALONG, oracle=_log_of_sums)  # fmt: skip
+    accepts=FLOAT, promote="float", cases=_cases, grows=(1,), **_ALONG,
+    oracle=_log_of_sums)  # fmt: skip
 def logcumsumexp(input: Tensor, dim: Axis) -> Tensor:
     """The logarithm of the cumulative sum of exponentials."""
     return scanned(clone(input), dim, _joined)

@@ -107,7 +107,7 @@ def _count(x: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
     """How many values meet at each place, in the dtype of `x`; 1 in place of 0."""
     ones = full(tuple(index._a.shape), 1, x._kind)
     start = full(tuple(x._a.shape), int(include_self), x._kind)
-    count = added(start, index, ones, dim)
+    count = scatter_add(start, dim, index, ones)  # which takes what has no dims
     return where(count == 0, 1, count)
 
 

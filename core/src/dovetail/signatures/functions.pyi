@@ -2037,7 +2037,7 @@ def logaddexp2(
 def logcumsumexp(
     input: Tensor, dim: _int, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The logarithm of the cumulative sum of exponentials."""
+    """The logarithm of the cumulative sum of exponentials along `dim`."""
 
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant; NaN where that is negative."""

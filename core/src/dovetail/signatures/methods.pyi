@@ -1134,7 +1134,7 @@ class Methods:
     def logaddexp2(self, other: Tensor) -> Tensor:
         """log2(2^input + 2^other) without overflow."""
     def logcumsumexp(self, dim: _int) -> Tensor:
-        """The logarithm of the cumulative sum of exponentials."""
+        """The logarithm of the cumulative sum of exponentials along `dim`."""
     def logdet(self) -> Tensor:
         """The logarithm of the determinant; NaN where that is negative."""
     def logical_and(self, other: Tensor) -> Tensor:

@@ -21,9 +21,9 @@ from dovetail.frontend.masked.masks import (
 )
 from dovetail.frontend.statistics import vector_norm
 from dovetail.ops.arithmetic import div
-from dovetail.ops.elementwise import abs
 from dovetail.ops.formats import cast
 from dovetail.ops.sums import sum as _sum
+from dovetail.ops.view import unsqueeze
 
 _TORCH = NAMESPACES["torch"]
 
@@ -200,8 +200,8 @@ def norm(
 
 
 def _vector_norm(x: Tensor, power: float, dims: Any, keepdim: bool | None) -> Tensor:
-    if not dims:
-        return cast(x != 0, x.dtype.real) if power == 0 else abs(x)
+    if not dims:  # each number for itself
+        return vector_norm(unsqueeze(x, 0), power, 0)
     return vector_norm(x, power, dims, bool(keepdim))
 
 

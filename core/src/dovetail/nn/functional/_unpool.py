@@ -125,10 +125,10 @@ def _fractional_with_places(
         )  # fmt: skip
     at = _fractional_places(size, kernel_size, out, samples)
     flat = reshape(input, (batch, channels, math.prod(size)))
-    windows = flat.detach().gather(2, reshape(at, (batch, channels, -1)))
+    count, shape = math.prod(at.shape[2:]), (batch, channels, *out)
+    windows = flat.detach().gather(2, reshape(at, (batch, channels, count)))
     windows = reshape(windows, tuple(at.shape))
-    best = reshape(at.gather(3, windows.argmax(3, keepdim=True)), (batch, channels, -1))
-    shape = (batch, channels, *out)
+    best = at.gather(3, windows.argmax(3, keepdim=True)).squeeze(3)
     return reshape(flat.gather(2, best), shape), reshape(best, shape)
 
 
