@@ -11,7 +11,7 @@ import numpy as np
 from dovetail.codegen.formats import FORMATS
 from dovetail.codegen.ir import FIRST, LAST, Accumulator, Buffer, Kernel, Loop, Store
 from dovetail.codegen.ir import Update as Into
-from dovetail.codegen.mathematics import FUNCTIONS
+from dovetail.codegen.mathematics import FUNCTIONS, Function
 from dovetail.codegen.values import (
     Term,
     apply,
@@ -75,7 +75,9 @@ def drawn_value(draw: random.Random, x: Term, y: Term, depth: int) -> Term:
             lambda: fma(one(), one(), one()),
             lambda: unary(draw.choice(["sqrt", "floor", "truncate"]), f.size(one())),
             lambda: f.with_sign(one(), x),
-            lambda: FUNCTIONS[draw.choice(sorted(FUNCTIONS))].make(one()),
+            lambda: of_operands(FUNCTIONS[draw.choice(sorted(FUNCTIONS))])(
+                one(), one()
+            ),
         ]
     else:
         shift = constant(draw.randrange(8), x.dtype)
@@ -84,6 +86,11 @@ def drawn_value(draw: random.Random, x: Term, y: Term, depth: int) -> Term:
             lambda: apply(draw.choice(MOVES), one(), shift),
         ]
     return draw.choice(choices)()
+
+
+def of_operands(function: Function) -> Callable[[Term, Term], Term]:
+    """A function of the mathematics, of as many of two operands as it takes."""
+    return lambda *given: function.make(*given[: function.inputs])
 
 
 def elementwise(make: Callable[[Term, Term], Term], dtype: str) -> Kernel:

@@ -17,6 +17,7 @@ from tests.support.drawn_kernels import (
     assert_same,
     drawn_kernel,
     elementwise,
+    of_operands,
     rows,
     specials,
 )
@@ -78,8 +79,7 @@ def test_random_kernels(dtype: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_the_mathematics(dtype: str, tmp_path: Path) -> None:
     """Every function of the mathematics, composed as it is there."""
-    made = [f.make for f in FUNCTIONS.values()]
-    kernels = [elementwise(lambda x, y, m=m: m(x), dtype) for m in made]
+    kernels = [elementwise(of_operands(f), dtype) for f in FUNCTIONS.values()]
     assert_same_results(kernels, dtype, tmp_path)
 
 

@@ -15,6 +15,7 @@ from tests.support.drawn_kernels import (
     assert_same,
     drawn_kernel,
     elementwise,
+    of_operands,
     rows,
     specials,
 )
@@ -94,7 +95,7 @@ def test_random_kernels(warp: int, tmp_path: Path) -> None:
     """Operations within operations, and the mathematics, in all dtypes."""
     kernels = [drawn_kernel(9, dtype) for dtype in (*FLOATS, *INTEGERS)]
     kernels += [
-        elementwise(lambda x, y, m=f.make: m(x), dtype)
+        elementwise(of_operands(f), dtype)
         for f in list(FUNCTIONS.values())[:4]
         for dtype in FLOATS
     ]

@@ -41,8 +41,8 @@ from dovetail_cpu.generated_pointwise import (
 
 # NumPy's ufuncs are bound by memory, but for these.
 _SLOW_UFUNCS: Final = frozenset({
-    "cos", "exp", "exp2", "expm1", "hypot", "log", "log1p", "logaddexp", "logaddexp2",
-    "sin", "tanh",
+    "cos", "exp", "exp2", "expm1", "float_pow", "hypot", "log", "log1p", "logaddexp",
+    "logaddexp2", "pow", "sin", "tanh",
 })  # fmt: skip
 # These too, which could write over an operand: that is not worth five times the time.
 _REMAINDERS: Final = frozenset({"float_fmod", "floor_divide", "fmod", "remainder"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import math
 from collections.abc import Callable
 from typing import Any, Final
@@ -53,7 +54,15 @@ FUNCTION {type} remainder_{type}({type} x, {type} y) {{
   return x < 0 ? -rest : rest;
 }}
 """
-
+# Constants by their number; a switch is in every dialect, an array of them is not.
+_TABLE: Final = """\
+FUNCTION {type} {name}(i64 number) {{
+  switch (number) {{
+{cases}
+    default: return {first};
+  }}
+}}
+"""
 _PHILOX: Final = f"""\
 FUNCTION u64 philox(u64 block, u64 seed, u64 stream, bool upper) {{
   u32 c0 = (u32)block, c1 = (u32)(block >> 32);
@@ -190,11 +199,22 @@ class ValueWriter:
             return f"{a} * {b} + {c}"
         return f"fma_{TYPES[dtype]}({a}, {b}, {c})"
 
-    def _square_error(self, value: Value, dtype: str, given: list[str]) -> str:
+    def _product_error(self, value: Value, dtype: str, given: list[str]) -> str:
         if not self.fused:
             return self._scale(value, dtype, given)
-        (x,) = map(Term, value.operands)
-        return self.value(fma(x, x, -(x * x)).value)
+        a, b = map(Term, value.operands)
+        return self.value(fma(a, b, -(a * b)).value)
+
+    def _table(self, value: Value, dtype: str, given: list[str]) -> str:
+        entries = [self.literal(x, value.dtype) for x in value.detail]
+        name = f"table_{hashlib.sha256(str(entries).encode()).hexdigest()[:12]}"
+        cases = "\n".join(
+            f"    case {i}: return {x};" for i, x in enumerate(entries[1:], 1)
+        )
+        kind = TYPES[value.dtype]
+        text = _TABLE.format(type=kind, name=name, cases=cases, first=entries[0])
+        self.helpers[text] = None
+        return f"{name}({given[0]})"
 
     def _scale(self, value: Value, dtype: str, given: list[str]) -> str:
         """In steps: no vendor's function is asked."""

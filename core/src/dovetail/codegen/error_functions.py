@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from dovetail.codegen.exponential import reduced
-from dovetail.codegen.formats import Format, scale, square_error
+from dovetail.codegen.formats import Format, product_error, scale
 from dovetail.codegen.functions import function, polynomial, within
 from dovetail.codegen.values import Term, above, below, choose, fma
 
@@ -57,7 +57,7 @@ def _erf_near(f: Format, x: Term) -> Term:
 def _erfc_far(f: Format, size: Term) -> Term:
     """erfc(x) for x >= 0.64, exp(-x²) being taken of x² in two parts."""
     a = below(size, _ERFC_ZERO[f.dtype])
-    e, n = reduced(f, -(a * a), -square_error(a))
+    e, n = reduced(f, -(a * a), -product_error(a, a))
     centre = _ERFC_CENTRE[f.dtype]
     factor = polynomial((a - centre) / (a + centre), _ERFC[f.dtype])
     return scale((e + 1.0) * (factor / fma(a, 2.0, 1.0)), n)

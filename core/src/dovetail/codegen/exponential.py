@@ -70,8 +70,12 @@ def exp2(f: Format, x: Term) -> Term:
     """2 to the power of x."""
     near = within(x, _EXP2_RANGE[f.dtype])
     n = (near + f.round) - f.round
-    part = near - n
-    return scale(fma(part, polynomial(part, _EXP2[f.dtype]), 1.0), n)
+    return exp2_of_parts(near - n, n, f.dtype)
+
+
+def exp2_of_parts(part: Term, n: Term, precision: str) -> Term:
+    """2 to the power of n + part, |part| <= 1/2, as precisely as a dtype has it."""
+    return scale(fma(part, polynomial(part, _EXP2[precision]), 1.0), n)
 
 
 @function(float32=1.5, float64=2.0)
@@ -107,7 +111,7 @@ _LOG: Final = {
 }  # fmt: skip
 
 
-def _parts(f: Format, x: Term) -> tuple[Term, Term]:
+def parts(f: Format, x: Term) -> tuple[Term, Term]:
     """(k, m) of a normal number: x = 2**k m, m from sqrt(1/2) to sqrt(2)."""
     root = f.bits_of(math.sqrt(0.5))
     one = f.bits_of(1.0)
@@ -134,7 +138,7 @@ def _log_of_parts(f: Format, k: Term, m: Term) -> Term:
 def log_of_normal(x: Term) -> Term:
     """The natural logarithm of what is surely a normal number above 0."""
     f = FORMATS[x.dtype]
-    return _log_of_parts(f, *_parts(f, x))
+    return _log_of_parts(f, *parts(f, x))
 
 
 @function(float32=1.0, float64=1.0)
@@ -142,7 +146,7 @@ def log(f: Format, x: Term) -> Term:
     """The natural logarithm."""
     lift = f.mantissa + 2
     small = x < 2.0 ** (1 - f.bias)
-    k, m = _parts(f, choose(small, x * 2.0**lift, x))
+    k, m = parts(f, choose(small, x * 2.0**lift, x))
     y = _log_of_parts(f, choose(small, k - float(lift), k), m)
     y = choose(x < math.inf, y, x)  # infinity and NaN stay
     y = choose(x < 0.0, math.nan, y)
@@ -153,7 +157,7 @@ def log(f: Format, x: Term) -> Term:
 def log1p(f: Format, x: Term) -> Term:
     """log(1 + x): of u = 1 + x rounded, and what rounding lost, over u."""
     u = x + 1.0
-    k, m = _parts(f, u)
+    k, m = parts(f, u)
     whole = equal(k, 0.0)
     lost = choose(k > 0.0, 1.0 - (u - x), x - (u - 1.0)) / u
     m = choose(whole, x, m - 1.0)

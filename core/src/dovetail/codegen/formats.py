@@ -17,7 +17,6 @@ from dovetail.codegen.values import (
     choose,
     compare,
     constant,
-    unary,
 )
 
 
@@ -31,7 +30,7 @@ class Format:
         round: adding it leaves no bits behind the point: 1.5 * 2**mantissa.
         ln2_high: ln 2 to so few bits that its product with an exponent is exact.
         ln2_low: the rest of ln 2.
-        split: bits of a factor to clear so that its square is exact.
+        split: bits of a factor to clear so that products of what is left are exact.
     """
 
     dtype: str
@@ -77,9 +76,10 @@ class Format:
         return bits((bits(size, self.integer) & ~self.sign) | taken, self.dtype)
 
     def head(self, x: Term) -> Term:
-        """`x` without its last bits, so that the square of what is left is exact."""
+        """`x` rounded to few bits: products of such are exact, and of what is left."""
+        whole = bits(x, self.integer) + (1 << self.split - 1)
         mask = constant(-(1 << self.split), self.integer)
-        return bits(bits(x, self.integer) & mask, self.dtype)
+        return bits(whole & mask, self.dtype)
 
 
 FORMATS: Final = {
@@ -167,17 +167,24 @@ def scale(x: Term, exponent: Term) -> Term:
     return apply("scale", x, exponent)
 
 
-def square_error(x: Term) -> Term:
-    """x * x less what it is rounded to."""
-    return unary("square_error", x)
+def product_error(a: Term, b: Term) -> Term:
+    """a * b less what it is rounded to."""
+    return apply("product_error", a, b)
+
+
+def sum_and_error(a: Term, b: Term) -> tuple[Term, Term]:
+    """a + b, and that less what it is rounded to (Knuth 1969)."""
+    whole = a + b
+    of_b = whole - a
+    return whole, (a - (whole - of_b)) + (b - of_b)
 
 
 def in_steps(op: str, operands: Sequence[Term]) -> Term:
-    """`scale`, `square_error`, `widen` or `narrow` as plain arithmetic."""
+    """`scale`, `product_error`, `widen` or `narrow` as plain arithmetic."""
     if op in ("widen", "narrow"):
         return _widen(*operands) if op == "widen" else _narrow(*operands)
     f = FORMATS[operands[0].dtype]
-    return _scale(f, *operands) if op == "scale" else _square_error(f, *operands)
+    return _scale(f, *operands) if op == "scale" else _product_error(f, *operands)
 
 
 def _scale(f: Format, x: Term, exponent: Term) -> Term:
@@ -187,7 +194,8 @@ def _scale(f: Format, x: Term, exponent: Term) -> Term:
     return (x * f.power(half)) * f.power(n - half)
 
 
-def _square_error(f: Format, x: Term) -> Term:
-    """By a part of few digits, whose square is exact (Dekker 1971)."""
-    head = f.head(x)
-    return (head * head - x * x) + (x - head) * (x + head)
+def _product_error(f: Format, a: Term, b: Term) -> Term:
+    """By parts of few digits, whose products are exact (Dekker 1971)."""
+    head, other = f.head(a), f.head(b)
+    tail, rest = a - head, b - other
+    return (((head * other - a * b) + head * rest) + tail * other) + tail * rest

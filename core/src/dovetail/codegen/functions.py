@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from dovetail.codegen.formats import FORMATS, Format
+from dovetail.codegen.formats import FORMATS
 from dovetail.codegen.values import Term, above, below, constant, fma
 
 
@@ -22,6 +22,7 @@ class Function(NamedTuple):
     Attributes:
         ulp: the largest error, by dtype.
         make: the arithmetic that computes it.
+        inputs: how many values it is of.
         of_one: whether the error is counted in ulp of 1, the largest result, instead of
             in those of each result.
     """
@@ -29,21 +30,24 @@ class Function(NamedTuple):
     ulp: dict[str, float]
     make: Callable[..., Term]
     of_one: bool = False
+    inputs: int = 1
 
 
 FUNCTIONS: Final[dict[str, Function]] = {}
 
 
-def function(of_one: bool = False, **ulp: float) -> Callable[[Any], Any]:
+def function(
+    of_one: bool = False, inputs: int = 1, **ulp: float
+) -> Callable[[Any], Any]:
     """Declare a function with its largest error in each format."""
 
-    def declare(make: Callable[[Format, Term], Term]) -> Callable[[Format, Term], Term]:
+    def declare(make: Callable[..., Term]) -> Callable[..., Term]:
         name = make.__name__
 
-        def made(x: Term) -> Term:
-            return make(FORMATS[x.dtype], x)
+        def made(*given: Term) -> Term:
+            return make(FORMATS[given[0].dtype], *given)
 
-        FUNCTIONS[name] = Function(ulp, made, of_one)
+        FUNCTIONS[name] = Function(ulp, made, of_one, inputs)
         return make
 
     return declare

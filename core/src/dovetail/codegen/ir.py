@@ -44,7 +44,8 @@ class Value:
             `"prefix"` (what an accumulator of the lane loop holds once it has the
             operand, lanes before having come first), or the name of arithmetic that
             a renderer knows.
-        detail: the constant, the parameter's name, the buffer, the accumulator.
+        detail: the constant, the parameter's name, the buffer, the accumulator, the
+            numbers of a table.
     """
 
     op: str

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dovetail.codegen import llvm_philox, llvm_remainder
+from dovetail.codegen import llvm_philox, llvm_remainder, llvm_tables
 from dovetail.codegen.formats import in_steps
 from dovetail.codegen.ir import FLOATS, SIZES, Accumulator, Value
 from dovetail.codegen.values import Term, fma
@@ -250,11 +250,15 @@ class ValueWriter:
         called = self.intrinsic(name, kind, kind, kind, kind)
         return self.assign(f"call {kind} {called}({kind} {a}, {kind} {b}, {kind} {c})")
 
-    def _square_error(self, value: Value, vector: bool, given: list[str]) -> str:
+    def _product_error(self, value: Value, vector: bool, given: list[str]) -> str:
         if not self.fused:
             return self._in_steps(value, vector)
-        (x,) = map(Term, value.operands)
-        return self.value(fma(x, x, -(x * x)).value, vector)
+        a, b = map(Term, value.operands)
+        return self.value(fma(a, b, -(a * b)).value, vector)
+
+    def _table(self, value: Value, vector: bool, given: list[str]) -> str:
+        entries = [literal(x, value.dtype) for x in value.detail]
+        return llvm_tables.entry(self, value, vector, given[0], entries)
 
     def _widen(self, value: Value, vector: bool, given: list[str]) -> str:
         if not self.halves:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dovetail.codegen import circular, error_functions, exponential
+from dovetail.codegen import circular, error_functions, exponential, powers
 from dovetail.codegen.formats import FORMATS
 from dovetail.codegen.functions import FUNCTIONS, Function
 from dovetail.codegen.values import Term, apply, choose
 
-FAMILIES = (circular, error_functions, exponential)
+FAMILIES = (circular, error_functions, exponential, powers)
 """The modules that declare functions."""
 
 

@@ -39,10 +39,10 @@ def _floats_only(name: str, make: Make) -> Make:
 def _where_declared(name: str, found: Function) -> Make:
     """A function in the formats that it is declared for."""
 
-    def made(x: Term) -> Term:
-        if x.dtype not in found.ulp:
-            raise _unknown(f"{name} of {x.dtype}")
-        return found.make(x)
+    def made(*given: Term) -> Term:
+        if given[0].dtype not in found.ulp:
+            raise _unknown(f"{name} of {given[0].dtype}")
+        return found.make(*given)
 
     return made
 

@@ -145,6 +145,11 @@ def bits(x: Term, dtype: str) -> Term:
     return x if x.dtype == dtype else Term(Value("bits", dtype, (x.value,)))
 
 
+def entry(numbers: tuple[Number, ...], number: Term, dtype: str) -> Term:
+    """One of some constants, by its number; the first one is the quickest."""
+    return Term(Value("table", dtype, (number.value,), numbers))
+
+
 def load(buffer: Buffer, offset: Term) -> Term:
     """An element of a buffer."""
     return Term(Value("load", buffer.dtype, (offset.value,), buffer))

@@ -9,9 +9,11 @@ from dovetail.dtypes import bool_, complex128, float64
 from dovetail.engine.attributes import Factor, Operand, Scalar
 from dovetail.engine.elements import check_factor, stored
 from dovetail.engine.inplace import inplace
+from dovetail.engine.kinds import Kind
 from dovetail.engine.promotion import result_type
 from dovetail.engine.public import public
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.scopes import anywhere
+from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.ops import arithmetic as a
 from dovetail.ops import bounds
@@ -219,6 +221,10 @@ def clamp_max(input: Tensor, max: Operand) -> Tensor:
 
 def _bounded(name: str, x: Tensor, low: Any, high: Any) -> Tensor:
     """By the op, where both bounds are of one sort and numbers fit the result."""
+    if type(x) is Tensor and not anywhere[0] and _is_small(low) and _is_small(high):
+        kind = x._kind
+        if kind.dtype is not bool_:
+            return bounds.clamp(x, _of_kind(kind, low), _of_kind(kind, high))
     given = {k: v for k, v in (("min", low), ("max", high)) if v is not None}
     numbers = {k: v for k, v in given.items() if not isinstance(v, Tensor)}
     for key, bound in numbers.items():
@@ -226,7 +232,21 @@ def _bounded(name: str, x: Tensor, low: Any, high: Any) -> Tensor:
             raise ArgumentTypeError(
                 name, key, was=repr(bound), needed="a Tensor, as the other bound is"
             )
-        fits = type(bound) in (int, float) and -128 < bound < 128
-        if not fits or x.dtype is bool_:
+        if x.dtype is bool_ or not _is_small(bound):
             stored(name, result_type((x, *numbers.values())), bound, key)
     return bounds.clamp(x, low, high)
+
+
+def _is_small(bound: Any) -> bool:
+    """Whether a bound is absent, or a number that fits every dtype but bool."""
+    if bound is None:
+        return True
+    return (type(bound) is int or type(bound) is float) and -128 < bound < 128
+
+
+def _of_kind(kind: Kind, bound: Any) -> Any:
+    """A number that leaves the dtype as a tensor, with which a call is remembered."""
+    if bound is None:
+        return None
+    numbers = kind.scalars.get(type(bound))
+    return bound if numbers is None else wrap(numbers[bound], kind)
