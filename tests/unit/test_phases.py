@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dovetail as dt
-from dovetail.ops.rotations import eigen_hermitian, singular_values
+from dovetail.ops.spectra import eigen_hermitian, singular_values
 
 _STEP = 1e-6
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
-from dovetail.engine.levels import depth_of, enter, leave, open_levels
+from dovetail.engine.levels import depth_of
+from dovetail.engine.open_levels import enter, leave, open_levels
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import AutogradError, DTypeError, NotSupported
 from dovetail.func.dual_values import Dual

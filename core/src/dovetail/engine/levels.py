@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -28,66 +27,9 @@ from dovetail.engine.kinds import Kind, kind_on
 from dovetail.engine.level_hooks import drawn
 from dovetail.engine.level_hooks import together as gathering
 from dovetail.engine.op import Op, vocabulary
+from dovetail.engine.open_levels import open_levels
 from dovetail.engine.tensor import Tensor, wrap
-from dovetail.errors import AutogradError, NotSupported
-
-
-class Level:
-    """One transform that is open.
-
-    Attributes:
-        name: what errors call it.
-        backend: the class of its backends.
-    """
-
-    name: ClassVar[str]
-    backend: ClassVar[type[LevelBackend]]
-
-    def draws(self, name: str) -> int:
-        """How many times a random function has to draw; 0 where once is for all.
-
-        Raises:
-            RandomnessError: it may not.
-        """
-        return 0
-
-
-_open: Final[ContextVar[tuple[Any, ...]]] = ContextVar("levels", default=())
-open_levels: Final = _open.get
-
-
-class Opened:
-    """Opens a level for a `with` block, whose value is the level's depth."""
-
-    def __init__(self, level: Level) -> None:
-        self.level = level
-
-    def __enter__(self) -> int:
-        return enter(self.level)
-
-    def __exit__(self, *_: object) -> None:
-        leave(self.level)
-
-
-def enter(level: Level) -> int:
-    """Open a level; its depth, counted from 1."""
-    _open.set((*_open.get(), level))
-    return len(_open.get())
-
-
-def leave(level: Level) -> None:
-    """Close the innermost level.
-
-    Raises:
-        AutogradError: it is another one.
-    """
-    *outer, last = _open.get() or (None,)
-    if last is not level:
-        raise AutogradError(
-            level.name, "level", was="not the innermost one that is open",
-            needed="levels that close in the order opposite to that of their opening",
-        )  # fmt: skip
-    _open.set(tuple(outer))
+from dovetail.errors import AutogradError
 
 
 class LevelBackend(Backend):
@@ -313,18 +255,5 @@ def _drawing(name: str, kind: Kind, lead: Any) -> tuple[Kind, Any, int]:
     return kind_on(backend, kind.index, kind.dtype), lead, times
 
 
-def refuse_values(name: str, what: str, remedy: str) -> NotSupported:
-    """The error for a function that would depend on values that are many."""
-    return NotSupported(
-        name, what, was="asked for, within a function of many values at once",
-        needed="a function that does not depend on values", remedy=remedy,
-    )  # fmt: skip
-
-
 gathering.append(together)
 drawn.append(_drawing)
-__all__ = [
-    "Level", "LevelBackend", "LevelTable", "Opened", "all_results", "around",
-    "base_of", "depth_of", "enter", "follows_below", "leave", "lifted", "open_levels",
-    "refuse_values", "together",
-]  # fmt: skip

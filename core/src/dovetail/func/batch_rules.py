@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail.engine import signature as sig
-from dovetail.engine.levels import all_results, refuse_values
+from dovetail.engine.levels import all_results
 from dovetail.engine.op import Op
+from dovetail.engine.open_levels import refuse_values
 from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor
 from dovetail.func.batch_creation import CREATION

@@ -14,8 +14,9 @@ import numpy as np
 
 from dovetail.device_api.contract import Ints
 from dovetail.dtypes import DType
-from dovetail.engine.levels import Level, LevelBackend, refuse_values
+from dovetail.engine.levels import LevelBackend
 from dovetail.engine.op import Op
+from dovetail.engine.open_levels import Level, refuse_values
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import AutogradError, InplaceError
 from dovetail.func.batch_rules import has_rule, rule_for

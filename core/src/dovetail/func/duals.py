@@ -14,8 +14,9 @@ import numpy as np
 
 from dovetail.device_api.contract import Ints
 from dovetail.dtypes import DType
-from dovetail.engine.levels import Level, LevelBackend
+from dovetail.engine.levels import LevelBackend
 from dovetail.engine.op import Op
+from dovetail.engine.open_levels import Level
 from dovetail.engine.tensor import Tensor
 from dovetail.func.dual_rules import has_rule, rule_for
 from dovetail.func.dual_values import Dual, changed

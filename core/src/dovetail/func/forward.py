@@ -8,8 +8,9 @@ from typing import Any
 
 from dovetail.engine.autograd import grad as gradients_of
 from dovetail.engine.kinds import kind_on
-from dovetail.engine.levels import Opened, around, lifted, open_levels
+from dovetail.engine.levels import around, lifted
 from dovetail.engine.modes import enable_grad
+from dovetail.engine.open_levels import Opened, open_levels
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 from dovetail.func.dual_values import Dual

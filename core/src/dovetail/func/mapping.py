@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.engine.kinds import kind_on
-from dovetail.engine.levels import Opened, around, lifted, open_levels
+from dovetail.engine.levels import around, lifted
+from dovetail.engine.open_levels import Opened, open_levels
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, DimError
 from dovetail.func.batch_shapes import Batched, all_rows

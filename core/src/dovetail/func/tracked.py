@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dovetail.engine.levels import lifted, open_levels
+from dovetail.engine.levels import lifted
 from dovetail.engine.modes import grad_enabled
+from dovetail.engine.open_levels import open_levels
 from dovetail.engine.tape import Leaf, target_of
 from dovetail.engine.tape_of_views import edge_of
 from dovetail.engine.tensor import Tensor, alias

@@ -14,7 +14,7 @@ from dovetail.ops.arithmetic import maximum
 from dovetail.ops.formats import cast, where
 from dovetail.ops.matmul import matmul
 from dovetail.ops.matrices import OF_LAPACK, adjoint, hermitian_of, matrix, regular
-from dovetail.ops.rotations import singular_values
+from dovetail.ops.spectra import singular_values
 from dovetail.ops.view import basic_index, unsqueeze
 
 

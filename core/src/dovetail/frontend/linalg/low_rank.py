@@ -17,8 +17,8 @@ from dovetail.ops.formats import cast
 from dovetail.ops.matmul import matmul
 from dovetail.ops.matrices import adjoint
 from dovetail.ops.qr import qr_factorise
-from dovetail.ops.rotations import eigen_hermitian, singular_values
 from dovetail.ops.shape import cat
+from dovetail.ops.spectra import eigen_hermitian, singular_values
 from dovetail.ops.view import basic_index, expand, unsqueeze
 
 

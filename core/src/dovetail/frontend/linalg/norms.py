@@ -23,7 +23,7 @@ from dovetail.frontend.statistics import vector_norm as _vector_norm
 from dovetail.ops.elementwise import abs
 from dovetail.ops.extremes import amax, amin
 from dovetail.ops.formats import cast
-from dovetail.ops.rotations import singular_values
+from dovetail.ops.spectra import singular_values
 from dovetail.ops.sums import sum
 from dovetail.ops.view import permute, unsqueeze
 

@@ -20,8 +20,8 @@ from dovetail.ops.formats import cast
 from dovetail.ops.matmul import matmul
 from dovetail.ops.matrices import adjoint
 from dovetail.ops.pseudo_inverse import pseudo_inverse
-from dovetail.ops.rotations import eigen_hermitian, singular_values
 from dovetail.ops.shape import stack
+from dovetail.ops.spectra import eigen_hermitian, singular_values
 from dovetail.ops.sums import sum
 from dovetail.ops.view import squeeze, unsqueeze
 
