@@ -36,7 +36,8 @@ from dovetail.ops.diagonal import diagonal
 from dovetail.ops.primitive import cast
 from dovetail.ops.primitive import clone as clone_of
 from dovetail.ops.sums import sum_to
-from dovetail.tensor_api.properties import numel, to
+from dovetail.tensor_api.casts import to
+from dovetail.tensor_api.properties import numel
 
 # ---- predicates
 

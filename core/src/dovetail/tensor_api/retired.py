@@ -29,8 +29,8 @@ from dovetail.frontend.create import tensor
 from dovetail.frontend.tensor_call import of_data
 from dovetail.memory_formats import memory_format as MemoryFormat
 from dovetail.memory_formats import strided
+from dovetail.tensor_api.casts import to
 from dovetail.tensor_api.conversions import mover
-from dovetail.tensor_api.properties import to
 
 # ---- what torch has removed, and what took its place
 
