@@ -88,6 +88,8 @@ CPU_MAY_IMPORT = {
 DEFERRED = {
     ("dovetail.autograd", "dovetail.func.mapping"),  # for batches of cotangents alone
     ("dovetail.codegen.runtime", "dovetail.codegen.runtime.kernels"),  # hashes, 10 ms
+    ("dovetail.nn.recurrent_steps", "dovetail.ops.gru"),  # few programs have one
+    ("dovetail.nn.recurrent_steps", "dovetail.ops.lstm"),
     ("dovetail.nn.module.optimized", "dovetail.compiler"),  # few programs compile
     ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms
     ("dovetail.engine.kernel_programs", "dovetail.engine.numbered_steps"),  # graphs

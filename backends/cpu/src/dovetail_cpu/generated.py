@@ -28,6 +28,7 @@ from dovetail_cpu import (
     generated_random,
     generated_rows,
     generated_scans,
+    generated_sequences,
     generated_steps,
     row_bodies,
 )
@@ -100,6 +101,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 _add(table, own._replace(dtypes=own.dtypes - served))
     if available():
         row_bodies.add_bodies(table, _least_of_rows)
+        generated_sequences.add(table)
         _add_bodies(table)
 
 

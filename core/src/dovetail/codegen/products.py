@@ -20,9 +20,9 @@ from dovetail.codegen.runtime import Kernel, kernel
 from dovetail.codegen.runtime.blas import Blas, blas
 from dovetail.codegen.runtime.pool import default_size
 
-_CHUNK: Final = 1 << 19  # multiplications that a thread takes at a time, at least
+CHUNK: Final = 1 << 19  # multiplications that a thread takes at a time, at least
 _NARROW: Final = 64  # rows or columns of a piece, at least; cuts are at multiples of 16
-_AS_IT_IS, _TURNED = 111, 112
+AS_IT_IS, _TURNED = 111, 112
 _NARROWEST: Final = 2  # what is narrower is a vector
 _REMEMBERED: Final = 256  # forms of products
 # Of few rows, times columns that lie side by side, as in `x @ weight.T`: OpenBLAS takes
@@ -45,7 +45,7 @@ piece:
   %row = add i64 %five, 7
 BODY
   call void %gemm(i32 101, i32 %lies.a, i32 %lies.b, INT %m, INT %n, INT %k,
-    REAL 1.0, ptr %a, INT %lead.a, ptr %b, INT %lead.b, REAL 0.0, ptr %c, INT %lead.c)
+    REAL 1.0, ptr %a, INT %lead.a, ptr %b, INT %lead.b, REAL KEEP, ptr %c, INT %lead.c)
   %next = add i64 %i, 1
   %more = icmp slt i64 %next, %high
   br i1 %more, label %piece, label %end
@@ -115,7 +115,7 @@ class _Form(NamedTuple):
         for in_a, in_b, in_y, m, n in self.pieces:
             words += (of_a + in_a, of_b + in_b, of_y + in_y, m, n)
         table = (ctypes.c_int64 * len(words))(*words)
-        run = _kernel(a.dtype.char, found.bits).run
+        run = gemm_kernel(a.dtype.char, found.bits).run
         run(ctypes.addressof(table), len(self.pieces), self.grain)
         return y
 
@@ -138,10 +138,10 @@ def _form(
     if lies_a is None or lies_b is None:
         return None
     lies = lies_a[0], lies_b[0]
-    turned = lies == (_AS_IT_IS, _TURNED) and min(m, n, k) >= _FLAT
+    turned = lies == (AS_IT_IS, _TURNED) and min(m, n, k) >= _FLAT
     words = (*lies_a, *lies_b, n, k)
     pieces = _pieces_of_one(m, n, steps_a[0], steps_b[1], size)
-    grain = _CHUNK * len(pieces) // work or 1
+    grain = CHUNK * len(pieces) // work or 1
     return _Form((m, n), words, pieces, grain, turned and m <= min(_FLATTEST, n // 2))
 
 
@@ -166,15 +166,15 @@ def _of_many(
     words += [y.strides[-2] // y.itemsize, k, *_pieces(a, b, y)]
     count = len(words) // 5 - 1
     table = (ctypes.c_int64 * len(words))(*words)
-    grain = _CHUNK * count // work or 1
-    _kernel(a.dtype.char, found.bits).run(ctypes.addressof(table), count, grain)
+    grain = CHUNK * count // work or 1
+    gemm_kernel(a.dtype.char, found.bits).run(ctypes.addressof(table), count, grain)
     return y
 
 
 def _takes(y: Array, shape: tuple[int, ...], a: Array, b: Array) -> bool:
     """Whether the result can be written to an array."""
     lies = _lies(y.shape, y.strides, y.itemsize)
-    if y.shape != shape or y.dtype != a.dtype or (lies or (0,))[0] != _AS_IT_IS:
+    if y.shape != shape or y.dtype != a.dtype or (lies or (0,))[0] != AS_IT_IS:
         return False
     return not (np.may_share_memory(y, a) or np.may_share_memory(y, b))
 
@@ -184,7 +184,7 @@ def _lies(shape: Ints, steps: Ints, size: int) -> tuple[int, int] | None:
     rows, columns = shape[-2:]
     row, column = steps[-2:]
     if column == size and row >= columns * size and not row % size:
-        return _AS_IT_IS, row // size
+        return AS_IT_IS, row // size
     if row == size and column >= rows * size and not column % size:
         return _TURNED, column // size
     return None
@@ -200,11 +200,11 @@ def _pieces_of_one(
         size: of an element.
     """
     if m >= n:
-        step = _step(m, 1)
+        step = step_of(m, 1)
         return tuple(
             (i * down, 0, i * n * size, min(step, m - i), n) for i in range(0, m, step)
         )
-    step = _step(n, 1)
+    step = step_of(n, 1)
     return tuple(
         (0, i * across, i * size, m, min(step, n - i)) for i in range(0, n, step)
     )
@@ -214,7 +214,7 @@ def _pieces(a: Array, b: Array, y: Array) -> list[int]:
     """The same as addresses, of a batch whose products are cut where there are few."""
     m, n = y.shape[-2:]
     by_rows, length = m >= n, max(m, n)
-    step = _step(length, y.size // (m * n))
+    step = step_of(length, y.size // (m * n))
     begins = np.arange(0, length, step)
     pieces = np.empty((*y.shape[:-2], len(begins), 5), np.int64)
     of_a, of_b = (a.strides[-2], 0) if by_rows else (0, b.strides[-1])
@@ -228,7 +228,7 @@ def _pieces(a: Array, b: Array, y: Array) -> list[int]:
     return found
 
 
-def _step(length: int, count: int) -> int:
+def step_of(length: int, count: int) -> int:
     """How long pieces are: as many as the machine has cores, or none too short."""
     wanted = -(-_cores() // count)
     step = max(-(-length // wanted), _NARROW)
@@ -254,10 +254,14 @@ def _starts(x: Array, lead: tuple[int, ...]) -> Array:
 
 
 @cache
-def _kernel(code: str, bits: int) -> Kernel:
-    """The loop over pieces, which calls BLAS for each."""
+def gemm_kernel(code: str, bits: int, adds: bool = False) -> Kernel:
+    """The loop over pieces, which calls BLAS for each.
+
+    Args:
+        adds: whether products are added to what is there.
+    """
     real = {"f": "float", "d": "double"}[code]
-    name = f"product_{real}"
+    name = f"product_added_{real}" if adds else f"product_{real}"
     whole = f"i{bits}"
     head = [_loaded("gemm", 0, "ptr")]
     head += [_loaded(n, i, "i32") for n, i in (("lies.a", 1), ("lies.b", 3))]
@@ -272,7 +276,7 @@ def _kernel(code: str, bits: int) -> Kernel:
         )
     ]
     text = _TEXT.replace("NAME", name).replace("INT", whole)
-    text = text.replace("REAL", real)
+    text = text.replace("REAL", real).replace("KEEP", "1.0" if adds else "0.0")
     text = text.replace("HEAD", "\n".join(head)).replace("BODY", "\n".join(body))
     return kernel(name, text)
 

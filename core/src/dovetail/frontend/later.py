@@ -104,3 +104,5 @@ later(
     "hinge_embedding_loss kl_div margin_ranking_loss native_channel_shuffle "
     "poisson_nll_loss rrelu triplet_margin_loss",
 )
+later("dovetail.ops.gru", ops="gru_sequence gru_sequence_backward")
+later("dovetail.ops.lstm", ops="lstm_sequence lstm_sequence_backward")

@@ -63,10 +63,33 @@ def relu_step(gates: Tensor, state: State, weights: Weights) -> State:
     return ((gates + F.linear(state[0], weights.hh, weights.bias_hh)).relu(),)
 
 
+def lstm_layer(x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State]:
+    """All steps of `lstm_step`, without a projection."""
+    from dovetail.ops.lstm import lstm_sequence
+
+    bias = weights.bias_ih
+    if bias is not None and weights.bias_hh is not None:
+        bias = bias + weights.bias_hh
+    y, cells, _ = lstm_sequence(x, *state, weights.ih, weights.hh, bias)
+    return y, (y[-1], cells[-1])
+
+
+def gru_layer(x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State]:
+    """All steps of `gru_step`."""
+    from dovetail.ops.gru import gru_sequence
+
+    (h,) = state
+    biases = weights.bias_ih, weights.bias_hh
+    y, _ = gru_sequence(x, h, weights.ih, weights.hh, *biases)
+    return y, (y[-1],)
+
+
 Step = Callable[[Tensor, State, Weights], State]
 STEPS: Final[dict[str, Step]] = {
     "LSTM": lstm_step, "GRU": gru_step, "RNN_TANH": tanh_step, "RNN_RELU": relu_step,
 }  # fmt: skip
+LAYERS: Final = {"LSTM": lstm_layer, "GRU": gru_layer}
+"""What does all steps at once."""
 
 
 def run(
@@ -81,6 +104,9 @@ def run(
 
     Returns: the results, in the form of `x`, and the state at each sequence's end.
     """
+    if batch is None and mode in LAYERS and weights.hr is None:
+        y, state = LAYERS[mode](x.flip(0) if reverse else x, state, weights)
+        return (y.flip(0) if reverse else y), state
     step, gates = STEPS[mode], from_input(x, weights)
     if batch is None:
         return _run_whole(step, gates, state, weights, reverse)
