@@ -111,6 +111,21 @@ def test_a_stream_waits_for_what_it_is_told_to() -> None:
         assert np.array_equal((y + x).cpu().numpy(), there * 2 + there)
 
 
+def test_a_new_stream_waits_for_numbers_that_are_there() -> None:
+    """A number whose memory the only stream has yet to fill is right on the next."""
+    there = dt.tensor(numbers(1 << 20), device="xpu")
+    x = dt.ones(3, device="xpu")
+    for step in range(10):
+        number = 1.5 + step
+        for _ in range(8):
+            there = there * 1.0
+        y = x * number  # fills the number behind that
+        with stream(Stream("xpu")):
+            z = dt.ones(3, device="xpu") * number
+            assert z.tolist() == [number] * 3
+        assert y.tolist() == [number] * 3
+
+
 def test_a_network_trains() -> None:
     """Exclusive or, by a network of two layers and AdamW."""
     dt.manual_seed(0)

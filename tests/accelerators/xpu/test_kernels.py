@@ -193,3 +193,11 @@ def test_pooling_finds_the_first_maximum(
 
     found, expected = on_both(pooled)
     assert np.array_equal(found, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16, dt.float32])
+def test_infinite_numbers_become_the_greatest_of_their_format(dtype: Any) -> None:
+    """Not of the format that 16 bits are computed in, which would round to infinity."""
+    x = dt.tensor([np.inf, -np.inf, np.nan], dtype=dtype, device="xpu")
+    most = dt.finfo(dtype).max
+    assert x.nan_to_num().tolist() == [most, -most, 0]

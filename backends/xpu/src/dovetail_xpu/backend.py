@@ -158,6 +158,20 @@ class XpuBackend(Backend, Pool, Streams):
     def new_stream(self, index: int, priority: int) -> Stream:
         return Stream(self.present[index])
 
+    def share(self, array: XpuArray, index: int) -> None:
+        """Nothing while there is one stream; `joined` lets the second wait for it."""
+        if len(self.present[index].streams) > 1:
+            super().share(array, index)
+
+    def joined(self, stream: Stream, index: int) -> None:
+        self.wait_event(stream, self._now(self.present[index].stream))
+        super().joined(stream, index)
+
+    def _now(self, stream: Stream) -> Event:
+        event = self.new_event(stream.device.index, False)
+        self.record_event(event, stream)
+        return event
+
     def keep(self, array: XpuArray, stream: Stream) -> None:
         block = array.block
         if stream is not block.stream:

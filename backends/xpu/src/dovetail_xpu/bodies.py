@@ -12,7 +12,7 @@ from dovetail.codegen.formats import computed_in
 from dovetail.codegen.program import Program
 from dovetail.codegen.values import Term, parameter
 from dovetail.device_api import Facts, KernelTable
-from dovetail.dtypes import DType, bool_, by_name
+from dovetail.dtypes import HALF, DType, bool_, by_name
 from dovetail.errors import DovetailError, NotSupported
 from dovetail_xpu.elementwise import Elementwise
 from dovetail_xpu.launch import Launcher
@@ -26,6 +26,7 @@ _MORE: Final = {
     "masked_fill": 2, "masked_scale": 2, "nan_to_num": 1,
 }  # fmt: skip
 _MASKED: Final = frozenset({"masked_fill", "masked_scale"})  # the second is a mask
+_OF_LIMITS: Final = frozenset({"nan_to_num"})  # of those of the format computed in
 _REMEMBERED: Final = 64  # attributes of an op
 
 
@@ -36,7 +37,7 @@ def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -
         for op, inputs in sorted(count.items()):
             names = v.takes(op)[1]
             for dtype in sorted(claimed & FLOATS, key=str):
-                if table.select(op, dtype):
+                if table.select(op, dtype) or (op in _OF_LIMITS and dtype in HALF):
                     continue
                 dtypes = [dtype] * inputs
                 if op in _MASKED:

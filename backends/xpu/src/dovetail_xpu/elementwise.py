@@ -106,7 +106,11 @@ class Elementwise:
     ) -> None:
         """Write the result to an array that lies in any way."""
         shape = out.shape
-        plan = self._plan(shape, [*[spread(a, shape) for a in arrays], out.strides])
+        if out.dense and all(a.dense and a.shape == shape for a in arrays):
+            plan = Plan(shape, self._flat, [], out.size)
+        else:
+            steps = [*[spread(a, shape) for a in arrays], out.strides]
+            plan = self._plan(shape, steps)
         if plan.count:
             given = [a.address for a in arrays]
             words = [*given, out.address, *plan.words, *numbers, 0, plan.count]
