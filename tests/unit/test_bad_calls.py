@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.programs.bad_calls.calls import Call
+from tests.programs.bad_calls.calls import LEFT_OUT, Call, targets
 from tests.programs.bad_calls.judge import Judge
 from tests.support import child
+
+import dovetail
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,6 +48,24 @@ def test_many_bad_calls() -> None:
     assert wrong == []
 
 
+ROOMS = {
+    "torch": dovetail, "torch.nn.functional": dovetail.nn.functional,
+    "torch.linalg": dovetail.linalg, "torch.fft": dovetail.fft,
+    "torch.special": dovetail.special,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ROOMS)
+def test_every_function_is_drawn(path: str) -> None:
+    """Public functions are targets, unless they are left out by name."""
+    kept = {
+        name for name, function in inspect.getmembers(ROOMS[path], inspect.isfunction)
+        if not name.startswith(("_", "set_", "manual_seed")) and name not in LEFT_OUT
+    }  # fmt: skip
+    assert len(kept) > 20
+    assert {f"{path}.{name}" for name in kept} <= {t.path for t in targets()}
+
+
 PLANTED = {
     "leak": "raise_error()",
     "changing": "raise_another()",
@@ -54,8 +75,6 @@ PLANTED = {
 @pytest.mark.parametrize("what", PLANTED)
 def test_what_is_wrong_is_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors that are not ours, and refusals that differ, are findings."""
-    import dovetail
-
     errors = iter([KeyError, ValueError, KeyError, ValueError])
 
     def raise_error() -> None:
@@ -72,7 +91,6 @@ def test_what_is_wrong_is_found(what: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_tensor_that_changes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that is refused after it wrote is a finding."""
-    import dovetail
 
     def half_done(x: Any) -> None:
         x.zero_()

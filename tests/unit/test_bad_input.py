@@ -33,6 +33,7 @@ from dovetail.errors import (
     IndexOutOfRange,
     InplaceError,
     LinAlgError,
+    NumberOutOfRange,
     OutOfMemory,
     RepeatedDimError,
     ShapeError,
@@ -48,6 +49,7 @@ BUILTIN: Final = {
     DeviceError: RuntimeError, BackendError: RuntimeError,
     AutogradError: RuntimeError, InplaceError: RuntimeError,
     LinAlgError: RuntimeError, OutOfMemory: RuntimeError,
+    NumberOutOfRange: OverflowError,
 }  # fmt: skip
 SAME_DEVICE = "expected all tensors to be on the same device"
 
@@ -725,6 +727,62 @@ METHODS: dict[str, Row] = {
     "a truth as a count": (
         lambda t: t.x.tile(dt.tensor(True)), ArgumentTypeError,
         "tile: dims is (tensor(True),) (tuple), needed a sequence of integers",
+    ),
+    "more bits than numbers have": (
+        lambda t: F.rrelu(t.x, upper=1 << 64), NumberOutOfRange,
+        "rrelu: upper is too large, needed from -9223372036854775808 to",
+    ),
+    "more than floats hold": (
+        lambda t: F.instance_norm(dt.ones(1, 2, 3), momentum=10**400), NumberOutOfRange,
+        "instance_norm: momentum is too large, needed what a 64-bit float holds",
+    ),
+    "another dtype than that of out": (
+        lambda t: dt.sum(t.x, 0, dtype=dt.float64, out=dt.ones(3)), DTypeError,
+        "sum: out is float32, needed float64, as dtype says",
+    ),
+    "another dtype than that of zeros": (
+        lambda t: dt.zeros(3, dtype=dt.float64, out=dt.ones(3)), DTypeError,
+        "zeros: out is float32, needed float64, as dtype says",
+    ),
+    "a keyword beside a tensor of means": (
+        lambda t: dt.normal(t.x, requires_grad=False), ArgumentTypeError,
+        "normal: dtype, device or another keyword of the result is given beside",
+    ),
+    "the third without the second": (
+        lambda t: dt.hamming_window(3, True, beta=0.5), ArgumentTypeError,
+        "hamming_window: alpha is missing, needed a value for it, as beta has one",
+    ),
+    "truths to be powers": (
+        lambda t: dt.linalg.vander(t.bits), DTypeError,
+        "linalg.vander: x is bool, needed integers",
+    ),
+    "tolerances of both kinds": (
+        lambda t: dt.linalg.pinv(t.x, 0.1, rtol=0.1), ArgumentTypeError,
+        "linalg.pinv: rcond is given beside atol or rtol, needed one or the other",
+    ),
+    "a dim where dims are asked for": (
+        lambda t: dt.permute_copy(t.x, 0), ArgumentTypeError,
+        "permute_copy: dims is 0 (int), needed a sequence of integers",
+    ),
+    "a degree beyond all steps": (
+        lambda t: dt.special.laguerre_polynomial_l(t.x, 1 << 40), ArgumentError,
+        "laguerre_polynomial_l: n is 1099511627776, needed at most 16384",
+    ),
+    "several sizes for one axis": (
+        lambda t: F.lp_pool2d(dt.ones(1, 4, 4), 2, [3]), ArgumentError,
+        "lp_pool2d: kernel_size is [3], needed one number or 2",
+    ),
+    "edges of several dims": (
+        lambda t: dt.histogramdd(t.x, [t.x, t.one, t.one]), ShapeError,
+        "histogramdd: bins[0] is 2-d, of shape (2, 3), needed 1 dims",
+    ),
+    "a reduction that there is not": (
+        lambda t: dt.ctc_loss(t.x, t.labels, (1,), (1,), 0, 7), ArgumentError,
+        "ctc_loss: reduction is 7, needed 0, 1 or 2",
+    ),
+    "a step that is recorded, maybe": (
+        lambda t: dt.optim.SGD([dt.ones(2)], differentiable=None), ArgumentTypeError,
+        "SGD: differentiable is None, needed True or False",
     ),
     "no sizes": (
         lambda t: t.one.resize(), ArgumentTypeError,

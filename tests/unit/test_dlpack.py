@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import dovetail as dt
 from dovetail import dtypes
+from dovetail.conformance.reference import reference
 from dovetail.device_api import Borrowed, DLPack, registry
 from dovetail.device_api.dlpack import Capsule
 from dovetail.errors import (
@@ -260,9 +261,12 @@ def test_devices() -> None:
             dt.from_dlpack(lender, **options)
     assert dt.from_dlpack(lender, device="cpu").tolist() == [1.0, 1.0]
     assert lender.asked["dl_device"] == HOST
-    assert dt.from_dlpack(np.ones(2), device="meta").is_meta
+    reference()
+    assert dt.from_dlpack(np.ones(2), device="reference").device.type == "reference"
     with pytest.raises(ExchangeError, match="copy is False"):
-        dt.from_dlpack(np.ones(2), device="meta", copy=False)
+        dt.from_dlpack(np.ones(2), device="reference", copy=False)
+    with pytest.raises(ExchangeError, match="'meta', needed one that has memory"):
+        dt.from_dlpack(np.ones(2), device="meta")
     with pytest.raises(ExchangeError, match="dl_device"):
         dt.ones(2).__dlpack__(dl_device=(2, 0))
     assert dt.ones(2).__dlpack_device__() == HOST

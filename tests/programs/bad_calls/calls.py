@@ -19,7 +19,8 @@ LEFT_OUT: Final = frozenset({
     "use_deterministic_algorithms", "reset_fallbacks", "register_plugin",
     "get_default_dtype", "is_available", "get_num_threads", "Final", "numpy",
     "share_memory_", "data_ptr", "cuda", "xpu", "rocm", "empty", "new_empty",
-    "empty_like", "empty_strided", "record_stream", "map_location",
+    "empty_like", "empty_strided", "record_stream", "map_location", "from_file",
+    "get_rng_state", "get_autocast_dtype", "is_autocast_enabled",
 })  # fmt: skip
 OPERATORS: Final = (
     "{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} // {}", "{} % {}", "{} ** {}",
@@ -65,7 +66,8 @@ class Target:
 def respelled(call: Call, parameters: Sequence[inspect.Parameter]) -> Iterator[Call]:
     """The same arguments by place alone, as far as they lie together, and by name.
 
-    torch has overloads that take an argument by one of the two only.
+    torch has overloads that take an argument by one of the two only, and such as have
+    no default where another one has.
     """
     tree = ast.parse(call.template, mode="eval").body
     if call.kind not in ("function", "method") or not isinstance(tree, ast.Call):
@@ -83,16 +85,27 @@ def respelled(call: Call, parameters: Sequence[inspect.Parameter]) -> Iterator[C
     first = int(call.kind == "function")
     by_name = dict(zip(names[first:], given[first:], strict=False)) | named
     function = ast.unparse(tree.func)
-    for some, others in ((places, rest), (given[:first], by_name)):
+    defaults = {
+        p.name: repr(p.default) for p in parameters[first:]
+        if type(p.default) in (type(None), bool, int, float, str)
+    }  # fmt: skip
+    in_full = defaults | by_name
+    for some, others in (
+        (places, rest), (given[:first], by_name), (given[:first], in_full),
+    ):  # fmt: skip
         listed = ", ".join([*some, *(f"{k}={v}" for k, v in others.items())])
         yield replace(call, template=f"{function}({listed})")
 
 
 def targets() -> list[Target]:
     """All that the live namespace offers, sorted."""
-    functional, tensor = dt.nn.functional, dt.Tensor
+    tensor = dt.Tensor
+    spaces = {
+        "torch": dt, "torch.nn.functional": dt.nn.functional,
+        "torch.linalg": dt.linalg, "torch.fft": dt.fft, "torch.special": dt.special,
+    }  # fmt: skip
     found = [
-        *_functions("torch", dt), *_functions("torch.nn.functional", functional),
+        *(t for path, space in spaces.items() for t in _functions(path, space)),
         *(_target("method", n, getattr(tensor, n)) for n in _names(tensor)),
         *(
             _target(_kind(getattr(dt.nn, n)), f"torch.nn.{n}", getattr(dt.nn, n))
@@ -109,9 +122,9 @@ def targets() -> list[Target]:
 
 
 def _names(space: Any) -> list[str]:
-    offered = getattr(space, "__all__", None) or dir(space)
+    """What can be called in a namespace: of dovetail's own, more than its `__all__`."""
     return [
-        n for n in offered
+        n for n in dir(space)
         if not n.startswith(("_", "set_", "manual_seed")) and n not in LEFT_OUT
         and callable(getattr(space, n))
     ]  # fmt: skip

@@ -224,6 +224,8 @@ WIDER: Final[tuple[tuple[str, str], ...]] = (
     (r"not implemented on the CPU", "an algorithm is at hand on every device"),
     (r"must be (Tensor|float|Number), not (int|float|bool|complex|Tensor|numpy)",
      "numbers and 0-d tensors stand for one another"),
+    (r"got \((int|float|bool|complex), Tensor, out=",
+     "numbers and 0-d tensors stand for one another"),
     (r"must be int, not (Tensor|numpy)|got \((dim|\w+)=Tensor",
      "what has __index__ is an integer"),
     (r"different dtypes|same d(ata)?type|[Tt]ype promoting|but got dtype|mixed dtype"

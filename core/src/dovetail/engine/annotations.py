@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import inspect
 import operator
+import sys
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -78,8 +80,8 @@ class Expected:
                 raise ArgumentTypeError(
                     self.name, key, was=described(value), needed=wanted(annotation)
                 )
-            if type(value) is int and "int" in annotation.split(" | "):
-                check_size(self.name, key, value)
+            if type(value) is int and limits(annotation) is not None:
+                check_size(self.name, key, annotation, value)
                 integers.append(at)
             by_type = by_type and _decided(annotation, value)
         return tuple(integers) if by_type else None
@@ -98,16 +100,28 @@ class Expected:
                 yield key, key, self.named[key], value
 
 
-def check_size(name: str, key: str, value: int) -> None:
-    """Raise for an integer of more than 64 bits.
+@cache
+def limits(annotation: str) -> tuple[int, int] | None:
+    """Between which numbers an integer has to be; None where no size is asked for.
+
+    Integers have 64 bits; numbers, of which kernels know the dtype, too, and those are
+    without a sign where they need all of them; the rest is computed in doubles.
+    """
+    parts = annotation.split(" | ")
+    return next((_LIMITS[part] for part in _LIMITS if part in parts), None)
+
+
+def check_size(name: str, key: str, annotation: str, value: int) -> None:
+    """Raise for an integer that is too large for what it stands for.
 
     Raises:
         NumberOutOfRange: `value` is one.
     """
-    if not LEAST <= value <= MOST:
-        raise NumberOutOfRange(
-            name, key, was="too large", needed=f"from {LEAST} to {MOST}, 64 bits"
-        )
+    least, most = limits(annotation) or (value, value)
+    if not least <= value <= most:
+        whole = f"from {least} to {most}"
+        needed = "what a 64-bit float holds" if most == _LARGEST else whole
+        raise NumberOutOfRange(name, key, was="too large", needed=needed)
 
 
 def types_of(values: Any) -> tuple[Any, ...]:
@@ -220,10 +234,17 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
 
 
+_NUMBER: Final = (LEAST, 2 * MOST + 1)
+_LARGEST: Final = int(sys.float_info.max)
+# By annotation, the first that is met: between which numbers an integer has to be.
+_LIMITS: Final = {
+    "int": (LEAST, MOST), "Scalar": _NUMBER, "Real": _NUMBER, "Operand": _NUMBER,
+    "float": (-_LARGEST, _LARGEST),
+}  # fmt: skip
 _CHECKS: Final[dict[str, Check]] = {
     "Tensor": _is_tensor, "int": _is_integer, "float": _is_real,
-    "complex": _is_number, "Scalar": _is_number, "Element": _is_number,
-    "Factor": _is_number, "bool": _is_flag,
+    "Real": _is_real, "complex": _is_number, "Scalar": _is_number,
+    "Element": _is_number, "Factor": _is_number, "bool": _is_flag,
     "str": lambda v: isinstance(v, str), "Absent": lambda v: False,
     "None": lambda v: v is None,
     "DType": lambda v: isinstance(v, DType | type),
@@ -244,8 +265,8 @@ _CHECKS: Final[dict[str, Check]] = {
 }  # fmt: skip
 _WORDS: Final = {
     "bool": "True or False", "int": "an integer", "Axis": "an integer",
-    "float": "a real number", "complex": "a number", "Scalar": "a number",
-    "Element": "a number", "Factor": "a number",
+    "float": "a real number", "Real": "a real number", "complex": "a number",
+    "Scalar": "a number", "Element": "a number", "Factor": "a number",
     "str": "a string", "Operand": "a Tensor or a number",
     "Weight": "a Tensor or a number", "None": "None",
     "DType": "a dovetail dtype such as dovetail.float32",

@@ -56,6 +56,8 @@ Ints: TypeAlias = Sequence[int]
 Sizes: TypeAlias = Sequence[int]  # as Shape, but never none
 Index: TypeAlias = tuple[Any, ...]
 Scalar: TypeAlias = complex
+# Scalars that are no complex numbers.
+Real: TypeAlias = float
 # Scalars that have to fit the dtype of the tensors, and those that have to fit what
 # the op computes in: 32 bits for 16-bit floats.
 Element: TypeAlias = complex

@@ -19,7 +19,7 @@ from dovetail.engine.entries import learned
 from dovetail.engine.execution import run
 from dovetail.engine.kernel_call import is_reentry
 from dovetail.engine.op import Op
-from dovetail.engine.out import write_out, written_by_kernel
+from dovetail.engine.out import check_asked, write_out, written_by_kernel
 from dovetail.engine.overrides import ask, overridden
 from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.plans import plan_for
@@ -64,6 +64,8 @@ def miss(
             kwargs["out"] = out
         return ask(function or op.function, op.name, classes, args, kwargs)
     if out is not None:
+        if "dtype" in op.names:
+            check_asked(op.name, values[op.names.index("dtype")], out)
         done = not anywhere[0] and _into(op, values, out)
         if done:
             return out

@@ -22,7 +22,7 @@ from dovetail.engine.attributes import SPELLINGS
 from dovetail.engine.autocast import as_one, casting
 from dovetail.engine.integers import LEAST, MOST
 from dovetail.engine.op import TakesOut
-from dovetail.engine.out import write_out
+from dovetail.engine.out import check_asked, write_out
 from dovetail.engine.overrides import ask, overridden
 from dovetail.errors import ArgumentTypeError, DovetailError
 
@@ -111,14 +111,17 @@ class _Edge:
         return target, args, kwargs
 
     def check_size(self, at: int | str, value: int) -> None:
-        """Raise for an integer of more than 64 bits, and name its parameter."""
+        """Raise for an integer that is too large for its parameter, and name that."""
         if LEAST <= value <= MOST or self.expected is None:
             return
-        expected, name = self.expected, at
-        if isinstance(at, int):
+        expected = self.expected
+        if isinstance(at, str):
+            name, annotation = at, expected.named[at]
+        else:
             given = (*expected.places, expected.more)[min(at, len(expected.places))]
-            name = given[0] if given is not None else at
-        check_size(self.name, str(name), value)
+            assert given is not None
+            name, annotation = given
+        check_size(self.name, name, annotation, value)
 
 
 def guarded(
@@ -156,6 +159,8 @@ def guarded(
                 if not LEAST <= value <= MOST:
                     edge.check_size(at, value)
         try:
+            if target is not None:
+                check_asked(name, kwargs.get("dtype"), target)
             if one is None or casting() is None:
                 result = function(*args, **kwargs)
             else:

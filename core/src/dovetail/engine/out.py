@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.dtypes import as_dtype
 from dovetail.engine.inplace import commit, fitting, touched
 from dovetail.engine.kernel_call import call, native_of, shapes_of
 from dovetail.engine.modes import grad_enabled
@@ -60,6 +61,21 @@ def write_out(name: str, takes: TakesOut, out: Any, result: Any) -> Any:
     if not several:
         return written[0]
     return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+
+
+def check_asked(name: str, dtype: Any, out: Any) -> None:
+    """Raise for an `out` of another dtype than the one that is asked for beside it.
+
+    Raises:
+        DTypeError: it has another.
+    """
+    if dtype is None or not isinstance(out, Tensor):
+        return
+    asked = as_dtype(dtype, name)
+    if out.dtype is not asked:
+        raise DTypeError(
+            name, "out", was=out.dtype.name, needed=f"{asked.name}, as dtype says"
+        )
 
 
 def written_by_kernel(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail.dtypes import DType, bool_, float64, int64, uint64
+from dovetail.engine.dims import need_dims
 from dovetail.engine.integers import axes_if_any
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
@@ -36,6 +37,7 @@ def _edges(points: Tensor, bins: Any, range: Sequence[float] | None) -> list[Ten
     found = []
     for i, one in enumerate(each):
         if isinstance(one, Tensor):
+            need_dims("histogramdd", f"bins[{i}]", one, 1)
             found.append(one)
             continue
         if one < 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.dtypes import float16, float32, float64
+from dovetail.dtypes import bfloat16, float16, float32, float64
 from dovetail.engine.public import public
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend
@@ -87,4 +87,9 @@ def view_as_real(input: Tensor) -> Tensor:
 @public("torch.view_as_complex")
 def view_as_complex(input: Tensor) -> Tensor:
     """Complex numbers from pairs along the last dim, in memory of their own."""
+    if input.dtype is bfloat16:
+        raise DTypeError(
+            "view_as_complex", "input", was="bfloat16",
+            needed="float16, float32 or float64",
+        )  # fmt: skip
     return _copied(z.from_pairs(input), "view_as_complex")

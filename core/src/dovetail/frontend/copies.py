@@ -20,10 +20,10 @@ from dovetail.engine.tensor import Tensor
 from dovetail.frontend.complex import view_as_complex, view_as_real
 
 _VIEWS: Final = (
-    "as_strided", "detach", "diagonal", "expand", "permute", "select", "squeeze", "t",
-    "transpose", "unfold", "unsqueeze", "view",
+    "as_strided", "detach", "diagonal", "select", "squeeze", "t", "transpose", "unfold",
+    "unsqueeze", "view",
 )  # fmt: skip
-_LISTS: Final = ("split", "split_with_sizes", "unbind")
+_LISTS: Final = ("split_with_sizes", "unbind")
 
 
 def _offer(view: str, several: bool) -> None:
@@ -53,6 +53,26 @@ for _view in _LISTS:
 def alias_copy(input: Tensor) -> Tensor:
     """`input` in memory of its own."""
     return input.clone()
+
+
+@public("torch.expand_copy")
+def expand_copy(
+    input: Tensor, size: Sequence[int], *, implicit: bool = False
+) -> Tensor:
+    """`expand` in memory of its own."""
+    return input.expand(size).clone()
+
+
+@public("torch.permute_copy")
+def permute_copy(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """`permute` in memory of its own."""
+    return input.permute(dims).clone()
+
+
+@public("torch.split_copy")
+def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split` into parts of one size, in memory of their own."""
+    return tuple(y.clone() for y in input.split(split_size, dim))
 
 
 @public("torch.slice_copy")

@@ -50,9 +50,10 @@ class Place:
     Attributes:
         dtype, device: as the caller named them, or None.
         of: what is taken where none is named, instead of the defaults.
+        described: whether the caller said anything of what is to be made.
     """
 
-    __slots__ = ("device", "dtype", "of")
+    __slots__ = ("described", "device", "dtype", "of")
 
     def __init__(
         self, dtype: DType | None, device: DeviceLike, of: Kind | None = None
@@ -61,6 +62,7 @@ class Place:
         self.dtype = dtype if known else as_dtype(dtype, "tensor")
         self.device = device
         self.of = of
+        self.described = dtype is not None or device is not None
 
     def kind(self, default: DType | None = None) -> Kind:
         """Device and dtype of the result; `default` is the dtype where none is named.
@@ -137,6 +139,7 @@ class _Signed:
 def creates(
     name: str, *, like: bool = False, new: bool = False, out: bool = True,
     asks: bool = True, new_pins: bool = True, room: str = "torch", drawn: bool = False,
+    nested: tuple[str, ...] = (),
 ) -> Callable[[Make], Make]:  # fmt: skip
     """Offer a function `(place, …)` as torch's function `name`.
 
@@ -149,12 +152,16 @@ def creates(
         room: where torch has the function.
         drawn: the values are random numbers, each of which belongs to an index, so
             that `name_like` makes them in row-major order before they are laid out.
+        nested: parameters behind the first, each given only beside those before it,
+            as torch has an overload for each.
     """
 
     def offer(make: Make) -> Make:
         def plain(
             *args: Any, dtype: Any = None, device: Any = None, **given: Any
         ) -> Tensor:
+            if nested:
+                _check_nested(name, nested[len(args) - 1 :], given)
             return _made(make, Place(dtype, device), args, given)
 
         def of_input(
@@ -192,6 +199,16 @@ def creates(
     return offer
 
 
+def _check_nested(name: str, nested: tuple[str, ...], given: dict[str, Any]) -> None:
+    """Raise for a parameter that is given without one that comes before it."""
+    present = [parameter in given for parameter in nested]
+    if present != sorted(present, reverse=True):
+        raise ArgumentTypeError(
+            name, nested[present.index(False)], was="missing",
+            needed=f"a value for it, as {nested[present.index(True, 1)]} has one",
+        )  # fmt: skip
+
+
 def _made_in(make: Make, order: tuple[int, ...]) -> Make:
     """`make`, whose results have dims that lie in another order."""
 
@@ -216,6 +233,7 @@ def _made(
     make: Make, place: Place, args: tuple[Any, ...], given: dict[str, Any]
 ) -> Tensor:
     """The tensor, by the keywords of a function and those that all have."""
+    place.described = place.described or not _KEYWORDS.keys().isdisjoint(given)
     requires_grad = given.pop("requires_grad", False)
     layout = given.pop("layout", None)
     if layout is not None and layout is not strided:

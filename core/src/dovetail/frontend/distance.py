@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from dovetail.dtypes import int64
@@ -55,6 +57,13 @@ def pairwise_distance(
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+# In which torch may use products of matrices.
+_CDIST_MODES: Final = (
+    "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)  # fmt: skip
+
+
 @public("torch.cdist", autocast="float32")
 def cdist(
     x1: Tensor, x2: Tensor, p: float = 2.0,
@@ -74,6 +83,11 @@ def cdist(
             "cdist", "x1 and x2",
             was=f"of shapes {tuple(x1.shape)} and {tuple(x2.shape)}",
             needed="at least two dims, the last of one size",
+        )  # fmt: skip
+    if compute_mode not in _CDIST_MODES:
+        raise ArgumentError(
+            "cdist", "compute_mode", was=repr(compute_mode),
+            needed=f"one of {', '.join(_CDIST_MODES)}",
         )  # fmt: skip
     if p < 0:
         raise ArgumentError("cdist", "p", was=p, needed="a non-negative p value")

@@ -228,6 +228,10 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
             [3]])
     """
     dtype = index_dtype(input._kind)
+    if as_tuple and out is not None:
+        raise ArgumentError(
+            "nonzero", "out", was="given beside as_tuple", needed="one of the two"
+        )
     if not as_tuple:
         rows = masked.nonzero(input, dtype)
         if out is None:

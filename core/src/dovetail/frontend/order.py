@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.dtypes import bool_, int32
+from dovetail.engine.attributes import Absent, Real
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
@@ -202,6 +203,8 @@ def _strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
             raise DTypeError("trapezoid", name, was="bool", needed="numbers")
     if x is not None and dx is not None:
         raise ArgumentTypeError("trapezoid", "dx", was="given beside x", needed="none")
+    if isinstance(dx, bool):
+        raise ArgumentTypeError("trapezoid", "dx", was=dx, needed="a real number")
     dim = dim_of("trapezoid", dim, y)
     twice = _but(y, dim, first=True) + _but(y, dim, first=False)
     if x is None:
@@ -215,17 +218,25 @@ def _strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
     return twice * width / 2
 
 
-@public("torch.trapezoid torch.trapz")
+@public("torch.trapezoid")
 def trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
+    y: Tensor, x: Tensor | Absent = None, *, dx: Real | Absent = None, dim: int = -1
 ) -> Tensor:
     """The integral along `dim` by the trapezoidal rule."""
     return sums.sum(_strips(y, x, dx, dim), dim_of("trapezoid", dim, y))
 
 
+@public("torch.trapz")
+def trapz(
+    y: Tensor, x: Tensor | Absent = None, *, dx: float | Absent = None, dim: int = -1
+) -> Tensor:
+    """`trapezoid` under its older name."""
+    return trapezoid(y, x, dx=None if dx is None else float(dx), dim=dim)
+
+
 @public("torch.cumulative_trapezoid")
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
+    y: Tensor, x: Tensor | Absent = None, *, dx: Real | Absent = None, dim: int = -1
 ) -> Tensor:
     """The integral so far along `dim` by the trapezoidal rule."""
     return scan.cumsum(_strips(y, x, dx, dim), dim_of("trapezoid", dim, y))

@@ -11,7 +11,7 @@ from dovetail.engine.attributes import Operand
 from dovetail.engine.promotion import result_type
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import DTypeError
+from dovetail.errors import ArgumentError, DTypeError
 from dovetail.ops.compare import isnan
 from dovetail.ops.formats import cast, where
 
@@ -59,12 +59,20 @@ _FAMILIES: Final = {
 }  # fmt: skip
 
 
-def _evaluated(family: _Family, x: Tensor, n: Any) -> Tensor:
+_MOST_STEPS: Final = 1 << 14
+
+
+def _evaluated(name: str, family: _Family, x: Tensor, n: Any) -> Tensor:
     """The polynomial of degree n, a number or whole numbers by element."""
     degrees = n if isinstance(n, Tensor) else None
     if degrees is not None and not degrees.numel():
         return x * degrees
-    top = int(n if degrees is None else degrees.max().item())
+    top = int(n if degrees is None else where(isnan(degrees), 0, degrees).max().item())
+    if top > _MOST_STEPS:
+        raise ArgumentError(
+            name, "n", was=top,
+            needed=f"at most {_MOST_STEPS}: each degree takes a step",
+        )  # fmt: skip
     before, p = x * 0 + 1, family.first(x)
     # Beside what is chosen a NaN may stand, of x * 0.
     y = where(isnan(x), x, 1.0)
@@ -96,7 +104,7 @@ def _offer(name: str, family: _Family, shifted: bool) -> None:
             x: Tensor = cast(input, dtype)
         else:
             x = cast(n, dtype) * 0 + input
-        return _evaluated(family, x * 2 - 1 if shifted else x, degrees)
+        return _evaluated(name, family, x * 2 - 1 if shifted else x, degrees)
 
     of = ", of 2 input - 1" if shifted else ""
     call.__doc__ = f"{family.words} of degree `n`{of}; 0 for negative degrees."

@@ -150,6 +150,11 @@ def normal(
             "normal", "size", was="missing",
             needed="one, for a mean and std that are numbers",
         )  # fmt: skip
+    if place.described:
+        raise ArgumentTypeError(
+            "normal", "dtype, device or another keyword of the result",
+            was="given beside a tensor", needed="none: the tensor says it",
+        )  # fmt: skip
     if isinstance(std, Tensor):
         _check_deviations(std)
     else:

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from dovetail.dtypes import Sizes, float32
+from dovetail.engine.attributes import Absent
 from dovetail.engine.generator import Generator
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
@@ -58,7 +59,7 @@ def _check_range(name: str, p: Tensor) -> None:
 
 @public("bernoulli", out=True)
 def bernoulli(
-    input: Tensor, p: float | None = None, *, generator: Generator | None = None
+    input: Tensor, p: float | Absent = None, *, generator: Generator | None = None
 ) -> Tensor:
     """1 with the probability in `input` (or with `p`, in its shape), else 0."""
     if p is None:

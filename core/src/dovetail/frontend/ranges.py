@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail import dtypes
+from dovetail.engine.attributes import Real, Scalar
 from dovetail.engine.elements import stored
 from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
@@ -20,8 +21,15 @@ from dovetail.ops.diagonal import diagonal_scatter
 from dovetail.ops.primitive import cast, float_pow
 
 
+def _number(value: Any) -> Any:
+    """A number that may be a 0-d tensor, which is read."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
 @creates("arange")
-def arange(place: Place, start: Any, end: Any = None, step: Any = 1) -> Tensor:
+def arange(
+    place: Place, start: Real, end: Real | None = None, step: Real = 1
+) -> Tensor:
     """start, start + step, … below `end`; with one argument, 0 to it.
 
     Returns: [ceil((end - start) / step)] int64 of ints, else the default dtype.
@@ -37,9 +45,7 @@ def arange(place: Place, start: Any, end: Any = None, step: Any = 1) -> Tensor:
     """
     if end is None:
         start, end = 0, start
-    start, end, step = (
-        v.item() if isinstance(v, Tensor) else v for v in (start, end, step)
-    )
+    start, end, step = map(_number, (start, end, step))
     whole = all(isinstance(v, int) for v in (start, end, step))
     kind = place.kind(dtypes.int64 if whole else None)
     if not kind.dtype.is_inexact and all(map(math.isfinite, (start, end))):
@@ -52,7 +58,7 @@ def arange(place: Place, start: Any, end: Any = None, step: Any = 1) -> Tensor:
 
 
 @creates("range")
-def range_(place: Place, start: Any = 0, end: Any = None, step: Any = 1) -> Tensor:
+def range_(place: Place, start: Real, end: Real, step: Real = 1) -> Tensor:
     """start, start + step, … up to `end`, which is one of them where it is met.
 
     Deprecated in torch for `arange`, which leaves `end` out.
@@ -63,11 +69,7 @@ def range_(place: Place, start: Any = 0, end: Any = None, step: Any = 1) -> Tens
         "range is deprecated, as its end is included where Python's is not; use "
         "arange(start, end + step, step)", stacklevel=5,
     )  # fmt: skip
-    if end is None:
-        start, end = 0, start
-    start, end, step = (
-        v.item() if isinstance(v, Tensor) else v for v in (start, end, step)
-    )
+    start, end, step = map(_number, (start, end, step))
     if step == 0 or not (end - start) * step >= 0 or math.isinf(end - start):
         raise ArgumentError(
             "range", "step", was=step, needed=f"one that leads from {start} to {end}"
@@ -87,7 +89,7 @@ def _ends(name: str, ends: tuple[Any, ...], steps: Any, kind: Kind) -> tuple[Any
 
 
 @creates("linspace")
-def linspace(place: Place, start: Any, end: Any, steps: int) -> Tensor:
+def linspace(place: Place, start: Scalar, end: Scalar, steps: int) -> Tensor:
     """`steps` evenly spaced numbers from `start` to `end`, both included.
 
     Returns: [steps] of the default dtype, unless another is named.
@@ -98,7 +100,7 @@ def linspace(place: Place, start: Any, end: Any, steps: int) -> Tensor:
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    start, end = map(_number, (start, end))
     kind = float_kind(place, start, end)
     if kind.dtype.category and steps:
         start = stored("linspace", kind.dtype, start, "start")
@@ -108,10 +110,10 @@ def linspace(place: Place, start: Any, end: Any, steps: int) -> Tensor:
 
 @creates("logspace")
 def logspace(
-    place: Place, start: Any, end: Any, steps: int, base: float = 10.0
+    place: Place, start: Scalar, end: Scalar, steps: int, base: float = 10.0
 ) -> Tensor:
     """`base` to the power of `steps` evenly spaced numbers."""
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    start, end = map(_number, (start, end))
     kind = float_kind(place, start, end)
     wide = kind
     if not kind.dtype.is_complex:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import int64
+from dovetail.engine.attributes import Absent
 from dovetail.engine.checks import values_of
 from dovetail.engine.dims import need_dims
 from dovetail.engine.integers import axis, axis_set, integers
@@ -153,7 +154,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @public("torch.repeat_interleave")
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *,
+    input: Tensor, repeats: int | Tensor | Absent = None, dim: int | None = None, *,
     output_size: int | None = None,
 ) -> Tensor:  # fmt: skip
     """Each slice along `dim` repeated, as often as one int or a tensor says.

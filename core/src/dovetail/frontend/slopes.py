@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail.dtypes import HALF, float32, float64, get_default_dtype, int32, int64
+from dovetail.engine.attributes import Scalar
 from dovetail.engine.integers import axes_if_any
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
@@ -65,8 +66,8 @@ def _spacings(spacing: Any, dims: tuple[int, ...]) -> list[Any]:
 
 @public("torch.gradient")
 def gradient(
-    input: Tensor, *, spacing: Any = 1, dim: int | Sequence[int] | None = None,
-    edge_order: int = 1,
+    input: Tensor, *, spacing: Scalar | Sequence[Any] | None = 1,
+    dim: int | Sequence[int] | None = None, edge_order: int = 1,
 ) -> list[Tensor]:  # fmt: skip
     """Estimates of the derivative along each of `dim`, one tensor a dim.
 

@@ -5,8 +5,8 @@
         "The mean of each window over {n} axes."
 
 gives avg_pool1d, avg_pool2d and avg_pool3d. The function sees what is annotated `Size`
-as a number for each axis, and its first argument with a batch, which is taken off the
-results again where there was none.
+(or `SizeOrEach`) as a number for each axis, and its first argument with a batch, which
+is taken off the results again where there was none.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from dovetail.ops.view import squeeze, unsqueeze
 
 if TYPE_CHECKING:
     Size: TypeAlias = Any  # a tuple within the function, where the default is a number
+    SizeOrEach: TypeAlias = Any  # the same, but a sequence has one for each axis
 else:
-    Size = int | Iterable[int]
+    Size = SizeOrEach = int | Iterable[int]
 Function = Callable[..., Any]
 LACKING: Final = object()  # in the place of a default: torch has no such parameter
 _INTS: Final = frozenset({int})
@@ -137,6 +138,11 @@ def _size(op: str, name: str, value: Any, n: int, annotation: str) -> Any:
         return None
     if "str" in annotation and isinstance(value, str):
         return value
+    several = isinstance(value, Sequence)
+    if annotation.startswith("SizeOrEach") and several and not 1 < len(value) == n:
+        raise ArgumentError(
+            op, name, was=value, needed="one number" + f" or {n}" * (n > 1)
+        )
     return each_axis(op, name, value, n)
 
 
@@ -161,4 +167,4 @@ def _binder(
     return bound
 
 
-__all__ = ["LACKING", "Size", "each_axis", "over_axes"]
+__all__ = ["LACKING", "Size", "SizeOrEach", "each_axis", "over_axes"]

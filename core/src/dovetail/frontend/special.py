@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.dtypes import HALF, float32, get_default_dtype
+from dovetail.dtypes import HALF, bool_, float32, get_default_dtype
 from dovetail.engine.attributes import Operand
 from dovetail.engine.promotion import result_type
 from dovetail.engine.public import NAMESPACES, public
@@ -205,6 +205,8 @@ def method_polygamma(self: Tensor, n: int) -> Tensor:
 
 def _multigamma(name: str, input: Tensor, p: int) -> Tensor:
     """DLMF 35.3.4."""
+    if input.dtype is bool_:
+        raise DTypeError(name, "input", was="bool", needed="numbers")
     x, narrow = _real(name, input)
     if not 1 <= p <= _MOST_GAMMAS:
         raise ArgumentError(name, "p", was=p, needed=f"from 1 to {_MOST_GAMMAS}")

@@ -181,7 +181,7 @@ def hann_window(place: Place, window_length: int, periodic: bool = True) -> Tens
                 lambda kind, n, sym: _cosines(kind, n, _HANN, sym))  # fmt: skip
 
 
-@creates("hamming_window", out=False)
+@creates("hamming_window", out=False, nested=("periodic", "alpha", "beta"))
 def hamming_window(
     place: Place, window_length: int, periodic: bool = True, alpha: float = 0.54,
     beta: float = 0.46,
@@ -204,7 +204,7 @@ def bartlett_window(place: Place, window_length: int, periodic: bool = True) -> 
     return _old("bartlett_window", window_length, periodic, place, _triangle)
 
 
-@creates("kaiser_window", out=False)
+@creates("kaiser_window", out=False, nested=("periodic", "beta"))
 def kaiser_window(
     place: Place, window_length: int, periodic: bool = True, beta: float = 12.0
 ) -> Tensor:

@@ -82,6 +82,10 @@ def check_way(
     `foreach` and `fused` choose between kernels in torch; here one op updates each
     parameter, whatever they are. `capturable` needs nothing: every step can be.
     """
+    if not isinstance(differentiable, bool):
+        raise ArgumentTypeError(
+            op, "differentiable", was=repr(differentiable), needed="True or False"
+        )
     if foreach and fused:
         raise ArgumentError(op, "fused", was="True, and so is foreach", needed="one")
     if fused and differentiable:

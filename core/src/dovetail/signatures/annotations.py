@@ -19,8 +19,8 @@ from dovetail.memory_formats import layout, memory_format
 
 # What a name means where a module or a type checker may not know it.
 _MEANS: Mapping[str, Any] = {
-    "Operand": Tensor | complex, "DType": DType, "DeviceLike": device | str | None,
-    "Layout": layout, "MemoryFormat": memory_format,
+    "Operand": Tensor | complex, "Real": Tensor | float, "DType": DType,
+    "DeviceLike": device | str | None, "Layout": layout, "MemoryFormat": memory_format,
 }  # fmt: skip
 
 

@@ -218,9 +218,9 @@ def any(
     """Whether one over `dim` is not zero; false where there are none."""
 
 def arange(
-    start: Any,
-    end: Any = None,
-    step: Any = 1,
+    start: Tensor | _float,
+    end: Tensor | _float | None = None,
+    step: Tensor | _float = 1,
     *,
     dtype: DType | None = None,
     layout: layout | None = None,
@@ -934,8 +934,8 @@ def cross(
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: Tensor | Sequence[_int],
+    target_lengths: Tensor | Sequence[_int],
     blank: _int = 0,
     reduction: _int = 1,
     zero_infinity: _bool = False,
@@ -977,7 +977,11 @@ def cumsum(
     """Sums of the elements so far; integers in int64."""
 
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: _int = -1
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: Tensor | _float | None = None,
+    dim: _int = -1,
 ) -> Tensor:
     """The integral so far along `dim` by the trapezoidal rule."""
 
@@ -1219,7 +1223,9 @@ def exp2_(input: Tensor) -> Tensor:
 def exp_(input: Tensor) -> Tensor:
     """`exp` written into the tensor, which is returned."""
 
-def expand_copy(input: Tensor, size: Sequence[_int]) -> Tensor:
+def expand_copy(
+    input: Tensor, size: Sequence[_int], *, implicit: _bool = False
+) -> Tensor:
     """`expand` in memory of its own."""
 
 def expm1(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
@@ -1452,7 +1458,7 @@ def get_rng_state(device: Any = "cpu,auto") -> Tensor:
 def gradient(
     input: Tensor,
     *,
-    spacing: Any = 1,
+    spacing: _complex | Sequence[Any] | None = 1,
     dim: _int | Sequence[_int] | None = None,
     edge_order: _int = 1,
 ) -> list[Tensor]:
@@ -1956,8 +1962,8 @@ def lgamma(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> 
     """
 
 def linspace(
-    start: Any,
-    end: Any,
+    start: _complex,
+    end: _complex,
     steps: _int,
     *,
     dtype: DType | None = None,
@@ -2074,8 +2080,8 @@ def logit_(input: Tensor, eps: _complex | None = None) -> Tensor:
     """`logit` written into the tensor, which is returned."""
 
 def logspace(
-    start: Any,
-    end: Any,
+    start: _complex,
+    end: _complex,
     steps: _int,
     base: _float = 10.0,
     *,
@@ -2790,9 +2796,9 @@ def randperm(
     """0 … n-1 in random order."""
 
 def range(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
+    start: Tensor | _float,
+    end: Tensor | _float,
+    step: Tensor | _float = 1,
     *,
     dtype: DType | None = None,
     layout: layout | None = None,
@@ -2847,7 +2853,7 @@ def renorm(
 
 def repeat_interleave(
     input: Tensor,
-    repeats: Any = None,
+    repeats: _int | Tensor | None = None,
     dim: _int | None = None,
     *,
     output_size: _int | None = None,
@@ -2908,8 +2914,8 @@ def row_stack(
 
 def rrelu(
     input: Tensor,
-    lower: _float = 0.125,
-    upper: _float = 0.3333333333333333,
+    lower: Tensor | _float = 0.125,
+    upper: Tensor | _float = 0.3333333333333333,
     training: _bool = False,
     generator: _Generator | None = None,
 ) -> Tensor:
@@ -3134,10 +3140,8 @@ def split(
     given.
     """
 
-def split_copy(
-    input: Tensor, split_size: _int | Sequence[_int], dim: _int = 0
-) -> tuple[Tensor, ...]:
-    """`split` in memory of its own."""
+def split_copy(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`split` into parts of one size, in memory of their own."""
 
 def split_with_sizes(
     input: Tensor, split_sizes: Sequence[_int], dim: _int = 0
@@ -3374,14 +3378,18 @@ def transpose_copy(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """`transpose` in memory of its own."""
 
 def trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: _int = -1
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: Tensor | _float | None = None,
+    dim: _int = -1,
 ) -> Tensor:
     """The integral along `dim` by the trapezoidal rule."""
 
 def trapz(
     y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: _int = -1
 ) -> Tensor:
-    """The integral along `dim` by the trapezoidal rule."""
+    """`trapezoid` under its older name."""
 
 def triangular_solve(
     b: Tensor,

@@ -286,7 +286,7 @@ def tensorinv(
 def tensorsolve(
     A: Tensor,
     B: Tensor,
-    dims: Any = None,
+    dims: Sequence[int] | None = None,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:

@@ -1614,8 +1614,8 @@ class Methods:
     def reshape(self, *shape: _int) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """This tensor in the shape of another."""
-    def resize(self, *sizes: Any) -> Tensor:
-        """`reshape` under its older name, for as many elements."""
+    def resize(self, *sizes: _int) -> Tensor:
+        """`reshape` under its older name, for as many elements; one number a dim."""
     def resize_(self, *size: _int | Sequence[_int]) -> Tensor:
         """Give this tensor another shape; elements that it gains are unspecified."""
     def resize_as(self, tensor: Tensor) -> Tensor:

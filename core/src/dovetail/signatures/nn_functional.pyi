@@ -274,8 +274,8 @@ def cross_entropy(
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
@@ -1007,8 +1007,8 @@ def rms_norm(
 
 def rrelu(
     input: Tensor,
-    lower: float = 0.125,
-    upper: float = 0.3333333333333333,
+    lower: Tensor | float = 0.125,
+    upper: Tensor | float = 0.3333333333333333,
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
@@ -1018,8 +1018,8 @@ def rrelu(
 
 def rrelu_(
     input: Tensor,
-    lower: float = 0.125,
-    upper: float = 0.3333333333333333,
+    lower: Tensor | float = 0.125,
+    upper: Tensor | float = 0.3333333333333333,
     training: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:

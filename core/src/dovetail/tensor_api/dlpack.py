@@ -166,6 +166,11 @@ def _home(
     """The device that memory is on: the one wanted if it is that, else as numbered."""
     if wanted is not None:
         backend, index = registry.resolve(wanted)
+        if backend.rules_only:
+            raise ExchangeError(
+                "from_dlpack", "device", was=repr(str(wanted)),
+                needed="one that has memory",
+            )  # fmt: skip
         memory = backend.capability(DLPack)
         if memory is not None and memory.dlpack_index(numbers) == index:
             return backend, index

@@ -73,7 +73,7 @@ _NUMBERS: Final = (int, float, bool, complex)
 def _number_for(x: Tensor, value: Any) -> Any:
     """A number to be written, which has at most 64 bits with its sign."""
     if type(value) is int:
-        check_size("setitem", "value", value)
+        check_size("setitem", "value", "int", value)
     return scalar("setitem", x._kind.dtype, value)
 
 

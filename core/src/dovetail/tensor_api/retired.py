@@ -6,7 +6,7 @@ answer for strided ones, as all are.
 
 from __future__ import annotations
 
-import itertools
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -76,13 +76,13 @@ def reinforce(self: Tensor, reward: Any) -> None:
 
 
 @public("Tensor.resize")
-def resize(self: Tensor, *sizes: Any) -> Tensor:
-    """`reshape` under its older name, for as many elements."""
+def resize(self: Tensor, *sizes: int) -> Tensor:
+    """`reshape` under its older name, for as many elements; one number a dim."""
     if not sizes:
         raise ArgumentTypeError("resize", "sizes", was="missing", needed="a shape")
+    if min(sizes) < 0:
+        raise ShapeError("resize", "sizes", was=sizes, needed="0 or more each")
     warnings.warn("non-inplace resize is deprecated", stacklevel=3)
-    if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
-        sizes = tuple(sizes[0])
     return self.reshape(sizes)
 
 
@@ -328,7 +328,7 @@ def dim_order(
             needed="a bool or a list of memory formats",
         )  # fmt: skip
     strides = self.stride()
-    several = 1 in self.shape or any(a == b for a, b in itertools.pairwise(strides))
+    several = 1 in self.shape or 0 in strides or len(set(strides)) < len(strides)
     fitting = sum(memory_order.lies_in(self, f) for f in formats)
     if ambiguity_check is not False and several and fitting != 1:
         raise ArgumentError(
@@ -342,7 +342,14 @@ def dim_order(
 @public("Tensor.module_load")
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     """What a module keeps of `other` in this tensor's place: its values, or it."""
-    return other.detach() if assign else self.copy_(other).detach()
+    if assign:
+        return other.detach()
+    if math.prod(other._a.shape) > math.prod(self._a.shape):
+        raise ShapeError(
+            "module_load", "other", was=f"of shape {tuple(other.shape)}",
+            needed=f"{tuple(self.shape)}",
+        )  # fmt: skip
+    return self.copy_(other).detach()
 
 
 def _array_wrap(

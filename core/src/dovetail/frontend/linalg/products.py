@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dovetail.dtypes import HALF, bool_
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError, DTypeError, ShapeError
 from dovetail.frontend.matmul import chain_matmul
 from dovetail.ops import diagonal as diagonals
 from dovetail.ops import matmul as products
@@ -86,6 +87,11 @@ def _powers(x: Tensor, count: int) -> Tensor:
 @public("linalg.vander")
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The powers 0 … N-1 of each element along a new last dim."""
+    if x.dtype is bool_ or x.dtype in HALF:
+        raise DTypeError(
+            "linalg.vander", "x", was=x.dtype.name,
+            needed="integers, or floating point or complex numbers of 32 bits or more",
+        )  # fmt: skip
     count = N if N is not None else x.shape[-1] if x.ndim else 1
     if count < 2:
         raise ArgumentError("linalg.vander", "N", was=count, needed="more than 1")

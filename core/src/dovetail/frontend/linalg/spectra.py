@@ -111,6 +111,14 @@ def _tolerances(name: str, x: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     return (0.0 if atol is None else atol), rtol
 
 
+def _one_way(name: str, argument: str, former: Any, atol: Any, rtol: Any) -> None:
+    """Refuse the tolerance of former times beside those of today."""
+    if former is not None and not (atol is None and rtol is None):
+        raise ArgumentTypeError(
+            name, argument, was="given beside atol or rtol", needed="one or the other"
+        )
+
+
 def _column(value: Any) -> Any:
     return unsqueeze(value, -1) if isinstance(value, Tensor) and value.ndim else value
 
@@ -130,6 +138,7 @@ def matrix_rank(
     """How many singular values are above the tolerances, as of `pinv`."""
     name = "linalg.matrix_rank"
     matrices(name, A=A)
+    _one_way(name, "tol", tol, atol, rtol)
     if tol is not None:
         atol, rtol = tol, 0.0
     if hermitian:
@@ -172,6 +181,7 @@ def pinv(
     Singular values count as 0 if they are not above the greater of `atol` and of `rtol`
     (formerly `rcond`) times the first.
     """
+    _one_way("linalg.pinv", "rcond", rcond, atol, rtol)
     return _pinv("linalg.pinv", A, atol, rcond if rtol is None else rtol, hermitian)
 
 

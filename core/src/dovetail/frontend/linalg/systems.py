@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from dovetail.engine.integers import axis_set
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
@@ -144,10 +146,10 @@ def logdet(input: Tensor) -> Tensor:
 
 
 @public("linalg.tensorsolve", out=True)
-def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """The X whose product with A over its last dims is B; `dims` of A go last first."""
     if dims is not None:
-        last = [d % A.ndim for d in dims]
+        last = list(axis_set("linalg.tensorsolve", "dims", dims, A.ndim))
         A = A.permute([d for d in range(A.ndim) if d not in last] + last)
     shape = tuple(A.shape[B.ndim :])
     rows, columns = B.numel(), 1
@@ -169,8 +171,10 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 @public("linalg.tensorinv", out=True)
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of products over the last dims of A, all but the first `ind`."""
-    if ind <= 0:
-        raise ArgumentError("linalg.tensorinv", "ind", was=ind, needed="above 0")
+    if not 0 < ind <= A.ndim:
+        raise ArgumentError(
+            "linalg.tensorinv", "ind", was=ind, needed=f"from 1 to {A.ndim}, A's dims"
+        )
     first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
     rows, columns = 1, 1
     for n in first:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+from dovetail.dtypes import float32, float64
+from dovetail.engine.attributes import Real
+from dovetail.engine.elements import stored
 from dovetail.engine.generator import Generator
 from dovetail.engine.inplace import inplace as written
 from dovetail.engine.integers import axis
@@ -73,15 +76,17 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 @public("torch.rrelu F.rrelu_")
 def _sloped(
-    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False,
+    input: Tensor, lower: Real = 1 / 8, upper: Real = 1 / 3, training: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.rrelu`, of which the random numbers may be said."""
     if not lower <= upper:
         raise ArgumentError("rrelu", "lower", was=lower, needed=f"at most {upper}")
+    wide = input.dtype if input.dtype is float64 else float32  # what is computed in
     for name, bound in (("lower", lower), ("upper", upper)):
         if not math.isfinite(bound):
             raise ArgumentError("rrelu", name, was=bound, needed="a finite number")
+        stored("rrelu", wide, bound, name)
     if not training or lower == upper:
         return piecewise.leaky_relu(input, (lower + upper) / 2)
     shape, kind = tuple(input.shape), floats("rrelu", input._kind)
@@ -91,7 +96,7 @@ def _sloped(
 
 @public("F.rrelu")
 def rrelu(
-    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False,
+    input: Tensor, lower: Real = 1 / 8, upper: Real = 1 / 3, training: bool = False,
     inplace: bool = False,
 ) -> Tensor:  # fmt: skip
     """`input`, times a slope below zero: in training a random one for each element.

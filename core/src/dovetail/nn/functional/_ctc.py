@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from dovetail.dtypes import INTEGRAL, int64
 from dovetail.engine.checks import values_of
@@ -17,14 +17,19 @@ from dovetail.ops.primitive import cast, where
 from dovetail.ops.shape import cat, stack
 from dovetail.ops.view import reshape
 
+_REDUCTIONS: Final = ("none", "mean", "sum")
+
 
 @public("torch.ctc_loss", autocast="float32")
 def _numbered(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any,
-    blank: int = 0, reduction: int = 1, zero_infinity: bool = False,
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int], blank: int = 0, reduction: int = 1,
+    zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.ctc_loss`, with the reduction as a number: none, mean or sum."""
-    how: Any = ("none", "mean", "sum")[reduction]
+    if not 0 <= reduction < len(_REDUCTIONS):
+        raise ArgumentError("ctc_loss", "reduction", was=reduction, needed="0, 1 or 2")
+    how = _REDUCTIONS[reduction]
     return ctc_loss(
         log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity
     )
@@ -32,8 +37,9 @@ def _numbered(
 
 @public("F.ctc_loss", autocast="float32")
 def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any,
-    blank: int = 0, reduction: str = "mean", zero_infinity: bool = False,
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int], blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """Minus the log probability of label sequences, over all their alignments.
 

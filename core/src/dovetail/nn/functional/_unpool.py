@@ -10,7 +10,7 @@ from dovetail.dtypes import int64
 from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
-from dovetail.frontend.spatial import Size, over_axes
+from dovetail.frontend.spatial import Size, SizeOrEach, over_axes
 from dovetail.ops.create import full
 from dovetail.ops.index import scatter
 from dovetail.ops.pool_mean import avg_pool
@@ -20,8 +20,8 @@ from dovetail.ops.view import reshape
 
 @over_axes("F.lp_pool{n}d")
 def _lp_pool(
-    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None,
-    ceil_mode: bool = False,
+    input: Tensor, norm_type: float, kernel_size: SizeOrEach,
+    stride: Size | None = None, ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """The `norm_type` norm of each window over {n} axes: (Σ xᵖ)^(1/p).
 
