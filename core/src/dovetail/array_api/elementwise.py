@@ -9,6 +9,7 @@ from dovetail import frontend as f
 from dovetail.array_api.arrays import conforming, floor_quotient, promoted
 from dovetail.dtypes import bool_
 from dovetail.engine.tensor import Tensor
+from dovetail.frontend import logaddexp as logarithms
 from dovetail.frontend.complex import complex_
 
 Function = Callable[..., Any]
@@ -126,7 +127,7 @@ log = _of_one("log", f.log)
 log10 = _of_one("log10", f.log10)
 log1p = _of_one("log1p", _log1p)
 log2 = _of_one("log2", f.log2)
-logaddexp = _of_two("logaddexp", f.logaddexp)
+logaddexp = _of_two("logaddexp", logarithms.logaddexp)
 logical_and = _of_two("logical_and", f.logical_and)
 logical_not = _of_one("logical_not", f.logical_not)
 logical_or = _of_two("logical_or", f.logical_or)
