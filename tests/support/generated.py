@@ -10,7 +10,8 @@ import numpy as np
 
 from dovetail.codegen import runtime
 from dovetail.codegen.ir import FIRST, LAST, Buffer, Kernel, Loop, Store
-from dovetail.codegen.llvm_text import Target, render
+from dovetail.codegen.llvm_target import Target
+from dovetail.codegen.llvm_text import render
 from dovetail.codegen.values import Term, index, load
 
 Array = np.ndarray[Any, Any]

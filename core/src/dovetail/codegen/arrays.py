@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.codegen import runtime
-from dovetail.codegen.llvm_text import Target
+from dovetail.codegen.llvm_target import Target
 
 Array = np.ndarray[Any, Any]
 

@@ -4,62 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from dovetail.codegen.ir import (
     FIRST,
     FLOATS,
     LAST,
-    SIZES,
     Accumulator,
-    Buffer,
     Kernel,
     Loop,
     Statement,
     Store,
     Update,
     Value,
-    computes_floats,
     fixed_values,
 )
-from dovetail.codegen.llvm_values import TYPES, Lanes, ValueWriter, literal
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The processor that kernels are written for.
-
-    Attributes:
-        cpu, features: as LLVM calls them.
-        vector: bytes in a vector register.
-        fused: whether it multiplies and adds in one step.
-        scales: whether it multiplies by powers of two in one step.
-        halves: whether it converts float16 in one step.
-    """
-
-    cpu: str
-    features: str
-    vector: int
-    fused: bool
-    scales: bool = False
-    halves: bool = False
-
-    @staticmethod
-    def of(cpu: str, features: str) -> Target:
-        """The target of a processor with features such as `"+avx2,-avx512f"`."""
-        has = {f[1:] for f in features.split(",") if f.startswith("+")}
-        wide = {"avx512f", "avx512dq", "avx512vl", "avx512bw"} <= has
-        vector = 64 if wide else 32 if "avx2" in has else 16
-        fused, halves = bool({"fma", "neon"} & has), bool({"f16c", "neon"} & has)
-        return Target(cpu, features, vector, fused, wide, halves)
-
-    def lanes(self, kernel: Kernel) -> int:
-        """How many elements a step takes: so many as the widest dtype allows."""
-        sizes = [SIZES[b.dtype] for b in kernel.buffers]
-        widest = max(sizes, default=4)
-        if widest < 4 and computes_floats(kernel):
-            widest = 4
-        return kernel.registers * self.vector // widest
+from dovetail.codegen.llvm_lanes import TYPES, Lanes
+from dovetail.codegen.llvm_memory import MemoryWriter
+from dovetail.codegen.llvm_target import Target
 
 
 def render(kernel: Kernel, target: Target) -> str:
@@ -67,8 +28,8 @@ def render(kernel: Kernel, target: Target) -> str:
     return _KernelWriter(kernel, target).text()
 
 
-class _KernelWriter(ValueWriter):
-    """Writes the memory and the loops of one kernel."""
+class _KernelWriter(MemoryWriter):
+    """Writes the loops of one kernel."""
 
     def __init__(self, kernel: Kernel, target: Target) -> None:
         super().__init__(target.fused and kernel.fused, target.scales, target.halves)
@@ -104,112 +65,13 @@ class _KernelWriter(ValueWriter):
         self.scopes[0][FIRST, False] = "%first"
         self.scopes[0][LAST, False] = "%last"
 
-    # ---- memory
-
-    def loaded(self, value: Value, vector: bool) -> str:
-        buffer: Buffer = value.detail
-        kind = _in_memory(buffer.dtype)
-        name = self._loaded(buffer, kind, value.operands[0], vector)
-        if buffer.dtype != "bool":
-            return name
-        whole = self.of_lanes(kind) if vector else kind
-        zero = "zeroinitializer" if vector else "0"
-        return self.assign(f"icmp ne {whole} {name}, {zero}")
-
-    def _loaded(self, buffer: Buffer, kind: str, offset: Value, vector: bool) -> str:
-        align = _align(buffer)
-        if not vector:
-            place = self._place(buffer, kind, self.value(offset, False))
-            return self.assign(f"load {kind}, ptr {place}, align {align}")
-        assert self.lanes is not None
-        mask, stride = self.lanes.mask, self.stride(offset)
-        if stride == -1 and mask is None:
-            first = self.assign(f"sub i64 {self.base(offset)}, {self.lanes.width - 1}")
-            return self._reversed(self._side_by_side(buffer, kind, first, None), kind)
-        if stride != 1:
-            return self._gathered(buffer, kind, offset)
-        return self._side_by_side(buffer, kind, self.base(offset), mask)
-
-    def _reversed(self, name: str, kind: str) -> str:
-        """A vector from its last lane to its first."""
-        assert self.lanes is not None
-        whole = self.of_lanes(kind)
-        order = ", ".join(f"i32 {i}" for i in reversed(range(self.lanes.width)))
-        turned = f"{self.of_lanes('i32')} <{order}>"
-        return self.assign(f"shufflevector {whole} {name}, {whole} poison, {turned}")
-
-    def _side_by_side(
-        self, buffer: Buffer, kind: str, first: str, mask: str | None
-    ) -> str:
-        """Elements from `first` on, one a lane; zeros where the mask does not hold."""
-        assert self.lanes is not None
-        whole, bools = self.of_lanes(kind), self.of_lanes("i1")
-        align = _align(buffer)
-        place = self._place(buffer, kind, first)
-        if mask is None:
-            return self.assign(f"load {whole}, ptr {place}, align {align}")
-        name = f"llvm.masked.load.v{self.lanes.width}{_short(kind)}.p0"
-        called = self.intrinsic(name, whole, "ptr", "i32", bools, whole)
-        given = f"ptr {place}, i32 {align}, {bools} {mask}, {whole} zeroinitializer"
-        return self.assign(f"call {whole} {called}({given})")
-
-    def _gathered(self, buffer: Buffer, kind: str, offset: Value) -> str:
-        """One element a lane, each from its own place."""
-        assert self.lanes is not None
-        whole, bools = self.of_lanes(kind), self.of_lanes("i1")
-        places = self._places(buffer, kind, offset)
-        mask = self.lanes.mask or "splat (i1 true)"
-        pointers = self.of_lanes("ptr")
-        width = self.lanes.width
-        name = f"llvm.masked.gather.v{width}{_short(kind)}.v{width}p0"
-        called = self.intrinsic(name, whole, pointers, "i32", bools, whole)
-        given = f"{pointers} {places}, i32 {SIZES[buffer.dtype]}, {bools} {mask}"
-        return self.assign(f"call {whole} {called}({given}, {whole} zeroinitializer)")
-
-    def _place(self, buffer: Buffer, kind: str, offset: str) -> str:
-        return self.assign(f"getelementptr {kind}, ptr %{buffer.name}, i64 {offset}")
-
-    def _places(self, buffer: Buffer, kind: str, offset: Value) -> str:
-        steps = f"{self.of_lanes('i64')} {self.value(offset, True)}"
-        return self.assign(f"getelementptr {kind}, ptr %{buffer.name}, {steps}")
-
-    def _store(self, store: Store) -> None:
-        buffer, dtype = store.buffer, store.buffer.dtype
-        vector = self.varies(store.offset)
-        assert vector or not self.varies(store.value)
-        name, kind = self.value(store.value, vector), _in_memory(dtype)
-        if dtype == "bool":
-            before = self.type_of("bool", vector)
-            after = self.of_lanes(kind) if vector else kind
-            name = self.assign(f"zext {before} {name} to {after}")
-        if not vector:
-            place = self._place(buffer, kind, self.value(store.offset, False))
-            self.emit(f"store {kind} {name}, ptr {place}, align {_align(buffer)}")
-            return
-        self._store_lanes(store, kind, name)
-
-    def _store_lanes(self, store: Store, kind: str, name: str) -> None:
-        assert self.lanes is not None
-        assert self.stride(store.offset) == 1, "lanes store side by side"
-        whole, align = self.of_lanes(kind), _align(store.buffer)
-        place = self._place(store.buffer, kind, self.base(store.offset))
-        if self.lanes.mask is None:
-            self.emit(f"store {whole} {name}, ptr {place}, align {align}")
-            return
-        bools = self.of_lanes("i1")
-        function = f"llvm.masked.store.v{self.lanes.width}{_short(kind)}.p0"
-        called = self.intrinsic(function, "void", whole, "ptr", "i32", bools)
-        mask = self.lanes.mask
-        given = f"{whole} {name}, ptr {place}, i32 {align}, {bools} {mask}"
-        self.emit(f"call void {called}({given})")
-
     # ---- statements
 
     def statements(self, body: tuple[Statement, ...]) -> None:
         """Write statements one after the other."""
         for statement in body:
             if isinstance(statement, Store):
-                self._store(statement)
+                self.store(statement)
             elif isinstance(statement, Update):
                 self._update(statement)
             elif statement.kind == "lane":
@@ -405,16 +267,4 @@ class _KernelWriter(ValueWriter):
         return self.assign(f"extractelement <1 x {kind}> {name}, i64 0")
 
 
-def _align(buffer: Buffer) -> int:
-    return buffer.align or SIZES[buffer.dtype]
-
-
-def _in_memory(dtype: str) -> str:
-    return "i8" if dtype == "bool" else TYPES[dtype]
-
-
-def _short(kind: str) -> str:
-    return {"float": "f32", "double": "f64"}.get(kind, kind)
-
-
-__all__ = ["Target", "literal", "render"]
+__all__ = ["render"]

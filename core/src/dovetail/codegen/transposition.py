@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dovetail.codegen.llvm_text import Target
+from dovetail.codegen.llvm_target import Target
 
 WORDS: Final = (
     "source", "result", "height", "width", "source_step", "result_step", "stripes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.dtypes import HALF, float32
-from dovetail.engine import host, modes
+from dovetail.engine import modes
 from dovetail.engine.autocast import without_casting
 from dovetail.engine.basics import basics
 from dovetail.engine.checks import look
@@ -162,7 +162,6 @@ def by_recorded_body(
         )  # fmt: skip
     if op.shape is not DATA:
         op.checked_shapes(shapes_of(inputs), attrs)
-    host.count_passed_over(op)
     if anywhere[0]:
         with without_casting():
             return _as_tuple(_defined(op, inputs, attrs))

@@ -133,22 +133,6 @@ def calls_of(op: Op, make: Sampler) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def vary(**options: Any) -> Callable[[Sampler], Iterator[Case]]:
-    """Calls of an elementwise op as it is, and with each of `options` instead.
-
-    A list stands for several values of one option.
-    """
-
-    def cases(make: Sampler) -> Iterator[Case]:
-        yield case(make(2, 3))
-        yield case(make())
-        for name, values in options.items():
-            for value in values if isinstance(values, list) else [values]:
-                yield case(make(2, 3), **{name: value})
-
-    return cases
-
-
 Draw = Callable[[Sampler], Any]
 
 

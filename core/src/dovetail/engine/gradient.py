@@ -21,7 +21,7 @@ class Gradient(Parameters):
     Attributes:
         by_body: the gradient is that of the body, so that no kernel may hide it.
         vjp: the rule for all arguments, or the first of several.
-        vjp_names, vjp_needs: what the rules take, and what of it has to be kept.
+        vjp_needs: what has to be kept of what the rules take.
         wants_dtypes, wants_shapes: whether they take those of the inputs.
         pull: what takes gradients through the op, by `dovetail.engine.pullback`.
         bound: by kind, the same while nothing is recorded, by
@@ -37,10 +37,8 @@ class Gradient(Parameters):
         self.uses: dict[str, tuple[str, ...]] = {}
         self.vjp: Callable[..., Any] | None = None
         self.vjp_needs: tuple[str, ...] = ()
-        self.vjp_names: tuple[str, ...] = ()
         self.wants_dtypes = False
         self.wants_shapes = False
-        self.saves_output = False
         # For what the vjp keeps: the input's position (or -1 - output's), and the
         # positions of the inputs whose gradients use it (None: any).
         self.save_plan: tuple[tuple[int, tuple[int, ...] | None], ...] = ()
@@ -113,12 +111,10 @@ class Gradient(Parameters):
         self.pull = None
         self.bound.clear()
         self.on_change()
-        self.vjp_names = tuple(names)
         self.vjp_needs = tuple(n for n in names if n in positions or n in self.outputs)
         sources = {n: self._source(n, positions) for n in names}
         self.wants_dtypes = any(s[0] in ("kind", "dtype") for s in sources.values())
         self.wants_shapes = any(s[0] == "shape" for s in sources.values())
-        self.saves_output = bool(self.vjp_needs) and self.vjp_needs[0] in self.outputs
         self.save_plan = tuple(self._kept(n, positions) for n in self.vjp_needs)
         return sources
 

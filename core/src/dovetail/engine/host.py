@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 POLICIES: Final = ("error", "warn", "allow")
 _policy: list[str] = ["warn"]
 _host_runs: Counter[tuple[str, str]] = Counter()
-_passed_over: Counter[str] = Counter()
 _warned: set[tuple[str, str]] = set()
 
 
@@ -47,17 +46,7 @@ def fallbacks() -> dict[tuple[str, str], int]:
 def reset_fallbacks() -> None:
     """Start counting anew, and warn again."""
     _host_runs.clear()
-    _passed_over.clear()
     _warned.clear()
-
-
-def passed_over() -> dict[str, int]:
-    """How often each op's body was differentiated for want of a gradient rule."""
-    return dict(_passed_over)
-
-
-def count_passed_over(op: Op) -> None:
-    _passed_over[op.name] += 1
 
 
 def fallback(
