@@ -394,19 +394,6 @@ def test_writes_through_views_from_before_a_change_of_geometry() -> None:
     assert w.grad.tolist() == [3.0, 5.0]
 
 
-@pytest.mark.parametrize("name", ["real", "imag", "view_as_real"])
-def test_parts_of_complex_numbers_are_not_written(name: str) -> None:
-    """They are copies here, where torch has views: a write is refused, not lost."""
-    x = dt.tensor([1 + 2j, 3 - 1j])
-    part = getattr(dt, name)(x)
-    before = part.tolist()
-    for write in (lambda: part.mul_(2), lambda: part[0].zero_()):
-        with pytest.raises(InplaceError, match=f"a copy made by {name}"):
-            write()
-    assert part.tolist() == before
-    assert part.clone().mul_(2) is not None
-
-
 @pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16])
 @pytest.mark.parametrize(
     "norm",

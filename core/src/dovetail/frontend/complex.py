@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dovetail.dtypes import bfloat16, float16, float32, float64
 from dovetail.engine.public import public
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend
-from dovetail.errors import DTypeError
+from dovetail.errors import DTypeError, ShapeError
+from dovetail.frontend.complex_views import IMAG, JOINED, PAIRS, REAL
 from dovetail.ops import complex as z
 from dovetail.ops.arithmetic import cos, sin
 from dovetail.ops.formats import conj as conjugate
@@ -32,24 +35,35 @@ def is_lazy(input: Tensor) -> bool:
 
 @public("torch.real")
 def real(input: Tensor) -> Tensor:
-    """The real part, in memory of its own; a real tensor is its own."""
-    return _copied(z.real(input), "real") if input.dtype.is_complex else input
+    """The real part, a view of its memory; a real tensor is its own.
 
-
-def _copied(y: Tensor, name: str) -> Tensor:
-    """Mark a copy that is a view in torch: a write to it would be lost."""
-    why = f"a copy made by {name}: a write would not reach its origin"
-    storage_of(y).readonly = why
-    return y
+    >>> x = torch.tensor([1 + 2j])
+    >>> _ = torch.real(x).mul_(3)
+    >>> x
+    tensor([3.+2.j])
+    """
+    return REAL.of(input) if input.dtype.is_complex else input
 
 
 @public("torch.imag")
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part of a complex tensor, in memory of its own."""
-    return _copied(z.imag(input), "imag")
+    """The imaginary part of a complex tensor, a view of its memory."""
+    return IMAG.of(input) if input.dtype.is_complex else z.imag(input)
 
 
-extend(real=property(real), imag=property(imag))
+def _set_real(self: Tensor, value: Any) -> None:
+    _written(real(self), value)
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    _written(imag(self), value)
+
+
+def _written(part: Tensor, value: Any) -> None:
+    part[...] = value  # a tensor, or a number
+
+
+extend(real=property(real, _set_real), imag=property(imag, _set_imag))
 
 
 @public("torch.complex", out="same")
@@ -80,16 +94,40 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 @public("torch.view_as_real")
 def view_as_real(input: Tensor) -> Tensor:
-    """Real and imaginary parts along a new last dim, in memory of their own."""
-    return _copied(z.real_pairs(input), "view_as_real")
+    """Real and imaginary parts along a new last dim, a view of their memory."""
+    return PAIRS.of(input) if input.dtype.is_complex else z.real_pairs(input)
 
 
 @public("torch.view_as_complex")
 def view_as_complex(input: Tensor) -> Tensor:
-    """Complex numbers from pairs along the last dim, in memory of their own."""
+    """Complex numbers from pairs along the last dim, a view of their memory.
+
+    Raises: ShapeError where the numbers of a pair are no neighbours, or do not begin
+        on a complex number's place.
+    """
     if input.dtype is bfloat16:
         raise DTypeError(
             "view_as_complex", "input", was="bfloat16",
             needed="float16, float32 or float64",
         )  # fmt: skip
-    return _copied(z.from_pairs(input), "view_as_complex")
+    return JOINED.of(input) if _are_pairs(input) else JOINED.copy(input)
+
+
+def _are_pairs(x: Tensor) -> bool:
+    """Whether the elements lie as those of complex numbers do.
+
+    Raises:
+        ShapeError: they do not, though their shape and their dtype do.
+    """
+    sizes = tuple(x._a.shape)
+    if x.dtype not in (float32, float64) or sizes[-1:] != (2,):
+        return False  # which the op words
+    strides, offset = x._kind.backend.geometry(x._a, storage_of(x).root)
+    if strides[-1] != 1 or offset % 2 or any(s % 2 for s in strides[:-1]):
+        raise ShapeError(
+            "view_as_complex", "input",
+            was=f"of strides {tuple(strides)}, from element {offset} of its memory",
+            needed="a last dim with stride 1, and others "
+            "with even ones, from an even element", remedy="take contiguous() first",
+        )  # fmt: skip
+    return True

@@ -16,7 +16,7 @@ from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.arithmetic import cos, sin
-from dovetail.ops.complex import complex, real, real_dtype
+from dovetail.ops.complex import complex, imag, real, real_dtype
 from dovetail.ops.formats import cast, iota, where
 from dovetail.ops.matmul import matmul
 from dovetail.ops.pad import constant_pad
@@ -127,7 +127,7 @@ def fft_real(input: Tensor, dim: Axis) -> Tensor:
     """`fft_complex` of real numbers: the first n // 2 + 1, of which the rest follow."""
     n = input._a.shape[dim]
     w = _turns(input, n, n, n // 2 + 1).conj()
-    parts = [_along(input, dim, part) for part in (real(w), w.imag)]
+    parts = [_along(input, dim, part) for part in (real(w), imag(w))]
     return complex(*parts)
 
 
@@ -173,7 +173,7 @@ def fft_hermitian(input: Tensor, dim: Axis, n: int) -> Tensor:
     The imaginary parts of what is its own conjugate have no effect.
     """
     back = _turns(input, n // 2 + 1, n, n) * unsqueeze(_weights(input, n), 1)
-    parts = (real(input), real(back)), (input.imag, back.imag)
+    parts = (real(input), real(back)), (imag(input), imag(back))
     (a, b), (c, d) = parts
     return _along(a, dim, b) - _along(c, dim, d)
 

@@ -1653,7 +1653,7 @@ def igammac(
     """
 
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part of a complex tensor, in memory of its own."""
+    """The imaginary part of a complex tensor, a view of its memory."""
 
 def index_add(
     input: Tensor,
@@ -2815,7 +2815,7 @@ def ravel(input: Tensor) -> Tensor:
     """All elements in one dim, contiguous."""
 
 def real(input: Tensor) -> Tensor:
-    """The real part, in memory of its own; a real tensor is its own."""
+    """The real part, a view of its memory; a real tensor is its own."""
 
 def reciprocal(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -3577,13 +3577,13 @@ def vdot(
     """`dot` with the conjugate of `input`."""
 
 def view_as_complex(input: Tensor) -> Tensor:
-    """Complex numbers from pairs along the last dim, in memory of their own."""
+    """Complex numbers from pairs along the last dim, a view of their memory."""
 
 def view_as_complex_copy(input: Tensor) -> Tensor:
     """`view_as_complex` in memory of its own."""
 
 def view_as_real(input: Tensor) -> Tensor:
-    """Real and imaginary parts along a new last dim, in memory of their own."""
+    """Real and imaginary parts along a new last dim, a view of their memory."""
 
 def view_as_real_copy(input: Tensor) -> Tensor:
     """`view_as_real` in memory of its own."""

@@ -870,7 +870,9 @@ class Methods:
         """`igammac` written into the tensor, which is returned."""
     @property
     def imag(self) -> Tensor:
-        """The imaginary part of a complex tensor, in memory of its own."""
+        """The imaginary part of a complex tensor, a view of its memory."""
+    @imag.setter
+    def imag(self, value: Any) -> None: ...
     def index_add(
         self, dim: _int, index: Tensor, source: Tensor, *, alpha: _float = 1
     ) -> Tensor:
@@ -1548,7 +1550,9 @@ class Methods:
         """All elements in one dim, contiguous."""
     @property
     def real(self) -> Tensor:
-        """The real part, in memory of its own; a real tensor is its own."""
+        """The real part, a view of its memory; a real tensor is its own."""
+    @real.setter
+    def real(self, value: Any) -> None: ...
     def reciprocal(self) -> Tensor:
         """1 / input."""
     def reciprocal_(self) -> Tensor:
