@@ -261,8 +261,20 @@ def test_the_users_own_error_passes_through() -> None:
         kept(dt.ones(1), map_location=lambda *_: {}["mine"])
 
 
+class _Unpicklable(nn.Module):
+    """A module with a function that no pickle can name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.act = lambda x: x
+
+
 UNFIT = {
-    "module": ({"a": [nn.ReLU()]}, r"obj\['a'\]\[0\] is a ReLU.*state_dict\(\)"),
+    "module": (_Unpicklable(), r"the _Unpicklable is not picklable.*state_dict\(\)"),
+    "optimizer": (
+        [dt.optim.SGD([dt.ones(1, requires_grad=True)], lr=1.0)],
+        r"obj\[0\] is a SGD.*state_dict\(\)",
+    ),
     "generator": ((dt.Generator(),), r"obj\[0\] is a Generator.*get_state\(\)"),
     "array": (np.array(["a"]), r"obj is a ndarray.*\.astype"),
     "byte order": (np.ones(2, ">f4"), r"obj is a ndarray.*\.astype"),
@@ -561,3 +573,35 @@ def test_an_open_file_may_hold_more(tmp_path: Path) -> None:
     with (tmp_path / "x").open("rb") as file:
         assert file.read(6) == b"before"
         assert dt.load(file)[0].tolist() == [1.0, 1.0]
+
+
+class _Net(nn.Module):
+    """Two layers with one weight, and a function of ours between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.second.weight = self.first.weight
+        self.act = nn.functional.relu
+
+    def forward(self, x: Any) -> Any:
+        return self.second(self.act(self.first(x)))
+
+
+def test_whole_modules(tmp_path: Path) -> None:
+    """A module comes back as it was, weights that were one are one again."""
+    net, x = _Net(), dt.randn(2, 3)
+    dt.save({"net": net, "weight": net.first.weight}, tmp_path / "net.pt")
+    found = dt.load(tmp_path / "net.pt", weights_only=False)
+    assert dt.equal(found["net"](x), net(x))
+    assert found["net"].first.weight is found["net"].second.weight is found["weight"]
+
+
+def test_modules_run_no_code_unasked(tmp_path: Path) -> None:
+    """By default only classes that one has named may be in a file."""
+    dt.save(_Net(), tmp_path / "net.pt")
+    with pytest.raises(ValueError, match=r"_Net.*weights_only|weights_only.*_Net"):
+        dt.load(tmp_path / "net.pt")
+    with dt.io.safe_globals([_Net]):
+        assert isinstance(dt.load(tmp_path / "net.pt"), _Net)
+    assert dt.io.get_safe_globals() == []

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from dovetail.device_api import registry
 from dovetail.errors import DeviceError, MissingName
+from dovetail.nn.attention import SDPBackend, sdpa_kernel
 
 
 class Switches(ModuleType):
@@ -71,6 +72,20 @@ class DeviceSwitches(Switches):
             return False
 
     is_built = is_available
+
+    @contextmanager
+    def sdp_kernel(
+        self, enable_flash: bool = True, enable_math: bool = True,
+        enable_mem_efficient: bool = True, enable_cudnn: bool = True,
+    ) -> Iterator[None]:  # fmt: skip
+        """What `nn.attention.sdpa_kernel` does, as older programs have it."""
+        asked = {
+            SDPBackend.FLASH_ATTENTION: enable_flash, SDPBackend.MATH: enable_math,
+            SDPBackend.EFFICIENT_ATTENTION: enable_mem_efficient,
+            SDPBackend.CUDNN_ATTENTION: enable_cudnn,
+        }  # fmt: skip
+        with sdpa_kernel([way for way, wanted in asked.items() if wanted]):
+            yield
 
 
 _matmul: Final = Switches(

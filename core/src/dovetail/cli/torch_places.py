@@ -57,6 +57,9 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
     "torch.utils._pytree": (_PRIVATE,),
     "torch.utils.data.distributed": ("dovetail.data",),
     "torch._utils": (_PRIVATE,),
+    # Rooms with nothing in them: programs import them for what few of their runs do.
+    "torch.hub": (),
+    "torch.onnx": (),
 }
 
 # Places that are there without an import of their own, by what they are below.
@@ -67,7 +70,9 @@ class Place(ModuleType):
     """A module of torch's, whose names are found in others."""
 
     def __init__(self, name: str, sources: tuple[str, ...]) -> None:
-        super().__init__(name, f"Names of {', '.join(sources[:1])}.")
+        super().__init__(
+            name, f"Names that are in {', '.join(sources) or 'no module'}."
+        )
         self._sources = sources
         self.__path__: list[str] = []
 
@@ -81,10 +86,13 @@ class Place(ModuleType):
             found = _of(source, name)
             if found is not _NOWHERE:
                 return found
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        raise AttributeError(
+            f"module {self.__name__!r} has no attribute {name!r}: `torch` is dovetail "
+            "in this process, which has nothing of that name"
+        )
 
     def __dir__(self) -> list[str]:
-        return dir(import_module(self._sources[0]))
+        return [n for source in self._sources[:1] for n in dir(import_module(source))]
 
 
 def _of(source: str, name: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import dovetail
 from dovetail.func.trees import put_together, taken_apart
-from dovetail.nn import functional
+from dovetail.nn import attention, functional
 
 # ---- torch.nn.modules
 
@@ -34,6 +34,9 @@ _quadruple: Final = _ntuple(4, "_quadruple")
 def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     """Each entry n times, the last one first."""
     return tuple([x for x in reversed(t) for _ in range(n)])
+
+
+NonDynamicallyQuantizableLinear: Final = attention.NonDynamicallyQuantizableLinear
 
 
 def _get_clones(module: Any, N: int) -> dovetail.nn.ModuleList:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 
 from dovetail.engine.inplace import inplace as written
@@ -140,11 +141,18 @@ def _offer_of_channels(n: int, shapes: str) -> None:
     def function(
         input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
     ) -> Tensor:
-        if input.ndim not in (n + 1, n + 2):
+        usual = input.ndim in (n + 1, n + 2)
+        if not usual and (n == 1 or input.ndim < 2):
             raise ShapeError(
                 name, "input", was=f"{input.ndim}-dimensional, {tuple(input.shape)}",
                 needed=f"{n + 1} or {n + 2} dimensions",
             )  # fmt: skip
+        if not usual:  # As torch, which older programs count on.
+            warnings.warn(
+                f"{name}: input is {input.ndim}-dimensional, and {n + 1} or {n + 2} "
+                "dimensions are needed; other numbers are deprecated",
+                stacklevel=2,
+            )
         # As torch: dropout2d takes three dims for (N, C, L), the others for one image.
         batched = input.ndim == n + 2 or n == 2
         if inplace and not batched:  # Even where nothing is dropped, as in torch.

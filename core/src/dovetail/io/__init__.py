@@ -1,4 +1,4 @@
-"""Files of tensors, which hold data and never code.
+"""Files of tensors, which hold data; code only where a whole module was saved.
 
 `save` and `load` keep dicts, lists, tuples and numbers with tensors among them, as
 the `state_dict` of a module or optimizer has them; `save_file` and `load_file` are
@@ -20,10 +20,19 @@ from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.io.containers import Contents, decoded, encoded
 from dovetail.io.files import Opened, Target, written
 from dovetail.io.packing import Packer, host_values
+from dovetail.io.pickled import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
 from dovetail.io.unpacking import Unpacker
 from dovetail.tensor_api.memory import Layout, ground
 
-__all__ = ["load", "load_file", "map_location", "save", "save_file"]
+__all__ = [
+    "add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_file",
+    "map_location", "safe_globals", "save", "save_file",
+]  # fmt: skip
 
 _STRUCTURE: Final = "dovetail"  # the key of the header's metadata
 
@@ -42,6 +51,7 @@ def save(obj: Any, f: Target) -> None:
             sizes; NumPy's arrays and numbers, which are so again after loading, each
             with values of its own; dicts (also ordered, and counters), lists, tuples
             and sets of them. A container that occurs twice is two after loading.
+            Modules, which `load(f, weights_only=False)` gives back.
         f: a path, or a binary file open for writing.
 
     Raises:
@@ -69,13 +79,14 @@ def load(
     """What `save` wrote, with tensors on the devices they were saved on.
 
     A safetensors file of another program is a dict of tensors on the CPU. Loading
-    never runs code from the file.
+    runs no code from the file unless `weights_only` is False.
 
     Args:
         f: a path, or a binary file open for reading.
         map_location: where tensors go instead: a device, a dict of devices, or a
             function; see `dovetail.io.map_location`.
-        weights_only: taken for PyTorch's sake; a file has nothing else.
+        weights_only: False reads whole modules, too, whose pickles may run any code:
+            for files that you trust.
 
     Raises:
         FileFormatError: the file is cut short, damaged, or of another kind.
@@ -97,7 +108,9 @@ def load(
             unpacker = Unpacker(opened, structure)
         tensors = unpacker.tensors()
         with opened.checked():
-            return decoded(structure["tree"], Contents(tensors, unpacker.array))
+            return decoded(
+                structure["tree"], Contents(tensors, unpacker.array, not weights_only)
+            )
 
 
 _mapped: Final = map_location  # `load` has a parameter of that name

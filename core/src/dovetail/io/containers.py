@@ -22,6 +22,7 @@ from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
 from dovetail.io.packing import Packer, Path
+from dovetail.io.pickled import pickled, unpickled
 
 Json = Any
 
@@ -66,6 +67,12 @@ class _Encoder:
         if isinstance(x, np.generic):
             return {"number": [_numpy_dtype(x, path).name, x.tobytes().hex()]}
         found = _plain(x)
+        if (
+            found is None
+            and hasattr(cls, "load_state_dict")
+            and hasattr(cls, "modules")
+        ):
+            return {"module": pickled(x, self.packer, path)}
         if found is None and x is not None:
             raise _refused(x, path)
         return found
@@ -168,10 +175,12 @@ class Contents(NamedTuple):
     Attributes:
         tensors: by number.
         array: the NumPy array of a name, a dtype and a shape.
+        trusted: whether modules may be unpickled.
     """
 
     tensors: Sequence[Tensor]
     array: Callable[[str, DType, Sequence[int]], Array]
+    trusted: bool = False
 
 
 def decoded(node: Json, contents: Contents) -> Any:
@@ -191,6 +200,8 @@ def decoded(node: Json, contents: Contents) -> Any:
     if what == "array":
         name, dtype, shape = node[what]
         return contents.array(name, dtypes.by_name(dtype), shape)
+    if what == "module":
+        return unpickled(node[what], contents)
     if what in _FROM_PAIRS:
         pairs = [(decoded(k, contents), decoded(v, contents)) for k, v in node[what]]
         made = _FROM_PAIRS[what](pairs)

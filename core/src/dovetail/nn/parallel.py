@@ -44,3 +44,16 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the module."""
         return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(Module):
+    """A module whose gradients several processes share, of which there are none yet.
+
+    Raises: NotSupported.
+    """
+
+    def __init__(self, module: Module, *_args: Any, **_options: Any) -> None:
+        raise NotSupported(
+            "DistributedDataParallel", "process group", was="not there",
+            needed="collectives between processes", remedy="call the module itself",
+        )  # fmt: skip

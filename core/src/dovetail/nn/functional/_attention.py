@@ -11,6 +11,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.frontend.dropout import dropped
 from dovetail.frontend.random_mask import probability
+from dovetail.nn.functional._attention_choice import keeps_weights
 from dovetail.ops import create
 from dovetail.ops.attention import attention, mixture
 from dovetail.ops.primitive import where
@@ -41,17 +42,18 @@ def scaled_dot_product_attention(
     """
     _check_attention(query, key, value, attn_mask, is_causal)
     if enable_gqa:
-        key, value = _shared(query, key), _shared(query, value)
+        key, value = shared_heads(query, key), shared_heads(query, value)
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     mask = None if attn_mask is None else _as_scores(attn_mask, query)
+    few = query.numel() * key.shape[-2] <= _FEW * query.shape[-1]
+    if not keeps_weights(few, dropout_p > 0.0):
+        return mixture(query, key, value, mask, is_causal, scale)
     if dropout_p > 0.0:
         p = probability("scaled_dot_product_attention", dropout_p)
         _, weights = attention(query, key, value, mask, is_causal, scale)
         return dropped(weights, p) @ value
-    if query.numel() * key.shape[-2] <= _FEW * query.shape[-1]:
-        return attention(query, key, value, mask, is_causal, scale)[0]
-    return mixture(query, key, value, mask, is_causal, scale)
+    return attention(query, key, value, mask, is_causal, scale)[0]
 
 
 def _check_attention(
@@ -79,7 +81,7 @@ def _as_scores(mask: Tensor, like: Tensor) -> Tensor:
     return where(mask, zeros, -math.inf)
 
 
-def _shared(query: Tensor, x: Tensor) -> Tensor:
+def shared_heads(query: Tensor, x: Tensor) -> Tensor:
     """Heads (dim -3) repeated so that there is one for each of the query's."""
     if query.ndim < 3 or x.ndim < 3:
         raise ShapeError(

@@ -7,11 +7,10 @@ from typing import Any
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.errors import ArgumentError
-
-from . import functional as F
-from . import init
-from .linear import Linear
-from .module import Module
+from dovetail.nn import functional as F
+from dovetail.nn import init
+from dovetail.nn.linear import Linear
+from dovetail.nn.module import Module
 
 
 class NonDynamicallyQuantizableLinear(Linear):

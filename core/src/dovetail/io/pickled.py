@@ -1,0 +1,144 @@
+"""Whole modules in a file: pickles, whose tensors lie beside them as all others do.
+
+A pickle names classes and runs what they have it run. So one is read only where the
+caller trusts the file, or names the classes that may be in it.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import pickle
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final
+
+from dovetail.engine.public import NAMESPACES
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, ArgumentTypeError
+from dovetail.io.packing import Packer, Path
+
+if TYPE_CHECKING:
+    from dovetail.io.containers import Contents
+
+
+# What modules are made of besides classes of their own.
+_HARMLESS: Final = {
+    ("builtins", "set"), ("builtins", "frozenset"), ("collections", "OrderedDict"),
+    (__name__, "_public"),
+}  # fmt: skip
+_safe: Final[list[Any]] = []
+
+
+def add_safe_globals(safe_globals: Iterable[Any]) -> None:
+    """Let these classes and functions be in modules that `load` reads."""
+    _safe.extend(safe_globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """The classes and functions that may be in modules."""
+    return list(_safe)
+
+
+def clear_safe_globals() -> None:
+    """Let no classes be in modules any more."""
+    _safe.clear()
+
+
+@contextmanager
+def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
+    """Let these classes and functions be in modules, within a `with`."""
+    before = list(_safe)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        _safe[:] = before
+
+
+def _public(room: str, name: str) -> Any:
+    """A function of ours, by its public name."""
+    return NAMESPACES[room][name]
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles all but tensors, of which it takes the numbers."""
+
+    def __init__(self, file: Any, packer: Packer, path: Path) -> None:
+        super().__init__(file)
+        self.packer, self.path = packer, path
+
+    def persistent_id(self, obj: Any) -> int | None:
+        """The number of a tensor; None for what is pickled."""
+        if not isinstance(obj, Tensor):
+            return None
+        return self.packer.add(obj, (*self.path, len(self.packer.kept)))
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Functions of ours by their public names: where they lie, others are."""
+        name = obj.__name__ if isinstance(obj, FunctionType) else ""
+        for room in ("torch", "F"):
+            if name and NAMESPACES[room].get(name) is obj:
+                return _public, (room, name)
+        return NotImplemented
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: Any, contents: Contents) -> None:
+        super().__init__(file)
+        self.contents = contents
+
+    def persistent_load(self, pid: Any) -> Tensor:
+        """The tensor of a number."""
+        found: Tensor = self.contents.tensors[pid]
+        return found
+
+    def find_class(self, module: str, name: str) -> Any:
+        """A class of the pickle.
+
+        Raises: ArgumentError if nobody said that it may be there.
+        """
+        if not self._trusts(module, name):
+            raise ArgumentError(
+                "load", "weights_only", was=f"True, for a file with a {module}.{name}",
+                needed="False, and only for files that you trust: they may run any "
+                "code; or the class among dovetail.io.add_safe_globals",
+                remedy="save the module's state_dict() instead",
+            )  # fmt: skip
+        return super().find_class(module, name)
+
+    def _trusts(self, module: str, name: str) -> bool:
+        if self.contents.trusted or (module, name) in _HARMLESS:
+            return True
+        if module.startswith("dovetail.nn."):
+            return isinstance(super().find_class(module, name), type)
+        return any(
+            (x.__module__, x.__qualname__) == (module, name)
+            for x in _safe if hasattr(x, "__qualname__")
+        )  # fmt: skip
+
+
+def pickled(x: Any, packer: Packer, path: Path) -> str:
+    """A module as text, its tensors added to `packer`.
+
+    Raises: ArgumentTypeError if it holds what cannot be pickled.
+    """
+    file = io.BytesIO()
+    try:
+        _Pickler(file, packer, path).dump(x)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ArgumentTypeError(
+            "save", f"the {type(x).__name__}", was=f"not picklable: {error}",
+            needed="a module of classes that lie in modules",
+            remedy="save its state_dict()",
+        ) from error  # fmt: skip
+    return base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def unpickled(text: str, contents: Contents) -> Any:
+    """The module of a text.
+
+    Raises: ArgumentError for a class that nobody trusts.
+    """
+    return _Unpickler(io.BytesIO(base64.b64decode(text)), contents).load()
