@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -28,6 +29,7 @@ from dovetail.engine.level_hooks import drawn
 from dovetail.engine.level_hooks import together as gathering
 from dovetail.engine.op import Op, vocabulary
 from dovetail.engine.open_levels import open_levels
+from dovetail.engine.scopes import anywhere
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import AutogradError
 
@@ -39,12 +41,14 @@ class LevelBackend(Backend):
         below: the backend of the tensors that its arrays hold.
         base: the one at the bottom, whose devices its tensors show.
         depth: how many levels there are down to it.
+        sliced: a part of an array by ints, slices and new dims, where a level has such.
     """
 
     automatic = False
     below: Backend
     base: Backend
     depth: int
+    sliced: Callable[[Any, Any], Any] | None = None
 
     def __init__(self, below: Backend) -> None:
         super().__init__()
@@ -140,6 +144,9 @@ class LevelTable(KernelTable):
         self._backend = backend
 
     def select(self, op: str, dtype: DType) -> list[Kernel]:
+        if op == "native_slice" and self._backend.sliced is not None:
+            sliced, owner = self._backend.sliced, self._backend.name
+            return [Kernel(op, sliced, frozenset([dtype]), owner=owner)]
         if op not in vocabulary or not self._backend.has_rule(vocabulary[op], dtype):
             return []
         entry = vocabulary[op]
@@ -232,8 +239,28 @@ def _lifted_value(value: Any, depth: int) -> Any:
 
 
 def all_results(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
-    """All results of an op on tensors of the level below."""
+    """All results of an op on tensors of the level below.
+
+    They are prepared, and attributes normalised, which calls of users are not. So where
+    a call can give all results and nobody watches, it is the quicker way.
+    """
+    # No dims at all are all of them to who calls.
+    if inputs and not anywhere[0] and _gives_all(op) and () not in attrs.values():
+        return (op.function(*inputs, **attrs),)
     return results_of(op, tuple(inputs), attrs)
+
+
+@cache
+def _gives_all(op: Op) -> bool:
+    """Whether a call gives all results of an op, and takes what was normalised."""
+    settled = all(p.annotation in _SETTLED for p in op.statics)
+    return len(op.outputs) == 1 and op.tensors_first and not op.mutates and settled
+
+
+# Attributes that are what they were when they are normalised again.
+_SETTLED: Final = frozenset(
+    {"Axis", "Axes", "AxisList", "AxisSet", "DType | None", "bool", "int"}
+)
 
 
 def _drawing(name: str, kind: Kind, lead: Any) -> tuple[Kind, Any, int]:

@@ -71,18 +71,32 @@ def _inner(natives: Sequence[Any]) -> list[Any]:
 
 def wrapped(outs: Sequence[Tensor], batched: bool) -> Any:
     """Results of an op below as those of the op here."""
-    made = tuple([Batched(y, batched) for y in outs])
-    return made[0] if len(made) == 1 else made
+    if len(outs) == 1:
+        return Batched(outs[0], batched)
+    return tuple([Batched(y, batched) for y in outs])
 
 
 def _elementwise(op: Op, attrs: dict[str, Any]) -> Kernel:
+    def kernel_of_one(a: Batched, /) -> Any:
+        outs = all_results(op, (a.inner,), attrs)
+        return wrapped(outs, a.batched)
+
+    def kernel_of_two(a: Batched, b: Batched, /) -> Any:
+        if len(a.shape) != len(b.shape):
+            return kernel(a, b)
+        outs = all_results(op, (a.inner, b.inner), attrs)
+        return wrapped(outs, a.batched or b.batched)
+
     def kernel(*natives: Any, **scalars: Any) -> Any:
         rank = max([len(a.shape) for a in natives if a is not None])
         given = [None if a is None else aligned(a, rank) for a in natives]
         outs = all_results(op, given, attrs | scalars)
         return wrapped(outs, any_batched(natives))
 
-    return kernel
+    if op.scalars or any(p.optional or p.role == "list" for p in op.tensors):
+        return kernel
+    by_count: dict[int, Kernel] = {1: kernel_of_one, 2: kernel_of_two}
+    return by_count.get(len(op.tensors), kernel)
 
 
 def _of_dims(backend: BatchBackend, op: Op, attrs: dict[str, Any]) -> Kernel:

@@ -22,7 +22,8 @@ class Batched:
     def __init__(self, inner: Tensor, batched: bool) -> None:
         self.inner = inner
         self.batched = batched
-        self.shape: tuple[int, ...] = tuple(inner._a.shape)[batched:]
+        shape: tuple[int, ...] = tuple(inner._a.shape)
+        self.shape = shape[1:] if batched else shape
 
     @property
     def ndim(self) -> int:
@@ -48,7 +49,7 @@ def all_rows(a: Batched, rows: int) -> Tensor:
 
 def any_batched(natives: Any) -> bool:
     """Whether one of several arrays, or of lists of them, has rows."""
-    return any(
-        any_batched(a) if type(a) is list else a is not None and a.batched
-        for a in natives
-    )
+    for a in natives:  # any() of a generator takes twice as long
+        if a is not None and (any_batched(a) if type(a) is list else a.batched):
+            return True
+    return False

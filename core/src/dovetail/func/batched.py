@@ -78,6 +78,12 @@ class BatchBackend(LevelBackend):
         taken = as_strided(x, shape, strides, offset, own)
         return Batched(taken, a.batched)
 
+    def sliced(self, a: Batched, index: Any) -> Batched:
+        if not a.batched:
+            return Batched(a.inner[index], False)
+        entries = index if type(index) is tuple else (index,)
+        return Batched(a.inner[(slice(None), *entries)], True)
+
     def geometry(self, a: Batched, root: Batched) -> tuple[Ints, int]:
         x, whole = a.inner, root.inner
         strides, offset = x._kind.backend.geometry(x._a, whole._a)
