@@ -7,7 +7,9 @@ import subprocess
 import sys
 from typing import Final
 
-BENCHMARKS: Final = ("eager", "imports", "lines", "ops", "scaling", "train")
+BENCHMARKS: Final = (
+    "eager", "imports", "lines", "memory", "ops", "scaling", "train", "transforms",
+)  # fmt: skip
 # Set in some environments, these keep OpenBLAS from choosing its own kernels.
 UNSET: Final = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
