@@ -49,3 +49,23 @@ def test_an_op_is_found_by_its_name() -> None:
 def test_names_are_listed() -> None:
     """`dir` shows the functions of families that are not loaded."""
     assert set(FUNCTIONS) | {"fft"} <= set(dir(dt))
+
+
+GENERATED = """
+import dovetail as dt
+from dovetail.engine.op import vocabulary
+
+table = dt.ones(3)._kind.backend.table
+assert "erfcx" not in vocabulary.keys()
+x = dt.linspace(-3.0, 3.0, 4096)
+y = dt.special.erfcx(x)
+assert table.select("erfcx", dt.float32)
+parts = [dt.special.erfcx(part) for part in x.split(256)]  # by the body
+assert dt.allclose(y, dt.cat(parts), rtol=1e-6)
+"""
+
+
+def test_families_that_load_later_have_generated_kernels() -> None:
+    """Ops declared after a backend made its table get what the others have."""
+    pytest.importorskip("llvmlite")
+    child.python("-c", GENERATED)

@@ -2,10 +2,11 @@
 
 import typing as _typing
 
+from dovetail.engine.later import load as _load
 from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
-from dovetail.frontend import linalg as _linalg  # noqa: F401 (offers its names)
 
+_load("dovetail.frontend.linalg")  # offers its names
 globals().update(_NAMESPACES["linalg"])
 
 if _typing.TYPE_CHECKING:

@@ -9,16 +9,17 @@ and llvmlite is not imported, before the first such call.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import numpy as np
 
-from dovetail.codegen.declarations import vocabularies
+from dovetail.codegen.declarations import on_more, vocabularies
 from dovetail.codegen.runtime.machine import available
 from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import HALF, ORDERED, DType, float32, float64
 from dovetail_cpu import (
+    generated_broadcasts,
     generated_class_loss,
     generated_copies,
     generated_order,
@@ -100,9 +101,16 @@ def install(table: KernelTable, plain: KernelTable) -> None:
             if own.dtypes - served:
                 _add(table, own._replace(dtypes=own.dtypes - served))
     if available():
-        row_bodies.add_bodies(table, _least_of_rows)
-        generated_sequences.add(table)
-        _add_bodies(table)
+        _add_others(table)
+
+
+def _add_others(table: KernelTable) -> None:
+    """What no kernel of NumPy's stands behind, now or when its family loads."""
+    row_bodies.add_bodies(table, _least_of_rows)
+    generated_sequences.add(table)
+    _add_bodies(table)
+    generated_broadcasts.install(table, least_elements())
+    on_more.append(lambda ops: _add_bodies(table, ops))
 
 
 def _least_of_rows(op: str) -> int:
@@ -111,10 +119,16 @@ def _least_of_rows(op: str) -> int:
     return wished if wished != LEAST else LEAST // generated_rows.PASSES[op]
 
 
-def _add_bodies(table: KernelTable) -> None:
-    """Kernels of large calls for ops without one: their bodies serve the small."""
+def _add_bodies(table: KernelTable, ops: Collection[str] = ()) -> None:
+    """Kernels of large calls for ops without one: their bodies serve the small.
+
+    Args:
+        ops: which ones; by default all.
+    """
     for v in vocabularies:
         for op, (inputs, numbers) in v.bodies().items():
+            if ops and op not in ops:
+                continue
             names = v.takes(op)[1]
             dtypes = _DTYPES if op in _WITH_LIMITS else _DTYPES | HALF
             for dtype in sorted(dtypes, key=str):

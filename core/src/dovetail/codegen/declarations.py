@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -94,3 +94,6 @@ class Declarations(ABC):
 
 vocabularies: Final[list[Declarations]] = []
 """The one vocabulary, once the floor that has it is there."""
+
+on_more: Final[list[Callable[[Collection[str]], None]]] = []
+"""Called with the names of ops that are declared later, when their family loads."""

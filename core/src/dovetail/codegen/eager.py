@@ -103,29 +103,27 @@ class Pointwise(PointwiseForm):
             back = tuple(map(int, np.argsort(order)))
             turned = [a.transpose(order) for a in spread]
         lying = turned[0].shape
-        layout = layout_of(lying, [_steps(a) for a in turned])
+        layout = layout_of(lying, [_steps(a) for a in turned], blocks=True)
         copies = layout is None
         if layout is None:
             layout = layout_of(lying, [_steps(np.empty(lying, np.int8))] * len(given))
         assert layout is not None
-        by_rows = layout.rows > 1
-        words = layout.lane_steps
-        if by_rows:
-            words = (*words, layout.lanes, *layout.row_steps)
-        kernel = self.kernel(layout.kinds, by_rows)
-        work = kernel, (*words, *numbers), *_pieces(layout)
+        kernel = self.kernel(layout.kinds, layout.rows > 1, layout.inner > 0)
+        work = kernel, (*layout.words, *numbers), *_pieces(layout)
         launch = launching(kernel, len(given) + 1, *work[1:])
         return _Call(shape, lying, order, back, copies, work, launch)
 
-    def kernel(self, kinds: tuple[str, ...], rows: bool) -> runtime.Kernel:
+    def kernel(
+        self, kinds: tuple[str, ...], rows: bool, blocks: bool = False
+    ) -> runtime.Kernel:
         """Machine code for operands that lie so; compiled when it is new."""
-        key = kinds, rows
+        key = kinds, rows, blocks
         found = self._kernels.get(key)
         if found is None:
             facts = (self.program, self.dtypes, self.result, target())
             found = self._kernels[key] = runtime.kernel(
-                self.kernel_name(kinds, rows),
-                lambda: render(self.form(kinds, rows), target()),
+                self.kernel_name(kinds, rows, blocks),
+                lambda: render(self.form(kinds, rows, blocks), target()),
                 runtime.key_of(*facts),
             )
         return found

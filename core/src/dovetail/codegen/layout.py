@@ -1,7 +1,8 @@
 """How operands lie along the elements of a result: in one run, or in rows.
 
 A result lies in row-major order. Dims that all operands walk alike are one dim; what
-is left has to be one dim (a run) or two (rows), else operands have to be copied.
+is left has to be one dim (a run), two (rows) or three (blocks of rows), else operands
+have to be copied.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ class Layout(NamedTuple):
     """Rows of lanes, and how operands walk them.
 
     Attributes:
-        rows: how many; 1 for a run.
+        rows: how many, those of all blocks; 1 for a run.
         lanes: elements in a row.
         kinds: `ONE`, `RUN` or `APART`, one an operand.
         row_steps, lane_steps: from row to row and from lane to lane, in elements.
+        inner: rows in a block; 0 where all are one block.
+        block_steps: from block to block.
     """
 
     rows: int
@@ -37,21 +40,39 @@ class Layout(NamedTuple):
     kinds: tuple[str, ...]
     row_steps: Ints
     lane_steps: Ints
+    inner: int = 0
+    block_steps: Ints = ()
+
+    @property
+    def words(self) -> Ints:
+        """What a kernel for operands that lie so gets behind the addresses."""
+        words = self.lane_steps
+        if self.rows > 1:
+            words = (*words, self.lanes, *self.row_steps)
+        return (*words, self.inner, *self.block_steps) if self.inner else words
 
 
-def layout_of(shape: Ints, strides: Sequence[Ints]) -> Layout | None:
-    """The layout of operands, or None where they need more than rows.
+def layout_of(
+    shape: Ints, strides: Sequence[Ints], blocks: bool = False
+) -> Layout | None:
+    """The layout of operands, or None where they need more than rows, or than blocks.
 
     Args:
         shape: of the result.
         strides: of each operand, in elements, 0 along dims that it is repeated in.
+        blocks: whether there may be blocks of rows.
     """
-    merged = walked(shape, strides)
-    if len(merged) > 2 or (len(merged) == 2 and merged[1][0] < SHORT_ROW):
+    *outer, (lanes, lane_steps) = walked(shape, strides)
+    if len(outer) > 1 + blocks or (outer and lanes < SHORT_ROW):
         return None
-    lanes, lane_steps = merged[-1]
-    rows, row_steps = merged[0] if len(merged) == 2 else (1, (0,) * len(strides))
-    return Layout(rows, lanes, tuple(map(_kind, lane_steps)), row_steps, lane_steps)
+    kinds = tuple(map(_kind, lane_steps))
+    if not outer:
+        return Layout(1, lanes, kinds, (0,) * len(strides), lane_steps)
+    rows, row_steps = outer[-1]
+    if len(outer) == 1:
+        return Layout(rows, lanes, kinds, row_steps, lane_steps)
+    count, block_steps = outer[0]
+    return Layout(count * rows, lanes, kinds, row_steps, lane_steps, rows, block_steps)
 
 
 def walked(shape: Ints, strides: Sequence[Ints]) -> list[tuple[int, Ints]]:

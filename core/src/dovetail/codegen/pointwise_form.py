@@ -41,19 +41,28 @@ class PointwiseForm:
         self.result = result or program.results[0][1]
         self.dtype = by_name(self.result).numpy
 
-    def kernel_name(self, kinds: tuple[str, ...], rows: bool) -> str:
+    def kernel_name(
+        self, kinds: tuple[str, ...], rows: bool, blocks: bool = False
+    ) -> str:
         """What listings call the kernel for operands that lie so."""
-        lies = "_".join(["rows" if rows else "flat", *kinds])
+        lies = "_".join(["blocks" if blocks else "rows" if rows else "flat", *kinds])
         return f"{self.name}_{self.dtypes[0]}_{lies}"
 
-    def form(self, kinds: tuple[str, ...], rows: bool) -> Kernel:
+    def form(self, kinds: tuple[str, ...], rows: bool, blocks: bool = False) -> Kernel:
         """The kernel as loops, for operands that lie so."""
         numbers = range(len(kinds))
         sources = [Buffer(f"x{i}", in_memory(self.dtypes[i])) for i in numbers]
         out = Buffer("y", in_memory(self.result), written=True)
         lane, row = index("lane"), index("row")
         begins: list[Term | None] = [None for _ in numbers]
-        if rows:
+        if blocks:
+            block = row / parameter("inner")
+            own = row - block * parameter("inner")
+            begins = [
+                block * parameter(f"block_step{i}") + own * parameter(f"row_step{i}")
+                for i in numbers
+            ]
+        elif rows:
             begins = [row * parameter(f"row_step{i}") for i in numbers]
         given: list[Term | None] = [None] * len(self.program.inputs)
         for i, place in enumerate(self.given):
@@ -69,8 +78,10 @@ class PointwiseForm:
         steps = [f"lane_step{i}" for i in numbers]
         if rows:
             steps += ["lanes", *(f"row_step{i}" for i in numbers)]
+        if blocks:
+            steps += ["inner", *(f"block_step{i}" for i in numbers)]
         words = [*((name, "int64") for name in steps), *named]
-        name = self.kernel_name(kinds, rows)
+        name = self.kernel_name(kinds, rows, blocks)
         return Kernel(name, (*sources, out), tuple(words), (body,))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -175,6 +175,15 @@ class KernelTable:
             raise
         finally:
             self.owner = outer
+
+    def exchange(self, functions: Mapping[str, tuple[F, F]]) -> None:
+        """Let functions of kernels, by op, be served by others that give the same."""
+        for op, (own, other) in functions.items():
+            self._kernels[op] = [
+                k._replace(function=other) if k.function is own else k
+                for k in self._kernels.get(op, ())
+            ]
+        self.changed()
 
     def remove(self, owner: str) -> None:
         """Take out the kernels of one plug-in."""

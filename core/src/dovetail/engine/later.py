@@ -12,6 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Final
 
+from dovetail.codegen.declarations import on_more
 from dovetail.device_api.kernels import KNOWN_OPS
 from dovetail.engine.declare import close
 from dovetail.engine.op import vocabulary
@@ -42,8 +43,11 @@ def later(
 def load(module: str) -> None:
     """Import an announced module, whose declarations are whole then."""
     import_module(module)
-    vocabulary.unloaded.pop(module, None)
+    declared = vocabulary.unloaded.pop(module, frozenset[str]())
     close()
+    if declared:
+        for listener in on_more:
+            listener(declared)
 
 
 class LaterMethod:

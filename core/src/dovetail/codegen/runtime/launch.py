@@ -25,10 +25,10 @@ Launch = Callable[..., bool]
 
 _FASTCALL: Final = 0x80  # METH_FASTCALL
 # Bytes into an array object: its address, number of dims, shape, and flags.
-_FIELDS: Final = {"DATA": 16, "RANK": 24, "SHAPE": 32, "FLAGS": 64}
+FIELDS: Final = {"DATA": 16, "RANK": 24, "SHAPE": 32, "FLAGS": 64}
 
 
-class _Method(ctypes.Structure):
+class Method(ctypes.Structure):
     """PyMethodDef."""
 
     _fields_ = (
@@ -60,7 +60,7 @@ def launching(
         *_functions(), id(True), id(False), *words,
     ]  # fmt: skip
     held = np.array([word % 2**64 for word in plan], np.uint64)
-    made: Launch = _new()(ctypes.addressof(method), held, None)
+    made: Launch = new_builtin()(ctypes.addressof(method), held, None)
     return made
 
 
@@ -72,11 +72,11 @@ def _functions() -> tuple[int, ...]:
         POOL.entry_of_run(), api.PyEval_SaveThread, api.PyEval_RestoreThread,
         api.Py_IncRef,
     )  # fmt: skip
-    return *POOL.places(), *map(_address_of, called)
+    return *POOL.places(), *map(address_of, called)
 
 
 @cache
-def _new() -> Any:
+def new_builtin() -> Any:
     """What makes a builtin: of its definition, what it is bound to, and no module."""
     new = ctypes.pythonapi["PyCFunction_NewEx"]  # not the one that others may set up
     new.restype = ctypes.py_object
@@ -84,26 +84,26 @@ def _new() -> Any:
     return new
 
 
-def _address_of(function: Any) -> int:
+def address_of(function: Any) -> int:
     return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
 @cache
-def _method() -> _Method | None:
+def _method() -> Method | None:
     """The builtins' common definition, which has to stay where it is."""
-    if not _is_as_known():
+    if not has_known_arrays():
         return None
     text = Path(__file__).with_name("launch.ll").read_text(encoding="utf-8")
-    for name, place in _FIELDS.items():
+    for name, place in FIELDS.items():
         text = text.replace(name, str(place))
     (address,) = assembled(("launch",), text, text).addresses
-    method = _Method(b"launch", address, _FASTCALL, b"Run a kernel on arrays.")
+    method = Method(b"launch", address, _FASTCALL, b"Run a kernel on arrays.")
     # Builtins look into it when they go, which may be after this module.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
     return method
 
 
-def _is_as_known() -> bool:
+def has_known_arrays() -> bool:
     """Whether Python has such builtins, and arrays keep their facts in these places."""
     if not hasattr(ctypes, "pythonapi") or not hasattr(
         ctypes.pythonapi, "PyCFunction_NewEx"
@@ -114,7 +114,7 @@ def _is_as_known() -> bool:
 
 
 def _has_fields(a: np.ndarray[Any, Any]) -> bool:
-    data, rank, shape, flags = (id(a) + place for place in _FIELDS.values())
+    data, rank, shape, flags = (id(a) + place for place in FIELDS.values())
     if ctypes.c_uint64.from_address(data).value != int(a.ctypes.data):
         return False
     if ctypes.c_int.from_address(rank).value != a.ndim:

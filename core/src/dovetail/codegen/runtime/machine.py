@@ -9,6 +9,7 @@ import ctypes
 import os
 import platform
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -28,6 +29,8 @@ _ARCHITECTURES: Final = frozenset({"x86_64", "amd64", "aarch64", "arm64"})
 # LLVM serves one thread at a time. A fork waits for it, so that a child never finds
 # it in the middle of something.
 lock: Final = RLock()
+waiting: Final[list[Callable[[], None]]] = []
+"""What is called once the process has its first kernel."""
 _broken: list[str] = []
 _libraries: Final[list[Any]] = []  # what keeps machine code in memory
 _numbers: Final = count()  # a name is used up even where linking fails

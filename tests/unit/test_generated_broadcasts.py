@@ -1,0 +1,157 @@
+"""Operands that are broadcast to many elements: by a kernel, what NumPy gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dovetail as dt
+
+pytest.importorskip("llvmlite")
+
+from dovetail.codegen.runtime.gates import gate
+from dovetail_cpu.generated_broadcasts import BROADCAST_OPS
+from dovetail_cpu.generated_pointwise import Generated
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+UFUNCS = {"sub": "subtract", "mul": "multiply", "div": "divide", "lt": "less",
+          "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
+          "ne": "not_equal"}  # fmt: skip
+# (one operand, the other): rows, columns, blocks of rows, dims between, many dims.
+SHAPES: list[tuple[Shape, Shape]] = [
+    ((300, 130), (130,)), ((130,), (300, 130)), ((300, 1), (130,)),
+    ((300, 130), (300, 1)), ((9, 40, 70), (9, 1, 70)), ((9, 40, 70), (40, 1)),
+    ((9, 1, 70), (9, 40, 1)), ((9, 1, 70), (1, 40, 70)),
+    ((5, 6, 1, 7, 64), (6, 8, 1, 1)), ((30_000, 1), (2,)), ((2, 1), (30_000,)),
+    ((1, 20_000), (1,)), ((0, 300), (300,)),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def kernels() -> None:
+    """There is a kernel, after which builtins ask."""
+    dt.exp(dt.ones(1 << 15))
+
+
+def values(shape: Shape, dtype: str, seed: int) -> Array:
+    """Numbers of all sorts, some of them alike."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-9, 9, shape) / 4
+    special = rng.choice([-0.0, np.inf, -np.inf, np.nan], shape)
+    return np.where(rng.random(shape) < 0.1, special, x).astype(dtype)
+
+
+def same(ours: dt.Tensor, theirs: Array) -> None:
+    """To the bit, but for which NaN it is."""
+    found = ours.numpy()
+    assert found.dtype == theirs.dtype
+    np.testing.assert_array_equal(found, theirs)
+    if found.dtype.kind == "f":
+        number = ~np.isnan(theirs)
+        assert (np.signbit(found) == np.signbit(theirs))[number].all()
+
+
+@pytest.mark.parametrize("op", BROADCAST_OPS)
+def test_results_are_those_of_ieee_754(op: str) -> None:
+    """Whatever the shapes, in both precisions: the bits that NumPy gives."""
+    ours, theirs = getattr(dt, op), getattr(np, UFUNCS.get(op, op))
+    for shapes in SHAPES:
+        for dtype in ("float32", "float64"):
+            a, b = (values(s, dtype, i) for i, s in enumerate(shapes))
+            with np.errstate(all="ignore"):
+                same(ours(dt.from_numpy(a), dt.from_numpy(b)), theirs(a, b))
+
+
+@np.errstate(invalid="ignore")
+def test_operands_may_lie_anyhow() -> None:
+    """Transposed, apart, and of other dtypes; results lie as NumPy's do."""
+    x = values((180, 220), "float32", 3)
+    row, column = values((220,), "float32", 4), values((180, 1), "float32", 5)
+    for a in (x[:, ::2], x.T, x[3::2, 1:]):
+        whole = np.resize(row, a.shape[1]), np.resize(column, (a.shape[0], 1)), row[:1]
+        for b in whole:
+            y = dt.from_numpy(a) + dt.from_numpy(b)
+            same(y, a + b)
+            assert y.numpy().strides == (a + b).strides
+    counted = dt.arange(40_000).reshape(200, 200) + dt.arange(200)
+    same(counted, np.arange(40_000).reshape(200, 200) + np.arange(200))
+    mixed = dt.from_numpy(x) * dt.from_numpy(row.astype(np.float64))
+    same(mixed, x.astype(np.float64) * row.astype(np.float64))
+
+
+def test_a_kernel_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is broadcast to many elements, and nothing else, is generated."""
+    served: list[bool] = []
+    own = Generated.__call__
+
+    def counted(self: Generated, *given: Any) -> Any:
+        y = own(self, *given)
+        served.append(y is not None)
+        return y
+
+    monkeypatch.setattr(Generated, "__call__", counted)
+    row, column = dt.ones(300), dt.ones(200, 1)
+    assert (row + column).shape == (200, 300)
+    assert served == [True]
+    assert (row + column[:9]).shape == (9, 300)
+    assert (row + row).shape == (300,)
+    assert served == [True]
+
+
+def test_other_calls_are_what_they_were() -> None:
+    """Writes in place and into `out`, numbers, gradients, refusals."""
+    x, row = dt.ones(200, 300), dt.arange(300.0)
+    y = x.clone()
+    y += row
+    assert dt.equal(y, x + row)
+    out = dt.empty(200, 300)
+    assert dt.add(x, row, out=out) is out
+    assert dt.equal(out, y)
+    assert dt.equal(x * 3, x + 2)
+    w = row.clone().requires_grad_()
+    (x * w).sum().backward()
+    assert w.grad is not None
+    assert dt.equal(w.grad, dt.full((300,), 200.0))
+    with pytest.raises(dt.errors.ShapeError, match="300 in input but 299"):
+        x + row[1:]
+
+
+def test_the_builtin_asks_for_sizes() -> None:
+    """Arrays of several shapes, with dims, and many elements: nothing else is large."""
+    called: list[str] = []
+    asks = gate(
+        lambda *given, **named: called.append("small"),
+        lambda *given: called.append("large"), 100,
+    )  # fmt: skip
+    assert asks is not None
+    row, column = np.zeros(25), np.zeros((4, 1))
+    for a, b in ((row, column), (column, row), (np.zeros((4, 25)), row)):
+        asks(a, b)
+    assert called == ["large"] * 3
+    called.clear()
+    whole = np.zeros((20, 20))
+    small: list[tuple[Any, ...]] = [
+        (row, column[:3]), (whole, whole), (whole, np.zeros(())), (whole, 1.0),
+        (whole,), (whole, row, row), (whole, np.ma.array([1.0])), (),
+    ]  # fmt: skip
+    for given in small:
+        asks(*given)
+    asks(row, column, out=whole)
+    assert called == ["small"] * 9
+
+
+def test_errors_go_through_the_builtin() -> None:
+    """What the function that serves raises is what its caller sees."""
+
+    def refuses(a: Any, b: Any) -> Any:
+        raise KeyError("no")
+
+    asks = gate(refuses, refuses, 10)
+    assert asks is not None
+    for b in (np.zeros(3), np.zeros((4, 1))):
+        with pytest.raises(KeyError):
+            asks(np.zeros(3), b)
