@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from dovetail.dtypes import HALF, get_default_dtype
@@ -181,8 +181,8 @@ _DOCS: Final = {
 }  # fmt: skip
 
 
-def _offer(kind: str) -> None:
-    """Offer a transform along one dim, two, and several."""
+def _along_one(kind: str) -> Callable[..., Tensor]:
+    """A transform along one dim."""
     apply, back = _KINDS[kind]
 
     def one(
@@ -192,6 +192,13 @@ def _offer(kind: str) -> None:
         if apply is _to_real:
             lines = _doubled(kind, lines, n)
         return apply(kind, input, lines, norm, back)
+
+    return one
+
+
+def _along_several(kind: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    """A transform along two dims, and one along any."""
+    apply, back = _KINDS[kind]
 
     def several(name: str, input: Tensor, s: Any, dim: Any, norm: Norm) -> Tensor:
         lines = _lines(name, input, s, dim)
@@ -213,14 +220,16 @@ def _offer(kind: str) -> None:
     ) -> Tensor:  # fmt: skip
         return several(f"{kind}n", input, s, dim, norm)
 
+    return two, many
+
+
+def _offer(kind: str) -> None:
+    """Offer a transform along one dim, two, and several."""
+    two, many = _along_several(kind)
     for name, function, where in (
-        (kind, one, "along `dim`, of `n` numbers"),
+        (kind, _along_one(kind), "along `dim`, of `n` numbers"),
         (f"{kind}2", two, "along two dims, of `s` numbers"),
-        (
-            f"{kind}n",
-            many,
-            "along several dims (all unless given), of `s` numbers",
-        ),
+        (f"{kind}n", many, "along several dims (all unless given), of `s` numbers"),
     ):
         function.__doc__ = f"""{_DOCS[kind]} {where}.
 

@@ -120,6 +120,29 @@ def frexp(input: Tensor) -> Any:
     return fields("frexp", names)((cast(mantissa, input.dtype), exponent))
 
 
+def _bin_edges(x: Tensor, bins: int | Tensor, range: Sequence[float] | None) -> Tensor:
+    """The edges that are given, or those between the bounds of a range."""
+    if isinstance(bins, Tensor):
+        if bins.dtype is not x.dtype or bins.ndim != 1 or not bins.numel():
+            raise DTypeError(
+                "histogram", "bins", was=f"{bins.dtype.name} of {tuple(bins.shape)}",
+                needed=f"edges in one dim, in {x.dtype.name}",
+            )  # fmt: skip
+        return bins
+    if bins < 1:
+        raise ArgumentError("histogram", "bins", was=bins, needed="at least 1")
+    low, high = range or ((x.min().item(), x.max().item()) if x.numel() else (0, 0))
+    if low > high:
+        raise ArgumentError(
+            "histogram", "range", was=(low, high), needed="bounds in order"
+        )
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+        if range is None and not x.numel():
+            low, high = 0.0, 1.0
+    return linspace(low, high, bins + 1, x._kind)
+
+
 @public("histogram", out=True)
 def histogram(
     input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None,
@@ -137,26 +160,7 @@ def histogram(
             "histogram", "input", was=input.dtype.name, needed="real floats"
         )
     x = input.detach().reshape(-1)
-    if isinstance(bins, Tensor):
-        edges = bins
-        if edges.dtype is not input.dtype or edges.ndim != 1 or not edges.numel():
-            raise DTypeError(
-                "histogram", "bins", was=f"{edges.dtype.name} of {tuple(edges.shape)}",
-                needed=f"edges in one dim, in {input.dtype.name}",
-            )  # fmt: skip
-    else:
-        if bins < 1:
-            raise ArgumentError("histogram", "bins", was=bins, needed="at least 1")
-        low, high = range or ((x.min().item(), x.max().item()) if x.numel() else (0, 0))
-        if low > high:
-            raise ArgumentError(
-                "histogram", "range", was=(low, high), needed="bounds in order"
-            )
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-            if range is None and not x.numel():
-                low, high = 0.0, 1.0
-        edges = linspace(low, high, bins + 1, x._kind)
+    edges = _bin_edges(x, bins, range)
     count = edges.shape[0] - 1
     counted = x * 0 + 1 if weight is None else weight.detach().reshape(-1)
     if counted.shape != x.shape:

@@ -46,6 +46,19 @@ def _sizes(name: str, n_fft: int, hop: int | None, length: int | None) -> Any:
     return hop, n_fft if length is None else length
 
 
+def _check_signal(x: Tensor, center: bool, align_to_window: bool | None) -> None:
+    """Raise for what `stft` does not transform."""
+    if align_to_window is not None and center:
+        raise ArgumentError(
+            "stft", "align_to_window", was=align_to_window, needed="center=False"
+        )
+    if x.ndim not in (1, 2) or not x.dtype.is_inexact:
+        raise ShapeError(
+            "stft", "input", was=f"{x.ndim}-d {x.dtype.name}",
+            needed="one or two dims of floating point or complex numbers",
+        )  # fmt: skip
+
+
 @public("torch.stft Tensor.stft")
 def stft(
     input: Tensor, n_fft: int, hop_length: int | None = None,
@@ -72,15 +85,7 @@ def stft(
             name, "return_complex", was="missing for a real input", needed="True",
             remedy="torch.view_as_real(stft(…, return_complex=True)) has the parts",
         )  # fmt: skip
-    if align_to_window is not None and center:
-        raise ArgumentError(
-            name, "align_to_window", was=align_to_window, needed="center=False"
-        )
-    if input.ndim not in (1, 2) or not input.dtype.is_inexact:
-        raise ShapeError(
-            name, "input", was=f"{input.ndim}-d {input.dtype.name}",
-            needed="one or two dims of floating point or complex numbers",
-        )  # fmt: skip
+    _check_signal(input, center, align_to_window)
     hop, length = _sizes(name, n_fft, hop_length, win_length)
     half = not mixed if onesided is None else onesided
     if half and mixed:
@@ -123,6 +128,13 @@ def _overlapped(pieces: Tensor, hop: int) -> Tensor:
     return zeros_of(pieces, (batch, total)).index_add(1, at, flat)
 
 
+def _pieces(x: Tensor, n_fft: int, is_complex: bool) -> Tensor:
+    """Pieces [batch, count, n_fft] of which there are frequencies, not yet scaled."""
+    if is_complex:
+        return fft_complex(x, (2,), True)
+    return fft_hermitian(x[..., : n_fft // 2 + 1], 2, n_fft)
+
+
 @public("torch.istft Tensor.istft")
 def istft(
     input: Tensor, n_fft: int, hop_length: int | None = None,
@@ -151,11 +163,8 @@ def istft(
             name, "input", was=f"{x.shape[1]} frequencies", needed=f"{frequencies}"
         )
     x = transpose(x, 1, 2)
-    scale = n_fft**-0.5 if normalized else 1 / n_fft
-    if return_complex:
-        pieces = fft_complex(x, (2,), True) * scale
-    else:
-        pieces = fft_hermitian(x[..., : n_fft // 2 + 1], 2, n_fft) * scale
+    pieces = _pieces(x, n_fft, return_complex)
+    pieces = pieces * (n_fft**-0.5 if normalized else 1 / n_fft)
     taper = _window(name, window, width, n_fft, input)
     y = _overlapped(pieces * taper, hop)
     count = x.shape[1]

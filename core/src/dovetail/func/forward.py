@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail.engine.autograd import grad as gradients_of
@@ -193,6 +193,28 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
     return jacfwd(jacrev(func, argnums), argnums)
 
 
+def _transposed(
+    gradients: Sequence[Any], cts: Sequence[Tensor], tangents: Sequence[Any],
+    create: bool,
+) -> list[Any]:  # fmt: skip
+    """The changes that tangents make, by gradients that are linear in cotangents."""
+    pairs = [
+        (g, t) for g, t in zip(gradients, tangents, strict=True)
+        if g is not None and g.requires_grad
+    ]  # fmt: skip
+    moved: Any = [None] * len(cts)
+    if pairs:
+        with enable_grad():
+            moved = gradients_of(
+                [g for g, _ in pairs], cts, [t for _, t in pairs],
+                retain_graph=True, create_graph=create, allow_unused=True,
+            )  # fmt: skip
+    return [
+        zeros_of(ct.detach(), tuple(ct._a.shape)) if t is None else t
+        for t, ct in zip(moved, cts, strict=True)
+    ]
+
+
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Any]:
     """What `func` gives for `primals`, and a function from tangents to changes.
 
@@ -226,22 +248,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Any]:
                 "linearize's function", "tangents", was=f"{own.size} tensors",
                 needed=f"{form.size}, in the form of the primals",
             )  # fmt: skip
-        pairs = [
-            (g, t) for g, t in zip(found, along, strict=True)
-            if g is not None and g.requires_grad
-        ]  # fmt: skip
-        moved: Any = [None] * len(cts)
-        if pairs:
-            with enable_grad():
-                moved = gradients_of(
-                    [g for g, _ in pairs], cts, [t for _, t in pairs],
-                    retain_graph=True, create_graph=create, allow_unused=True,
-                )  # fmt: skip
-        filled = [
-            zeros_of(ct.detach(), tuple(ct._a.shape)) if t is None else t
-            for t, ct in zip(moved, cts, strict=True)
-        ]
-        return put_together(filled, shape)
+        return put_together(_transposed(found, cts, along, create), shape)
 
     return put_together([tracked.released(y) for y in outs], shape), push
 

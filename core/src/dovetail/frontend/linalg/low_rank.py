@@ -123,6 +123,26 @@ def _iterated(
     return w, x
 
 
+def _check_pencil(a: Tensor, b: Tensor | None, start: Tensor | None, n: int) -> None:
+    """Raise for matrices of which `lobpcg` does not find `n` vectors."""
+    if any(t is not None and t.requires_grad for t in (a, b)):
+        raise AutogradError(
+            "lobpcg", "A", was="one that requires grad", needed="a tensor outside the "
+            "graph", remedy="use linalg.eigh, which has gradients, or detach()",
+        )  # fmt: skip
+    *lead, _, m = a.shape
+    if m < 3 * n:
+        raise ArgumentError(
+            "lobpcg", "A", was=f"of {m} rows", needed=f"at least {3 * n}, 3 x the "
+            "number of eigenpairs", remedy="use linalg.eigh for small matrices",
+        )  # fmt: skip
+    if start is not None and tuple(start.shape) != (*lead, m, n):
+        raise ShapeError(
+            "lobpcg", "X", was=f"of shape {tuple(start.shape)}",
+            needed=f"{(*lead, m, n)}",
+        )  # fmt: skip
+
+
 @public("torch.lobpcg")
 def lobpcg(
     A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None,
@@ -145,25 +165,10 @@ def lobpcg(
     squares("lobpcg", A=A)
     if method not in (None, "basic", "ortho"):
         raise ArgumentError("lobpcg", "method", was=method, needed="basic or ortho")
-    if any(t is not None and t.requires_grad for t in (A, B)):
-        raise AutogradError(
-            "lobpcg", "A", was="one that requires grad", needed="a tensor outside the "
-            "graph", remedy="use linalg.eigh, which has gradients, or detach()",
-        )  # fmt: skip
     count = (1 if X is None else X.shape[-1]) if k is None else k
     width = count if n is None else n
-    m = A.shape[-1]
-    if m < 3 * width:
-        raise ArgumentError(
-            "lobpcg", "A", was=f"of {m} rows", needed=f"at least {3 * width}, 3 x the "
-            "number of eigenpairs", remedy="use linalg.eigh for small matrices",
-        )  # fmt: skip
-    lead = tuple(A.shape[:-2])
-    if X is not None and tuple(X.shape) != (*lead, m, width):
-        raise ShapeError(
-            "lobpcg", "X", was=f"of shape {tuple(X.shape)}",
-            needed=f"{(*lead, m, width)}",
-        )  # fmt: skip
+    _check_pencil(A, B, X, width)
+    m, lead = A.shape[-1], tuple(A.shape[:-2])
     near = finfo(A.dtype.real).eps ** 0.5 if tol is None else tol
     options: Any = (
         1000 if niter is None else niter,
