@@ -12,6 +12,7 @@ from dovetail.errors import ArgumentError
 from .. import functional as F
 from ..module import Module
 from .parametrizations import as_matrix
+from .weight_hooks import refuse_second, remove_hook
 
 
 class SpectralNorm:
@@ -65,12 +66,7 @@ def spectral_norm(
 
     `nn.utils.parametrizations.spectral_norm` does the same by a parametrisation.
     """
-    for known in module._forward_pre_hooks.values():
-        if isinstance(known, SpectralNorm) and known.name == name:
-            raise ArgumentError(
-                "spectral_norm", "name", was=f"{name!r}, which is normalised already",
-                needed="another one",
-            )  # fmt: skip
+    refuse_second("spectral_norm", SpectralNorm, module, name)
     if dim is None:
         dim = 1 if getattr(module, "transposed", False) else 0
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
@@ -95,12 +91,4 @@ def spectral_norm(
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     """Undo `spectral_norm`; the weight keeps its value."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, SpectralNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ArgumentError(
-        "remove_spectral_norm", "name", was=f"{name!r} of a {type(module).__name__}",
-        needed="a weight that spectral_norm has changed",
-    )  # fmt: skip
+    return remove_hook("spectral_norm", SpectralNorm, module, name)

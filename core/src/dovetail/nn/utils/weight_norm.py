@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.engine.tensor import Parameter
-from dovetail.errors import ArgumentError
 
 from ..module import Module
 from .parametrizations import norm_except
+from .weight_hooks import refuse_second, remove_hook
 
 
 class WeightNorm:
@@ -40,12 +40,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
 
     `nn.utils.parametrizations.weight_norm` does the same by a parametrisation.
     """
-    for hook in module._forward_pre_hooks.values():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            raise ArgumentError(
-                "weight_norm", "name", was=f"{name!r}, which is normalised already",
-                needed="another one",
-            )  # fmt: skip
+    refuse_second("weight_norm", WeightNorm, module, name)
     hook = WeightNorm(name, dim)
     weight = getattr(module, name)
     del module._parameters[name]
@@ -59,12 +54,4 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Undo `weight_norm`; the weight keeps its value."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ArgumentError(
-        "remove_weight_norm", "name", was=f"{name!r} of a {type(module).__name__}",
-        needed="a weight that weight_norm has changed",
-    )  # fmt: skip
+    return remove_hook("weight_norm", WeightNorm, module, name)
