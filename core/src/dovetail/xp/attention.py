@@ -21,6 +21,17 @@ BLOCK: Final = 1 << 16
 _FEWEST: Final = 16  # queries of a block
 
 
+def become_weights(xp: Any, p: Any) -> None:
+    """Write the softmax of scores to where they are, 0 where every key is hidden."""
+    top = p.max(axis=-1, keepdims=True)
+    xp.maximum(top, xp.finfo(p.dtype).min, out=top)
+    p -= top
+    xp.exp(p, out=p)
+    total = p.sum(axis=-1, keepdims=True)
+    xp.copyto(total, total.dtype.type(1), where=total == 0)
+    p /= total
+
+
 def install(table: KernelTable, xp: Any) -> None:
     """Add attention and its gradient to a table."""
     made = _Attention(xp)
@@ -118,15 +129,8 @@ class _Attention:
             own = p[..., part.first :]
             hidden = p.dtype.type(-xp.inf)
             xp.copyto(own, hidden, where=_later(xp, *own.shape[-2:]))
-        if not p.size:
-            return p
-        top = p.max(axis=-1, keepdims=True)
-        xp.maximum(top, xp.finfo(p.dtype).min, out=top)
-        p -= top
-        xp.exp(p, out=p)
-        total = p.sum(axis=-1, keepdims=True)
-        xp.copyto(total, total.dtype.type(1), where=total == 0)
-        p /= total
+        if p.size:
+            become_weights(xp, p)
         return p
 
     def _summed(self, g: Any, shape: tuple[int, ...]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
 from dovetail.xp import class_loss, norm, softmax
+from dovetail.xp.attention import become_weights
 
 
 def install(table: KernelTable, xp: Any) -> None:
@@ -27,15 +28,8 @@ def _attention(xp: Any) -> Callable[..., Any]:
             xp.copyto(
                 p, p.dtype.type(-xp.inf), where=~xp.tri(*p.shape[-2:], dtype=bool)
             )
-        if not p.size:
-            return xp.matmul(p, v), p
-        top = p.max(axis=-1, keepdims=True)
-        xp.maximum(top, xp.finfo(p.dtype).min, out=top)
-        p -= top
-        xp.exp(p, out=p)
-        total = p.sum(axis=-1, keepdims=True)
-        xp.copyto(total, total.dtype.type(1), where=total == 0)
-        p /= total
+        if p.size:
+            become_weights(xp, p)
         return xp.matmul(p, v), p
 
     return attention

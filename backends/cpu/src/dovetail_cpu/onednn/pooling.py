@@ -88,8 +88,8 @@ def _pooled(
     return noted
 
 
-class Forward:
-    """The pooling.
+class _Runs:
+    """Programs for all runs of a pooling.
 
     Args:
         sizes: of all arrays.
@@ -98,6 +98,14 @@ class Forward:
     def __init__(self, sizes: Pooling) -> None:
         self.sizes = sizes
         self.runs = [(run.start, self._made(run)) for run in sizes.runs]
+
+    def _made(self, run: Run) -> Program:
+        """What computes one run."""
+        raise NotImplementedError
+
+
+class Forward(_Runs):
+    """The pooling."""
 
     def _made(self, run: Run) -> Program:
         program = Program(run.parts, 2)
@@ -118,16 +126,8 @@ class Forward:
         return y
 
 
-class Backward:
-    """The gradient of the input; maxima are looked for again.
-
-    Args:
-        sizes: of all arrays.
-    """
-
-    def __init__(self, sizes: Pooling) -> None:
-        self.sizes = sizes
-        self.runs = [(run.start, self._made(run)) for run in sizes.runs]
+class Backward(_Runs):
+    """The gradient of the input; maxima are looked for again."""
 
     def _made(self, run: Run) -> Program:
         sizes, images = self.sizes, run.images

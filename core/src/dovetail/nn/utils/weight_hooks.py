@@ -9,7 +9,7 @@ from dovetail.errors import ArgumentError
 from ..module import Module
 
 
-def refuse_second(function: str, kind: type, module: Module, name: str) -> None:
+def refuse_second(function: str, kind: type[Any], module: Module, name: str) -> None:
     """Raise where a weight is computed by such a hook already."""
     if _key_of(kind, module, name) is not None:
         raise ArgumentError(
@@ -18,7 +18,7 @@ def refuse_second(function: str, kind: type, module: Module, name: str) -> None:
         )  # fmt: skip
 
 
-def remove_hook(function: str, kind: type, module: Module, name: str) -> Module:
+def remove_hook(function: str, kind: type[Any], module: Module, name: str) -> Module:
     """Undo what `function` did to a weight, which keeps its value."""
     key = _key_of(kind, module, name)
     if key is None:
@@ -32,7 +32,7 @@ def remove_hook(function: str, kind: type, module: Module, name: str) -> Module:
     return module
 
 
-def _key_of(kind: type, module: Module, name: str) -> int | None:
+def _key_of(kind: type[Any], module: Module, name: str) -> int | None:
     """By which number a module keeps the hook of a weight."""
     hooks: Any = module._forward_pre_hooks
     for key, hook in hooks.items():
