@@ -11,6 +11,7 @@ from tests.meta import planted
 from tests.meta.mutants.mutant import Run, installed, with_faults
 
 import dovetail as dt
+from dovetail.conformance.argument_sampler import Varied
 from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.examples import examples
@@ -19,7 +20,6 @@ from dovetail.conformance.layouts import LAYOUTS, holds, layout_for, projected
 from dovetail.conformance.options import CROSSED, DECLARED
 from dovetail.conformance.sizes import AS_NAMED, SMALL_TILE, TILE, has_size, tiles
 from dovetail.conformance.subject import Subject
-from dovetail.conformance.varied import Varied
 from dovetail.conformance.verdicts import Check
 from dovetail.dtypes import by_name
 from dovetail.engine.op import Op, vocabulary

@@ -90,7 +90,7 @@ DEFERRED = {
     ("dovetail.codegen.runtime", "dovetail.codegen.runtime.kernels"),  # hashes, 10 ms
     ("dovetail.nn.recurrent_steps", "dovetail.ops.gru"),  # few programs have one
     ("dovetail.nn.recurrent_steps", "dovetail.ops.lstm"),
-    ("dovetail.nn.module.optimized", "dovetail.compiler"),  # few programs compile
+    ("dovetail.nn.module.compilation", "dovetail.compiler"),  # few programs compile
     ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms
     ("dovetail.engine.kernel_programs", "dovetail.engine.numbered_steps"),  # graphs
     ("dovetail.engine.rule_calls", "dovetail.engine.bound_pull"),  # with graphs, 3 ms

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from dovetail.conformance.argument_sampler import Varied
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import laid
 from dovetail.conformance.layouts import LAYOUTS
 from dovetail.conformance.sizes import AS_NAMED, Sizing
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import classes_for, undefined
-from dovetail.conformance.varied import Varied
 from dovetail.dtypes import ALL, DType
 from dovetail.engine.cases import Case, calls_of, cases_of
 from dovetail.engine.op import Op

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dovetail.conformance.argument_sampler import Varied
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.coverage import Coverage
 from dovetail.conformance.covering import Covering, Row
@@ -50,7 +51,6 @@ from dovetail.conformance.values import (
     SPECIAL,
     SWEEP,
 )
-from dovetail.conformance.varied import Varied
 from dovetail.conformance.verdicts import Check, How
 from dovetail.dtypes import ALL, DType
 from dovetail.engine.cases import Case, calls_of, case, cases_of

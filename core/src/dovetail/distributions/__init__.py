@@ -35,7 +35,7 @@ from .location_scale import (
 )
 from .multivariate import MixtureSameFamily, MultivariateNormal
 from .powers import Exponential, Kumaraswamy, Pareto, Uniform, Weibull
-from .transformed import TransformedDistribution
+from .transformed_distribution import TransformedDistribution
 from .transforms import (
     AbsTransform,
     AffineTransform,

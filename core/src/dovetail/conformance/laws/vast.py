@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from dovetail.conformance.argument_sampler import Varied
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.compare import against_oracle
 from dovetail.conformance.example import Example
@@ -20,7 +21,6 @@ from dovetail.conformance.oracle import truth
 from dovetail.conformance.sizes import Sizing
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY
-from dovetail.conformance.varied import Varied
 from dovetail.conformance.verdicts import How
 from dovetail.dtypes import Array, DType, bool_, float32, int8, int32, uint8
 from dovetail.engine.cases import Case, calls_of, cases_of

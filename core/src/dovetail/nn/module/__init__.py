@@ -7,7 +7,7 @@ the backward pass are `backward_hooks`), and shows it. `optimized` is what
 `dovetail.compile` makes of one.
 """
 
+from .compilation import OptimizedModule
 from .module import Module
-from .optimized import OptimizedModule
 
 __all__ = ["Module", "OptimizedModule"]

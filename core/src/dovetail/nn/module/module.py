@@ -61,7 +61,7 @@ class Module(ModuleState):
 
     dump_patches: bool = False
     forward: Callable[..., Any]
-    compile: Callable[..., None]  # see `optimized.py`
+    compile: Callable[..., None]  # see `compilation.py`
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
