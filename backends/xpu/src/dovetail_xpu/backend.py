@@ -13,6 +13,7 @@ from dovetail.device_api import (
     CallersContext,
     DeviceInfo,
     KernelTable,
+    LateErrors,
     Pool,
     Streams,
 )
@@ -42,13 +43,14 @@ _FAMILIES: Final = (
 class Event:
     """A place in the work of a queue."""
 
-    __slots__ = ("sycl",)
+    __slots__ = ("index", "sycl")
 
-    def __init__(self) -> None:
+    def __init__(self, index: int) -> None:
+        self.index = index
         self.sycl: Any = None
 
 
-class XpuBackend(Backend, Pool, Streams):
+class XpuBackend(Backend, Pool, LateErrors, Streams):
     """Strided arrays in unified shared memory, and kernels that are generated."""
 
     type = "xpu"
@@ -102,6 +104,7 @@ class XpuBackend(Backend, Pool, Streams):
             flat = out.reshape(-1).view(np.uint8)
             stream = self.launcher.stream(a.device.index)
             stream.queue.memcpy(flat, a.block.memory, flat.size)
+        self.tell(a.device.index)
         return out
 
     def view(self, a: XpuArray, shape: Ints, strides: Ints, offset: int) -> XpuArray:
@@ -122,6 +125,7 @@ class XpuBackend(Backend, Pool, Streams):
 
     def synchronize(self, index: int) -> None:
         self.present[index].wait()
+        self.tell(index)
 
     def kernels(self, table: KernelTable) -> None:
         for family in _FAMILIES:
@@ -184,9 +188,10 @@ class XpuBackend(Backend, Pool, Streams):
 
     def synchronize_stream(self, stream: Stream) -> None:
         stream.queue.wait()
+        self.tell(stream.device.index)
 
     def new_event(self, index: int, timing: bool) -> Event:
-        return Event()
+        return Event(index)
 
     def record_event(self, event: Event, stream: Stream) -> None:
         event.sycl = stream.queue.submit_barrier()
@@ -199,6 +204,7 @@ class XpuBackend(Backend, Pool, Streams):
 
     def synchronize_event(self, event: Event) -> None:
         event.sycl.wait()
+        self.tell(event.index)
 
     def elapsed_ms(self, start: Event, end: Event) -> float:
         before = start.sycl.profiling_info_end

@@ -14,6 +14,7 @@ from dovetail.device_api.capabilities import (
 )
 from dovetail.device_api.contract import Backend, DeviceInfo
 from dovetail.device_api.kernels import Facts, Kernel, KernelTable, Unwritten
+from dovetail.device_api.late_errors import LateErrors
 
 if TYPE_CHECKING:
     from dovetail.device_api.dense import DenseBackend
@@ -40,6 +41,7 @@ __all__ = [
     "HostMemory",
     "Kernel",
     "KernelTable",
+    "LateErrors",
     "Pool",
     "Streams",
     "Unwritten",

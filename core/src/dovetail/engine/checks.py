@@ -2,8 +2,8 @@
 
 A declared check (`@op.check`) is made of ops and gives a flag, so that bodies read no
 values: a program that is captured has the flag as one more result. Called on a device
-with values, the flag is read here, once a call. Kernels that say `checks_indices` look
-by themselves.
+with values, the flag is read here, once a call, or left to the device, which tells when
+the host waits anyway. Kernels that say `checks_indices` look by themselves.
 """
 
 from __future__ import annotations
@@ -13,26 +13,46 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.device_api import HostMemory
+from dovetail.device_api import HostMemory, LateErrors
 from dovetail.dtypes import DType
 from dovetail.engine.elements import stored
 from dovetail.engine.op import Checked, Op
 from dovetail.engine.scopes import anywhere, tell, unseen, watched
 from dovetail.engine.tensor import Tensor
+from dovetail.errors import IndexOutOfRange
 
 
 def look(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> None:
     """Raise for values that the op refuses; waits for the answer.
 
-    Where values do not exist there is nothing to look at.
+    Where values do not exist there is nothing to look at. A device with `LateErrors`
+    tells later, but of what is to be written in place.
     """
     if op.check is None:
         return
     lead = next((x for x in inputs if isinstance(x, Tensor)), None)
     if lead is None or lead._kind.backend.rules_only:
         return
+    backend, index = lead._kind.backend, lead._kind.index
+    late = None if op.mutates else backend.capability(LateErrors)
     with unseen():
-        answer(op.check(*inputs, **attrs))
+        found = op.check(*inputs, **attrs)
+        if late is None or found is None:
+            answer(found)
+        else:
+            flag, error = found
+            late.note(index, flag._a, lambda: _worded(op, error))
+
+
+def _worded(op: Op, error: Callable[[], Exception]) -> Exception:
+    """The error of a call whose inputs may have been written since."""
+    try:
+        return error()
+    except LookupError:
+        return IndexOutOfRange(
+            op.name, "values", was="refused, and written since",
+            needed="values that the op takes",
+        )  # fmt: skip
 
 
 def at_hand(x: Tensor) -> Any:

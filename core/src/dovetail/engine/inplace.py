@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from dovetail.device_api import LateErrors
 from dovetail.dtypes import can_cast
 from dovetail.engine import modes
 from dovetail.engine.attributes import Static
@@ -172,6 +173,9 @@ def fitting(name: str, x: Tensor, y: Tensor) -> Tensor:
 
 def commit(x: Tensor, y: Tensor) -> Tensor:
     """Move the bits of `y` into `x` and rebind it on the tape."""
+    late = x._kind.backend.capability(LateErrors)
+    if late is not None:
+        late.tell(x._kind.index)  # a call that is refused has changed nothing
     if anywhere[0] and watched():
         with modes.no_grad():
             basics.assign_(x, y)

@@ -18,6 +18,7 @@ from dovetail.conformance.laws import (  # noqa: F401
     history,
     inplace,
     kinks,
+    late_errors,
     layout,
     machine,
     memory,
