@@ -669,7 +669,7 @@ METHODS: dict[str, Row] = {
         "atleast_2d: tensors is 1 (int), needed",
     ),
     "a number to be broadcast": (
-        lambda t: dt.broadcast_tensors([t.x, 3]), ArgumentTypeError,
+        lambda t: dt.broadcast_tensors(t.x, 3), ArgumentTypeError,
         "broadcast_tensors: tensors is",
     ),
     "no buffer": (
@@ -783,6 +783,38 @@ METHODS: dict[str, Row] = {
     "a step that is recorded, maybe": (
         lambda t: dt.optim.SGD([dt.ones(2)], differentiable=None), ArgumentTypeError,
         "SGD: differentiable is None, needed True or False",
+    ),
+    "tensors in a list": (
+        lambda t: dt.broadcast_tensors([t.x]), ArgumentTypeError,
+        "broadcast_tensors: tensors is [tensor(",
+    ),
+    "no differences with what does not fit": (
+        lambda t: dt.diff(t.x, 0, append=dt.ones(3, 3)), ShapeError,
+        "diff: append is of shape (3, 3), needed (2, 3), but for dim 1",
+    ),
+    "lines of no dim": (
+        lambda t: dt.fft.irfft(dt.tensor(1.0), 7), DimError,
+        "irfft: dim is -1, needed a dim, of which input has none",
+    ),
+    "batches that differ by a dim": (
+        lambda t: dt.linalg.lstsq(dt.ones(2, 2, 3, 3), dt.ones(2, 3, 3)), ShapeError,
+        "dim -1 is 2 in input but 3 in other",
+    ),
+    "a factor of what is undefined": (
+        lambda t: dt.linalg.cholesky(dt.full((2, 2), dt.nan)), LinAlgError,
+        "linalg.cholesky: input is not positive definite",
+    ),
+    "channels that are no number": (
+        lambda t: dt.nn.LazyConvTranspose2d((1, 2), 3), ArgumentTypeError,
+        "LazyConvTranspose2d: out_channels is (1, 2), needed an integer",
+    ),
+    "bounds of more than two": (
+        lambda t: t.x.histogram(3, range=(1, 2, 3)), ArgumentError,
+        "histogram: range is 3 numbers, needed two",
+    ),
+    "an encoder that is data": (
+        lambda t: dt.nn.Transformer(4, 2, 1, 1, 8, custom_encoder=t.x),
+        ArgumentTypeError, "Transformer: custom_encoder is a float32 tensor of shape",
     ),
     "no sizes": (
         lambda t: t.one.resize(), ArgumentTypeError,

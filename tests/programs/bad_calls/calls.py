@@ -21,6 +21,7 @@ LEFT_OUT: Final = frozenset({
     "share_memory_", "data_ptr", "cuda", "xpu", "rocm", "empty", "new_empty",
     "empty_like", "empty_strided", "record_stream", "map_location", "from_file",
     "get_rng_state", "get_autocast_dtype", "is_autocast_enabled",
+    "get_device_module",
 })  # fmt: skip
 OPERATORS: Final = (
     "{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} // {}", "{} % {}", "{} ** {}",

@@ -232,6 +232,7 @@ WIDER: Final[tuple[tuple[str, str], ...]] = (
      r"|Promotion for uint|have dtype of long|of type LongTensor|Expected a long",
      "operands are promoted as everywhere"),
     (r"expected scalar type \w+ but found", "operands are promoted as everywhere"),
+    (r"U\[[-\d,]+\] is zero and using it", "rounding decides whether a pivot is 0"),
     (r"view size is not compatible with input tensor's size",
      "strides matter to no result but a view's"),
     (r"object of type 'numpy.\w+' has no len", "what has __index__ is an integer"),

@@ -10,7 +10,7 @@ from dovetail.dtypes import HALF, get_default_dtype
 from dovetail.engine.integers import axis_set, integers
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError
+from dovetail.errors import ArgumentError, DimError, DTypeError
 from dovetail.frontend.creation import Place, creates
 from dovetail.ops.create import arange
 from dovetail.ops.formats import cast, conj
@@ -75,6 +75,8 @@ def _lines(name: str, x: Tensor, s: Any, dim: Any) -> _Lines:
         dims = tuple(range(x.ndim - count, x.ndim))
     else:
         dims = axis_set(name, "dim", dim, x.ndim)
+        if dims and not x.ndim:
+            raise DimError(name, "dim", was=dim, needed="none: input has no dims")
     if given is not None and len(given) != len(dims):
         raise ArgumentError(
             name, "s", was=f"{len(given)} sizes for {len(dims)} dims",
@@ -88,8 +90,10 @@ def _lines(name: str, x: Tensor, s: Any, dim: Any) -> _Lines:
 
 def _line(name: str, x: Tensor, n: int | None, dim: int) -> _Lines:
     """The lines along one dim."""
+    if not x.ndim:
+        raise DimError(name, "dim", was=dim, needed="a dim, of which input has none")
     (along,) = axis_set(name, "dim", dim, x.ndim)
-    size = (x.shape[along] if x.ndim else 0) if n is None else n
+    size = x.shape[along] if n is None else n
     return _Lines((along,), _counted(name, [size]))
 
 

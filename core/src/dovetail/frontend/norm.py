@@ -166,7 +166,7 @@ def batch_norm(
         needed = "a positive number" if training else "0 or more"
         raise ArgumentError("batch_norm", "eps", was=eps, needed=needed)
     size = tuple(input._a.shape)
-    if size == (0,):
+    if size == (0,) and all(w is None or w.numel() for w in (weight, bias)):
         return clone(input)  # of no elements there is nothing to normalise
     if len(size) < 2:
         raise ShapeError(

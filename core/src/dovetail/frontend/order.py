@@ -174,20 +174,32 @@ def diff(
         raise ShapeError("diff", "input", was="0-d", needed="at least one dim")
     if n < 0:
         raise ArgumentError("diff", "n", was=n, needed="0 or more")
+    dim = dim_of("diff", dim, input)
     for name, beside in (("prepend", prepend), ("append", append)):
-        if beside is not None and beside.ndim != input.ndim:
-            raise ShapeError(
-                "diff", name, was=f"{beside.ndim}-d", needed=f"{input.ndim}-d"
-            )
+        if beside is not None:
+            _check_beside("diff", name, beside, input, dim)
     if not n:
         return input.clone()
-    dim = dim_of("diff", dim, input)
     parts = [p for p in (prepend, input, append) if p is not None]
     x = cat(parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, x._a.shape[dim])):
         late, early = _but(x, dim, first=True), _but(x, dim, first=False)
         x = ne(late, early) if x.dtype is bool_ else late - early
     return x
+
+
+def _check_beside(
+    name: str, argument: str, beside: Tensor, x: Tensor, dim: int
+) -> None:
+    """Raise for what cannot be joined to `x` along `dim`."""
+    sizes = [tuple(t._a.shape) for t in (beside, x)]
+    if beside.ndim != x.ndim:
+        raise ShapeError(name, argument, was=f"{beside.ndim}-d", needed=f"{x.ndim}-d")
+    if len({size[:dim] + size[dim + 1 :] for size in sizes}) > 1:
+        raise ShapeError(
+            name, argument, was=f"of shape {sizes[0]}",
+            needed=f"{sizes[1]}, but for dim {dim}",
+        )  # fmt: skip
 
 
 def _but(x: Tensor, dim: int, *, first: bool) -> Tensor:

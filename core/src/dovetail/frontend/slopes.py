@@ -131,6 +131,10 @@ def _bin_edges(x: Tensor, bins: int | Tensor, range: Sequence[float] | None) -> 
         return bins
     if bins < 1:
         raise ArgumentError("histogram", "bins", was=bins, needed="at least 1")
+    if range is not None and len(range) != 2:
+        raise ArgumentError(
+            "histogram", "range", was=f"{len(range)} numbers", needed="two"
+        )
     low, high = range or ((x.min().item(), x.max().item()) if x.numel() else (0, 0))
     if low > high:
         raise ArgumentError(

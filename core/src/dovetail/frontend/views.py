@@ -161,11 +161,10 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
 
 @public("torch.broadcast_tensors")
-def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
-    given = _opened("broadcast_tensors", tensors)
-    shape = broadcast_shapes(*(tuple(x._a.shape) for x in given))
-    return tuple(v.expand(x, tuple(shape)) for x in given)
+    shape = broadcast_shapes(*(tuple(x._a.shape) for x in tensors))
+    return tuple(v.expand(x, tuple(shape)) for x in tensors)
 
 
 def open_tensors(tensors: tuple[Any, ...]) -> tuple[Any, ...]:

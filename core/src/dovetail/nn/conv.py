@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Parameter, Tensor
-from dovetail.errors import ArgumentError
+from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.frontend.spatial import Size, each_axis
 
 from . import functional as F
@@ -90,6 +90,10 @@ class _ConvNd(Module):
 
     def _check(self) -> None:
         op = type(self).__name__
+        for name in ("in_channels", "out_channels", "groups"):
+            number = getattr(self, name)
+            if not hasattr(number, "__index__"):
+                raise ArgumentTypeError(op, name, was=repr(number), needed="an integer")
         if self.groups <= 0:
             raise ArgumentError(op, "groups", was=self.groups, needed="1 or more")
         for name in ("in_channels", "out_channels"):

@@ -141,6 +141,7 @@ class _LazyPlainConvNd(_LazyConvNd):
             device, dtype,
         )  # fmt: skip
         self.out_channels = out_channels
+        self._check()
         self._wait(bias, device, dtype)
 
 
@@ -182,6 +183,7 @@ class _LazyConvTransposeNd(_LazyConvNd, _ConvTransposeNd):
             padding_mode, device, dtype,
         )  # fmt: skip
         self.out_channels = out_channels
+        self._check()
         self._wait(bias, device, dtype)
 
 

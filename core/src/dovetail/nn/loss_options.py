@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
-from dovetail.dtypes import DType
+from dovetail.dtypes import DType, bfloat16, float16, float32, float64
 from dovetail.engine.annotations import conforms, described, wanted
 from dovetail.errors import ArgumentError, ArgumentTypeError
 
 _POLICIES = ("accurate", "balanced", "compact", "auto")
+_FLOATS = (float16, bfloat16, float32, float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,11 @@ class LinearCrossEntropyOptions:
             raise ArgumentError(
                 op, "acc_policy", was=repr(self.acc_policy),
                 needed=f"one of {_POLICIES}",
+            )  # fmt: skip
+        if self.acc_dtype not in (None, *_FLOATS):
+            raise ArgumentError(
+                op, "acc_dtype", was=self.acc_dtype,
+                needed="float16, bfloat16, float32, float64 or None",
             )  # fmt: skip
         if self.chunking_method is not None:
             _ratio(self.chunking_method)

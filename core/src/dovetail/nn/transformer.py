@@ -181,6 +181,12 @@ class Transformer(Module):
                 TransformerDecoderLayer(*layer), num_decoder_layers, LayerNorm(*norm)
             )
         self.decoder = custom_decoder
+        for name, part in (("encoder", self.encoder), ("decoder", self.decoder)):
+            if not callable(part):
+                raise ArgumentTypeError(
+                    "Transformer", f"custom_{name}", was=described(part),
+                    needed="a module, or None",
+                )  # fmt: skip
         for weight in self.parameters():
             if weight.ndim > 1:
                 init.xavier_uniform_(weight)

@@ -553,7 +553,7 @@ bool: DType
 def broadcast_shapes(*shapes: _int | Sequence[_int]) -> Size:
     """The common shape of operands of these shapes."""
 
-def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
 
 def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:

@@ -123,13 +123,22 @@ def _cholesky(xp: Any, a: Any) -> Any:
     part = _hermitian(xp, a)
     info = xp.zeros(a.shape[:-2], "int32")
     try:
-        return xp.linalg.cholesky(part), info
+        y = xp.linalg.cholesky(part)
+        return y, _first_nan(xp, y)
     except xp.linalg.LinAlgError:
         pass
     y = xp.zeros(a.shape, a.dtype)
     for at in xp.ndindex(*a.shape[:-2]):
         info[at] = _leading(xp, part[at], y[at])
     return y, info
+
+
+def _first_nan(xp: Any, y: Any) -> Any:
+    """Which number on the diagonal is the first NaN, counted from 1; else 0."""
+    undefined = xp.isnan(xp.diagonal(y, 0, -2, -1))
+    if not y.shape[-1]:
+        return xp.zeros(y.shape[:-2], "int32")
+    return xp.where(undefined.any(-1), undefined.argmax(-1) + 1, 0).astype("int32")
 
 
 def _leading(xp: Any, part: Any, y: Any) -> int:

@@ -215,9 +215,9 @@ def lstsq(
         raise ArgumentError(
             name, "driver", was=repr(driver), needed=f"one of {', '.join(_DRIVERS)}"
         )
-    vector = B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]
+    vector = B.ndim == A.ndim - 1
     right = unsqueeze(B, -1) if vector else B
-    if right.ndim < 2 or right.shape[-2] != A.shape[-2]:
+    if right.ndim != A.ndim or right.shape[-2] != A.shape[-2]:
         raise ArgumentError(
             name, "B", was=f"of shape {tuple(B.shape)} for A of {tuple(A.shape)}",
             needed="a number for each row of A",
