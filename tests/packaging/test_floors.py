@@ -25,7 +25,7 @@ FLOORS = (
     {"device_api", "xp"},
     {"engine"},
     {"ops"},
-    {"frontend", "tensor_api", "array_api"},
+    {"frontend", "tensor_api", "array_api", "sparse"},
     {"compiler"},
     {
         "nn",
@@ -91,6 +91,12 @@ DEFERRED = {
     ("dovetail.nn.recurrent_steps", "dovetail.ops.gru"),  # few programs have one
     ("dovetail.nn.recurrent_steps", "dovetail.ops.lstm"),
     ("dovetail.nn.module.compilation", "dovetail.compiler"),  # few programs compile
+    # for gradients that are sparse
+    ("dovetail.optim.adagrad", "dovetail.optim.sparse_gradients"),
+    ("dovetail.optim.sgd", "dovetail.optim.sparse_gradients"),
+    ("dovetail.optim.sparse_adam", "dovetail.optim.sparse_gradients"),
+    ("dovetail.io.containers", "dovetail.sparse.file_parts"),  # few files have one
+    ("dovetail.nn.functional._embedding", "dovetail.nn.functional._sparse_rows"),
     ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms
     ("dovetail.engine.kernel_programs", "dovetail.engine.numbered_steps"),  # graphs
     ("dovetail.engine.rule_calls", "dovetail.engine.bound_pull"),  # with graphs, 3 ms

@@ -75,7 +75,7 @@ _LAZY: _Final = frozenset({
     "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu",
     "cuda", "data", "device_api", "distributed", "distributions", "fft", "func", "io",
     "jit", "linalg", "masked", "mps", "nn", "optim", "random", "return_types",
-    "signal", "special", "testing", "utils", "xpu",
+    "signal", "sparse", "special", "testing", "utils", "xpu",
 })  # fmt: skip
 _FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
@@ -126,6 +126,7 @@ if TYPE_CHECKING:
     from dovetail import random as random
     from dovetail import return_types as return_types
     from dovetail import signal as signal
+    from dovetail import sparse as sparse
     from dovetail import special as special
     from dovetail import testing as testing
     from dovetail import utils as utils

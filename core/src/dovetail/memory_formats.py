@@ -1,7 +1,7 @@
 """How the elements of a tensor may lie in memory: torch's layouts and memory formats.
 
-All tensors are strided. A memory format is an order of dims, the last of which is the
-one whose elements are neighbours.
+All tensors but sparse ones are strided. A memory format is an order of dims, the last
+of which is the one whose elements are neighbours.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dovetail.errors import ArgumentError
 
 
 class layout:
-    """Whether and how elements are left out; dovetail has strided tensors only."""
+    """Whether and how elements are left out: they are not in `strided` tensors."""
 
     __slots__ = ("name",)
 

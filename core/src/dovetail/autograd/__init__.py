@@ -60,6 +60,16 @@ def grad(
     """
     roots = tensors_of("grad", "outputs", outputs)
     leaves = tensors_of("grad", "inputs", inputs)
+    if any(x._in_parts for x in leaves):
+        parts = [x._on_tape if x._in_parts else x for x in leaves]
+        found = grad(
+            outputs, parts, grad_outputs, retain_graph, create_graph, allow_unused,
+            is_grads_batched, materialize_grads,
+        )  # fmt: skip
+        return tuple(
+            x._with_gradient(g) if x._in_parts else g
+            for x, g in zip(leaves, found, strict=True)
+        )
     given = None
     if grad_outputs is not None:
         given = tensors_of("grad", "grad_outputs", grad_outputs, gaps=True)

@@ -75,7 +75,7 @@ def accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
                     leaf.grad = gradient
                 else:
                     leaf.grad = basics.clone(gradient)
-            elif create:
+            elif create or (before._in_parts and not gradient._in_parts):
                 leaf.grad = add(before, gradient)
             else:
                 before.add_(gradient)

@@ -6,7 +6,7 @@ The methods that users call are installed by `dovetail.ops` and `dovetail.fronte
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dovetail.device import device
 from dovetail.dtypes import DType
@@ -16,7 +16,7 @@ from dovetail.engine.scopes import anywhere, here, tell
 from dovetail.engine.tape import Leaf, Node, Output, Storage, storage_of
 from dovetail.engine.tape_of_views import View, edge_of, leads_nowhere, leaf_of
 from dovetail.engine.tensor_type import Size, TensorType
-from dovetail.errors import ArgumentTypeError, AutogradError
+from dovetail.errors import ArgumentTypeError, AutogradError, NotSupported
 
 if TYPE_CHECKING:  # the floors above install them
     from dovetail.signatures.methods import Methods as _Methods
@@ -39,6 +39,8 @@ class Tensor(_Methods, metaclass=TensorType):
     _kind: Kind
     _node: Any
     _storage: Any
+    # Whether it is made of other tensors, which are on the tape: a sparse one is.
+    _in_parts: ClassVar[bool] = False
 
     @property
     def shape(self) -> Size:
@@ -113,6 +115,8 @@ class Tensor(_Methods, metaclass=TensorType):
 
     def _check_grad(self, value: Tensor) -> None:
         same = getattr(value, "_kind", None) is self._kind
+        if not same and getattr(value, "_in_parts", False):
+            same = value.dtype is self.dtype and value.device == self.device
         if not same or tuple(value._a.shape) != tuple(self._a.shape):
             raise AutogradError(
                 "grad", "value", was=_describe(value), needed=f"a {_describe(self)}"
@@ -190,6 +194,11 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         made = object.__new__(cls)
+        if getattr(data, "_in_parts", False):
+            raise NotSupported(
+                cls.__name__, "data", was=f"a {type(data).__name__}",
+                needed="a strided tensor", remedy="call to_dense() first",
+            )  # fmt: skip
         if data is None:
             raise AutogradError("Parameter", "data", was="missing", needed="a tensor")
         if not isinstance(data, Tensor):
@@ -262,7 +271,7 @@ def _plain(value: Any) -> Any:
     cls = type(value)
     if cls in (Tensor, Parameter):
         return value
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) and not value._in_parts:
         t = fresh()
         t._a, t._kind, t._node = value._a, value._kind, value._node
         t._storage = storage_of(value)

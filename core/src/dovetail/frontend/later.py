@@ -83,12 +83,11 @@ later(
     "dovetail.tensor_api.retired",
     functions="get_device is_distributed is_inference",
     methods="__array_wrap__ __cuda_array_interface__ __delitem__ __div__ __idiv__ "
-    "__long__ __nonzero__ apply_ ccol_indices coalesce col_indices crow_indices "
-    "dense_dim dim_order eig grad_dtype indices ipu is_coalesced "
+    "__long__ __nonzero__ apply_ ccol_indices dim_order eig grad_dtype ipu "
     "is_distributed is_inference is_ipu is_maia is_mkldnn is_mps is_mtia is_nested "
-    "is_quantized is_sparse is_sparse_csr is_vulkan is_xla "
-    "layout lstsq map2_ map_ module_load mtia name new output_nr reinforce resize "
-    "resize_as row_indices solve sparse_dim symeig to_dense values volatile",
+    "is_quantized is_sparse is_sparse_csr is_vulkan is_xla layout lstsq map2_ map_ "
+    "module_load mtia name new output_nr reinforce resize resize_as row_indices solve "
+    "symeig volatile",
 )
 later(
     "dovetail.frontend.native_norms",
@@ -96,6 +95,16 @@ later(
 )
 later(
     "dovetail.frontend.bins", functions="hash_tensor histogramdd", methods="hash_tensor"
+)
+later(
+    "dovetail.sparse",
+    functions="col_indices_copy crow_indices_copy dsmm hsmm hspmm indices_copy "
+    "resize_as_sparse_ saddmm smm sparse_compressed_tensor sparse_coo_tensor "
+    "sparse_csr_tensor spmm sspaddmm values_copy",
+    methods="_indices _nnz _values coalesce col_indices crow_indices dense_dim indices "
+    "is_coalesced resize_as_sparse_ smm sparse_dim sparse_mask sparse_resize_ "
+    "sparse_resize_and_clear_ sspaddmm to_dense to_sparse to_sparse_coo "
+    "to_sparse_csr values",
 )
 later(
     "dovetail.nn.functional",

@@ -57,6 +57,8 @@ class _Encoder:
         cls = type(x)
         if cls in _PAIRS or cls in _ITEMS or cls is list:
             return self._container(x, path)
+        if isinstance(x, Tensor) and x._in_parts:
+            return self._parts(x, path)
         if isinstance(x, Tensor):
             _check_class(x, path)
             return {"tensor": self.packer.add(x, path)}
@@ -76,6 +78,13 @@ class _Encoder:
         if found is None and x is not None:
             raise _refused(x, path)
         return found
+
+    def _parts(self, x: Any, path: Path) -> Json:
+        """A sparse tensor, by the dense ones that it is made of."""
+        from dovetail.sparse.file_parts import taken_apart  # few files have one
+
+        says, dense = taken_apart(x)
+        return {"sparse": [says, *(self.node(d, path) for d in dense)]}
 
     def _container(self, x: Any, path: Path) -> Json:
         if id(x) in self.open:
@@ -197,6 +206,11 @@ def decoded(node: Json, contents: Contents) -> Any:
     (what,) = node.keys() - {"_metadata"}
     if what == "tensor":
         return contents.tensors[_index(node[what])]
+    if what == "sparse":
+        from dovetail.sparse.file_parts import put_together  # few files have one
+
+        says, *dense = node[what]
+        return put_together(says, [decoded(d, contents) for d in dense])
     if what == "array":
         name, dtype, shape = node[what]
         return contents.array(name, dtypes.by_name(dtype), shape)

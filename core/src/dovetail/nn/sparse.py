@@ -7,7 +7,7 @@ from typing import Any
 from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Parameter, Tensor
-from dovetail.errors import NotSupported, ShapeError
+from dovetail.errors import ShapeError
 
 from . import functional as F
 from . import init
@@ -26,7 +26,8 @@ class Embedding(Module):
             down to it.
         scale_grad_by_freq: whether gradients of rows are divided by how often they
             come.
-        sparse: not there yet; only False.
+        sparse: whether the gradient of the table is a sparse tensor, of the rows that
+            were looked up.
 
     Shape:
         [...] integers -> [..., embedding_dim]
@@ -57,8 +58,6 @@ class Embedding(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if sparse:
-            raise NotSupported("Embedding", "sparse", was="True", needed="False")
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = (
@@ -90,11 +89,12 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Tensor) -> Tensor:
-        if self.max_norm is None and not self.scale_grad_by_freq:
+        plain = self.max_norm is None and not self.scale_grad_by_freq
+        if plain and not self.sparse:
             return F.embedding(input, self.weight, self.padding_idx)
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
-            self.scale_grad_by_freq,
+            self.scale_grad_by_freq, self.sparse,
         )  # fmt: skip
 
     @classmethod
@@ -136,6 +136,8 @@ def _shown_options(table: Embedding | EmbeddingBag) -> str:
         text += f", norm_type={table.norm_type}"
     if table.scale_grad_by_freq:
         text += f", scale_grad_by_freq={table.scale_grad_by_freq}"
+    if table.sparse:
+        text += ", sparse=True"
     return text
 
 
@@ -147,7 +149,8 @@ class EmbeddingBag(Module):
         embedding_dim: length of a row.
         max_norm, norm_type, scale_grad_by_freq: as `Embedding` has them.
         mode: "sum", "mean" or "max".
-        sparse: not there yet; only False.
+        sparse: whether the gradient of the table is a sparse tensor, of the rows that
+            were looked up.
         include_last_offset: whether the last offset is the end of the last bag.
         padding_idx: a row that starts as zeros and does not count.
 
@@ -178,8 +181,6 @@ class EmbeddingBag(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if sparse:
-            raise NotSupported("EmbeddingBag", "sparse", was="True", needed="False")
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.max_norm = max_norm

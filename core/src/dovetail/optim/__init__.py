@@ -19,11 +19,12 @@ from .radam import RAdam
 from .rmsprop import RMSprop
 from .rprop import Rprop
 from .sgd import SGD
+from .sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW",
     "Adamax", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop",
-    "lr_scheduler", "swa_utils",
+    "SparseAdam", "lr_scheduler", "swa_utils",
 ]  # fmt: skip
 
 if not _typing.TYPE_CHECKING:

@@ -55,6 +55,13 @@ class Adagrad(ExpressionOptimizer):
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         return {"sum": Kept(fill=group["initial_accumulator_value"])}
 
+    def _step_by_rows(
+        self, param: Tensor, grad: Tensor, state: State, options: Group
+    ) -> None:
+        from .sparse_gradients import adagrad_step  # few programs have them
+
+        adagrad_step(param, grad, state, options)
+
     def _numbers(self, options: Numbers, state: State) -> dict[str, Any]:
         slower = 1 + state["step"] * options["lr_decay"]
         return {

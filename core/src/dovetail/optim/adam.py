@@ -111,6 +111,8 @@ class Adam(ExpressionOptimizer):
             grad = param.grad
             if grad is not None:
                 state = self.state.get(param) or self._start(param, group)
+                if grad._in_parts:  # which it refuses
+                    self._step_by_rows(param, grad, state, group)
                 like = (param._kind, float(state["step"]), amsgrad)
                 found = together.get(like)
                 if found is None:

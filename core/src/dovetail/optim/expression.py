@@ -13,7 +13,7 @@ from dovetail.engine.modes import GradMode, grad_enabled
 from dovetail.engine.scopes import begin, live, perform, watched
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.writable import check_writable
-from dovetail.errors import ShapeError
+from dovetail.errors import NotSupported, ShapeError
 
 from .optimizer import Optimizer
 from .options import loss_of, number
@@ -62,6 +62,38 @@ class ExpressionOptimizer(Optimizer):
     def _begin(self) -> None:
         """Make what has to be there before the first step; most make it then."""
 
+    def _step_by_rows(
+        self, param: Tensor, grad: Tensor, state: State, options: Group
+    ) -> None:
+        """Step what a sparse gradient names; not there for most optimizers."""
+        own = type(self).__name__
+        raise NotSupported(
+            f"{own}.step", "grad", was="sparse", needed=f"a strided tensor: {own} does "
+            "not support sparse gradients", remedy="use SGD, Adagrad or SparseAdam",
+        )  # fmt: skip
+
+    def _sparse_steps(
+        self, param: Tensor, grad: Tensor, state: State, group: Group
+    ) -> Steps:
+        """A step of one parameter by a sparse gradient."""
+        held = [
+            [x] for x in state.values() if isinstance(x, Tensor) and not x._in_parts
+        ]
+        run = partial(self._run_by_rows, param, grad, state, group)
+        return Steps([param], [grad], held, run)
+
+    def _run_by_rows(
+        self, param: Tensor, grad: Tensor, state: State, group: Group
+    ) -> None:
+        name = f"{type(self).__name__}.step"
+        if watched() or self.defaults.get("differentiable"):
+            raise NotSupported(
+                name, "grad", was="sparse while steps are recorded",
+                needed="a strided tensor: how many rows it has is no part of a program",
+            )  # fmt: skip
+        self._step_by_rows(param, grad, state, self._options(group))
+        self.state[param] = state
+
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         """The tensors that are kept for a parameter, by name."""
         raise NotImplementedError
@@ -95,6 +127,9 @@ class ExpressionOptimizer(Optimizer):
                 if not state:
                     state = self._start(param, group)
                 kept = {name: state[name] for name in self._kept(param, group)}
+                if grad._in_parts:
+                    yield self._sparse_steps(param, grad, state, group)
+                    continue
                 run = partial(self._run, param, grad, state, kept, group, first)
                 yield Steps([param], [grad], [[x] for x in kept.values()], run)
 

@@ -243,6 +243,7 @@ def _dot(a: Tensor, b: Tensor) -> Any:
 def _flat(params: list[Tensor]) -> Tensor:
     """All gradients as one vector; zeros where there is none."""
     parts = [ft.zeros_like(p) if p.grad is None else p.grad for p in params]
+    parts = [g.to_dense() if g._in_parts else g for g in parts]
     joined: Tensor = ft.cat([_real(part).reshape(-1) for part in parts])
     return joined
 

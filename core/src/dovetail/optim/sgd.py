@@ -113,6 +113,9 @@ class SGD(ExpressionOptimizer):
         for param in group["params"]:
             if param.grad is not None:
                 state = self.state.get(param, {})
+                if param.grad._in_parts:
+                    yield self._sparse_steps(param, param.grad, state, group)
+                    continue
                 buffer = state.get("momentum_buffer") if momentum else None
                 first = bool(momentum) and buffer is None
                 if first:
@@ -124,6 +127,13 @@ class SGD(ExpressionOptimizer):
             buffers = [b for _, b in members if b is not None]
             run = partial(self._step_together, params, grads, buffers, first, options)
             yield Steps(params, grads, [buffers], run)
+
+    def _step_by_rows(
+        self, param: Tensor, grad: Tensor, state: State, options: Group
+    ) -> None:
+        from .sparse_gradients import sgd_step  # few programs have them
+
+        sgd_step(param, grad, state, options)
 
     def _step_together(
         self, params: list[Tensor], grads: list[Any], buffers: list[Tensor],

@@ -719,6 +719,9 @@ def clip_(
 def clone(input: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
     """A copy in memory of its own."""
 
+def col_indices_copy(input: Tensor) -> Tensor:
+    """`col_indices` in memory of its own."""
+
 def column_stack(
     tensors: Sequence[Tensor], *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
@@ -931,6 +934,9 @@ def cross(
 ) -> Tensor:
     """The vector product along `dim`, where both have size 3."""
 
+def crow_indices_copy(input: Tensor) -> Tensor:
+    """`crow_indices` in memory of its own."""
+
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -1105,6 +1111,9 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Zero each element with probability `p`, and scale the others by `1 / (1
     - p)`.
     """
+
+def dsmm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
+    """The product of a sparse matrix with a dense or a sparse one."""
 
 def dsplit(
     input: Tensor,
@@ -1614,6 +1623,9 @@ def histogramdd(
 ) -> Any:
     """How many points lie in each box, and the edges of the boxes."""
 
+def hsmm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
+    """The product of a sparse matrix with a dense or a sparse one."""
+
 def hsplit(
     input: Tensor,
     sections: _int | Sequence[_int] | Tensor | None = None,
@@ -1621,6 +1633,11 @@ def hsplit(
     indices: Sequence[_int] | Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """Parts along dim 1, as `tensor_split` cuts them."""
+
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """A sparse matrix by a dense one, of which the rows that have elements are
+    kept.
+    """
 
 def hstack(
     tensors: Sequence[Tensor], *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -1726,6 +1743,9 @@ def index_select(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """The slices along `dim` that a one-dimensional index names."""
+
+def indices_copy(input: Tensor) -> Tensor:
+    """`indices` in memory of its own."""
 
 def init_num_threads() -> None:
     """Nothing: every thread has the number that `set_num_threads` has set."""
@@ -2868,6 +2888,11 @@ def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
 def resize_as_(input: Tensor, *args: Any) -> Tensor:
     """`Tensor.resize_as_` as a function."""
 
+def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
+    """Get the shape and the sparse dims of another tensor; an empty one alone
+    can.
+    """
+
 def resolve_conj(input: Tensor) -> Tensor:
     """`input` itself: conjugates and negations are computed at once."""
 
@@ -2929,6 +2954,11 @@ def rsqrt_(input: Tensor) -> Tensor:
 
 def rsub(input: Tensor, other: Tensor | _complex, *, alpha: _complex = 1) -> Tensor:
     """other - alpha * input."""
+
+def saddmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)`, where `mat1` is sparse."""
 
 def scalar_tensor(
     s: Any,
@@ -3104,6 +3134,11 @@ def slice_scatter(
 def slogdet(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Any:
     """`linalg.slogdet` under its older name."""
 
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
+    """A sparse matrix by a dense one, sparse: rows without elements are left
+    out.
+    """
+
 def softmax(
     input: Tensor,
     dim: _int,
@@ -3129,9 +3164,58 @@ def sort(
 
 sparse_bsc: layout
 sparse_bsr: layout
+
+def sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Sequence[_int] | None = None,
+    *,
+    dtype: DType | None = None,
+    layout: layout | None = None,
+    device: Any = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+    check_invariants: _bool | None = None,
+) -> Tensor:
+    """`sparse_csr_tensor`, where `layout` says that it is wanted; no other is
+    there.
+    """
+
 sparse_coo: layout
+
+def sparse_coo_tensor(
+    indices: Any,
+    values: Any = None,
+    size: Sequence[_int] | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+    check_invariants: _bool | None = None,
+    is_coalesced: _bool | None = None,
+) -> Tensor:
+    """A tensor that has values at coordinates, and zeros elsewhere."""
+
 sparse_csc: layout
 sparse_csr: layout
+
+def sparse_csr_tensor(
+    crow_indices: Any,
+    col_indices: Any,
+    values: Any,
+    size: Sequence[_int] | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+    check_invariants: _bool | None = None,
+) -> Tensor:
+    """A matrix that has values in some columns of each row, and zeros
+    elsewhere.
+    """
 
 def split(
     tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0
@@ -3153,6 +3237,9 @@ def split_with_sizes_copy(
 ) -> tuple[Tensor, ...]:
     """`split_with_sizes` in memory of its own."""
 
+def spmm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
+    """The product of a sparse matrix with a dense or a sparse one."""
+
 def sqrt(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """Square root, at most 3 ulp; NaN below zero."""
 
@@ -3170,6 +3257,13 @@ def squeeze(input: Tensor, dim: _int | Sequence[_int] = ...) -> Tensor:
 
 def squeeze_copy(input: Tensor, dim: _int | Sequence[_int] = ...) -> Tensor:
     """`squeeze` in memory of its own."""
+
+def sspaddmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)` of two sparse matrices and a
+    dense one.
+    """
 
 def stack(
     tensors: list[Tensor],
@@ -3543,6 +3637,9 @@ def unsqueeze_copy(input: Tensor, dim: _int) -> Tensor:
 
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = False) -> None:
     """Ask for algorithms that give the same bits on every run."""
+
+def values_copy(input: Tensor) -> Tensor:
+    """`values` in memory of its own."""
 
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """The powers of a vector's elements as columns, from the highest unless

@@ -447,7 +447,7 @@ class Methods:
         angle.
         """
     def ccol_indices(self) -> Any:
-        """Of sparse column compressed tensors only, which dovetail does not have."""
+        """Of matrices by columns only, which dovetail does not have."""
     def cdouble(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as complex128; itself if it is."""
     def ceil(self) -> Tensor:
@@ -508,10 +508,10 @@ class Methods:
         """`clip` written into the tensor, which is returned."""
     def clone(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """A copy in memory of its own."""
-    def coalesce(self) -> Any:
-        """Of sparse coordinate tensors only, which dovetail does not have."""
-    def col_indices(self) -> Any:
-        """Of sparse row compressed tensors only, which dovetail does not have."""
+    def coalesce(self) -> Tensor:
+        """The elements in order, those of the same coordinates added up."""
+    def col_indices(self) -> Tensor:
+        """The column of each element of a matrix by rows."""
     def conj(self) -> Tensor:
         """The complex conjugate; a real tensor is its own."""
     def conj_physical(self) -> Tensor:
@@ -552,8 +552,10 @@ class Methods:
         """This tensor on the CPU."""
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """The vector product along `dim`, where both have size 3."""
-    def crow_indices(self) -> Any:
-        """Of sparse row compressed tensors only, which dovetail does not have."""
+    def crow_indices(self) -> Tensor:
+        """Where the rows of a matrix start among its elements, and the last one
+        ends.
+        """
     def cuda(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
         """This tensor on a cuda device."""
     def cummax(self, dim: _int) -> Valued:
@@ -579,7 +581,7 @@ class Methods:
     def deg2rad_(self) -> Tensor:
         """`deg2rad` written into the tensor, which is returned."""
     def dense_dim(self) -> _int:
-        """The number of dims, all of which are dense."""
+        """How many dims are dense."""
     def det(self) -> Tensor:
         """The determinant of square matrices."""
     def detach(self) -> Tensor:
@@ -943,8 +945,8 @@ class Methods:
         """`index_reduce` written into the tensor, which is returned."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices along `dim` that a one-dimensional index names."""
-    def indices(self) -> Any:
-        """Of sparse coordinate tensors only, which dovetail does not have."""
+    def indices(self) -> Tensor:
+        """The coordinates [sparse dims, elements] of a tensor that is coalesced."""
     def inner(self, other: Tensor) -> Tensor:
         """Products over the last dims of both; with a 0-d tensor, multiplication."""
     def int(self, *, memory_format: memory_format = ...) -> Tensor:
@@ -953,8 +955,8 @@ class Methods:
         """`linalg.inv` under its older name."""
     def ipu(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
         """This tensor on a ipu device."""
-    def is_coalesced(self) -> Any:
-        """Of sparse coordinate tensors only, which dovetail does not have."""
+    def is_coalesced(self) -> _bool:
+        """Whether elements are known to be in order, and none to come twice."""
     def is_complex(self) -> _bool:
         """Whether the dtype is complex."""
     def is_conj(self) -> _bool:
@@ -1626,6 +1628,10 @@ class Methods:
         """`reshape` to the shape of another, under its older name."""
     def resize_as_(self, the_template: Tensor) -> Tensor:
         """Give this tensor the shape of another."""
+    def resize_as_sparse_(self, the_template: Tensor) -> Tensor:
+        """Get the shape and the sparse dims of another tensor; an empty one alone
+        can.
+        """
     def resolve_conj(self) -> Tensor:
         """`input` itself: conjugates and negations are computed at once."""
     def resolve_neg(self) -> Tensor:
@@ -1648,7 +1654,7 @@ class Methods:
     ) -> Tensor:
         """`round` written into the tensor, which is returned."""
     def row_indices(self) -> Any:
-        """Of sparse column compressed tensors only, which dovetail does not have."""
+        """Of matrices by columns only, which dovetail does not have."""
     def rsqrt(self) -> Tensor:
         """1 / sqrt(input)."""
     def rsqrt_(self) -> Tensor:
@@ -1758,6 +1764,10 @@ class Methods:
         """`input` with `src` as the slices from `start` to `end` along `dim`."""
     def slogdet(self) -> Any:
         """`linalg.slogdet` under its older name."""
+    def smm(self, mat2: Tensor) -> Tensor:
+        """A sparse matrix by a dense one, sparse: rows without elements are left
+        out.
+        """
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """Exponentials along `dim`, scaled to sum to one; `dtype` is cast to
         first.
@@ -1771,7 +1781,15 @@ class Methods:
         greatest.
         """
     def sparse_dim(self) -> _int:
-        """0: no dim is sparse."""
+        """How many dims coordinates count; 0 for a dense tensor."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements where a sparse tensor has some."""
+    def sparse_resize_(self, size: Any, sparse_dim: _int, dense_dim: _int) -> Tensor:
+        """Get another shape; a tensor that has elements may only grow."""
+    def sparse_resize_and_clear_(
+        self, size: Any, sparse_dim: _int, dense_dim: _int
+    ) -> Tensor:
+        """Get another shape, and no elements."""
     def split(
         self, split_size: _int | Sequence[_int], dim: _int = 0
     ) -> tuple[Tensor, ...]:
@@ -1794,6 +1812,12 @@ class Methods:
         """`input` without dims of size 1: all of them, or those of `dim`."""
     def squeeze_(self, dim: _int | Sequence[_int] = ...) -> Tensor:
         """`squeeze` of this tensor itself; returns it."""
+    def sspaddmm(
+        self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
+    ) -> Tensor:
+        """`beta * input + alpha * (mat1 @ mat2)` of two sparse matrices and a
+        dense one.
+        """
     def std(
         self,
         dim: Any = None,
@@ -1916,11 +1940,28 @@ class Methods:
     def to_dense(
         self, dtype: DType | None = None, *, masked_grad: _bool | None = None
     ) -> Tensor:
-        """This tensor, which is strided; in another dtype if one is given."""
+        """All elements, those that were left out as zeros; a dense tensor itself."""
     def to_device(
         self, device: device | str | None, /, *, stream: Any = None
     ) -> Tensor:
         """This tensor on another device, by the standard's name for `to`."""
+    def to_sparse(
+        self,
+        sparse_dim: _int | None = None,
+        *,
+        layout: _layout | None = None,
+        blocksize: Any = None,
+        dense_dim: _int | None = None,
+    ) -> Tensor:
+        """The elements that are not 0, in a sparse layout."""
+    def to_sparse_coo(self) -> Tensor:
+        """The elements that are not 0, or are not left out, with their
+        coordinates.
+        """
+    def to_sparse_csr(self, dense_dim: _int | None = None) -> Tensor:
+        """A matrix row by row, of the elements that are not 0, or are not left
+        out.
+        """
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers; waits for them."""
     def topk(
@@ -2027,8 +2068,8 @@ class Methods:
         """`unsqueeze` of this tensor itself; returns it."""
     def untyped_storage(self) -> UntypedStorage:
         """All of the memory behind this tensor, as bytes."""
-    def values(self) -> Any:
-        """Of sparse tensors only, which dovetail does not have."""
+    def values(self) -> Tensor:
+        """The elements of a sparse tensor that is coalesced, or by rows."""
     def var(
         self,
         dim: Any = None,

@@ -148,22 +148,32 @@ def _values(x: Tensor) -> np.ndarray[Any, Any]:
     return host.astype(np.float32) if host.dtype.name == "bfloat16" else host
 
 
+def options() -> PrintOptions:
+    """How tensors are shown now."""
+    return _options[0]
+
+
+def contents(x: Tensor, indent: int) -> str:
+    """The elements of a tensor, as they are shown."""
+    if x._kind.backend.rules_only:
+        return "..."
+    if not math.prod(x._a.shape):
+        return "[]"
+    values, how = _values(x), options()
+    summary = values.size > how.threshold
+    style = _formatter(_shown(values, how) if summary else values, how)
+    return _text(values, style, indent, summary, how)
+
+
 def describe(x: Tensor, prefix: str = "tensor(") -> str:
     """The text of a tensor: values, and what differs from the defaults."""
-    options = _options[0]
     suffixes: list[str] = []
     dtype, kind = x.dtype, x._kind
     if kind.backend.rules_only:
-        body, suffixes = "...", [f"device='{x.device}'", f"size={tuple(x.shape)}"]
-    elif not math.prod(x._a.shape):
-        body = "[]"
-        if x.ndim != 1:
-            suffixes.append(f"size={tuple(x.shape)}")
-    else:
-        values = _values(x)
-        summary = values.size > options.threshold
-        style = _formatter(_shown(values, options) if summary else values, options)
-        body = _text(values, style, len(prefix), summary, options)
+        suffixes = [f"device='{x.device}'", f"size={tuple(x.shape)}"]
+    elif not math.prod(x._a.shape) and x.ndim != 1:
+        suffixes.append(f"size={tuple(x.shape)}")
+    body = contents(x, len(prefix))
     if kind.backend.type != "cpu" and not kind.backend.rules_only:
         suffixes.append(f"device='{x.device}'")
     expected = {get_default_dtype()}
@@ -176,7 +186,7 @@ def describe(x: Tensor, prefix: str = "tensor(") -> str:
         suffixes.append(f"grad_fn=<{node_name(node)}>")
     elif x.requires_grad:
         suffixes.append("requires_grad=True")
-    return _joined(prefix, body, suffixes, options.linewidth)
+    return _joined(prefix, body, suffixes, options().linewidth)
 
 
 def _joined(prefix: str, body: str, suffixes: list[str], linewidth: int) -> str:

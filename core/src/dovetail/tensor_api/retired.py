@@ -1,7 +1,7 @@
 """Names that torch itself has taken leave of, and what strided tensors have of others.
 
-A removed function raises what torch raises; what asks about sparse tensors has its
-answer for strided ones, as all are.
+A removed function raises what torch raises; what asks about other kinds of tensors has
+its answer for strided ones.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from dovetail.frontend.create import tensor
 from dovetail.frontend.tensor_call import of_data
 from dovetail.memory_formats import memory_format as MemoryFormat
 from dovetail.memory_formats import strided
-from dovetail.tensor_api.casts import to
 from dovetail.tensor_api.conversions import mover
 
 # ---- what torch has removed, and what took its place
@@ -136,50 +135,24 @@ def _division(name: str) -> Callable[[Tensor, Any], Any]:
     return lambda self, other: getattr(self, name)(other)
 
 
-# ---- sparse tensors: what strided ones answer
+# ---- sparse layouts that are not there
 
 
-def _of_sparse(name: str, wanted: str) -> Callable[[Tensor], Any]:
+def _of_columns(name: str) -> Callable[[Tensor], Any]:
     def refuse(self: Tensor) -> Any:
         raise NotSupported(
-            name, "tensor", was=f"of the layout {strided}",
-            needed=f"a {wanted} tensor, which dovetail does not have: {name} expected "
-            f"{wanted} tensor layout but got Strided",
+            name, "tensor", was=f"of the layout {self.layout}",
+            needed=f"a matrix by columns, which dovetail does not have: {name} "
+            "expected sparse column compressed tensor layout",
         )  # fmt: skip
 
     refuse.__name__ = name
-    refuse.__doc__ = f"Of {wanted} tensors only, which dovetail does not have."
+    refuse.__doc__ = "Of matrices by columns only, which dovetail does not have."
     return refuse
 
 
-for _name, _wanted in {
-    "coalesce": "sparse coordinate", "is_coalesced": "sparse coordinate",
-    "indices": "sparse coordinate", "values": "sparse",
-    "crow_indices": "sparse row compressed", "col_indices": "sparse row compressed",
-    "ccol_indices": "sparse column compressed",
-    "row_indices": "sparse column compressed",
-}.items():  # fmt: skip
-    setattr(Tensor, _name, _of_sparse(_name, _wanted))
-
-
-@public("Tensor.to_dense")
-def to_dense(
-    self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None
-) -> Tensor:
-    """This tensor, which is strided; in another dtype if one is given."""
-    return self if dtype is None else to(self, dtype)
-
-
-@public("Tensor.dense_dim")
-def dense_dim(self: Tensor) -> int:
-    """The number of dims, all of which are dense."""
-    return self.ndim
-
-
-@public("Tensor.sparse_dim")
-def sparse_dim(self: Tensor) -> int:
-    """0: no dim is sparse."""
-    return 0
+for _name in ("ccol_indices", "row_indices"):
+    setattr(Tensor, _name, _of_columns(_name))
 
 
 # ---- applied by Python, element by element

@@ -9,7 +9,7 @@ from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, NotSupported
+from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange
 from dovetail.frontend.statistics import vector_norm
 from dovetail.ops.create import counted, full
 from dovetail.ops.extremes import amax
@@ -33,6 +33,7 @@ def embedding(
         padding_idx: the row that gets no gradient.
         max_norm: rows with a greater `norm_type` norm are scaled down to it, in place.
         scale_grad_by_freq: gradients of rows are divided by how often they come.
+        sparse: the gradient of `weight` holds the rows that were looked up, alone.
 
     Returns: `input.shape + [width]`.
 
@@ -40,17 +41,29 @@ def embedding(
     tensor([[3., 4.],
             [1., 2.]])
     """
-    if sparse:
-        raise NotSupported("embedding", "sparse", was="True", needed="False")
     if max_norm is not None:
         limited("embedding", weight, input, max_norm, norm_type)
     row = -1
     if padding_idx is not None:
         row = row_number("embedding", padding_idx, weight.shape[0])
-    rows: Tensor = rows_of(weight, input, row)
+    rows = looked_up(weight, input, row, sparse)
     if scale_grad_by_freq:
         rows = scaled_by_frequency(rows, input, weight.shape[0])
     return rows
+
+
+def looked_up(weight: Tensor, index: Tensor, row: int, sparse: bool) -> Tensor:
+    """The rows that `index` names; of a padding row that is not negative no gradient.
+
+    Args:
+        sparse: the gradient is a sparse tensor.
+    """
+    if not sparse:
+        dense: Tensor = rows_of(weight, index, row)
+        return dense
+    from dovetail.nn.functional._sparse_rows import sparse_rows  # few programs ask
+
+    return sparse_rows(weight, index, row)
 
 
 def limited(

@@ -8,9 +8,13 @@ from dovetail.dtypes import INTEGRAL, bool_
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, NotSupported, ShapeError
-from dovetail.nn.functional._embedding import limited, row_number, scaled_by_frequency
+from dovetail.nn.functional._embedding import (
+    limited,
+    looked_up,
+    row_number,
+    scaled_by_frequency,
+)
 from dovetail.ops.create import counted, full
-from dovetail.ops.index_slices import embedding as rows_of
 from dovetail.ops.index_slices import index_sum
 from dovetail.ops.primitive import cast, where
 from dovetail.ops.scatter import scatter_reduce
@@ -35,6 +39,8 @@ def embedding_bag(
         offsets: [bags] places in `input` where bags start.
         max_norm: rows with a greater `norm_type` norm are scaled down to it, in place.
         scale_grad_by_freq: gradients of rows are divided by how often they come.
+        sparse: the gradient of `weight` holds the rows that were looked up, alone; not
+            in mode "max".
         mode: "sum", "mean" or "max"; of an empty bag they are zeros.
         per_sample_weights: factors in the shape of `input`, for mode "sum".
         include_last_offset: the last of `offsets` is the end of the last bag.
@@ -42,8 +48,11 @@ def embedding_bag(
 
     Returns: [bags, width].
     """
-    if sparse:
-        raise NotSupported("embedding_bag", "sparse", was="True", needed="False")
+    if sparse and mode == "max":
+        raise NotSupported(
+            "embedding_bag", "sparse", was="True in mode 'max'",
+            needed="mode 'sum' or 'mean'",
+        )  # fmt: skip
     _check_bag(input, weight, offsets, mode, per_sample_weights)
     if max_norm is not None:
         limited("embedding_bag", weight, input, max_norm, norm_type)
@@ -52,7 +61,7 @@ def embedding_bag(
     row = -1
     if padding_idx is not None:
         row = row_number("embedding_bag", padding_idx, weight.shape[0])
-    rows = rows_of(weight, flat, row)
+    rows = looked_up(weight, flat, row, sparse)
     if scale_grad_by_freq:
         rows = scaled_by_frequency(rows, flat, weight.shape[0])
     if per_sample_weights is not None:

@@ -1,0 +1,409 @@
+"""Between layouts: coordinates, rows, and dense."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail import frontend as ft
+from dovetail.dtypes import DType, bool_, int64
+from dovetail.engine.integers import axis
+from dovetail.engine.public import public
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError, NotSupported, ShapeError
+from dovetail.memory_formats import layout as Layout
+from dovetail.ops.create import counted
+from dovetail.ops.index_slices import index_sum
+from dovetail.sparse.arrays import CooArray, CsrArray
+from dovetail.sparse.tensor import COO, CSR, SparseTensor, coo, coordinates, csr
+
+Sizes = Sequence[int]
+MOST = 2**63 - 1
+
+
+def lines(name: str, indices: Tensor, sizes: Sizes) -> Tensor:
+    """The row-major number of each element, of `sizes` that coordinates count.
+
+    Raises:
+        ShapeError: 64 bits cannot count them.
+    """
+    if math.prod(sizes) > MOST:
+        raise ShapeError(
+            name, "tensor", was=f"of the sparse sizes {tuple(sizes)}",
+            needed="as many places as 64 bits count",
+        )  # fmt: skip
+    total: Tensor | None = None
+    for d, size in enumerate(sizes):
+        total = indices[d] if total is None else total * size + indices[d]
+    if total is None:
+        total = ft.zeros(indices.shape[1], dtype=int64, device=indices.device)
+    return total
+
+
+def places(line: Tensor, sizes: Sizes) -> Tensor:
+    """The coordinates [dims, n] of row-major numbers."""
+    found: list[Tensor] = []
+    for size in reversed(sizes):
+        found.append(line % max(size, 1))
+        line = line // max(size, 1)
+    none = {"dtype": int64, "device": line.device}
+    made: Tensor = (
+        ft.stack(found[::-1]) if found else ft.zeros((0, line.shape[0]), **none)
+    )
+    return made
+
+
+def gathered(values: Tensor, index: Tensor, count: int) -> Tensor:
+    """The sums of the values that have the same index, in `count` slices."""
+    if values.dtype is bool_:
+        return gathered(values.to(int64), index, count) != 0
+    made: Tensor = index_sum(values, index, count, 0)
+    return made
+
+
+def parts(x: Tensor) -> tuple[Tensor, Tensor, Sizes]:
+    """Coordinates, values and the sizes of the sparse dims."""
+    a = coordinates(x)
+    return a.indices, a.values, a.shape[: a.indices.shape[0]]
+
+
+def readable(name: str, x: Tensor) -> None:
+    """Raise where the values that decide on a result's size are not there."""
+    if x.is_meta:
+        raise NotSupported(
+            name, "tensor", was="on meta", needed="a device with values: they decide "
+            "how many elements the result has",
+        )  # fmt: skip
+
+
+def needs(name: str, x: Any, wanted: str, layouts: tuple[Any, ...]) -> None:
+    """Raise for a tensor of another layout."""
+    if x.layout not in layouts:
+        raise NotSupported(
+            name, "tensor", was=f"of the layout {x.layout}", needed=f"{name} expected "
+            f"{wanted} tensor layout",
+        )  # fmt: skip
+
+
+@public("Tensor.coalesce", asks=False)
+def coalesce(self: Tensor) -> Tensor:
+    """The elements in order, those of the same coordinates added up.
+
+    Returns: itself where they are.
+
+    Raises: NotSupported for a tensor that is not `sparse_coo`.
+
+    >>> x = torch.sparse_coo_tensor([[1, 0, 1]], [1.0, 2.0, 3.0], (2,))
+    >>> x.coalesce().values()
+    tensor([2., 4.])
+    """
+    needs("coalesce", self, "sparse coordinate", (COO,))
+    a = coordinates(self)
+    if a.coalesced:
+        return self
+    indices, values, sizes = parts(self)
+    readable("coalesce", self)
+    line = lines("coalesce", indices, sizes)
+    found, inverse = ft.unique(line, return_inverse=True)
+    count = found.shape[0]
+    return coo(places(found, sizes), gathered(values, inverse, count), a.shape, True)
+
+
+@public("Tensor.is_coalesced", asks=False)
+def is_coalesced(self: Tensor) -> bool:
+    """Whether elements are known to be in order, and none to come twice."""
+    needs("is_coalesced", self, "sparse coordinate", (COO,))
+    return coordinates(self).coalesced
+
+
+@public("Tensor.to_dense", asks=False)
+def to_dense(
+    self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None
+) -> Tensor:
+    """All elements, those that were left out as zeros; a dense tensor itself.
+
+    Args:
+        dtype: another one for the result.
+        masked_grad: whether what was left out has no gradient; it never has one.
+    """
+    if not isinstance(self, SparseTensor):
+        return self if dtype is None else self.to(dtype)
+    indices, values, sizes = parts(self.to_sparse_coo())
+    if masked_grad is False and self.requires_grad:
+        raise NotSupported(
+            "to_dense", "masked_grad", was="False", needed="True: what is left out has "
+            "no place for a gradient",
+        )  # fmt: skip
+    line = lines("to_dense", indices, sizes)
+    dense = gathered(values, line, math.prod(sizes)).reshape(self.shape)
+    return dense if dtype is None else dense.to(dtype)
+
+
+@public("Tensor.to_sparse_coo", asks=False)
+def to_sparse_coo(self: Tensor) -> Tensor:
+    """The elements that are not 0, or are not left out, with their coordinates."""
+    return to_sparse(self)
+
+
+@public("Tensor.to_sparse", asks=False)
+def to_sparse(
+    self: Tensor, sparse_dim: int | None = None, *, layout: Layout | None = None,
+    blocksize: Any = None, dense_dim: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The elements that are not 0, in a sparse layout.
+
+    Args:
+        sparse_dim: how many dims coordinates count; the rest are dense.
+        layout: `sparse_coo`, or `sparse_csr` for a matrix.
+
+    Returns: coalesced; a sparse tensor as it is, if it has that layout.
+
+    >>> torch.eye(2).to_sparse().indices()
+    tensor([[0, 1],
+            [0, 1]])
+    """
+    _check_layout("to_sparse", layout, blocksize, dense_dim)
+    if layout is CSR:
+        return to_sparse_csr(self)
+    if isinstance(self, SparseTensor):
+        if sparse_dim not in (None, coordinates_count(self)):
+            raise NotSupported(
+                "to_sparse", "sparse_dim", was=sparse_dim,
+                needed=f"{coordinates_count(self)}, as the tensor has",
+                remedy="use to_dense() first",
+            )  # fmt: skip
+        return self if self.is_sparse else _by_coordinates(self)
+    sparse = self.ndim if sparse_dim is None else sparse_dim
+    low = min(1, self.ndim)
+    if not low <= sparse <= self.ndim:
+        raise ArgumentError(
+            "to_sparse", "sparse_dim", was=sparse, needed=f"{low} to {self.ndim}"
+        )
+    readable("to_sparse", self)
+    there = self.detach() != 0
+    if sparse < self.ndim:
+        there = there.flatten(sparse).any(-1)
+    indices = there.nonzero().t().contiguous()
+    if not sparse:
+        return coo(indices, self.reshape(1)[: indices.shape[1]], (), True)
+    return coo(indices, self[tuple(indices)], self.shape, True)
+
+
+def coordinates_count(x: Tensor) -> int:
+    """How many dims are sparse."""
+    a = x._a
+    return int(a.indices.shape[0]) if isinstance(a, CooArray) else 2
+
+
+def _check_layout(name: str, layout: Any, blocksize: Any, dense_dim: Any) -> None:
+    if layout not in (None, COO, CSR):
+        raise NotSupported(
+            name, "layout", was=layout, needed=f"{COO} or {CSR}",
+        )  # fmt: skip
+    if blocksize is not None or dense_dim not in (None, 0):
+        raise NotSupported(
+            name, "blocksize" if dense_dim is None else "dense_dim", was="given",
+            needed="none: there are no blocks, and rows hold numbers",
+        )  # fmt: skip
+
+
+def _by_coordinates(x: Tensor) -> Tensor:
+    a = x._a
+    assert isinstance(a, CsrArray)
+    crow = a.crow.to(int64)
+    rows = counted(x.shape[0], crow).repeat_interleave(
+        crow[1:] - crow[:-1], output_size=a.col.shape[0]
+    )
+    return coo(ft.stack([rows, a.col.to(int64)]), a.values, a.shape, True)
+
+
+@public("Tensor.to_sparse_csr", asks=False)
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """A matrix row by row, of the elements that are not 0, or are not left out.
+
+    Raises: ShapeError for a tensor that is no matrix.
+
+    >>> torch.tensor([[0.0, 5.0], [7.0, 0.0]]).to_sparse_csr().col_indices()
+    tensor([1, 0])
+    """
+    _check_layout("to_sparse_csr", None, None, dense_dim)
+    if isinstance(self, SparseTensor) and self.is_sparse_csr:
+        return self
+    x = coalesce(to_sparse(self))
+    if x.ndim != 2 or coordinates_count(x) != 2:
+        raise ShapeError(
+            "to_sparse_csr", "tensor", was=f"of shape {tuple(self.shape)}",
+            needed="a matrix, without dense dims",
+        )  # fmt: skip
+    (rows, columns), values, _ = parts(x)
+    return csr(row_starts(rows, x.shape[0]), columns, values, x.shape)
+
+
+def row_starts(rows: Tensor, count: int) -> Tensor:
+    """Where each of `count` rows starts among elements in order, and their number."""
+    ends = gathered(ft.ones_like(rows), rows, count).cumsum(0)
+    starts: Tensor = ft.cat([ft.zeros(1, dtype=int64, device=rows.device), ends])
+    return starts
+
+
+@public("Tensor.sparse_mask", asks=False)
+def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements where a sparse tensor has some.
+
+    Args:
+        mask: of the same shape; its values do not count.
+
+    Returns: in the layout of `mask`, with its coordinates.
+
+    >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.sparse_mask(torch.eye(2).to_sparse()).values()
+    tensor([1., 4.])
+    """
+    needs("sparse_mask", mask, "mask of a sparse", (COO, CSR))
+    if tuple(self.shape) != tuple(mask.shape):
+        raise ShapeError(
+            "sparse_mask", "mask", was=f"of shape {tuple(mask.shape)}",
+            needed=f"{tuple(self.shape)}, the shape of the tensor",
+        )  # fmt: skip
+    if mask.is_sparse_csr:
+        found: Tensor = sparse_mask(self, mask.to_sparse_coo()).to_sparse_csr()
+        return found
+    indices, _, _ = parts(mask)
+    at = coordinates(mask)
+    if isinstance(self, SparseTensor):
+        values = values_at(self.to_sparse_coo(), mask)
+    else:
+        values = at_places(self, indices)
+    return coo(indices, values, mask.shape, at.coalesced)
+
+
+def at_places(x: Tensor, indices: Tensor) -> Tensor:
+    """The elements of a dense tensor, [n, *dense dims], at coordinates."""
+    if not indices.shape[0]:
+        return x.unsqueeze(0).expand(indices.shape[1], *x.shape)
+    found: Tensor = x[tuple(indices)]
+    return found
+
+
+def values_at(x: Tensor, mask: Tensor) -> Tensor:
+    """What a sparse tensor has where another one has elements; else zeros."""
+    indices, values, sizes = parts(coalesce(x))
+    wanted = lines("sparse_mask", coordinates(mask).indices, sizes)
+    values, at, hit = found_at(values, lines("sparse_mask", indices, sizes), wanted)
+    shape = (-1, *(1,) * (values.ndim - 1))
+    if not values.shape[0]:
+        sizes = (wanted.shape[0], *values.shape[1:])
+        nothing: Tensor = ft.zeros(sizes, dtype=x.dtype, device=x.device)
+        return nothing
+    taken = values.index_select(0, at)
+    found: Tensor = ft.where(hit.reshape(shape), taken, ft.zeros_like(taken))
+    return found
+
+
+def found_at(
+    values: Tensor, there: Tensor, wanted: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Where numbers are among others in order, and whether they are there at all."""
+    count = there.shape[0]
+    if not count:
+        nowhere = ft.zeros_like(wanted)
+        return values, nowhere, nowhere.to(bool_)
+    at = ft.searchsorted(there, wanted).clamp(max=count - 1)
+    return values, at, there.index_select(0, at) == wanted
+
+
+# ---- what a sparse tensor is made of
+
+
+@public("Tensor.values", asks=False)
+def values(self: Tensor) -> Tensor:
+    """The elements of a sparse tensor that is coalesced, or by rows.
+
+    Raises: NotSupported for a dense tensor; ArgumentError where it is not coalesced.
+    """
+    needs("values", self, "sparse", (COO, CSR))
+    _coalesced("values", self)
+    found: Tensor = self._a.values
+    return found.view(found.shape) if found.requires_grad and found.is_leaf else found
+
+
+@public("Tensor.indices", asks=False)
+def indices(self: Tensor) -> Tensor:
+    """The coordinates [sparse dims, elements] of a tensor that is coalesced.
+
+    Raises: NotSupported for another layout; ArgumentError where it is not coalesced.
+    """
+    needs("indices", self, "sparse coordinate", (COO,))
+    _coalesced("indices", self)
+    return coordinates(self).indices
+
+
+def _coalesced(name: str, x: Tensor) -> None:
+    if isinstance(x._a, CooArray) and not x._a.coalesced:
+        raise ArgumentError(
+            name, "tensor", was=f"not coalesced: Cannot get {name} on an uncoalesced "
+            "tensor", needed="elements in order, none of them twice",
+            remedy="please call .coalesce() first",
+        )  # fmt: skip
+
+
+@public("Tensor._values", asks=False)
+def _values(self: Tensor) -> Tensor:
+    """The elements as they are, outside the graph."""
+    needs("_values", self, "sparse coordinate", (COO,))
+    found: Tensor = self._a.values.detach()
+    return found
+
+
+@public("Tensor._indices", asks=False)
+def _indices(self: Tensor) -> Tensor:
+    """The coordinates as they are, in any order."""
+    needs("_indices", self, "sparse coordinate", (COO,))
+    return coordinates(self).indices
+
+
+@public("Tensor._nnz", asks=False)
+def _nnz(self: Tensor) -> int:
+    """The number of elements that are not left out."""
+    needs("_nnz", self, "sparse", (COO, CSR))
+    return int(self._a.values.shape[0])
+
+
+@public("Tensor.crow_indices", asks=False)
+def crow_indices(self: Tensor) -> Tensor:
+    """Where the rows of a matrix start among its elements, and the last one ends."""
+    needs("crow_indices", self, "sparse row compressed", (CSR,))
+    found: Tensor = self._a.crow
+    return found
+
+
+@public("Tensor.col_indices", asks=False)
+def col_indices(self: Tensor) -> Tensor:
+    """The column of each element of a matrix by rows."""
+    needs("col_indices", self, "sparse row compressed", (CSR,))
+    found: Tensor = self._a.col
+    return found
+
+
+@public("Tensor.sparse_dim", asks=False)
+def sparse_dim(self: Tensor) -> int:
+    """How many dims coordinates count; 0 for a dense tensor."""
+    return coordinates_count(self) if isinstance(self, SparseTensor) else 0
+
+
+@public("Tensor.dense_dim", asks=False)
+def dense_dim(self: Tensor) -> int:
+    """How many dims are dense."""
+    return self.ndim - sparse_dim(self)
+
+
+def sparse_axis(name: str, x: Tensor, dim: Any) -> int:
+    """A dim counted from the front, which has to be one that coordinates count."""
+    at = axis(name, "dim", dim, x.ndim)
+    if at >= coordinates_count(x):
+        raise NotSupported(
+            name, "dim", was=f"{dim}, a dense dim", needed="a sparse dim",
+            remedy="use to_dense() first",
+        )  # fmt: skip
+    return at

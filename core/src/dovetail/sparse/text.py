@@ -1,0 +1,67 @@
+"""repr of sparse tensors, as torch prints them."""
+
+from __future__ import annotations
+
+from dovetail.dtypes import bool_, get_default_dtype, int64
+from dovetail.engine.tensor import Tensor
+from dovetail.sparse.arrays import CooArray, CsrArray
+from dovetail.sparse.tensor import SparseTensor, shown
+from dovetail.tensor_api.printing import contents, node_name, options
+
+_PREFIX = "tensor("
+
+
+def described(x: SparseTensor) -> str:
+    """The text of a sparse tensor: its parts, its size, what else it is."""
+    a, indent = x._a, " " * len(_PREFIX)
+    named: dict[str, Tensor] = {}
+    if isinstance(a, CooArray):
+        named = {"indices": a.indices}
+    elif isinstance(a, CsrArray):
+        named = {"crow_indices": a.crow, "col_indices": a.col}
+    named["values"] = a.values.detach()
+    parts = [_part(name, part) for name, part in named.items()]
+    return _joined(_PREFIX + f",\n{indent}".join(parts), _suffixes(x), x.is_sparse)
+
+
+def _part(name: str, part: Tensor) -> str:
+    start = f"{name}=tensor("
+    text = contents(part, len(_PREFIX) + len(start))
+    if part.is_meta or not part.numel():
+        text += f", size={tuple(part.shape)}"
+    return f"{start}{text})"
+
+
+def _suffixes(x: SparseTensor) -> list[str]:
+    found = [] if x.is_cpu or x.is_meta else [f"device='{x.device}'"]
+    if x.is_meta:
+        found.append(f"device='{x.device}'")
+    found += [f"size={tuple(x.shape)}"]
+    if not x.is_meta:
+        found.append(f"nnz={x._a.values.shape[0]}")
+    default = get_default_dtype()
+    if x.dtype not in (default, default.complex, bool_, int64):
+        found.append(f"dtype={x.dtype!r}")
+    found.append(f"layout={x.layout!r}")
+    node = x.grad_fn
+    if node is not None:
+        found.append(f"grad_fn=<{node_name(node)}>")
+    elif x.requires_grad:
+        found.append("requires_grad=True")
+    return found
+
+
+def _joined(text: str, suffixes: list[str], newline: bool) -> str:
+    """The text with suffixes, the first of them on a line of its own if asked."""
+    length = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if newline or length + len(suffix) + 2 > options().linewidth:
+            text += ",\n" + " " * len(_PREFIX) + suffix
+            length, newline = len(_PREFIX) + len(suffix), False
+        else:
+            text += ", " + suffix
+            length += len(suffix) + 2
+    return text + ")"
+
+
+shown.append(described)
