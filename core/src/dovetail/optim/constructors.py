@@ -43,7 +43,7 @@ def constructor_of_options(
     def complete(check: Constructor) -> Constructor:
         @functools.wraps(check)
         def construct(self: ExpressionOptimizer, *args: Any, **kwargs: Any) -> None:
-            bound = inspect.signature(check).bind(self, *args, **kwargs)
+            bound = _signature(check).bind(self, *args, **kwargs)
             bound.apply_defaults()
             _, params, *names = bound.arguments
             ordered = _moved(names, before)
@@ -54,13 +54,16 @@ def constructor_of_options(
             if "betas" in options:
                 check_betas(op, options["betas"], options.get("foreach"))
             check_way(op, **{name: options[name] for name in _WAYS if name in options})
-            check(*bound.args, **bound.kwargs)
+            check(self, *args, **kwargs)
             super(ExpressionOptimizer, self).__init__(bound.arguments[params], options)
             self._begin()
 
         return cast(Constructor, construct)
 
     return complete
+
+
+_signature = functools.cache(inspect.signature)
 
 
 def _moved(names: list[str], before: Mapping[str, str]) -> list[str]:
