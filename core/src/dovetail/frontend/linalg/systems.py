@@ -11,9 +11,10 @@ from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, LinAlgError, ShapeError
 from dovetail.frontend.linalg.checks import numbers, refuse_singular, squares
-from dovetail.ops import lu as ops
 from dovetail.ops.arithmetic import log
+from dovetail.ops.determinants import determinant, log_determinant
 from dovetail.ops.formats import cast, where
+from dovetail.ops.lu import solve_linear
 from dovetail.ops.matrices import identity
 from dovetail.ops.view import squeeze, transpose, unsqueeze
 
@@ -41,7 +42,7 @@ def _solved(name: str, a: Tensor, b: Tensor, left: bool) -> tuple[Tensor, Tensor
             name, "B", was=f"of shape {tuple(b.shape)} for A of {tuple(a.shape)}",
             needed=f"{a.shape[-1]} numbers for each equation",
         )  # fmt: skip
-    x, info = ops.solve_linear(a if left else transpose(a, -2, -1), right)
+    x, info = solve_linear(a if left else transpose(a, -2, -1), right)
     if vector:
         return squeeze(x, (-1,)), info
     return (x if left else transpose(x, -2, -1)), info
@@ -79,7 +80,7 @@ def solve_ex(
 
 def _inverted(name: str, a: Tensor) -> tuple[Tensor, Tensor]:
     squares(name, A=a)
-    return ops.solve_linear(a, identity(a.shape[-1], a._kind))
+    return solve_linear(a, identity(a.shape[-1], a._kind))
 
 
 @public("linalg.inv", out=True)
@@ -112,7 +113,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 def det(A: Tensor) -> Tensor:
     """The determinant of square matrices."""
     squares("linalg.det", A=A)
-    return ops.determinant(A)
+    return determinant(A)
 
 
 @public("det")
@@ -125,7 +126,7 @@ def plain_det(input: Tensor) -> Tensor:
 def slogdet(A: Tensor) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value."""
     squares("linalg.slogdet", A=A)
-    found = ops.log_determinant(A)
+    found = log_determinant(A)
     return fields("linalg_slogdet", ("sign", "logabsdet"))(found)
 
 
@@ -139,7 +140,7 @@ def plain_slogdet(input: Tensor) -> Any:
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant; NaN where that is negative."""
     squares("logdet", input=input)
-    sign, size = ops.log_determinant(input)
+    sign, size = log_determinant(input)
     if sign.dtype.is_complex:
         return cast(size, sign.dtype) + log(sign)
     return where(sign == -1, float("nan"), size)
