@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.generated import guarded, untouched
 
 import dovetail as dt
 from dovetail.codegen.runtime import available
@@ -16,12 +17,17 @@ from dovetail.ops.lstm import lstm_sequence, lstm_sequence_backward
 if not available() or blas() is None:
     pytest.skip("there are no generated kernels here", allow_module_level=True)
 
-from dovetail.codegen import eager_sequences  # needs LLVM
+from dovetail.codegen import eager_sequences, narrow_products  # needs LLVM
+from dovetail.codegen.arrays import address
 
 Array = np.ndarray[Any, Any]
 DTYPES = ["float32", "float64"]
 # Steps, sequences, width, units: lanes in part, more vectors, one sequence, one step.
-SIZES = [(4, 7, 3, 9), (3, 37, 5, 17), (2, 1, 2, 3), (1, 16, 4, 33), (3, 4, 70, 130)]
+# Those of 32 and 64 sequences fill the vectors of narrow products.
+SIZES = [
+    (4, 7, 3, 9), (3, 37, 5, 17), (2, 1, 2, 3), (1, 16, 4, 33), (3, 4, 70, 130),
+    (3, 32, 5, 16), (2, 64, 3, 24),
+]  # fmt: skip
 GATES = {"lstm": 4, "gru": 3}
 
 
@@ -103,6 +109,29 @@ def test_slopes_of_gated_units_are_those_of_the_body(
     kept = [given[1], y, gates, given[3], drawn(9, dtype, *y.shape)]
     found = eager_sequences.gru_backward(*kept)
     assert_near(found, by_body(gru_sequence_backward, [*kept, None]), dtype)
+
+
+@pytest.mark.parametrize("code", ["f", "d"])
+@pytest.mark.parametrize("adds", [True, False])
+@pytest.mark.parametrize("tiles", [1, 3])
+def test_narrow_products_are_those_of_float64(
+    tiles: int, adds: bool, code: str
+) -> None:
+    """Of rows apart, beside what was there or over it, and nothing else is written."""
+    columns = tiles * narrow_products.columns_of(code)
+    if not narrow_products.fits(code, 24, 19, columns):
+        pytest.skip("this processor multiplies and adds in two steps")
+    left, right = drawn(1, code, 24, 19), drawn(2, code, 19, columns)
+    memory, inner = guarded(24 * columns, code)
+    y = inner.reshape(24, columns)
+    y[...] = start = drawn(3, code, 24, columns)
+    words = [address(left), address(right), address(y), 19, columns, columns, 19, tiles]
+    table = np.array(words, np.int64)
+    narrow_products.kernel_of(code, adds).run(address(table), 3, 1)
+    wanted = left.astype(np.longdouble) @ right + (start if adds else 0)
+    near = 32 * float(np.finfo(code).eps)
+    np.testing.assert_allclose(y, wanted.astype(code), rtol=near, atol=near)
+    assert untouched(memory, inner)
 
 
 @pytest.mark.parametrize("kind", GATES)

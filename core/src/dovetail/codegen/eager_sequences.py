@@ -76,8 +76,8 @@ def _copied(a: Array) -> Array:
 
 
 def _state(a: Array) -> _Columns:
-    """A state [lanes, units] by units."""
-    held = np.ascontiguousarray(a.T)
+    """A copy of a state [lanes, units] by units."""
+    held = a.T.copy()
     return _Columns(address(held), a.shape[0], 0, held)
 
 
@@ -140,15 +140,14 @@ def lstm(
     _, by_y = _new(units, steps, lanes, dtype)
     _rows_times(weight_ih, x, by_gates.held[:, : steps * lanes])
     state, cell = _state(h), _state(c)
-    before = [state.place(0), *map(by_y.place, range(steps - 1))]
     cells_before = [cell.place(0), *map(by_cells.place, range(steps - 1))]
     at_gates = list(map(by_gates.place, range(steps)))
     weight = np.ascontiguousarray(weight_hh)
-    product = StepProducts(weight, before, at_gates, lanes, adds=True)
+    product = StepProducts(weight, state.held, at_gates, adds=True)
     passes = _Passes(
         ("lstm_step", dtype.name), (units, lanes),
         [(at_gates[t][0], address(bias), cells_before[t][0],
-          by_cells.place(t)[0], by_y.place(t)[0]) for t in range(steps)],
+          by_cells.place(t)[0], by_y.place(t)[0], state.first) for t in range(steps)],
         [(by_gates.line, cells_before[t][1], 0, 0) for t in range(steps)],
     )  # fmt: skip
     for t in range(steps):
@@ -174,15 +173,14 @@ def lstm_backward(
         ct, ct_c = (_plain(ct_y, cells), _plain(ct_cells, cells))
     before = [cell.place(0), *map(by_cells.place, range(steps - 1))]
     back_h, back_c = (np.zeros((units, lanes), dtype) for _ in range(2))
-    at_slopes = list(map(by_slopes.place, range(steps)))
-    weight = _copied(weight_hh.T)
+    step = np.empty((4 * units, lanes), dtype)
     to_h = [(address(back_h), lanes)] * steps
-    product = StepProducts(weight, at_slopes, to_h, lanes, adds=False)
+    product = StepProducts(_copied(weight_hh.T), step, to_h, adds=False)
     passes = _Passes(
         ("lstm_step_back", dtype.name, ct_cells is not None), (units, lanes),
         [(by_gates.place(t)[0], by_cells.place(t)[0], before[t][0], ct.place(t)[0],
-          ct_c.place(t)[0], address(back_h), address(back_c), at_slopes[t][0])
-         for t in range(steps)],
+          ct_c.place(t)[0], address(back_h), address(back_c),
+          by_slopes.place(t)[0], address(step)) for t in range(steps)],
         [(by_slopes.line, before[t][1], ct.line, by_cells.line) for t in range(steps)],
     )  # fmt: skip
     for t in reversed(range(steps)):
@@ -221,16 +219,15 @@ def gru(
     _, by_y = _new(units, steps, lanes, dtype)
     _rows_times(weight_ih, x, by_gates.held[: 3 * units, : steps * lanes])
     state = _state(h)
-    before = [state.place(0), *map(by_y.place, range(steps - 1))]
     hidden = np.empty((3 * units, lanes), dtype)
     weight = np.ascontiguousarray(weight_hh)
     to_hidden = [(address(hidden), lanes)] * steps
-    product = StepProducts(weight, before, to_hidden, lanes, adds=False)
+    product = StepProducts(weight, state.held, to_hidden, adds=False)
     passes = _Passes(
         ("gru_step", dtype.name), (units, lanes),
-        [(by_gates.place(t)[0], address(bias), address(hidden), before[t][0],
+        [(by_gates.place(t)[0], address(bias), address(hidden), state.first,
           by_y.place(t)[0]) for t in range(steps)],
-        [(by_gates.line, before[t][1], 0, 0) for t in range(steps)],
+        [(by_gates.line, 0, 0, 0) for t in range(steps)],
     )  # fmt: skip
     for t in range(steps):
         product.run(t)
@@ -263,15 +260,13 @@ def gru_backward(
         by_gates = _lined(gates)
     before = [state.place(0), *map(by_y.place, range(steps - 1))]
     back = np.zeros((units, lanes), dtype)
-    at_slopes = list(map(by_slopes.place, range(steps)))
-    weight = _copied(weight_hh.T)
-    product = StepProducts(
-        weight, at_slopes, [(address(back), lanes)] * steps, lanes, adds=True
-    )
+    step = np.empty((3 * units, lanes), dtype)
+    to_h = [(address(back), lanes)] * steps
+    product = StepProducts(_copied(weight_hh.T), step, to_h, adds=True)
     passes = _Passes(
         ("gru_step_back", dtype.name), (units, lanes),
         [(by_gates.place(t)[0], before[t][0], ct.place(t)[0], address(back),
-          at_slopes[t][0]) for t in range(steps)],
+          by_slopes.place(t)[0], address(step)) for t in range(steps)],
         [(by_slopes.line, before[t][1], ct.line, 0) for t in range(steps)],
     )  # fmt: skip
     for t in reversed(range(steps)):

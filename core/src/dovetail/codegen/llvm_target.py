@@ -35,6 +35,17 @@ class Target:
         fused, halves = bool({"fma", "neon"} & has), bool({"f16c", "neon"} & has)
         return Target(cpu, features, vector, fused, wide, halves)
 
+    @property
+    def attributes(self) -> str:
+        """What a module says of its functions."""
+        vector = self.vector * 8
+        return (
+            f'attributes #0 = {{ nounwind "target-cpu"="{self.cpu}" '
+            f'"target-features"="{self.features}" '
+            f'"prefer-vector-width"="{vector}" '
+            f'"min-legal-vector-width"="{vector}" }}'
+        )
+
     def lanes(self, kernel: Kernel) -> int:
         """How many elements a step takes: so many as the widest dtype allows."""
         sizes = [SIZES[b.dtype] for b in kernel.buffers]

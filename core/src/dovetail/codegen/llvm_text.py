@@ -44,14 +44,8 @@ class _KernelWriter(MemoryWriter):
         self._arguments()
         self.statements(self.kernel.body)
         self.emit("ret void")
-        vector = self.target.vector * 8
         head = f"define void @{self.kernel.name}(ptr %table, i64 %first, i64 %last) #0"
-        attributes = (
-            f'attributes #0 = {{ nounwind "target-cpu"="{self.target.cpu}" '
-            f'"target-features"="{self.target.features}" '
-            f'"prefer-vector-width"="{vector}" '
-            f'"min-legal-vector-width"="{vector}" }}'
-        )
+        attributes = self.target.attributes
         body = [f"{head} {{", "entry:", *self.lines, "}"]
         return "\n".join([*body, *sorted(self.declared), attributes, ""])
 

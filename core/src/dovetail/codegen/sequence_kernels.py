@@ -2,7 +2,7 @@
 
 Arrays lie by units, [units, columns], a column for each sequence at each step, so that
 a step's part is a block of columns. A kernel runs for units `first` to `last`, with
-lanes along the sequences; products with weights are BLAS's.
+lanes along the sequences. What products need of a step is written side by side, too.
 """
 
 from __future__ import annotations
@@ -79,12 +79,15 @@ def lstm_step(dtype: str) -> Kernel:
     before = _Array("before", dtype, "before_line")
     cells = _Array("cells", dtype, "line", written=True)
     y = _Array("y", dtype, "line", written=True)
+    state = _Array("state", dtype, "lanes", written=True)
     i, f, g, o = (gates[k] + bias[k] for k in range(4))
     i, f, g, o = _sigmoid(i), _sigmoid(f), _tanh(g), _sigmoid(o)
     c = f * before[0] + i * g
     stores = [gates.put(x, k) for k, x in enumerate((i, f, g, o))]
-    stores += [cells.put(c), y.put(o * _tanh(c))]
-    return _kernel("lstm_step", dtype, [gates, bias, before, cells, y], stores)
+    h = o * _tanh(c)
+    stores += [cells.put(c), y.put(h), state.put(h)]
+    arrays = [gates, bias, before, cells, y, state]
+    return _kernel("lstm_step", dtype, arrays, stores)
 
 
 def lstm_step_back(dtype: str, of_cells: bool) -> Kernel:
@@ -101,6 +104,7 @@ def lstm_step_back(dtype: str, of_cells: bool) -> Kernel:
     ct_h = _Array("ct_h", dtype, "lanes")
     ct_c = _Array("ct_c", dtype, "lanes", written=True)
     slopes = _Array("slopes", dtype, "line", written=True)
+    step = _Array("step", dtype, "lanes", written=True)
     i, f, g, o = (gates[k] for k in range(4))
     through = ct[0] + ct_h[0]
     bent = _tanh(cells[0])
@@ -111,8 +115,8 @@ def lstm_step_back(dtype: str, of_cells: bool) -> Kernel:
         c * g * (i * (1.0 - i)), c * before[0] * (f * (1.0 - f)),
         c * i * (1.0 - g * g), through * bent * (o * (1.0 - o)),
     )  # fmt: skip
-    stores = [slopes.put(x, k) for k, x in enumerate(found)]
-    arrays = [gates, cells, before, ct, ct_cells, ct_h, ct_c, slopes]
+    stores = [a.put(x, k) for k, x in enumerate(found) for a in (slopes, step)]
+    arrays = [gates, cells, before, ct, ct_cells, ct_h, ct_c, slopes, step]
     name = "lstm_step_back_cells" if of_cells else "lstm_step_back"
     return _kernel(name, dtype, arrays, [*stores, ct_c.put(c * f)])
 
@@ -126,15 +130,16 @@ def gru_step(dtype: str) -> Kernel:
     gates = _Array("gates", dtype, "line", written=True)
     bias = _Array("bias", dtype, "line", lanes=False)
     hidden = _Array("hidden", dtype, "lanes")
-    before = _Array("before", dtype, "before_line")
+    state = _Array("state", dtype, "lanes", written=True)
     y = _Array("y", dtype, "line", written=True)
     r = _sigmoid(gates[0] + hidden[0] + bias[0])
     z = _sigmoid(gates[1] + hidden[1] + bias[1])
     part = hidden[2] + bias[3]
     n = _tanh(gates[2] + bias[2] + r * part)
     stores = [gates.put(x, k) for k, x in enumerate((r, z, n, part))]
-    stores.append(y.put(n + z * (before[0] - n)))
-    return _kernel("gru_step", dtype, [gates, bias, hidden, before, y], stores)
+    h = n + z * (state[0] - n)
+    stores += [y.put(h), state.put(h)]
+    return _kernel("gru_step", dtype, [gates, bias, hidden, state, y], stores)
 
 
 def gru_step_back(dtype: str) -> Kernel:
@@ -148,6 +153,7 @@ def gru_step_back(dtype: str) -> Kernel:
     ct = _Array("ct", dtype, "ct_line")
     ct_h = _Array("ct_h", dtype, "lanes", written=True)
     slopes = _Array("slopes", dtype, "line", written=True)
+    step = _Array("step", dtype, "lanes", written=True)
     r, z, n, part = (gates[k] for k in range(4))
     through = ct[0] + ct_h[0]
     new = through * (1.0 - z) * (1.0 - n * n)
@@ -156,8 +162,10 @@ def gru_step_back(dtype: str) -> Kernel:
         new * r, new,
     )  # fmt: skip
     stores = [slopes.put(x, k) for k, x in enumerate(found)]
+    stores += [step.put(x, k) for k, x in enumerate(found[:3])]
     stores.append(ct_h.put(through * z))
-    return _kernel("gru_step_back", dtype, [gates, before, ct, ct_h, slopes], stores)
+    arrays = [gates, before, ct, ct_h, slopes, step]
+    return _kernel("gru_step_back", dtype, arrays, stores)
 
 
 __all__ = ["WORDS", "gru_step", "gru_step_back", "lstm_step", "lstm_step_back"]

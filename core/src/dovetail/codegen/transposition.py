@@ -53,13 +53,8 @@ class _Writer:
             self.emit(f"%{word} = load {kind}, ptr {place}, align 8")
         self.emit("br label %next")
         self._stripe()
-        bits = 8 * self.target.vector
         head = f"define void @{self.name}(ptr %table, i64 %first, i64 %last) #0 {{"
-        attributes = (
-            f'attributes #0 = {{ nounwind "target-cpu"="{self.target.cpu}" '
-            f'"target-features"="{self.target.features}" '
-            f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
-        )
+        attributes = self.target.attributes
         return "\n".join([head, "entry:", *self.lines, "}", attributes, ""])
 
     def emit(self, line: str) -> None:
