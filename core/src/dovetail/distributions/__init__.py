@@ -4,13 +4,21 @@ import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 
-from . import constraints, divergences, transforms
+from . import (
+    constraint_registry,
+    constraints,
+    divergences,
+    mixed_divergences,
+    transforms,
+)
+from .bounded import ContinuousBernoulli, GeneralizedPareto, VonMises
 from .classes import (
     Categorical,
     Multinomial,
     OneHotCategorical,
     OneHotCategoricalStraightThrough,
 )
+from .constraint_registry import biject_to, transform_to
 from .counts import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
 from .distribution import Distribution, ExponentialFamily
 from .divergences import kl_divergence, register_kl
@@ -33,8 +41,23 @@ from .location_scale import (
     LogNormal,
     Normal,
 )
+from .matrices import LKJCholesky, LowRankMultivariateNormal, Wishart
+from .matrix_transforms import (
+    CorrCholeskyTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+)
 from .multivariate import MixtureSameFamily, MultivariateNormal
 from .powers import Exponential, Kumaraswamy, Pareto, Uniform, Weibull
+from .relaxed import LogisticNormal, RelaxedBernoulli, RelaxedOneHotCategorical
+from .shaped_transforms import (
+    CatTransform,
+    CumulativeDistributionTransform,
+    IndependentTransform,
+    ReshapeTransform,
+    StackTransform,
+    StickBreakingTransform,
+)
 from .transformed_distribution import TransformedDistribution
 from .transforms import (
     AbsTransform,
@@ -47,23 +70,82 @@ from .transforms import (
     SoftplusTransform,
     TanhTransform,
     Transform,
-    biject_to,
     identity_transform,
-    transform_to,
 )
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical",
-    "Cauchy", "Chi2", "ComposeTransform", "Dirichlet", "Distribution", "ExpTransform",
-    "Exponential", "ExponentialFamily", "FisherSnedecor", "Gamma", "Geometric",
-    "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "InverseGamma", "Kumaraswamy",
-    "Laplace", "LogNormal", "MixtureSameFamily", "Multinomial", "MultivariateNormal",
-    "NegativeBinomial", "Normal", "OneHotCategorical",
-    "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "PowerTransform",
-    "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StudentT",
-    "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "Weibull",
-    "biject_to", "constraints", "divergences", "identity_transform", "kl_divergence",
-    "register_kl", "transform_to", "transforms",
+    "AbsTransform",
+    "AffineTransform",
+    "Bernoulli",
+    "Beta",
+    "Binomial",
+    "CatTransform",
+    "Categorical",
+    "Cauchy",
+    "Chi2",
+    "ComposeTransform",
+    "ContinuousBernoulli",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
+    "Dirichlet",
+    "Distribution",
+    "ExpTransform",
+    "Exponential",
+    "ExponentialFamily",
+    "FisherSnedecor",
+    "Gamma",
+    "GeneralizedPareto",
+    "Geometric",
+    "Gumbel",
+    "HalfCauchy",
+    "HalfNormal",
+    "Independent",
+    "IndependentTransform",
+    "InverseGamma",
+    "Kumaraswamy",
+    "LKJCholesky",
+    "Laplace",
+    "LogNormal",
+    "LogisticNormal",
+    "LowRankMultivariateNormal",
+    "LowerCholeskyTransform",
+    "MixtureSameFamily",
+    "Multinomial",
+    "MultivariateNormal",
+    "NegativeBinomial",
+    "Normal",
+    "OneHotCategorical",
+    "OneHotCategoricalStraightThrough",
+    "Pareto",
+    "Poisson",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "RelaxedBernoulli",
+    "RelaxedOneHotCategorical",
+    "ReshapeTransform",
+    "SigmoidTransform",
+    "SoftmaxTransform",
+    "SoftplusTransform",
+    "StackTransform",
+    "StickBreakingTransform",
+    "StudentT",
+    "TanhTransform",
+    "Transform",
+    "TransformedDistribution",
+    "Uniform",
+    "VonMises",
+    "Weibull",
+    "Wishart",
+    "biject_to",
+    "constraint_registry",
+    "constraints",
+    "divergences",
+    "identity_transform",
+    "kl_divergence",
+    "mixed_divergences",
+    "register_kl",
+    "transform_to",
+    "transforms",
 ]  # fmt: skip
 
 if not _typing.TYPE_CHECKING:

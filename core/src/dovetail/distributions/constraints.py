@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
-from dovetail.linalg import cholesky_ex
+from dovetail.limits import finfo
+from dovetail.linalg import cholesky_ex, eigvalsh
 
 
 class Constraint:
@@ -115,11 +117,141 @@ class _PositiveDefinite(Constraint):
         return symmetric & (cholesky_ex(value).info == 0)
 
 
+class _Square(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        fits = value.shape[-1] == value.shape[-2]
+        return ft.full(tuple(value.shape[:-2]), fits, device=value.device)
+
+
+class _Symmetric(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        return ft.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
+
+
+class _PositiveSemidefinite(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        lowest = eigvalsh(value).amin(-1)
+        return symmetric.check(value) & (lowest >= -1e-6)
+
+
+class _LowerTriangular(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        return (ft.tril(value) == value).flatten(-2).all(-1)
+
+
+class _CorrCholesky(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        near = finfo(value.dtype).eps * value.shape[-1] * 10
+        lengths = ft.sqrt((value**2).sum(-1))
+        return (ft.abs(lengths - 1) < near).all(-1) & lower_cholesky.check(value)
+
+
+class _OfParts(Constraint):
+    """Values whose parts along a dim are of several sets."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
+        self.cseq, self.dim = list(cseq), dim
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        """Whether one of them is."""
+        return any(c.is_discrete for c in self.cseq)
+
+
+class cat(_OfParts):  # noqa: N801  torch's name
+    """Values whose pieces along a dim are of several sets.
+
+    Args:
+        cseq: the sets.
+        dim: the dim.
+        lengths: of the pieces; by default, each of 1.
+    """
+
+    def __init__(
+        self, cseq: Sequence[Constraint], dim: int = 0,
+        lengths: Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        """The most that one of the sets has."""
+        return max(c.event_dim for c in self.cseq)
+
+    def check(self, value: Any) -> Any:
+        pairs = zip(self.cseq, value.split(self.lengths, self.dim), strict=True)
+        return ft.cat([c.check(piece) for c, piece in pairs], self.dim)
+
+
+class stack(_OfParts):  # noqa: N801  torch's name
+    """Values whose slices along a dim are of several sets, one a slice.
+
+    Args:
+        cseq: the sets.
+        dim: the dim.
+    """
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
+        super().__init__(cseq, dim)
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        """The most that one of the sets has, and one more if the dim is among them."""
+        most = max(c.event_dim for c in self.cseq)
+        return most + 1 if self.dim + most < 0 else most
+
+    def check(self, value: Any) -> Any:
+        pairs = zip(self.cseq, value.unbind(self.dim), strict=True)
+        return ft.stack([c.check(part) for c, part in pairs], self.dim)
+
+
 class _Dependent(Constraint):
     """A set that depends on what else was given."""
 
+    def __call__(self, *, is_discrete: bool = False, event_dim: int = 0) -> _Dependent:
+        """The same, of which more is known."""
+        new = _Dependent()
+        vars(new).update(is_discrete=is_discrete, event_dim=event_dim)
+        return new
+
     def check(self, value: Any) -> Any:
         raise ValueError("a dependent constraint checks nothing by itself")
+
+
+class dependent_property(property, _Dependent):  # noqa: N801  torch's name
+    """A property that gives a set, which depends on an object's parameters.
+
+    Args:
+        fn: the property's function; without it, what decorates one.
+    """
+
+    def __init__(
+        self, fn: Any = None, *, is_discrete: bool = False, event_dim: int = 0
+    ) -> None:
+        super().__init__(fn)
+        self._discrete, self._events = is_discrete, event_dim
+
+    def __call__(self, fn: Any) -> dependent_property:  # type: ignore[override]
+        """The property of a function."""
+        return dependent_property(
+            fn, is_discrete=self._discrete, event_dim=self._events
+        )
+
+
+def is_dependent(constraint: object) -> bool:
+    """Whether a set depends on what else was given."""
+    return isinstance(constraint, _Dependent)
 
 
 class independent(Constraint):  # noqa: N801  torch's name
@@ -199,4 +331,9 @@ nonnegative = greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
 simplex = _Simplex()
 lower_cholesky = _LowerCholesky()
+lower_triangular = _LowerTriangular()
+corr_cholesky = _CorrCholesky()
+square = _Square()
+symmetric = _Symmetric()
+positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()

@@ -19,7 +19,7 @@ from .quantiles import uniform_like
 from .rejection import poisson, standard_gamma
 
 
-class _ByChance(Distribution):
+class ByChance(Distribution):
     """Distributions by the probability of a success, or its logit."""
 
     def __getattr__(self, name: str) -> Any:
@@ -44,7 +44,7 @@ class _ByChance(Distribution):
         return -softplus(-logits), -softplus(logits)
 
 
-class Bernoulli(_ByChance, ExponentialFamily):
+class Bernoulli(ByChance, ExponentialFamily):
     """One with a probability, and else zero.
 
     Args:
@@ -95,7 +95,7 @@ class Bernoulli(_ByChance, ExponentialFamily):
         return values.expand((2, *self._batch_shape)) if expand else values
 
 
-class Geometric(_ByChance):
+class Geometric(ByChance):
     """How many failures come before the first success.
 
     Args:
@@ -140,7 +140,7 @@ class Geometric(_ByChance):
         return -(weighted(probs, success) + weighted(1 - probs, failure)) / probs
 
 
-class Binomial(_ByChance):
+class Binomial(ByChance):
     """How many of a number of tries succeed.
 
     Args:
@@ -211,7 +211,7 @@ class Binomial(_ByChance):
         return values.expand((most + 1, *self._batch_shape)) if expand else values
 
 
-class NegativeBinomial(_ByChance):
+class NegativeBinomial(ByChance):
     """How many successes come before a number of failures.
 
     Args:

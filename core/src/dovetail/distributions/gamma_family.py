@@ -1,7 +1,4 @@
-"""Gamma values, and what is made of them.
-
-Samples have no gradients by the parameters of the gamma values here.
-"""
+"""Gamma values, and what is made of them."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from dovetail.engine.tensor_type import Size
 from . import constraints
 from .constraints import Constraint
 from .distribution import Distribution, ExponentialFamily
-from .rejection import standard_gamma
+from .gamma_gradient import standard_gamma
 
 
 class Gamma(ExponentialFamily):
@@ -30,6 +27,7 @@ class Gamma(ExponentialFamily):
         "concentration": constraints.positive, "rate": constraints.positive,
     }  # fmt: skip
     support: Any = constraints.nonnegative
+    has_rsample = True
     concentration: Tensor
     rate: Tensor
 
@@ -99,6 +97,7 @@ class InverseGamma(Distribution):
         "concentration": constraints.positive, "rate": constraints.positive,
     }  # fmt: skip
     support = constraints.positive
+    has_rsample = True
     concentration: Tensor
     rate: Tensor
 
@@ -148,6 +147,7 @@ class Dirichlet(ExponentialFamily):
     }
     event_dims: ClassVar[dict[str, int]] = {"concentration": 1}
     support: Any = constraints.simplex
+    has_rsample = True
     concentration: Tensor
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
@@ -205,6 +205,7 @@ class Beta(ExponentialFamily):
         "concentration1": constraints.positive, "concentration0": constraints.positive,
     }  # fmt: skip
     support: Any = constraints.unit_interval
+    has_rsample = True
     concentration1: Tensor
     concentration0: Tensor
 
@@ -258,6 +259,7 @@ class StudentT(Distribution):
         "scale": constraints.positive,
     }  # fmt: skip
     support = constraints.real
+    has_rsample = True
     df: Tensor
     loc: Tensor
     scale: Tensor
@@ -314,6 +316,7 @@ class FisherSnedecor(Distribution):
         "df1": constraints.positive, "df2": constraints.positive,
     }  # fmt: skip
     support = constraints.positive
+    has_rsample = True
     df1: Tensor
     df2: Tensor
 

@@ -77,7 +77,7 @@ class MultivariateNormal(Distribution):
         if name == "covariance_matrix" and "loc" in given:
             return self.scale_tril @ self.scale_tril.mT
         if name == "precision_matrix" and "loc" in given:
-            return ft.cholesky_inverse(self.scale_tril)
+            return _inverse(self.scale_tril)
         raise AttributeError(f"MultivariateNormal has no attribute {name!r}")
 
     @property
@@ -114,6 +114,13 @@ def squared_distance(factor: Tensor, difference: Tensor) -> Any:
     column = difference.expand((*batch, n)).unsqueeze(-1)
     solved = solve_triangular(factor.expand((*batch, n, n)), column, upper=False)
     return (solved.squeeze(-1) ** 2).sum(-1)
+
+
+def _inverse(factor: Tensor) -> Any:
+    """The inverse of the matrix that a Cholesky factor is of."""
+    unit = ft.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
+    solved = solve_triangular(factor, unit.expand(factor.shape), upper=False)
+    return solved.mT @ solved
 
 
 def _factor_of_inverse(matrix: Tensor) -> Any:

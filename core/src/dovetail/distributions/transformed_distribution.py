@@ -38,10 +38,10 @@ class TransformedDistribution(Distribution):
         self.base_dist = base_distribution
         self.transforms = parts
         self._whole = ComposeTransform(parts)
-        shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
-        inner = len(base_distribution.event_shape)
-        self._events = max(self._whole.event_dim, inner)
-        cut = len(shape) - self._events
+        base = (*base_distribution.batch_shape, *base_distribution.event_shape)
+        shape = self._whole.forward_shape(base)
+        outer = len(base_distribution.event_shape) - self._whole.domain.event_dim
+        cut = len(shape) - self._whole.codomain.event_dim - max(outer, 0)
         super().__init__(shape[:cut], shape[cut:], validate_args)
 
     @property
@@ -58,21 +58,22 @@ class TransformedDistribution(Distribution):
         return constraints.independent(found, missing) if missing > 0 else found
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        extra = len(self._event_shape) - len(self.base_dist.event_shape)
-        wider = (*batch_shape, *self._event_shape[:extra])
+        base = self._whole.inverse_shape((*batch_shape, *self._event_shape))
+        wider = base[: len(base) - len(self.base_dist.event_shape)]
         return TransformedDistribution(
             self.base_dist.expand(wider), self.transforms, self._validate_args
         )
 
     def _draw(self, shape: Size) -> Any:
-        return self._whole(self.base_dist._draw(shape))
+        return self._whole(self.base_dist._draw(Size(self._whole.inverse_shape(shape))))
 
     def _log_prob(self, value: Tensor) -> Any:
-        events, x, total = self._events, value, 0.0
+        events, x, total = len(self._event_shape), value, 0.0
         for part in reversed(self.transforms):
             y, x = x, part._inverse(x)
+            events += part.domain.event_dim - part.codomain.event_dim
             slope = part.log_abs_det_jacobian(x, y)
-            total = total - summed(slope, events - part.event_dim)
+            total = total - summed(slope, events - part.domain.event_dim)
         inner = self.base_dist._log_prob(x)
         return total + summed(inner, events - len(self.base_dist.event_shape))
 

@@ -41,6 +41,17 @@ class Transform:
         """How many dims at the end make one value."""
         return max(self.domain.event_dim, self.codomain.event_dim)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is a map of the same kind, made of the same values."""
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, theirs = vars(self), vars(other)
+        return mine.keys() == theirs.keys() and all(
+            _alike(mine[name], theirs[name]) for name in mine
+        )
+
+    __hash__ = object.__hash__
+
     def __call__(self, x: Tensor) -> Any:
         """The value that `x` is mapped to."""
         return self._call(x)
@@ -62,6 +73,14 @@ class Transform:
     def inv(self) -> Transform:
         """The inverse."""
         return _Inverse(self)
+
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape that values of a shape are mapped to."""
+        return tuple(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape that values are mapped from."""
+        return tuple(shape)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -87,6 +106,12 @@ class _Inverse(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         return -self.forward.log_abs_det_jacobian(y, x)
 
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return self.forward.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return self.forward.forward_shape(shape)
+
     def __repr__(self) -> str:
         return f"{self.forward}.inv"
 
@@ -102,13 +127,34 @@ class ComposeTransform(Transform):
         super().__init__(cache_size)
         self.parts = list(parts)
         if self.parts:
-            self.domain = self.parts[0].domain
-            self.codomain = self.parts[-1].codomain
+            self.domain = _widened(self.parts[0].domain, self._events_in())
+            self.codomain = _widened(self.parts[-1].codomain, self._events_out())
         self.sign = math.prod([part.sign for part in self.parts])
 
-    @property
-    def event_dim(self) -> int:
-        return max([part.event_dim for part in self.parts], default=0)
+    def _events_in(self) -> int:
+        """How many dims of what is mapped make one value."""
+        events = self.parts[-1].codomain.event_dim
+        for part in reversed(self.parts):
+            events += part.domain.event_dim - part.codomain.event_dim
+            events = max(events, part.domain.event_dim)
+        return events
+
+    def _events_out(self) -> int:
+        events = self.parts[0].domain.event_dim
+        for part in self.parts:
+            events += part.codomain.event_dim - part.domain.event_dim
+            events = max(events, part.codomain.event_dim)
+        return events
+
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return tuple(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return tuple(shape)
 
     def _call(self, x: Tensor) -> Any:
         for part in self.parts:
@@ -122,15 +168,32 @@ class ComposeTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         total: Any = None
+        events = self.domain.event_dim
         for part in self.parts:
             after = part(x)
             slope = part.log_abs_det_jacobian(x, after)
-            slope = summed(slope, self.event_dim - part.event_dim)
+            slope = summed(slope, events - part.domain.event_dim)
+            events += part.codomain.event_dim - part.domain.event_dim
             total, x = slope if total is None else total + slope, after
         return ft.zeros_like(x) if total is None else total
 
     def __repr__(self) -> str:
         return f"ComposeTransform({self.parts})"
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, Tensor) or isinstance(b, Tensor):
+        both = isinstance(a, Tensor) and isinstance(b, Tensor)
+        return both and a.shape == b.shape and bool((a == b).all().item())
+    if isinstance(a, Constraint) and type(a) is type(b):
+        return True
+    return bool(a == b)
+
+
+def _widened(constraint: Constraint, events: int) -> Constraint:
+    """A set, of whose dims so many make one value."""
+    more = events - constraint.event_dim
+    return constraints.independent(constraint, more) if more > 0 else constraint
 
 
 identity_transform = ComposeTransform([])
@@ -273,36 +336,3 @@ class SoftmaxTransform(Transform):
 
     def _inverse(self, y: Tensor) -> Any:
         return ft.log(y)
-
-
-def transform_to(constraint: Constraint) -> Transform:
-    """A map from all real numbers onto a set.
-
-    Raises: NotSupported if none is known.
-    """
-    if constraint is constraints.simplex:
-        return SoftmaxTransform()
-    return biject_to(constraint)
-
-
-def biject_to(constraint: Constraint) -> Transform:
-    """A map from all real numbers onto a set, with an inverse.
-
-    Raises: NotSupported if none is known.
-    """
-    if isinstance(constraint, constraints.independent):
-        return biject_to(constraint.base_constraint)
-    if constraint is constraints.real:
-        return identity_transform
-    if isinstance(constraint, constraints._Interval) and not constraint.whole:
-        low, high = constraint.lower_bound, constraint.upper_bound
-        if high is None:
-            return ComposeTransform([ExpTransform(), AffineTransform(low, 1)])
-        if low is None:
-            return ComposeTransform([ExpTransform(), AffineTransform(high, -1)])
-        if (low, high) == (0.0, 1.0):
-            return SigmoidTransform()
-        return ComposeTransform([SigmoidTransform(), AffineTransform(low, high - low)])
-    raise NotSupported(
-        "biject_to", "constraint", was=repr(constraint), needed="real, or an interval"
-    )
