@@ -22,15 +22,7 @@ from .constraint_registry import biject_to, transform_to
 from .counts import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
 from .distribution import Distribution, ExponentialFamily
 from .divergences import kl_divergence, register_kl
-from .gamma_family import (
-    Beta,
-    Chi2,
-    Dirichlet,
-    FisherSnedecor,
-    Gamma,
-    InverseGamma,
-    StudentT,
-)
+from .gamma_family import Chi2, Gamma, InverseGamma
 from .independent import Independent
 from .location_scale import (
     Cauchy,
@@ -48,7 +40,9 @@ from .matrix_transforms import (
     PositiveDefiniteTransform,
 )
 from .multivariate import MixtureSameFamily, MultivariateNormal
+from .normal_quotients import FisherSnedecor, StudentT
 from .powers import Exponential, Kumaraswamy, Pareto, Uniform, Weibull
+from .proportions import Beta, Dirichlet
 from .relaxed import LogisticNormal, RelaxedBernoulli, RelaxedOneHotCategorical
 from .shaped_transforms import (
     CatTransform,

@@ -13,12 +13,13 @@ from dovetail.errors import ArgumentTypeError, NotSupported
 from .classes import Categorical, OneHotCategorical
 from .counts import Bernoulli, Binomial, Geometric, Poisson
 from .distribution import Distribution, summed
-from .gamma_family import Beta, Dirichlet, Gamma
+from .gamma_family import Gamma
 from .independent import Independent
 from .location_scale import Laplace, Normal
 from .multivariate import MultivariateNormal, squared_distance
 from .powers import Exponential, Uniform
 from .probabilities import weighted
+from .proportions import Beta, Dirichlet
 
 _Pair = tuple[type, type]
 _divergences: dict[_Pair, Callable[[Any, Any], Any]] = {}

@@ -14,9 +14,9 @@ from dovetail.linalg import cholesky, solve_triangular
 from . import constraints
 from .constraints import Constraint
 from .distribution import Distribution, ExponentialFamily
-from .gamma_family import Beta
 from .gamma_gradient import standard_gamma
 from .multivariate import MultivariateNormal, squared_distance
+from .proportions import Beta
 
 
 class LKJCholesky(Distribution):

@@ -16,7 +16,7 @@ from .bounded import ContinuousBernoulli
 from .counts import Bernoulli, Binomial, Poisson
 from .distribution import Distribution, summed
 from .divergences import kl_divergence, register_kl
-from .gamma_family import Beta, Gamma
+from .gamma_family import Gamma
 from .location_scale import (
     EULER,
     Cauchy,
@@ -29,6 +29,7 @@ from .location_scale import (
 from .matrices import LowRankMultivariateNormal
 from .multivariate import MultivariateNormal
 from .powers import Exponential, Pareto, Uniform
+from .proportions import Beta
 from .transformed_distribution import TransformedDistribution
 
 _LOG_ROOT_TAU: Final = 0.5 * math.log(2 * math.pi)
