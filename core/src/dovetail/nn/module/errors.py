@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dovetail.engine.annotations import described
 from dovetail.errors import ArgumentTypeError, DovetailError
@@ -70,3 +70,16 @@ class _IncompatibleKeys(NamedTuple):
 
 def _quoted(key: str) -> str:
     return f'"{key}"'
+
+
+def name_path(error: DovetailError, module: Any) -> None:
+    """Let an error say where below `module` the module is that raised it."""
+    inner = vars(error).get("_module")
+    if inner is None:
+        vars(error).update(_module=module, _words=error.args)
+        return
+    walk = getattr(module, "named_modules", None)
+    path = next((name for name, m in walk() if m is inner), None) if walk else None
+    if path:
+        first, *rest = vars(error)["_words"]
+        error.args = (f"{path}: {first}", *rest)

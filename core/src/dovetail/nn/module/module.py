@@ -8,11 +8,12 @@ from typing import Any, Final, ParamSpec, Protocol, TypeVar
 
 from dovetail.engine.public import constructor
 from dovetail.engine.scopes import anywhere, here, watched
-from dovetail.errors import ArgumentTypeError, NotSupported
+from dovetail.errors import ArgumentTypeError, DovetailError, NotSupported
 from dovetail.tensor_api.hook_handle import RemovableHandle, add_hook
 
 from .attributes import used
 from .backward_hooks import BackwardHooks
+from .errors import name_path
 from .state import ModuleState
 
 # The modules that are being called, from the outermost in, while calls are watched.
@@ -70,13 +71,17 @@ class Module(ModuleState):
             setattr(cls, "__init__", made)  # noqa: B010  # mypy knows it as a method
 
     def __call__(self: _Callable[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
-        if anywhere[0] and here() is not None and watched():
-            seen: R_co = _call_watched(self, args, kwargs)
-            return seen
-        if used and self._has_hooks():
-            output: R_co = self._call_with_hooks(args, kwargs)
-            return output
-        return self.forward(*args, **kwargs)
+        try:
+            if anywhere[0] and here() is not None and watched():
+                seen: R_co = _call_watched(self, args, kwargs)
+                return seen
+            if used and self._has_hooks():
+                output: R_co = self._call_with_hooks(args, kwargs)
+                return output
+            return self.forward(*args, **kwargs)
+        except DovetailError as error:
+            name_path(error, self)
+            raise
 
     def register_forward_pre_hook(
         self,
