@@ -124,6 +124,13 @@ def square(input: Tensor) -> Tensor:
     return mul(input, input)
 
 
+@op(accepts=NUMERIC, oracle=exact(lambda m, x: x * x * x, lambda x: x * x * x),
+    grad=lambda ct, input: ct * (square(conj(input)) * 3))  # fmt: skip
+def cube(input: Tensor) -> Tensor:
+    """input * input * input, in this order; integers wrap. `input**3` is this."""
+    return square(input) * input
+
+
 @op(accepts=INEXACT, promote="float", domain=(0.2, 3.0), torch="reciprocal reciprocal_",
     oracle=exact(lambda m, x: 1 / x),
     grad=lambda ct, y: ct * neg(conj(square(y))))  # fmt: skip

@@ -12,11 +12,11 @@ from dovetail.engine.elements import stored
 from dovetail.engine.promotion import result_type
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
-from dovetail.ops.elementwise import pow, reciprocal, rsqrt, square
+from dovetail.ops.elementwise import cube, pow, reciprocal, rsqrt, square
 from dovetail.ops.primitive import cast, clone, sqrt
 
 _INTEGER: Final[dict[Any, Callable[[Tensor], Tensor]]] = {
-    1: clone, 2: square, 3: lambda x: square(x) * x,
+    1: clone, 2: square, 3: cube,
 }  # fmt: skip
 _INEXACT: Final[dict[Any, Callable[[Tensor], Tensor]]] = {
     **_INTEGER, 0.5: sqrt, -1: reciprocal, -0.5: rsqrt,

@@ -80,6 +80,7 @@ def install(table: KernelTable, xp: Any) -> None:
     table.add("pow", _integer_pow(xp), dtypes=INTEGRAL, **_PLAIN)
     table.add("where", undispatched(xp.where), dtypes=ANY, **_PLAIN)
     table.add("clamp", _clamp(xp), dtypes=ORDERED - BOOL, **_PLAIN)
+    table.add("cube", lambda a: a * a * a, dtypes=NUMERIC - HALF, **_PLAIN)
     table.add("rsqrt", lambda a: xp.reciprocal(xp.sqrt(a)), dtypes=_WIDE, **_PLAIN)
     table.add("sign", _sign(xp), dtypes=FLOAT, **_PLAIN)
     table.add("real", lambda a: a.real.copy(), dtypes=COMPLEX, **_PLAIN)
