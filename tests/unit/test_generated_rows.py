@@ -10,10 +10,11 @@ import pytest
 from tests.support import child
 
 import dovetail
+from dovetail.codegen.row_ops import NAMED
 from dovetail.device_api import registry
 from dovetail.engine.op import declared
 from dovetail.ops.norm import normalise_weight_backward
-from dovetail_cpu.generated_rows import ROW_OPS, Generated
+from dovetail_cpu.generated_rows import Generated
 
 Array = np.ndarray[Any, Any]
 
@@ -165,7 +166,7 @@ def test_lengths_of_rows_compile_nothing() -> None:
 
 def called(op: str) -> tuple[Any, ...]:
     """(attributes, operands, numbers) of a call that reduces the second of two dims."""
-    named = ROW_OPS[op]
+    named = NAMED[op]
     found: Any = (
         1 if "softmax" in op else (500,) if named == "normalized_shape" else (1,)
     )
@@ -194,7 +195,7 @@ def called(op: str) -> tuple[Any, ...]:
     return attributes, operands, numbers
 
 
-@pytest.mark.parametrize("op", ROW_OPS)
+@pytest.mark.parametrize("op", NAMED)
 def test_every_op_of_rows_is_generated(op: str) -> None:
     """None of the ops that are said to be generated is left to NumPy in silence."""
     attributes, operands, numbers = called(op)

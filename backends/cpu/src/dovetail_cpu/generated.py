@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.codegen.declarations import on_more, vocabularies
+from dovetail.codegen.row_ops import NAMED
 from dovetail.codegen.runtime.machine import available
 from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import HALF, ORDERED, DType, float32, float64
@@ -68,7 +69,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
     for op in plain.names():
         for own in plain.rivals(op):
             bind, dtypes, writes = None, _DTYPES, own.supports_out
-            if op in generated_rows.ROW_OPS and available():
+            if op in NAMED and available():
                 bind = generated_rows.bind(own, _least_of_rows(op))
                 dtypes = generated_rows.dtypes_of(op)
             elif op in generated_order.ORDER_OPS and available():

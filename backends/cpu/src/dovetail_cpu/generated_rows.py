@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dovetail.codegen.declarations import vocabularies
+from dovetail.codegen.row_ops import NAMED, RowOp
 from dovetail.device_api import Kernel
 from dovetail.dtypes import HALF, DType, float32, float64, int8, int16, int32, int64
 from dovetail.errors import DovetailError
@@ -27,21 +27,10 @@ if TYPE_CHECKING:
 Dims = tuple[int, ...]
 Array = np.ndarray[Any, Any]
 
-# The attribute that names the dims which are reduced; or has the sizes of the last, or
-# the shape that is left.
-ROW_OPS: Final[dict[str, str]] = {
-    **dict.fromkeys(("sum", "mean", "prod", "amax", "amin", "var", "std"), "dim"),
-    **dict.fromkeys(("vector_norm", "count_nonzero", "any", "all"), "dim"),
-    **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), "dim"),
-    **dict.fromkeys(("softmax_backward", "log_softmax_backward"), "dim"),
-    **dict.fromkeys(("normalise", "normalise_backward", "rms_norm"), "dims"),
-    "normalise_weight_backward": "weight_shape",
-    "layer_norm": "normalized_shape",
-}
 _ONE_PASS: Final = frozenset({
     "sum", "mean", "prod", "amax", "amin", "count_nonzero", "any", "all",
 })  # fmt: skip
-PASSES: Final = {op: 2 if op in _ONE_PASS else 32 for op in ROW_OPS}
+PASSES: Final = {op: 2 if op in _ONE_PASS else 32 for op in NAMED}
 """How many times sooner than a single step an op is worth a kernel, with its calls of
 NumPy's."""
 _FLOATS: Final = frozenset({float32, float64})
@@ -50,9 +39,8 @@ _INTS: Final = frozenset({int8, int16, int32, int64})
 # Of integers, what NumPy does not do at the speed of memory.
 _OF_INTS: Final = frozenset({"sum", "count_nonzero", "any", "all"})
 _OF_SEVERAL: Final = frozenset(
-    op for op, named in ROW_OPS.items() if named != "dim" or op.endswith("backward")
+    op for op, named in NAMED.items() if named != "dim" or op.endswith("backward")
 )
-_OF_ONE_DIM: Final = frozenset({"prod"})  # or all of them, which are one then
 SHORTEST: Final = 16  # lanes; of shorter rows, too much is spent beside them
 # Small calls of these cost so little that a function in front of theirs would show.
 _ASKING: Final = frozenset({"sum", "layer_norm"})
@@ -128,11 +116,9 @@ class Generated:
         self, op: str, attributes: dict[str, Any], shortest: int, *,
         careful: bool = True,
     ) -> None:  # fmt: skip
-        self.op = op
+        self.op = RowOp(op, attributes)
         self.careful = careful and op in _CAREFUL
-        self.attributes = attributes
         self.shortest = shortest
-        self.named = ROW_OPS[op]
         self.plans: dict[Any, tuple[Form, Serve] | None] = {}
         self.made: dict[Any, Rows | None] = {}
 
@@ -173,33 +159,11 @@ class Generated:
     def form(self, shapes: Sequence[Dims]) -> Form | None:
         """The form of a call; None where the other kernel serves better."""
         shape = np.broadcast_shapes(*shapes)
-        reduced = self._reduced(shape)
+        reduced = self.op.reduced(shape)
         if not reduced or not math.prod(shape):
             return None
-        return form_of(
-            shapes, shape, reduced, self._left(shape, reduced), self.shortest
-        )
-
-    def _reduced(self, shape: Dims) -> set[int]:
-        """The dims of a shape that are reduced; none where that is no reduction."""
-        found, ndim = self.attributes[self.named], len(shape)
-        if self.named == "normalized_shape":
-            return set(range(ndim - len(found), ndim))
-        if self.named == "weight_shape":
-            wide = (1,) * (ndim - len(found)) + tuple(found)
-            return {d for d, n in enumerate(shape) if wide[d] != n}
-        if isinstance(found, int):
-            return {found % ndim} if ndim else set()
-        if found == () and self.op in ("any", "all"):
-            return set()
-        return {d % ndim for d in found} if found else set(range(ndim))
-
-    def _left(self, shape: Dims, reduced: set[int]) -> Dims:
-        if self.named == "weight_shape":
-            return tuple(self.attributes["weight_shape"])
-        if self.attributes.get("keepdim", self.named != "dim"):
-            return tuple(1 if d in reduced else n for d, n in enumerate(shape))
-        return tuple(n for d, n in enumerate(shape) if d not in reduced)
+        left = self.op.left(shape, reduced)
+        return form_of(shapes, shape, reduced, left, self.shortest)
 
     def rows_for(
         self, form: Form, arrays: Sequence[Any], scalars: tuple[str, ...]
@@ -221,7 +185,7 @@ class Generated:
     ) -> Rows | None:
         # With LLVM's text and mathematics: nothing that a small program needs.
         from dovetail.codegen.eager_rows import Rows
-        from dovetail.codegen.formats import HALVES, computed_in
+        from dovetail.codegen.formats import computed_in
         from dovetail.codegen.pointwise import KNOWN
         from dovetail.codegen.program import REDUCTIONS
         from dovetail.codegen.row_kernel import Halves
@@ -229,41 +193,17 @@ class Generated:
         stored = [None if a is None else a.dtype.name for a in arrays]
         dtypes = [None if d is None else computed_in(d) for d in stored]
         reduced = tuple(d for d, k in enumerate(form.pattern) if k != "k")
-        op, count = self.op, None
-        if op == "layer_norm":  # is the first result of one that names the dims
-            op, count = "normalise", 1
 
         def program(sizes: Dims, inputs: Sequence[str | None] = dtypes) -> Program:
-            found = vocabularies[0].row_program(
-                op, inputs, form.extents, sizes, reduced,
-                self._attributes(sizes, reduced), scalars, KNOWN | REDUCTIONS,
-            )  # fmt: skip
-            return found._replace(results=found.results[:count])
+            return self.op.program(
+                inputs, form.extents, sizes, reduced, scalars, KNOWN | REDUCTIONS
+            )
 
         try:
-            halves = Halves({}, {})
+            results = []
             if stored != dtypes:
                 results = [d for _, d in program(form.sizes, stored).results]
-                halves = Halves(
-                    *(
-                        {i: d for i, d in enumerate(ds) if d in HALVES}
-                        for ds in (stored, results)
-                    )
-                )
-            return Rows(self.op, form.pattern, program, len(scalars), short, halves)
+            halves = Halves.of(stored, results)
+            return Rows(self.op.op, form.pattern, program, len(scalars), short, halves)
         except DovetailError:
             return None
-
-    def _attributes(self, sizes: Dims, reduced: Dims) -> dict[str, Any]:
-        """The op's attributes, for dims of these sizes."""
-        given = dict(self.attributes)
-        if "keepdim" in given:
-            given["keepdim"] = True
-        found = given.pop(self.named)
-        if self.named == "weight_shape":
-            shape = [1 if d in reduced else n for d, n in enumerate(sizes)]
-            return given | {"weight_shape": tuple(shape)}
-        if self.named == "normalized_shape":
-            return given | {"dims": reduced}
-        single = isinstance(found, int) or self.op in _OF_ONE_DIM
-        return given | {self.named: reduced[0] if single else reduced}

@@ -9,10 +9,11 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.codegen.declarations import vocabularies
+from dovetail.codegen.row_ops import NAMED
 from dovetail.device_api import Facts, KernelTable
 from dovetail.dtypes import HALF, DType, float32, float64
 from dovetail.errors import NotSupported
-from dovetail_cpu.generated_rows import ROW_OPS, SHORTEST, Generated, dtypes_of
+from dovetail_cpu.generated_rows import SHORTEST, Generated, dtypes_of
 
 _FLOATS: Final = HALF | {float32, float64}
 
@@ -23,7 +24,7 @@ def add_bodies(table: KernelTable, least_of: Callable[[str], int]) -> None:
     Args:
         least_of: from how many elements on an op is served.
     """
-    for op in ROW_OPS if vocabularies else ():
+    for op in NAMED if vocabularies else ():
         optional, names, scalars = vocabularies[0].takes(op)
         for dtype in sorted(dtypes_of(op) & _FLOATS, key=str):
             if not table.select(op, dtype):

@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from dovetail.codegen.row_ops import extents_of, merged
+
 Dims = tuple[int, ...]
 Array = np.ndarray[Any, Any]
 
@@ -70,29 +72,18 @@ def form_of(
         shapes: of the operands, which broadcast to `shape`.
         shortest: elements that a dim along the lanes has at least.
     """
-    wide = [(1,) * (len(shape) - len(s)) + s for s in shapes]
-    merged: list[tuple[bool, tuple[bool, ...]]] = []
-    sizes: list[int] = []
-    for d, n in enumerate(shape):
-        alike = d in reduced, tuple(s[d] != 1 for s in wide)
-        if n != 1 and merged and merged[-1] == alike:
-            sizes[-1] *= n
-        elif n != 1:
-            merged.append(alike)
-            sizes.append(n)
-    if not any(is_reduced for is_reduced, _ in merged):
+    dims = merged(shape, shapes, reduced)
+    if not any(dim.reduced for dim in dims):
         return None
+    sizes = [dim.size for dim in dims]
     turns = sizes[-1] < shortest
     if turns:
         if len(sizes) < 2 or sizes[-2] < shortest:
             return None
-        merged = [merged[-1], *merged[:-1]]
-        sizes = [sizes[-1], *sizes[:-1]]
-    pattern = "".join("r" if is_reduced else "k" for is_reduced, _ in merged)
-    extents = tuple(
-        tuple(d for d, (_, has) in enumerate(merged) if has[i])
-        for i in range(len(shapes))
-    )
+        dims = [dims[-1], *dims[:-1]]
+        sizes = [dim.size for dim in dims]
+    pattern = "".join("r" if dim.reduced else "k" for dim in dims)
+    extents = extents_of(dims, len(shapes))
     pattern = split_of(pattern, sizes)
     return Form(pattern, tuple(sizes), extents, shape, left, turns)
 

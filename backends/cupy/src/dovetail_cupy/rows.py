@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dovetail.codegen.declarations import vocabularies
 from dovetail.codegen.eager_rows import Rows
-from dovetail.codegen.formats import HALVES, computed_in
+from dovetail.codegen.formats import computed_in
 from dovetail.codegen.pointwise import KNOWN
 from dovetail.codegen.program import REDUCTIONS, Dims, Place, Program
 from dovetail.codegen.row_calls import RowCalls, Serve
 from dovetail.codegen.row_kernel import Halves, RowKernel
+from dovetail.codegen.row_ops import RowOp
 from dovetail.codegen.row_places import LANES
 from dovetail.device_api import Kernel
 from dovetail.dtypes import DType, float16, float32, float64
 from dovetail.errors import DovetailError
 from dovetail_cupy.launch import Machine
 
-# The attribute that names the dims which are reduced, or has the sizes of the last.
-ROW_OPS: Final = {
-    "softmax": "dim", "log_softmax": "dim", "softmax_backward": "dim",
-    "log_softmax_backward": "dim", "logsumexp": "dim", "normalise": "dims",
-    "normalise_backward": "dims", "layer_norm": "normalized_shape",
-}  # fmt: skip
+ROW_OPS: Final = frozenset({
+    "softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "logsumexp",
+    "normalise", "normalise_backward", "layer_norm",
+})  # fmt: skip
 DTYPES: Final[frozenset[DType]] = frozenset({float16, float32, float64})
 
 
@@ -38,7 +36,7 @@ def in_front(own: Kernel, machine: Machine) -> Callable[..., Any]:
         other = own.function(**attributes) if own.binds else own.function
         if attributes and not own.binds:
             other = partial(own.function, **attributes)
-        rows = RowOp(machine, own.op, attributes)
+        rows = DeviceRowOp(machine, own.op, attributes)
 
         def kernel(*arrays: Any, **scalars: Any) -> Any:
             y = rows(arrays, scalars)
@@ -115,14 +113,12 @@ class _Form(NamedTuple):
         return y.reshape(self.shape if y.ndim == 2 else self.left)
 
 
-class RowOp:
+class DeviceRowOp:
     """An op with its attributes, made into kernels when first called."""
 
     def __init__(self, machine: Machine, op: str, attributes: dict[str, Any]) -> None:
         self._machine = machine
-        self._op = op
-        self._attributes = attributes
-        self._named = ROW_OPS[op]
+        self._op = RowOp(op, attributes)
         self._made: dict[Any, DeviceRows | None] = {}
 
     def __call__(self, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> Any:
@@ -158,49 +154,35 @@ class RowOp:
             if extent is None:
                 return None
             extents.append(extent)
-        stays = self._attributes.get("keepdim", self._named != "dim")
-        left = (*shape[:kept], *(1,) * count) if stays else shape[:kept]
+        left = self._op.left(shape, range(kept, len(shape)))
         sizes = math.prod(shape[:kept]), math.prod(shape[kept:])
         return _Form(sizes, tuple(extents), shape, left)
 
     def _reduced(self, shape: Dims) -> int:
         """How many of the last dims are reduced; 0 where it is others."""
-        found, ndim = self._attributes[self._named], len(shape)
-        if self._named == "normalized_shape":
-            return len(found) if shape[ndim - len(found) :] == found else 0
-        if not ndim:
+        ndim, sizes = len(shape), self._op.attributes.get("normalized_shape", ())
+        if sizes and shape[ndim - len(sizes) :] != sizes:
             return 0
-        dims = {d % ndim for d in ((found,) if isinstance(found, int) else found)}
+        dims = self._op.reduced(shape)
         return len(dims) if dims == set(range(ndim - len(dims), ndim)) else 0
 
     def _make(
         self, form: _Form, stored: list[str | None], scalars: list[str], short: bool
     ) -> DeviceRows | None:
         dtypes = [None if d is None else computed_in(d) for d in stored]
-        op, count = self._op, None
-        if op == "layer_norm":  # is the first result of one that names the dims
-            op, count = "normalise", 1
-        attributes = dict(self._attributes)
-        named = attributes.pop(self._named)
-        if "keepdim" in attributes:
-            attributes["keepdim"] = True
-        where = "dims" if self._named == "normalized_shape" else self._named
-        attributes[where] = 1 if isinstance(named, int) else (1,)
 
         def program(sizes: Dims, inputs: Sequence[str | None] = dtypes) -> Program:
-            found = vocabularies[0].row_program(
-                op, inputs, form.extents, sizes, (1,), attributes, scalars,
-                KNOWN | REDUCTIONS,
-            )  # fmt: skip
-            return found._replace(results=found.results[:count])
+            return self._op.program(
+                inputs, form.extents, sizes, (1,), scalars, KNOWN | REDUCTIONS
+            )
 
         try:
-            halves = Halves({}, {})
+            results = []
             if stored != dtypes:
                 results = [d for _, d in program(form.sizes, stored).results]
-                halves = Halves(_halves(stored), _halves(results))
+            halves, name = Halves.of(stored, results), self._op.op
             return DeviceRows(
-                self._machine, self._op, "kr", program, len(scalars), short, halves
+                self._machine, name, "kr", program, len(scalars), short, halves
             )
         except DovetailError:
             return None
@@ -216,7 +198,3 @@ def _extent(shape: Dims, whole: Dims, kept: int) -> Dims | None:
         elif math.prod(wide[dims]) != 1:
             return None
     return tuple(found)
-
-
-def _halves(dtypes: Sequence[str | None]) -> Mapping[int, str]:
-    return {i: d for i, d in enumerate(dtypes) if d in HALVES}

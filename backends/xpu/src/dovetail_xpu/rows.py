@@ -12,8 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from dovetail.codegen.declarations import vocabularies
 from dovetail.codegen.program import KEPT, REDUCED, REDUCTIONS, Program
+from dovetail.codegen.row_ops import RowOp, extents_of, merged
 from dovetail.device_api import Facts, KernelTable
 from dovetail.dtypes import DType, by_name, float32, float64
 from dovetail.errors import DovetailError
@@ -22,14 +25,10 @@ from dovetail_xpu.launch import Launchable, Launcher
 from dovetail_xpu.memory import Ints, XpuArray
 from dovetail_xpu.primitives import copier
 
-# The attribute that names the dims; or has the sizes of the last, or what is left.
-_OPS: Final = {
-    **dict.fromkeys(("softmax", "log_softmax"), "dim"),
-    **dict.fromkeys(("softmax_backward", "log_softmax_backward"), "dim"),
-    **dict.fromkeys(("normalise", "normalise_backward", "rms_norm"), "dims"),
-    "normalise_weight_backward": "weight_shape",
-    "layer_norm": "normalized_shape",
-}
+_OPS: Final = (
+    "softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "normalise",
+    "normalise_backward", "rms_norm", "normalise_weight_backward", "layer_norm",
+)  # fmt: skip
 _THREADS: Final = 64
 _BLOCKS: Final = 1 << 16
 _LONGEST: Final = 1 << 16  # elements of a row, where there are few
@@ -198,72 +197,29 @@ class Rows:
     ) -> Program:
         from dovetail.codegen.pointwise import KNOWN
 
-        op, named = self.op, _OPS[self.op]
         reduced = tuple([d for d, k in enumerate(form.pattern) if k == REDUCED])
-        given = {name: x for name, x in attributes.items() if name != named}
-        if named == "weight_shape":
-            given[named] = tuple(
-                [1 if d in reduced else n for d, n in enumerate(form.sizes)]
-            )
-        else:
-            given["dim" if named == "dim" else "dims"] = (
-                reduced[0] if named == "dim" else reduced
-            )
-        count = None
-        if op == "layer_norm":  # the first result of one that names the dims
-            op, count = "normalise", 1
         dtypes = [None if s is None else self.dtype.name for s in shapes]
-        found = vocabularies[0].row_program(
-            op, dtypes, form.extents, form.sizes, reduced, given, self.scalars,
-            KNOWN | REDUCTIONS,
-        )  # fmt: skip
-        return found._replace(results=found.results[:count])
+        return RowOp(self.op, attributes).program(
+            dtypes, form.extents, form.sizes, reduced, self.scalars, KNOWN | REDUCTIONS
+        )
 
     def _form(
         self, shapes: Sequence[Ints | None], attributes: dict[str, Any]
     ) -> Form | None:
         """The form of a call; None where nothing is reduced, or nothing is there."""
-        most = max(len(s) for s in shapes if s is not None)
-        wide = [(1,) * (most - len(s or ())) + (s or ()) for s in shapes]
-        shape = tuple([max(sizes) for sizes in zip(*wide, strict=True)])
+        wide = [s or () for s in shapes]
+        shape = np.broadcast_shapes(*wide)
         if 0 in shape or any(0 in s for s in wide):
             return None
-        reduced = self._reduced(shape, attributes)
-        merged: list[tuple[bool, tuple[bool, ...]]] = []
-        sizes: list[int] = []
-        for d, n in enumerate(shape):
-            if n == 1:
-                continue
-            alike = d in reduced, tuple([s[d] != 1 for s in wide])
-            if merged and merged[-1] == alike:
-                sizes[-1] *= n
-            else:
-                merged.append(alike)
-                sizes.append(n)
-        pattern = "".join(REDUCED if gone else KEPT for gone, _ in merged)
+        op = RowOp(self.op, attributes)
+        reduced = op.reduced(shape)
+        dims = merged(shape, wide, reduced)
+        pattern = "".join(REDUCED if dim.reduced else KEPT for dim in dims)
         if REDUCED not in pattern:
             return None
-        extents = tuple([
-            tuple([d for d, (_, has) in enumerate(merged) if has[i]])
-            for i in range(len(shapes))
-        ])  # fmt: skip
-        left = tuple([1 if d in reduced else n for d, n in enumerate(shape)])
-        if _OPS[self.op] == "weight_shape":
-            left = tuple(attributes["weight_shape"])
-        return Form(pattern, tuple(sizes), extents, shape, left)
-
-    def _reduced(self, shape: Ints, attributes: dict[str, Any]) -> set[int]:
-        """The dims of a shape that are reduced."""
-        named, nd = _OPS[self.op], len(shape)
-        found = attributes[named]
-        if named == "normalized_shape":
-            return set(range(nd - len(found), nd))
-        if named == "weight_shape":
-            wide = (1,) * (nd - len(found)) + tuple(found)
-            return {d for d, n in enumerate(shape) if wide[d] != n}
-        if isinstance(found, int):
-            return {found % nd} if nd else set()
-        return {d % nd for d in found}
+        sizes = tuple([dim.size for dim in dims])
+        extents, left = extents_of(dims, len(wide)), op.left(shape, reduced)
+        return Form(pattern, sizes, extents, shape, left)
 
 
 def _kept(form: Form) -> list[int]:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from dovetail.codegen import pointwise
 from dovetail.codegen.accumulation import Level, accumulators, blocked, met, updates
-from dovetail.codegen.formats import in_memory, narrowed
+from dovetail.codegen.formats import HALVES, in_memory, narrowed
 from dovetail.codegen.ir import (
     FIRST,
     LAST,
@@ -54,6 +54,11 @@ class Halves(NamedTuple):
 
     inputs: Mapping[int, str]
     results: Mapping[int, str]
+
+    @classmethod
+    def of(cls, *stored: Sequence[str | None]) -> Halves:
+        """Those among the dtypes of inputs, and of results."""
+        return cls(*[{i: d for i, d in enumerate(s) if d in HALVES} for s in stored])
 
 
 NO_HALVES: Final = Halves({}, {})
