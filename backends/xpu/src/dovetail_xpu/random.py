@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Final
 
-from dovetail.codegen import random_values as draw
-from dovetail.codegen.formats import computed_in, in_memory, narrowed, widened
-from dovetail.codegen.ir import FIRST, LAST, Buffer, Kernel, Loop, Store
-from dovetail.codegen.values import (
-    Term,
-    apply,
-    bits,
-    cast,
-    choose,
-    compare,
-    equal,
-    load,
-    parameter,
-)
+from dovetail.codegen import random_kernels
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType, bool_, int32
 from dovetail.xp import random_law as law
 from dovetail_xpu.bodies import word
-from dovetail_xpu.lanes import lane
 from dovetail_xpu.launch import THREADS, Launchable, Launcher, signed
 from dovetail_xpu.memory import Ints, XpuArray
 from dovetail_xpu.primitives import FLOATS, copier
@@ -50,14 +35,14 @@ class Draws:
     def __init__(self, launcher: Launcher) -> None:
         self.launcher = launcher
         self.copy = copier(launcher)
-        self._kernels: dict[Any, Launchable] = {}
+        self._kernels: dict[Any, tuple[Launchable, list[str]]] = {}
 
     def words(
         self, *, n: int, seed: int, offset: int, stream: int, dtype: DType, index: int
     ) -> XpuArray:
         """Words as the bits of int32."""
         y = self.launcher.fresh((n,), int32, index)
-        self._run(_words, int32, [], [y], seed, offset, (), stream=stream)
+        self._run(("words",), [], [y], seed, offset, stream=stream)
         return y
 
     def uniform(
@@ -66,11 +51,10 @@ class Draws:
     ) -> XpuArray:  # fmt: skip
         """Floats in [low, high)."""
         y = self.launcher.fresh(tuple(shape), dtype, index)
-        if (low, high) == (0, 1):
-            self._run(_fractions, dtype, [], [y], seed, offset, ())
-        else:
-            scaled = high - low, low, law.greatest_below(low, high, dtype)
-            self._run(_uniform, dtype, [], [y], seed, offset, scaled)
+        scaled = (low, high) != (0, 1)
+        greatest = law.greatest_below(low, high, dtype) if scaled else 1.0
+        numbers = (high - low, low, greatest) if scaled else ()
+        self._run(("uniform", dtype.name, scaled), [], [y], seed, offset, numbers)
         return y
 
     def normal(
@@ -79,10 +63,9 @@ class Draws:
     ) -> XpuArray:  # fmt: skip
         """Normal floats."""
         y = self.launcher.fresh(tuple(shape), dtype, index)
-        if (mean, std) == (0, 1):
-            self._run(_normal, dtype, [], [y], seed, offset, ())
-        else:
-            self._run(_scaled_normal, dtype, [], [y], seed, offset, (std, mean))
+        scaled = (mean, std) != (0, 1)
+        numbers = (std, mean) if scaled else ()
+        self._run(("normal", dtype.name, scaled), [], [y], seed, offset, numbers)
         return y
 
     def mask(
@@ -90,8 +73,7 @@ class Draws:
     ) -> XpuArray:
         """True with a probability."""
         y = self.launcher.fresh(tuple(shape), bool_, index)
-        limit = law.threshold(p)
-        self._run(_mask, bool_, [], [y], seed, offset, (), limit=limit)
+        self._run(("mask",), [], [y], seed, offset, (law.threshold(p),))
         return y
 
     def dropout(
@@ -102,106 +84,47 @@ class Draws:
         index = x.device.index
         y = self.launcher.fresh(x.shape, x.dtype, index)
         kept = self.launcher.fresh(x.shape, bool_, index)
-        self._run(
-            _dropout, x.dtype, [x], [y, kept], seed, offset, (law.kept_scale(p),),
-            limit=law.threshold(1 - p),
-        )  # fmt: skip
+        numbers = law.threshold(1 - p), law.kept_scale(p)
+        self._run(("dropout", x.dtype.name), [x], [y, kept], seed, offset, numbers)
         return y, kept
 
     def trials(self, p: XpuArray, *, seed: int, offset: int) -> XpuArray:
         """1 with the probability that each element is, else 0."""
         p = p if p.dense else self.copy(p)
         y = self.launcher.fresh(p.shape, p.dtype, p.device.index)
-        self._run(_trials, p.dtype, [p], [y], seed, offset, ())
+        self._run(("trials", p.dtype.name), [p], [y], seed, offset)
         return y
 
     def _run(
-        self, make: Callable[..., Any], dtype: DType, sources: Sequence[XpuArray],
-        results: Sequence[XpuArray], seed: int, offset: int, numbers: Sequence[float],
-        *, stream: int = 0, limit: int = 0,
+        self, made_for: tuple[Any, ...], sources: Sequence[XpuArray],
+        results: Sequence[XpuArray], seed: int, offset: int,
+        numbers: Sequence[float] = (), *, stream: int = 0,
     ) -> None:  # fmt: skip
-        """Draw all results, which are of one size."""
+        """Draw all results, which are of one size.
+
+        Args:
+            made_for: the kernel's name in `random_kernels`, and what it is made for.
+        """
         count = results[0].size
         if not count:
             return
-        found = self._kernels.get((make, dtype))
+        found = self._kernels.get(made_for)
         if found is None:
-            form = partial(_form, make, dtype.name, len(numbers))
-            found = self._kernels[make, dtype] = Launchable(form)
-        wide = computed_in(dtype.name)
+            name, *given = made_for
+            form = getattr(random_kernels, name)(*given, anywhere=True)
+            dtypes = [
+                d for _, d in form.parameters[len(form.parameters) - len(numbers) :]
+            ]
+            found = Launchable(lambda: form), dtypes
+            self._kernels[made_for] = found
+        kernel, dtypes = found
         words = [a.address for a in (*sources, *results)]
         words += [signed(x) for x in (offset // _BLOCK, seed, stream)]
-        words += [offset % _BLOCK, limit, *[word(wide, x) for x in numbers], 0, count]
+        words.append(offset % _BLOCK)
+        words += [_word(d, x) for d, x in zip(dtypes, numbers, strict=True)]
         where = self.launcher.stream(results[0].device.index)
-        found.launch(where, words, -(-count // THREADS))
+        kernel.launch(where, [*words, 0, count], -(-count // THREADS))
 
 
-def _form(make: Callable[..., Any], dtype: str, numbers: int) -> Kernel:
-    """The kernel as loops; nothing is fused, as everywhere that normals are drawn."""
-    at = lane()
-    wide = computed_in(dtype)
-    given = [parameter(f"number{i}", wide) for i in range(numbers)]
-    sources, made = make(dtype, at, *given)
-    outs = [Buffer(f"y{i}", y.dtype, written=True) for i, y in enumerate(made)]
-    stores = [Store(out, at.value, y.value) for out, y in zip(outs, made, strict=True)]
-    words = [*draw.PARAMETERS, ("skip", "int64"), ("limit", "uint64")]
-    words += [(f"number{i}", wide) for i in range(numbers)]
-    loop = Loop("lane", at.value, FIRST, LAST, tuple(stores))
-    return Kernel("k", (*sources, *outs), tuple(words), (loop,), fused=False)
-
-
-def _place(dtype: str, at: Term) -> Term:
-    """The number of a lane's fraction, from the first block on."""
-    skip = parameter("skip")
-    return at + (skip >> 1 if dtype == "float64" else skip)
-
-
-def _words(dtype: str, at: Term) -> Any:
-    return [], [bits(draw.word(_place(dtype, at)), "int32")]
-
-
-def _fractions(dtype: str, at: Term) -> Any:
-    return [], [narrowed(draw.fraction(_place(dtype, at), dtype), dtype)]
-
-
-def _uniform(dtype: str, at: Term, span: Term, low: Term, greatest: Term) -> Any:
-    y = draw.fraction(_place(dtype, at), dtype) * span + low
-    return [], [narrowed(apply("minimum", y, greatest), dtype)]
-
-
-def _drawn_normal(dtype: str, at: Term) -> Term:
-    """One of the two that a pair of fractions gives."""
-    place = _place(dtype, at)
-    polar = draw.polar_double if dtype == "float64" else draw.polar_single
-    radius, cosine, sine = polar(place >> 1)
-    return radius * choose(equal(place & 1, 1), sine, cosine)
-
-
-def _normal(dtype: str, at: Term) -> Any:
-    return [], [narrowed(_drawn_normal(dtype, at), dtype)]
-
-
-def _scaled_normal(dtype: str, at: Term, std: Term, mean: Term) -> Any:
-    return [], [narrowed(_drawn_normal(dtype, at) * std + mean, dtype)]
-
-
-def _kept(at: Term) -> Term:
-    drawn = cast(draw.word(at + parameter("skip")), "uint64")
-    return compare("lt", drawn, parameter("limit", "uint64"))
-
-
-def _mask(dtype: str, at: Term) -> Any:
-    return [], [_kept(at)]
-
-
-def _dropout(dtype: str, at: Term, scale: Term) -> Any:
-    x, kept = Buffer("x", in_memory(dtype)), _kept(at)
-    y = widened(load(x, at), dtype) * choose(kept, scale, 0.0)
-    return [x], [narrowed(y, dtype), kept]
-
-
-def _trials(dtype: str, at: Term) -> Any:
-    p, wide = Buffer("x", in_memory(dtype)), computed_in(dtype)
-    drawn = draw.fraction(_place(dtype, at), wide)
-    below = compare("lt", drawn, widened(load(p, at), dtype))
-    return [p], [narrowed(cast(below, wide), dtype)]
+def _word(dtype: str, number: float) -> int:
+    return int(number) if dtype == "uint64" else word(dtype, number)
