@@ -14,6 +14,7 @@ from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 
 from . import functional as F
+from .packed_steps import gathered, is_dense, places_of, spread
 
 State = tuple[Tensor, ...]
 
@@ -63,33 +64,33 @@ def relu_step(gates: Tensor, state: State, weights: Weights) -> State:
     return ((gates + F.linear(state[0], weights.hh, weights.bias_hh)).relu(),)
 
 
-def lstm_layer(x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State]:
-    """All steps of `lstm_step`, without a projection."""
+def lstm_layer(x: Tensor, state: State, weights: Weights) -> State:
+    """The states behind all steps of `lstm_step`, without a projection."""
     from dovetail.ops.lstm import lstm_sequence
 
     bias = weights.bias_ih
     if bias is not None and weights.bias_hh is not None:
         bias = bias + weights.bias_hh
     y, cells, _ = lstm_sequence(x, *state, weights.ih, weights.hh, bias)
-    return y, (y[-1], cells[-1])
+    return y, cells
 
 
-def gru_layer(x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State]:
-    """All steps of `gru_step`."""
+def gru_layer(x: Tensor, state: State, weights: Weights) -> State:
+    """The states behind all steps of `gru_step`."""
     from dovetail.ops.gru import gru_sequence
 
     (h,) = state
     biases = weights.bias_ih, weights.bias_hh
     y, _ = gru_sequence(x, h, weights.ih, weights.hh, *biases)
-    return y, (y[-1],)
+    return (y,)
 
 
 Step = Callable[[Tensor, State, Weights], State]
 STEPS: Final[dict[str, Step]] = {
     "LSTM": lstm_step, "GRU": gru_step, "RNN_TANH": tanh_step, "RNN_RELU": relu_step,
 }  # fmt: skip
-LAYERS: Final = {"LSTM": lstm_layer, "GRU": gru_layer}
-"""What does all steps at once."""
+LAYERS: Final[dict[str, Step]] = {"LSTM": lstm_layer, "GRU": gru_layer}
+"""What does all steps at once, of inputs [t, n, width]."""
 
 
 def run(
@@ -104,13 +105,26 @@ def run(
 
     Returns: the results, in the form of `x`, and the state at each sequence's end.
     """
-    if batch is None and mode in LAYERS and weights.hr is None:
-        y, state = LAYERS[mode](x.flip(0) if reverse else x, state, weights)
-        return (y.flip(0) if reverse else y), state
+    if mode in LAYERS and weights.hr is None and (batch is None or is_dense(batch)):
+        return _run_layer(LAYERS[mode], x, state, weights, batch, reverse)
     step, gates = STEPS[mode], from_input(x, weights)
     if batch is None:
         return _run_whole(step, gates, state, weights, reverse)
     return _run_packed(step, gates, state, weights, batch, reverse)
+
+
+def _run_layer(
+    layer: Step, x: Tensor, state: State, weights: Weights, batch: list[int] | None,
+    reverse: bool,
+) -> tuple[Tensor, State]:  # fmt: skip
+    """All steps at once; each sequence is turned where the last step comes first."""
+    if batch is None:
+        after = layer(x.flip(0) if reverse else x, state, weights)
+        y = after[0].flip(0) if reverse else after[0]
+        return y, tuple(s[-1] for s in after)
+    at = places_of(batch, reverse)
+    after = layer(spread(x, at), state, weights)
+    return gathered(after[0], at.places), tuple(gathered(s, at.ends) for s in after)
 
 
 def _run_whole(
