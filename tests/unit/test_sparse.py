@@ -273,6 +273,27 @@ def test_written_in_place() -> None:
     assert dense.tolist() == [-2.0, 3.0, -3.0]
 
 
+@pytest.mark.parametrize("coalesced", [False, True])
+def test_added_to_a_dense_tensor(coalesced: bool) -> None:
+    """What is added in place adds up, counts as a write, and is on the tape."""
+    more: Any = dt.sparse_coo_tensor([[0, 2, 2]], [3.0, 4.0, 5.0], (3,))
+    more = more.coalesce() if coalesced else more
+    x = dt.ones(2, 3, requires_grad=True)
+    y = x * 2
+    version = y._version
+    y[1].add_(more, alpha=2)
+    assert y.tolist() == [[2.0, 2.0, 2.0], [8.0, 2.0, 20.0]]
+    assert y._version > version
+    (y * y).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == (4 * y).tolist()
+    with pytest.raises(InplaceError):
+        x[0].add_(more)
+    with dt.no_grad():
+        x[:, :2].add_(dt.ones(2, 2).to_sparse())
+    assert x.tolist() == [[2.0, 2.0, 1.0]] * 2
+
+
 def test_leaf_in_place() -> None:
     """A leaf that requires gradients is not written in place."""
     x: Any = dt.sparse_coo_tensor([[0, 2]], [3.0, 4.0], (3,), requires_grad=True)

@@ -10,6 +10,7 @@ from dovetail.engine.public import NAMESPACES as _NAMESPACES
 from dovetail.sparse import conversion as _conversion  # noqa: F401 (as below)
 from dovetail.sparse import creation as _creation  # noqa: F401 (as below)
 from dovetail.sparse import dims as _dims  # noqa: F401 (as below)
+from dovetail.sparse import dispatch as _dispatch  # noqa: F401 (as below)
 from dovetail.sparse import elementwise as _elementwise  # noqa: F401 (as below)
 from dovetail.sparse import facts as _facts  # noqa: F401 (as below)
 from dovetail.sparse import products as _products  # noqa: F401 (as below)

@@ -12,7 +12,7 @@ from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, NotSupported, ShapeError
 from dovetail.memory_formats import layout as Layout
-from dovetail.sparse.conversion import readable
+from dovetail.sparse.parts import readable
 from dovetail.sparse.tensor import CSR, coo, csr
 
 
@@ -203,7 +203,7 @@ def sparse_compressed_tensor(
     )  # fmt: skip
 
 
-@public("sparse.spdiags", asks=False)
+@public("sparse.spdiags")
 def spdiags(
     diagonals: Tensor, offsets: Tensor, shape: Sequence[int],
     layout: Layout | None = None,

@@ -11,8 +11,8 @@ from dovetail.engine.checks import values_of
 from dovetail.engine.integers import axis
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, NotSupported, ShapeError
-from dovetail.sparse.conversion import coordinates_count, parts, sparse_axis
 from dovetail.sparse.handlers import handles, refusal
+from dovetail.sparse.parts import coordinates_count, parts, sparse_axis
 from dovetail.sparse.tensor import COO, SparseTensor, coo, coordinates
 
 

@@ -6,26 +6,15 @@ from typing import Any, Final
 
 from dovetail import frontend as ft
 from dovetail.dtypes import can_cast, promote_types
+from dovetail.engine.modes import grad_enabled
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, NotSupported, ShapeError
-from dovetail.ops.view import is_contiguous
-from dovetail.sparse.conversion import (
-    at_places,
-    coalesce,
-    found_at,
-    lines,
-    parts,
-)
+from dovetail.sparse.conversion import at_places, found_at
+from dovetail.sparse.dispatch import become, same_places
 from dovetail.sparse.handlers import HANDLERS, Handler, handles, refusal
-from dovetail.sparse.tensor import (
-    COO,
-    SparseTensor,
-    become,
-    coo,
-    coordinates,
-    same_places,
-    with_values,
-)
+from dovetail.sparse.parts import coalesce, lines, parts
+from dovetail.sparse.tensor import COO, SparseTensor, coo, coordinates, with_values
+from dovetail.tensor_api.index_writes import write_places
 
 # Linear in the values, of which one place may have several.
 _LINEAR: Final = (
@@ -132,12 +121,14 @@ def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
             "add_", "other", was=values.dtype.name,
             needed=f"a dtype that can be cast to {self.dtype.name}",
         )  # fmt: skip
-    if not is_contiguous(self) or not self.numel():
+    more = _scaled(values, alpha).to(self.dtype)
+    if not sizes or not self.numel():
         return self.copy_(_added_to(self, other, alpha))
-    line = lines("add_", indices, sizes)
-    rows = self.view(-1, *values.shape[1:])
-    rows.index_add_(0, line, _scaled(values, alpha).to(self.dtype))
-    return self
+    at, adds = list(indices), True
+    recorded = grad_enabled() and (self.requires_grad or more.requires_grad)
+    if coordinates(other).coalesced and not recorded:  # no place comes twice: faster
+        more, adds = at_places(self.detach(), indices) + more, False
+    return write_places(self, more, at, adds)
 
 
 @handles("sub_ subtract_")

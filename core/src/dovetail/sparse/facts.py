@@ -11,13 +11,14 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import NotSupported, ShapeError
 from dovetail.memory_formats import strided
 from dovetail.sparse.arrays import CooArray, CsrArray
-from dovetail.sparse.conversion import coordinates_count, needs, to_sparse_csr
+from dovetail.sparse.conversion import to_sparse_csr
+from dovetail.sparse.dispatch import become
 from dovetail.sparse.handlers import HANDLERS, Handler, handles, refusal
+from dovetail.sparse.parts import coordinates_count, needs
 from dovetail.sparse.tensor import (
     COO,
     CSR,
     SparseTensor,
-    become,
     coo,
     coordinates,
     csr,
@@ -179,7 +180,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     raise refusal("copy_", src.layout if isinstance(src, SparseTensor) else strided)
 
 
-@public("torch.resize_as_sparse_ Tensor.resize_as_sparse_", asks=False)
+@public("torch.resize_as_sparse_ Tensor.resize_as_sparse_")
 def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
     """Get the shape and the sparse dims of another tensor; an empty one alone can."""
     return sparse_resize_(
@@ -188,7 +189,7 @@ def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
     )  # fmt: skip
 
 
-@public("Tensor.sparse_resize_", asks=False)
+@public("Tensor.sparse_resize_")
 def sparse_resize_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
     """Get another shape; a tensor that has elements may only grow.
 
@@ -214,7 +215,7 @@ def sparse_resize_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> 
     return self
 
 
-@public("Tensor.sparse_resize_and_clear_", asks=False)
+@public("Tensor.sparse_resize_and_clear_")
 def sparse_resize_and_clear_(
     self: Tensor, size: Any, sparse_dim: int, dense_dim: int
 ) -> Tensor:
@@ -239,7 +240,7 @@ def _offer_copy(name: str) -> None:
         return found
 
     copy.__doc__ = f"`{name}` in memory of its own."
-    public(f"torch.{name}_copy", asks=False)(copy)
+    public(f"torch.{name}_copy")(copy)
 
 
 for _name in ("col_indices", "crow_indices", "indices", "values"):

@@ -8,8 +8,8 @@ from typing import Any
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DovetailError
 from dovetail.sparse.arrays import CooArray, CsrArray
-from dovetail.sparse.conversion import lines, parts
 from dovetail.sparse.creation import sparse_coo_tensor, sparse_csr_tensor
+from dovetail.sparse.parts import lines, parts
 from dovetail.sparse.tensor import SparseTensor, coo
 
 

@@ -11,6 +11,21 @@ from dovetail.errors import DovetailError, NotSupported
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Above:
+    """What `SparseTensor` needs of modules that need it, which fill it in.
+
+    Attributes:
+        handled: calls a public function that has sparse arguments.
+        described: makes the text of a tensor.
+    """
+
+    handled: Callable[..., Any]
+    described: Callable[..., str]
+
+
+above: Final = Above()
+
+
 class Handler(NamedTuple):
     """What computes a function where an argument is sparse.
 

@@ -9,18 +9,10 @@ from dovetail.dtypes import bool_
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError, NotSupported, ShapeError
-from dovetail.sparse.conversion import (
-    coalesce,
-    gathered,
-    needs,
-    parts,
-    places,
-    row_starts,
-    to_sparse_coo,
-    to_sparse_csr,
-)
+from dovetail.sparse.conversion import row_starts, to_sparse_coo, to_sparse_csr
 from dovetail.sparse.elementwise import add
 from dovetail.sparse.handlers import handles
+from dovetail.sparse.parts import coalesce, gathered, needs, parts, places
 from dovetail.sparse.tensor import COO, CSR, SparseTensor, coo
 
 
@@ -137,7 +129,7 @@ def _through(name: str, *args: Any, **kwargs: Any) -> Tensor:
     return found
 
 
-@public("sparse.mm torch.spmm torch.dsmm torch.hsmm", asks=False)
+@public("sparse.mm torch.spmm torch.dsmm torch.hsmm")
 def sparse_mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     """The product of a sparse matrix with a dense or a sparse one.
 
@@ -159,7 +151,7 @@ def sparse_mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     return _through("mm", mat1, mat2)
 
 
-@public("sparse.addmm", asks=False)
+@public("sparse.addmm")
 def sparse_addmm(
     mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
@@ -173,7 +165,7 @@ def sparse_addmm(
     return _through("addmm", mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
-@public("torch.saddmm", asks=False)
+@public("torch.saddmm")
 def saddmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
@@ -181,7 +173,7 @@ def saddmm(
     return _through("addmm", input, mat1, mat2, beta=beta, alpha=alpha)
 
 
-@public("torch.hspmm", asks=False)
+@public("torch.hspmm")
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix by a dense one, of which the rows that have elements are kept.
 
@@ -196,7 +188,7 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     return coo(there[None], gathered(products, at, there.shape[0]), shape, True)
 
 
-@public("torch.smm Tensor.smm", asks=False)
+@public("torch.smm Tensor.smm")
 def smm(input: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix by a dense one, sparse: rows without elements are left out."""
     there, values, _ = parts(hspmm(to_sparse_coo(input), mat2))
@@ -207,7 +199,7 @@ def smm(input: Tensor, mat2: Tensor) -> Tensor:
     return coo(at, values.reshape(-1), (input.shape[0], width), True)
 
 
-@public("torch.sspaddmm Tensor.sspaddmm", asks=False)
+@public("torch.sspaddmm Tensor.sspaddmm")
 def sspaddmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
@@ -216,7 +208,7 @@ def sspaddmm(
     return add(input * beta, smm(mat1, mat2), alpha=alpha)
 
 
-@public("sparse.sampled_addmm", asks=False)
+@public("sparse.sampled_addmm")
 def sampled_addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:

@@ -12,16 +12,16 @@ from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, NotSupported
 from dovetail.ops.scatter import scatter_reduce
-from dovetail.sparse.conversion import (
+from dovetail.sparse.conversion import to_sparse_coo
+from dovetail.sparse.handlers import handles
+from dovetail.sparse.parts import (
     coalesce,
     coordinates_count,
     gathered,
     lines,
     needs,
     parts,
-    to_sparse_coo,
 )
-from dovetail.sparse.handlers import handles
 from dovetail.sparse.tensor import COO, CSR, SparseTensor, coo, coordinates
 
 Dims = int | tuple[int, ...] | list[int] | None
@@ -67,7 +67,7 @@ def total(
     return coalesce(coo(at, values, shape, whole and coordinates(x).coalesced))
 
 
-@public("sparse.sum", asks=False)
+@public("sparse.sum")
 def sparse_sum(input: Tensor, dim: Dims = None, dtype: DType | None = None) -> Tensor:
     """The sum of a sparse tensor over some dims, or all.
 
@@ -104,7 +104,7 @@ def any_(input: SparseTensor) -> Tensor:
     return found
 
 
-@public("sparse.softmax", asks=False)
+@public("sparse.softmax")
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """exp(input) over its sum along a dim; what is left out counts as minus infinity.
 
@@ -120,7 +120,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     return _softmax("softmax", input, dim, dtype, False)
 
 
-@public("sparse.log_softmax", asks=False)
+@public("sparse.log_softmax")
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The logarithm of `softmax`."""
     return _softmax("log_softmax", input, dim, dtype, True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from dovetail.dtypes import ALIASES, bfloat16, bool_
 from dovetail.engine.tape import Node
-from dovetail.engine.tape_of_views import leaf_of
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import AutogradError, NotSupported, ShapeError
+from dovetail.errors import AutogradError
 from dovetail.memory_formats import LAYOUTS
 from dovetail.sparse.arrays import CooArray, CsrArray, SparseArray, kind_above
-from dovetail.sparse.handlers import called, handler_of, refusal
+from dovetail.sparse.handlers import above, refusal
 
 COO = LAYOUTS["sparse_coo"]
 CSR = LAYOUTS["sparse_csr"]
@@ -38,18 +37,7 @@ class SparseTensor(Tensor):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # fmt: skip
         """Let a handler compute, by coordinates unless it can do without."""
-        name, kwargs = function.__name__, kwargs or {}
-        found = handler_of(function)
-        if found is None:
-            return _in_place(function, args, kwargs)
-        if found.compressed:
-            return called(name, found.function, args, kwargs)
-        layout = _layout_of(args)
-        args = tuple([_by_coordinates(a) for a in args])
-        result = called(name, found.function, args, kwargs)
-        if layout is CSR and isinstance(result, SparseTensor):
-            return result.to_sparse_csr() if result.ndim == 2 else result
-        return result
+        return above.handled(function, args, kwargs or {})
 
     # ---- what it is
 
@@ -156,7 +144,7 @@ class SparseTensor(Tensor):
         raise refusal("bool", self.layout)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        text: str = shown[0](self)
+        text: str = above.described(self)
         return text
 
     def __copy__(self) -> Tensor:
@@ -184,10 +172,6 @@ class SparseTensor(Tensor):
         assert isinstance(a, CsrArray)
         rows = (a.crow, a.col, a.values.detach(), a.shape)
         return _restored, (csr, rows, self.requires_grad)
-
-
-# What makes the text of one; set by `dovetail.sparse.text`, which needs this module.
-shown: Final[list[Any]] = []
 
 
 def _restored(make: Any, parts: tuple[Any, ...], requires_grad: bool) -> SparseTensor:
@@ -230,92 +214,6 @@ def coordinates(x: Tensor) -> CooArray:
     a = x._a
     assert isinstance(a, CooArray)
     return a
-
-
-def _layout_of(args: Any) -> Any:
-    """The layout of the first sparse argument, also within lists."""
-    for a in args:
-        if isinstance(a, SparseTensor):
-            return a.layout
-        if isinstance(a, list | tuple):
-            found = _layout_of(a)
-            if found is not None:
-                return found
-    return None
-
-
-def _by_coordinates(value: Any) -> Any:
-    if isinstance(value, SparseTensor) and value.is_sparse_csr:
-        return value.to_sparse_coo()
-    if type(value) in (list, tuple):
-        return type(value)(_by_coordinates(v) for v in value)
-    return value
-
-
-def _in_place(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What an in-place form does: the sparse tensor becomes its result.
-
-    Raises:
-        NotSupported: it has none, or sparse tensors do not have the function.
-    """
-    name = function.__name__
-    plain = _Named(name.removesuffix("_"), function.__module__)
-    x = args[0] if args else None
-    fits = name.endswith("_") and not name.endswith("__")
-    if not fits or not isinstance(x, SparseTensor) or handler_of(plain) is None:
-        raise refusal(name, _layout_of((*args, *kwargs.values())))
-    result = SparseTensor.__torch_function__(plain, (), args, kwargs)
-    return become(name, x, result)
-
-
-class _Named:
-    """A function by its name."""
-
-    def __init__(self, name: str, module: str) -> None:
-        self.__name__ = name
-        self.__module__ = module
-
-
-def become(name: str, x: SparseTensor, result: Any) -> SparseTensor:
-    """Let `x` be what was computed of it: its values are written where they fit.
-
-    Raises:
-        ShapeError: it has another shape.
-        NotSupported: it has another dtype or layout, or `x` is a leaf that would get
-            other coordinates.
-    """
-    if not isinstance(result, SparseTensor) or result._kind is not x._kind:
-        raise NotSupported(
-            name, "result", was="of another dtype or layout",
-            needed=f"{x.dtype} and {x.layout}, as the tensor has",
-            remedy="use the function that is not in place",
-        )  # fmt: skip
-    if result.shape != x.shape:
-        raise ShapeError(
-            name, "result", was=f"of shape {tuple(result.shape)}",
-            needed=f"{tuple(x.shape)}, the shape of the tensor",
-        )  # fmt: skip
-    if same_places(x, result):
-        x._a.values.copy_(result._a.values)
-        return x
-    if leaf_of(x._a.values._node) is not None:
-        raise NotSupported(
-            name, "tensor", was="a leaf that requires grad, which would get other "
-            "coordinates", needed="the result of an op, or a tensor outside the graph",
-            remedy="use the function that is not in place",
-        )  # fmt: skip
-    x._a = result._a
-    return x
-
-
-def same_places(x: SparseTensor, y: SparseTensor) -> bool:
-    """Whether two tensors have the very same coordinates, without a look at them."""
-    a, b = x._a, y._a
-    if isinstance(a, CooArray) and isinstance(b, CooArray):
-        return a.indices._a is b.indices._a and a.coalesced == b.coalesced
-    if isinstance(a, CsrArray) and isinstance(b, CsrArray):
-        return a.col._a is b.col._a and a.crow._a is b.crow._a
-    return False
 
 
 def _caster(name: str, dtype: Any) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dovetail.dtypes import bool_, get_default_dtype, int64
 from dovetail.engine.tensor import Tensor
 from dovetail.sparse.arrays import CooArray, CsrArray
-from dovetail.sparse.tensor import SparseTensor, shown
+from dovetail.sparse.handlers import above
+from dovetail.sparse.tensor import SparseTensor
 from dovetail.tensor_api.printing import contents, node_name, options
 
 _PREFIX = "tensor("
@@ -64,4 +65,4 @@ def _joined(text: str, suffixes: list[str], newline: bool) -> str:
     return text + ")"
 
 
-shown.append(described)
+above.described = described
