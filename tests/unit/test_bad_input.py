@@ -533,7 +533,7 @@ ARGUMENTS: dict[str, Row] = {
         "add: other is None (NoneType), needed a Tensor or a number",
     ),
     "a NumPy array": (
-        lambda t: t.x * np.ones(3), ArgumentTypeError,
+        lambda t: dt.mul(t.x, np.ones(3)), ArgumentTypeError,
         "mul: other is a ndarray, needed a Tensor or a number; make one with "
         "dovetail.tensor(...)",
     ),

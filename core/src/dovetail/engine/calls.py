@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from dovetail.dtypes import DType
 from dovetail.engine.annotations import described
+from dovetail.engine.answers import answer
 from dovetail.engine.arguments import Shown
 from dovetail.engine.attribute_keys import frozen
 from dovetail.engine.autocast import as_cast, casting
@@ -154,6 +155,16 @@ def _missed_method(
         raise ArgumentTypeError(
             op.name, "self", was=described(values[0]), needed="a Tensor"
         )
+    return _missed_operator(op, values, others, key)
+
+
+def _missed_operator(
+    op: Op, values: tuple[Any, ...], others: dict[str, Any], key: Any
+) -> Any:
+    if key is None and len(values) > 1:
+        found = answer(op.name, values[0], values[1])
+        if found is not NotImplemented:
+            return found
     return miss(op, values, others, key)
 
 
@@ -171,6 +182,7 @@ _NAMES: Final[dict[str, Any]] = {
     "_miss": miss, "_miss_public": miss_public, "_miss_cast": partial(miss, cast=False),
     "_missed_before": _missed_before, "_handed_over": _handed_over,
     "_missed_over": _missed_over, "_missed_method": _missed_method,
+    "_missed_operator": _missed_operator,
     "_failed": failed, "_failed_before": _failed_before, "_several": several,
     "_general": Ready.run, "_general_before": _general_before,
     "_as_view": as_view, "_frozen": frozen,
@@ -186,7 +198,7 @@ _NAMES: Final[dict[str, Any]] = {
 _INNER: Final = Form()
 # What autocast calls on the inputs that it made ready.
 _UNCAST: Final = Form("_miss_cast(", others=False, casts=False)
-_OPERATOR: Final = Form(others=False)
+_OPERATOR: Final = Form("_missed_operator(", others=False)
 _METHOD: Final = Form("_missed_method(", others=False)
 _PUBLIC: Final = Form("_miss_public(_function, False, ", users=True)
 _PUBLIC_OUT: Final = Form("_miss_public(_function, True, ", users=True)

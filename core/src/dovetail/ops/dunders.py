@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import bool_, from_numpy
+from dovetail.engine.answers import answer, reflected_method, reflections
 from dovetail.engine.calls import operator_of, over
 from dovetail.engine.inplace import inplace
 from dovetail.engine.kinds import kind_of
 from dovetail.engine.tensor import Tensor, extend, wrap
-from dovetail.errors import DTypeError
+from dovetail.errors import ArgumentTypeError, DTypeError
 from dovetail.ops import compare, elementwise, power, rounding
 from dovetail.ops import primitive as p
 from dovetail.ops.matmul import matmul
@@ -20,6 +21,7 @@ from dovetail.ops.quotient import refusing
 
 Function = Callable[..., Any]
 _NUMBERS = (bool, int, float, complex, Tensor)
+_REFLECTED_ORDER = {"lt": "__gt__", "le": "__ge__", "gt": "__lt__", "ge": "__le__"}
 
 
 def _reflected(function: Function) -> Function:
@@ -35,12 +37,16 @@ def _reflected(function: Function) -> Function:
 def _in_place(name: str, function: Function) -> Function:
     """The operator written into its first operand: `x += 2`."""
 
+    in_place, reflected = f"__i{name}__", f"__r{name}__"
+
     def written(self: Tensor, other: Any) -> Any:
-        return inplace(name, function, self, other)
+        if reflected_method(reflected, other) is not None:
+            return NotImplemented  # Python makes it self = self + other
+        return inplace(in_place, function, self, other)
 
     written.__wrapped__ = function  # type: ignore[attr-defined]
     op = getattr(function, "op", None)
-    return written if op is None else over(op, name, written)
+    return written if op is None else over(op, in_place, written)
 
 
 def install(
@@ -49,12 +55,14 @@ def install(
     """Make `function` the operator `__name__`; with its reflection unless None."""
     op = getattr(function, "op", None)
     function = function if op is None else operator_of(op, first=bool(commutes))
+    if op is not None:
+        reflections[op.name] = _REFLECTED_ORDER.get(name, f"__r{name}__")
     setattr(Tensor, f"__{name}__", function)
     if commutes is not None:
         swapped = function if commutes else _reflected(function)
         setattr(Tensor, f"__r{name}__", swapped)
         if writes:
-            setattr(Tensor, f"__i{name}__", _in_place(f"__i{name}__", function))
+            setattr(Tensor, f"__i{name}__", _in_place(name, function))
 
 
 _divide: Callable[..., Tensor] = _reflected(operator_of(p.div.op))
@@ -90,6 +98,17 @@ def _compared(function: Function) -> Function:
     return compare
 
 
+def _raised(self: Tensor, exponent: Any) -> Tensor:
+    """`self ** exponent`; an exponent of another class may know what that is."""
+    try:
+        return power.power(self, exponent)
+    except ArgumentTypeError:
+        found: Tensor = answer("pow", self, exponent)
+        if found is NotImplemented:
+            raise
+        return found
+
+
 def _positive(self: Tensor) -> Tensor:
     if self.dtype is bool_:
         raise DTypeError("positive", "input", was="bool", needed="numbers")
@@ -105,8 +124,10 @@ for _name, _quotient in {
     "floordiv": rounding.floor_divide, "mod": rounding.remainder,
 }.items():  # fmt: skip
     _operator = operator_of(_quotient.op)
+    reflections[_quotient.op.name] = f"__r{_name}__"
     install(_name, refusing(_quotient.op.name, _operator), commutes=False)
-install("pow", power.power, commutes=False)
+install("pow", _raised, commutes=False)
+reflections["pow"] = "__rpow__"
 install("matmul", matmul, commutes=False, writes=False)
 install("and", p.bitwise_and, commutes=True)
 install("or", compare.bitwise_or, commutes=True)

@@ -52,6 +52,10 @@ class Methods:
     ) -> Tensor:
         """A tensor over what a function of NumPy made of this one."""
     def __bool__(self) -> _bool: ...
+    def __buffer__(self, flags: _int) -> memoryview:
+        """The memory of a tensor on the host, for `memoryview` (Python 3.12, PEP
+        688).
+        """
     def __complex__(self) -> complex: ...
     def __contains__(self, element: Any) -> _bool:
         """Whether any element equals a number or a 0-d tensor."""
@@ -122,7 +126,7 @@ class Methods:
         """Bitwise or."""
     def __pos__(self) -> Tensor: ...
     def __pow__(self, exponent: Any) -> Tensor:
-        """`base ** exponent`; one of them may be a number."""
+        """`self ** exponent`; an exponent of another class may know what that is."""
     def __radd__(self, other: Tensor | complex) -> Tensor:
         """input + other; integers wrap, the sum of bools is `or`."""
     def __rand__(self, other: Tensor | complex) -> Tensor:

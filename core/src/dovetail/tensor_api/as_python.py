@@ -76,6 +76,11 @@ def _index(self: Tensor) -> int:
         raise ArgumentTypeError(
             "index", "tensor", was=self.dtype.name, needed="an integer or bool tensor"
         )
+    if numel(self) != 1:
+        raise ArgumentTypeError(
+            "index", "tensor", was=f"of shape {tuple(self.shape)}",
+            needed="one element", remedy="index it, or use tolist()",
+        )  # fmt: skip
     return int(self.item())
 
 

@@ -50,6 +50,12 @@ def _repr_html(self: Tensor) -> str:
     )
 
 
+def _buffer(self: Tensor, flags: int, /) -> memoryview:
+    """The memory of a tensor on the host, for `memoryview` (Python 3.12, PEP 688)."""
+    values: Any = self.numpy()
+    return memoryview(values)
+
+
 def _array_function(
     self: Tensor, function: Any, types: Any, args: tuple[Any, ...], kwargs: Any
 ) -> Any:
@@ -74,5 +80,5 @@ def _values(value: Any) -> Any:
     return value
 
 
-extend(_repr_html_=_repr_html, __array_function__=_array_function)
+extend(_repr_html_=_repr_html, __array_function__=_array_function, __buffer__=_buffer)
 extend(__array_namespace__=_array_namespace, to_device=_to_device)
