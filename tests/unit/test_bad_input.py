@@ -816,6 +816,34 @@ METHODS: dict[str, Row] = {
         lambda t: dt.nn.Transformer(4, 2, 1, 1, 8, custom_encoder=t.x),
         ArgumentTypeError, "Transformer: custom_encoder is a float32 tensor of shape",
     ),
+    "truths among others": (
+        lambda t: dt.isin(t.x, t.bits), DTypeError,
+        "isin: test_elements is bool, needed real numbers",
+    ),
+    "distances of integers": (
+        lambda t: dt.cdist(t.ints, t.ints), DTypeError,
+        "cdist: x1 is int64, needed real floats",
+    ),
+    "slopes of truths": (
+        lambda t: dt.gradient(t.bits), DTypeError,
+        "gradient: input is bool, needed numbers",
+    ),
+    "angles of another dtype": (
+        lambda t: dt.polar(t.x.double(), t.x), DTypeError,
+        "polar: angle is float32, needed float64 as in abs",
+    ),
+    "one number as a shape": (
+        lambda t: dt.full(3, 1.0), ArgumentTypeError,
+        "full: size is 3 (int), needed a sequence of integers",
+    ),
+    "more elements than can be counted": (
+        lambda t: dt.ones(1, device="meta").expand(1 << 40, 1 << 40), ShapeError,
+        "expand: size is (1099511627776, 1099511627776), needed at most",
+    ),
+    "a norm over no dims": (
+        lambda t: dt.linalg.norm(t.x, None, ()), ArgumentError,
+        "linalg.norm: dim is (), needed one dim or two",
+    ),
     "no sizes": (
         lambda t: t.one.resize(), ArgumentTypeError,
         "resize: sizes is missing, needed a shape",

@@ -11,6 +11,7 @@ from dovetail.dtypes import bool_
 from dovetail.engine.tensor import Tensor
 from dovetail.frontend import logaddexp as logarithms
 from dovetail.frontend.complex import complex_
+from dovetail.ops import search
 
 Function = Callable[..., Any]
 
@@ -185,5 +186,5 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     x1, x2 = promoted(x1, x2)
     if not x2.numel():
         return f.full_like(x1, invert, dtype=bool_)
-    found = f.isin(x1, x2)
+    found = search.isin(x1, x2)
     return f.logical_not(found) if invert else found

@@ -89,6 +89,11 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
             raise DTypeError(
                 "polar", name, was=x.dtype.name, needed="float16, float32 or float64"
             )
+    if abs.dtype is not angle.dtype:
+        raise DTypeError(
+            "polar", "angle", was=angle.dtype.name,
+            needed=f"{abs.dtype.name} as in abs",
+        )  # fmt: skip
     return z.complex(abs * cos(angle), abs * sin(angle))
 
 

@@ -205,11 +205,11 @@ def empty(
 
 
 @creates("full", like=True, new=True)
-def full(place: Place, size: int | Sequence[int], fill_value: Any) -> Tensor:
+def full(place: Place, size: Sequence[int], fill_value: Any) -> Tensor:
     """Every element `fill_value`, whose type decides the dtype where none is named.
 
     Args:
-        size: the shape, an int or a sequence.
+        size: the shape, a sequence.
         fill_value: a number or a 0-d tensor.
 
     Raises: NumberOutOfRange if the value does not fit the dtype.

@@ -84,6 +84,9 @@ def cdist(
             was=f"of shapes {tuple(x1.shape)} and {tuple(x2.shape)}",
             needed="at least two dims, the last of one size",
         )  # fmt: skip
+    for name, x in (("x1", x1), ("x2", x2)):
+        if not x.dtype.is_floating_point:
+            raise DTypeError("cdist", name, was=x.dtype.name, needed="real floats")
     if compute_mode not in _CDIST_MODES:
         raise ArgumentError(
             "cdist", "compute_mode", was=repr(compute_mode),

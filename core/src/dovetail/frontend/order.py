@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.dtypes import bool_, int32
-from dovetail.engine.attributes import Absent, Real
+from dovetail.engine.attributes import Absent, Operand, Real
+from dovetail.engine.promotion import result_type
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
@@ -73,10 +74,14 @@ def bucketize(
 
 @public("torch.isin", out="same")
 def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False,
+    elements: Operand, test_elements: Operand, *, assume_unique: bool = False,
     invert: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Whether each element is among others."""
+    """Whether each element is among others: of integers and real floats."""
+    for name, x in (("elements", elements), ("test_elements", test_elements)):
+        dtype = result_type((x,))
+        if dtype is bool_ or dtype.is_complex:
+            raise DTypeError("isin", name, was=dtype.name, needed="real numbers")
     found = search.isin(elements, test_elements)
     return logical_not(found) if invert else found
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail.dtypes import HALF, float32, float64, get_default_dtype, int32, int64
+from dovetail.dtypes import (
+    HALF,
+    bool_,
+    float32,
+    float64,
+    get_default_dtype,
+    int32,
+    int64,
+)
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.integers import axes_if_any
 from dovetail.engine.public import public
@@ -77,6 +85,8 @@ def gradient(
     """
     if edge_order not in (1, 2):
         raise ArgumentError("gradient", "edge_order", was=edge_order, needed="1 or 2")
+    if input.dtype is bool_:
+        raise DTypeError("gradient", "input", was="bool", needed="numbers")
     dims = axes_if_any("gradient", "dim", dim, input.ndim)
     x = input if input.dtype.is_inexact else cast(input, get_default_dtype())
     found = []

@@ -6,8 +6,9 @@ Called with strides None, it serves as the shape rule.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from dovetail.engine.attributes import (
 )  # fmt: skip
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import inplace
-from dovetail.engine.integers import EVERY
+from dovetail.engine.integers import EVERY, MOST
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.views import unshared
 from dovetail.errors import DimError, ShapeError
@@ -47,6 +48,9 @@ def _of_dims(size: Sizes, strides: Sizes | None, order: Any) -> Geometry:
     return tuple([size[d] for d in order]), tuple([steps[d] for d in order]), 0
 
 
+_LARGE: Final = 1 << 15  # sizes with which an overflow may begin
+
+
 def _expanded(have: Sizes, strides: Sizes | None, *, size: Sizes) -> Geometry:
     missing = len(size) - len(have)
     if missing < 0:
@@ -67,6 +71,8 @@ def _expanded(have: Sizes, strides: Sizes | None, *, size: Sizes) -> Geometry:
             )  # fmt: skip
     if any(n < 0 for n in new_size):
         raise ShapeError("expand", "size", was=size, needed="-1 only for existing dims")
+    if max(new_size, default=0) > _LARGE and math.prod(new_size) > MOST:
+        raise ShapeError("expand", "size", was=size, needed=f"at most {MOST} elements")
     return tuple(new_size), tuple(new_strides), 0
 
 

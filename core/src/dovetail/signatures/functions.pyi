@@ -1381,7 +1381,7 @@ def frombuffer(
     """A one-dimensional CPU tensor over the memory of a writable buffer."""
 
 def full(
-    size: _int | Sequence[_int],
+    size: Sequence[_int],
     fill_value: Any,
     *,
     dtype: DType | None = None,
@@ -1835,14 +1835,14 @@ def isfinite(input: Tensor) -> Tensor:
     """Whether an element is neither infinite nor NaN."""
 
 def isin(
-    elements: Any,
-    test_elements: Any,
+    elements: Tensor | _complex,
+    test_elements: Tensor | _complex,
     *,
     assume_unique: _bool = False,
     invert: _bool = False,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """Whether each element is among others."""
+    """Whether each element is among others: of integers and real floats."""
 
 def isinf(input: Tensor) -> Tensor:
     """Whether an element, or a part of it, is infinite."""

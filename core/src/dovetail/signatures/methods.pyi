@@ -1387,7 +1387,7 @@ class Methods:
         """`empty_strided` with the dtype and device of this tensor."""
     def new_full(
         self,
-        size: _int | Sequence[_int],
+        size: Sequence[_int],
         fill_value: Any,
         *,
         dtype: DType | None = None,

@@ -135,6 +135,8 @@ def norm(
     """A norm of vectors, or of matrices where `dim` (or `input`) has two dims."""
     name = "linalg.norm"
     _inexact(name, input)
+    if isinstance(dim, tuple | list) and len(dim) not in (1, 2):
+        raise ArgumentError(name, "dim", was=dim, needed="one dim or two")
     if ord is None:
         return _vector_norm(input, 2, dim, keepdim, dtype=dtype)
     given = (dim,) if isinstance(dim, int) else dim
