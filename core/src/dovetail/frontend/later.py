@@ -83,12 +83,13 @@ later(
     "dovetail.tensor_api.retired",
     functions="get_device is_distributed is_inference",
     methods="__array_wrap__ __cuda_array_interface__ __delitem__ __div__ __idiv__ "
-    "__long__ __nonzero__ apply_ ccol_indices dim_order eig grad_dtype ipu "
+    "__long__ __nonzero__ ccol_indices dim_order eig grad_dtype ipu "
     "is_distributed is_inference is_ipu is_maia is_mkldnn is_mps is_mtia is_nested "
-    "is_quantized is_sparse is_sparse_csr is_vulkan is_xla layout lstsq map2_ map_ "
+    "is_quantized is_sparse is_sparse_csr is_vulkan is_xla layout lstsq "
     "module_load mtia name new output_nr reinforce resize resize_as row_indices solve "
     "symeig volatile",
 )
+later("dovetail.tensor_api.python_functions", methods="apply_ map2_ map_")
 later(
     "dovetail.frontend.native_norms",
     functions="native_batch_norm native_group_norm native_layer_norm",
