@@ -14,6 +14,7 @@ from dovetail.autograd.anomaly_mode import (
     set_detect_anomaly,
 )
 from dovetail.autograd.function import Function
+from dovetail.autograd.graph import by_edges
 from dovetail.engine import autograd
 from dovetail.engine.autograd import tensors_of
 from dovetail.engine.basics import basics
@@ -58,6 +59,7 @@ def grad(
         >>> torch.autograd.grad(slope, x)
         (tensor(2.),)
     """
+    outputs, inputs = by_edges(outputs, grad_outputs), by_edges(inputs)
     roots = tensors_of("grad", "outputs", outputs)
     leaves = tensors_of("grad", "inputs", inputs)
     if any(x._in_parts for x in leaves):
@@ -120,6 +122,7 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
+    tensors, inputs = by_edges(tensors, grad_tensors), by_edges(inputs)
     roots, given, into = tensors_of("backward", "tensors", tensors), None, None
     if grad_tensors is not None:
         given = tensors_of("backward", "grad_tensors", grad_tensors, gaps=True)

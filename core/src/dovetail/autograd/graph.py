@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
+from dovetail import frontend as ft
 from dovetail.engine.autograd import register_hook
 from dovetail.engine.saved_hooks import (
     Hooks,
@@ -117,6 +118,35 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if type(edge) is Output:
         return GradientEdge(edge.node, edge.index)
     return GradientEdge(edge, 0)  # type: ignore[arg-type]
+
+
+def by_edges(values: Any, given: Any = None) -> Any:
+    """Tensors and edges as tensors: an edge as one that is where the edge leads.
+
+    Args:
+        values: one, or several in order.
+        given: their gradients, which have the shapes of those; None for what is only
+            asked for.
+    """
+    if isinstance(values, GradientEdge):
+        return _stand_in(values, given[0] if isinstance(given, list | tuple) else given)
+    if not isinstance(values, list | tuple):
+        return values
+    if not any(isinstance(x, GradientEdge) for x in values):
+        return values
+    likes = given if isinstance(given, list | tuple) else [given] * len(values)
+    return [
+        _stand_in(x, like) if isinstance(x, GradientEdge) else x
+        for x, like in zip(values, likes, strict=True)
+    ]
+
+
+def _stand_in(edge: GradientEdge, like: Tensor | None) -> Tensor:
+    made: Tensor = ft.zeros(()) if like is None else like.detach()
+    node = edge.node
+    several = isinstance(node, Node) and node.outputs is not None
+    made._node = Output(node, edge.output_nr) if several else node  # type: ignore[arg-type]
+    return made
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
