@@ -51,6 +51,7 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
     },
     "torch.nn.common_types": (_PRIVATE,),
     "torch.types": (_PRIVATE, "dovetail"),
+    "torch.fx": (_PRIVATE,),
     "torch.version": (_PRIVATE,),
     "torch.multiprocessing": ("multiprocessing", _PRIVATE),
     "torch.serialization": ("dovetail.io", _PRIVATE),

@@ -147,6 +147,14 @@ class lazy_property:  # noqa: N801  torch's name
         return value
 
 
+# ---- torch.fx
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """The function itself: nothing is traced symbolically here."""
+    return fn_or_name
+
+
 # ---- torch.multiprocessing
 
 
