@@ -844,6 +844,18 @@ METHODS: dict[str, Row] = {
         lambda t: dt.linalg.norm(t.x, None, ()), ArgumentError,
         "linalg.norm: dim is (), needed one dim or two",
     ),
+    "a source of no dims": (
+        lambda t: dt.nn.Transformer(4, 2, 1, 1, 8)(dt.tensor(1), t.one), ShapeError,
+        "Transformer: src is 0-d, of shape (), needed 2 or 3 dims",
+    ),
+    "a scale that is undefined": (
+        lambda t: F.interpolate(dt.ones(1, 2, 3), scale_factor=dt.nan), ArgumentError,
+        "interpolate: scale_factor is nan, needed finite numbers",
+    ),
+    "parameters in tuples": (
+        lambda t: dt.optim.SGD(((1, 2), (3,))), ArgumentTypeError,
+        "params is partly with names, needed all with names, or none",
+    ),
     "no sizes": (
         lambda t: t.one.resize(), ArgumentTypeError,
         "resize: sizes is missing, needed a shape",

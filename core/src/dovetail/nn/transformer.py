@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail import frontend as ft
 from dovetail.engine.annotations import described
+from dovetail.engine.dims import need_dims
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 
@@ -224,6 +225,8 @@ class Transformer(Module):
 
     def _check(self, src: Tensor, tgt: Tensor) -> None:
         axis = 0 if self.batch_first else 1
+        need_dims("Transformer", "src", src, 2, 3)
+        need_dims("Transformer", "tgt", tgt, src.ndim)
         if src.ndim == 3 and src.shape[axis] != tgt.shape[axis]:
             raise ShapeError(
                 "Transformer", "tgt", was=f"a batch of {tgt.shape[axis]}",

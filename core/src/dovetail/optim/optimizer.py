@@ -265,7 +265,7 @@ def _list_params(op: str, group: dict[str, Any]) -> None:
         )  # fmt: skip
     listed = [params] if isinstance(params, Tensor) else list(params)
     if listed and isinstance(listed[0], tuple):
-        if not all(isinstance(pair, tuple) for pair in listed):
+        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in listed):
             raise ArgumentTypeError(
                 op, "params", was="partly with names", needed="all with names, or none"
             )

@@ -90,6 +90,10 @@ def _asked(
             )  # fmt: skip
         return tuple(map(int, _each("size", size, n))), (None,) * n
     factors = tuple(map(float, _each("scale_factor", scale_factor, n)))
+    if not all(map(math.isfinite, factors)):
+        raise ArgumentError(
+            "interpolate", "scale_factor", was=scale_factor, needed="finite numbers"
+        )
     out = tuple(
         math.floor(have * f) for have, f in zip(input.shape[2:], factors, strict=True)
     )
