@@ -292,3 +292,10 @@ def test_means_scattered_into_a_tensor_of_no_dims() -> None:
         ),
         np.array(3.0), index, np.array(2.0),
     )  # fmt: skip
+
+
+def test_logaddexp_takes_no_number() -> None:
+    """As torch's, which takes tensors alone."""
+    for lib in (dt, torch):
+        with pytest.raises(TypeError):
+            lib.logaddexp(lib.ones(2), 2)

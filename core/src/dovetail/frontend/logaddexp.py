@@ -19,7 +19,7 @@ from dovetail.ops.transcendental import log1p
 from dovetail.ops.view import basic_index
 
 
-@public("logaddexp", out=True, plain=pairs.logaddexp)
+@public("logaddexp", out=True)
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)) without overflow.
 
