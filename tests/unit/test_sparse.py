@@ -147,6 +147,13 @@ def test_softmax(x: Any) -> None:
         )
 
 
+def test_softmax_of_great_numbers() -> None:
+    """Softmax takes numbers whose exponentials overflow."""
+    x: Any = dt.sparse_coo_tensor([[0, 0], [0, 2]], [1e4, 1e4], (1, 3))
+    assert dt.sparse.softmax(x, 1).values().tolist() == [0.5, 0.5]
+    assert dt.sparse.softmax(x, 0).values().tolist() == [1.0, 1.0]
+
+
 # ---- nothing is computed of what stands for the memory
 
 
@@ -289,6 +296,8 @@ def test_added_to_a_dense_tensor(coalesced: bool) -> None:
     assert x.grad.tolist() == (4 * y).tolist()
     with pytest.raises(InplaceError):
         x[0].add_(more)
+    plain = dt.ones(3).add_(more)
+    assert plain.tolist() == [4.0, 1.0, 10.0]
     with dt.no_grad():
         x[:, :2].add_(dt.ones(2, 2).to_sparse())
     assert x.tolist() == [[2.0, 2.0, 1.0]] * 2
