@@ -33,7 +33,7 @@ from dovetail.conformance.factors import (
 from dovetail.conformance.layouts import layouts_for, projected
 from dovetail.conformance.meaning import REFUSALS, means_something
 from dovetail.conformance.operands import operand_shapes
-from dovetail.conformance.options import CROSSED, Crossing
+from dovetail.conformance.options import CROSSED, Crossing, Options
 from dovetail.conformance.presence import reached
 from dovetail.conformance.sizes import (
     AS_NAMED,
@@ -68,6 +68,7 @@ _SWEEP: Final = {"values": SWEEP, "layout": PLAIN, "size": "1024"}
 _TRIES: Final = 6
 _ATTEMPTS: Final = 2  # at rows, for each that is to be found
 _CROSSINGS: Final = 10  # attempts at options, of which ops refuse many
+_ROOMY: Final = "32"  # elements, for special values that meet options
 _EMPTY_EVERY: Final = 12  # rows: without elements there are no values to get wrong
 _WHOLE: Final = 3  # values, layout and size
 _EMPTY_TRIES: Final = 24  # they cost little
@@ -195,15 +196,32 @@ def _crossed(
             return
         options = crossing.options(row)
         values = others[number // 2 % len(others)] if number % 2 else ORDINARY
-        make = Varied(op, dtype, values, AS_NAMED, seed + number)
-        make.options = options
-        case = _chosen(op, make, options.case)
-        example = Example(case, values=values, options=CROSSED)
-        takes = case is not None and means_something(op, example, dtype)
-        crossing.drawn(row, takes)
-        if takes:
+        # Of six numbers few are special, and hardly each kind of them.
+        sizes = (_ROOMY, OWN) if number % 2 else (OWN,)
+        asked = (
+            _optioned(op, dtype, values, size, options, seed + number) for size in sizes
+        )
+        example = next(filter(None, asked), None)
+        crossing.drawn(row, example is not None)
+        if example is not None:
             found += 1
             yield example
+
+
+def _optioned(
+    op: Op, dtype: DType, values: str, size: str, options: Options, number: int
+) -> Example | None:
+    """One of the op's own cases in a size, with other options; None if refused."""
+    named = named_shapes(op, dtype)
+    if options.case >= len(named):
+        return None
+    sizing = sizes_for(size, named[options.case], number % _FEW_SHAPES)
+    make = Varied(op, dtype, values, sizing, number)
+    make.options = options
+    case = _chosen(op, make, options.case)
+    example = Example(case, values=values, size=size, options=CROSSED)
+    takes = case is not None and means_something(op, example, dtype)
+    return example if takes else None
 
 
 def _always(number: int, factors: Factors) -> Row:

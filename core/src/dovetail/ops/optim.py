@@ -286,7 +286,7 @@ def _(params: Any, grads: Any, ms: Any, vs: Any, tops: Any, *how: Any) -> Any:
 
 @sgd_steps_.cases
 def _(make: Any) -> Iterator[Any]:
-    shapes = ((3, 4), (2,))
+    shapes = ((3, 4), (0,), (2,))
     p, g, b = ([make(*s) for s in shapes] for _ in range(3))
     yield case(p, g, [], 0.1, 0.0, 0.0, 0.5, False, True, False)
     yield case(p, g, b, 0.1, 0.9, 0.25, 0.01, False, False, False)
@@ -295,7 +295,7 @@ def _(make: Any) -> Iterator[Any]:
 
 @adam_steps_.cases
 def _(make: Any) -> Iterator[Any]:
-    shapes = ((3, 4), (2,))
+    shapes = ((3, 4), (0,), (2,))
     p, g, m = ([make(*s) for s in shapes] for _ in range(3))
     v, top = ([make(*s, low=0.5, high=3) for s in shapes] for _ in range(2))
     rates = (0.01, 0.9, 0.99, 1e-6)

@@ -20,6 +20,8 @@ from tests.meta.mutants.catalogue.rare_places import RARE_PLACES
 from tests.meta.mutants.catalogue.rare_values import RARE_VALUES
 from tests.meta.mutants.catalogue.reductions import REDUCTIONS
 from tests.meta.mutants.catalogue.resources import RESOURCES
+from tests.meta.mutants.catalogue.seldom_places import SELDOM_PLACES
+from tests.meta.mutants.catalogue.seldom_values import SELDOM_VALUES
 from tests.meta.mutants.catalogue.shipped_calls import SHIPPED_CALLS
 from tests.meta.mutants.catalogue.shipped_places import SHIPPED_PLACES
 from tests.meta.mutants.catalogue.shipped_products import SHIPPED_PRODUCTS
@@ -35,5 +37,5 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *HANDED_OUT, *POOLS, *TRANSFERS,
     *SHIPPED_VALUES, *SHIPPED_PRODUCTS, *SHIPPED_PLACES, *SHIPPED_CALLS,
     *FIELD_VALUES, *FIELD_PLACES, *WILD_VALUES, *WILD_PLACES,
-    *RARE_VALUES, *RARE_PLACES,
+    *RARE_VALUES, *RARE_PLACES, *SELDOM_VALUES, *SELDOM_PLACES,
 )  # fmt: skip
