@@ -185,8 +185,10 @@ def _crossed(
     """The op's own cases with other options, each second one of special values."""
     seed = Check(op.name, dtype.name, "options").seeded(run)
     crossing = Crossing(op, dtype, seed)
-    # Special numbers meet some: a factor 0 of infinity is no reason to skip it.
-    others = [x for x in (FEW, "zeros") if x in values] or [ORDINARY]
+    # Special numbers meet some: a factor 0 of infinity is no reason to skip it. Where
+    # none has a say in what becomes of others, half of all may be such.
+    kinds = (SPECIAL,) if op.is_elementwise else (FEW, "zeros")
+    others = [x for x in kinds if x in values] or [ORDINARY]
     found = 0
     for number in range(_CROSSINGS * count if crossing.levels else 0):
         if found == count:

@@ -39,6 +39,7 @@ SHAPES: Final = 1 << 8  # as many are drawn, which takes a while; calls share th
 TILE: Final = 1 << 6
 SMALL_TILE: Final = 1 << 4
 TILE_OF: Final = {SEVERAL: TILE, SEVERAL_SMALL: SMALL_TILE}
+_BLOCK: Final = 1 << 5  # elements that most kernels take at once
 _TILED: Final = 1 << 16  # elements of the largest calls whose sizes grow together
 _WORK: Final = 1 << 23  # products that such a call may take
 
@@ -165,10 +166,10 @@ def sizes_for(size: str, shapes: Sequence[Ints], number: int) -> Sizing:
         return AS_NAMED  # nothing is computed of nothing
     if size in TILE_OF:
         return _several(some, number, TILE_OF[size])
-    elements = elements_of(size) + number % 3 - 1
+    elements = elements_of(size)
     if size.isdigit():
         return _grown(some, elements, number)
-    return _long(some, 0 if size.startswith(TALL) else -1, elements)
+    return _long(some, 0 if size.startswith(TALL) else -1, elements + number % 3 - 1)
 
 
 def _mapped(sizes: dict[int, int]) -> Sizing:
@@ -183,9 +184,11 @@ def _lifted(ndim: int, number: int) -> Sizing:
 
 
 def _grown(shapes: list[Ints], elements: int, number: int) -> Sizing:
-    """Let one size grow until the largest array with it has that many elements.
+    """Let one size grow until the largest array with it has about that many elements.
 
-    Mostly the largest size: of few rows, the long ones; sometimes another.
+    Mostly the largest size: of few rows, the long ones; sometimes another. It is that
+    of whole blocks every other time, or one more or less: what is left of the last
+    block is to be a little and nearly all of it, whatever the other sizes are.
     """
     named = sorted({n for shape in shapes for n in shape if n > 1}, reverse=True)
     if not named:
@@ -194,8 +197,11 @@ def _grown(shapes: list[Ints], elements: int, number: int) -> Sizing:
     shape = max((s for s in shapes if chosen in s), key=math.prod)
     times = shape.count(chosen)
     rest = math.prod(shape) // chosen**times
-    grown = max(chosen, round((elements / rest) ** (1 / times)))
-    return _mapped({chosen: grown})
+    fitting = round((elements / rest) ** (1 / times))
+    if number // 3 % 2 and fitting > _BLOCK:
+        fitting = round(fitting / _BLOCK) * _BLOCK
+    beside = (number + number // 3) % 3 - 1  # whichever size is chosen
+    return _mapped({chosen: max(chosen, fitting + beside)})
 
 
 def _long(shapes: list[Ints], at: int, elements: int) -> Sizing:
