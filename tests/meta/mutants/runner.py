@@ -38,7 +38,6 @@ class Plan:
         budget: the name of that by which benign variants are judged.
         one_in: how many checks of a benign variant one is judged of.
         examples: the seed by which the kit draws examples for these.
-        skipped: names that are not judged.
     """
 
     seed: int = SEED
@@ -49,11 +48,9 @@ class Plan:
     budget: str = "standard"
     one_in: int = 1
     examples: int = 0
-    skipped: frozenset[str] = frozenset()
 
     def wants(self, name: str) -> bool:
-        wanted = any(fnmatchcase(name, glob) for glob in self.only.split(","))
-        return wanted and name not in self.skipped
+        return any(fnmatchcase(name, glob) for glob in self.only.split(","))
 
 
 def fates(plan: Plan) -> Iterator[Fate]:

@@ -56,7 +56,7 @@ def _counted_further(op: Op, call: Case, random: np.random.Generator) -> dict[st
 
 
 def _counts(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _narrowed(op: Op, call: Case, random: np.random.Generator) -> dict[str, Array]:

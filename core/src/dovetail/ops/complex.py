@@ -33,7 +33,7 @@ def conj_physical(input: Tensor) -> Tensor:
     if not input.dtype.is_complex:
         return clone(input)
     real = cast(cast(input, input.dtype.real), input.dtype)
-    return real - cast(imag(input), input.dtype) * 1j
+    return real - _turned(imag(input), input.dtype)
 
 
 conj_physical.grad(input=lambda ct: conj_physical(ct))
@@ -62,7 +62,7 @@ def _of_parts(real: Any, imag: Any) -> Any:
     return made
 
 
-@op(accepts=FLOAT, result=lambda d, a: d[0].complex,
+@op(accepts=FLOAT, result=lambda d, a: d[0].complex, unrounded=True,
     oracle=_of_parts,
     grad={"real": lambda ct: real(ct), "imag": lambda ct: imag(ct)})  # fmt: skip
 def complex(real: Tensor, imag: Tensor) -> Tensor:
@@ -112,10 +112,8 @@ def _(ct: Tensor, input: Tensor) -> Tensor:
     cases=lambda _: [[2, 3], []])  # fmt: skip
 def real_pairs(input: Tensor) -> Tensor:
     """Real and imaginary parts along a new last dim, in memory of their own."""
-    zero_and_one = iota(2, input._kind.with_dtype(int32))
-    second = cast(zero_and_one, input.dtype.real)
-    parts = unsqueeze(real(input), -1), unsqueeze(imag(input), -1)
-    return parts[0] * (1 - second) + parts[1] * second
+    first = iota(2, input._kind.with_dtype(int32)) == 0
+    return where(first, unsqueeze(real(input), -1), unsqueeze(imag(input), -1))
 
 
 def _unpaired(shape: Any) -> Any:
@@ -127,8 +125,9 @@ def _unpaired(shape: Any) -> Any:
     return tuple(shape[:-1])
 
 
-@op(sums=True, shape=_unpaired, accepts=FLOAT, result=lambda d, a: d[0].complex,
-    oracle=lambda x: x[..., 0] + 1j * x[..., 1], cases=lambda _: [[3, 2], [2]],
+@op(sums=True, shape=_unpaired, accepts=FLOAT, unrounded=True,
+    result=lambda d, a: d[0].complex,
+    oracle=lambda x: _of_parts(x[..., 0], x[..., 1]), cases=lambda _: [[3, 2], [2]],
     grad=lambda ct: real_pairs(ct))  # fmt: skip
 def from_pairs(input: Tensor) -> Tensor:
     """Complex numbers from pairs along the last dim, in memory of their own."""

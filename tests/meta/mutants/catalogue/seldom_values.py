@@ -234,9 +234,6 @@ SELDOM_VALUES: Final[list[Mutant]] = [
            _harmonic_of_zero, observe=sees("vector_norm", row(0, 2), -1.0)),
     kernel("seldom/sum-of-infinity", "logsumexp", "is NaN", after(_infinite_sum),
            observe=sees("logsumexp", row(np.inf, 1), (0,))),
-    kernel("seldom/step-at-nan", "heaviside", "is NaN", where(
-           lambda a, b: np.isnan(a), np.nan),
-           observe=sees("heaviside", row(np.nan, 1), row(1, 1))),
     kernel("seldom/place-of-nan", "searchsorted", "is the first", after(
            lambda y, s, v, **k: np.where(np.isnan(v), 0, y).astype(y.dtype)
            if inexact(v) else y),
