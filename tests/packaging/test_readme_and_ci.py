@@ -74,7 +74,8 @@ def test_ci_ends_with_slow_tests_the_kit_lint_and_types() -> None:
         "DOVETAIL_KERNELS=1 DOVETAIL_ONEDNN=1 "
         "python -m dovetail conformance --device cpu --jobs 2",
         'python -m pip install -q -e "./backends/xpu[onednn]" && '
-        "DOVETAIL_XPU_ALLOW_CPU=1 python -m pytest tests/accelerators/xpu",
+        "DOVETAIL_XPU_ALLOW_CPU=1 python -m pytest "
+        "tests/accelerators/xpu tests/accelerators/test_together.py",
         "ruff check",
         "ruff format --check",
         "mypy",

@@ -48,7 +48,8 @@ def _counted_further(op: Op, call: Case, random: np.random.Generator) -> dict[st
     most = min(max(lengths, default=0), _MOST, _ELEMENTS // first.size)
     counts = [
         p.name for p in op.rest
-        if p.annotation.removesuffix(" | None") == "int" and _counts(given.get(p.name))
+        if p.annotation.removesuffix(" | None") == "int"
+        and _counts(given.get(p.name, p.default))
     ]  # fmt: skip
     if most <= _FEW:
         return {}
