@@ -69,3 +69,9 @@ def test_families_that_load_later_have_generated_kernels() -> None:
     """Ops declared after a backend made its table get what the others have."""
     pytest.importorskip("llvmlite")
     child.python("-c", GENERATED)
+
+
+def test_a_name_that_was_loaded_is_found_at_once() -> None:
+    """The second time, nobody looks for the module that has it."""
+    first = dt.igamma
+    assert vars(dt)["igamma"] is first

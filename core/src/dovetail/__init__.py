@@ -99,7 +99,8 @@ def _first_used(name: str) -> Any:
         return getattr(_import_module(f"dovetail.{_FROM[name]}"), name)
     if name in _LATER:
         _load(_LATER[name])
-        return _NAMES[name]
+        found = globals()[name] = _NAMES[name]  # found at once from now on
+        return found
     return _missing(name)
 
 
