@@ -4,7 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.support import child
+
+import dovetail
+from dovetail.cli import torch_hub
 
 SCRIPT = """
 import sys
@@ -118,3 +122,19 @@ def test_names_are_found_where_torch_has_them(tmp_path: Path) -> None:
     """Modules below torch that dovetail has not, private names that programs use."""
     found = run(tmp_path, PLACES)
     assert found.stdout == "refused True\n", found.stderr
+
+
+def test_files_are_fetched_once(tmp_path: Path) -> None:
+    """And kept; one of another hash is refused, and leaves nothing."""
+    source = tmp_path / "model.pt"
+    dovetail.save({"a": dovetail.ones(2)}, source)
+    kept = tmp_path / "kept"
+    for _ in range(2):
+        found = torch_hub.load_state_dict_from_url(source.as_uri(), str(kept))
+        assert found["a"].tolist() == [1.0, 1.0]
+        source.unlink(missing_ok=True)
+    assert [p.name for p in kept.iterdir()] == ["model.pt"]
+    again = (kept / "model.pt").as_uri()
+    with pytest.raises(RuntimeError, match="hash"):
+        torch_hub.download_url_to_file(again, str(tmp_path / "x"), "00000000")
+    assert not (tmp_path / "x").exists()

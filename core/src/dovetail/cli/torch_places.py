@@ -58,8 +58,9 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
     "torch.utils._pytree": (_PRIVATE,),
     "torch.utils.data.distributed": ("dovetail.data",),
     "torch._utils": (_PRIVATE,),
-    # Rooms with nothing in them: programs import them for what few of their runs do.
-    "torch.hub": (),
+    "torch.hub": ("dovetail.cli.torch_hub",),
+    "torch.jit.annotations": ("typing",),
+    # A room with nothing in it: programs import it for what few of their runs do.
     "torch.onnx": (),
 }
 

@@ -1,0 +1,75 @@
+"""Files from the network, as `torch.hub` fetches them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import urllib.request
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlparse
+
+import dovetail
+from dovetail.io.whole_files import replacing
+
+HASH_REGEX: Final = re.compile(r"-([a-f0-9]*)\.")
+_chosen: Final[list[str]] = []
+
+
+def get_dir() -> str:
+    """The folder that files are kept in: that of torch, unless one was set."""
+    if _chosen:
+        return _chosen[-1]
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    home = os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))
+    return os.path.join(os.path.expanduser(home), "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Keep files in another folder."""
+    _chosen.append(os.path.expanduser(os.fspath(d)))
+
+
+def download_url_to_file(
+    url: str, dst: str, hash_prefix: str | None = None, progress: bool = True
+) -> None:
+    """Fetch a file, which is there as a whole or not at all.
+
+    Args:
+        hash_prefix: what its SHA256 begins with.
+        progress: taken as torch takes it; nothing is shown.
+
+    Raises: RuntimeError if the hash is another one.
+    """
+    with replacing(dst) as path:
+        with urllib.request.urlopen(url) as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if hash_prefix and not found.startswith(hash_prefix):
+            raise RuntimeError(
+                f"invalid hash value (expected {hash_prefix!r}, got {found!r})"
+            )
+
+
+def load_state_dict_from_url(
+    url: str, model_dir: str | None = None, map_location: Any = None,
+    progress: bool = True, check_hash: bool = False, file_name: str | None = None,
+    weights_only: bool = True,
+) -> Any:  # fmt: skip
+    """What `dovetail.load` reads of a file, which is fetched once."""
+    folder = Path(model_dir or os.path.join(get_dir(), "checkpoints"))
+    folder.mkdir(parents=True, exist_ok=True)
+    name = file_name or os.path.basename(urlparse(url).path)
+    path = folder / name
+    if not path.exists():
+        hashed = HASH_REGEX.search(name) if check_hash else None
+        download_url_to_file(url, str(path), hashed.group(1) if hashed else None)
+    return dovetail.load(path, map_location, weights_only=weights_only)
+
+
+__all__ = [
+    "HASH_REGEX", "download_url_to_file", "get_dir", "load_state_dict_from_url",
+    "set_dir",
+]  # fmt: skip
