@@ -69,7 +69,9 @@ SPACES: dict[str, tuple[Any, Any]] = {
 def names_of(space: str) -> list[str]:
     """The public callables of a place, without classes and modules."""
     mine = SPACES[space][0]
-    found = (n for n in dir(mine) if not n.startswith("_"))
+    found = [n for n in dir(mine) if not n.startswith("_")]
+    for name in found:
+        getattr(mine, name, None)  # some load when they are asked for
     return [n for n in found if _is_function(inspect.getattr_static(mine, n, None))]
 
 

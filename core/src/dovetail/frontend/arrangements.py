@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -223,11 +224,16 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 def _put(name: str) -> Any:
     """A method that writes, as torch has it as a function too."""
+    method = getattr(Tensor, name)
 
-    def write(input: Tensor, *args: Any) -> Tensor:
-        y: Tensor = getattr(input, name)(*args)
+    def write(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        y: Tensor = method(input, *args, **kwargs)
         return y
 
+    taken = inspect.signature(method)
+    first, *others = taken.parameters.values()
+    named = [first.replace(name="input", annotation=Tensor), *others]
+    vars(write)["__signature__"] = taken.replace(parameters=named)
     write.__doc__ = f"`Tensor.{name}` as a function."
     return public(f"torch.{name}")(write)
 

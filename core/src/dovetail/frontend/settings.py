@@ -142,14 +142,14 @@ def get_num_interop_threads() -> int:
 
 
 @public("torch.set_num_interop_threads", asks=False)
-def set_num_interop_threads(num_threads: int, /) -> None:
+def set_num_interop_threads(num: int, /) -> None:
     """Keep a number for `get_num_interop_threads`; see there."""
-    if type(num_threads) is not int or num_threads < 1:
+    if type(num) is not int or num < 1:
         raise ArgumentError(
-            "set_num_interop_threads", "num_threads", was=repr(num_threads),
+            "set_num_interop_threads", "num", was=repr(num),
             needed="a positive integer",
         )  # fmt: skip
-    _Chosen.interop_threads = num_threads
+    _Chosen.interop_threads = num
 
 
 @public("torch.init_num_threads")

@@ -311,7 +311,12 @@ def as_strided(
     start.
     """
 
-def as_strided_(input: Tensor, *args: Any) -> Tensor:
+def as_strided_(
+    input: Tensor,
+    size: Sequence[_int],
+    stride: Sequence[_int],
+    storage_offset: _int | None = None,
+) -> Tensor:
     """`Tensor.as_strided_` as a function."""
 
 def as_strided_copy(
@@ -628,18 +633,21 @@ def cholesky(
     """`linalg.cholesky` under its older name."""
 
 def cholesky_inverse(
-    L: Tensor, upper: _bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None
-) -> Tensor:
-    """The inverse of A, by its factor."""
-
-def cholesky_solve(
-    B: Tensor,
-    L: Tensor,
+    input: Tensor,
     upper: _bool = False,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """The X of A X = B, by Cholesky's factor of A."""
+    """The inverse of A, of which `input` is Cholesky's factor."""
+
+def cholesky_solve(
+    input: Tensor,
+    input2: Tensor,
+    upper: _bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor:
+    """The X of A X = `input`, by Cholesky's factor `input2` of A."""
 
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts along `dim`, of equal size but for the last."""
@@ -1011,7 +1019,7 @@ def det(input: Tensor) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same memory outside the graph; writes show in both."""
 
-def detach_(input: Tensor, *args: Any) -> Tensor:
+def detach_(input: Tensor) -> Tensor:
     """`Tensor.detach_` as a function."""
 
 def detach_copy(input: Tensor) -> Tensor:
@@ -1112,8 +1120,8 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     - p)`.
     """
 
-def dsmm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
-    """The product of a sparse matrix with a dense or a sparse one."""
+def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """`sparse.mm` under its older names."""
 
 def dsplit(
     input: Tensor,
@@ -1273,7 +1281,7 @@ def fill(
 ) -> Tensor:
     """A copy with every element `value`."""
 
-def fill_(input: Tensor, *args: Any) -> Tensor:
+def fill_(input: Tensor, value: Any) -> Tensor:
     """`Tensor.fill_` as a function."""
 
 def fix(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
@@ -1364,6 +1372,7 @@ def from_file(
     layout: layout | None = None,
     device: device | str | None = None,
     pin_memory: _bool | None = False,
+    requires_grad: _bool = False,
 ) -> Tensor:
     """A CPU tensor over the bytes of a file."""
 
@@ -1623,8 +1632,8 @@ def histogramdd(
 ) -> Any:
     """How many points lie in each box, and the edges of the boxes."""
 
-def hsmm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
-    """The product of a sparse matrix with a dense or a sparse one."""
+def hsmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """`sparse.mm` under its older names."""
 
 def hsplit(
     input: Tensor,
@@ -2139,13 +2148,13 @@ def lu(input: Tensor, pivot: _bool = True, get_infos: _bool = False) -> Any:
     """`linalg.lu_factor` under its older name; `get_infos` adds `info`."""
 
 def lu_solve(
-    b: Tensor,
+    input: Tensor,
     LU_data: Tensor,
     LU_pivots: Tensor,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """The x of A x = b, by the factors of A."""
+    """The x of A x = `input`, by the factors of A."""
 
 def lu_unpack(
     LU_data: Tensor,
@@ -2586,20 +2595,20 @@ def ones_like(
     """`ones` in the shape, dtype and device of `input`."""
 
 def orgqr(
-    input: Tensor, tau: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
+    input: Tensor, input2: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """`linalg.householder_product` under LAPACK's name."""
+    """`linalg.householder_product` under LAPACK's name; `input2` is its `tau`."""
 
 def ormqr(
     input: Tensor,
-    tau: Tensor,
-    other: Tensor,
+    input2: Tensor,
+    input3: Tensor,
     left: _bool = True,
     transpose: _bool = False,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """Q, the product of reflections, times `other`; from the right if not
+    """Q, the product of reflections, times `input3`; from the right if not
     `left`.
     """
 
@@ -2885,7 +2894,7 @@ def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
     copy.
     """
 
-def resize_as_(input: Tensor, *args: Any) -> Tensor:
+def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
     """`Tensor.resize_as_` as a function."""
 
 def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
@@ -3053,7 +3062,7 @@ def set_flush_denormal(mode: _bool) -> _bool:
     it.
     """
 
-def set_num_interop_threads(num_threads: _int) -> None:
+def set_num_interop_threads(num: _int) -> None:
     """Keep a number for `get_num_interop_threads`; see there."""
 
 def set_printoptions(
@@ -3237,8 +3246,8 @@ def split_with_sizes_copy(
 ) -> tuple[Tensor, ...]:
     """`split_with_sizes` in memory of its own."""
 
-def spmm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
-    """The product of a sparse matrix with a dense or a sparse one."""
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """`sparse.mm` under its older names."""
 
 def sqrt(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """Square root, at most 3 ulp; NaN below zero."""
@@ -3486,7 +3495,7 @@ def trapz(
     """`trapezoid` under its older name."""
 
 def triangular_solve(
-    b: Tensor,
+    input: Tensor,
     A: Tensor,
     upper: _bool = True,
     transpose: _bool = False,
@@ -3494,7 +3503,9 @@ def triangular_solve(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Any:
-    """The X of A X = b (of the transposed A where `transpose`), and A again."""
+    """The X of A X = `input` (of the transposed A where `transpose`), and A
+    again.
+    """
 
 def tril(
     input: Tensor, diagonal: _int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -3733,7 +3744,7 @@ def xlogy(
 def xlogy_(input: Tensor | _complex, other: Tensor | _complex) -> Tensor:
     """`xlogy` written into the tensor, which is returned."""
 
-def zero_(input: Tensor, *args: Any) -> Tensor:
+def zero_(input: Tensor) -> Tensor:
     """`Tensor.zero_` as a function."""
 
 def zeros(

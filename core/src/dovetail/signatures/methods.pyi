@@ -465,9 +465,9 @@ class Methods:
     def cholesky(self, upper: _bool = False) -> Tensor:
         """`linalg.cholesky` under its older name."""
     def cholesky_inverse(self, upper: _bool = False) -> Tensor:
-        """The inverse of A, of which this is Cholesky's factor."""
+        """The inverse of A, of which `input` is Cholesky's factor."""
     def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
-        """The X of A X = this tensor, by Cholesky's factor of A."""
+        """The X of A X = `input`, by Cholesky's factor `input2` of A."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` parts along `dim`, of equal size but for the last."""
     def clamp(
@@ -1180,7 +1180,7 @@ class Methods:
     def lu(self, pivot: _bool = True, get_infos: _bool = False) -> Any:
         """`linalg.lu_factor` under its older name; `get_infos` adds `info`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-        """The x of A x = this tensor, by the factors of A."""
+        """The x of A x = `input`, by the factors of A."""
     @property
     def mH(self) -> Tensor:
         """The last two dims swapped and the elements conjugated."""
@@ -1470,7 +1470,7 @@ class Methods:
     def numpy(self, *, force: _bool = False) -> ndarray[Any, Any]:
         """The values as a NumPy array that shares memory with a CPU tensor."""
     def orgqr(self, input2: Tensor) -> Tensor:
-        """`torch.orgqr` of these reflections, with their factors."""
+        """`linalg.householder_product` under LAPACK's name; `input2` is its `tau`."""
     def ormqr(
         self,
         input2: Tensor,
@@ -1478,8 +1478,8 @@ class Methods:
         left: _bool = True,
         transpose: _bool = False,
     ) -> Tensor:
-        """`torch.ormqr` of these reflections, with their factors and what is
-        multiplied.
+        """Q, the product of reflections, times `input3`; from the right if not
+        `left`.
         """
     def outer(self, vec2: Tensor) -> Tensor:
         """The products of each element of one vector with each of another."""
@@ -1985,7 +1985,9 @@ class Methods:
         transpose: _bool = False,
         unitriangular: _bool = False,
     ) -> Any:
-        """`torch.triangular_solve`, of this right-hand side."""
+        """The X of A X = `input` (of the transposed A where `transpose`), and A
+        again.
+        """
     def tril(self, diagonal: _int = 0) -> Tensor:
         """The matrices in the last two dims with zeros above a diagonal."""
     def tril_(self, diagonal: _int = 0) -> Tensor:

@@ -129,7 +129,13 @@ def _through(name: str, *args: Any, **kwargs: Any) -> Tensor:
     return found
 
 
-@public("sparse.mm torch.spmm torch.dsmm torch.hsmm")
+@public("torch.spmm torch.dsmm torch.hsmm")
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """`sparse.mm` under its older names."""
+    return sparse_mm(input, mat2)
+
+
+@public("sparse.mm")
 def sparse_mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     """The product of a sparse matrix with a dense or a sparse one.
 

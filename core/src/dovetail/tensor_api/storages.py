@@ -248,6 +248,7 @@ def from_file(
     filename: str, shared: bool | None = None, size: int | None = 0, *,
     dtype: DType | None = None, layout: torch_layout | None = None,
     device: DeviceLike = None, pin_memory: bool | None = False,
+    requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A CPU tensor over the bytes of a file.
 
@@ -264,12 +265,13 @@ def from_file(
         raise ArgumentError("from_file", "size", was=size, needed="at least 0")
     format = (dtype or get_default_dtype()).numpy
     if not size:
-        return empty(0, dtype=dtype, device="cpu")
+        return empty(0, dtype=dtype, device="cpu", requires_grad=requires_grad)
     if shared:
         with open(filename, "ab") as file:
             file.truncate(max(file.tell(), size * format.itemsize))
     mode: Any = "r+" if shared else "c"
-    return from_numpy(np.memmap(filename, format, mode, shape=(size,)))
+    y = from_numpy(np.memmap(filename, format, mode, shape=(size,)))
+    return y.requires_grad_() if requires_grad else y
 
 
 @public("Tensor.is_shared")

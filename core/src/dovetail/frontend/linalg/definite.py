@@ -94,16 +94,10 @@ def _solved(name: str, b: Tensor, factor: Tensor, upper: bool) -> Tensor:
     return solve_triangle(adjoint(low), solve_triangle(low, b), True)
 
 
-@public("torch.cholesky_solve", out=True)
-def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """The X of A X = B, by Cholesky's factor of A."""
-    return _solved("cholesky_solve", B, L, upper)
-
-
-@public("Tensor.cholesky_solve")
-def method_cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """The X of A X = this tensor, by Cholesky's factor of A."""
-    return _solved("cholesky_solve", self, input2, upper)
+@public("cholesky_solve", out=True)
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """The X of A X = `input`, by Cholesky's factor `input2` of A."""
+    return _solved("cholesky_solve", input, input2, upper)
 
 
 def _first_zero(L: Tensor) -> Tensor:
@@ -115,19 +109,14 @@ def _first_zero(L: Tensor) -> Tensor:
     return where(first > n, 0, first)
 
 
-@public("torch.cholesky_inverse", out=True)
-def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of A, by its factor."""
-    squares("cholesky_inverse", L=L)
-    if L.shape[-1]:
+@public("cholesky_inverse", out=True)
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of A, of which `input` is Cholesky's factor."""
+    squares("cholesky_inverse", input=input)
+    n = input.shape[-1]
+    if n:
         refuse(
-            "cholesky_inverse", _first_zero(L),
+            "cholesky_inverse", _first_zero(input),
             "singular: The diagonal element {} is zero", "factors that can be inverted",
         )  # fmt: skip
-    return _solved("cholesky_inverse", identity(L.shape[-1], L._kind), L, upper)
-
-
-@public("Tensor.cholesky_inverse")
-def method_cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of A, of which this is Cholesky's factor."""
-    return cholesky_inverse(self, upper)
+    return _solved("cholesky_inverse", identity(n, input._kind), input, upper)

@@ -75,30 +75,34 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     return _product("linalg.householder_product", A, tau)
 
 
-@public("torch.orgqr", out=True)
-def orgqr(input: Tensor, tau: Tensor) -> Tensor:
-    """`linalg.householder_product` under LAPACK's name."""
-    return _product("orgqr", input, tau)
+@public("orgqr", out=True)
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """`linalg.householder_product` under LAPACK's name; `input2` is its `tau`."""
+    return _product("orgqr", input, input2)
 
 
-@public("torch.ormqr", out=True)
+@public("ormqr", out=True)
 def ormqr(
-    input: Tensor, tau: Tensor, other: Tensor, left: bool = True,
+    input: Tensor, input2: Tensor, input3: Tensor, left: bool = True,
     transpose: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Q, the product of reflections, times `other`; from the right if not `left`."""
-    matrices("ormqr", input=input, other=other)
-    numbers("ormqr", input=input, tau=tau, other=other)
+    """Q, the product of reflections, times `input3`; from the right if not `left`.
+
+    `input2` has the factors of the reflections.
+    """
+    tau, other = input2, input3
+    matrices("ormqr", input=input, input3=other)
+    numbers("ormqr", input=input, input2=tau, input3=other)
     n, m = input.shape[-2:]
     size = other.shape[-2 if left else -1]
     if tau.shape != (*input.shape[:-2], min(n, m)) and tau.shape[-1:] > (m,):
         raise ShapeError(
-            "ormqr", "tau", was=f"of shape {tuple(tau.shape)}",
+            "ormqr", "input2", was=f"of shape {tuple(tau.shape)}",
             needed="at most one number a column of input",
         )  # fmt: skip
     if size != n or input.ndim != other.ndim or tau.ndim != input.ndim - 1:
         raise ShapeError(
-            "ormqr", "other", was=f"of shape {tuple(other.shape)}",
+            "ormqr", "input3", was=f"of shape {tuple(other.shape)}",
             needed=f"{n} {'rows' if left else 'columns'}, and the batch of input",
         )  # fmt: skip
     whole = input[..., :n]
@@ -107,18 +111,3 @@ def ormqr(
     q = ops.householder_product(whole, tau)
     q = adjoint(q) if transpose else q
     return matmul(q, other) if left else matmul(other, q)
-
-
-@public("Tensor.orgqr")
-def method_orgqr(self: Tensor, input2: Tensor) -> Tensor:
-    """`torch.orgqr` of these reflections, with their factors."""
-    return orgqr(self, input2)
-
-
-@public("Tensor.ormqr")
-def method_ormqr(
-    self: Tensor, input2: Tensor, input3: Tensor, left: bool = True,
-    transpose: bool = False,
-) -> Tensor:  # fmt: skip
-    """`torch.ormqr` of these reflections, with their factors and what is multiplied."""
-    return ormqr(self, input2, input3, left, transpose)

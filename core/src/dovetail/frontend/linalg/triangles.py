@@ -137,16 +137,10 @@ def lu_solve(
     return _lu_solved("linalg.lu_solve", LU, pivots, B, left, adjoint)
 
 
-@public("torch.lu_solve", out=True)
-def plain_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The x of A x = b, by the factors of A."""
-    return _lu_solved("lu_solve", LU_data, LU_pivots, b, True, False)
-
-
-@public("Tensor.lu_solve")
-def method_lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The x of A x = this tensor, by the factors of A."""
-    return _lu_solved("lu_solve", LU_data, LU_pivots, self, True, False)
+@public("lu_solve", out=True)
+def plain_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """The x of A x = `input`, by the factors of A."""
+    return _lu_solved("lu_solve", LU_data, LU_pivots, input, True, False)
 
 
 def _triangular(
@@ -174,23 +168,14 @@ def solve_triangular(
     return _triangular("linalg.solve_triangular", A, B, upper, left, unitriangular)
 
 
-@public("torch.triangular_solve", out=True)
+@public("triangular_solve", out=True)
 def triangular_solve(
-    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False,
+    input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False,
     unitriangular: bool = False,
 ) -> Any:  # fmt: skip
-    """The X of A X = b (of the transposed A where `transpose`), and A again."""
+    """The X of A X = `input` (of the transposed A where `transpose`), and A again."""
     a = A.mT if transpose else A
     side = upper is not transpose
-    x = _triangular("triangular_solve", a, b, side, True, unitriangular)
+    x = _triangular("triangular_solve", a, input, side, True, unitriangular)
     names = ("solution", "cloned_coefficient")
     return fields("triangular_solve", names)((x, A.clone()))
-
-
-@public("Tensor.triangular_solve")
-def method_triangular_solve(
-    self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False,
-    unitriangular: bool = False,
-) -> Any:  # fmt: skip
-    """`torch.triangular_solve`, of this right-hand side."""
-    return triangular_solve(self, A, upper, transpose, unitriangular)
