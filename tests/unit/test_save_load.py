@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import math
@@ -16,6 +17,7 @@ import time
 from collections import Counter, OrderedDict
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -605,3 +607,53 @@ def test_modules_run_no_code_unasked(tmp_path: Path) -> None:
     with dt.io.safe_globals([_Net]):
         assert isinstance(dt.load(tmp_path / "net.pt"), _Net)
     assert dt.io.get_safe_globals() == []
+
+
+def _text(x: str) -> bytes:
+    """A string as pickles have it."""
+    return b"\x8c" + bytes([len(x)]) + x.encode()
+
+
+def _called(module: str, name: str) -> bytes:
+    """A pickle that calls what a module has by a name."""
+    return b"\x80\x04" + _text(module) + _text(name) + b"\x93)R."
+
+
+def _given(room: str, name: str) -> bytes:
+    """A pickle of a public function."""
+    return b"\x80\x04" + _text(room) + _text(name) + b"\x86Q."
+
+
+def _reached() -> list[tuple[str, str]]:
+    """Classes of others that our layers' modules lead to in two steps."""
+    found = []
+    for module in [m for n, m in sys.modules.items() if n.startswith("dovetail.nn.")]:
+        for name, below in vars(module).items():
+            if isinstance(below, ModuleType) and below is not sys:
+                found += [
+                    (module.__name__, f"{name}.{end}")
+                    for end, value in vars(below).items() if isinstance(value, type)
+                ]  # fmt: skip
+    return found
+
+
+def _loaded(whole: bytes, program: bytes) -> Any:
+    """What is read of a file with this for a module."""
+    text = base64.b64encode(program).decode()
+    return dt.load(with_tables(whole, lambda t: t.update(tree={"module": text})))
+
+
+def test_layers_lead_to_no_other_code(whole: bytes) -> None:
+    """A file finds our layers and functions that compute, and calls nothing else."""
+    layer = _called(nn.Identity.__module__, "Identity")
+    assert isinstance(_loaded(whole, layer), nn.Identity)
+    assert _loaded(whole, _given("F", "relu")) is nn.functional.relu
+    reached = _reached()
+    some = reached[:: len(reached) // 20]
+    ways = [*some, ("os", "system"), ("builtins", "eval"), ("builtins", "type")]
+    assert len(ways) > 20
+    refused = [_called(*way) for way in ways]
+    refused += [_given("torch", name) for name in ("save", "load", "from_file", "no")]
+    for program in refused:
+        with pytest.raises(ValueError, match="weights_only"):
+            _loaded(whole, program)

@@ -1,7 +1,9 @@
 """Whole modules in a file: pickles, whose tensors lie beside them as all others do.
 
-A pickle names classes and runs what they have it run. So one is read only where the
-caller trusts the file, or names the classes that may be in it.
+A pickle calls what it names. So one is read only where the caller trusts the file, or
+names the classes that may be in it; beside those there are our own layers, found where
+they lie and by no way through what their modules import, and functions that compute
+and do nothing else.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 # What modules are made of besides classes of their own.
 _HARMLESS: Final = {
     ("builtins", "set"), ("builtins", "frozenset"), ("collections", "OrderedDict"),
-    (__name__, "_public"),
 }  # fmt: skip
+_ROOMS: Final = ("torch", "F")
 _safe: Final[list[Any]] = []
 
 
@@ -57,31 +59,30 @@ def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
         _safe[:] = before
 
 
-def _public(room: str, name: str) -> Any:
-    """A function of ours, by its public name."""
-    return NAMESPACES[room][name]
+def _room(x: Any) -> str:
+    """Where a function of ours is public; empty for what is none."""
+    if not isinstance(x, FunctionType):
+        return ""
+    rooms = (r for r in _ROOMS if NAMESPACES[r].get(x.__name__) is x)
+    return next(rooms, "")
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles all but tensors, of which it takes the numbers."""
+    """Pickles all but tensors, of which it takes the numbers, and functions of ours."""
 
     def __init__(self, file: Any, packer: Packer, path: Path) -> None:
         super().__init__(file)
         self.packer, self.path = packer, path
 
-    def persistent_id(self, obj: Any) -> int | None:
-        """The number of a tensor; None for what is pickled."""
-        if not isinstance(obj, Tensor):
-            return None
-        return self.packer.add(obj, (*self.path, len(self.packer.kept)))
+    def persistent_id(self, obj: Any) -> int | tuple[str, str] | None:
+        """The number of a tensor, a function's public name; None for what is pickled.
 
-    def reducer_override(self, obj: Any) -> Any:
-        """Functions of ours by their public names: where they lie, others are."""
-        name = obj.__name__ if isinstance(obj, FunctionType) else ""
-        for room in ("torch", "F"):
-            if name and NAMESPACES[room].get(name) is obj:
-                return _public, (room, name)
-        return NotImplemented
+        Where functions of ours lie, others are found.
+        """
+        if isinstance(obj, Tensor):
+            return self.packer.add(obj, (*self.path, len(self.packer.kept)))
+        room = _room(obj)
+        return (room, obj.__name__) if room else None
 
 
 class _Unpickler(pickle.Unpickler):
@@ -89,10 +90,17 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(file)
         self.contents = contents
 
-    def persistent_load(self, pid: Any) -> Tensor:
-        """The tensor of a number."""
-        found: Tensor = self.contents.tensors[pid]
-        return found
+    def persistent_load(self, pid: Any) -> Any:
+        """The tensor of a number, or the function of a name.
+
+        Raises: ArgumentError for a function that does more than to compute.
+        """
+        if not isinstance(pid, tuple):
+            return self.contents.tensors[pid]
+        room, name = pid
+        if room not in _ROOMS or not (self.contents.trusted or _computes(room, name)):
+            raise _distrusted(f"{room}.{name}")
+        return NAMESPACES[room][name]
 
     def find_class(self, module: str, name: str) -> Any:
         """A class of the pickle.
@@ -100,23 +108,35 @@ class _Unpickler(pickle.Unpickler):
         Raises: ArgumentError if nobody said that it may be there.
         """
         if not self._trusts(module, name):
-            raise ArgumentError(
-                "load", "weights_only", was=f"True, for a file with a {module}.{name}",
-                needed="False, and only for files that you trust: they may run any "
-                "code; or the class among dovetail.io.add_safe_globals",
-                remedy="save the module's state_dict() instead",
-            )  # fmt: skip
+            raise _distrusted(f"{module}.{name}")
         return super().find_class(module, name)
 
     def _trusts(self, module: str, name: str) -> bool:
         if self.contents.trusted or (module, name) in _HARMLESS:
             return True
         if module.startswith("dovetail.nn."):
-            return isinstance(super().find_class(module, name), type)
+            found = super().find_class(module, name)
+            own = (getattr(found, "__module__", ""), getattr(found, "__qualname__", ""))
+            return isinstance(found, type) and own == (module, name)
         return any(
             (x.__module__, x.__qualname__) == (module, name)
             for x in _safe if hasattr(x, "__qualname__")
         )  # fmt: skip
+
+
+def _computes(room: str, name: str) -> bool:
+    """Whether it is a function of nn.functional or a declared op, which compute."""
+    found = NAMESPACES[room].get(name)
+    return found is not None and (room == "F" or hasattr(found, "op"))
+
+
+def _distrusted(what: str) -> ArgumentError:
+    return ArgumentError(
+        "load", "weights_only", was=f"True, for a file with a {what}",
+        needed="False, and only for files that you trust: they may run any code; or "
+        "the class among dovetail.io.add_safe_globals",
+        remedy="save the module's state_dict() instead",
+    )  # fmt: skip
 
 
 def pickled(x: Any, packer: Packer, path: Path) -> str:
