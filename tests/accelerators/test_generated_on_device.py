@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not COMPILER, reason="there is no C++ compiler")
 # Of a body and in front of a kernel; of numbers, of a mask, of attributes.
 FEW = ["gelu", "leaky_relu", "lerp", "masked_fill", "normal", "softmax"]
 # Their bodies look at values, or are no steps on elements: CuPy's kernels serve.
-UNSERVED = {"complex", "digamma", "heaviside", "sinc"}
+UNSERVED = {"complex", "digamma", "heaviside"}
 
 
 class Launching(StrictBackend):

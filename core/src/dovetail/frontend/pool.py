@@ -102,10 +102,12 @@ def _target(name: str, x: Tensor, size: Any) -> tuple[int, ...]:
             name, "output_size", was=f"{asked} for an input {tuple(x.shape)}",
             needed=f"one number or {len(have)}",
         )  # fmt: skip
-    if size is None or (len(have) == 1 and any(a is None for a in asked)):
+    cut = len(have) == 1 and any(a is None for a in asked)
+    if size is None or cut or isinstance(size, Tensor):
         raise ArgumentTypeError(
-            name, "output_size", was=size, needed="a size for each axis"
-        )
+            name, "output_size", was="a tensor" if isinstance(size, Tensor) else size,
+            needed="a size for each axis",
+        )  # fmt: skip
     return tuple(
         h if a is None else integer(name, "output_size", a, x.ndim)
         for a, h in zip(asked, have, strict=True)

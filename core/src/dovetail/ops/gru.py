@@ -173,13 +173,16 @@ def _(x: Array, h: Array, wi: Array, wh: Array, bias_ih: Any, bias_hh: Any) -> A
 @gru_sequence.cases
 def _(make: Any) -> Any:
     for steps, count, width, units, biased in (
-        (3, 2, 2, 3, (True, True)), (1, 1, 3, 2, (False, False)),
+        (3, 5, 2, 4, (True, True)), (1, 1, 3, 2, (False, False)),
         (2, 9, 2, 1, (True, False)), (2, 0, 1, 2, (False, True)),
     ):  # fmt: skip
-        yield case(
-            make(steps, count, width), make(count, units), make(3 * units, width),
-            make(3 * units, units), *[make(3 * units) if b else None for b in biased],
-        )  # fmt: skip
+        h = make(count, units)
+        gates = 3 * h.shape[1]
+        # Slopes of many steps are powers of weights: their number does not grow.
+        shapes = (steps, h.shape[0], width), (gates, width), (gates, h.shape[1])
+        x, *weights = map(make.exactly, shapes)
+        biases = [make.exactly((gates,)) if there else None for there in biased]
+        yield case(x, h, *weights, *biases)
 
 
 @gru_sequence_backward.oracle
@@ -204,10 +207,13 @@ def _(h: Array, y: Array, gates: Array, weight: Array, ct_y: Any, ct_gates: Any)
 @gru_sequence_backward.cases
 def _(make: Any) -> Any:
     for steps, count, units, there in (
-        (3, 2, 2, (True, False)), (1, 1, 3, (False, True)), (2, 9, 1, (True, True)),
+        (3, 5, 4, (True, False)), (1, 1, 3, (False, True)), (2, 9, 1, (True, True)),
     ):  # fmt: skip
-        y, gates = (steps, count, units), (steps, count, 4 * units)
+        h = make(count, units)
+        y, gates = (steps, *h.shape), (steps, h.shape[0], 4 * h.shape[1])
+        shapes = zip((y, gates), there, strict=True)
         yield case(
-            make(count, units), make(*y), make(*gates), make(3 * units, units),
-            *[make(*s) if t else None for s, t in zip((y, gates), there, strict=True)],
+            h, make.exactly(y), make.exactly(gates, low=0.0, high=1.0),
+            make.exactly((3 * h.shape[1], h.shape[1])),
+            *[make.exactly(shape) if given else None for shape, given in shapes],
         )  # fmt: skip

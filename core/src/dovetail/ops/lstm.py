@@ -159,13 +159,14 @@ def _(x: Array, h: Array, c: Array, wi: Array, wh: Array, bias: Any) -> Any:
 @lstm_sequence.cases
 def _(make: Any) -> Any:
     for steps, count, width, units, biased in (
-        (3, 2, 2, 3, True), (1, 1, 3, 2, False), (2, 9, 2, 1, True), (2, 0, 1, 2, True),
+        (3, 5, 2, 4, True), (1, 1, 3, 2, False), (2, 9, 2, 1, True), (2, 0, 1, 2, True),
     ):  # fmt: skip
-        bias = make(4 * units) if biased else None
-        yield case(
-            make(steps, count, width), make(count, units), make(count, units),
-            make(4 * units, width), make(4 * units, units), bias,
-        )  # fmt: skip
+        h, c = make(count, units), make(count, units)
+        gates = 4 * h.shape[1]
+        # Slopes of many steps are powers of weights: their number does not grow.
+        shapes = (steps, h.shape[0], width), (gates, width), (gates, h.shape[1])
+        x, *weights = map(make.exactly, shapes)
+        yield case(x, h, c, *weights, make.exactly((gates,)) if biased else None)
 
 
 @lstm_sequence_backward.oracle
@@ -195,12 +196,14 @@ def _(
 @lstm_sequence_backward.cases
 def _(make: Any) -> Any:
     for steps, count, units, there in (
-        (3, 2, 2, (True, False, False)), (1, 1, 3, (False, True, True)),
+        (3, 5, 4, (True, False, False)), (1, 1, 3, (False, True, True)),
         (2, 9, 1, (True, True, False)), (2, 3, 2, (False, False, False)),
     ):  # fmt: skip
-        cells, gates = (steps, count, units), (steps, count, 4 * units)
+        c = make(count, units)
+        cells, gates = (steps, *c.shape), (steps, c.shape[0], 4 * c.shape[1])
         shapes = zip((cells, cells, gates), there, strict=True)
         yield case(
-            make(count, units), make(*cells), make(*gates), make(4 * units, units),
-            *[make(*shape) if given else None for shape, given in shapes],
+            c, make.exactly(cells), make.exactly(gates, low=0.0, high=1.0),
+            make.exactly((gates[2], c.shape[1])),
+            *[make.exactly(shape) if given else None for shape, given in shapes],
         )  # fmt: skip

@@ -1279,7 +1279,7 @@ def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
 def fill(
     input: Tensor, value: Any, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """A copy with every element `value`."""
+    """A copy with every element `value`, a number or a 0-d tensor."""
 
 def fill_(input: Tensor, value: Any) -> Tensor:
     """`Tensor.fill_` as a function."""

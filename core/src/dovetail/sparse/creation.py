@@ -10,7 +10,14 @@ from dovetail.dtypes import INTEGRAL, DType, int32, int64
 from dovetail.engine.checks import values_of
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError, NotSupported, ShapeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    NotSupported,
+    ShapeError,
+)
+from dovetail.frontend.creation import sizes as shape_of
 from dovetail.memory_formats import layout as Layout
 from dovetail.sparse.parts import readable
 from dovetail.sparse.tensor import CSR, coo, csr
@@ -43,7 +50,12 @@ def sparse_coo_tensor(
     """
     name = "sparse_coo_tensor"
     if values is None:
-        return _empty(indices if size is None else size, dtype, device, requires_grad)
+        if size is not None:
+            raise ArgumentTypeError(
+                name, "values", was="missing", needed="values at the indices, or a "
+                "size alone in their place",
+            )  # fmt: skip
+        return _empty(indices, dtype, device, requires_grad)
     held = _values(values, dtype, device)
     at = _index(name, "indices", indices, held)
     if at.ndim != 2 or not held.ndim or at.shape[1] != held.shape[0]:
@@ -77,7 +89,7 @@ def _index(name: str, argument: str, index: Any, values: Tensor) -> Tensor:
 
 
 def _empty(size: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    sizes = tuple(int(n) for n in size)
+    sizes = shape_of(tuple(size))
     values = ft.zeros(0, dtype=dtype, device=device)
     at = ft.zeros((len(sizes), 0), dtype=int64, device=values.device)
     made = coo(at, values, sizes, True)

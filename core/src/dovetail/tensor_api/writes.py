@@ -35,8 +35,12 @@ def copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> 
 
 @public("torch.fill", out=True)
 def filled(input: Tensor, value: Any) -> Tensor:
-    """A copy with every element `value`."""
-    return fill(clone_of(input), value.item() if isinstance(value, Tensor) else value)
+    """A copy with every element `value`, a number or a 0-d tensor."""
+    if not isinstance(value, Tensor):
+        return fill(clone_of(input), value)
+    if value.ndim:
+        raise ShapeError("fill", "value", was=f"{value.ndim}-d", needed="0-d")
+    return fill(clone_of(input), value.item())
 
 
 @public("Tensor.fill_")

@@ -10,6 +10,7 @@ from dovetail.dtypes import int64
 from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
+from dovetail.frontend.creation import sizes
 from dovetail.frontend.spatial import Size, SizeOrEach, over_axes
 from dovetail.ops.create import full
 from dovetail.ops.index import scatter
@@ -148,7 +149,7 @@ def _fractional_size(
             name, "output_size", was=tuple(values), needed=f"one number or {len(size)}"
         )
     if output_size is not None:
-        return tuple(map(int, values))
+        return sizes(tuple(values))
     if not all(0 < r < 1 for r in values):
         raise ArgumentError(
             name, "output_ratio", was=tuple(values), needed="between 0 and 1"
