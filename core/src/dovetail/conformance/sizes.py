@@ -200,7 +200,7 @@ def _grown(shapes: list[Ints], elements: int, number: int) -> Sizing:
     fitting = round((elements / rest) ** (1 / times))
     if number // 3 % 2 and fitting > _BLOCK:
         fitting = round(fitting / _BLOCK) * _BLOCK
-    beside = (number + number // 9) % 3 - 1  # whichever size is chosen
+    beside = (number + number // 3) % 3 - 1  # whichever size is chosen
     return _mapped({chosen: max(chosen, fitting + beside)})
 
 

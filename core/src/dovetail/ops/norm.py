@@ -103,6 +103,8 @@ def _through_scale(
         ([2, 3, 4], [3, 4], None, (1, 2), 0.01),
         ([3, 2, 4], [1, 2, 1], [1, 2, 1], (0, 2), 0.001),
         ([2, 3, 2, 2], None, [3, 1, 1], (0, 2, 3), 0.1),
+        # As many rows as several blocks have, and a few more.
+        ([301, 2], [2], [2], (1,), 0.01),
     ],
     grad={
         "x": _through_input,
