@@ -103,8 +103,6 @@ def _through_scale(
         ([2, 3, 4], [3, 4], None, (1, 2), 0.01),
         ([3, 2, 4], [1, 2, 1], [1, 2, 1], (0, 2), 0.001),
         ([2, 3, 2, 2], None, [3, 1, 1], (0, 2, 3), 0.1),
-        # As many rows as several blocks have, and a few more.
-        ([301, 2], [2], [2], (1,), 0.01),
     ],
     grad={
         "x": _through_input,
@@ -202,6 +200,9 @@ def _weight_calls(make: Any) -> Any:
     yield case(make(4, 5), make(4, 5), mean, rstd, (5,))
     mean, rstd = make(1, 2, 1), make(1, 2, 1, low=0.2, high=3)
     yield case(make(3, 2, 4), make(3, 2, 4), mean, rstd, (2, 1))
+    # As many rows as several blocks have, and a few more.
+    mean, rstd = make(301, 1), make(301, 1, low=0.2, high=3)
+    yield case(make(301, 2), make(301, 2), mean, rstd, (2,))
 
 
 @op(cancels=True, shape=lambda ct, x, mean, rstd, *, weight_shape: weight_shape,
