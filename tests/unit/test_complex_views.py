@@ -162,3 +162,24 @@ def test_parts_on_meta_may_be_written() -> None:
     z = dt.zeros(2, 3, dtype=dt.complex64, device="meta")
     assert z.real.mul_(2).shape == (2, 3)
     assert dt.view_as_real(z).zero_().dtype is dt.float32
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        lambda x: x, lambda x: x.imag, dt.view_as_real, lambda x: x[2:].real,
+        lambda x: dt.view_as_complex(dt.view_as_real(x)[1:]),
+        lambda x: x.imag.view(dt.int32), lambda x: dt.view_as_real(x).view(dt.float64),
+    ],
+)  # fmt: skip
+def test_memory_is_as_large_in_every_dtype(seen: Callable[[Any], Any]) -> None:
+    """A view takes elements of its own dtype to the end of memory, and no more."""
+    x = dt.tensor(np.arange(12, dtype=np.float32).view(np.complex64))
+    view = seen(x)
+    assert view.untyped_storage().nbytes() == x.untyped_storage().nbytes() == 48
+    count = 48 // view.element_size()
+    whole = x.numpy().view(view.dtype.numpy)
+    assert view.as_strided((count,), (1,), 0).tolist() == whole.tolist()
+    assert bytes(view.untyped_storage().tolist()) == whole.tobytes()
+    with pytest.raises(RuntimeError, match="within the memory"):
+        view.as_strided((count + 1,), (1,), 0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.device_api.capabilities import HostMemory
 from dovetail.engine import modes
 from dovetail.engine.kernel_call import explain
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import Op
 from dovetail.engine.plan import UNSERVED, Plan
-from dovetail.engine.tape import Storage, next_seq
+from dovetail.engine.tape import Storage, next_seq, storage_of
 from dovetail.engine.tape_of_views import TAKEN, UNTAKEN, View, edge_of
 from dovetail.engine.tensor import Tensor, fresh
 
@@ -42,6 +43,21 @@ def _by_geometry(op: Op, x: Tensor, attrs: dict[str, Any], kind: Kind) -> Any:
     if not all(shape):
         offset = 0  # of no elements, none may lie outside the memory
     return kind.backend.view(x._a, tuple(shape), tuple(strides), offset)
+
+
+def memory_size(x: Tensor) -> int:
+    """The bytes of the memory behind a tensor, whose own dtype may be another one."""
+    backend, root = x._kind.backend, storage_of(x).root
+    if 0 in root.shape:
+        return 0
+    steps, _ = backend.geometry(root, root)
+    reach = ((n - 1) * s for n, s in zip(root.shape, steps, strict=True))
+    count: int = sum(reach) + 1
+    memory = backend.capability(HostMemory)
+    if memory is None:  # only the host's memory is looked at in several dtypes
+        return count * x._kind.dtype.itemsize
+    size: int = memory.expose(root).itemsize
+    return count * size
 
 
 def unshared(t: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from dovetail.engine.signature import broadcast
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
+from dovetail.engine.views import memory_size
 from dovetail.errors import ArgumentError, ArgumentTypeError, DimError
 from dovetail.ops import view as v
 from dovetail.ops.primitive import conj
@@ -137,10 +138,7 @@ def _check_extent(
     """Refuse elements that lie outside the memory of `x`."""
     if 0 in size or len(size) != len(stride) or any(s < 0 for s in stride):
         return  # no elements, or what the op refuses by itself
-    root = storage_of(x).root
-    steps, _ = x._kind.backend.geometry(root, root)
-    held = sum((n - 1) * abs(s) for n, s in zip(root.shape, steps, strict=True)) + 1
-    held = 0 if 0 in root.shape else held
+    held = memory_size(x) // x._kind.dtype.itemsize
     last = start + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     if last >= held:
         raise ArgumentError(

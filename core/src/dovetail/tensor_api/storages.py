@@ -17,6 +17,7 @@ from dovetail.engine.public import public
 from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.views import memory_size
 from dovetail.engine.writable import check_writable
 from dovetail.errors import (
     ArgumentError,
@@ -57,8 +58,7 @@ class UntypedStorage:
 
     def nbytes(self) -> int:
         """How many bytes it has."""
-        low, high = Layout.of(self._kind, self._root, self._root).span()
-        return (high - low) * self._kind.dtype.itemsize
+        return memory_size(self._tensor)
 
     def element_size(self) -> int:
         """Bytes an element."""
@@ -88,10 +88,13 @@ class UntypedStorage:
 
     def flat(self) -> Tensor:
         """A tensor of all elements, over the same memory."""
-        kind = self._kind
-        layout = Layout.of(kind, self._root, self._root)
-        low, high = layout.span()
-        made = wrap(kind.backend.view(self._root, (high - low,), (1,), low), kind)
+        kind, whole = self._kind, self._root
+        low, high = Layout.of(kind, whole, whole).span()
+        native = kind.backend.view(whole, (high - low,), (1,), low)
+        memory = kind.backend.capability(HostMemory)
+        if memory is not None:  # in which the tensor may see another dtype
+            native = memory.adopt(memory.expose(native).view(kind.dtype.numpy))
+        made = wrap(native, kind)
         made._storage = storage_of(self._tensor)
         return made
 
