@@ -54,6 +54,10 @@ STEPS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "all": lambda p, m, t: p.global_unstructured(
         [(m, "weight"), (m, "bias")], pruning_method=p.L1Unstructured, amount=0.4
     ),
+    "all that is left": lambda p, m, t: p.global_unstructured(
+        [(p.custom_from_mask(m, "weight", t(MASK)), "weight"), (m, "bias")],
+        pruning_method=p.L1Unstructured, amount=0.5,
+    ),
     "removed": lambda p, m, t: p.remove(p.l1_unstructured(m, "weight", 0.3), "weight"),
 }  # fmt: skip
 
