@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.networks import transformer_block
 from benchmarks.timing import Progress
 
 BAR: Final = 1.1
@@ -66,27 +67,10 @@ def lstm(lib: Any, small: bool) -> None:
 
 def gpt(lib: Any, small: bool) -> None:
     """Four blocks of 256 channels and 8 heads, on 8 sequences of 256 words."""
-    nn, functional = lib.nn, lib.nn.functional
+    nn = lib.nn
     channels, heads, length, words = (16, 2, 8, 32) if small else (256, 8, 256, 4096)
-
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm1, self.norm2 = nn.LayerNorm(channels), nn.LayerNorm(channels)
-            self.qkv = nn.Linear(channels, 3 * channels)
-            self.out = nn.Linear(channels, channels)
-            self.up = nn.Linear(channels, 4 * channels)
-            self.down = nn.Linear(4 * channels, channels)
-
-        def forward(self, x: Any) -> Any:
-            shape = (*x.shape[:2], heads, channels // heads)
-            parts = self.qkv(self.norm1(x)).chunk(3, -1)
-            q, k, v = (p.reshape(shape).transpose(1, 2) for p in parts)
-            y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.out(y.transpose(1, 2).reshape(x.shape))
-            return x + self.down(functional.gelu(self.up(self.norm2(x))))
-
-    blocks = [Block() for _ in range(1 if small else 4)]
+    count = 1 if small else 4
+    blocks = [transformer_block(lib, channels, heads) for _ in range(count)]
     model = nn.Sequential(
         nn.Embedding(words, channels), *blocks, nn.Linear(channels, words)
     )

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 import dovetail as dt
+from benchmarks.networks import transformer_block
 from benchmarks.timing import Comparison, Progress, compare, option, table
 
 THREADS: Final = 2  # unless `--threads=N` says otherwise
@@ -112,28 +113,8 @@ def resnet_step(lib: Any) -> Step:
 
 def gpt_step(lib: Any) -> Step:
     """A transformer block: 8 sequences of 64, 128 channels, 4 heads."""
-    nn, functional = lib.nn, lib.nn.functional
-    batch, length, channels, heads = 8, 64, 128, 4
-
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm1, self.norm2 = nn.LayerNorm(channels), nn.LayerNorm(channels)
-            self.qkv = nn.Linear(channels, 3 * channels)
-            self.out = nn.Linear(channels, channels)
-            self.up = nn.Linear(channels, 4 * channels)
-            self.down = nn.Linear(4 * channels, channels)
-
-        def forward(self, x: Any) -> Any:
-            shape = (batch, length, heads, channels // heads)
-            parts = self.qkv(self.norm1(x)).chunk(3, -1)
-            q, k, v = (p.reshape(shape).transpose(1, 2) for p in parts)
-            y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.out(y.transpose(1, 2).reshape(batch, length, channels))
-            return x + self.down(functional.gelu(self.up(self.norm2(x))))
-
-    x = drawn(batch, length, channels)
-    return step_of(lib, Block(), x, lambda y: y.square().mean())
+    x = drawn(8, 64, 128)
+    return step_of(lib, transformer_block(lib, 128, 4), x, lambda y: y.square().mean())
 
 
 def recurrent_step(kind: str) -> Callable[[Any], Step]:
