@@ -22,6 +22,7 @@ from dovetail_xpu import (
     bodies,
     convolution,
     moving,
+    order,
     pooling,
     primitives,
     products,
@@ -36,7 +37,7 @@ from dovetail_xpu.runtime import sycl_devices
 
 _FAMILIES: Final = (
     primitives, moving, reductions, products, convolution, pooling, random, steps,
-    rows, bodies,
+    rows, order, bodies,
 )  # fmt: skip
 
 

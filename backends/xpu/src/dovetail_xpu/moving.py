@@ -22,9 +22,23 @@ _LAST: Final = "last_place"  # beyond which nobody reads or writes
 
 def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -> None:
     """Add them to a table."""
-    take = Indexed(launcher, _taken)
     put = Indexed(launcher, _put)
     add = Indexed(launcher, _added)
+
+    def scatter_set(a: XpuArray, index: XpuArray, src: XpuArray, dim: int) -> None:
+        form = BITS[a.dtype.itemsize]
+        put(a.read_as(form), index, src.read_as(form), dim)
+
+    table.add("take_along", taker(launcher), dtypes=claimed)
+    table.add("scatter_set_", scatter_set, dtypes=claimed)
+    table.add(
+        "scatter_add_", add, dtypes=claimed & (FLOATS | INTS), deterministic=False
+    )
+
+
+def taker(launcher: Launcher) -> Callable[[XpuArray, XpuArray, int], XpuArray]:
+    """Gives the elements at indices along a dim."""
+    take = Indexed(launcher, _taken)
 
     def take_along(a: XpuArray, index: XpuArray, dim: int) -> XpuArray:
         made = launcher.fresh(index.shape, a.dtype, a.device.index)
@@ -32,15 +46,7 @@ def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -
         take(a.read_as(form), index, made.read_as(form), dim)
         return made
 
-    def scatter_set(a: XpuArray, index: XpuArray, src: XpuArray, dim: int) -> None:
-        form = BITS[a.dtype.itemsize]
-        put(a.read_as(form), index, src.read_as(form), dim)
-
-    table.add("take_along", take_along, dtypes=claimed)
-    table.add("scatter_set_", scatter_set, dtypes=claimed)
-    table.add(
-        "scatter_add_", add, dtypes=claimed & (FLOATS | INTS), deterministic=False
-    )
+    return take_along
 
 
 class Indexed:
