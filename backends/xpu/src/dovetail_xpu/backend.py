@@ -29,6 +29,7 @@ from dovetail_xpu import (
     random,
     reductions,
     rows,
+    scans,
     steps,
 )
 from dovetail_xpu.launch import THREADS, Launcher
@@ -37,7 +38,7 @@ from dovetail_xpu.runtime import sycl_devices
 
 _FAMILIES: Final = (
     primitives, moving, reductions, products, convolution, pooling, random, steps,
-    rows, order, bodies,
+    rows, order, scans, bodies,
 )  # fmt: skip
 
 

@@ -102,9 +102,9 @@ class Order:
         lanes = x.shape[dim] if x.shape else 1
         if not x.size:
             return made
-        keys = self._keyed(_last(x, dim), descending)
+        keys = self._keyed(last_dim(x, dim), descending)
         found = self._merged(keys, lanes)
-        self._widen.into(_last(made, dim), found)
+        self._widen.into(last_dim(made, dim), found)
         return made
 
     def searched(self, right: bool) -> Callable[[XpuArray, XpuArray], XpuArray]:
@@ -174,7 +174,7 @@ class Order:
             found.launch(made.block.stream, [*words, 0, count], -(-count // THREADS))
 
 
-def _last(x: XpuArray, dim: int) -> XpuArray:
+def last_dim(x: XpuArray, dim: int) -> XpuArray:
     """An array with one of its dims behind the others."""
     if not x.shape:
         return x
