@@ -9,8 +9,13 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
+from typing import Final
 
 Program = Callable[[], object]
+
+# Seconds after which threads that have no work have stopped to spin: those of torch's
+# OpenMP keep a core for several milliseconds, as if their library still worked.
+SETTLES: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,13 @@ def per_call(
     for _ in loop:
         program()
     return (clock() - start) / calls
+
+
+def _settled(program: Program, calls: int, clock: Callable[[], float]) -> float:
+    """The same once the other library's threads sleep and ours are awake."""
+    time.sleep(SETTLES)
+    program()
+    return per_call(program, calls, clock)
 
 
 def _warm(program: Program, seconds: float) -> float:
@@ -72,8 +84,8 @@ def compare(
         pairs = []
         for _ in range(rounds):
             with within():
-                mine = per_call(ours, calls, clock)
-            pairs.append((mine, per_call(theirs, calls, clock)))
+                mine = _settled(ours, calls, clock)
+            pairs.append((mine, _settled(theirs, calls, clock)))
     finally:
         gc.enable()
     ours_s, theirs_s = min(a for a, _ in pairs), min(b for _, b in pairs)

@@ -149,12 +149,48 @@ def test_batches_of_small_matrices(by_columns: bool) -> None:
     a, b = drawn(40, 3, 17, 20), drawn(40, 3, 20, 24)
     if by_columns:
         b = np.ascontiguousarray(b.swapaxes(-1, -2)).swapaxes(-1, -2)
-    batched = kernels.batched_product()
-    assert batched is not None
-    y = batched(a, b)
+    product = kernels.product()
+    assert product is not None
+    y = product(a, b, None)
     np.testing.assert_allclose(y, a.astype("f8") @ b, rtol=1e-5, atol=1e-5)
     ours = dovetail.matmul(dovetail.from_numpy(a), dovetail.from_numpy(b))
     assert np.array_equal(ours.numpy(), y)
+
+
+@needs_onednn
+@pytest.mark.parametrize("sizes", [(70, 190, 257), (331, 65, 129), (1030, 40, 40)])
+@pytest.mark.parametrize("with_row", [False, True])
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_large_products_are_shared(
+    sizes: tuple[int, int, int], with_row: bool, by_columns: bool
+) -> None:
+    """A large product is cut into parts that agree with double, a row added or not."""
+    rows, inner, columns = sizes
+    a, row = drawn(rows, inner), drawn(columns) if with_row else None
+    b = drawn(columns, inner).T if by_columns else drawn(inner, columns)
+    product = kernels.product()
+    assert product is not None
+    y = product(a, b, row)
+    want = a.astype("f8") @ b + (0 if row is None else row)
+    np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-4)
+    if row is not None:
+        x, w, bias = map(dovetail.from_numpy, (a, np.ascontiguousarray(b.T), row))
+        linear = dovetail.nn.functional.linear(x, w, bias)
+        assert linear.shape == y.shape
+        np.testing.assert_allclose(linear.numpy(), want, rtol=1e-5, atol=1e-4)
+
+
+@needs_onednn
+@pytest.mark.usefixtures("threads")
+def test_threads_change_no_bit_of_large_products() -> None:
+    """One, two and three threads give the same bits of a product and a row."""
+    x, w, row = drawn(203, 190), drawn(257, 190), drawn(257)
+    found = []
+    for count in (1, 2, 3):
+        dovetail.set_num_threads(count)
+        y = dovetail.nn.functional.linear(*map(dovetail.from_numpy, (x, w, row)))
+        found.append(y.numpy().tobytes())
+    assert found[0] == found[1] == found[2]
 
 
 @needs_onednn

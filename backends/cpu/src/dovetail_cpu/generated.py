@@ -20,6 +20,7 @@ from dovetail.codegen.runtime.machine import available
 from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import HALF, ORDERED, DType, float32, float64
 from dovetail_cpu import (
+    generated_attention,
     generated_broadcasts,
     generated_class_loss,
     generated_copies,
@@ -84,6 +85,8 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 bind = generated_class_loss.bind(own, least)
             elif op in generated_partial_copies.PARTIAL_COPIES and available():
                 bind, dtypes = generated_partial_copies.bind(own, least), own.dtypes
+            elif op in generated_attention.ATTENTION and available():
+                bind = generated_attention.bind(own, _least_of_attention())
             elif op in generated_scans.SCANS and available():
                 bind, dtypes = generated_scans.bind(own, least), generated_scans.DTYPES
             elif op in generated_copies.COPY_OPS and available():
@@ -118,6 +121,12 @@ def _least_of_rows(op: str) -> int:
     """From how many elements on an op on rows is generated."""
     wished = least_elements()
     return wished if wished != LEAST else LEAST // generated_rows.PASSES[op]
+
+
+def _least_of_attention() -> int:
+    """From how many multiplications on attention is generated."""
+    wished = least_elements()
+    return wished if wished != LEAST else generated_attention.LEAST
 
 
 def _add_bodies(table: KernelTable, ops: Collection[str] = ()) -> None:

@@ -15,8 +15,9 @@ from dovetail.codegen.runtime.machine import SWITCH
 from dovetail.codegen.runtime.threads import get_num_threads
 from dovetail.errors import NotSupported
 from dovetail_cpu.onednn import kernels as onednn
+from dovetail_cpu.onednn.by_size import Served
 
-LEAST: Final = 1 << 22
+LEAST: Final = 1 << 21
 """Multiplications from which on two threads are faster than one."""
 _chosen: Final = os.environ.get(SWITCH, "")
 _least: Final = int(_chosen) if _chosen.isdecimal() else LEAST
@@ -33,26 +34,29 @@ def numpy_with_pool() -> Any:
     if found is None:
         return np
     found.set_threads(1)
+    served = onednn.product()
     made = ModuleType(np.__name__)
-    vars(made).update(vars(np), matmul=_matmul(onednn.batched_product()))
+    vars(made).update(vars(np), matmul=_matmul(served))
+    if served is not None:
+        made.__dict__["product_and_row"] = _product_and_row(served)
     return made
 
 
-def _matmul(batched: Callable[[Array, Array], Any] | None) -> Callable[..., Array]:
+def _matmul(served: Served | None) -> Callable[..., Array]:
     """The product of arrays.
 
     Args:
-        batched: serves batches of small matrices, or gives None; None where there is
-            no such thing.
+        served: large products and batches of small ones, or gives None; None where
+            there is no such thing.
     """
-    least = LEAST if batched is None else min(LEAST, onednn.least_work() ** 2)
+    least = LEAST if served is None else min(LEAST, onednn.least_work() ** 2)
 
     def matmul(a: Array, b: Array, out: Array | None = None) -> Array:
         # The first question is quick, and the answer of nearly all small products.
         if a.size * b.size >= least:
             y = None
-            if batched is not None and a.ndim > 2 and out is None:
-                y = batched(a, b)
+            if served is not None and out is None and a.ndim > 1:
+                y = served(a, b, None)
             if y is None and _is_large(a, b):
                 y = _cut(a, b, out)
             if y is not None:
@@ -61,6 +65,19 @@ def _matmul(batched: Callable[[Array, Array], Any] | None) -> Callable[..., Arra
         return found
 
     return matmul
+
+
+def _product_and_row(served: Served) -> Callable[..., Array | None]:
+    """A product of matrices to whose rows another one is added; None for small ones."""
+    least = onednn.least_work() ** 2
+
+    def product(a: Array, b: Array, row: Array) -> Array | None:
+        if a.size * b.size < least or a.ndim != 2:
+            return None
+        found: Array | None = served(a, b, row)
+        return found
+
+    return product
 
 
 def _cut(a: Array, b: Array, out: Array | None) -> Array | None:

@@ -132,7 +132,7 @@ def _form(
     """
     (m, k), (inner, n) = shape_a, shape_b
     work = m * n * k
-    lies_a, lies_b = _lies(shape_a, steps_a, size), _lies(shape_b, steps_b, size)
+    lies_a, lies_b = lie_of(shape_a, steps_a, size), lie_of(shape_b, steps_b, size)
     if inner != k or min(m, n, k) < _NARROWEST or work < least:
         return None
     if lies_a is None or lies_b is None:
@@ -154,8 +154,8 @@ def _of_many(
         return None
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     work = math.prod(lead) * m * n * k
-    lies_a = _lies(a.shape, a.strides, a.itemsize)
-    lies_b = _lies(b.shape, b.strides, b.itemsize)
+    lies_a = lie_of(a.shape, a.strides, a.itemsize)
+    lies_b = lie_of(b.shape, b.strides, b.itemsize)
     if not work or work < least or lies_a is None or lies_b is None:
         return None
     shape = (*lead, m, n)
@@ -173,13 +173,13 @@ def _of_many(
 
 def _takes(y: Array, shape: tuple[int, ...], a: Array, b: Array) -> bool:
     """Whether the result can be written to an array."""
-    lies = _lies(y.shape, y.strides, y.itemsize)
+    lies = lie_of(y.shape, y.strides, y.itemsize)
     if y.shape != shape or y.dtype != a.dtype or (lies or (0,))[0] != AS_IT_IS:
         return False
     return not (np.may_share_memory(y, a) or np.may_share_memory(y, b))
 
 
-def _lies(shape: Ints, steps: Ints, size: int) -> tuple[int, int] | None:
+def lie_of(shape: Ints, steps: Ints, size: int) -> tuple[int, int] | None:
     """How a matrix lies, in BLAS's words, and how far apart its lines are."""
     rows, columns = shape[-2:]
     row, column = steps[-2:]

@@ -53,8 +53,14 @@ def _matmul(xp: Any) -> Callable[..., Any]:
 
 def _linear(xp: Any) -> Callable[..., Any]:
     matmul = _matmul(xp)
+    # Of libraries that add while they store: None where it is not worth it.
+    product_and_row = getattr(xp, "product_and_row", None)
 
     def linear(x: Any, w: Any, b: Any) -> Any:
+        if product_and_row is not None and b is not None and x.ndim > 1 and x.size:
+            y = product_and_row(x.reshape(-1, x.shape[-1]), w.T, b)
+            if y is not None:
+                return y.reshape(*x.shape[:-1], w.shape[0])
         y = matmul(x, w.T)
         if b is None:
             return y

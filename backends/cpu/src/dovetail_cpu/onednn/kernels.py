@@ -13,7 +13,7 @@ from dovetail.dtypes import DType
 from dovetail_cpu.generated_rows import bound_by_attributes
 from dovetail_cpu.onednn.by_size import BySize, Served
 from dovetail_cpu.onednn.library import SWITCH, why_not
-from dovetail_cpu.onednn.makers import SERVES, batched_matmul
+from dovetail_cpu.onednn.makers import SERVES, large_matmul
 
 LEAST: Final = 1 << 16
 """Products of numbers in a call from which on a primitive is made for its sizes, which
@@ -58,16 +58,18 @@ def _bound(make: Served, own: Kernel, least: int) -> Callable[..., BySize]:
     return bind
 
 
-def batched_product() -> Served | None:
-    """Products of batches of small matrices of float32; None where there is no oneDNN.
+def product() -> Served | None:
+    """Products of large matrices and of batches of small ones, of float32; None where
+    there is no oneDNN.
 
-    It gives None where BLAS is as good, which takes half a microsecond for each matrix.
+    It takes two arrays, and a row that is added to each of the first one's, or None. It
+    gives None where BLAS is as good, which takes half a microsecond for each matrix.
     """
     if why_not() is not None:
         return None
-    serves = BySize(batched_matmul, lambda *_: None, {}, least_work())
+    serves = BySize(large_matmul, lambda *_: None, {}, least_work())
 
-    def batched(a: Array, b: Array) -> Any:
-        return serves(a, b) if a.dtype.char == b.dtype.char == "f" else None
+    def served(a: Array, b: Array, row: Array | None) -> Any:
+        return serves(a, b, row) if a.dtype.char == b.dtype.char == "f" else None
 
-    return batched
+    return served

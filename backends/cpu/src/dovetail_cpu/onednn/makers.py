@@ -21,6 +21,8 @@ _WHOLE: Final = {
 _MOST_DIMS: Final = 5  # batch, channels, and three of space
 _BATCH: Final = 4  # matrices that are worth a primitive for all of them
 _SMALLEST: Final = 1 << 11  # products of numbers in one of these matrices
+_LARGE: Final = 1 << 4  # times the least work: one matrix that two threads share
+_NARROW: Final = 16  # rows, columns and what is summed, at least, of one that is large
 
 Array = np.ndarray[Any, Any]
 
@@ -92,8 +94,17 @@ def _matmul(least: int, a: Array, b: Array) -> Served | None:
     return _product(least, (batch, a.shape[-2], *b.shape[-2:]), a.shape[:-1])
 
 
-def batched_matmul(least: int, a: Array, b: Array) -> Served | None:
-    """A product of many matrices that are not too small, each by itself."""
+def large_matmul(least: int, a: Array, b: Array, row: Array | None) -> Served | None:
+    """A product of large matrices, or of many that are not too small, each by itself.
+
+    Args:
+        row: added to each row of a matrix; none for batches.
+    """
+    if a.ndim == b.ndim == 2:
+        fits = a.shape[1] == b.shape[0] and (row is None or row.shape == b.shape[1:])
+        sizes = 1, *a.shape, b.shape[1]
+        few = min(sizes[1:]) < _NARROW
+        return None if few or not fits else _product(_LARGE * least, sizes, a.shape[:1])
     one = math.prod(a.shape[-2:]) * b.shape[-1]
     few = math.prod(a.shape[:-2]) < _BATCH or a.ndim != b.ndim
     return None if few or one < min(least, _SMALLEST) else _matmul(least, a, b)

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from dovetail.codegen.runtime.pool import default_size
 from dovetail.errors import NotSupported
 from dovetail_cpu.onednn.finite import is_known
 from dovetail_cpu.onednn.parts import runs
@@ -28,7 +29,9 @@ Array = np.ndarray[Any, Any]
 _LEFT, _RIGHT, _RESULT, _BIAS = range(4)  # operands of programs
 _BATCH, _ROWS, _COLUMNS = range(3)  # dims of a result
 _FEW: Final = 4  # of a batch: fewer than these are not shared among threads
-_BLOCK: Final = 32  # rows or columns that are worth a part of their own
+_BLOCK: Final = 16  # rows or columns of a part, at least
+_ENOUGH: Final = 1 << 27  # multiplications of a part: more are cut once more
+_MOST: Final = 4  # parts for each thread of the machine
 
 
 # Which dims of the result each operand has.
@@ -63,7 +66,11 @@ class Factors(NamedTuple):
         if self.batch >= _FEW:
             return _BATCH, 1
         along = _ROWS if self.rows >= self.columns else _COLUMNS
-        return along, min(_BLOCK, (self.batch, self.rows, self.columns)[along])
+        length = max(self.rows, self.columns)
+        parts = default_size()  # for each thread as much, and no more than it must read
+        work = self.rows * self.inner * self.columns // parts
+        parts *= max(1, min(_MOST, work // _ENOUGH))
+        return along, max(length // parts, min(_BLOCK, length))
 
 
 class Product:
@@ -83,6 +90,9 @@ class Product:
     def _runs(self) -> list[tuple[int, int, int]]:
         """Parts of equal size along the dim that is cut: where, how large, how many."""
         whole, rest = divmod(self.shape[self.along], self.unit)
+        if self.along != _BATCH:
+            found = [(0, self.unit, whole)]
+            return [*found, (whole * self.unit, rest, 1)] if rest else found
         others = math.prod(self.shape) // self.shape[self.along] + self.factors.inner
         found = [
             (run.start * self.unit, run.images * self.unit, run.parts)

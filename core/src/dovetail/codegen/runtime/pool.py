@@ -20,7 +20,7 @@ from typing import Any, Final
 from dovetail.codegen.runtime.assembly import assembled
 from dovetail.codegen.runtime.kernel_log import log
 
-PATIENCE: Final = 50_000  # nanoseconds for which a worker without work spins at most
+PATIENCE: Final = 300_000  # nanoseconds for which a worker without work spins at most
 
 _BYTES: Final = 2048  # more than %pool of pool.ll has
 _LINE: Final = 64

@@ -17,7 +17,7 @@ from dovetail.ops.attention import attention, mixture
 from dovetail.ops.primitive import where
 from dovetail.ops.view import expand, reshape, unsqueeze
 
-_FEW: Final = 1 << 17
+_FEW: Final = 1 << 13
 """Weights that are kept for backward, which else makes them anew."""
 
 
