@@ -39,8 +39,8 @@ def layer_norm(
     Examples:
         >>> import dovetail
         >>> F = dovetail.nn.functional
-        >>> F.layer_norm(dovetail.tensor([1.0, 2.0, 3.0]), (3,))
-        tensor([-1.2247,  0.0000,  1.2247])
+        >>> F.layer_norm(dovetail.tensor([1.0, 3.0, 5.0, 7.0]), (4,))
+        tensor([-1.3416, -0.4472,  0.4472,  1.3416])
     """
     return layer.layer_norm(input, weight, bias, tuple(normalized_shape), eps)
 
