@@ -93,6 +93,7 @@ def test_products_lie_in_any_way(dtype: dt.dtype) -> None:
         b = dt.tensor(y, device=device).to(dtype)
         found = [a @ b, b.t() @ a.transpose(1, 2), a[:, ::2, ::2] @ b[::2]]
         found.append(a[:1].expand(4, 20, 34) @ b.expand(4, 34, 18))
+        found.append(b.unfold(0, 20, 1) @ a[:1].expand(15, 20, 34))  # they overlap
         return dt.cat([f.flatten() for f in found])
 
     found, expected = on_both(products)

@@ -19,8 +19,11 @@ from dovetail.device_api import (
 )
 from dovetail.dtypes import DType, float64, from_numpy
 from dovetail_xpu import (
+    attention,
     bodies,
+    class_loss,
     convolution,
+    layers,
     moving,
     order,
     pooling,
@@ -38,7 +41,7 @@ from dovetail_xpu.runtime import sycl_devices
 
 _FAMILIES: Final = (
     primitives, moving, reductions, products, convolution, pooling, random, steps,
-    rows, order, scans, bodies,
+    rows, order, scans, layers, class_loss, attention, bodies,
 )  # fmt: skip
 
 

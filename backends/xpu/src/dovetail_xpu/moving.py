@@ -23,7 +23,6 @@ _LAST: Final = "last_place"  # beyond which nobody reads or writes
 def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -> None:
     """Add them to a table."""
     put = Indexed(launcher, _put)
-    add = Indexed(launcher, _added)
 
     def scatter_set(a: XpuArray, index: XpuArray, src: XpuArray, dim: int) -> None:
         form = BITS[a.dtype.itemsize]
@@ -32,8 +31,16 @@ def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -
     table.add("take_along", taker(launcher), dtypes=claimed)
     table.add("scatter_set_", scatter_set, dtypes=claimed)
     table.add(
-        "scatter_add_", add, dtypes=claimed & (FLOATS | INTS), deterministic=False
+        "scatter_add_",
+        adder(launcher),
+        dtypes=claimed & (FLOATS | INTS),
+        deterministic=False,
     )
+
+
+def adder(launcher: Launcher) -> Indexed:
+    """Adds elements to those at indices along a dim."""
+    return Indexed(launcher, _added)
 
 
 def taker(launcher: Launcher) -> Callable[[XpuArray, XpuArray, int], XpuArray]:

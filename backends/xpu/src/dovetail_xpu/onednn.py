@@ -197,11 +197,23 @@ def _numbers(values: Ints) -> Any:
 
 
 def takes(a: XpuArray) -> bool:
-    """Whether rows or columns of matrices lie in runs, as oneDNN wants them."""
+    """Whether rows or columns of matrices lie in runs, and no two matrices overlap."""
     _, rows, columns = a.strides
     _, n, m = a.shape
     by_rows = columns == 1 and rows >= max(m, 1)
-    return by_rows or (rows == 1 and columns >= max(n, 1))
+    in_runs = by_rows or (rows == 1 and columns >= max(n, 1))
+    return in_runs and (a.strides[0] == 0 or _is_apart(a))
+
+
+def _is_apart(a: XpuArray) -> bool:
+    """Whether each step is beyond all that smaller ones reach."""
+    reach = 1
+    for step, size in sorted(zip(a.strides, a.shape, strict=True)):
+        if size > 1:
+            if step < reach:
+                return False
+            reach = step * size
+    return True
 
 
 def is_small(a: XpuArray, b: XpuArray) -> bool:
