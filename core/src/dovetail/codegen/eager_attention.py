@@ -16,7 +16,7 @@ from dovetail.codegen.runtime.blas import blas
 from dovetail.codegen.runtime.pool import default_size
 
 _BLOCK: Final = 1 << 17  # weights, with their scores as much as a core's cache holds
-_FEWEST: Final = 16  # queries of a block
+_FEWEST, _MOST = 16, 64  # queries of a block
 _NAMES: Final = {"f": "float32", "d": "float64"}
 _REMEMBERED: Final = 256  # batches
 _STRANDS: Final = 2  # for each thread of the machine
@@ -78,7 +78,8 @@ def _run(
     kernels = attention(code, found.bits)
     lead, heads = q.shape[:-2], math.prod(q.shape[:-2])
     rows, keys = q.shape[-2], k.shape[-2]
-    block = min(rows, max(_BLOCK // keys // _FEWEST * _FEWEST, _FEWEST))
+    most = min(_BLOCK // keys // _FEWEST * _FEWEST, _MOST)
+    block = min(rows, max(most, _FEWEST))
     blocks = -(-rows // block)
     block_bytes = -(-block * keys * q.itemsize // 64) * 64
     strands = min(heads if gradients else heads * blocks, default_size() * _STRANDS)
