@@ -10,7 +10,7 @@ import dovetail as dt
 import dovetail.nn.functional as F
 from dovetail.conformance.workloads import hot
 from dovetail.device_api import registry
-from dovetail.ops.attention import attention
+from dovetail.ops.attention import attention, mixture, mixture_backward
 
 pytestmark = pytest.mark.usefixtures("xpu")
 
@@ -151,6 +151,22 @@ def test_attention_mixes_values(shapes: Any, causal: bool) -> None:
             )
         )
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("shapes", [((4, 3), None), ((2, 5, 70, 8), (70, 70))])
+def test_mixtures_send_gradients_back(shapes: Any, causal: bool) -> None:
+    """To queries, keys and values; in float64, of which little is lost to weights near
+    one."""
+
+    def sent(device: str) -> list[dt.Tensor]:
+        made = [s and numbers(*s).astype(np.float64) for s in shapes]
+        q, k, v, ct = (dt.tensor(made[0], device=device) for _ in range(4))
+        mask = None if made[1] is None else dt.tensor(made[1], device=device)
+        y = mixture(q + 1, k - 1, v, mask, causal, 0.4)
+        return [y, *mixture_backward(ct, q + 1, k - 1, v, mask, causal, 0.4)]
+
+    expect_alike(sent)
 
 
 def test_queries_without_keys_get_zeros() -> None:
