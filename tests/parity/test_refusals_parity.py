@@ -155,3 +155,49 @@ def test_dtypes_of_out(name: str, dtype: str) -> None:
         return OUT[name](lib, lib.tensor(MATRIX), out)
 
     agree(call)
+
+
+COUNTED: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "repeat": lambda x, n: x.repeat(n, n),
+    "repeat list": lambda x, n: x.repeat([n, n]),
+    "expand": lambda x, n: x.expand(n, n),
+    "tile": lambda x, n: x.tile((n, n)),
+    "reshape": lambda x, n: x.reshape([n, n]),
+    "new_zeros": lambda x, n: x.new_zeros([n, 2]),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("dtype", ["bool", "int64", "uint8", "float32"])
+def test_counts_in_tensors(name: str, dtype: str) -> None:
+    """A tensor of an integer counts, one of a bool or of a float does not."""
+    agree(
+        lambda lib: COUNTED[name](
+            lib.ones(1, 1), lib.tensor(1, dtype=getattr(lib, dtype))
+        )
+    )
+
+
+@law
+@given(
+    y=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    count=st.integers(1, 5), dim=st.integers(-3, 2), so_far=st.booleans(),
+)  # fmt: skip
+def test_places_of_trapezoids(y: list[int], count: int, dim: int, so_far: bool) -> None:
+    """There is one place for each sample along the dim."""
+    if not -len(y) <= dim < len(y):
+        return
+
+    def call(lib: Any) -> Any:
+        x = lib.arange(count, dtype=lib.float32)
+        name = "cumulative_trapezoid" if so_far else "trapezoid"
+        return getattr(lib, name)(lib.ones(*y), x, dim=dim)
+
+    agree(call)
+
+
+@pytest.mark.parametrize("spacing", ["sum", b"1"])
+@pytest.mark.parametrize("dim", [(), (0,)])
+def test_spacings_are_numbers(spacing: Any, dim: tuple[int, ...]) -> None:
+    """A string is no sequence of numbers, even where none is needed."""
+    agree(lambda lib: lib.gradient(lib.ones(4), spacing=spacing, dim=dim))

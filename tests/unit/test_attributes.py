@@ -92,3 +92,13 @@ def test_refused_before_and_after_a_good_call(name: str) -> None:
         with pytest.raises(ArgumentError, match=message):
             call(x)
         getattr(F, name)(x)
+
+
+def test_sizes_in_tensors_are_read_when_given() -> None:
+    """A tensor that is a size counts as what it is now, not as what it was before."""
+    x, n = dt.arange(12).reshape(3, 4).t(), dt.tensor(2)
+    assert x.reshape(n, 6).shape == (2, 6)
+    n += 1
+    assert x.reshape(n, 4).shape == (3, 4)
+    with pytest.raises(dt.errors.ShapeError):
+        x.reshape(n, 6)

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Final
 
+from dovetail.dtypes import bool_
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -148,9 +149,15 @@ def integer(op: str, name: str, value: Any, ndim: int) -> int:
 
 def integers(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     """A tuple of ints, from one int or a sequence of them."""
-    if isinstance(value, tuple | list):
-        return tuple(integer(op, name, v, ndim) for v in value)
-    return (integer(op, name, value, ndim),)
+    found = value if isinstance(value, tuple | list) else (value,)
+    return tuple(_count(op, name, v, ndim) for v in found)
+
+
+def _count(op: str, name: str, value: Any, ndim: int) -> int:
+    """An integer that is no dim: a tensor of a bool is none."""
+    if type(value) is not int and getattr(value, "dtype", None) is bool_:
+        raise ArgumentTypeError(op, name, was="a bool tensor", needed="an integer")
+    return integer(op, name, value, ndim)
 
 
 def shape(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:

@@ -227,6 +227,11 @@ def _strips(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
     if x is None:
         return twice * ((1 if dx is None else dx) / 2)
     if x.ndim == 1:
+        if x.shape[0] != y.shape[dim]:
+            raise ShapeError(
+                "trapezoid", "x", was=f"{x.shape[0]} places",
+                needed=f"{y.shape[dim]}, as dim {dim} of y has",
+            )  # fmt: skip
         width = diff(x)
         for _ in range(y.ndim - 1 - dim):
             width = unsqueeze(width, width.ndim)

@@ -19,7 +19,7 @@ from dovetail.engine.integers import axes_if_any
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError, ShapeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.ops.arithmetic import bitwise_and, shift_right
 from dovetail.ops.create import linspace, zeros_of
 from dovetail.ops.formats import bitcast, cast, where
@@ -87,6 +87,10 @@ def gradient(
         raise ArgumentError("gradient", "edge_order", was=edge_order, needed="1 or 2")
     if input.dtype is bool_:
         raise DTypeError("gradient", "input", was="bool", needed="numbers")
+    if isinstance(spacing, str | bytes):
+        raise ArgumentTypeError(
+            "gradient", "spacing", was=repr(spacing), needed="numbers, or coordinates"
+        )
     dims = axes_if_any("gradient", "dim", dim, input.ndim)
     x = input if input.dtype.is_inexact else cast(input, get_default_dtype())
     found = []

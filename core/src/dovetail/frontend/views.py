@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail.engine.annotations import described
 from dovetail.engine.dims import need_dims
-from dovetail.engine.integers import axis, axis_set
+from dovetail.engine.integers import axis, axis_set, integers
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tape import storage_of
@@ -67,7 +67,11 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
         tensor([[0, 1, 2],
                 [3, 4, 5]])
     """
-    return v.reshape(input, tuple(shape))
+    sizes = tuple(shape)
+    # What fits is remembered by sizes, and a tensor may be another number later.
+    if any(type(n) is not int for n in sizes):
+        sizes = integers("reshape", "shape", sizes, input.ndim)
+    return v.reshape(input, sizes)
 
 
 @public("flatten")
