@@ -194,3 +194,22 @@ def test_refused_dtypes_and_equations() -> None:
         dt.errors.ShapeError, match="axis k is 3 in input but 4 in other"
     ):
         dt.matmul(dt.zeros(2, 3), dt.zeros(4, 2))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", ["addmm", "baddbmm"])
+def test_a_sum_to_a_product_is_rounded_once(name: str, dtype: str) -> None:
+    """Products and sums of 16-bit floats are float32's, as torch's: no half is lost."""
+    rng = np.random.default_rng(7)
+    batch = () if name == "addmm" else (3,)
+    given = [rng.normal(size=(*batch, *s)) for s in ((9, 11), (9, 30), (30, 11))]
+
+    def call(lib: Any) -> Any:
+        c, a, b = (lib.tensor(x).to(getattr(lib, dtype)) for x in given)
+        y = getattr(lib, name)(c, a, b, beta=0.7, alpha=1.3)
+        return y.dtype is getattr(lib, dtype), y.float().numpy()
+
+    ours, theirs = call(dt), call(torch)
+    assert ours[0]
+    assert theirs[0]
+    assert (ours[1] == theirs[1]).mean() > 0.98  # all but ties in the order of sums

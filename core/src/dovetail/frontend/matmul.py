@@ -114,12 +114,24 @@ def _added(op: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Te
     return scaled + (wide if beta == 1 else wide * beta)
 
 
+def _rounded_once(
+    op: str, product: Any, input: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any
+) -> Tensor:
+    """`_added` to a product, in float32 where these are floats of 16 bits."""
+    kinds = {x._kind.dtype for x in (input, a, b)}
+    if len(kinds) > 1 or not kinds <= dtypes.HALF:
+        return _added(op, input, product(a, b), beta, alpha)
+    wide = [cast(x, dtypes.float32) for x in (input, a, b)]
+    found = _added(op, wide[0], product(*wide[1:]), beta, alpha)
+    return cast(found, a._kind.dtype)
+
+
 @public("addmm Tensor.addmm_", out="same", autocast="lower")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2)."""
-    return _added("addmm", input, mm(mat1, mat2), beta, alpha)
+    """beta * input + alpha * (mat1 @ mat2), rounded once."""
+    return _rounded_once("addmm", mm, input, mat1, mat2, beta, alpha)
 
 
 @public("addmv addmv_", out="same", autocast="none")
@@ -145,8 +157,8 @@ def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1,
     alpha: Scalar = 1,
 ) -> Tensor:  # fmt: skip
-    """beta * input + alpha * the products of a batch."""
-    return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+    """beta * input + alpha * the products of a batch, rounded once."""
+    return _rounded_once("baddbmm", bmm, input, batch1, batch2, beta, alpha)
 
 
 @public("addr Tensor.addr_", out=True)
