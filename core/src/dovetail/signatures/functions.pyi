@@ -117,7 +117,7 @@ def addmm(
     alpha: _complex = 1,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2)."""
+    """beta * input + alpha * (mat1 @ mat2), rounded once."""
 
 def addmv(
     input: Tensor,
@@ -423,7 +423,7 @@ def baddbmm(
     alpha: _complex = 1,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
-    """beta * input + alpha * the products of a batch."""
+    """beta * input + alpha * the products of a batch, rounded once."""
 
 def bartlett_window(
     window_length: _int,

@@ -226,7 +226,7 @@ class Methods:
     def addmm(
         self, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
-        """beta * input + alpha * (mat1 @ mat2)."""
+        """beta * input + alpha * (mat1 @ mat2), rounded once."""
     def addmm_(
         self, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
@@ -384,7 +384,7 @@ class Methods:
     def baddbmm(
         self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
-        """beta * input + alpha * the products of a batch."""
+        """beta * input + alpha * the products of a batch, rounded once."""
     def baddbmm_(
         self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
     ) -> Tensor:
