@@ -126,3 +126,14 @@ def test_cached_numbers_are_read_only() -> None:
     kind = dt.ones(1)._kind
     with pytest.raises(ValueError, match="read-only"):
         kind.scalars[int][3][...] = 4
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_triangle_of_ones_is_solved_in_memory_of_its_own(size: int) -> None:
+    """The definition gives no view of the right side."""
+    from dovetail.ops.triangular import solve_triangle
+
+    right = dt.ones(size, 3)
+    found = solve_triangle.op.body(dt.eye(size), right, True, True)
+    found += 1
+    assert (right == 1).all()

@@ -14,6 +14,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.ops.create import zeros_of
 from dovetail.ops.matmul import matmul
 from dovetail.ops.matrices import OF_LAPACK, adjoint, regular
+from dovetail.ops.primitive import clone
 from dovetail.ops.shape import cat, tril, triu
 from dovetail.ops.sums import sum_to
 from dovetail.ops.view import basic_index, expand
@@ -101,4 +102,5 @@ def solve_triangle(
         else:
             known = cat([row, known] if upper else [known, row], -2)
     assert known is not None
-    return known
+    # One row over a diagonal of ones is that of `other`, in its memory.
+    return clone(known) if unitriangular and n == 1 else known

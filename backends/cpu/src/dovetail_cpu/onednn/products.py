@@ -86,6 +86,7 @@ class Product:
         self.shape = (factors.batch, factors.rows, factors.columns)
         self.along, self.unit = factors.cut()
         self.runs = [(start, self._made(*sizes)) for start, *sizes in self._runs()]
+        self.whole = self.runs[0][1] if len(self.runs) == 1 else None
 
     def _runs(self) -> list[tuple[int, int, int]]:
         """Parts of equal size along the dim that is cut: where, how large, how many."""
@@ -133,7 +134,11 @@ class Product:
     def __call__(self, a: Array, b: Array, bias: Array | None = None) -> Array:
         """The product, of arrays [batch, rows, inner] and [batch, inner, columns]."""
         y = np.empty(self.shape, a.dtype)
-        added = b if bias is None else np.ascontiguousarray(bias)[None, None]
+        row = b if bias is None else np.ascontiguousarray(bias)
+        if self.whole is not None:
+            self.whole.run(a, b, y, row)
+            return y
+        added = row if bias is None else row[None, None]
         for start, program in self.runs:
             operands = [a, b, y, added]
             for operand, array in enumerate(operands):
@@ -155,18 +160,29 @@ class Products:
     def __init__(self, sizes: tuple[int, int, int, int], shape: Any) -> None:
         self.sizes, self.shape = sizes, shape
         self.made: dict[Any, Product | None] = {}
+        # Of two matrices as they lie: nothing is to be asked or copied.
+        self.known: dict[Any, Product] = {}
 
     def __call__(self, a: Array, b: Array, bias: Array | None = None) -> Array | None:
         """The product of a batch of matrices; None where others know it."""
+        lie = a.strides, b.strides, bias is None
+        known = self.known.get(lie)
+        if known is not None:
+            return known(a, b, bias).reshape(self.shape)
         batch, rows, inner, columns = self.sizes
-        a = _matrices(a.reshape(batch, rows, inner))
-        b = _matrices(b.reshape(batch, inner, columns))
-        key = a.strides, b.strides, bias is None
+        left, right = a.reshape(batch, rows, inner), b.reshape(batch, inner, columns)
+        x, w = _matrices(left), _matrices(right)
+        key = x.strides, w.strides, bias is None
         if key not in self.made:
-            self.made[key] = self._make(a, b, bias is not None)
+            self.made[key] = self._make(x, w, bias is not None)
         found = self.made[key]
-        y = None if found is None else found(a, b, bias)
-        return None if y is None or not is_known(y) else y.reshape(self.shape)
+        if found is None:
+            return None
+        as_they_lie = x is left and w is right and a.ndim == b.ndim == 2
+        if as_they_lie and found.whole is not None and a.dtype.char == "f":
+            self.known[lie] = found
+        y = found(x, w, bias)
+        return y.reshape(self.shape) if is_known(y) else None
 
     def _make(self, a: Array, b: Array, bias: bool) -> Product | None:
         left, right = (tuple(s // x.itemsize for s in x.strides) for x in (a, b))

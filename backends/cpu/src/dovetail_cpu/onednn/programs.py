@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -106,10 +104,11 @@ class Program:
             context = _Context(self)
         if lanes > len(context.lanes):
             context.grow(self, lanes)
+        memory = working_memory(lanes * context.lane_bytes)
         try:
-            with working_memory(lanes * context.lane_bytes) as begin:
-                context.run(lanes, *map(address, arrays), begin)
+            context.run(lanes, *map(address, arrays), address(memory))
         finally:
+            give_back(memory)
             self._free.append(context)
 
 
@@ -255,16 +254,17 @@ class _Lane:
 _blocks: Final[list[Any]] = []  # working memory of calls that are over
 
 
-@contextmanager
-def working_memory(count: int) -> Iterator[int]:
-    """The address of so many bytes, which belong to one call; kept for the next one."""
+def working_memory(count: int) -> Any:
+    """At least so many bytes, which belong to one call until `give_back`."""
     try:
         block = _blocks.pop()
     except IndexError:
-        block = aligned(count)
-    if block.size < count:
-        block = aligned(count)
-    yield address(block)
+        return aligned(count)
+    return block if block.size >= count else aligned(count)
+
+
+def give_back(block: Any) -> None:
+    """Keep the memory of a call that is over for the next one."""
     if block.size <= _MOST_KEPT:
         _blocks.append(block)
 
