@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -150,3 +150,90 @@ def test_tails_of_halves_write_nothing_beside(dtype: Any) -> None:
         got = y.view(dtype.numpy).astype(np.float32)
         np.testing.assert_allclose(got, want, rtol=2**-7)
         assert untouched(memory, y)
+
+
+MUCH = 150_001  # elements that several threads move
+DTYPES = ["bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32",
+          "float64", "complex64", "complex128"]  # fmt: skip
+
+
+def anything(dtype: str) -> Array:
+    """Numbers of a dtype from random bits; what lies beyond it is left out."""
+    rng = np.random.default_rng(0)
+    if dtype == "bool":
+        return rng.random(MUCH) < 0.5
+    size = np.dtype(dtype).itemsize
+    return np.frombuffer(rng.bytes(MUCH * size), dtype).copy()
+
+
+@pytest.fixture
+def _two_threads() -> Iterator[None]:
+    before = dovetail.get_num_threads()
+    dovetail.set_num_threads(2)
+    yield
+    dovetail.set_num_threads(before)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of kernels that serve from here on."""
+    served: list[str] = []
+    own = Pointwise.__call__
+
+    def noted(self: Pointwise, *given: Any, **named: Any) -> Any:
+        served.append(self.name)
+        return own(self, *given, **named)
+
+    monkeypatch.setattr(Pointwise, "__call__", noted)
+    return served
+
+
+@pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_copies_are_made_by_threads(dtype: str, made: list[str]) -> None:
+    """Every bit arrives, in memory of its own, of NaN too."""
+    a = anything(dtype)
+    x = dovetail.from_numpy(a.reshape(1, MUCH))
+    y = x.clone().numpy()
+    assert made == ["copy"]
+    assert y.shape == (1, MUCH)
+    assert y.tobytes() == a.tobytes()
+    assert not np.shares_memory(a, y)
+
+
+@pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize("to", DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_casts_are_what_numpy_gives(dtype: str, to: str, made: list[str]) -> None:
+    """Of every pair of dtypes that NumPy defines; integers of floats are its own."""
+    a = anything(dtype)
+    floats = np.dtype(dtype).kind in "fc"
+    if floats and np.dtype(to).kind in "iu":
+        a = (np.arange(MUCH) % 100).astype(dtype)
+    with np.errstate(all="ignore"):  # as the engine calls it
+        y = cast(a, to)
+    if floats and np.dtype(to).kind in "iu":
+        assert not made
+    elif "complex" not in dtype + to and "float16" not in (dtype, to) and dtype != to:
+        assert made == [f"cast_to_{to}"]
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(y, real(a, to))
+
+
+def real(a: Array, to: str) -> Array:
+    """NumPy's cast, of real parts where the result has no others."""
+    if a.dtype.kind == "c" and np.dtype(to).kind not in "cb":
+        a = a.real
+    return a.astype(to)
+
+
+def test_one_thread_copies_as_numpy_does(made: list[str]) -> None:
+    """A kernel would gain nothing; that of 16-bit floats does."""
+    before = dovetail.get_num_threads()
+    dovetail.set_num_threads(1)
+    try:
+        dovetail.ones(MUCH).clone()
+        dovetail.ones(MUCH).to(by_name("float64"))
+    finally:
+        dovetail.set_num_threads(before)
+    assert not made

@@ -23,21 +23,35 @@ LEAST: Final = 1 << 14
 whatever it computes."""
 SMALLEST: Final = 1 << 9
 """Elements below which nothing is compiled, whatever it computes."""
-
+MUCH: Final = 1 << 17
+"""Elements from which on several threads move them faster than one of NumPy's does."""
 
 _NO_SCALARS: Final[dict[str, Any]] = {}
 
 
 def least_elements() -> int:
     """`LEAST`, or the number that `DOVETAIL_KERNELS` has."""
-    chosen = os.environ.get(SWITCH, "")
-    return int(chosen) if chosen.isdecimal() else LEAST
+    return large_or_wished(LEAST)
 
 
 def smallest_elements() -> int:
     """`SMALLEST`, or the number that `DOVETAIL_KERNELS` has."""
+    return large_or_wished(SMALLEST)
+
+
+def large_or_wished(elements: int) -> int:
+    """So many elements, or the number that `DOVETAIL_KERNELS` has."""
     chosen = os.environ.get(SWITCH, "")
-    return int(chosen) if chosen.isdecimal() else SMALLEST
+    return int(chosen) if chosen.isdecimal() else elements
+
+
+def by_threads(elements: int) -> bool:
+    """Whether so many are worth several threads, of which there are some."""
+    if elements < large_or_wished(MUCH):
+        return False
+    from dovetail.codegen.runtime.pool import POOL  # nothing that a small program needs
+
+    return POOL.size > 1 or os.environ.get(SWITCH, "").isdecimal()
 
 
 def bind(own: Kernel, tensors: int) -> Callable[..., Any]:
