@@ -376,3 +376,31 @@ def test_plateau_schedule_is_torchs(mode: str, threshold_mode: str) -> None:
 def test_optim_is_the_package() -> None:
     """What is compared here is what users import."""
     assert dovetail.optim is optim
+
+
+def test_muon_rounds_as_torch_does() -> None:
+    """Of a product of bfloat16 and what is added to it, only the sum is rounded."""
+    start = np.linspace(-0.9, 1.1, 12, dtype=np.float32).reshape(4, 3)
+    grad = np.sin(7 * start).astype(np.float32)
+    ends = []
+    for frame in (dovetail, torch):
+        p = frame.from_numpy(start.copy()).requires_grad_()
+        made = frame.optim.Muon([p], lr=1.0, weight_decay=0.0)
+        p.grad = frame.from_numpy(grad.copy())
+        made.step()
+        ends.append(p.detach().numpy())
+    np.testing.assert_allclose(ends[0], ends[1], atol=4e-3)  # half a bfloat16 step
+
+
+def test_the_count_of_sparse_adam_is_an_int() -> None:
+    """Before and after a state goes through a file."""
+    for frame in (dovetail, torch):
+        table = frame.nn.Embedding(3, 2, sparse=True)
+        made = frame.optim.SparseAdam(table.parameters())
+        table(frame.tensor([1])).sum().backward()
+        made.step()
+        saved = made.state_dict()
+        assert type(saved["state"][0]["step"]) is int
+        made.load_state_dict(saved)
+        made.step()
+        assert made.state_dict()["state"][0]["step"] == 2

@@ -114,8 +114,20 @@ def orthogonalized(
     x = x / x.norm().clamp(min=eps)
     for _ in range(iterations):
         gram = x @ x.t()
-        x = ft.addmm(x, ft.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+        x = _rounded_once(x, _rounded_once(gram, gram, gram, b, c), x, a)
     return x if wide else x.t()
+
+
+def _rounded_once(
+    x: Tensor, left: Tensor, right: Tensor, b: float, c: float = 1
+) -> Any:
+    """b * x + c * (left @ right): sums and products are of float32 before they are cut.
+
+    A product that is cut by itself is off by several bfloat16 steps where b * x nearly
+    cancels it, and the iterations amplify that.
+    """
+    total = ft.addmm(x.float(), left.float(), right.float(), beta=b, alpha=c)
+    return total.to(bfloat16)
 
 
 def _factor(adjust: str | None, rows: int, columns: int) -> float:

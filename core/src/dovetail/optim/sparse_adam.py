@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, NotSupported
@@ -36,6 +37,8 @@ class SparseAdam(ExpressionOptimizer):
                 [-0.1000]])
     """
 
+    accumulates: ClassVar[Mapping[str, float]] = {}
+
     def __init__(
         self,
         params: Params,
@@ -63,6 +66,9 @@ class SparseAdam(ExpressionOptimizer):
 
     def _kept(self, param: Tensor, group: Group) -> dict[str, Kept]:
         return {"exp_avg": Kept(), "exp_avg_sq": Kept()}
+
+    def _first_counts(self, group: Group) -> Mapping[str, float]:
+        return {"step": 0}  # an int, also in files
 
     def _numbers(self, options: Numbers, state: State) -> dict[str, Any]:
         raise NotSupported(
