@@ -1,7 +1,8 @@
-"""Operands that are broadcast to many elements: by a kernel, what NumPy gives."""
+"""Operands that are many, or are broadcast to many: by a kernel, what NumPy gives."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import dovetail as dt
 pytest.importorskip("llvmlite")
 
 from dovetail.codegen.runtime.gates import gate
-from dovetail_cpu.generated_broadcasts import BROADCAST_OPS
+from dovetail_cpu.generated_broadcasts import BROADCAST_OPS, MOVED_OPS
 from dovetail_cpu.generated_pointwise import Generated
 
 Array = np.ndarray[Any, Any]
@@ -20,7 +21,8 @@ Shape = tuple[int, ...]
 
 UFUNCS = {"sub": "subtract", "mul": "multiply", "div": "divide", "lt": "less",
           "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
-          "ne": "not_equal"}  # fmt: skip
+          "ne": "not_equal", "neg": "negative", "round": "rint"}  # fmt: skip
+MUCH = 140_001  # elements that several threads share
 # (one operand, the other): rows, columns, blocks of rows, dims between, many dims.
 SHAPES: list[tuple[Shape, Shape]] = [
     ((300, 130), (130,)), ((130,), (300, 130)), ((300, 1), (130,)),
@@ -35,6 +37,21 @@ SHAPES: list[tuple[Shape, Shape]] = [
 def kernels() -> None:
     """There is a kernel, after which builtins ask."""
     dt.exp(dt.ones(1 << 15))
+
+
+@pytest.fixture
+def served(kernels: None, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether a kernel served, for each call that asked one."""
+    calls: list[bool] = []
+    own = Generated.__call__
+
+    def counted(self: Generated, *given: Any) -> Any:
+        y = own(self, *given)
+        calls.append(y is not None)
+        return y
+
+    monkeypatch.setattr(Generated, "__call__", counted)
+    return calls
 
 
 def values(shape: Shape, dtype: str, seed: int) -> Array:
@@ -83,17 +100,8 @@ def test_operands_may_lie_anyhow() -> None:
     same(mixed, x.astype(np.float64) * row.astype(np.float64))
 
 
-def test_a_kernel_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_serves(served: list[bool]) -> None:
     """What is broadcast to many elements, and nothing else, is generated."""
-    served: list[bool] = []
-    own = Generated.__call__
-
-    def counted(self: Generated, *given: Any) -> Any:
-        y = own(self, *given)
-        served.append(y is not None)
-        return y
-
-    monkeypatch.setattr(Generated, "__call__", counted)
     row, column = dt.ones(300), dt.ones(200, 1)
     assert (row + column).shape == (200, 300)
     assert served == [True]
@@ -118,6 +126,96 @@ def test_other_calls_are_what_they_were() -> None:
     assert dt.equal(w.grad, dt.full((300,), 200.0))
     with pytest.raises(dt.errors.ShapeError, match="300 in input but 299"):
         x + row[1:]
+
+
+@pytest.fixture
+def _two_threads() -> Iterator[None]:
+    before = dt.get_num_threads()
+    dt.set_num_threads(2)
+    yield
+    dt.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", [*BROADCAST_OPS, *MOVED_OPS, "sqrt"])
+def test_much_is_shared_by_threads(op: str, dtype: str, served: list[bool]) -> None:
+    """Operands of one shape: the bits that NumPy gives, however they lie."""
+    ours, theirs = getattr(dt, op), getattr(np, UFUNCS.get(op, op))
+    count = 2 if op in BROADCAST_OPS else 1
+    flat = [values((MUCH,), dtype, i) for i in range(count)]
+    whole = [a[:140_000].reshape(350, 400) for a in flat]
+    cases = [flat, whole, [a.T for a in whole], [a[:, ::-1] for a in whole]]
+    for given in cases:
+        with np.errstate(all="ignore"):
+            want = theirs(*given)
+            same(ours(*map(dt.from_numpy, map(np.ascontiguousarray, given))), want)
+            lying = [dt.from_numpy(np.ascontiguousarray(a.T)).t() for a in given]
+            same(ours(*lying), want)
+    assert len(served) == 2 * len(cases)
+
+
+@pytest.mark.usefixtures("_two_threads")
+def test_much_of_other_kinds_is_what_it_was() -> None:
+    """Integers, two dtypes, a number without dims, writes in place, gradients."""
+    a = values((MUCH,), "float32", 0)
+    x, n = dt.from_numpy(a), dt.arange(MUCH)
+    with np.errstate(all="ignore"):
+        same(n + n, 2 * np.arange(MUCH))
+        same(abs(-n), np.arange(MUCH))
+        same(x * dt.from_numpy(a.astype(np.float64)), a * a.astype(np.float64))
+        same(x + dt.tensor(0.5), a + np.float32(0.5))
+        same(dt.tensor(0.5) / x, np.float32(0.5) / a)
+        out = dt.empty(MUCH)
+        assert dt.abs(x, out=out) is out
+        same(out, np.abs(a))
+    w = dt.full((MUCH,), 4.0, requires_grad=True)
+    w.sqrt().sum().backward()
+    assert w.grad is not None
+    assert dt.equal(w.grad, dt.full((MUCH,), 0.25))
+    with pytest.raises(dt.errors.ShapeError, match="140001 in input but 140000"):
+        x + x[1:]
+
+
+def test_one_thread_is_numpy_s(served: list[bool]) -> None:
+    """A kernel would gain nothing, but for roots, which take half of the time."""
+    before = dt.get_num_threads()
+    dt.set_num_threads(1)
+    try:
+        x = dt.ones(MUCH)
+        assert dt.equal(abs(x) + x, x * 2)
+        assert not served
+        x.sqrt()
+        assert served == [True]
+    finally:
+        dt.set_num_threads(before)
+
+
+def test_the_builtin_asks_for_much() -> None:
+    """One array or two, of one shape or with one of no dims; never with names."""
+    called: list[str] = []
+    asks = gate(
+        lambda *given, **named: called.append("small"),
+        lambda *given: called.append("large"), 10, 100,
+    )  # fmt: skip
+    assert asks is not None
+    whole, little = np.zeros((10, 10)), np.zeros((9, 11))
+    large: list[tuple[Any, ...]] = [
+        (whole,), (whole, whole), (whole, np.zeros(())), (np.zeros(()), whole),
+        (little, np.zeros((9, 1))),
+    ]  # fmt: skip
+    for given in large:
+        asks(*given)
+    assert called == ["large"] * 5
+    called.clear()
+    small: list[tuple[Any, ...]] = [
+        (little,), (little, little), (little, np.zeros(())), (whole, 1.0), (1.0,),
+        (whole, whole, whole), (np.ma.array(whole),), (np.zeros(()),), (),
+    ]  # fmt: skip
+    for given in small:
+        asks(*given)
+    asks(whole, out=whole)
+    assert called == ["small"] * 10
 
 
 def test_the_builtin_asks_for_sizes() -> None:

@@ -1,9 +1,10 @@
-"""Sums, products and comparisons of a matrix and a row, or a row and a column.
+"""Large calls of what one thread of NumPy's computes as fast as it can move memory.
 
-NumPy's own functions are as fast as memory for operands of one shape. Of large ones
-that are broadcast they take two to four times as long, for they begin anew at each row.
-Generated kernels serve these once the process has any kernel: a builtin in front of
-NumPy's function asks, which costs small calls nothing that shows.
+Of operands of one shape all threads do it from `MUCH` elements on. Of those that are
+broadcast, a matrix and a row, or a row and a column, NumPy takes two to four times as
+long, for it begins anew at each row: they are large from fewer on. Generated kernels
+serve these once the process has any kernel: a builtin in front of NumPy's function
+asks, which costs small calls nothing that shows.
 """
 
 from __future__ import annotations
@@ -15,10 +16,19 @@ import numpy as np
 
 from dovetail.codegen.runtime import machine
 from dovetail.device_api import KernelTable
-from dovetail_cpu.generated_pointwise import Generated
+from dovetail_cpu.generated_pointwise import (
+    MUCH,
+    Generated,
+    by_threads,
+    large_or_wished,
+)
 
 # IEEE 754 says what these give, to the last bit, whoever computes them.
 BROADCAST_OPS: Final = ("add", "sub", "mul", "div", "lt", "le", "gt", "ge", "eq", "ne")
+MOVED_OPS: Final = ("abs", "ceil", "floor", "neg", "reciprocal", "round", "square",
+                    "trunc")  # fmt: skip
+"""The same is true of these, of one operand."""
+_FUNCTIONS: Final = ("sqrt",)  # which one thread does in half of NumPy's time
 _CODES: Final = ("f", "d")  # of float32 and float64
 _NO_SCALARS: Final[dict[str, Any]] = {}
 
@@ -31,25 +41,38 @@ def install(table: KernelTable, least: int) -> None:
 def _exchange(table: KernelTable, least: int) -> None:
     from dovetail.codegen.runtime.gates import gate
 
-    found = {}
-    for op in BROADCAST_OPS:
+    found, much = {}, large_or_wished(MUCH)
+    for op in (*BROADCAST_OPS, *MOVED_OPS, *_FUNCTIONS):
         for own in table.rivals(op):
             if isinstance(own.function, np.ufunc):
-                asks = gate(own.function, _large(op, own.function), least)
+                large = _large(op, own.function)
+                asks = gate(
+                    own.function, large, least, least if op in _FUNCTIONS else much
+                )
                 if asks is not None:
                     found[op] = (own.function, asks)
                 break
     table.exchange(found)
 
 
-def _large(op: str, own: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+def _large(op: str, own: Callable[..., Any]) -> Callable[..., Any]:
     """What serves large calls; NumPy's function where there is no kernel."""
-    generated = Generated(op, {})
+    generated, always = Generated(op, {}), op in _FUNCTIONS
 
-    def kernel(a: Any, b: Any) -> Any:
-        if a.dtype.char not in _CODES or a.dtype is not b.dtype:
-            return own(a, b)
-        y = generated((a, b), _NO_SCALARS)
-        return own(a, b) if y is None else y
+    def kernel(*given: Any) -> Any:
+        dtype, y = given[0].dtype, None
+        known = dtype.char in _CODES and given[-1].dtype is dtype
+        if known and (always or _repeats(*given) or by_threads(_most(given))):
+            y = generated(given, _NO_SCALARS)
+        return own(*given) if y is None else y
 
     return kernel
+
+
+def _repeats(a: Any, b: Any = None) -> bool:
+    """Whether operands with dims are broadcast by each other."""
+    return b is not None and a.ndim > 0 and b.ndim > 0 and a.shape != b.shape
+
+
+def _most(given: tuple[Any, ...]) -> int:
+    return max(a.size for a in given)

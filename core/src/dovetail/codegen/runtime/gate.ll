@@ -1,24 +1,28 @@
-; A builtin of Python's that asks whether two NumPy arrays are broadcast to many elements.
+; A builtin of Python's that asks whether one or two NumPy arrays give many elements.
 ;
 ; What it is bound to is an array of words:
 ;
 ;    0 small, which serves all other calls     1 large, which serves these
-;    2 least: elements that are many           3 the type of arrays
+;    2 least: elements that are many where shapes differ
+;    3 the type of arrays
 ;    4 where small is called, 5 where large is called: their functions of vectorcall
+;    6 much: elements that are many however shapes are
 ;
-; Arrays of one shape, and those without dims, are never broadcast by each other.
+; Arrays of one shape, and those without dims, are never broadcast by each other. One
+; array is asked as if it were both.
 
 define ptr @gate(ptr %self, ptr %given, i64 %count, ptr %names) {
 entry:
   %plan.at = getelementptr i8, ptr %self, i64 DATA
   %plan = load ptr, ptr %plan.at
-  %two = icmp eq i64 %count, 2
+  %more = sub i64 %count, 1
+  %few = icmp ult i64 %more, 2
   %nameless = icmp eq ptr %names, null
-  %plain = and i1 %two, %nameless
+  %plain = and i1 %few, %nameless
   br i1 %plain, label %types, label %answer
 types:
   %a = load ptr, ptr %given
-  %b.at = getelementptr ptr, ptr %given, i64 1
+  %b.at = getelementptr ptr, ptr %given, i64 %more
   %b = load ptr, ptr %b.at
   %array.at = getelementptr ptr, ptr %plan, i64 3
   %array = load ptr, ptr %array.at
@@ -38,7 +42,7 @@ ranks:
   %a.has = icmp sgt i32 %a.rank, 0
   %b.has = icmp sgt i32 %b.rank, 0
   %dims = and i1 %a.has, %b.has
-  br i1 %dims, label %shapes, label %answer
+  br label %shapes
 shapes:
   %a.shape.at = getelementptr i8, ptr %a, i64 SHAPE
   %a.shape = load ptr, ptr %a.shape.at
@@ -82,11 +86,15 @@ end:
   %least.at = getelementptr i64, ptr %plan, i64 2
   %least = load i64, ptr %least.at
   %many = icmp sge i64 %elements, %least
-  %serves = and i1 %many, %differs
+  %broadcast = and i1 %dims, %differs
+  %repeated = and i1 %many, %broadcast
+  %much.at = getelementptr i64, ptr %plan, i64 6
+  %much = load i64, ptr %much.at
+  %enough = icmp sge i64 %elements, %much
+  %serves = or i1 %repeated, %enough
   br label %answer
 answer:
-  %place = phi i1 [ false, %entry ], [ false, %types ], [ false, %ranks ],
-                  [ %serves, %end ]
+  %place = phi i1 [ false, %entry ], [ false, %types ], [ %serves, %end ]
   %at = zext i1 %place to i64
   %function.at = getelementptr ptr, ptr %plan, i64 %at
   %function = load ptr, ptr %function.at

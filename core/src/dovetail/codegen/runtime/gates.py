@@ -1,4 +1,4 @@
-"""Builtins that ask how large a call of two arrays is, in 10 ns.
+"""Builtins that ask how large a call of one or two arrays is, in 10 ns.
 
 A function of Python's in front of `numpy.add` would cost small calls a tenth of their
 time. `gate.ll` says what such a builtin does.
@@ -24,18 +24,20 @@ from dovetail.codegen.runtime.launch import (
 
 _FASTCALL_WITH_NAMES: Final = 0x82  # METH_FASTCALL | METH_KEYWORDS
 _TYPE: Final = 8  # bytes into an object, where its type is
+_NEVER: Final = 2**63 - 1  # elements that no array has
 _kept: Final[list[Any]] = []  # what builtins refer to by address
 
 
 def gate(
-    small: Callable[..., Any], large: Callable[..., Any], least: int
+    small: Callable[..., Any], large: Callable[..., Any], least: int, much: int = _NEVER
 ) -> Callable[..., Any] | None:
-    """What calls `large` of arrays that are broadcast to many elements, else `small`.
+    """What calls `large` of one or two arrays that give many elements, else `small`.
 
     None where there are no such builtins.
 
     Args:
-        least: how many are many.
+        least: how many are many where arrays are broadcast by each other.
+        much: how many are many however they are.
     """
     method = _method()
     if method is None:
@@ -43,7 +45,7 @@ def gate(
     called = [_vectorcall()(function) for function in (small, large)]
     if not all(called):
         return None
-    words = [id(small), id(large), least, id(np.ndarray), *called]
+    words = [id(small), id(large), least, id(np.ndarray), *called, much]
     _kept.append((small, large))
     made: Callable[..., Any] = new_builtin()(
         ctypes.addressof(method), np.array(words, np.uint64), None
@@ -74,6 +76,6 @@ def _method() -> Method | None:
     for name, place in {**FIELDS, "TYPE": _TYPE}.items():
         text = text.replace(name, str(place))
     (address,) = assembled(("gate",), text, text).addresses
-    method = Method(b"gate", address, _FASTCALL_WITH_NAMES, b"Serve two arrays.")
+    method = Method(b"gate", address, _FASTCALL_WITH_NAMES, b"Serve one or two arrays.")
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))
     return method
