@@ -25,10 +25,10 @@ from dovetail_cpu.generated_pointwise import (
 
 # IEEE 754 says what these give, to the last bit, whoever computes them.
 BROADCAST_OPS: Final = ("add", "sub", "mul", "div", "lt", "le", "gt", "ge", "eq", "ne")
-MOVED_OPS: Final = ("abs", "ceil", "floor", "neg", "reciprocal", "round", "square",
-                    "trunc")  # fmt: skip
+MOVED_OPS: Final = ("abs", "ceil", "floor", "neg", "square", "trunc")
 """The same is true of these, of one operand."""
-_FUNCTIONS: Final = ("sqrt",)  # which one thread does in half of NumPy's time
+QUICKER_OPS: Final = ("reciprocal", "sqrt")
+"""These take one thread half of NumPy's time."""
 _CODES: Final = ("f", "d")  # of float32 and float64
 _NO_SCALARS: Final[dict[str, Any]] = {}
 
@@ -42,12 +42,12 @@ def _exchange(table: KernelTable, least: int) -> None:
     from dovetail.codegen.runtime.gates import gate
 
     found, much = {}, large_or_wished(MUCH)
-    for op in (*BROADCAST_OPS, *MOVED_OPS, *_FUNCTIONS):
+    for op in (*BROADCAST_OPS, *MOVED_OPS, *QUICKER_OPS):
         for own in table.rivals(op):
             if isinstance(own.function, np.ufunc):
                 large = _large(op, own.function)
                 asks = gate(
-                    own.function, large, least, least if op in _FUNCTIONS else much
+                    own.function, large, least, least if op in QUICKER_OPS else much
                 )
                 if asks is not None:
                     found[op] = (own.function, asks)
@@ -57,7 +57,7 @@ def _exchange(table: KernelTable, least: int) -> None:
 
 def _large(op: str, own: Callable[..., Any]) -> Callable[..., Any]:
     """What serves large calls; NumPy's function where there is no kernel."""
-    generated, always = Generated(op, {}), op in _FUNCTIONS
+    generated, always = Generated(op, {}), op in QUICKER_OPS
 
     def kernel(*given: Any) -> Any:
         dtype, y = given[0].dtype, None
