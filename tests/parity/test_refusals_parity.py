@@ -201,3 +201,19 @@ def test_places_of_trapezoids(y: list[int], count: int, dim: int, so_far: bool) 
 def test_spacings_are_numbers(spacing: Any, dim: tuple[int, ...]) -> None:
     """A string is no sequence of numbers, even where none is needed."""
     agree(lambda lib: lib.gradient(lib.ones(4), spacing=spacing, dim=dim))
+
+
+@law
+@given(
+    parts=st.integers(1, 8) | st.integers(1 << 60, (1 << 63) - 1),
+    length=st.integers(0, 5),
+    name=st.sampled_from(["tensor_split", "chunk", "hsplit"]),
+)
+def test_more_parts_than_there_is_room_for(parts: int, length: int, name: str) -> None:
+    """Parts without number are refused at once, a few are torch's."""
+
+    def lengths(lib: Any) -> Any:
+        found = getattr(lib, name)(lib.ones(length), parts)
+        return lib.tensor([len(part) for part in found])
+
+    agree(lengths)

@@ -52,6 +52,7 @@ T.is_tensor(s) | s.is_floating_point() | s.ndim | s.shape | e.to_dense() | e._nn
 e.coalesce() | T.sparse_coo_tensor(T.tensor([[0,2]]),T.tensor([1.,2.]))
 T.sparse_coo_tensor(T.tensor([[0,2]]),T.tensor([1.,2.]),(3,),dtype=T.float64)
 T.sparse_coo_tensor((2,3)) | T.sparse_coo_tensor([[0,1]],[1,2])
+T.sparse_coo_tensor(size=(2,3)) | T.sparse_coo_tensor(size=(0,2),dtype=T.float64)
 T.sparse_csr_tensor([0,1,2],[0,1],[1.,2.],(2,5))
 T.sparse.spdiags(T.arange(1.,10).reshape(3,3),T.tensor([0,-1,2]),(4,4))
 T.sparse.sampled_addmm(r,d,d.t()[:,:].contiguous()@d) | d.to_dense() is d
@@ -81,6 +82,7 @@ s.tolist() | bool(s) | float(s) | s.storage() | s.data_ptr() | s.cumsum(0) | s<1
 T.where(s,d,d) | s.mean(0) | s.argmax() | s**0 | 1-s | 1/s | s%2 | s.clamp(0,1)
 T.sparse.softmax(s,5) | T.sparse.sum(s,7) | s@T.ones(4) | s+T.ones(3)
 s.index_select(0,T.tensor([3])) | s[5] | d.is_coalesced()
+T.sparse_coo_tensor() | T.sparse_coo_tensor(values=[1.],size=(2,))
 """.replace("\n", " | ").strip(" |").split(" | ")  # fmt: skip
 
 

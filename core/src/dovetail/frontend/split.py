@@ -160,6 +160,8 @@ def tensor_split(
 
     Args:
         sections: how many; the indices may stand here too, as a list or tensor.
+
+    Raises: OutOfMemory for more parts than there is room for.
     """
     dim = existing_dim("tensor_split", input, dim)
     total, at = int(input._a.shape[dim]), one_of("tensor_split", sections, indices)
@@ -175,7 +177,8 @@ def tensor_split(
         if at <= 0:
             raise ArgumentError("tensor_split", "sections", was=at, needed="at least 1")
         size, larger = divmod(total, at)
-        return _cut(input, dim, [size + (i < larger) for i in range(at)])
+        # Lists repeated ask for their room at once: too many parts are told at once.
+        return _cut(input, dim, [size + 1] * larger + [size] * (at - larger))
     cuts = [0, *at, total]
     spans = [slice(a, b) for a, b in zip(cuts[:-1], [*cuts[1:-1], None], strict=True)]
     return tuple(part(input, dim, span) for span in spans)

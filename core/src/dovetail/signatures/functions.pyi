@@ -3194,7 +3194,7 @@ def sparse_compressed_tensor(
 sparse_coo: layout
 
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Sequence[_int] | None = None,
     *,

@@ -25,7 +25,7 @@ from dovetail.sparse.tensor import CSR, coo, csr
 
 @public("torch.sparse_coo_tensor", asks=False)
 def sparse_coo_tensor(
-    indices: Any, values: Any = None, size: Sequence[int] | None = None, *,
+    indices: Any = None, values: Any = None, size: Sequence[int] | None = None, *,
     dtype: DType | None = None, device: Any = None, pin_memory: bool = False,
     requires_grad: bool = False, check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
@@ -49,6 +49,13 @@ def sparse_coo_tensor(
             [4., 0., 0.]])
     """
     name = "sparse_coo_tensor"
+    if indices is None:
+        if size is None or values is not None:
+            raise ArgumentTypeError(
+                name, "indices", was="missing", needed="indices and values, or a size "
+                "alone",
+            )  # fmt: skip
+        return _empty(size, dtype, device, requires_grad)
     if values is None:
         if size is not None:
             raise ArgumentTypeError(
