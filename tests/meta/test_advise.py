@@ -41,7 +41,7 @@ def test_models_are_recorded_forward_backward_and_step() -> None:
 
 def test_hot_ops_are_those_that_do_the_work() -> None:
     """Matrix products and optimizer steps are hot; filling a buffer is not."""
-    assert {"matmul", "convolution", "adam_steps_", "attention"} <= set(hot())
+    assert {"matmul", "convolution", "adam_steps_", "mixture"} <= set(hot())
     assert not {"full", "sum_to", "assign_"} & set(hot())
     assert not any(vocabulary[name].view for name in hot())
 

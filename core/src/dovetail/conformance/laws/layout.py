@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import PLAIN, Example
@@ -15,6 +16,7 @@ from dovetail.dtypes import DType
 from dovetail.engine.op import Op
 from dovetail.engine.plans import is_contiguous
 from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError
 
 
 def _laid_otherwise(
@@ -52,10 +54,13 @@ def layout(trial: Trial) -> None:
     if op.row_major:
         _expect_row_major(trial, results)
     plain = trial.subject.run(op, example.with_case(example.case, PLAIN), dtype)
-    agree(
-        trial, arrays(trial, results), arrays(trial, plain),
-        [y.dtype for y in results], note=f"{example.layout}: ",
-    )  # fmt: skip
+    # A layout that repeats elements may make a matrix singular, say: then the oracle,
+    # which is asked where bits differ, refuses, and no digit means anything.
+    with suppress(ArgumentError):
+        agree(
+            trial, arrays(trial, results), arrays(trial, plain),
+            [y.dtype for y in results], note=f"{example.layout}: ",
+        )  # fmt: skip
 
 
 def _expect_row_major(trial: Trial, results: Sequence[Tensor]) -> None:
