@@ -150,6 +150,7 @@ class set_multithreading_enabled:
 # Rooms, and names, that load when they are first asked for.
 _LATER = {
     "forward_ad": "forward_ad", "functional": "functional",
+    "variable": "variable",
     "gradcheck": "gradient_checks", "gradgradcheck": "gradient_checks",
 }  # fmt: skip
 
@@ -162,6 +163,7 @@ __all__ = [
 if _typing.TYPE_CHECKING:
     from dovetail.autograd import forward_ad as forward_ad
     from dovetail.autograd import functional as functional
+    from dovetail.autograd import variable as variable
     from dovetail.autograd.gradient_checks import gradcheck as gradcheck
     from dovetail.autograd.gradient_checks import gradgradcheck as gradgradcheck
 else:

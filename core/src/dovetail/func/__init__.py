@@ -11,14 +11,17 @@ import typing as _typing
 from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.func import function_levels as _function_levels  # noqa: F401
 from dovetail.func.forward import hessian, jacfwd, jvp, linearize
+from dovetail.func.function_levels import debug_unwrap
 from dovetail.func.functionalized import functionalize
 from dovetail.func.mapping import vmap
+from dovetail.func.rearranged import rearrange
 from dovetail.func.reverse import grad, grad_and_value, jacrev, vjp
 from dovetail.func.stateless import functional_call, stack_module_state
 
 __all__ = [
-    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd",
-    "jacrev", "jvp", "linearize", "stack_module_state", "vjp", "vmap",
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value",
+    "hessian", "jacfwd", "jacrev", "jvp", "linearize", "rearrange",
+    "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
 if not _typing.TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dovetail.engine.level_hooks import function_rules
-from dovetail.engine.levels import depth_of, lifted
+from dovetail.engine.levels import LevelBackend, depth_of, lifted
 from dovetail.engine.modes import enable_grad
 from dovetail.engine.tensor import Tensor, alias, wrap
 from dovetail.errors import ArgumentError
@@ -121,3 +121,19 @@ def _batched(cls: Any, backend: Any, args: list[Any], depth: int) -> Any:
 Rule = Callable[..., Any]
 function_rules.append(_at_level)
 __all__ = ["VmapInfo"]
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """What a tensor of a transform stands for: the whole batch, or the value.
+
+    For debuggers alone: a result computed of it escapes the transform.
+
+    Args:
+        tensor: any; one that stands for itself is returned as it is.
+        recurse: down to a tensor that stands for itself, else one level.
+    """
+    while isinstance(tensor._kind.backend, LevelBackend):
+        tensor = tensor._kind.backend.held(tensor._a)[0]
+        if not recurse:
+            break
+    return tensor

@@ -55,6 +55,7 @@ from .batchnorm import (
     SyncBatchNorm,
 )
 from .containers import (
+    Container,
     ModuleDict,
     ModuleList,
     Sequential,
@@ -81,6 +82,7 @@ from .dropout import (
     Dropout3d,
     FeatureAlphaDropout,
 )
+from .factories import factory_kwargs
 from .instancenorm import (
     InstanceNorm1d,
     InstanceNorm2d,
@@ -263,6 +265,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -396,6 +399,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "factory_kwargs",
     "functional",
     "init",
     "parameter",

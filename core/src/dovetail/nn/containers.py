@@ -16,6 +16,19 @@ from .module.module import bracketed, indented
 ModuleTable = dict[str, Module]
 
 
+class Container(Module):
+    """A module with children by names, which runs none of them; older programs' way.
+
+    Args:
+        kwargs: the children.
+    """
+
+    def __init__(self, **kwargs: Module) -> None:
+        super().__init__()
+        for name, child in kwargs.items():
+            self.add_module(name, child)
+
+
 class _Listed(Module):
     """Children under the names `"0"`, `"1"`, … and the verbs of a list."""
 
