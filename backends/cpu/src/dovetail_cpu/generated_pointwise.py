@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -39,6 +40,7 @@ def smallest_elements() -> int:
     return large_or_wished(SMALLEST)
 
 
+@cache
 def large_or_wished(elements: int) -> int:
     """So many elements, or the number that `DOVETAIL_KERNELS` has."""
     chosen = os.environ.get(SWITCH, "")
@@ -51,7 +53,7 @@ def by_threads(elements: int) -> bool:
         return False
     from dovetail.codegen.runtime.pool import POOL  # nothing that a small program needs
 
-    return POOL.size > 1 or os.environ.get(SWITCH, "").isdecimal()
+    return POOL.size > 1 or large_or_wished(MUCH) != MUCH
 
 
 def bind(own: Kernel, tensors: int) -> Callable[..., Any]:
