@@ -263,6 +263,17 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
         lib, lib.ones(2, dtype=lib.uint8), 9.0
     ),
     "pinned by new_tensor": lambda lib: lib.ones(2).new_tensor([1], pin_memory=False),
+    "laid out by new_tensor": lambda lib: lib.ones(2).new_tensor([1], layout=None),
+    "a dim beside another": lambda lib: lib.ones(2).max(dim=0, other=lib.ones(2)),
+    "another by place and by name": lambda lib: lib.ones(2).max(
+        lib.ones(2), other=lib.ones(2)
+    ),
+    "sparse dims beside dense ones": lambda lib: lib.ones(2).to_sparse(
+        1, dense_dim=None
+    ),
+    "sparse dims by name beside a layout": lambda lib: lib.ones(2).to_sparse(
+        sparse_dim=1, layout=lib.sparse_coo
+    ),
     "to two tensors": lambda lib: lib.ones(2).to(lib.ones(1), lib.ones(1)),
     "to a device and a flag": lambda lib: lib.ones(2).to("cpu", True),
     "a flag and a correction": lambda lib: lib.ones(3).var(

@@ -32,7 +32,7 @@ from dovetail.ops import view as v
 from dovetail.ops.primitive import cast
 
 
-@creates("tensor", new=True, out=False, asks=False, new_pins=False)
+@creates("tensor", new=True, out=False, asks=False, new_lacks=("pin_memory", "layout"))
 def tensor(place: Place, data: Any) -> Tensor:
     """A fresh leaf with the values of numbers, nested lists, an array or a tensor.
 

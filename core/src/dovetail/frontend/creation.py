@@ -138,8 +138,8 @@ class _Signed:
 
 def creates(
     name: str, *, like: bool = False, new: bool = False, out: bool = True,
-    asks: bool = True, new_pins: bool = True, room: str = "torch", drawn: bool = False,
-    nested: tuple[str, ...] = (),
+    asks: bool = True, new_lacks: tuple[str, ...] = (), room: str = "torch",
+    drawn: bool = False, nested: tuple[str, ...] = (),
 ) -> Callable[[Make], Make]:  # fmt: skip
     """Offer a function `(place, …)` as torch's function `name`.
 
@@ -148,7 +148,7 @@ def creates(
         new: `Tensor.new_name(…)` too.
         out: it takes `out=`.
         asks: its arguments may handle the call; not where any object will do.
-        new_pins: `Tensor.new_name(…)` takes `pin_memory=`.
+        new_lacks: keywords that `Tensor.new_name(…)` does not take.
         room: where torch has the function.
         drawn: the values are random numbers, each of which belongs to an index, so
             that `name_like` makes them in row-major order before they are laid out.
@@ -177,10 +177,11 @@ def creates(
         def of_self(
             self: Any, *args: Any, dtype: Any = None, device: Any = None, **given: Any
         ) -> Tensor:
-            if "pin_memory" in given and not new_pins:
-                raise ArgumentTypeError(
-                    f"new_{name}", "pin_memory", was="given", needed="none"
-                )
+            for lacking in new_lacks:
+                if lacking in given:
+                    raise ArgumentTypeError(
+                        f"new_{name}", lacking, was="given", needed="none"
+                    )
             place = Place(dtype or self.dtype, device, self._kind)
             return _made(make, place, args, given)
 

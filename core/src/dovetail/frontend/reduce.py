@@ -88,13 +88,11 @@ def min(
 
 def _second(name: str, dim: Any, other: Tensor | None) -> Tensor | None:
     """The other tensor, if the call is of two."""
-    if isinstance(dim, Tensor):
-        return dim
     if other is not None and dim is not None:
         raise ArgumentTypeError(
             name, "other", was="given beside dim", needed="one of them"
         )
-    return other
+    return dim if isinstance(dim, Tensor) else other
 
 
 def _extreme(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from dovetail import frontend as ft
 from dovetail.dtypes import DType, bool_, int64
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, NotSupported, ShapeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported, ShapeError
 from dovetail.memory_formats import layout as Layout
 from dovetail.ops.create import counted
 from dovetail.sparse.arrays import CsrArray
@@ -23,6 +25,8 @@ from dovetail.sparse.parts import (
     readable,
 )
 from dovetail.sparse.tensor import COO, CSR, SparseTensor, coo, coordinates, csr
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @public("Tensor.to_dense")
@@ -54,7 +58,25 @@ def to_sparse_coo(self: Tensor) -> Tensor:
     return to_sparse(self)
 
 
+def _one_form(convert: F) -> F:
+    """`convert`, which takes its first argument or keywords, not both."""
+
+    @wraps(convert)
+    def call(self: Tensor, *args: Any, **given: Any) -> Any:
+        dims = args[0] if args else given.get("sparse_dim")
+        beside = given.keys() - {"sparse_dim"}
+        if dims is not None and beside:
+            raise ArgumentTypeError(
+                "to_sparse", min(beside), was="given beside sparse_dim",
+                needed="one of them",
+            )  # fmt: skip
+        return convert(self, *args, **given)
+
+    return cast(F, call)
+
+
 @public("Tensor.to_sparse")
+@_one_form
 def to_sparse(
     self: Tensor, sparse_dim: int | None = None, *, layout: Layout | None = None,
     blocksize: Any = None, dense_dim: int | None = None,
