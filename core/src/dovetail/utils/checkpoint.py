@@ -8,25 +8,41 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from typing import Any, Final
 
 from dovetail.autograd.function import Function
 from dovetail.autograd.graph import saved_tensors_hooks
 from dovetail.engine import autograd
-from dovetail.engine.generator import existing_generators
-from dovetail.engine.modes import enable_grad
+from dovetail.engine.modes import enable_grad, is_grad_enabled
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DovetailError
+from dovetail.errors import ArgumentError, ArgumentTypeError
+from dovetail.utils.checkpoint_devices import (
+    DefaultDeviceType,
+    get_device_states,
+    set_device_states,
+)
+from dovetail.utils.checkpoint_policies import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+)
+from dovetail.utils.checkpoint_runs import (
+    CheckpointError,
+    GraphExecGroup,
+    Run,
+    Trace,
+    drawn_again,
+    random_states,
+    watching,
+)
+from dovetail.utils.selective_checkpoint import (
+    Contexts,
+    create_selective_checkpoint_contexts,
+)
 
-
-class CheckpointError(DovetailError, RuntimeError):
-    """A function kept other tensors when it was run again."""
-
-
-_early: Final[ContextVar[bool]] = ContextVar("checkpoint_early_stop", default=True)
-Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+_early: Final[ContextVar[bool | None]] = ContextVar("early_stop", default=None)
+_debug: Final[ContextVar[bool | None]] = ContextVar("checkpoint_debug", default=None)
 
 
 def noop_context_fn() -> Contexts:
@@ -34,8 +50,25 @@ def noop_context_fn() -> Contexts:
     return nullcontext(), nullcontext()
 
 
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Let checkpoints show the ops of both runs, or not, whatever their `debug` says.
+
+    Args:
+        enabled: None leaves it to the checkpoints.
+    """
+    token = _debug.set(enabled)
+    try:
+        yield
+    finally:
+        _debug.reset(token)
+
+
 class set_checkpoint_early_stop:
-    """Sets whether a second run ends as soon as all is there that backward needs."""
+    """Sets whether a second run ends as soon as all is there that backward needs.
+
+    It counts before what a checkpoint says itself.
+    """
 
     def __init__(self, enable: bool) -> None:
         self._before = _early.get()
@@ -60,9 +93,12 @@ def checkpoint(
         use_reentrant: by a backward pass within the pass, as torch did at first; else
             by `saved_tensors_hooks`, which `autograd.grad`, second gradients and
             arguments by name go with.
-        context_fn: gives a context for the first run, and one for the second.
+        context_fn: gives a context for the first run, and one for the second, such as
+            those of `create_selective_checkpoint_contexts`; not called where nothing
+            is recorded.
         determinism_check: "default" compares shapes and dtypes of what the two runs
             keep; "none" does not.
+        debug: let a CheckpointError show the ops of both runs, and who called them.
         early_stop: end the second run as soon as all is there.
         preserve_rng_state: draw the same random numbers again.
 
@@ -96,111 +132,38 @@ def checkpoint(
                 remedy="pass use_reentrant=False",
             )  # fmt: skip
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
-    first, second = context_fn()
-    run = _Run(function, args, kwargs, second, preserve_rng_state)
-    run.compares = determinism_check == "default"
-    run.stops = early_stop and _early.get()
-    with saved_tensors_hooks(run.pack, run.unpack), first:
+    if not is_grad_enabled():
         return function(*args, **kwargs)
-
-
-class _Stop(Exception):
-    """All that backward needs is there."""
-
-
-class _Run:
-    """A function to be run again, and what its second run keeps."""
-
-    compares: bool
-    stops: bool
-
-    def __init__(
-        self, function: Any, args: Any, kwargs: Any, context: Any, same_random: bool
-    ) -> None:
-        self.call = function, args, kwargs
-        self.context = context
-        self.random = _random_states() if same_random else None
-        self.scopes = copy_context()  # autocast, and the default device
-        self.specs: list[Any] = []
-        self.found: dict[int, Tensor] = {}
-
-    def pack(self, t: Tensor) -> int:
-        """The place of a tensor among those that are kept."""
-        self.specs.append(_spec(t))
-        return len(self.specs) - 1
-
-    def unpack(self, at: int) -> Tensor:
-        """The tensor of a place, for which the function may have to run again."""
-        if at not in self.found:
-            self.found = {}
-            self._run()
-        return self.found.pop(at)
-
-    def _run(self) -> None:
-        function, args, kwargs = self.call
-        count = 0
-
-        def pack(t: Tensor) -> None:
-            nonlocal count
-            if count >= len(self.specs):
-                raise _unlike(f"more than {len(self.specs)}", len(self.specs))
-            if self.compares and _spec(t) != self.specs[count]:
-                raise _unlike(f"{_spec(t)} in place {count}", self.specs[count])
-            self.found[count] = t.detach()
-            count += 1
-            if self.stops and count == len(self.specs):
-                raise _Stop
-
-        def again() -> None:
-            hooks = saved_tensors_hooks(pack, _never)
-            with enable_grad(), _drawn_again(self.random), self.context, hooks:
-                function(*args, **kwargs)
-
-        try:
-            self.scopes.copy().run(again)
-        except _Stop:
-            return
-        if count < len(self.specs):
-            raise _unlike(str(count), len(self.specs))
-
-
-def _never(_: Any) -> Tensor:
+    first, second = _contexts(context_fn)
+    run = Run(function, args, kwargs, second, preserve_rng_state)
+    run.compares = determinism_check == "default"
+    chosen, shows = _early.get(), _debug.get()
+    run.stops = early_stop if chosen is None else chosen
+    run.traced = Trace() if (debug if shows is None else shows) else None
+    with saved_tensors_hooks(run.pack, run.unpack), first, watching(run.traced):
+        return function(*args, **kwargs)
     raise CheckpointError(
-        "checkpoint", "second run", was="one that runs backward itself",
-        needed="a function that only computes",
+        "checkpoint", "the first context of context_fn",
+        was="one that suppressed an exception of the function",
+        needed="a context that lets it pass, for there is no result",
     )  # fmt: skip
 
 
-def _spec(t: Tensor) -> Any:
-    return tuple(t.shape), t.dtype.name, str(t.device)
+def _contexts(context_fn: Callable[[], Contexts]) -> Contexts:
+    """The two contexts of a checkpoint.
 
-
-def _unlike(was: str, needed: Any) -> CheckpointError:
-    return CheckpointError(
-        "checkpoint", "tensors that the second run keeps", was=was,
-        needed=f"{needed}, as in the first: a different number or different metadata",
-        remedy="let the function depend on nothing that changes in between",
-    )  # fmt: skip
-
-
-def _random_states() -> list[tuple[Any, Tensor]]:
-    return [(g, g.get_state()) for g in existing_generators()]
-
-
-@contextmanager
-def _drawn_again(states: list[tuple[Any, Tensor]] | None) -> Iterator[None]:
-    """Let generators be as they were, and go on where they are afterwards."""
-    if states is None:
-        yield
-        return
-    now = _random_states()
-    for generator, state in states:
-        generator.set_state(state)
-    try:
-        yield
-    finally:
-        for generator, state in now:
-            generator.set_state(state)
+    Raises: ArgumentTypeError if that is not what the function gives.
+    """
+    found: Any = context_fn()
+    pair = tuple(found) if isinstance(found, tuple | list) else ()
+    if len(pair) != 2 or not all(hasattr(type(c), "__enter__") for c in pair):
+        raise ArgumentTypeError(
+            "checkpoint", "what context_fn gives", was=f"a {type(found).__name__}",
+            needed="two context managers, for the first run and for the second",
+            remedy="functools.partial(create_selective_checkpoint_contexts, policy) is "
+            "such a function",
+        )  # fmt: skip
+    return pair
 
 
 class CheckpointFunction(Function):
@@ -212,7 +175,7 @@ class CheckpointFunction(Function):
     ) -> Any:
         """Run the function off the tape."""
         ctx.run_function = run_function
-        ctx.random = _random_states() if preserve_rng_state else None
+        ctx.random = random_states() if preserve_rng_state else None
         ctx.scopes = copy_context()
         ctx.args = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[a if isinstance(a, Tensor) else None for a in args])
@@ -224,8 +187,7 @@ class CheckpointFunction(Function):
         pairs = zip(ctx.saved_tensors, ctx.args, strict=True)
         given = [value if t is None else t for t, value in pairs]
         args = detach_variable(tuple(given))
-        with enable_grad(), _drawn_again(ctx.random):
-            result = ctx.run_function(*args)
+        result = ctx.scopes.copy().run(_again, ctx, args)
         outs = result if isinstance(result, tuple) else (result,)
         flows = [
             (y, ct) for y, ct in zip(outs, cts, strict=True)
@@ -239,6 +201,11 @@ class CheckpointFunction(Function):
         autograd.backward([y for y, _ in flows], [ct for _, ct in flows])
         grads = [a.grad if isinstance(a, Tensor) else None for a in args]
         return (None, None, *grads)
+
+
+def _again(ctx: Any, args: tuple[Any, ...]) -> Any:
+    with enable_grad(), drawn_again(ctx.random):
+        return ctx.run_function(*args)
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -311,7 +278,9 @@ def _chain(steps: Sequence[Any]) -> Callable[[Any], Any]:
 
 
 __all__ = [
-    "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint",
-    "checkpoint_sequential", "detach_variable", "noop_context_fn",
-    "set_checkpoint_early_stop",
+    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType",
+    "GraphExecGroup", "SelectiveCheckpointContext", "check_backward_validity",
+    "checkpoint", "checkpoint_sequential", "create_selective_checkpoint_contexts",
+    "detach_variable", "get_device_states", "noop_context_fn",
+    "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states",
 ]  # fmt: skip
