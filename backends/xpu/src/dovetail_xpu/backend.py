@@ -35,6 +35,7 @@ from dovetail_xpu import (
     scans,
     steps,
 )
+from dovetail_xpu.exchange import XpuExchange
 from dovetail_xpu.launch import THREADS, Launcher
 from dovetail_xpu.memory import Device, Ints, Stream, XpuArray
 from dovetail_xpu.runtime import sycl_devices
@@ -55,7 +56,7 @@ class Event:
         self.sycl: Any = None
 
 
-class XpuBackend(Backend, Pool, LateErrors, Streams):
+class XpuBackend(XpuExchange, Backend, Pool, LateErrors, Streams):
     """Strided arrays in unified shared memory, and kernels that are generated."""
 
     type = "xpu"

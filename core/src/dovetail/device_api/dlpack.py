@@ -19,9 +19,9 @@ from dovetail.errors import ArgumentError, ExchangeError
 CPU: Final = 1
 _HOSTS: Final = (CPU, 3, 11)  # memory of the host, also pinned by CUDA or ROCm
 _UINT: Final = 1
-_BFLOAT: Final = 4
-_LEGACY: Final = b"dltensor"
-_VERSIONED: Final = b"dltensor_versioned"
+BFLOAT: Final = 4
+LEGACY: Final = b"dltensor"
+VERSIONED: Final = b"dltensor_versioned"
 
 
 class DLTensor(ctypes.Structure):
@@ -41,7 +41,7 @@ class DLTensor(ctypes.Structure):
     )
 
 
-class _Versioned(ctypes.Structure):
+class Versioned(ctypes.Structure):
     """`DLManagedTensorVersioned`; the older one begins with its `DLTensor`."""
 
     _fields_ = (
@@ -72,7 +72,7 @@ class Capsule:
     @property
     def legacy(self) -> bool:
         """Whether it is of a version before 1.0, which knows no read-only memory."""
-        return bool(_is_valid(self.capsule, _LEGACY))
+        return bool(_is_valid(self.capsule, LEGACY))
 
     @property
     def tensor(self) -> DLTensor:
@@ -82,9 +82,9 @@ class Capsule:
             ExchangeError: it is no DLPack capsule, or has been taken.
         """
         if self.legacy:
-            found = DLTensor.from_address(_pointer(self.capsule, _LEGACY))
-        elif _is_valid(self.capsule, _VERSIONED):
-            whole = _Versioned.from_address(_pointer(self.capsule, _VERSIONED))
+            found = DLTensor.from_address(_pointer(self.capsule, LEGACY))
+        elif _is_valid(self.capsule, VERSIONED):
+            whole = Versioned.from_address(_pointer(self.capsule, VERSIONED))
             if whole.major != 1:
                 raise ExchangeError(
                     "from_dlpack", "capsule", needed="version 1",
@@ -154,13 +154,13 @@ class NumpyDLPack(DLPack):
             array.flags.writeable = False
         found = array.__dlpack__(max_version=max_version, copy=copy)
         if brain:
-            Capsule(found).tensor.code = _BFLOAT
+            Capsule(found).tensor.code = BFLOAT
         return found
 
     def dlpack_import(self, source: Any, index: int, *, copy: bool | None) -> Borrowed:
         capsule = request(source, copy=copy)
         tensor, legacy = capsule.tensor, capsule.legacy
-        brain = (tensor.code, tensor.bits, tensor.lanes) == (_BFLOAT, 16, 1)
+        brain = (tensor.code, tensor.bits, tensor.lanes) == (BFLOAT, 16, 1)
         if brain:
             tensor.code = _UINT
         array: Array = np.from_dlpack(capsule)

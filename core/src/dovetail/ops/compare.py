@@ -136,8 +136,12 @@ def bits_of(dtype: DType) -> DType:
 
 
 def _nextafter(a: Array, b: Array, kind: DType) -> Any:
-    """In the op's own format: between its numbers lie others of a wider one."""
-    return np.nextafter(a.astype(kind.numpy), b.astype(kind.numpy))
+    """In the op's own format: between its numbers lie others of a wider one.
+
+    What equals `b` goes to `b`, as C has it; NumPy's float16 keeps the sign of `a`.
+    """
+    a, b = a.astype(kind.numpy), b.astype(kind.numpy)
+    return np.where(a == b, b, np.nextafter(a, b))
 
 
 @op(signed_zeros=True, accepts=FLOAT, unrounded=True,
