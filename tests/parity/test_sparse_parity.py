@@ -201,6 +201,47 @@ def test_gradients() -> None:
         assert taken_apart(ours) == taken_apart(theirs)
 
 
+@pytest.mark.filterwarnings("ignore:.*Sparse CSR")
+@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin", "max", "min"])
+def test_reduced_products(reduce: str) -> None:
+    """Values and gradients, where rows are empty, products equal, or some NaN."""
+    draw = np.random.default_rng(7)
+    for _ in range(30):
+        n, k, m = draw.integers(0, 6, 3)
+        left = draw.integers(-2, 3, (n, k)).astype("float32")
+        right = draw.integers(-2, 3, (k, m)).astype("float32")
+        right[draw.random((k, m)) < 0.1] = np.nan
+        found = []
+        for T in (dovetail, torch):
+            x = T.from_numpy(left).to_sparse_csr().requires_grad_()
+            y = T.from_numpy(right).clone().requires_grad_()
+            made = T.sparse.mm(x, y, reduce)
+            (made * T.arange(1.0, 1 + n * m).reshape(n, m)).sum().backward()
+            of_x = None if x.grad is None else x.grad.values().numpy()
+            found.append([made.detach().numpy(), of_x, y.grad.numpy()])
+        for ours, theirs in zip(*found, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+
+
+REDUCED = {
+    "an unknown word": lambda T, s, d: T.sparse.mm(s, d, "prod"),
+    "a dense matrix": lambda T, s, d: T.sparse.mm(d, s, "amax"),
+    "two sparse ones": lambda T, s, d: T.sparse.mm(s, s, "mean"),
+    "another dtype": lambda T, s, d: T.sparse.mm(s, d.double(), "amax"),
+    "integers": lambda T, s, d: T.sparse.mm(s.to(T.int64), d.to(T.int64), "amin"),
+    "another shape": lambda T, s, d: T.sparse.mm(s, T.ones(3, 2), "amax"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*Sparse CSR")
+@pytest.mark.parametrize("case", REDUCED)
+def test_refused_reduced_products(case: str) -> None:
+    """What torch refuses is refused."""
+    for T in (dovetail, torch):
+        with pytest.raises((RuntimeError, ValueError, NotImplementedError)):
+            REDUCED[case](T, T.eye(2).to_sparse_csr(), T.ones(2, 2))
+
+
 def table_gradients(T: Library) -> list[Any]:
     """Gradients of embeddings, alone and added up with others."""
     weight, found = T.arange(12.0).reshape(6, 2) / 7, []

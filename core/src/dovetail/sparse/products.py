@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from dovetail import frontend as ft
 from dovetail.dtypes import bool_
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import DTypeError, NotSupported, ShapeError
+from dovetail.errors import ArgumentError, DTypeError, NotSupported, ShapeError
 from dovetail.sparse.conversion import row_starts, to_sparse_coo, to_sparse_csr
 from dovetail.sparse.elementwise import add
 from dovetail.sparse.handlers import handles
@@ -142,7 +143,10 @@ def sparse_mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     Args:
         mat1: [n, k], dense where `mat2` is sparse.
         mat2: [k, m].
-        reduce: "sum"; other reductions are not there.
+        reduce: what becomes of the products of a row with a column: their "sum", or
+            the "mean", "amax" or "amin" of those whose element is there, 0 without
+            any; of several greatest ones the first has the gradient. Only for a
+            sparse matrix by a dense one.
 
     Returns: dense, but sparse for two sparse matrices; gradients of what is sparse
         have its coordinates.
@@ -152,9 +156,58 @@ def sparse_mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     tensor([[2.],
             [3.]])
     """
-    if reduce not in (None, "sum"):
-        raise NotSupported("sparse.mm", "reduce", was=repr(reduce), needed="'sum'")
-    return _through("mm", mat1, mat2)
+    if reduce is None:
+        return _through("mm", mat1, mat2)
+    made = _REDUCES.get(reduce)
+    if made is None:
+        raise ArgumentError(
+            "sparse.mm", "reduce", was=repr(reduce),
+            needed=f"one of {', '.join(map(repr, _REDUCES))}",
+        )  # fmt: skip
+    if not isinstance(mat1, SparseTensor) or isinstance(mat2, SparseTensor):
+        raise NotSupported(
+            "sparse.mm", "reduce", was="given for other matrices",
+            needed="a sparse matrix by a dense one", remedy="leave reduce out",
+        )  # fmt: skip
+    _checked("sparse.mm", mat1, mat2)
+    if not mat1.dtype.is_floating_point:
+        raise DTypeError(
+            "sparse.mm", "mat1", was=f"{mat1.dtype.name}, with reduce",
+            needed="floating-point numbers",
+        )  # fmt: skip
+    return made(coalesce(to_sparse_coo(mat1)), mat2)
+
+
+def _mean(x: Tensor, dense: Tensor) -> Tensor:
+    (rows, _), _, (count, _) = parts(x)
+    many = ft.bincount(rows, minlength=count).clamp(min=1)
+    return _by_dense(x, dense) / many.to(dense.dtype)[:, None]
+
+
+def _extreme(reduce: str, x: Tensor, dense: Tensor) -> Tensor:
+    """Of the products of each row, that which is greatest or least, the first of them.
+
+    The place of it is found first, so that the gradient goes there and nowhere else.
+    """
+    (rows, columns), values, (count, _) = parts(x)
+    made = dense.index_select(0, columns) * values[:, None]
+    known, nnz = made.detach(), values.shape[0]
+    empty = known.new_zeros((count, known.shape[1]))
+    best = empty.index_reduce(0, rows, known, reduce, include_self=False)
+    met = best.index_select(0, rows)
+    found = (known == met) | (known.isnan() & met.isnan())
+    order = ft.arange(nnz, device=made.device)[:, None]
+    nth = ft.where(found, order, nnz)
+    none = nth.new_full(empty.shape, nnz)
+    first = none.index_reduce(0, rows, nth, "amin")
+    return ft.cat([made, made.new_zeros((1, made.shape[1]))]).gather(0, first)
+
+
+_REDUCES: Final = {
+    "sum": _by_dense, "mean": _mean,
+    "amax": partial(_extreme, "amax"), "max": partial(_extreme, "amax"),
+    "amin": partial(_extreme, "amin"), "min": partial(_extreme, "amin"),
+}  # fmt: skip
 
 
 @public("sparse.addmm")
