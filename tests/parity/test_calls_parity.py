@@ -274,6 +274,23 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
     "sparse dims by name beside a layout": lambda lib: lib.ones(2).to_sparse(
         sparse_dim=1, layout=lib.sparse_coo
     ),
+    "sizes below zero": lambda lib: lib.broadcast_shapes(-1),
+    "a size of NumPy's to unravel": lambda lib: lib.unravel_index(
+        lib.arange(3), np.int64(2)
+    ),
+    "the truth in floats": lambda lib: lib.all(lib.ones(2), out=lib.ones(())),
+    "a leaf as integers": lambda lib: lib.asarray(
+        lib.ones(1, requires_grad=True), dtype=lib.uint16
+    ),
+    "weights of nothing": lambda lib: lib.ones(2, 0).cov(aweights=lib.ones(0)),
+    "a bool tensor as dim": lambda lib: lib.ones(2, 2).argsort(lib.tensor(False)),
+    "a tensor from elsewhere, new": lambda lib: lib.ones(()).new(
+        lib.ones(2, 0, device="meta")
+    ),
+    "channels without a batch": lambda lib: lib.nn.CrossMapLRN2d(2)(lib.ones(2, 3, 4)),
+    "limited rows of a number": lambda lib: lib.nn.functional.embedding(
+        lib.zeros(3, dtype=lib.int64), lib.ones(()), max_norm=1.0
+    ),
     "to two tensors": lambda lib: lib.ones(2).to(lib.ones(1), lib.ones(1)),
     "to a device and a flag": lambda lib: lib.ones(2).to("cpu", True),
     "a flag and a correction": lambda lib: lib.ones(3).var(

@@ -19,7 +19,15 @@ from dovetail.errors import (
 
 def axis(op: str, name: str, value: Any, ndim: int) -> int:
     """A dim from -ndim to ndim-1, counted from the front (0 for a 0-d tensor)."""
-    number = integer(op, name, value, ndim)
+    return _within(op, name, _count(op, name, value, ndim), ndim)
+
+
+def _one_of(op: str, name: str, value: Any, ndim: int) -> int:
+    """As `axis`, where several may be given: a tensor of a bool is 0 or 1."""
+    return _within(op, name, integer(op, name, value, ndim), ndim)
+
+
+def _within(op: str, name: str, number: int, ndim: int) -> int:
     limit = max(ndim, 1)
     if not -limit <= number < limit:
         raise DimError(
@@ -42,7 +50,7 @@ def axes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
         value = (value,)
     if not value:
         return tuple(range(ndim))
-    found = [axis(op, name, v, ndim) for v in value]
+    found = [_one_of(op, name, v, ndim) for v in value]
     if len(set(found)) != len(found):
         raise RepeatedDimError(op, name, was=tuple(value), needed="each dim once")
     return tuple(sorted(found)) if ndim else ()
@@ -50,9 +58,9 @@ def axes(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
 
 def axes_if_any(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     """As `axes`, but the empty tuple is no dims."""
-    if isinstance(value, tuple | list) and not value:
-        return ()
-    return axes(op, name, value, ndim)
+    if isinstance(value, tuple | list):
+        return axes(op, name, value, ndim) if value else ()
+    return axes(op, name, None if value is None else axis(op, name, value, ndim), ndim)
 
 
 def axes_given(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
@@ -103,7 +111,7 @@ def axis_list(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
     """Several dims in the order given."""
     if not isinstance(value, tuple | list):
         value = (value,)
-    return tuple(axis(op, name, v, ndim) for v in value)
+    return tuple(_one_of(op, name, v, ndim) for v in value)
 
 
 def axis_set(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
@@ -154,7 +162,7 @@ def integers(op: str, name: str, value: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _count(op: str, name: str, value: Any, ndim: int) -> int:
-    """An integer that is no dim: a tensor of a bool is none."""
+    """An integer, which a tensor of a bool is not."""
     if type(value) is not int and getattr(value, "dtype", None) is bool_:
         raise ArgumentTypeError(op, name, was="a bool tensor", needed="an integer")
     return integer(op, name, value, ndim)

@@ -28,7 +28,7 @@ NO_ENTRY: Final = (None,) * 5
 # there are none to look at), and the error for them, which may wait for values.
 Checked = tuple[Any, Callable[[], Exception]] | None
 # Whether a function takes `out=`, and whether of the dtype of its result alone.
-TakesOut: TypeAlias = bool | Literal["same"]
+TakesOut: TypeAlias = bool | Literal["same", "truth"]
 
 
 class Formula(NamedTuple):

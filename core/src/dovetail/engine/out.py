@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.dtypes import as_dtype
+from dovetail.dtypes import as_dtype, bool_, uint8
 from dovetail.engine.inplace import commit, fitting, touched
 from dovetail.engine.kernel_call import call, native_of, shapes_of
 from dovetail.engine.modes import grad_enabled
@@ -56,6 +56,10 @@ def write_out(name: str, takes: TakesOut, out: Any, result: Any) -> Any:
                 name, "out", was=target.dtype.name,
                 needed=f"{source.dtype.name}, the dtype of the result",
             )  # fmt: skip
+        if takes == "truth" and target.dtype not in (bool_, uint8):
+            raise DTypeError(
+                name, "out", was=target.dtype.name, needed="bool, or uint8"
+            )
         fit.append(fitting(f"{name}(out=)", target, source))
     written = list(map(commit, targets, fit))
     if not several:

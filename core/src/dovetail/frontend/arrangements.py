@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from dovetail.dtypes import INTEGRAL, int32, int64
+from dovetail.engine.annotations import described
 from dovetail.engine.integers import axis
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError, ShapeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.create import tensor
 from dovetail.frontend.creation import Place, creates, sizes
 from dovetail.frontend.index import nonzero
@@ -54,7 +55,11 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         raise DTypeError(
             "unravel_index", "indices", was=indices.dtype.name, needed="integers"
         )
-    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = (shape,) if isinstance(shape, int) else shape
+    if not isinstance(size, tuple | list) or not all(isinstance(n, int) for n in size):
+        raise ArgumentTypeError(
+            "unravel_index", "shape", was=described(shape), needed="ints"
+        )
     if any(n < 0 for n in size):
         raise ArgumentError(
             "unravel_index", "shape", was=size, needed="no negative size"

@@ -20,6 +20,7 @@ from dovetail.engine.views import unshared
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
+    DTypeError,
     NotSupported,
 )
 from dovetail.frontend.creation import DeviceLike, Place, creates, sizes
@@ -121,6 +122,15 @@ def asarray(
         ArgumentError: `copy` is False, and sharing is impossible.
     """
     made = as_tensor(obj, dtype, device)
+    if (
+        requires_grad is None and getattr(obj, "requires_grad", False)
+        and not made.dtype.is_inexact
+    ):  # fmt: skip
+        raise DTypeError(
+            "asarray", "dtype", was=made.dtype.name, needed="a floating-point or "
+            "complex one for a tensor that requires gradients",
+            remedy="pass requires_grad=False",
+        )  # fmt: skip
     if copy:
         made = made.detach().clone()
     elif copy is False and not _shares(made, obj):

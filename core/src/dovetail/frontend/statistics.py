@@ -170,6 +170,11 @@ def cov(
         freedom: Any = max(0, total - correction)
     else:
         total = sums.sum(weights)
+        if not x._a.shape[1]:
+            raise ArgumentError(
+                "cov", "input", was="without observations, of which there are weights",
+                needed="at least one",
+            )  # fmt: skip
         away = x - sums.sum(x * weights, 1, True) / total
         left = away * weights
         spare: Any = 1

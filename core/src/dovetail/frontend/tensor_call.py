@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.device import device as Device
 from dovetail.dtypes import DType, get_default_dtype
 from dovetail.engine.annotations import conforms, described
 from dovetail.engine.arguments import explained
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size, TensorType
-from dovetail.errors import ArgumentError, ArgumentTypeError, DovetailError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeviceError,
+    DovetailError,
+)
 from dovetail.frontend.create import empty, tensor
 from dovetail.ops.view import reshape
 
@@ -55,6 +61,11 @@ def of_data(name: str, data: tuple[Any, ...], dtype: DType, device: Any) -> Tens
             raise ArgumentTypeError(
                 name, "data", was=described(first), needed=f"a {dtype.name} tensor",
                 remedy="cast it with .to(dtype)",
+            )  # fmt: skip
+        if device is not None and Device(device).type != first.device.type:
+            raise DeviceError(
+                name, "data", was=f"on {first.device}", needed=f"one on {device}",
+                remedy="move it with .to(device)",
             )  # fmt: skip
         view: Tensor = reshape(first, tuple(first.shape))
         return view

@@ -159,6 +159,11 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     if not given:
         return Size(())
     names = [f"shapes[{i}]" for i in range(len(given))]
+    for name, shape in zip(names, given, strict=True):
+        if any(size < 0 for size in shape):
+            raise ArgumentError(
+                "broadcast_shapes", name, was=shape, needed="no negative size"
+            )
     return Size(broadcast("broadcast_shapes", given, names))
 
 

@@ -206,3 +206,10 @@ class CrossMapLRN2d(LocalResponseNorm):
         self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1
     ) -> None:
         super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim != 4:
+            raise ArgumentError(
+                "CrossMapLRN2d", "input", was=f"{input.ndim}-d", needed="4 dims"
+            )
+        return super().forward(input)

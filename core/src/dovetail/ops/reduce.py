@@ -226,7 +226,7 @@ def _truth_of_each(input: Tensor) -> Tensor:
     return cast(y, uint8) if input.dtype is uint8 else y
 
 
-@op(torch="all", **_TRUTH, oracle=_over(np.all))
+@op(out="truth", torch="all", **_TRUTH, oracle=_over(np.all))
 def all(input: Tensor, dim: AxesIfAny = None, keepdim: bool = False) -> Tensor:
     """Whether none over `dim` is zero; true where there are none."""
     if dim == ():
@@ -235,7 +235,7 @@ def all(input: Tensor, dim: AxesIfAny = None, keepdim: bool = False) -> Tensor:
     return cast(y, uint8) if input.dtype is uint8 else y
 
 
-@op(torch="any", **_TRUTH, oracle=_over(np.any))
+@op(out="truth", torch="any", **_TRUTH, oracle=_over(np.any))
 def any(input: Tensor, dim: AxesIfAny = None, keepdim: bool = False) -> Tensor:
     """Whether one over `dim` is not zero; false where there are none."""
     if dim == ():

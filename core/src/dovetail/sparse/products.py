@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from dovetail import frontend as ft
 from dovetail.dtypes import bool_
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, NotSupported, ShapeError
+from dovetail.sparse.by_dense import REDUCES, by_dense
 from dovetail.sparse.conversion import row_starts, to_sparse_coo, to_sparse_csr
 from dovetail.sparse.elementwise import add
 from dovetail.sparse.handlers import handles
@@ -47,18 +47,10 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, sparse where both are."""
     _checked("mm", input, mat2)
     if not isinstance(input, SparseTensor):
-        return _by_dense(mat2.t(), input.t()).t()
+        return by_dense(mat2.t(), input.t()).t()
     if isinstance(mat2, SparseTensor):
         return _of_sparse(input, mat2)
-    return _by_dense(input, mat2)
-
-
-def _by_dense(x: Tensor, dense: Tensor) -> Tensor:
-    """A sparse matrix by a dense one, or by a vector: its rows, scaled and added up."""
-    (rows, columns), values, sizes = parts(x)
-    taken = dense.index_select(0, columns)
-    factors = values.reshape(-1, *(1,) * (dense.ndim - 1))
-    return gathered(taken * factors, rows, sizes[0])
+    return by_dense(input, mat2)
 
 
 def _of_sparse(x: Tensor, y: Tensor) -> Tensor:
@@ -84,7 +76,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     if isinstance(vec, SparseTensor):
         return mv(input, vec.to_dense())
     _checked("mv", input, vec, 1)
-    return _by_dense(input, vec)
+    return by_dense(input, vec)
 
 
 @handles("matmul")
@@ -158,11 +150,11 @@ def sparse_mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     """
     if reduce is None:
         return _through("mm", mat1, mat2)
-    made = _REDUCES.get(reduce)
+    made = REDUCES.get(reduce)
     if made is None:
         raise ArgumentError(
             "sparse.mm", "reduce", was=repr(reduce),
-            needed=f"one of {', '.join(map(repr, _REDUCES))}",
+            needed=f"one of {', '.join(map(repr, REDUCES))}",
         )  # fmt: skip
     if not isinstance(mat1, SparseTensor) or isinstance(mat2, SparseTensor):
         raise NotSupported(
@@ -176,38 +168,6 @@ def sparse_mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
             needed="floating-point numbers",
         )  # fmt: skip
     return made(coalesce(to_sparse_coo(mat1)), mat2)
-
-
-def _mean(x: Tensor, dense: Tensor) -> Tensor:
-    (rows, _), _, (count, _) = parts(x)
-    many = ft.bincount(rows, minlength=count).clamp(min=1)
-    return _by_dense(x, dense) / many.to(dense.dtype)[:, None]
-
-
-def _extreme(reduce: str, x: Tensor, dense: Tensor) -> Tensor:
-    """Of the products of each row, that which is greatest or least, the first of them.
-
-    The place of it is found first, so that the gradient goes there and nowhere else.
-    """
-    (rows, columns), values, (count, _) = parts(x)
-    made = dense.index_select(0, columns) * values[:, None]
-    known, nnz = made.detach(), values.shape[0]
-    empty = known.new_zeros((count, known.shape[1]))
-    best = empty.index_reduce(0, rows, known, reduce, include_self=False)
-    met = best.index_select(0, rows)
-    found = (known == met) | (known.isnan() & met.isnan())
-    order = ft.arange(nnz, device=made.device)[:, None]
-    nth = ft.where(found, order, nnz)
-    none = nth.new_full(empty.shape, nnz)
-    first = none.index_reduce(0, rows, nth, "amin")
-    return ft.cat([made, made.new_zeros((1, made.shape[1]))]).gather(0, first)
-
-
-_REDUCES: Final = {
-    "sum": _by_dense, "mean": _mean,
-    "amax": partial(_extreme, "amax"), "max": partial(_extreme, "amax"),
-    "amin": partial(_extreme, "amin"), "min": partial(_extreme, "amin"),
-}  # fmt: skip
 
 
 @public("sparse.addmm")

@@ -9,7 +9,7 @@ from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange
+from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from dovetail.frontend.statistics import vector_norm
 from dovetail.ops.create import counted, full
 from dovetail.ops.extremes import amax
@@ -69,7 +69,14 @@ def looked_up(weight: Tensor, index: Tensor, row: int, sparse: bool) -> Tensor:
 def limited(
     op: str, weight: Tensor, index: Tensor, max_norm: float, norm_type: float
 ) -> None:
-    """Scale the rows that `index` names down to a norm of `max_norm`, in place."""
+    """Scale the rows that `index` names down to a norm of `max_norm`, in place.
+
+    Raises: ShapeError unless `weight` is a matrix.
+    """
+    if weight.ndim != 2:
+        raise ShapeError(
+            op, "weight", was=f"{weight.ndim}-d, with max_norm", needed="2 dims"
+        )
     with no_grad():
         named = zeros(weight.shape[0], 1, weight, bool_)
         named = named.index_fill(0, reshape(cast(index, int64), (-1,)), True)
