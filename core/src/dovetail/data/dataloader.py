@@ -9,6 +9,8 @@ from dovetail import frontend as ft
 from dovetail.errors import ArgumentError, ArgumentTypeError
 
 from .collate import default_collate, default_convert
+from .datapipes import IterDataPipe
+from .datapipes.graph import set_shuffle
 from .dataset import Dataset, IterableDataset
 from .fetch import Recipe, StreamEnded
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
@@ -25,7 +27,8 @@ class DataLoader(Generic[T_co]):
     Args:
         dataset: samples by number, or an IterableDataset.
         batch_size: samples in a batch; None gives them one by one, not joined.
-        shuffle: whether each pass has a new random order.
+        shuffle: whether each pass has a new random order; an IterDataPipe's steps
+            then shuffle, or do not.
         sampler: gives the order instead.
         batch_sampler: gives the lists of numbers instead.
         num_workers: how many processes make batches; 0 makes them in this one.
@@ -90,6 +93,8 @@ class DataLoader(Generic[T_co]):
         self.worker_init_fn = worker_init_fn
         self.generator = generator
         self.iterable = isinstance(dataset, IterableDataset)
+        if isinstance(dataset, IterDataPipe):
+            self.dataset, shuffle = set_shuffle(dataset, shuffle), None
         if self.iterable:
             self._check_iterable(shuffle, sampler, batch_sampler)
         if batch_sampler is not None:
@@ -143,14 +148,15 @@ class DataLoader(Generic[T_co]):
         base_seed = int(ft.randint(_SEEDS, (), generator=self.generator).item())
         order = self.sampler if self.batch_sampler is None else self.batch_sampler
         if not self.num_workers:
+            recipe.begin(base_seed)
             return _in_this_process(recipe, iter(order))
         pool = self._pool
         if pool is None or not pool.workers:
             pool = self._start(recipe, base_seed)
         if self.persistent_workers:
             self._pool = pool
-            return pool.batches(iter(order))
-        return _and_close(pool, pool.batches(iter(order)))
+            return pool.batches(iter(order), base_seed)
+        return _and_close(pool, pool.batches(iter(order), base_seed))
 
     @property
     def _batched(self) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
+from .datapipes import IterDataPipe, MapDataPipe
+from .datapipes.graph import set_random_seeds, share
 from .dataset import IterableDataset
 
 
@@ -27,6 +29,16 @@ class Recipe(NamedTuple):
     batched: bool
     collate: Callable[[Any], Any]
     drop_last: bool
+
+    def begin(self, seed: int) -> None:
+        """Begin a pass: give the random steps of a datapipe their seeds."""
+        if isinstance(self.dataset, IterDataPipe | MapDataPipe):
+            set_random_seeds(self.dataset, seed)
+
+    def share(self, count: int, number: int) -> None:
+        """Let a datapipe give one worker's part of its items."""
+        if isinstance(self.dataset, IterDataPipe):
+            share(self.dataset, count, number)
 
     def fetcher(self) -> Callable[[Any], Any]:
         """A function from what a sampler yields to a batch.

@@ -49,7 +49,7 @@ class Task(NamedTuple):
     Attributes:
         epoch: the pass; what belongs to a former one is dropped.
         number: of the batch within the pass; None begins the pass.
-        index: what the sampler said.
+        index: what the sampler said; where a pass begins, its seed.
     """
 
     epoch: int
@@ -136,6 +136,7 @@ def _serve(
     fetch: Callable[[Any], Any] | None = None
     broken: Failure | None = None
     try:
+        job.recipe.share(job.workers, job.worker)
         if job.start is not None:
             job.start(job.worker)
     except Exception as error:
@@ -146,6 +147,8 @@ def _serve(
         value: Any = broken
         if broken is None:
             try:
+                if task.number is None:
+                    job.recipe.begin(task.index)
                 if fetch is None:
                     fetch = job.recipe.fetcher()
                 value = None if task.number is None else fetch(task.index)

@@ -112,11 +112,15 @@ class WorkerPool:
         """End all workers, which may finish what they are at in so many seconds."""
         end_all(self.workers, patience)
 
-    def batches(self, indices: Iterator[Any]) -> Iterator[Any]:
-        """The batches of one pass, whose order `indices` says."""
+    def batches(self, indices: Iterator[Any], seed: int) -> Iterator[Any]:
+        """The batches of one pass, whose order `indices` says.
+
+        Args:
+            seed: of the pass, the same for all workers.
+        """
         self.epoch += 1
         for worker in self.workers:
-            worker.give(Task(self.epoch, None, None))
+            worker.give(Task(self.epoch, None, seed))
         return self._guarded(_Pass(self, indices))
 
     def _guarded(self, batches: _Pass) -> Iterator[Any]:
