@@ -416,6 +416,20 @@ def test_steps_that_round_all_away_may_do_so_as_the_body_does() -> None:
     assert open_ == [True, False, False]
 
 
+def test_scores_beyond_the_format_are_what_some_order_makes_of_them() -> None:
+    """One that is added up in turn, fused, stays at -inf and hides; no number does."""
+    q = np.array([[-3.0e38, 3.0e38]], F32)
+    k, v = np.array([[2.0, 3.0e38]], F32), np.array([[3.0]], F32)
+    case = Case((q, k, v, None, False, 1.0), {})
+    op, dtype = vocabulary["attention"], dtypes.float32
+    trial = Trial(Subject("cpu"), op, dtype, Example(case, values="borders"), 0)
+    allowed = {
+        got: bool(left_open(trial, 0, np.full((1, 1), got, F32), dtype).all())
+        for got in (0.0, np.nan, 1.0, -3.0)
+    }
+    assert allowed == {0.0: True, np.nan: True, 1.0: False, -3.0: False}
+
+
 def test_a_mean_may_leave_the_format_that_its_variance_leaves() -> None:
     """Where the truth is beyond, and sums of inputs may be, NaN is as good as ∞."""
     for number, is_open in ((3e38, True), (1e30, False)):

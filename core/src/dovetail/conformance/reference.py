@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dovetail.conformance.products import Product
 from dovetail.conformance.subject import Subject
 from dovetail.device_api import registry
 from dovetail.device_api.contract import DeviceInfo
@@ -37,6 +38,7 @@ class ReferenceBackend(NumpyArrays):
 
     Attributes:
         called: names of the primitives that ran; None when nobody asks.
+        product: what multiplies matrices in place of the primitive, if anything does.
     """
 
     type = TYPE
@@ -45,6 +47,7 @@ class ReferenceBackend(NumpyArrays):
     def __init__(self) -> None:
         super().__init__()
         self.called: set[str] | None = None
+        self.product: Product | None = None
 
     def devices(self) -> Sequence[DeviceInfo]:
         return (DeviceInfo(0, f"reference, NumPy {np.__version__}"),)
@@ -70,6 +73,8 @@ class ReferenceBackend(NumpyArrays):
         def run(*arrays: Any, **attrs: Any) -> Any:
             if self.called is not None:
                 self.called.add(name)
+            if self.product is not None and name == "bmm":
+                return self.product(*arrays)
             return function(*arrays, **attrs)
 
         return run
@@ -93,6 +98,17 @@ def reference() -> Subject:
     """The reference device."""
     install()
     return Subject(TYPE)
+
+
+@contextmanager
+def multiplying(product: Product) -> Iterator[None]:
+    """Meanwhile the reference device multiplies matrices in another manner."""
+    backend = install()
+    before, backend.product = backend.product, product
+    try:
+        yield
+    finally:
+        backend.product = before
 
 
 @contextmanager
