@@ -13,6 +13,7 @@ from tests.unit.test_docstrings import SHOWN, SPACES
 
 import dovetail as dt
 from dovetail import errors
+from dovetail.engine.guard import guarded
 
 F = dt.nn.functional
 ONES = dt.ones(2, 3)
@@ -148,3 +149,18 @@ def test_what_people_use_most_has_sections(space: str) -> None:
         text = inspect.getdoc(getattr(SPACES[space], name)) or ""
         if name not in PLAIN:
             assert re.search(r"^(Args|Returns|Raises|Attributes):", text, re.M), name
+
+
+@pytest.mark.parametrize("said", ["", "no room for 8 bytes"])
+def test_what_ran_out_of_memory_says_why(said: str) -> None:
+    """The library's words are told where it had some, and no colon ends in nothing."""
+
+    def spent(shape: int) -> None:
+        raise MemoryError(said) if said else MemoryError
+
+    with pytest.raises(errors.OutOfMemory) as found:
+        guarded(spent, "spent", False)(3)
+    why = f": {said}" if said else ""
+    assert str(found.value) == (
+        f"spent: memory is not enough{why}, needed room for the result"
+    )

@@ -128,6 +128,12 @@ class DeviceLost(DeviceError):
 class OutOfMemory(DovetailError, MemoryError, RuntimeError):
     """A device has no memory left for what was asked; nothing was changed."""
 
+    @classmethod
+    def within(cls, op: str, error: Exception) -> OutOfMemory:
+        """What an op says where a library found no memory, often without a word."""
+        said = f": {error}" if str(error) else ""
+        return cls(op, "memory", was=f"not enough{said}", needed="room for the result")
+
 
 class KernelError(DovetailError, RuntimeError):
     """A backend's kernel failed, or broke the contract of the joint."""

@@ -84,9 +84,7 @@ def explained(
 def _beyond(name: str, arguments: dict[str, Any], error: Exception) -> Exception | None:
     """The error for arguments of the right types that nothing can be made of."""
     if isinstance(error, MemoryError) or "array is too big" in str(error):
-        return OutOfMemory(
-            name, "memory", was=f"not enough: {error}", needed="room for the result"
-        )
+        return OutOfMemory.within(name, error)
     if isinstance(error, RecursionError):
         return ArgumentError(
             name, "call", was="nested too deeply", needed="fewer levels"

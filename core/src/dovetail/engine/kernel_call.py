@@ -33,9 +33,7 @@ def native_call(
     except DovetailError:
         raise
     except MemoryError as error:
-        raise OutOfMemory(
-            op.name, "memory", was=f"not enough: {error}", needed="room for the result"
-        ) from error
+        raise OutOfMemory.within(op.name, error) from error
     except Exception as error:
         raise explain(op, inputs, attrs, error, plan.owner) from error
     if result is UNSERVED:
