@@ -57,6 +57,19 @@ def test_results_lie_as_torchs_do(line: str) -> None:
         assert lies[0] == lies[1], name
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x[None]", "x[:, None]", "x[..., None]", "x[None, None]", "x.mT[None]",
+        "x.expand(1, *IMAGES)", "x.unsqueeze(1)", "y.unsqueeze(4)", "x[:1]",
+        "x[:, None].expand(-1, 4, -1, -1, -1)", "y[:1].expand(7, -1, -1, -1)",
+    ],
+)  # fmt: skip
+def test_inserted_dims_have_the_strides_of_torch(line: str) -> None:
+    """Also dims of one element, whose strides reach nothing, are told alike."""
+    assert made(dovetail, line).stride() == made(torch, line).stride()
+
+
 def test_a_copy_in_another_format_is_no_view() -> None:
     """It owns its memory, so that writes to it count for itself alone."""
     x = dovetail.ones(IMAGES, requires_grad=True)

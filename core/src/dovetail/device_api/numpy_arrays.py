@@ -66,7 +66,8 @@ class NumpyArrays(Backend):
             offset = (a.ctypes.data - root.ctypes.data) // size
         if not a.size:  # of no elements, NumPy counts no bytes
             return contiguous_strides(a.shape), offset
-        return tuple([s // size for s in a.strides]), offset
+        strides = tuple([s // size for s in a.strides])
+        return (_told(a.shape, strides) if 0 in strides else strides), offset
 
     def fill(self, a: Array, value: complex) -> None:
         if value in _EVERYWHERE:
@@ -115,6 +116,16 @@ def _no_room(device: str, shape: Ints, dtype: DType) -> ShapeError | OutOfMemory
         device, "memory", was=f"not enough for {size:,} bytes, of shape {shape}",
         needed="that much in one piece",
     )  # fmt: skip
+
+
+def _told(shape: Ints, strides: Ints) -> Ints:
+    """Strides as PyTorch has them where NumPy inserted a dim, for which it has 0."""
+    found, ahead = list(strides), 1
+    for d in reversed(range(len(shape))):
+        if shape[d] == 1 and not found[d]:
+            found[d] = ahead
+        ahead = shape[d] * found[d]
+    return tuple(found)
 
 
 def copy_bits(target: Array, source: Array) -> None:
