@@ -30,7 +30,7 @@ from dovetail.errors import (
 from dovetail_cpu.backend import CpuBackend
 
 HOST = (1, 0)
-PLAIN = [d for d in dtypes.ALL if d is not dt.bfloat16]
+PLAIN = [d for d in dtypes.ALL if d in dtypes.ANY - {dt.bfloat16}]
 
 
 class Exporter:

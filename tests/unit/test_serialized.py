@@ -18,7 +18,8 @@ from dovetail.errors import ArgumentTypeError
 from dovetail.io.serialized import DTYPES, serialize
 
 law = settings(deadline=None, database=None, derandomize=True, max_examples=40)
-THEIRS = set(DTYPES) - {"BF16"}  # which NumPy does not have
+# NumPy, which the library reads into, has no others.
+THEIRS = {name for name in DTYPES if name != "BF16" and not name.startswith("F8")}
 NAMES = st.text().filter(lambda name: name != "__metadata__")
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.errors import ArgumentTypeError, DTypeError
+from dovetail.errors import ArgumentTypeError, DTypeError, StoredDTypeError
 
 # What annotations call arrays on the host, and shapes.
 Array = np.ndarray[Any, Any]
@@ -54,7 +54,7 @@ class DType:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The NumPy dtype of the same format (bfloat16 from ml_dtypes)."""
+        """The NumPy dtype of the same format (ml_dtypes' where NumPy has none)."""
         if self._numpy is None:
             self._numpy = _numpy_dtype(self.name)
         found: np.dtype[Any] = self._numpy
@@ -67,7 +67,15 @@ class DType:
 
     @property
     def complex(self) -> DType:
-        """The complex dtype whose parts hold this one."""
+        """The complex dtype whose parts hold this one.
+
+        Raises: DTypeError for a format of 8 bits, which has none.
+        """
+        if self in FLOAT8:
+            raise DTypeError(
+                "to_complex", "dtype", was=self.name,
+                needed="a dtype that complex numbers are made of",
+            )  # fmt: skip
         wide = self is float64 or self is complex128
         return complex128 if wide else complex64
 
@@ -91,10 +99,10 @@ class DType:
 
 
 def _numpy_dtype(name: str) -> np.dtype[Any]:
-    if name == "bfloat16":
+    if name == "bfloat16" or name.startswith("float8"):
         import ml_dtypes  # costs 8 ms: only for those who use it
 
-        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
         return found
     plain: np.dtype[Any] = np.dtype(name)
     return plain
@@ -113,13 +121,23 @@ float16: Final = DType("float16", FLOAT_CATEGORY, 2, True)
 bfloat16: Final = DType("bfloat16", FLOAT_CATEGORY, 2, True)
 float32: Final = DType("float32", FLOAT_CATEGORY, 4, True)
 float64: Final = DType("float64", FLOAT_CATEGORY, 8, True)
+float8_e4m3fn: Final = DType("float8_e4m3fn", FLOAT_CATEGORY, 1, True)
+float8_e5m2: Final = DType("float8_e5m2", FLOAT_CATEGORY, 1, True)
+float8_e4m3fnuz: Final = DType("float8_e4m3fnuz", FLOAT_CATEGORY, 1, True)
+float8_e5m2fnuz: Final = DType("float8_e5m2fnuz", FLOAT_CATEGORY, 1, True)
+float8_e8m0fnu: Final = DType("float8_e8m0fnu", FLOAT_CATEGORY, 1, False)
 complex64: Final = DType("complex64", COMPLEX_CATEGORY, 8, True)
 complex128: Final = DType("complex128", COMPLEX_CATEGORY, 16, True)
 
-ALL: Final = (
+_COMPUTING: Final = (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
+# Formats that are stored, moved, cast and compared, but not computed with.
+_STORING: Final = (
+    float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu,
+)  # fmt: skip
+ALL: Final = _COMPUTING + _STORING
 _BY_NAME: Final = {dtype.name: dtype for dtype in ALL}
 ALIASES: Final = {
     "half": float16, "float": float32, "double": float64, "short": int16,
@@ -128,15 +146,17 @@ ALIASES: Final = {
 
 # What an op accepts, by the promoted dtype of its inputs.
 BOOL: Final = frozenset({bool_})
-INTEGRAL: Final = frozenset(d for d in ALL if d.category == INT_CATEGORY)
+INTEGRAL: Final = frozenset(d for d in _COMPUTING if d.category == INT_CATEGORY)
 BITS: Final = BOOL | INTEGRAL
-FLOAT: Final = frozenset(d for d in ALL if d.is_floating_point)
-COMPLEX: Final = frozenset(d for d in ALL if d.is_complex)
+FLOAT: Final = frozenset(d for d in _COMPUTING if d.is_floating_point)
+COMPLEX: Final = frozenset(d for d in _COMPUTING if d.is_complex)
 INEXACT: Final = FLOAT | COMPLEX
 REAL: Final = INTEGRAL | FLOAT
 ORDERED: Final = BOOL | REAL
 NUMERIC: Final = REAL | COMPLEX
-ANY: Final = frozenset(ALL)
+ANY: Final = frozenset(_COMPUTING)
+FLOAT8: Final = frozenset(_STORING)
+STORED: Final = ANY | FLOAT8
 HALF: Final = frozenset({float16, bfloat16})
 
 
@@ -180,6 +200,18 @@ def as_dtype(value: object, op: str = "dtype") -> DType:
     )
 
 
+def check_computing(op: str, dtype: DType, name: str = "dtype") -> None:
+    """Raise for a dtype that is only stored, moved, cast and compared.
+
+    Raises: StoredDTypeError: it is one of 8-bit floats.
+    """
+    if dtype in FLOAT8:
+        raise StoredDTypeError(
+            op, name, was=dtype.name, needed="a dtype that is computed with",
+            remedy="compute in float32, and cast with .to(dtype)",
+        )  # fmt: skip
+
+
 _default: contextvars.ContextVar[DType] = contextvars.ContextVar(
     "dovetail_default_dtype", default=float32
 )
@@ -193,10 +225,11 @@ def get_default_dtype() -> DType:
 def set_default_dtype(d: DType) -> None:
     """Make `d` the dtype of Python floats, in this context."""
     given: object = d
-    if not isinstance(given, DType) or not given.is_floating_point:
+    if not isinstance(given, DType) or given not in FLOAT:
         raise DTypeError(
-            "set_default_dtype", "d", was=d, needed="a floating point dtype"
-        )
+            "set_default_dtype", "d", was=d,
+            needed="a floating point dtype that is computed with",
+        )  # fmt: skip
     _default.set(d)
 
 
@@ -205,6 +238,12 @@ def promote(a: DType, b: DType) -> DType:
     """The smallest dtype that holds both, by torch's lattice."""
     if a is b:
         return a
+    if a in FLOAT8 or b in FLOAT8:
+        raise DTypeError(
+            "promote_types", None, was=f"{a} with {b}",
+            needed="one dtype: Promotion for Float8 Types is not supported",
+            remedy="cast one of them with .to(dtype) first",
+        )  # fmt: skip
     if a.category != b.category:
         low, high = sorted((a, b), key=lambda d: d.category)
         if high.is_complex and low.is_floating_point:

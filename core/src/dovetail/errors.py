@@ -77,6 +77,10 @@ class DTypeError(DovetailError, TypeError, RuntimeError):
     """An op does not accept a dtype, or a cast would lose a category."""
 
 
+class StoredDTypeError(DTypeError, NotImplementedError):
+    """An op does not compute with a dtype that is only stored, moved and cast."""
+
+
 class DimError(DovetailError, IndexError):
     """A dimension is out of range, or named twice."""
 

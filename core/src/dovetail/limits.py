@@ -51,13 +51,18 @@ class finfo(_Limits):
         real = (get_default_dtype() if dtype is None else as_dtype(dtype, "finfo")).real
         if not real.is_floating_point:
             raise DTypeError("finfo", "dtype", was=dtype, needed="a float dtype")
-        digits, top = _FLOAT_FORMATS[real.name]
-        eps = 2.0 ** (1 - digits)
-        tiny = 2.0 ** (2 - top)
-        largest = math.ldexp(2.0 - eps, top - 1)
-        resolution = 10.0 ** -math.floor((digits - 1) * math.log10(2))
+        if real.name in _FLOAT8_FORMATS:
+            eps, tiny, largest = _FLOAT8_FORMATS[real.name]
+            resolution = 1.0
+        else:
+            digits, top = _FLOAT_FORMATS[real.name]
+            eps = 2.0 ** (1 - digits)
+            tiny = 2.0 ** (2 - top)
+            largest = math.ldexp(2.0 - eps, top - 1)
+            resolution = 10.0 ** -math.floor((digits - 1) * math.log10(2))
+        least = -largest if real.is_signed else tiny
         super().__init__(
-            dtype=real, bits=real.itemsize * 8, eps=eps, max=largest, min=-largest,
+            dtype=real, bits=real.itemsize * 8, eps=eps, max=largest, min=least,
             tiny=tiny, smallest_normal=tiny, resolution=resolution,
         )  # fmt: skip
 
@@ -67,6 +72,15 @@ _FLOAT_FORMATS: Final = {
     "float16": (11, 16), "bfloat16": (8, 128),
     "float32": (24, 128), "float64": (53, 1024),
 }  # fmt: skip
+# name: (eps, least normal number, greatest), as torch has them: the step after 1 in
+# float8_e5m2fnuz is 0.25, though.
+_FLOAT8_FORMATS: Final = {
+    "float8_e4m3fn": (2.0**-3, 2.0**-6, 448.0),
+    "float8_e5m2": (2.0**-2, 2.0**-14, 57344.0),
+    "float8_e4m3fnuz": (2.0**-3, 2.0**-7, 240.0),
+    "float8_e5m2fnuz": (2.0**-3, 2.0**-15, 57344.0),
+    "float8_e8m0fnu": (1.0, 2.0**-127, 2.0**127),
+}
 
 
 class iinfo(_Limits):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.device_api import KernelTable
-from dovetail.dtypes import ANY
+from dovetail.dtypes import STORED
 from dovetail.xp import (
     activation,
     attention,
@@ -62,8 +62,8 @@ def _install_plain(table: KernelTable) -> None:
     fourier.install(table, np)
     linalg.install(table, np)
     libm.install(table)
-    table.add("native_slice", operator.getitem, dtypes=ANY)
-    table.add("view", _view, dtypes=ANY, binds=True)
+    table.add("native_slice", operator.getitem, dtypes=STORED)
+    table.add("view", _view, dtypes=STORED, binds=True)
 
 
 def _view(shape: tuple[int, ...]) -> Callable[[Any], Any]:

@@ -222,7 +222,7 @@ def flushed_truth(trial: Trial, at: int) -> Array | None:
 def exactly(name: str, got: Array, want: Array) -> None:
     """Equal in every element; NaN equals NaN."""
     equal = got == want
-    if got.dtype.kind not in "biu":  # bfloat16 is of a kind of its own
+    if got.dtype.kind not in "biu":  # ml_dtypes' are of a kind of their own
         equal = equal | (np.isnan(got) & np.isnan(want))
     if not np.all(equal):
         raise Wrong(_worst(name, got, want, ~np.asarray(equal)))

@@ -90,7 +90,8 @@ def _literal(a: Array, dtype: str) -> str:
         return ""
     if a.dtype.kind == "c" and not np.all(np.isfinite(a)):
         return ""  # nanj and infj are no names
-    values = a.astype(np.float64) if dtype == "bfloat16" else a
+    narrow = dtype == "bfloat16" or dtype.startswith("float8")
+    values = a.astype(np.float64) if narrow else a
     text = repr(values.tolist())
     with np.errstate(all="ignore"):
         again = np.asarray(eval(text, dict(_NAMES)), a.dtype)  # our own text

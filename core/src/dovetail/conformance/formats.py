@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import DType
+from dovetail.dtypes import FLOAT8, DType, bfloat16
 
 BOOL, INT, FLOAT, COMPLEX = range(4)  # as `DType.category` has them
 
 
 def limits(dtype: DType) -> Any:
-    """NumPy's `finfo` or `iinfo` of a dtype, of ml_dtypes for bfloat16."""
+    """NumPy's `finfo` or `iinfo` of a dtype, ml_dtypes' where NumPy has none."""
     if dtype.category == INT:
         return np.iinfo(dtype.numpy)
-    if dtype.name == "bfloat16":
+    if dtype is bfloat16 or dtype in FLOAT8:
         import ml_dtypes
 
         return ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]

@@ -20,6 +20,7 @@ from dovetail.device_api.contract import Backend
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import Array, DType
 from dovetail.engine.op import Op
+from dovetail.float8 import is_packed
 
 Ints = tuple[int, ...]
 
@@ -132,6 +133,8 @@ def _windows(a: Array) -> Array:
     if a.ndim < 2 or not a.size:
         return a
     row = _row_of_windows(a)
+    if is_packed(row):  # NumPy looks for these formats among its own
+        return _windows(a.view(np.uint8)).view(a.dtype)
     return np.ascontiguousarray(sliding_window_view(row, a.shape[-1], axis=-1))
 
 

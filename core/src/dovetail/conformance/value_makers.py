@@ -61,7 +61,7 @@ def nan(a: Array, random: Generator, dtype: DType) -> Array:
     made = np.array(a, order="C")
     quiet = np.asarray(np.nan, a.dtype).view(words).item()
     sign = 1 << (8 * words.itemsize - 1)
-    payloads = random.integers(0, 1 << (limits(dtype).nmant - 1), a.shape)
+    payloads = random.integers(0, 1 << max(limits(dtype).nmant - 1, 0), a.shape)
     signs = random.integers(0, 2, a.shape).astype(words) * words.type(sign)
     bits = words.type(quiet | sign) ^ signs | payloads.astype(words)
     np.copyto(made.view(words), bits, where=where)

@@ -13,7 +13,14 @@ from math import prod
 from typing import Any, Final
 
 from dovetail import dtypes
-from dovetail.device_api.dlpack import BFLOAT, LEGACY, VERSIONED, DLTensor, Versioned
+from dovetail.device_api.dlpack import (
+    BFLOAT,
+    CODES,
+    LEGACY,
+    VERSIONED,
+    DLTensor,
+    Versioned,
+)
 from dovetail.dtypes import DType
 from dovetail.errors import ExchangeError
 
@@ -147,7 +154,7 @@ def code_of(dtype: DType) -> tuple[int, int]:
         BufferError: it does not.
     """
     word = re.fullmatch(r"([a-z]+)\d*", dtype.name)
-    code = None if word is None else _CODES.get(word[1])
+    code = CODES.get(dtype.name) if word is None else _CODES.get(word[1])
     if code is None:
         raise BufferError(f"DLPack has no number for {dtype.name}")
     return code, 8 * dtype.itemsize

@@ -20,6 +20,12 @@ CPU: Final = 1
 _HOSTS: Final = (CPU, 3, 11)  # memory of the host, also pinned by CUDA or ROCm
 _UINT: Final = 1
 BFLOAT: Final = 4
+# Codes of formats that NumPy's own capsules do not tell from bits, by dlpack.h.
+CODES: Final = {
+    "bfloat16": BFLOAT, "float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12,
+    "float8_e5m2fnuz": 13, "float8_e8m0fnu": 14,
+}  # fmt: skip
+_NAMED: Final = {code: dtypes.by_name(name) for name, code in CODES.items()}
 LEGACY: Final = b"dltensor"
 VERSIONED: Final = b"dltensor_versioned"
 
@@ -148,24 +154,26 @@ class NumpyDLPack(DLPack):
             raise ArgumentError(
                 "__dlpack__", "stream", was=stream, needed="None: the CPU has none"
             )
-        brain = native.dtype.name == "bfloat16"
-        array = native.view(np.uint16) if brain else native.view()
+        code = CODES.get(native.dtype.name)
+        array = native.view(f"u{native.itemsize}") if code else native.view()
         if readonly:
             array.flags.writeable = False
         found = array.__dlpack__(max_version=max_version, copy=copy)
-        if brain:
-            Capsule(found).tensor.code = BFLOAT
+        if code:
+            Capsule(found).tensor.code = code
         return found
 
     def dlpack_import(self, source: Any, index: int, *, copy: bool | None) -> Borrowed:
         capsule = request(source, copy=copy)
         tensor, legacy = capsule.tensor, capsule.legacy
-        brain = (tensor.code, tensor.bits, tensor.lanes) == (BFLOAT, 16, 1)
-        if brain:
+        own = _NAMED.get(tensor.code)
+        if own and (tensor.bits, tensor.lanes) != (own.itemsize * 8, 1):
+            own = None
+        if own:
             tensor.code = _UINT
         array: Array = np.from_dlpack(capsule)
-        if brain:
-            array = array.view(dtypes.bfloat16.numpy)
+        if own:
+            array = array.view(own.numpy)
         dtype = dtypes.from_numpy(array.dtype)
         if legacy:  # NumPy takes it for read-only, PyTorch does not
             array = _writable(array)

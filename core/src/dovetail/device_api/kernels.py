@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, TypeVar
 
-from dovetail.dtypes import ANY, DType
+from dovetail.dtypes import STORED, DType
 from dovetail.errors import ArgumentError, ArgumentTypeError, KernelError
 
 # The names that a kernel may have: ops, as they are declared, and the backend's own
@@ -141,7 +141,7 @@ class KernelTable:
                 remedy=f"there is {', '.join(near)}" if near else None,
             )  # fmt: skip
         claimed = frozenset(dtypes if isinstance(dtypes, Iterable) else [dtypes])
-        if not claimed <= ANY:
+        if not claimed <= STORED:
             raise ArgumentTypeError(
                 f"plug-in {self.owner}", f"dtypes of the kernel of {op}",
                 was=repr(dtypes), needed="dtypes such as dovetail.float32",

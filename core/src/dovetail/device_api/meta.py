@@ -45,7 +45,7 @@ class MetaBackend(Backend):
 
     type = "meta"
     array = MetaArray
-    dtypes = dtypes.ANY
+    dtypes = dtypes.STORED
     rules_only = True
 
     def devices(self) -> Sequence[DeviceInfo]:

@@ -10,8 +10,9 @@ from numpy.lib.stride_tricks import as_strided
 
 from dovetail.device_api.contract import Backend, Ints, Runner
 from dovetail.device_api.meta import contiguous_strides
-from dovetail.dtypes import ANY, Array, DType
+from dovetail.dtypes import STORED, Array, DType, from_numpy
 from dovetail.errors import ArgumentError, KernelError, OutOfMemory, ShapeError
+from dovetail.float8 import convert, is_packed
 
 DIMS: Final = 64
 """What NumPy's arrays have at most."""
@@ -25,7 +26,7 @@ class NumpyArrays(Backend):
     """All of a backend but its devices and kernels; native arrays are NumPy's."""
 
     array = np.ndarray
-    dtypes = ANY
+    dtypes = STORED
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ class NumpyArrays(Backend):
             raise _too_many_dims(shape)
         steps = tuple(s * a.itemsize for s in strides)
         try:
-            return as_strided(a, shape, steps, subok=False)
+            return strided(a, shape, steps)
         except (OverflowError, ValueError) as error:
             raise ArgumentError(
                 "view", "shape", was=shape, needed="sizes that a memory can have"
@@ -70,7 +71,10 @@ class NumpyArrays(Backend):
         return (_told(a.shape, strides) if 0 in strides else strides), offset
 
     def fill(self, a: Array, value: complex) -> None:
-        if value in _EVERYWHERE:
+        if is_packed(a):
+            number = np.asarray(value, np.float32)
+            a[...] = self._apart(convert, np, number, from_numpy(a.dtype))
+        elif value in _EVERYWHERE:
             a.fill(value)
         else:
             self._apart(np.ndarray.fill, a, value)
@@ -128,6 +132,13 @@ def _told(shape: Ints, strides: Ints) -> Ints:
     return tuple(found)
 
 
+def strided(a: Array, shape: Ints, steps: Ints) -> Array:
+    """The memory from the first element of `a` on, in steps of bytes."""
+    if is_packed(a):  # NumPy looks for these formats among its own
+        return as_strided(a.view(np.uint8), shape, steps, subok=False).view(a.dtype)
+    return as_strided(a, shape, steps, subok=False)
+
+
 def copy_bits(target: Array, source: Array) -> None:
     """Copy, also between rows of one memory, where NumPy looks at the start alone.
 
@@ -159,7 +170,7 @@ def _shifted(a: Array, offset: int) -> Array:
         )
     if not owner.flags.c_contiguous:
         steps = abs(offset)
-        return as_strided(a, (steps + 1,), (a.itemsize * offset // steps,))[steps:]
+        return strided(a, (steps + 1,), (a.itemsize * offset // steps,))[steps:]
     flat = owner.reshape(-1).view(np.uint8)
     if start >= flat.size:
         return np.empty((0,), a.dtype)

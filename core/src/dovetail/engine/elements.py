@@ -155,7 +155,7 @@ def _fits(dtype: DType, number: Any) -> bool:
 def _range(dtype: DType) -> tuple[Any, Any]:
     """The least and the greatest number of a dtype."""
     limits: Any = iinfo(dtype) if dtype.category == 1 else finfo(dtype)
-    return limits.min, limits.max
+    return min(limits.min, 0), limits.max  # 0 is in all, if only by rounding
 
 
 def _beyond(op: str, name: str, value: Any, dtype: DType) -> NumberOutOfRange:

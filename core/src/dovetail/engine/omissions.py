@@ -132,13 +132,6 @@ OMISSIONS: Final = (
             "as_sparse_gradcheck",
         },
     ),
-    Omission(
-        "is a format of 8 bits, which is not there yet",
-        {
-            "torch": "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz "
-            "float8_e8m0fnu",
-        },
-    ),
 )  # fmt: skip
 _REASONS: Final = {
     (room, name): omission.reason

@@ -12,7 +12,7 @@ from dovetail.dtypes import DType, Sizes
 from dovetail.engine import signature as sig
 from dovetail.engine.parameters import Parameters
 from dovetail.engine.return_types import fields
-from dovetail.errors import DTypeError, OutOfMemory, ShapeError
+from dovetail.errors import DTypeError, OutOfMemory, ShapeError, StoredDTypeError
 
 _CHECKED_LIMIT: Final = 4096
 _MOST_ELEMENTS: Final = (1 << 63) - 1
@@ -137,7 +137,8 @@ class Results(Parameters):
 
     def refuse_dtype(self, dtype: DType, name: str | None = None) -> DTypeError:
         names = ", ".join(d.name for d in dtypes.ALL if d in self.accepts)
-        return DTypeError(
+        wrong = StoredDTypeError if dtype in dtypes.FLOAT8 else DTypeError
+        return wrong(
             self.name, name or f"dtype of {self.tensors[0].name}", was=dtype.name,
             needed=f"one of {names}", remedy="cast it with .to(dtype)",
         )  # fmt: skip

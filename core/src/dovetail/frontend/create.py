@@ -148,7 +148,7 @@ def _shares(made: Tensor, data: Any) -> bool:
     if isinstance(data, Tensor):
         return storage_of(made) is storage_of(data)
     is_array = isinstance(data, np.ndarray) and made._kind.backend.type == "cpu"
-    return is_array and np.shares_memory(made.detach().numpy(), data)
+    return is_array and np.shares_memory(made._a, data)
 
 
 def _filled(shape: tuple[int, ...], value: int, kind: Kind) -> Tensor:

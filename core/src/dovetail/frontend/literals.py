@@ -20,6 +20,7 @@ from dovetail.errors import (
     NumberOutOfRange,
     ShapeError,
 )
+from dovetail.float8 import convert
 
 _DEEPEST: Final = 64  # dims of an array
 _OF_NUMBERS: Final = frozenset({bool, int, float, complex})
@@ -127,6 +128,9 @@ def _cast(host: Array, dtype: DType | None) -> Array:
     if dtype is None:
         return host
     with np.errstate(over="ignore", invalid="ignore"):
+        if dtype in dtypes.FLOAT8:
+            packed: Array = convert(np, host, dtype)
+            return packed
         return host.astype(dtype.numpy, copy=False)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail.device_api import HostMemory, registry
-from dovetail.dtypes import DType
+from dovetail.dtypes import FLOAT8, DType
 from dovetail.engine.kinds import kind_on
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, outside, tell
@@ -86,6 +86,12 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
         raise AutogradError(
             "numpy", "tensor", was="one that requires grad", needed="one that does not",
             remedy="use tensor.detach().numpy()",
+        )  # fmt: skip
+    if self._kind.dtype in FLOAT8:
+        raise DTypeError(
+            "numpy", "tensor", was=self._kind.dtype.name,
+            needed="a dtype that NumPy has",
+            remedy="use .float().numpy(), or .view(dovetail.uint8).numpy()",
         )  # fmt: skip
     memory = self._kind.backend.capability(HostMemory)
     if memory is None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail.dtypes import Sizes
+from dovetail.dtypes import Sizes, check_computing
 from dovetail.engine.attributes import NORMALISERS
 from dovetail.engine.declare import Declared
 from dovetail.engine.generator import Generator, draw
@@ -24,7 +24,8 @@ from dovetail.ops.primitive import cast
 
 
 def floats(name: str, kind: Kind) -> Kind:
-    """`kind` if it holds floats."""
+    """`kind` if it holds floats that are computed with."""
+    check_computing(name, kind.dtype)
     if not kind.dtype.is_inexact:
         raise DTypeError(
             name, "dtype", was=kind.dtype.name, needed="a floating point dtype",

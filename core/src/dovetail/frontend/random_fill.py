@@ -8,7 +8,7 @@ import functools
 import math
 from typing import Any
 
-from dovetail.dtypes import FLOAT, HALF, float32, get_default_dtype
+from dovetail.dtypes import FLOAT, HALF, check_computing, float32, get_default_dtype
 from dovetail.engine.generator import Generator
 from dovetail.engine.inplace import write
 from dovetail.engine.kinds import Kind
@@ -73,6 +73,7 @@ def random_(
     """Fill with integers in [from, to), or [0, from); without either, from 0 on, all
     that the dtype holds exactly."""
     kind = self._kind
+    check_computing("random_", kind.dtype)
     if kind.dtype.is_complex:
         raise DTypeError("random_", "dtype", was=kind.dtype.name, needed="a real dtype")
     if from_ is None:
@@ -113,6 +114,7 @@ def exponential_(
 
 
 def _real(name: str, kind: Kind) -> Kind:
+    check_computing(name, kind.dtype)
     if kind.dtype not in FLOAT:
         raise DTypeError(
             name, "dtype", was=kind.dtype.name, needed="a floating point dtype"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail import dtypes
-from dovetail.dtypes import DType, Sizes
+from dovetail.dtypes import DType, Sizes, check_computing
 from dovetail.engine.generator import Generator
 from dovetail.engine.kinds import Kind
 from dovetail.engine.promotion import index_dtype
@@ -55,6 +55,7 @@ def random_range(name: str, low: Any, high: Any, dtype: DType) -> tuple[int, int
             raise ArgumentTypeError(
                 name, argument, was=repr(value), needed="an integer"
             )
+    check_computing(name, dtype)
     low, high = int(low), int(high)
     if low >= high:
         raise ArgumentError(name, "low", was=low, needed=f"less than high, {high}")
@@ -129,6 +130,7 @@ def randperm(place: Place, n: Any, *, generator: Generator | None = None) -> Ten
             "randperm", "n", was=repr(n), needed="an integer, 0 or more"
         )
     kind = _index_kind(place)
+    check_computing("randperm", kind.dtype)
     if n > limits(kind.dtype)[1]:
         raise ArgumentError(
             "randperm", "n", was=n, needed=f"at most {limits(kind.dtype)[1]}, as "

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail.dtypes import Sizes, float32
+from dovetail.dtypes import Sizes, check_computing, float32
 from dovetail.engine.attributes import Absent
 from dovetail.engine.generator import Generator
 from dovetail.engine.kinds import Kind
@@ -33,6 +33,7 @@ def probability(name: str, p: Any) -> float:
 
 def mask_of(name: str, shape: Sizes, kind: Kind, p: float, generator: Any) -> Tensor:
     """Bools that are true with probability `p`."""
+    check_computing(name, kind.dtype)
     return drawn(name, ops.random_mask, kind, generator, shape, p)
 
 
@@ -107,6 +108,7 @@ def _inverted(rows: Tensor, count: int, generator: Any) -> Tensor:
 
 def _check_multinomial(input: Tensor, count: Any, replacement: bool) -> None:
     name = "multinomial"
+    check_computing(name, input.dtype, "input")
     if not input.dtype.is_floating_point:
         raise DTypeError(
             name, "input", was=input.dtype.name, needed="a floating point dtype"

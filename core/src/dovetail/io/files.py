@@ -12,7 +12,7 @@ from io import TextIOBase
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from dovetail.dtypes import Array, DType
+from dovetail.dtypes import FLOAT8, Array, DType
 from dovetail.errors import (
     ArgumentTypeError,
     DovetailError,
@@ -20,7 +20,7 @@ from dovetail.errors import (
     FileFormatError,
     NotSupported,
 )
-from dovetail.io.serialized import DTYPES, serialize
+from dovetail.io.serialized import DTYPES, deserialized, serialize
 from dovetail.io.whole_files import replacing
 
 Target = str | os.PathLike[str] | BinaryIO
@@ -172,7 +172,10 @@ class Opened:
 
     def values(self, name: str) -> Array:
         """The values of one array; raises as `described` does."""
-        dtype, _ = self.described(name)
+        dtype, shape = self.described(name)
+        if dtype in FLOAT8:  # which the library looks for in NumPy
+            with self.checked(), self.path.open("rb") as file:
+                return deserialized(file, name).view(dtype.numpy).reshape(shape)
         with self._present(name):
             dtype.numpy  # noqa: B018 -- loads what NumPy needs for bfloat16
             found: Array = self._file.get_tensor(name)

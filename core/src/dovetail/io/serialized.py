@@ -23,6 +23,9 @@ DTYPES: Final[dict[str, DType]] = {
     "I16": dtypes.int16, "I32": dtypes.int32, "I64": dtypes.int64,
     "F16": dtypes.float16, "BF16": dtypes.bfloat16, "F32": dtypes.float32,
     "F64": dtypes.float64, "C64": dtypes.complex64,
+    "F8_E4M3": dtypes.float8_e4m3fn, "F8_E5M2": dtypes.float8_e5m2,
+    "F8_E4M3FNUZ": dtypes.float8_e4m3fnuz, "F8_E5M2FNUZ": dtypes.float8_e5m2fnuz,
+    "F8_E8M0": dtypes.float8_e8m0fnu,
 }  # fmt: skip
 _NAMES: Final = {dtype: name for name, dtype in DTYPES.items()}
 _ALIGNMENT: Final = 8
@@ -41,6 +44,17 @@ def serialize(
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         for start in range(0, data.size, _CHUNK):
             file.write(data[start : start + _CHUNK].data)
+
+
+def deserialized(file: BinaryIO, name: str) -> Array:
+    """The bytes of one array of a file that has been checked."""
+    length = int.from_bytes(file.read(8), "little")
+    start, end = json.loads(file.read(length))[name]["data_offsets"]
+    file.seek(8 + length + start)
+    data = bytearray(end - start)
+    if file.readinto(data) != len(data):  # type: ignore[attr-defined]
+        raise ValueError(f"{name} is cut short")
+    return np.frombuffer(data, np.uint8)
 
 
 def _header(ordered: list[tuple[str, Array]], metadata: Mapping[str, str]) -> bytes:

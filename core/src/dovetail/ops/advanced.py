@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, HALF, Array, Sizes, float32
+from dovetail.dtypes import HALF, STORED, Array, Sizes, float32
 from dovetail.engine import signature
 from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import op
@@ -32,7 +32,7 @@ from dovetail.ops.primitive import (
 from dovetail.ops.sums import sum_to
 from dovetail.ops.view import expand, permute, reshape
 
-_ADVANCED: Any = {"accepts": ANY, "indices": ("indices",)}
+_ADVANCED: Any = {"accepts": STORED, "indices": ("indices",)}
 
 
 def _layout(x: Sizes, indices: Sequence[Sizes | None]) -> tuple[Sizes, list[int], int]:

@@ -16,6 +16,7 @@ from dovetail.dtypes import (
     NUMERIC,
     ORDERED,
     REAL,
+    STORED,
     Array,
     bool_,
     float32,
@@ -158,7 +159,7 @@ def lt(input: Tensor, other: Operand) -> Tensor:
     absent("lt")
 
 
-@op(accepts=ANY, primitive=ANY, result=bool_, nondifferentiable=True,
+@op(accepts=STORED, primitive=STORED, result=bool_, nondifferentiable=True,
     torch="eq Tensor.eq_", oracle=lambda a, b: a == b)  # fmt: skip
 def eq(input: Tensor, other: Operand) -> Tensor:
     """Whether input equals other; NaN compares false."""

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import (
+from dovetail.dtypes import (  # fmt: skip
     ANY,
     BITS,
     FLOAT,
     HALF,
     INTEGRAL,
     ORDERED,
+    STORED,
     Array,
     DType,
     bool_,
@@ -20,7 +21,7 @@ from dovetail.dtypes import (
     int16,
     int32,
     int64,
-)  # fmt: skip
+)
 from dovetail.engine.attributes import Operand
 from dovetail.engine.declare import op
 from dovetail.engine.exact import whole
@@ -67,14 +68,14 @@ def ge(input: Tensor, other: Operand) -> Tensor:
     return bitwise_or(lt(other, input), eq(input, other))
 
 
-@op(accepts=ANY, **_PREDICATE, torch="ne not_equal Tensor.ne_ Tensor.not_equal_",
+@op(accepts=STORED, **_PREDICATE, torch="ne not_equal Tensor.ne_ Tensor.not_equal_",
     oracle=lambda a, b: a != b)  # fmt: skip
 def ne(input: Tensor, other: Operand) -> Tensor:
     """Whether input differs from other; NaN differs from itself."""
     return bitwise_not(eq(input, other))
 
 
-@op(accepts=ANY, **_PREDICATE, torch="isnan", out=False, oracle=np.isnan)
+@op(accepts=STORED, **_PREDICATE, torch="isnan", out=False, oracle=np.isnan)
 def isnan(input: Tensor) -> Tensor:
     """Whether an element is NaN, which is never so for integers.
 

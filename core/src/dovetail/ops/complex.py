@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, COMPLEX, FLOAT, ORDERED, DType, int32
+from dovetail.dtypes import ANY, COMPLEX, FLOAT, ORDERED, STORED, DType, int32
 from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.tensor import Tensor
@@ -26,7 +26,7 @@ def real_dtype(dtypes: Any, attrs: Any) -> Any:
     return dtypes[0].real
 
 
-@op(out="same", accepts=ANY, unrounded=True, oracle=np.conj,
+@op(out="same", accepts=STORED, unrounded=True, oracle=np.conj,
     torch="conj_physical conj_physical_")  # fmt: skip
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate, computed; real numbers are unchanged."""

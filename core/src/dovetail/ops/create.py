@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, HALF, Array, float32, float64, int32, int64
+from dovetail.dtypes import HALF, STORED, Array, float32, float64, int32, int64
 from dovetail.engine.attributes import Scalar, Shape
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -51,14 +51,14 @@ def counted(n: int, x: Tensor) -> Tensor:
     return iota(n, x._kind.with_dtype(int32))
 
 
-@op(accepts=ANY, promote=None, nondifferentiable=True, unrounded=True,
+@op(accepts=STORED, promote=None, nondifferentiable=True, unrounded=True,
     oracle=lambda x: np.zeros(x.shape), cases=lambda _: [[2, 3], []])  # fmt: skip
 def zeros_like(input: Tensor) -> Tensor:
     """Zeros of the shape, device and dtype of `input`."""
     return zeros_of(input, tuple(input._a.shape))
 
 
-@op(shape=lambda x, *, value: x, accepts=ANY, promote=None, unrounded=True,
+@op(shape=lambda x, *, value: x, accepts=STORED, promote=None, unrounded=True,
     oracle=lambda x, value: np.full(x.shape, value),
     cases=lambda _: [([2, 3], 1), ([], 0.0)],
     grad=lambda ct: zeros_like(ct))  # fmt: skip
@@ -135,7 +135,7 @@ def _(make: Any) -> Iterator[Case]:
         yield case(-1.5, 2.0, 7)
 
 
-@op(accepts=ANY, promote=None, result=lambda d, a: a["kind"].dtype, unrounded=True,
+@op(accepts=STORED, promote=None, result=lambda d, a: a["kind"].dtype, unrounded=True,
     memory=True, oracle=lambda x: x, cases=lambda _: [[2, 3], [0]])  # fmt: skip
 def transfer(input: Tensor, kind: Kind) -> Tensor:
     """The values of `input` on another device; waits for them."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, Array, Sizes
+from dovetail.dtypes import STORED, Array, Sizes
 from dovetail.engine.attributes import Axis, Index, NewAxis
 from dovetail.engine.cases import Case, calls_of, case
 from dovetail.engine.declare import op
@@ -42,7 +42,7 @@ def _line(
     )
 
 
-@op(accepts=ANY, promote=None, view=True, unrounded=True, torch="diagonal",
+@op(accepts=STORED, promote=None, view=True, unrounded=True, torch="diagonal",
     geometry=_line,
     oracle=lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
     cases=lambda _: [[3, 4], ([3, 4], 1), ([2, 3, 4], -1, -1, 0), ([2, 3], 5)],
@@ -65,7 +65,7 @@ def _over(view: Any, name: str) -> Any:
     return rule
 
 
-_WRITES: Any = {"accepts": ANY, "promote": "first", "unrounded": True}
+_WRITES: Any = {"accepts": STORED, "promote": "first", "unrounded": True}
 
 
 @op(shape=_over(diagonal, "diagonal_scatter"), torch="diagonal_scatter", out=False,
@@ -126,7 +126,7 @@ def _in_zeros(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Arra
     return np.moveaxis(y, (-2, -1), (dim1, dim2))
 
 
-@op(shape=_embedded, accepts=ANY, unrounded=True, torch="diag_embed", out=False,
+@op(shape=_embedded, accepts=STORED, unrounded=True, torch="diag_embed", out=False,
     oracle=_in_zeros,
     grad=lambda ct, offset, dim1, dim2: diagonal(ct, offset, dim1, dim2),
     cases=lambda _: [([3], 0, 0, 1), ([2, 3], 1, 0, 2), ([2, 3], -2, 1, 0), [2, 3]],

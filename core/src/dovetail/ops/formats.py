@@ -10,9 +10,10 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from dovetail.dtypes import (
-    ANY,
     COMPLEX_CATEGORY,
+    FLOAT8,
     NUMERIC,
+    STORED,
     Array,
     DType,
     bfloat16,
@@ -32,6 +33,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import NotSupported, ShapeError
+from dovetail.float8 import by_table
 
 _INT32: Final = frozenset({int32})
 
@@ -54,12 +56,14 @@ def conj(input: Tensor) -> Tensor:
 
 
 def _cast(x: Array, dtype: DType) -> Array:
+    if dtype in FLOAT8 and x.dtype != dtype.numpy:
+        return by_table(x, dtype)
     if x.dtype.kind == "c" and not dtype.is_complex and dtype is not bool_:
         x = x.real
     return x.astype(dtype.numpy)
 
 
-@op(accepts=ANY, primitive=ANY, promote=None, result=lambda d, a: a["dtype"],
+@op(accepts=STORED, primitive=STORED, promote=None, result=lambda d, a: a["dtype"],
     unrounded=True, row_major=True, oracle=_cast)  # fmt: skip
 def cast(input: Tensor, dtype: DType) -> Tensor:
     """The values of `input` in another dtype, contiguous however `input` lies.
@@ -87,7 +91,7 @@ def _(make: Any) -> Any:
     yield case(make(0, 2), int32)
 
 
-@op(accepts=ANY, promote=None, unrounded=True, row_major=True, oracle=lambda x: x,
+@op(accepts=STORED, promote=None, unrounded=True, row_major=True, oracle=lambda x: x,
     grad=lambda ct: ct)  # fmt: skip
 def clone(input: Tensor) -> Tensor:
     """A contiguous copy of `input` in memory of its own."""
@@ -100,7 +104,7 @@ def _bits(x: Array, dtype: DType) -> Array:
     return x
 
 
-@op(accepts=ANY, primitive=ANY, promote=None, result=lambda d, a: a["dtype"],
+@op(accepts=STORED, primitive=STORED, promote=None, result=lambda d, a: a["dtype"],
     unrounded=True, nondifferentiable=True, oracle=_bits,
     cases=lambda make: [
         case(make(2, 3), {float32: int32, float64: int64}.get(make.dtype, make.dtype)),
@@ -111,7 +115,7 @@ def bitcast(input: Tensor, dtype: DType) -> Tensor:
     absent("bitcast")
 
 
-@op(accepts=ANY, promote=None, mutates=("input",), outputs=(), unrounded=True,
+@op(accepts=STORED, promote=None, mutates=("input",), outputs=(), unrounded=True,
     memory=True, nondifferentiable=True, oracle=lambda x, source: source,
     cases=lambda make: [case(make(*n), make(*n)) for n in ((2, 3), ())])  # fmt: skip
 def assign_(input: Tensor, source: Tensor) -> None:
@@ -119,7 +123,8 @@ def assign_(input: Tensor, source: Tensor) -> None:
     input._kind.backend.copy(input._a, source._a)
 
 
-@op(accepts=ANY, primitive=ANY, masks=("condition",), unrounded=True, oracle=np.where)
+@op(accepts=STORED, primitive=STORED, masks=("condition",), unrounded=True,
+    oracle=np.where)  # fmt: skip
 def where(condition: Tensor, input: Operand, other: Operand) -> Tensor:
     """`input` where the condition holds, else `other`; no NaN leaks from the rest."""
     absent("where")
@@ -147,7 +152,7 @@ def _along(op_name: str, shape: Any, index: Any, dim: int) -> tuple[int, ...]:
 
 
 @op(shape=lambda x, index, *, dim: _along("take_along", x, index, dim),
-    accepts=ANY, primitive=ANY, indices=("index",), unrounded=True)  # fmt: skip
+    accepts=STORED, primitive=STORED, indices=("index",), unrounded=True)  # fmt: skip
 def take_along(input: Tensor, index: Tensor, dim: Axis) -> Tensor:
     """`input[..., index[..., i, ...], ...]` along `dim`; sizes elsewhere are equal.
 
@@ -170,7 +175,7 @@ def _scattered(name: str) -> Any:
     return rule
 
 
-@op(shape=_scattered("scatter_set_"), accepts=ANY, primitive=ANY,
+@op(shape=_scattered("scatter_set_"), accepts=STORED, primitive=STORED,
     indices=("index",), mutates=("input",), outputs=(), unrounded=True,
     nondifferentiable=True)  # fmt: skip
 def scatter_set_(input: Tensor, index: Tensor, src: Tensor, dim: Axis) -> None:

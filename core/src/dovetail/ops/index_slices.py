@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import NUMERIC, Array, Sizes
+from dovetail.dtypes import NUMERIC, STORED, Array, Sizes
 from dovetail.engine.attributes import Axis, NotYet
 from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import op
@@ -69,7 +69,8 @@ def _replaced(name: str) -> Any:
 
 
 @op(out="same",
-    shape=_selected, lines="input", torch="index_select", **READS, cases=lambda _: [
+    shape=_selected, lines="input", torch="index_select",
+    **READS | {"accepts": STORED}, cases=lambda _: [
     ([4, 3], 0, ints(6, high=4)), ([2, 3, 4], -2, ints(2, high=3, dtype="int32")),
     ([], 0, ints(1, high=1)), ([3], 0, ints(high=3)),
 ])  # fmt: skip
@@ -156,7 +157,7 @@ def _embedded(weight: Sizes, indices: Sizes, **_: Any) -> Sizes:
 
 
 @op(shape=_embedded, torch="torch.embedding", out=False,
-    **READS | {"indices": ("indices",)}, cases=lambda _: [
+    **READS | {"accepts": STORED, "indices": ("indices",)}, cases=lambda _: [
         ([5, 3], ints(2, 4, high=5)), ([5, 3], ints(high=5, dtype="int32")),
         ([5, 3], ints(0)),
     ], levels={"padding_idx": ()})  # fmt: skip

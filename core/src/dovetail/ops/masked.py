@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.dtypes import ANY, Array, DType, Sizes, int32, int64
+from dovetail.dtypes import ANY, STORED, Array, DType, Sizes, int32, int64
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import bools
 from dovetail.engine.declare import op
@@ -103,7 +103,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Scalar) -> Tensor:
 masked_fill.grad(input=lambda ct, mask: masked_fill(ct, mask, 0))
 
 
-@op(shape=DATA, accepts=ANY, masks=("mask",), unrounded=True,
+@op(shape=DATA, accepts=STORED, masks=("mask",), unrounded=True,
     oracle=lambda x, mask: np.array(
         [v for v, m in zip(x.flat, mask.flat, strict=True) if m], x.dtype
     ),

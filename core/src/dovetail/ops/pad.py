@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, Array, Sizes
+from dovetail.dtypes import ANY, STORED, Array, Sizes
 from dovetail.engine.attributes import Ints, Scalar
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -47,7 +47,7 @@ def _pad_oracle(x: Array, padding: Sizes, value: Any = 0) -> Array:
     return x
 
 
-@op(shape=_padded, accepts=ANY, unrounded=True, oracle=_pad_oracle, cases=lambda _: [
+@op(shape=_padded, accepts=STORED, unrounded=True, oracle=_pad_oracle, cases=lambda _: [
     ([2, 3], (0, 0, 1, 2)), ([2, 3], (1, 0, -1, 1), 2.0), ([4], (-1, -1), 1),
     ([0, 2], (1, 1, 0, 0), 3),
 ])  # fmt: skip

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import (
+from dovetail.dtypes import (  # fmt: skip
     ANY,
     FLOAT,
+    FLOAT8,
     ORDERED,
+    STORED,
     DType,
     bool_,
     float32,
@@ -18,7 +20,7 @@ from dovetail.dtypes import (
     int32,
     int64,
     uint8,
-)  # fmt: skip
+)
 from dovetail.engine.attributes import Axes, AxesIfAny, AxisOrEvery
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -215,7 +217,7 @@ def _over(function: Any) -> Any:
 
 
 _TRUTH: Any = {
-    "accepts": ANY, "result": _truth_dtype, "nondifferentiable": True,
+    "accepts": STORED, "result": _truth_dtype, "nondifferentiable": True,
     "unrounded": True, "cases": _cases_truth, **_ALONG,
 }  # fmt: skip
 
@@ -229,6 +231,8 @@ def _truth_of_each(input: Tensor) -> Tensor:
 @op(out="truth", torch="all", **_TRUTH, oracle=_over(np.all))
 def all(input: Tensor, dim: AxesIfAny = None, keepdim: bool = False) -> Tensor:
     """Whether none over `dim` is zero; true where there are none."""
+    if input.dtype in FLOAT8:
+        input = cast(input, bool_)
     if dim == ():
         return _truth_of_each(input)
     y: Tensor = sum(input == 0, dim, keepdim, int32) == 0
@@ -238,6 +242,8 @@ def all(input: Tensor, dim: AxesIfAny = None, keepdim: bool = False) -> Tensor:
 @op(out="truth", torch="any", **_TRUTH, oracle=_over(np.any))
 def any(input: Tensor, dim: AxesIfAny = None, keepdim: bool = False) -> Tensor:
     """Whether one over `dim` is not zero; false where there are none."""
+    if input.dtype in FLOAT8:
+        input = cast(input, bool_)
     if dim == ():
         return _truth_of_each(input)
     y: Tensor = sum(input != 0, dim, keepdim, int32) != 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, Array, Sizes
+from dovetail.dtypes import ANY, STORED, Array, Sizes
 from dovetail.engine.attributes import Axis, AxisList, AxisSet, Ints, NewAxis
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
@@ -44,7 +44,7 @@ def _cut(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Tensor]:
     return [basic_index(ct, along(dim, slice(*cut))) for cut in pairwise(ends)]
 
 
-@op(autocast="widest", shape=_joined, accepts=ANY, unrounded=True, grad=_cut,
+@op(autocast="widest", shape=_joined, accepts=STORED, unrounded=True, grad=_cut,
     oracle=lambda xs, dim=0: np.concatenate(xs, dim), cases=lambda _: [
         ([[2, 3], [1, 3], [0, 3]], 0), ([[2, 3, 1], [2, 3, 2]], -1), ([[4]], 0),
         ([[2, 3]], -1), ([[3, 2]] * 40, 0),
@@ -81,8 +81,9 @@ def _unstacked(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Ten
     return [basic_index(ct, along(dim, i)) for i in range(len(tensors_shape))]
 
 
-@op(autocast="widest", shape=_stacked, accepts=ANY, unrounded=True, torch="torch.stack",
-    oracle=lambda xs, dim=0: np.stack(xs, dim), grad=_unstacked, cases=lambda _: [
+@op(autocast="widest", shape=_stacked, accepts=STORED, unrounded=True,
+    torch="torch.stack", oracle=lambda xs, dim=0: np.stack(xs, dim), grad=_unstacked,
+    cases=lambda _: [
         ([[2, 3], [2, 3]], 0), ([[2, 3], [2, 3], [2, 3]], -1), ([[], []], 0),
         ([[3]], 1), ([[2, 3]] * 40, 1),
     ])  # fmt: skip
@@ -130,7 +131,7 @@ def _repeat_oracle(x: Array, repeats: Sizes) -> Array:
     return np.array(x.reshape(whole)[np.ix_(*at)])
 
 
-@op(shape=_repeated, accepts=ANY, unrounded=True, torch="Tensor.repeat*",
+@op(shape=_repeated, accepts=STORED, unrounded=True, torch="Tensor.repeat*",
     grad=_added_up, oracle=_repeat_oracle, cases=lambda _: [
         ([2, 3], (2, 1)), ([2, 3], (2, 3, 2)), ([], (3,)), ([2], (0,)),
     ])  # fmt: skip
@@ -153,7 +154,7 @@ def repeat(input: Tensor, repeats: Ints) -> Tensor:
     return reshape(copied, _repeated(shape, repeats=tuple(repeats)))
 
 
-@op(shape=lambda x, *, dims: x, accepts=ANY, unrounded=True, out=False, grows=(1,),
+@op(shape=lambda x, *, dims: x, accepts=STORED, unrounded=True, out=False, grows=(1,),
     torch="torch.flip Tensor.flip*",
     oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x, cases=lambda _: [
         ([2, 3], (0,)), ([2, 3, 4], (-1, 0)), ([], (0,)), ([0, 2], (1,)),
@@ -179,7 +180,7 @@ def _rolled(x: Sizes, *, shifts: Sizes, dims: Sizes) -> Sizes:
     return tuple(x)
 
 
-@op(shape=_rolled, accepts=ANY, unrounded=True, torch="roll", out=False, grows=(1,),
+@op(shape=_rolled, accepts=STORED, unrounded=True, torch="roll", out=False, grows=(1,),
     oracle=lambda x, shifts, dims=(): np.roll(x, shifts, dims or None),
     cases=lambda _: [
         ([5], (2,), (0,)), ([2, 3], (1, -4), (0, 1)), ([2, 3], (1, 1), (1, 1)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.dtypes import ANY, Array, Sizes
+from dovetail.dtypes import STORED, Array, Sizes
 from dovetail.engine.attributes import Axis, Ints, Shape
 from dovetail.engine.declare import op
 from dovetail.engine.promotion import index_dtype
@@ -64,7 +64,7 @@ def _as_strided_gradient(
     return reshape(index_select(memory, 0, own), input_shape)
 
 
-@op(layout_matters=True, accepts=ANY, promote=None, view=True, unrounded=True,
+@op(layout_matters=True, accepts=STORED, promote=None, view=True, unrounded=True,
     geometry=_strided, oracle=_strided_oracle,
     cases=lambda _: [
         ([3, 4], (2, 3), (4, 1), 1, (4, 1)), ([8], (3, 4), (2, 1), 0, (1,)),
@@ -157,7 +157,7 @@ def _windows(x: Array, dimension: int, size: int, step: int) -> Array:
     return np.stack(windows, dimension)
 
 
-@op(accepts=ANY, promote=None, view=True, unrounded=True, torch="Tensor.unfold",
+@op(accepts=STORED, promote=None, view=True, unrounded=True, torch="Tensor.unfold",
     geometry=_unfolded, grad=_unfold_gradient, oracle=_windows, cases=lambda _: [
         ([7], 0, 3, 1), ([2, 7, 3], 1, 3, 2), ([2, 5], -1, 2, 3), ([], 0, 1, 1),
     ])  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.device_api.meta import contiguous_strides
-from dovetail.dtypes import ANY, Array, Sizes
+from dovetail.dtypes import STORED, Array, Sizes
 from dovetail.engine.attributes import (
     AxesOrEvery,
     Axis,
@@ -34,7 +34,7 @@ from dovetail.ops.primitive import clone
 from dovetail.ops.view_shapes import resolve_shape, view_strides
 
 Geometry = tuple[Sizes, Sizes, int]
-_VIEW: Any = {"accepts": ANY, "promote": None, "view": True, "unrounded": True}
+_VIEW: Any = {"accepts": STORED, "promote": None, "view": True, "unrounded": True}
 
 
 def _back(ct: Tensor, input_shape: Sizes) -> Tensor:
@@ -256,8 +256,8 @@ def _place_oracle(x: Array, shape: Sizes, index: Any) -> Array:
     return y
 
 
-@op(shape=lambda ct, *, shape, index: shape, accepts=ANY, promote=None, unrounded=True,
-    grad=lambda ct, index: basic_index(ct, index), oracle=_place_oracle,
+@op(shape=lambda ct, *, shape, index: shape, accepts=STORED, promote=None,
+    unrounded=True, grad=lambda ct, index: basic_index(ct, index), oracle=_place_oracle,
     cases=lambda _: [
         ([3], (2, 3), (-1,)), ([2, 2], (4, 3), (slice(0, 4, 2), slice(1, 3))),
     ])  # fmt: skip

@@ -1308,6 +1308,11 @@ float: DType
 float16: DType
 float32: DType
 float64: DType
+float8_e4m3fn: DType
+float8_e4m3fnuz: DType
+float8_e5m2: DType
+float8_e5m2fnuz: DType
+float8_e8m0fnu: DType
 
 def float_power(
     input: Tensor | _complex,

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail import dtypes
 from dovetail.device import device as Device
 from dovetail.device_api.meta import contiguous_strides
-from dovetail.dtypes import DType
+from dovetail.dtypes import FLOAT8, DType
 from dovetail.engine.annotations import described
 from dovetail.engine.guard import guarded
 from dovetail.engine.inplace import fill, touched
@@ -134,6 +134,8 @@ def _type(
     if dtype is not None:
         return to(self, dtype)
     names = {v: k for k, v in CLASSES.items()}
+    if self.dtype in FLOAT8:  # a name without a class, as torch's
+        names[self.dtype] = f"{self.dtype.name.capitalize()}Tensor"
     if self.dtype not in names:
         raise DTypeError(
             "type",

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from dovetail import dtypes
 from dovetail.device_api import HostMemory, registry
 from dovetail.device_api.capabilities import arrays_in_use
 from dovetail.device_api.contract import Backend, Ints, Native
 from dovetail.device_api.meta import contiguous_strides
+from dovetail.device_api.numpy_arrays import strided
 from dovetail.dtypes import Array, DType
 from dovetail.engine.kinds import Kind, kind_on, kinds_of
 from dovetail.engine.placement import place
@@ -65,7 +65,7 @@ class Layout(NamedTuple):
         """The elements in a flat array whose first is place 0 of this layout."""
         steps = tuple(s * flat.itemsize for s in self.strides)
         start = flat[self.offset :] if all(self.shape) else flat[:0]
-        return as_strided(start, self.shape, steps)
+        return strided(start, self.shape, steps)
 
 
 class Memory:

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dovetail.dtypes import bool_, get_default_dtype, int64
+from dovetail.dtypes import FLOAT8, bfloat16, bool_, get_default_dtype, int64
 from dovetail.engine.checks import values_of
 from dovetail.engine.public import public
 from dovetail.engine.tape import Node
@@ -32,6 +32,7 @@ class PrintOptions(NamedTuple):
     sci_mode: bool | None = None
 
 
+_NOT_NUMPYS: Final = FLOAT8 | {bfloat16}
 _options: Final = [PrintOptions()]
 
 
@@ -145,7 +146,7 @@ def _row(items: list[str], width: int, indent: int, linewidth: int) -> str:
 
 def _values(x: Tensor) -> np.ndarray[Any, Any]:
     host = values_of(x, "print")
-    return host.astype(np.float32) if host.dtype.name == "bfloat16" else host
+    return host.astype(np.float32) if x.dtype in _NOT_NUMPYS else host
 
 
 def options() -> PrintOptions:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 import dovetail as dt
-from dovetail.dtypes import HALF, Array, DType
+from dovetail.dtypes import FLOAT8, HALF, Array, DType
 from dovetail.errors import ArgumentError
 
 # Relative and absolute, by dtype; others have to be equal.
@@ -217,6 +217,8 @@ def _compare_tensors(a: dt.Tensor, b: dt.Tensor, how: _How) -> None:
 
 
 def _values(x: dt.Tensor) -> Array:
+    if x.dtype in FLOAT8:
+        x = x.float()
     values = x.detach().cpu().numpy()
     return values.astype(np.float32) if x.dtype in HALF else values
 

@@ -17,6 +17,7 @@ from dovetail.dtypes import (
     NUMERIC,
     ORDERED,
     REAL,
+    STORED,
     float16,
 )  # fmt: skip
 from dovetail.xp.kernels import undispatched
@@ -34,7 +35,8 @@ ROUNDED: Final = {
     "minimum": ("minimum", ORDERED), "fmax": ("fmax", ORDERED),
     "fmin": ("fmin", ORDERED),
     "lt": ("less", ORDERED), "le": ("less_equal", ORDERED), "gt": ("greater", ORDERED),
-    "ge": ("greater_equal", ORDERED), "eq": ("equal", ANY), "ne": ("not_equal", ANY),
+    "ge": ("greater_equal", ORDERED), "eq": ("equal", STORED),
+    "ne": ("not_equal", STORED),
     "bitwise_and": ("bitwise_and", BITS), "bitwise_or": ("bitwise_or", BITS),
     "bitwise_xor": ("bitwise_xor", BITS), "bitwise_not": ("invert", BITS),
     "shift_left": ("left_shift", INTEGRAL),
@@ -81,7 +83,7 @@ def install(table: KernelTable, xp: Any) -> None:
     table.add("trunc_divide", _trunc_divide(xp), dtypes=_WIDE, **_PLAIN)
     table.add("shift_right", _shift_right(xp), dtypes=INTEGRAL, **_PLAIN)
     table.add("pow", _integer_pow(xp), dtypes=INTEGRAL, **_PLAIN)
-    table.add("where", undispatched(xp.where), dtypes=ANY, **_PLAIN)
+    table.add("where", undispatched(xp.where), dtypes=STORED, **_PLAIN)
     table.add("clamp", _clamp(xp), dtypes=ORDERED - BOOL, **_PLAIN)
     table.add("cube", lambda a: a * a * a, dtypes=NUMERIC - HALF, **_PLAIN)
     table.add("rsqrt", lambda a: xp.reciprocal(xp.sqrt(a)), dtypes=_WIDE, **_PLAIN)

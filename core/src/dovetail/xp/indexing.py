@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dovetail.device_api.kernels import KernelTable
-from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, DType, from_numpy
+from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, STORED, DType, from_numpy
 from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim
 from dovetail.limits import greatest, least
 
@@ -25,11 +25,15 @@ _SUMS: Final = ("scatter_add", "index_add", "index_sum", "scatter_reduce")
 def install(table: KernelTable, xp: Any, *, refuses: bool) -> None:
     """Add gathers, scatters and masks to a table."""
     kernels, sums = Indexing(xp, refuses), NUMERIC - HALF
-    for names, dtypes in ((_MOVES, ANY), (_SUMS, sums)):
+    for names, dtypes in ((_MOVES, STORED), (_SUMS, sums)):
         for name in names:
             table.add(name, getattr(kernels, name), dtypes=dtypes, checks_indices=True)
     table.add(
-        "embedding", kernels.embedding, dtypes=ANY, checks=True, checks_indices=True
+        "embedding",
+        kernels.embedding,
+        dtypes=STORED,
+        checks=True,
+        checks_indices=True,
     )
     for name, put in {
         "index_put": kernels.index_put, "index_put_": kernels.write_places,

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.dtypes import ANY, NUMERIC, DType, int32
+from dovetail.dtypes import ANY, FLOAT8, NUMERIC, STORED, DType, int32
+from dovetail.float8 import convert
 from dovetail.xp.kernels import Kernels
 
 kernels: Final = Kernels()
 install = kernels.install
-kernels.each(ANY, {
+kernels.each(STORED, {
     "take_along": lambda xp, a, index, dim: xp.take_along_axis(a, index, dim),
     "scatter_set_": lambda xp, a, index, src, dim: xp.put_along_axis(
         a, index, src, dim
     ),
 })  # fmt: skip
-kernels.each(ANY, {"clone": lambda xp, a: a.copy("C")}, checks=True, broadcasts=True)
+kernels.each(STORED, {"clone": lambda xp, a: a.copy("C")}, checks=True, broadcasts=True)
 kernels.each({int32}, {"iota": lambda xp, n, dtype, index: xp.arange(n, dtype="int32")})
 
 
 @kernels("cast", ANY, binds=True, broadcasts=True, checks=True)
 def _cast(xp: Any, dtype: DType) -> Callable[..., Any]:
+    if dtype in FLOAT8:
+        return lambda a: convert(xp, a, dtype)
     to = dtype.numpy
 
     def call(a: Any) -> Any:
@@ -32,7 +35,12 @@ def _cast(xp: Any, dtype: DType) -> Callable[..., Any]:
     return call
 
 
-@kernels("bitcast", ANY, binds=True, contiguous=True)
+@kernels("cast", FLOAT8, binds=True, broadcasts=True, checks=True)
+def _cast_packed(xp: Any, dtype: DType) -> Callable[..., Any]:
+    return lambda a: convert(xp, a, dtype)
+
+
+@kernels("bitcast", STORED, binds=True, contiguous=True)
 def _bitcast(xp: Any, dtype: DType) -> Callable[..., Any]:
     to = dtype.numpy
     return lambda a: a.view(to).copy()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail.dtypes import ANY, COMPLEX, DType, Sizes
+from dovetail.dtypes import ANY, COMPLEX, STORED, DType, Sizes, from_numpy
+from dovetail.float8 import convert, is_packed
 from dovetail.xp.kernels import Kernels, undispatched
 
 kernels: Final = Kernels()
 install = kernels.install
-kernels.each(ANY, {
+kernels.each(STORED, {
     "stack": lambda xp, xs, dim: xp.stack(xs, dim),
     "repeat": lambda xp, a, repeats: xp.tile(a, repeats),
     "roll": lambda xp, a, shifts, dims: xp.roll(a, shifts, dims or None),
@@ -18,24 +19,24 @@ kernels.each(ANY, {
 })  # fmt: skip
 
 
-@kernels("cat", ANY, binds=True, checks=True)
+@kernels("cat", STORED, binds=True, checks=True)
 def _cat(xp: Any, dim: int) -> Any:
     """Without an argument for the first dim, which takes 0.1 µs to read."""
     concatenate = undispatched(xp.concatenate)
     return concatenate if dim == 0 else lambda xs: concatenate(xs, dim)
 
 
-@kernels("flip", ANY)
+@kernels("flip", STORED)
 def _flip(xp: Any, a: Any, dims: Sizes) -> Any:
     whole, back = slice(None), slice(None, None, -1)
     return a[tuple(back if d in dims else whole for d in range(a.ndim))].copy()
 
 
-@kernels("constant_pad", ANY)
+@kernels("constant_pad", STORED)
 def _constant_pad(xp: Any, a: Any, padding: Sizes, value: Any) -> Any:
     sides = list(zip(padding[::2], padding[1::2], strict=True))
     shape = tuple(n + b + e for n, (b, e) in zip(a.shape, sides, strict=True))
-    y = xp.full(shape, xp.asarray(value).astype(a.dtype), a.dtype)
+    y = xp.full(shape, _element(xp, value, a), a.dtype)
     inner, outer = [], []
     for n, (before, after) in zip(a.shape, sides, strict=True):
         start = max(0, -before)
@@ -44,6 +45,14 @@ def _constant_pad(xp: Any, a: Any, padding: Sizes, value: Any) -> Any:
         outer.append(slice(max(0, before), max(0, before) + count))
     y[tuple(outer)] = a[tuple(inner)]
     return y
+
+
+def _element(xp: Any, value: Any, like: Any) -> Any:
+    """A number in the format of an array."""
+    number = xp.asarray(value)
+    if is_packed(like):
+        return convert(xp, number, from_numpy(like.dtype))
+    return number.astype(like.dtype)
 
 
 @kernels("arange", ANY)

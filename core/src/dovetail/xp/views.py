@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.device_api.kernels import KernelTable
-from dovetail.dtypes import ANY, Sizes
+from dovetail.dtypes import STORED, Sizes
 
 View = Callable[[Any], Any]
 _ALL = slice(None)
@@ -18,9 +18,9 @@ def install(table: KernelTable, xp: Any) -> None:
         "permute": _permute, "transpose": _transpose, "unsqueeze": _unsqueeze,
         "squeeze": _squeeze, "expand": _expand(xp), "basic_index": _basic_index,
     }  # fmt: skip
-    table.add("t", _matrix_transposed, dtypes=ANY)
+    table.add("t", _matrix_transposed, dtypes=STORED)
     for name, kernel in views.items():
-        table.add(name, kernel, dtypes=ANY, binds=True)
+        table.add(name, kernel, dtypes=STORED, binds=True)
 
 
 def _permute(dims: Sizes) -> View:

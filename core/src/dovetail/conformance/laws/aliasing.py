@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
@@ -17,6 +16,7 @@ from dovetail.conformance.laws.memory_of_calls import Watched, watched
 from dovetail.conformance.laws.sampling import guarded, some
 from dovetail.conformance.meaning import means_something
 from dovetail.conformance.subject import Subject
+from dovetail.device_api.numpy_arrays import strided
 from dovetail.dtypes import Array, DType
 from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
@@ -142,7 +142,7 @@ def _strided(model: Array, shape: Any, strides: Any, offset: int) -> Array:
     step = model.itemsize
     if not all(shape):
         return np.zeros(tuple(shape), model.dtype)
-    return as_strided(model[offset:], tuple(shape), [s * step for s in strides])
+    return strided(model[offset:], tuple(shape), tuple(s * step for s in strides))
 
 
 def _lies_where_the_rule_says(

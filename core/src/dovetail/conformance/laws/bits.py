@@ -52,7 +52,8 @@ def _odd_floats(real: DType) -> Array:
     infinity = int(np.array(np.inf, real.numpy).view(unsigned))
     sign, quiet = 1 << (bits - 1), (infinity | infinity >> 1) & ~(1 << (bits - 1))
     plain = [0, 1, infinity, infinity - 1, infinity + 1, quiet + 3, quiet]
-    return np.array(plain + [sign | p for p in plain], unsigned)
+    every = (1 << bits) - 1  # a format may have nothing beyond its infinity or NaN
+    return np.array([p & every for p in plain + [sign | p for p in plain]], unsigned)
 
 
 def expect_bits(what: str, got: Any, want: Array) -> None:

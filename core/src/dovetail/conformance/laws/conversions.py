@@ -14,7 +14,8 @@ from dovetail.conformance.formats import limits
 from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import rng
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import BOOL_CATEGORY, INT_CATEGORY, Array, DType
+from dovetail.dtypes import BOOL_CATEGORY, FLOAT8, INT_CATEGORY, Array, DType
+from dovetail.float8 import by_table
 
 
 def _targets(
@@ -44,6 +45,8 @@ def converted(values: Array, target: DType) -> Array:
     """What NumPy makes of them, which rounds once."""
     real = target.is_complex or not np.iscomplexobj(values)
     with np.errstate(all="ignore"):
+        if target in FLOAT8 and values.dtype != target.numpy:
+            return by_table(values, target)
         if target.category == BOOL_CATEGORY:
             return np.asarray(values != 0)
         return np.asarray(values if real else values.real).astype(target.numpy)
@@ -67,7 +70,8 @@ def _values(source: DType, target: DType, random: np.random.Generator) -> Array:
 
 def _floats(source: DType, target: DType, random: np.random.Generator) -> Array:
     reach = 100.0 if target.category == INT_CATEGORY else 1000.0
-    made: Array = random.uniform(0 if _unsigned(target) else -reach, reach, 200)
+    least = 0 if _unsigned(target) or not source.is_signed else -reach
+    made: Array = random.uniform(least, reach, 200)
     made[:40] = np.round(made[:40] * 2) / 2
     if target.is_inexact:
         # Half way between two numbers of the narrowest formats, and odd ones.
@@ -86,10 +90,11 @@ def _beside_ties(source: DType, target: DType) -> Array:
     """By a last place of the source above and below what is half way in the target.
 
     On the way through a third format, they become ties. What takes float64 to bfloat16
-    in NumPy goes through float32 itself, and is no judge of these.
+    in NumPy goes through float32 itself, and is no judge of these; of 8-bit floats
+    that way is the law.
     """
     ties = 1 + (2 * np.arange(20) + 1) * float(limits(target).eps) / 2
-    if target is dtypes.bfloat16:
+    if target is dtypes.bfloat16 or FLOAT8 & {source, target}:
         return ties
     away = np.where(np.arange(20) % 4 < 2, 2.0, 0.0)
     exact = ties.astype(source.real.numpy)

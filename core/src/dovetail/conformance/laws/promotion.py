@@ -15,6 +15,7 @@ from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import expect_bits
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import DType
+from dovetail.errors import DTypeError
 
 # torch's lattice, written down: each dtype goes up to those behind it.
 _LATTICE: Final = {
@@ -45,6 +46,9 @@ def promotion(trial: Trial) -> None:
     assert a is not None
     x = subject.tensor(np.array([1, 0]).astype(a.numpy))
     for b in (d for d in dtypes.ALL if subject.claims(d)):
+        if {a, b} & dtypes.FLOAT8:
+            _expect_refused(x, subject.tensor(np.array([1, 1]).astype(b.numpy)))
+            continue
         wanted = least(a, b)
         if wanted is None or not subject.claims(wanted):
             continue
@@ -59,6 +63,15 @@ def promotion(trial: Trial) -> None:
                         want.astype(wanted.numpy))  # fmt: skip
     if not a.is_inexact and (made := dt.exp(x)).dtype is not dt.get_default_dtype():
         raise Wrong(f"exp of {a.name} is {made.dtype.name}, needed the default dtype")
+
+
+def _expect_refused(x: dt.Tensor, y: dt.Tensor) -> None:
+    """Formats that are only stored are not added to anything."""
+    try:
+        z = x + y
+    except DTypeError:
+        return
+    raise Wrong(f"{x.dtype.name} + {y.dtype.name} is {z.dtype.name}, needed a refusal")
 
 
 def least(a: DType, b: DType) -> DType | None:

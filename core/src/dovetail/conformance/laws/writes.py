@@ -13,7 +13,7 @@ from dovetail.conformance.laws.agreement import judged, named, same_bits
 from dovetail.conformance.laws.repeatable import declares
 from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import Array
+from dovetail.dtypes import FLOAT8, Array, DType
 from dovetail.engine import autograd
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor
@@ -35,7 +35,12 @@ class _Held:
     forward: bool = False
 
 
-@law("writes", examples=some(1, 1), fits=declares, rank=42)
+def _computes(subject: Subject, op: Op, dtype: DType) -> bool:
+    """Whether gradients can be asked for, and added up."""
+    return dtype not in FLOAT8 and declares(subject, op, dtype)
+
+
+@law("writes", examples=some(1, 1), fits=_computes, rank=42)
 def writes(trial: Trial) -> None:
     """Results and gradients may be written, and nothing else changes by that.
 

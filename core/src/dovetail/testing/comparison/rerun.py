@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.device_api.numpy_arrays import strided
 from dovetail.dtypes import Array, DType, by_name
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import vocabulary
@@ -42,7 +43,7 @@ class Device:
         steps = zip(values.shape, strides, strict=True)
         memory = np.zeros(1 + sum((n - 1) * s for n, s in steps), values.dtype)
         by_bytes = tuple(s * memory.itemsize for s in strides)
-        looked_at = np.lib.stride_tricks.as_strided(memory, values.shape, by_bytes)
+        looked_at = strided(memory, values.shape, by_bytes)
         looked_at[...] = values
         whole: Any = self.where.put(memory, by_name(name))
         found: Tensor = whole.as_strided(values.shape, strides)
