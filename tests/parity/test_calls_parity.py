@@ -291,6 +291,10 @@ REFUSED: Final[dict[str, Callable[[Any], Any]]] = {
     "limited rows of a number": lambda lib: lib.nn.functional.embedding(
         lib.zeros(3, dtype=lib.int64), lib.ones(()), max_norm=1.0
     ),
+    "rows that are tensors": lambda lib: lib.tensor([lib.ones(2), lib.ones(2)]),
+    "an empty tensor for a number": lambda lib: lib.as_tensor([lib.ones(0)]),
+    "a covariance with a place": lambda lib: lib.cov(lib.ones(2), out=lib.ones(())),
+    "slopes along a dim of a number": lambda lib: lib.gradient(lib.ones(()), dim=-1),
     "to two tensors": lambda lib: lib.ones(2).to(lib.ones(1), lib.ones(1)),
     "to a device and a flag": lambda lib: lib.ones(2).to("cpu", True),
     "a flag and a correction": lambda lib: lib.ones(3).var(

@@ -34,7 +34,8 @@ def host_array(data: Any, dtype: DType | None) -> Array:
     Arrays and tensors are cast as `to` casts them.
 
     Raises:
-        ArgumentError: ragged lists. ShapeError: lists nested too deeply.
+        ArgumentError: ragged lists, or tensors of several elements in them.
+        ShapeError: lists nested too deeply.
         NumberOutOfRange: an integer or float that an integer dtype does not hold.
         DTypeError: complex numbers for a real dtype.
     """
@@ -57,14 +58,20 @@ def host_array(data: Any, dtype: DType | None) -> Array:
 
 
 def _plain(data: Any, depth: int, leaves: set[Any]) -> Any:
-    """Nested lists with 0-d tensors turned into numbers, and others into arrays.
+    """Nested lists with tensors of one element turned into numbers, as torch does.
 
     Args:
         leaves: gets what is in them: the types of numbers, the dtypes of arrays.
     """
     if isinstance(data, Tensor):
         leaves.add(data.dtype)
-        return data.item() if not data.ndim else data.detach().cpu().numpy()
+        if depth and data.numel() != 1:
+            raise ArgumentError(
+                "tensor", "data", was=f"a list with a tensor of {tuple(data.shape)}",
+                needed="one-element tensors, which stand for numbers",
+                remedy="use stack or cat",
+            )  # fmt: skip
+        return data.item() if depth else data.detach().cpu().numpy()
     if not isinstance(data, list | tuple):
         known = isinstance(data, np.ndarray | np.generic) and data.dtype.kind in "biufc"
         leaves.add(dtypes.from_numpy(data.dtype) if known else type(data))

@@ -19,7 +19,13 @@ from dovetail.engine.integers import axes_if_any
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DimError,
+    DTypeError,
+    ShapeError,
+)
 from dovetail.ops.arithmetic import bitwise_and, shift_right
 from dovetail.ops.create import linspace, zeros_of
 from dovetail.ops.formats import bitcast, cast, where
@@ -76,7 +82,7 @@ def _spacings(spacing: Any, dims: tuple[int, ...]) -> list[Any]:
 def gradient(
     input: Tensor, *, spacing: Scalar | Sequence[Any] | None = 1,
     dim: int | Sequence[int] | None = None, edge_order: int = 1,
-) -> list[Tensor]:  # fmt: skip
+) -> tuple[Tensor, ...]:  # fmt: skip
     """Estimates of the derivative along each of `dim`, one tensor a dim.
 
     Args:
@@ -91,6 +97,8 @@ def gradient(
         raise ArgumentTypeError(
             "gradient", "spacing", was=repr(spacing), needed="numbers, or coordinates"
         )
+    if dim is not None and not input.ndim:
+        raise DimError("gradient", "dim", was=dim, needed="none: input has no dims")
     dims = axes_if_any("gradient", "dim", dim, input.ndim)
     x = input if input.dtype.is_inexact else cast(input, get_default_dtype())
     found = []
@@ -108,7 +116,7 @@ def gradient(
                 needed=f"{x.shape[d]}, as dim {d} has",
             )  # fmt: skip
         found.append(_along(x, d, step, edge_order))
-    return found
+    return tuple(found)
 
 
 @public("frexp", out=True)

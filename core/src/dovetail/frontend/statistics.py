@@ -149,7 +149,7 @@ def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     return vector_norm(input - other, p)
 
 
-@public("cov", out=True)
+@public("cov")
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     aweights: Tensor | None = None,

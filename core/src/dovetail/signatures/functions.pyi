@@ -929,7 +929,6 @@ def cov(
     correction: _int = 1,
     fweights: Tensor | None = None,
     aweights: Tensor | None = None,
-    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """The covariance of variables (rows) over observations (columns)."""
 
@@ -1484,7 +1483,7 @@ def gradient(
     spacing: _complex | Sequence[Any] | None = 1,
     dim: _int | Sequence[_int] | None = None,
     edge_order: _int = 1,
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     """Estimates of the derivative along each of `dim`, one tensor a dim."""
 
 def greater(
