@@ -100,6 +100,17 @@ def _table(xp: Any, source: DType, target: DType | None) -> Any:
     return made
 
 
+def values_in(values: Any, like: Any) -> Array:
+    """Numbers rounded to NumPy's dtype `like`, by `by_table` where it is packed.
+
+    For oracles.
+    """
+    given = np.asarray(values)
+    if like.name in _PACKED and given.dtype != like:
+        return by_table(given, _PACKED[like.name])
+    return given.astype(like)
+
+
 def by_table(values: Array, dtype: DType) -> Array:
     """What `convert` gives, looked up among the numbers of a format: for oracles.
 

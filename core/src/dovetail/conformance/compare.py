@@ -22,6 +22,7 @@ from dovetail.conformance.values import EDGE
 from dovetail.dtypes import Array, DType, from_numpy
 from dovetail.engine.cases import Case
 from dovetail.engine.tensor import Tensor
+from dovetail.float8 import values_in
 
 
 def against_oracle(trial: Trial, results: list[Tensor]) -> None:
@@ -297,14 +298,14 @@ def _farthest(ulps: Array) -> float:
 def rounded_to(want: Array, dtype: DType) -> Array:
     """The truth in the result's format."""
     with np.errstate(all="ignore"):
-        return want.astype(dtype.numpy)
+        return values_in(want, dtype.numpy)
 
 
 def _same_special(have: Array, rounded: Array, exact: Array) -> Array:
     """Equal infinities, or NaN in both; complex ones by being finite at all."""
     if np.iscomplexobj(have):
         return np.asarray(~np.isfinite(have))
-    nan = np.isnan(exact)
+    nan = np.isnan(rounded)  # also of an infinity that a format does not have
     return np.where(nan, np.isnan(have), have == rounded)
 
 

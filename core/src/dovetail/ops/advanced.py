@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import HALF, STORED, Array, Sizes, float32
+from dovetail.dtypes import ANY, HALF, STORED, Array, Sizes, float32
 from dovetail.engine import signature
 from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import op
@@ -158,7 +158,8 @@ def _put_oracle(
 
 _FROM_THE_END: Any = np.array([[4, -4], [2, 0]], np.int32)
 _PUT: Any = {
-    **_ADVANCED, "promote": "equal", "oracle": _put_oracle, "cases": lambda _: [
+    **_ADVANCED, "accepts": ANY, "promote": "equal", "oracle": _put_oracle,
+    "cases": lambda _: [
         ([3, 2], [5, 2], [ints(5, low=-3, high=3)], True),
         ([3, 4, 2], [2, 4, 1], [_I, _J], True),
         ([3, 2, 4], [2], [_I, None, _J], True),

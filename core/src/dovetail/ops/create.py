@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import HALF, STORED, Array, float32, float64, int32, int64
+from dovetail.dtypes import ANY, HALF, STORED, Array, float32, float64, int32, int64
 from dovetail.engine.attributes import Scalar, Shape
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -58,7 +58,7 @@ def zeros_like(input: Tensor) -> Tensor:
     return zeros_of(input, tuple(input._a.shape))
 
 
-@op(shape=lambda x, *, value: x, accepts=STORED, promote=None, unrounded=True,
+@op(shape=lambda x, *, value: x, accepts=ANY, promote=None, unrounded=True,
     oracle=lambda x, value: np.full(x.shape, value),
     cases=lambda _: [([2, 3], 1), ([], 0.0)],
     grad=lambda ct: zeros_like(ct))  # fmt: skip

@@ -14,6 +14,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
+from dovetail.float8 import values_in
 from dovetail.ops.create import counted, full, zeros_of
 from dovetail.ops.index_slices import index_add, index_select
 from dovetail.ops.primitive import clone, where
@@ -42,7 +43,7 @@ def _pad_oracle(x: Array, padding: Sizes, value: Any = 0) -> Array:
     for d, (before, after) in enumerate(zip(padding[::2], padding[1::2], strict=True)):
         margins = [(0, 0)] * x.ndim
         margins[d] = (max(0, before), max(0, after))
-        x = np.pad(x, margins, constant_values=np.asarray(value).astype(x.dtype))
+        x = np.pad(x, margins, constant_values=values_in(value, x.dtype))
         x = x.take(range(max(0, -before), x.shape[d] - max(0, -after)), d)
     return x
 

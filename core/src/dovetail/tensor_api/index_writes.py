@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.dtypes import uint8
+from dovetail.dtypes import FLOAT8, uint8
 from dovetail.engine import modes
 from dovetail.engine.annotations import check_size, described
 from dovetail.engine.checks import check_fits
@@ -23,6 +23,7 @@ from dovetail.frontend.create import _moved, tensor
 from dovetail.ops import view as ops
 from dovetail.ops.advanced import index_put, index_put_
 from dovetail.ops.create import full
+from dovetail.ops.formats import bitcast
 from dovetail.ops.masked import mask_indices, masked_fill
 from dovetail.ops.primitive import cast, clone, where
 from dovetail.tensor_api.index_parser import WHOLE, Parsed, parse
@@ -114,8 +115,16 @@ def _set_places(x: Tensor, parsed: Parsed, value: Any) -> None:
     write_places(region, value, parsed.advanced, False)
 
 
+def of_bits(x: Tensor, value: Tensor, accumulate: bool) -> bool:
+    """Whether a write moves bits that nothing is computed of, as bytes."""
+    return x.dtype in FLOAT8 and value.dtype is x.dtype and not accumulate
+
+
 def write_places(x: Tensor, value: Tensor, at: Any, accumulate: bool) -> Tensor:
     """Write or add at tuples of indices; in place alone where no gradient is wanted."""
+    if of_bits(x, value, accumulate):
+        write_places(x.view(uint8), bitcast(value, uint8), at, False)
+        return x
     if modes.grad_enabled() and (x.requires_grad or value.requires_grad):
         return inplace("index_put_", index_put, x, value, at, accumulate)
     check_writable("index_put_", x, overlap=True)

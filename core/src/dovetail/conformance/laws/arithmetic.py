@@ -9,11 +9,11 @@ from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import expect_bits
 from dovetail.conformance.probes import flushes
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import DType
+from dovetail.dtypes import ANY, DType
 
 
 def _is_float(subject: Subject, dtype: DType | None) -> bool:
-    return dtype is not None and dtype.is_floating_point
+    return dtype in ANY and dtype.is_floating_point
 
 
 @device_law("subnormals", fits=_is_float, rank=7)

@@ -25,6 +25,7 @@ from dovetail.device_api.capabilities import DLPack
 from dovetail.device_api.dlpack import CPU
 from dovetail.dtypes import Array, DType
 from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.float8 import values_in
 
 _SHAPE: Final = (3, 4)
 
@@ -95,7 +96,7 @@ def _expect_shared(trial: Trial, a: Tensor, b: Tensor) -> None:
     for writer, reader in ((a, b), (b, a)):
         number = 1 if writer is a else 0
         _fill(trial, writer, number)
-        want = np.full(tuple(reader.shape), number).astype(reader.dtype.numpy)
+        want = np.broadcast_to(values_in(number, reader.dtype.numpy), reader.shape)
         expect_bits("shared memory after a write", trial.subject.values(reader), want)
 
 

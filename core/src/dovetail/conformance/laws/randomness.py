@@ -16,7 +16,7 @@ from dovetail.conformance.law import Trial, Wrong, device_law
 from dovetail.conformance.laws.bits import expect_bits, rng, sizes
 from dovetail.conformance.reference import install
 from dovetail.conformance.subject import Subject
-from dovetail.dtypes import Array, DType
+from dovetail.dtypes import ANY, Array, DType
 from dovetail.engine.generator import generator_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DovetailError
@@ -40,7 +40,7 @@ def _draws(subject: Subject, dtype: DType | None, budget: Budget) -> Iterator[Ex
 
 
 def _is_real(subject: Subject, dtype: DType | None) -> bool:
-    return dtype is not None and not dtype.is_complex
+    return dtype in ANY and not dtype.is_complex
 
 
 @device_law("random", examples=_draws, fits=_is_real, rank=40)

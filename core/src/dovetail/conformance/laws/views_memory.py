@@ -23,6 +23,7 @@ from dovetail.conformance.laws.bits import (
 from dovetail.conformance.laws.places import Look, alike, any_look, row, single_look
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import Array, DType
+from dovetail.float8 import values_in
 
 _MEMORY: Final = 160  # elements of the memory that is looked into
 _CHAINS: Final = 3  # views of views
@@ -149,7 +150,7 @@ def fill(trial: Trial) -> None:
     root = backend.copy_in(values, trial.subject.index)
     want = values.copy()
     with np.errstate(all="ignore"):
-        want[look.index()] = np.asarray(number).astype(dtype.numpy)
+        want[look.index()] = values_in(number, dtype.numpy)
     backend.fill(_look(trial, root, look), number)
     got = backend.copy_out(root)
     if number != number and got.shape == want.shape and got.dtype == want.dtype:  # noqa: PLR0124

@@ -34,12 +34,21 @@ MEANINGS: Final = {
     "unclaimed": "the device lacks the dtype or the capability",
     "untested": "no example was executed",
 }  # fmt: skip
-SHORT: Final = {
-    "bool": "b", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32",
-    "int64": "i64", "uint16": "u16", "uint32": "u32", "uint64": "u64",
-    "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
-    "complex64": "c64", "complex128": "c128",
+_LETTERS: Final = {
+    "bool": "b", "uint": "u", "int": "i", "float": "f", "bfloat": "bf", "complex": "c"
 }  # fmt: skip
+
+
+def _short(name: str) -> str:
+    """A dtype in as few letters as a column has room for: f32, u8, e4m3, e5m2z."""
+    word, _, format_ = name.partition("8_")
+    if format_:
+        return format_.removesuffix("fn").removesuffix("fnu").replace("fnuz", "z")
+    word = name.rstrip("0123456789")
+    return _LETTERS[word] + name[len(word) :]
+
+
+SHORT: Final = {d.name: _short(d.name) for d in dtypes.ALL}
 
 
 def write_html(report: Report, path: str | Path) -> Path:
