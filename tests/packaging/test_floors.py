@@ -42,6 +42,7 @@ FLOORS = (
         "fft",
         "linalg",
         "masked",
+        "multiprocessing",
         "signal",
         "special",
         "return_types",

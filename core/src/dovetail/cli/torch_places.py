@@ -53,7 +53,6 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
     "torch.types": (_PRIVATE, "dovetail"),
     "torch.fx": (_PRIVATE,),
     "torch.version": (_PRIVATE,),
-    "torch.multiprocessing": ("multiprocessing", _PRIVATE),
     "torch.serialization": ("dovetail.io", _PRIVATE),
     "torch.utils._pytree": (_PRIVATE,),
     "torch.utils.data.distributed": ("dovetail.data",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import multiprocessing
 from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any, Final
@@ -153,40 +152,6 @@ class lazy_property:  # noqa: N801  torch's name
 def wrap(fn_or_name: Any) -> Any:
     """The function itself: nothing is traced symbolically here."""
     return fn_or_name
-
-
-# ---- torch.multiprocessing
-
-
-def spawn(
-    fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1,
-    join: bool = True, daemon: bool = False, start_method: str = "spawn",
-) -> Any:  # fmt: skip
-    """Processes that run `fn(i, *args)`, each with its number.
-
-    Returns: None once all have ended; the list of them where `join` is False.
-
-    Raises: RuntimeError if one ended with another status than 0.
-    """
-    context: Any = multiprocessing.get_context(start_method)
-    started = [
-        context.Process(target=fn, args=(i, *args), daemon=daemon)
-        for i in range(nprocs)
-    ]
-    for process in started:
-        process.start()
-    if not join:
-        return started
-    for i, process in enumerate(started):
-        process.join()
-        if process.exitcode:
-            raise RuntimeError(f"process {i} ended with status {process.exitcode}")
-    return None
-
-
-def get_sharing_strategy() -> str:
-    """How tensors go to other processes: their bytes are sent."""
-    return "copy"
 
 
 # ---- torch.utils._pytree, torch._utils

@@ -1014,7 +1014,9 @@ class Methods:
     def is_set_to(self, tensor: Tensor) -> _bool:
         """Whether both are the same elements of one memory, under one shape."""
     def is_shared(self) -> _bool:
-        """Whether other processes see the memory of this tensor: never."""
+        """Whether other processes can see the memory of this tensor; see
+        `share_memory_`.
+        """
     def is_signed(self) -> _bool:
         """Whether the dtype has negative values."""
     @property
@@ -1727,7 +1729,9 @@ class Methods:
     def sgn_(self) -> Tensor:
         """`sgn` written into the tensor, which is returned."""
     def share_memory_(self) -> Tensor:
-        """Refused: tensors lie in the memory of one process."""
+        """Move the elements into memory that processes share, and look into it
+        from now on.
+        """
     def short(self, *, memory_format: memory_format = ...) -> Tensor:
         """This tensor as int16; itself if it is."""
     def sigmoid(self) -> Tensor:

@@ -11,6 +11,7 @@ from dovetail.device import PREFERENCE
 from dovetail.device import device as Device
 from dovetail.device_api import HostMemory, registry
 from dovetail.device_api.meta import contiguous_strides
+from dovetail.device_api.shared_files import file_behind
 from dovetail.dtypes import Array, DType, get_default_dtype
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
@@ -124,8 +125,9 @@ class UntypedStorage:
         return type(self)(from_numpy(self._elements().copy()))
 
     def is_shared(self) -> bool:
-        """Whether other processes see the memory: never."""
-        return False
+        """Whether other processes can see the memory; see `Tensor.share_memory_`."""
+        memory = self._kind.backend.capability(HostMemory)
+        return memory is not None and file_behind(memory.expose(self._root)) is not None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, UntypedStorage):
@@ -277,12 +279,6 @@ def from_file(
     return y.requires_grad_() if requires_grad else y
 
 
-@public("Tensor.is_shared")
-def is_shared(self: Tensor) -> bool:
-    """Whether other processes see the memory of this tensor: never."""
-    return False
-
-
 @public("Tensor.is_pinned")
 def is_pinned(self: Tensor, device: DeviceLike = None) -> bool:
     """Whether the memory is locked for transfers to a device: never."""
@@ -297,13 +293,4 @@ def pin_memory(self: Tensor, device: DeviceLike = None) -> Tensor:
     raise NotSupported(
         "pin_memory", "tensor", was=f"on {self.device}", needed="pageable memory",
         remedy="move it with .to(device): transfers take any memory",
-    )  # fmt: skip
-
-
-@public("Tensor.share_memory_")
-def share_memory_(self: Tensor) -> Tensor:
-    """Refused: tensors lie in the memory of one process."""
-    raise NotSupported(
-        "share_memory_", "tensor", was="in memory of this process",
-        needed="a tensor that is sent, by pickle or a DataLoader",
     )  # fmt: skip

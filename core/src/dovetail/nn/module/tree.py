@@ -229,6 +229,13 @@ class ModuleTree(ModuleAttributes):
         """Move to a device without copying: the values are arbitrary there."""
         return self._apply(lambda t: ft.empty_like(t, device=device), recurse)
 
+    def share_memory(self) -> Self:
+        """Move parameters and buffers into memory that other processes see.
+
+        See `Tensor.share_memory_`.
+        """
+        return self._apply(lambda t: t.share_memory_())
+
     def cpu(self) -> Self:
         """Move to the CPU."""
         return self.to("cpu")
