@@ -14,7 +14,7 @@ import numpy as np
 
 from dovetail.conformance import value_makers as makers
 from dovetail.conformance import value_marks as marks
-from dovetail.conformance.formats import BOOL, COMPLEX, FLOAT, INT
+from dovetail.conformance.formats import BOOL, COMPLEX, FLOAT, INT, limits
 from dovetail.dtypes import Array, DType
 
 ORDINARY: Final = "ordinary"
@@ -40,6 +40,7 @@ class ValueClass:
         like: classes with the same kind of values: undefined on one, undefined here.
         edge: whether results, or what is on the way to them, may leave the format.
         finite: whether there are neither infinities nor NaN.
+        needs: what a format must have for the class to be.
     """
 
     name: str
@@ -49,11 +50,28 @@ class ValueClass:
     like: tuple[str, ...] = ()
     edge: bool = False
     finite: bool = True
+    needs: Callable[[DType], bool] = lambda dtype: True
 
 
 def classes_for(dtype: DType) -> tuple[str, ...]:
     """The classes that mean something in a dtype."""
-    return tuple(c.name for c in TABLE.values() if dtype.category in c.categories)
+    return tuple(
+        c.name for c in TABLE.values()
+        if dtype.category in c.categories and c.needs(dtype)
+    )  # fmt: skip
+
+
+def _has_two_zeros(dtype: DType) -> bool:
+    """Whether a format of floats has -0; others need none."""
+    if dtype.category not in _INEXACT:
+        return True
+    zero = np.asarray(-0.0).astype(dtype.real.numpy).astype(np.float32)
+    return bool(zero == 0 and np.signbit(zero))
+
+
+def _has_digits(dtype: DType) -> bool:
+    """Whether a format has more numbers than powers of two, and some below those."""
+    return bool(limits(dtype.real).nmant > 0)
 
 
 def undefined(name: str, undefined_on: tuple[str, ...]) -> bool:
@@ -109,12 +127,14 @@ TABLE: Final = {
     for c in (
         ValueClass(ORDINARY, makers.as_drawn, marks.anything, _ALL),
         ValueClass(SPECIAL, makers.special, marks.any_special, edge=True, finite=False),
-        ValueClass("subnormal", makers.subnormal, marks.any_subnormal, edge=True),
+        ValueClass("subnormal", makers.subnormal, marks.any_subnormal, edge=True,
+                   needs=_has_digits),
         ValueClass("extreme", makers.extreme, marks.any_extreme, _REAL, edge=True),
         ValueClass("ties", makers.ties, marks.any_tie, _NUMBERS),
         ValueClass("exact", makers.exact, marks.all_exact, _INEXACT),
         ValueClass("wide", makers.wide, marks.over_powers, _NUMBERS, edge=True),
-        ValueClass("zeros", makers.zeros, marks.any_zero, _NUMBERS),
+        ValueClass("zeros", makers.zeros, marks.any_zero, _NUMBERS,
+                   needs=_has_two_zeros),
         ValueClass("nan", makers.nan, marks.any_nan, _INEXACT, finite=False),
         ValueClass("rare", makers.rare, marks.but_one, (BOOL, INT)),
         ValueClass(FEW, makers.few, marks.mostly_ordinary, (FLOAT,), (SPECIAL,),
@@ -130,8 +150,8 @@ TABLE: Final = {
         ValueClass("great", makers.great, marks.squares_leave, _INEXACT,
                    like=("extreme",), edge=True),
         ValueClass("flat", makers.flat, marks.a_slice_is_flat, _ALL),
-        ValueClass("shifted", makers.shifted, marks.small_spread),
-        ValueClass(EQUAL, makers.paired, marks.anything, _ALL),
+        ValueClass("shifted", makers.shifted, marks.small_spread, needs=_has_digits),
+        ValueClass(EQUAL, makers.paired, marks.anything, _ALL, needs=_has_two_zeros),
     )
 }  # fmt: skip
 CLASSES: Final = tuple(TABLE)
