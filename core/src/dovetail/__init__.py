@@ -74,8 +74,8 @@ newaxis: _Final = None
 _LAZY: _Final = frozenset({
     "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu",
     "cuda", "data", "device_api", "distributed", "distributions", "fft", "func", "io",
-    "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "optim", "random",
-    "return_types", "signal", "sparse", "special", "testing", "utils", "xpu",
+    "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "optim", "profiler",
+    "random", "return_types", "signal", "sparse", "special", "testing", "utils", "xpu",
 })  # fmt: skip
 _FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from dovetail import multiprocessing as multiprocessing
     from dovetail import nn as nn
     from dovetail import optim as optim
+    from dovetail import profiler as profiler
     from dovetail import random as random
     from dovetail import return_types as return_types
     from dovetail import signal as signal

@@ -131,9 +131,6 @@ def backward(
     autograd.backward(roots, given, retain_graph, create_graph, into)
 
 
-Variable = Tensor
-
-
 class set_multithreading_enabled:
     """For torch's sake: a backward pass runs in the thread that asks for it."""
 
@@ -150,7 +147,7 @@ class set_multithreading_enabled:
 # Rooms, and names, that load when they are first asked for.
 _LATER = {
     "forward_ad": "forward_ad", "functional": "functional",
-    "variable": "variable",
+    "profiler": "profiler", "variable": "variable", "Variable": "variable",
     "gradcheck": "gradient_checks", "gradgradcheck": "gradient_checks",
 }  # fmt: skip
 
@@ -163,9 +160,11 @@ __all__ = [
 if _typing.TYPE_CHECKING:
     from dovetail.autograd import forward_ad as forward_ad
     from dovetail.autograd import functional as functional
+    from dovetail.autograd import profiler as profiler
     from dovetail.autograd import variable as variable
     from dovetail.autograd.gradient_checks import gradcheck as gradcheck
     from dovetail.autograd.gradient_checks import gradgradcheck as gradgradcheck
+    from dovetail.autograd.variable import Variable as Variable
 else:
     _missing = _missing_name(__name__)
 

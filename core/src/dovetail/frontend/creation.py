@@ -241,10 +241,21 @@ def _made(
         raise ArgumentError("make", "layout", was=layout, needed=f"{strided}")
     if given.pop("pin_memory", False):
         raise NotSupported("make", "pin_memory", was=True, needed="False")
+    if "size" in given and not args and make.__code__.co_flags & inspect.CO_VARARGS:
+        args = (_one_sequence(given.pop("size")),)
     made = make(place, *args, **given)
     if requires_grad:
         made.requires_grad = True
     return made
+
+
+def _one_sequence(size: Any) -> Any:
+    """A shape that is given by name."""
+    if not isinstance(size, tuple | list):
+        raise ArgumentTypeError(
+            "size", "size", was=repr(size), needed="a sequence of integers, by name"
+        )
+    return size
 
 
 def _sign(function: Any, shown: _Signed, doc: str | None) -> None:
