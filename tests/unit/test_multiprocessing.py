@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -210,6 +211,37 @@ def test_one_that_fails_ends_the_others(how: str) -> None:
         mp.spawn(fails, (how,), nprocs=3)
     assert found.value.error_index == 1
     assert mp.active_children() == []
+
+
+INTERRUPTED = """
+import os, signal, threading, time
+from dovetail import multiprocessing as mp
+from tests.unit.test_multiprocessing import sleeps
+
+def interrupt():
+    while len(mp.active_children()) < 2:
+        time.sleep(0.01)
+    print(*(p.pid for p in mp.active_children()), flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+try:
+    mp.start_processes(sleeps, (600.0,), nprocs=2, daemon=False, start_method="fork")
+except KeyboardInterrupt:
+    print(len(mp.active_children()), "left", flush=True)
+os._exit(0)  # which would leave processes behind
+"""
+
+
+def test_an_interrupt_ends_them() -> None:
+    """Ctrl-C in the parent leaves no process, also if only the parent hears of it."""
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    pids, left = run.stdout.splitlines()
+    assert left == "0 left"
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids.split())
 
 
 def sleeps(index: int, seconds: float) -> None:

@@ -165,8 +165,12 @@ def start_processes(
     found = ProcessContext(processes, errors)
     if not join:
         return found
-    while not found.join():
-        pass
+    try:
+        while not found.join():
+            pass
+    except BaseException:  # Ctrl-C too: nothing goes on without its parent
+        _end(processes, _GRACE_S)
+        raise
     return None
 
 
