@@ -26,10 +26,9 @@ from dovetail.ops import index as ops
 from dovetail.ops import view as v
 from dovetail.ops.create import full
 from dovetail.ops.diagonal import basic_put
-from dovetail.ops.formats import bitcast
 from dovetail.ops.scatter import scatter_reduce
 from dovetail.ops.shape import along
-from dovetail.tensor_api.index_writes import masks_as_indices, of_bits, write_places
+from dovetail.tensor_api.index_writes import masks_as_indices, write_places, written_at
 
 
 def _as_like(op: str, x: Tensor, value: Any, shape: Sequence[int] = ()) -> Tensor:
@@ -115,11 +114,7 @@ def index_put(
     accumulate: bool = False,
 ) -> Tensor:  # fmt: skip
     """`input` with `values` written, or added, at tuples of indices."""
-    at = masks_as_indices(input, indices)
-    if of_bits(input, values, accumulate):
-        put = advanced.index_put(bitcast(input, uint8), bitcast(values, uint8), at)
-        return bitcast(put, input.dtype)
-    return advanced.index_put(input, values, at, accumulate)
+    return written_at(input, values, masks_as_indices(input, indices), accumulate)
 
 
 @public("index_put_")

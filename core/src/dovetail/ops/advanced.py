@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, HALF, STORED, Array, Sizes, float32
+from dovetail.dtypes import ANY, FLOAT8, HALF, STORED, Array, Sizes, float32
 from dovetail.engine import signature
 from dovetail.engine.cases import ints, permutation
 from dovetail.engine.declare import op
@@ -210,8 +210,21 @@ def _put(
     return y if front == back == tuple(range(len(size))) else clone(permute(y, back))
 
 
+def put(
+    input: Tensor, values: Tensor, indices: Sequence[Tensor | None], accumulate: bool
+) -> Tensor:
+    """`index_put` of any dtype: floats of 8 bits as float32, rounded once.
+
+    Raises: DTypeError for values of another dtype.
+    """
+    if input.dtype not in FLOAT8 or values.dtype is not input.dtype:
+        return index_put(input, values, indices, accumulate)
+    wide = cast(input, float32), cast(values, float32)
+    return cast(index_put(*wide, indices, accumulate), input.dtype)
+
+
 index_get.grad(
-    input=lambda ct, indices, input_shape: index_put(
+    input=lambda ct, indices, input_shape: put(
         zeros_of(ct, input_shape), ct, indices, True
     )
 )

@@ -21,7 +21,7 @@ from dovetail.engine.writable import check_writable
 from dovetail.errors import ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.create import _moved, tensor
 from dovetail.ops import view as ops
-from dovetail.ops.advanced import index_put, index_put_
+from dovetail.ops.advanced import index_put, index_put_, put
 from dovetail.ops.create import full
 from dovetail.ops.formats import bitcast
 from dovetail.ops.masked import mask_indices, masked_fill
@@ -34,10 +34,12 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`, in place.
 
     Args:
-        value: a number, or a tensor that broadcasts to the place and is cast.
+        value: a number, or a tensor that broadcasts to the place; it is cast for a
+            view, and has the dtype of `x` where tensors or lists of indices say which
+            elements are written.
 
-    Raises: IndexError for an index outside of its dim, InplaceError where a write would
-        make gradients wrong.
+    Raises: IndexError for an index outside of its dim, DTypeError for a tensor of
+        another dtype, InplaceError where a write would make gradients wrong.
 
     >>> x = torch.zeros(3)
     >>> x[1:] = torch.tensor([4.0, 5.0])
@@ -111,28 +113,46 @@ def _set_places(x: Tensor, parsed: Parsed, value: Any) -> None:
         value = full((), _number_for(x, value), x._kind)
     else:
         value = _as_value(x, value)
-        value = _without_ones(value if value.dtype is x.dtype else cast(value, x.dtype))
+        if value.dtype is not x.dtype:
+            raise DTypeError(
+                "setitem", "value", was=f"of {value.dtype.name}",
+                needed=f"{x.dtype.name}, the dtype written to, at places that tensors "
+                "name", remedy="cast it with .to(dtype)",
+            )  # fmt: skip
+        value = _without_ones(value)
     write_places(region, value, parsed.advanced, False)
 
 
-def of_bits(x: Tensor, value: Tensor, accumulate: bool) -> bool:
-    """Whether a write moves bits that nothing is computed of, as bytes."""
-    return x.dtype in FLOAT8 and value.dtype is x.dtype and not accumulate
+def written_at(x: Tensor, value: Tensor, at: Any, accumulate: bool) -> Tensor:
+    """`x` with values written or added at tuples of indices."""
+    if _of_bits(x, value, accumulate):
+        return bitcast(index_put(bitcast(x, uint8), bitcast(value, uint8), at), x.dtype)
+    return put(x, value, at, accumulate)
 
 
 def write_places(x: Tensor, value: Tensor, at: Any, accumulate: bool) -> Tensor:
     """Write or add at tuples of indices; in place alone where no gradient is wanted."""
-    if of_bits(x, value, accumulate):
+    if _of_bits(x, value, accumulate):
         write_places(x.view(uint8), bitcast(value, uint8), at, False)
         return x
-    if modes.grad_enabled() and (x.requires_grad or value.requires_grad):
-        return inplace("index_put_", index_put, x, value, at, accumulate)
+    if x.dtype in FLOAT8 or _wants_gradient(x, value):
+        return inplace("index_put_", put, x, value, at, accumulate)
     check_writable("index_put_", x, overlap=True)
     if x._kind.backend.rules_only:
         index_put(x, value, at, accumulate)  # its rule checks the shapes
     else:
         index_put_(x, value, at, accumulate)
     return x
+
+
+def _of_bits(x: Tensor, value: Tensor, accumulate: bool) -> bool:
+    """Whether floats of 8 bits can be moved as bytes: nothing is computed of them."""
+    same = x.dtype in FLOAT8 and value.dtype is x.dtype
+    return same and not accumulate and not _wants_gradient(x, value)
+
+
+def _wants_gradient(x: Tensor, value: Tensor) -> bool:
+    return modes.grad_enabled() and (x.requires_grad or value.requires_grad)
 
 
 def _masked(x: Tensor, mask: Tensor, value: Tensor) -> Tensor:
