@@ -17,6 +17,7 @@ from dovetail.dtypes import DType, float32
 from dovetail_cupy import generated, probe, shared_kernels
 from dovetail_cupy.exchange import CupyExchange
 from dovetail_cupy.faults import guarded
+from dovetail_cupy.host_copies import CupyCopies
 from dovetail_cupy.launch import CupyMachine
 from dovetail_cupy.memory import Memory
 from dovetail_cupy.streams import CupyStreams, Queue
@@ -27,7 +28,7 @@ PROVEN: str = "never run on a card"
 """What is known of these backends on real devices, as `dovetail devices` says it."""
 
 
-class CupyBackend(Backend, Pool, CupyStreams, CupyExchange):
+class CupyBackend(Backend, Pool, CupyStreams, CupyCopies, CupyExchange):
     """Devices of one platform, by the CuPy that is made for it."""
 
     platform: ClassVar[probe.Platform]
@@ -44,6 +45,7 @@ class CupyBackend(Backend, Pool, CupyStreams, CupyExchange):
         count = probe.count(self.xp, self.platform)
         self.memory = Memory(self.type, self.xp, count)
         self.xp.cuda.set_allocator(self.memory.allocate)
+        self._starts()
         null = self.xp.cuda.Stream.null
         self.queues = [Queue(index, null) for index in range(count)]
 
@@ -126,6 +128,7 @@ class CupyBackend(Backend, Pool, CupyStreams, CupyExchange):
     def synchronize(self, index: int) -> None:
         with self.on(index) as device:
             guarded(self.type, device.synchronize)
+        self.in_flight.settle()
 
     def kernels(self, table: KernelTable) -> None:
         shared = KernelTable(self.type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from dovetail.device_api import (
     Pool,
     Streams,
 )
+from dovetail.device_api.host_copies import InFlight
 from dovetail.dtypes import DType, float64, from_numpy
 from dovetail_xpu import (
     attention,
@@ -36,9 +38,10 @@ from dovetail_xpu import (
     steps,
 )
 from dovetail_xpu.exchange import XpuExchange
+from dovetail_xpu.host_copies import HostPool, XpuCopies, is_done
 from dovetail_xpu.launch import THREADS, Launcher
 from dovetail_xpu.memory import Device, Ints, Stream, XpuArray
-from dovetail_xpu.runtime import sycl_devices
+from dovetail_xpu.runtime import end_without_sycl, sycl_devices
 
 _FAMILIES: Final = (
     primitives, moving, reductions, products, convolution, pooling, random, steps,
@@ -56,7 +59,7 @@ class Event:
         self.sycl: Any = None
 
 
-class XpuBackend(XpuExchange, Backend, Pool, LateErrors, Streams):
+class XpuBackend(XpuExchange, XpuCopies, Backend, Pool, LateErrors, Streams):
     """Strided arrays in unified shared memory, and kernels that are generated."""
 
     type = "xpu"
@@ -72,13 +75,18 @@ class XpuBackend(XpuExchange, Backend, Pool, LateErrors, Streams):
         if not all(d.sycl.has_aspect_fp64 for d in self.present):
             self.dtypes = self.dtypes - {float64}  # type: ignore[misc]
         self.launcher = Launcher(self, self.present)
+        self.in_flight = InFlight()
+        self.hosts = [HostPool(device) for device in self.present]
         self._copied = primitives.copier(self.launcher)
         self._move = primitives.mover(self.launcher)
         self._fill = primitives.filler(self.launcher)
+        self._process = os.getpid()
+        os.register_at_fork(after_in_child=end_without_sycl)
         atexit.register(self._settle)  # memory must outlive the work on it
 
     def _settle(self) -> None:
-        for device in self.present:
+        # In a forked child nobody does the work that was due in its parent.
+        for device in self.present if os.getpid() == self._process else ():
             device.wait()
 
     # ---- memory
@@ -131,6 +139,7 @@ class XpuBackend(XpuExchange, Backend, Pool, LateErrors, Streams):
 
     def synchronize(self, index: int) -> None:
         self.present[index].wait()
+        self.in_flight.settle()
         self.tell(index)
 
     def kernels(self, table: KernelTable) -> None:
@@ -151,14 +160,20 @@ class XpuBackend(XpuExchange, Backend, Pool, LateErrors, Streams):
             device.peak = device.live
 
     def counts(self, index: int) -> Mapping[str, int]:
-        reserved = {"reserved_bytes.all.current": self.present[index].reserved}
-        return {**super().counts(index), **reserved}
+        device = self.present[index]
+        return {
+            **super().counts(index),
+            "reserved_bytes.all.current": device.reserved,
+            "num_alloc_retries": device.retries,
+            "num_ooms": device.refused,
+        }
 
     def set_limit(self, index: int, size: int | None) -> None:
         self.present[index].limit = size
 
     def release(self, index: int) -> None:
         self.present[index].release()
+        self.hosts[index].release()
 
     # ---- streams
 
@@ -190,10 +205,11 @@ class XpuBackend(XpuExchange, Backend, Pool, LateErrors, Streams):
             block.events.append(stream.queue.submit_barrier())
 
     def stream_idle(self, stream: Stream) -> bool:
-        return bool(stream.queue.submit_barrier().execution_status.name == "complete")
+        return is_done(stream.queue.submit_barrier())
 
     def synchronize_stream(self, stream: Stream) -> None:
         stream.queue.wait()
+        self.in_flight.settle()
         self.tell(stream.device.index)
 
     def new_event(self, index: int, timing: bool) -> Event:
@@ -206,10 +222,11 @@ class XpuBackend(XpuExchange, Backend, Pool, LateErrors, Streams):
         stream.queue.submit_barrier([event.sycl])
 
     def event_done(self, event: Event) -> bool:
-        return bool(event.sycl.execution_status.name == "complete")
+        return is_done(event.sycl)
 
     def synchronize_event(self, event: Event) -> None:
         event.sycl.wait()
+        self.in_flight.settle()
         self.tell(event.index)
 
     def elapsed_ms(self, start: Event, end: Event) -> float:

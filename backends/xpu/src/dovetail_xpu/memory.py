@@ -20,6 +20,7 @@ class Device:
 
     Attributes:
         live, peak, reserved: bytes in use now and at most, and taken from the driver.
+        retries, refused: how often memory had to be looked for, and was not found.
         limit: bytes that may be in use; None for what the device has.
     """
 
@@ -30,7 +31,7 @@ class Device:
         self.sycl = sycl
         self.context = dpctl.SyclContext(sycl)
         self.lock = threading.RLock()  # a block may die while another one is made
-        self.live = self.peak = self.reserved = 0
+        self.live = self.peak = self.reserved = self.retries = self.refused = 0
         self.limit: int | None = None
         self.streams: list[Stream] = []
         self.stream = Stream(self)
@@ -100,12 +101,12 @@ class Block:
         self.size = size
         self.events: list[Any] | None = None
         self.memory = None
-        self.bucket = bucket = max(_LEAST, (size - 1).bit_length())
+        self.bucket = bucket = least_bucket(size)
         if stream.lent:
             stream.settle()
         device = stream.device
         if device.limit is not None and device.live + size > device.limit:
-            raise _full(device, size, device.limit)
+            make_room(device, size, device.limit)
         kept = stream.free.get(bucket)
         try:
             memory = kept.pop() if kept else fresh_memory(stream, bucket)
@@ -132,26 +133,58 @@ def fresh_memory(stream: Stream, bucket: int) -> Any:
     from dpctl import memory
 
     size, device = 1 << bucket, stream.device
-    refused = (memory.USMAllocationError, MemoryError, OverflowError, ValueError)
     try:
-        found = memory.MemoryUSMDevice(size, queue=stream.queue)
-    except refused:
-        device.release()
-        try:
-            found = memory.MemoryUSMDevice(size, queue=stream.queue)
-        except refused as error:
-            raise _full(device, size, device.sycl.global_mem_size) from error
+        found = asked_twice(device, memory.MemoryUSMDevice, size, stream.queue)
+    except refusals() as error:
+        remedy = "free tensors, or use less at a time"
+        raise _full(device, size, device.sycl.global_mem_size, remedy) from error
     with device.lock:
         device.reserved += size
     return found
 
 
-def _full(device: Device, size: int, limit: int) -> OutOfMemory:
+def asked_twice(device: Device, kind: Any, size: int, queue: Any) -> Any:
+    """Memory of a class of dpctl's; once more when what nobody uses was given back."""
+    try:
+        return kind(size, queue=queue)
+    except refusals():
+        device.retries += 1
+        device.release()
+        return kind(size, queue=queue)
+
+
+def refusals() -> tuple[type[Exception], ...]:
+    """What dpctl raises where there is no memory."""
+    from dpctl import memory
+
+    return memory.USMAllocationError, MemoryError, OverflowError, ValueError
+
+
+def make_room(device: Device, size: int, limit: int) -> None:
+    """Let garbage go that counts towards the limit.
+
+    Raises:
+        OutOfMemory: what is in use leaves no room for so many bytes.
+    """
+    device.retries += 1
+    device.release()
+    if device.live + size > limit:
+        remedy = "free tensors, or raise the limit that was set"
+        raise _full(device, size, limit, remedy)
+
+
+def _full(device: Device, size: int, limit: int, remedy: str) -> OutOfMemory:
+    device.refused += 1
     return OutOfMemory(
         f"xpu:{device.index}", "memory",
-        was=f"{size} bytes more, with {device.live} in use",
-        needed=f"at most {limit} in all",
+        was=f"{size:,} bytes more, with {device.live:,} in use",
+        needed=f"at most {limit:,} in all", remedy=remedy,
     )  # fmt: skip
+
+
+def least_bucket(size: int) -> int:
+    """The power of 2 whose bytes a block of so many takes."""
+    return max(_LEAST, (size - 1).bit_length())
 
 
 class XpuArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from importlib import metadata
@@ -78,6 +79,17 @@ def sycl_devices() -> list[Any]:
     if parts == 1 or units < parts:
         return [cpu]
     return list(cpu.create_sub_devices(partition=units // parts))[:parts]
+
+
+def end_without_sycl() -> None:
+    """In a forked child: let libraries do nothing when the process ends.
+
+    SYCL's would wait, and for ever, for threads that are the parent's alone.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit"):  # what is registered last is called first
+        libc.on_exit(libc._exit, None)
+        getattr(libc, "__cxa_atexit")(libc.fflush, None, None)
 
 
 def _without_twins(gpus: list[Any]) -> list[Any]:

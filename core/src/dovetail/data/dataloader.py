@@ -13,6 +13,7 @@ from .datapipes import IterDataPipe
 from .datapipes.graph import set_shuffle
 from .dataset import Dataset, IterableDataset
 from .fetch import Recipe, StreamEnded
+from .pinning import pinned_batches
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .worker_pool import WorkerPool
 
@@ -33,7 +34,10 @@ class DataLoader(Generic[T_co]):
         batch_sampler: gives the lists of numbers instead.
         num_workers: how many processes make batches; 0 makes them in this one.
         collate_fn: makes a batch of a list of samples; `default_collate` if None.
-        pin_memory, pin_memory_device: taken, and without effect.
+        pin_memory: whether the tensors of batches are in pinned memory, from which
+            `to(device, non_blocking=True)` does not wait.
+        pin_memory_device: the type of the device that they go to; the accelerator if
+            not given.
         drop_last: whether a shorter last batch is left out.
         timeout: seconds after which a worker is taken to hang; 0 waits forever.
         worker_init_fn: called in each worker with its number, when it is seeded.
@@ -144,6 +148,13 @@ class DataLoader(Generic[T_co]):
         return default_collate if self._batched else default_convert
 
     def __iter__(self) -> Iterator[Any]:
+        batches = self._batches()
+        if not self.pin_memory:
+            return batches
+        return pinned_batches(batches, self.pin_memory_device)
+
+    def _batches(self) -> Iterator[Any]:
+        """The batches of a pass, wherever they are made."""
         recipe = Recipe(self.dataset, self._batched, self.collate_fn, self.drop_last)
         base_seed = int(ft.randint(_SEEDS, (), generator=self.generator).item())
         order = self.sampler if self.batch_sampler is None else self.batch_sampler

@@ -13,6 +13,7 @@ from dovetail.device_api.capabilities import (
     ViewCopies,
 )
 from dovetail.device_api.contract import Backend, DeviceInfo
+from dovetail.device_api.host_copies import PeerCopies, PinnedBlock, PinnedMemory
 from dovetail.device_api.kernels import Facts, Kernel, KernelTable, Unwritten
 from dovetail.device_api.late_errors import LateErrors
 
@@ -42,6 +43,9 @@ __all__ = [
     "Kernel",
     "KernelTable",
     "LateErrors",
+    "PeerCopies",
+    "PinnedBlock",
+    "PinnedMemory",
     "Pool",
     "Streams",
     "Unwritten",

@@ -72,8 +72,12 @@ def _narrow(data: Any, host: np.ndarray[Any, Any], kind: Kind) -> Any:
     return host_array(data, kind.dtype)
 
 
-def _moved(x: Tensor, kind: Kind) -> Tensor:
-    """`x` in another kind: cast first, unless only the target has the dtype."""
+def _moved(x: Tensor, kind: Kind, wait: bool = True) -> Tensor:
+    """`x` in another kind: cast first, unless only the target has the dtype.
+
+    Args:
+        wait: whether the host waits for the values.
+    """
     if x._kind.dtype is not kind.dtype and kind.dtype in x._kind.backend.dtypes:
         x = cast_in_order(x, kind.dtype)
     if x._kind.backend is not kind.backend or x._kind.index != kind.index:
@@ -82,7 +86,8 @@ def _moved(x: Tensor, kind: Kind) -> Tensor:
                 "copy", "tensor", was=f"on {x._kind.device}: Cannot copy out of meta "
                 "tensor; no data!", needed="a tensor with data",
             )  # fmt: skip
-        x = ops.transfer(x, kind.with_dtype(x._kind.dtype))
+        wait = wait or x._kind.dtype is not kind.dtype  # a cast reads them
+        x = ops.transfer(x, kind.with_dtype(x._kind.dtype), wait)
     return x if x._kind is kind else cast(x, kind.dtype)
 
 

@@ -31,7 +31,6 @@ from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
     DTypeError,
-    NotSupported,
 )
 from dovetail.frontend.memory_order import back, order_for
 from dovetail.memory_formats import layout as Layout  # noqa: F401 (annotations name it)
@@ -239,11 +238,12 @@ def _made(
     layout = given.pop("layout", None)
     if layout is not None and layout is not strided:
         raise ArgumentError("make", "layout", was=layout, needed=f"{strided}")
-    if given.pop("pin_memory", False):
-        raise NotSupported("make", "pin_memory", was=True, needed="False")
+    pinned = given.pop("pin_memory", False)
     if "size" in given and not args and make.__code__.co_flags & inspect.CO_VARARGS:
         args = (_one_sequence(given.pop("size")),)
     made = make(place, *args, **given)
+    if pinned:
+        made = made.pin_memory()
     if requires_grad:
         made.requires_grad = True
     return made

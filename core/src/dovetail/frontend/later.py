@@ -76,9 +76,9 @@ later(
 later(
     "dovetail.tensor_api.storages",
     functions="from_file is_storage",
-    methods="const_data_ptr is_pinned is_set_to pin_memory set_ storage storage_type "
-    "untyped_storage",
+    methods="const_data_ptr is_set_to set_ storage storage_type untyped_storage",
 )
+later("dovetail.tensor_api.pinned", methods="is_pinned pin_memory")
 later("dovetail.tensor_api.shared_memory", methods="is_shared share_memory_")
 later(
     "dovetail.tensor_api.retired",

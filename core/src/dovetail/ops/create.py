@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.device_api.host_copies import copied, copied_later
 from dovetail.dtypes import ANY, HALF, STORED, Array, float32, float64, int32, int64
 from dovetail.engine.attributes import Scalar, Shape
 from dovetail.engine.cases import Case, case
@@ -137,10 +138,21 @@ def _(make: Any) -> Iterator[Case]:
 
 @op(accepts=STORED, promote=None, result=lambda d, a: a["kind"].dtype, unrounded=True,
     memory=True, oracle=lambda x: x, cases=lambda _: [[2, 3], [0]])  # fmt: skip
-def transfer(input: Tensor, kind: Kind) -> Tensor:
-    """The values of `input` on another device; waits for them."""
-    native = input._kind.backend.copy_out(input._a)
-    return wrap(kind.backend.copy_in(native, kind.index), kind)
+def transfer(input: Tensor, kind: Kind, wait: bool = True) -> Tensor:
+    """The values of `input` on another device.
+
+    Args:
+        wait: False lets the host go on, where memory is pinned: the values are there
+            after a wait for the device, and `input` may not be written before.
+    """
+    here, native = input._kind, None
+    if not wait:
+        native = copied_later(
+            here.backend, input._a, here.dtype, here.index, kind.backend, kind.index
+        )
+    if native is None:
+        native = copied(here.backend, input._a, here.index, kind.backend, kind.index)
+    return wrap(native, kind)
 
 
 transfer.grad(input=lambda ct, input_kind: transfer(ct, input_kind))

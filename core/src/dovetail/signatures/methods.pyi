@@ -1005,7 +1005,9 @@ class Methods:
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; waits for it."""
     def is_pinned(self, device: device | str | None = None) -> _bool:
-        """Whether the memory is locked for transfers to a device: never."""
+        """Whether `pin_memory` made the memory; for devices of a type, if one is
+        named.
+        """
     @property
     def is_quantized(self) -> _bool:
         """False: no tensor is quantized."""
@@ -1494,7 +1496,7 @@ class Methods:
     @overload
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: device | str | None = None) -> Tensor:
-        """Refused: no device asks for memory that is locked for transfers."""
+        """A copy on the CPU in pinned memory; itself where it is there already."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """`linalg.pinv` under its older name."""
     def polygamma(self, n: _int) -> Tensor:

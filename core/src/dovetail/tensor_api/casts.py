@@ -33,6 +33,11 @@ def to(
 ) -> Tensor:
     """This tensor in another dtype, on another device, or like another tensor.
 
+    Args:
+        non_blocking: let the host go on while values travel, where the host's memory is
+            pinned (that of a result on the CPU is). Wait for the device before this
+            tensor is written, and before a result on the CPU is read.
+
     Returns: itself where nothing changes.
 
     Raises: DeviceError for a device that is not there.
@@ -51,15 +56,16 @@ def to(
             "to", next(iter(kw)), was="unknown", needed="dtype, device or memory_format"
         )
     if args:
-        dtype, device, copies = _positional(args, dtype, device)
-        copy = copy or copies
+        dtype, device, goes_on, copies = _positional(args, dtype, device)
+        copy, non_blocking = copy or copies, non_blocking or goes_on
     dtype = None if dtype is None else as_dtype(dtype, "to")
     target = (
         self._kind
         if device is None
         else kind_of(device, self._kind.dtype if dtype is None else dtype)
     )
-    moved = _moved(self, target.with_dtype(dtype or self._kind.dtype))
+    wait = not non_blocking or lying not in (None, preserve_format)
+    moved = _moved(self, target.with_dtype(dtype or self._kind.dtype), wait)
     if lying is not None and not isinstance(lying, MemoryFormat):
         raise _not_to(lying, "a memory format such as dovetail.channels_last")
     if copy and moved is self:
@@ -73,8 +79,8 @@ def to(
 
 def _positional(
     args: tuple[Any, ...], dtype: Any, device: Any
-) -> tuple[Any, Any, bool]:
-    """What `to` is given by position: a dtype, a device, and whether to copy."""
+) -> tuple[Any, Any, bool, bool]:
+    """What `to` is given by position: a dtype, a device, `non_blocking`, `copy`."""
     first, *flags = args
     if isinstance(first, Tensor):
         dtype, device = first.dtype, first.device
@@ -90,7 +96,7 @@ def _positional(
         raise _not_to(first, "a dtype, a device or a tensor")
     if len(flags) > 2 or not all(isinstance(f, bool) for f in flags):
         raise _not_to(flags, "non_blocking and copy, True or False, after these")
-    return dtype, device, flags[1:] == [True]
+    return dtype, device, flags[:1] == [True], flags[1:] == [True]
 
 
 def _not_to(given: Any, needed: str) -> ArgumentTypeError:

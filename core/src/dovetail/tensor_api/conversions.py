@@ -109,7 +109,7 @@ def mover(device_type: str) -> Any:
                 device_type, "device", was=repr(str(asked)),
                 needed=f"one of the type {device_type}", remedy="use to(device)",
             )  # fmt: skip
-        return to(self, asked)
+        return to(self, asked, non_blocking=non_blocking)
 
     move.__name__ = move.__qualname__ = device_type
     move.__doc__ = f"This tensor on a {device_type} device."

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dovetail.device import PREFERENCE
 from dovetail.device import device as Device
-from dovetail.device_api import HostMemory, registry
+from dovetail.device_api import HostMemory
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.device_api.shared_files import file_behind
 from dovetail.dtypes import Array, DType, get_default_dtype
@@ -277,20 +276,3 @@ def from_file(
     mode: Any = "r+" if shared else "c"
     y = from_numpy(np.memmap(filename, format, mode, shape=(size,)))
     return y.requires_grad_() if requires_grad else y
-
-
-@public("Tensor.is_pinned")
-def is_pinned(self: Tensor, device: DeviceLike = None) -> bool:
-    """Whether the memory is locked for transfers to a device: never."""
-    if device is not None and Device(device).type not in PREFERENCE:
-        registry.resolve(device)  # raises for a type that nothing is known of
-    return False
-
-
-@public("Tensor.pin_memory")
-def pin_memory(self: Tensor, device: DeviceLike = None) -> Tensor:
-    """Refused: no device asks for memory that is locked for transfers."""
-    raise NotSupported(
-        "pin_memory", "tensor", was=f"on {self.device}", needed="pageable memory",
-        remedy="move it with .to(device): transfers take any memory",
-    )  # fmt: skip

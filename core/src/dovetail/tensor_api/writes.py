@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.device_api import HostMemory
 from dovetail.engine.inplace import fill, inplace, overwrite
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -17,6 +18,9 @@ from dovetail.tensor_api.index_writes import copied
 def copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> Tensor:
     """Write the values of `other`, broadcast, cast and moved as needed.
 
+    Args:
+        non_blocking: as `to` has it, onto a device; onto the CPU this waits.
+
     Returns: this tensor.
 
     Raises: ShapeError if `other` does not broadcast; InplaceError where the write would
@@ -29,7 +33,9 @@ def copy_(self: Tensor, other: Tensor | complex, non_blocking: bool = False) -> 
         return fill(self, other, "copy_", overlap=False)
     mine, theirs = self._kind, other._kind
     if theirs.backend is not mine.backend or theirs.index != mine.index:
-        other = _moved(other, mine.with_dtype(theirs.dtype))
+        # On the host, what arrives is read at once.
+        wait = not non_blocking or mine.backend.capability(HostMemory) is not None
+        other = _moved(other, mine.with_dtype(theirs.dtype), wait)
     return overwrite("copy_", self, copied(self, other))
 
 

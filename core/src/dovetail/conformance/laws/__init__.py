@@ -16,6 +16,7 @@ from dovetail.conformance.laws import (  # noqa: F401
     forward,
     gradient,
     history,
+    host_copies,
     inplace,
     kinks,
     late_errors,

@@ -25,7 +25,7 @@ from dovetail.engine.op import Op
 # Sizes, strides and flags may be moved, one for each dim; data may not.
 _FEW: Final = 8
 _LARGEST: Final = 1 << 13
-_COPIES: Final = ("copy_in", "copy_out")
+_COPIES: Final = ("copy_in", "copy_out", "copy_in_later", "copy_out_later")
 # How arrays of other libraries are read on the host.
 _READS: Final = ("__array__", "__dlpack__", "tolist", "item", "numpy", "get")
 

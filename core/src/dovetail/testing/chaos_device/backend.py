@@ -11,6 +11,7 @@ import numpy as np
 from dovetail import dtypes
 from dovetail.device_api.capabilities import CallersContext, Pool, Streams
 from dovetail.device_api.contract import Backend, DeviceInfo, Ints
+from dovetail.device_api.host_copies import PinnedBlock, PinnedMemory
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import DType
 from dovetail.engine.kinds import forget_scalars
@@ -21,7 +22,7 @@ from dovetail.testing.chaos_device.settings import current
 from dovetail.testing.chaos_device.work import Device, Event, Job, Stream, again
 
 
-class ChaosBackend(Backend, Pool, Streams):
+class ChaosBackend(Backend, Pool, Streams, PinnedMemory):
     """Wraps a backend: its dtypes and kernels, and memory and order of our own."""
 
     array = ChaosArray
@@ -31,6 +32,7 @@ class ChaosBackend(Backend, Pool, Streams):
         super().__init__()
         self.wrapped = wrapped
         self.table = ChaosTable(self)
+        self._pinned = 0
         self.context = CallersContext()  # kernels ask for the current stream
         self._devices = {d.index: Device(self.type, d.index) for d in wrapped.devices()}
 
@@ -100,6 +102,42 @@ class ChaosBackend(Backend, Pool, Streams):
                 raise again(a.cell.failure)
             a.cell.check()
             return self.wrapped.copy_out(a.inner)
+
+    # ---- PinnedMemory
+
+    def pinned(self, size: int, index: int) -> PinnedBlock:
+        self.device(index).refuse_if_lost()
+        memory = np.frombuffer(bytearray(b"\xcb" * size), np.uint8)
+        self._pinned += size
+
+        def free(memory: Any = memory) -> None:  # which it keeps until then
+            self._pinned -= size
+
+        return PinnedBlock(self.type, memory.ctypes.data, size, free)
+
+    def pinned_bytes(self) -> int:
+        return self._pinned
+
+    def copy_in_later(self, host: np.ndarray[Any, Any], index: int) -> ChaosArray:
+        dtype = dtypes.from_numpy(host.dtype)
+        made = self.allocate(host.shape, dtype, index, "copy_in_later")
+
+        def action() -> None:
+            self.wrapped.copy(made.inner, self.wrapped.copy_in(host, index))
+
+        self._submit("copy_in_later", action, made)
+        return made
+
+    def copy_out_later(self, a: ChaosArray, host: np.ndarray[Any, Any]) -> None:
+        device = self.device(a.cell.index)
+
+        def action() -> None:
+            host[...] = self.wrapped.copy_out(a.inner)
+
+        with device.lock:
+            device.refuse_if_lost()
+            stream = self.stream(device.index)
+            device.submit(Job("copy_out_later", action, stream, reads=[a.cell]))
 
     def view(
         self, a: ChaosArray, shape: Ints, strides: Ints, offset: int
