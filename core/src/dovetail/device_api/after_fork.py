@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from inspect import isfunction
 from typing import Any, Final, NoReturn
 
 from dovetail.device_api import registry
@@ -35,13 +36,23 @@ def _after_fork() -> None:
 
 
 def _refuse(backend: Backend, error: DeviceError) -> None:
-    """Make every method that reaches the device raise."""
+    """Make every method that reaches the device raise, those of capabilities too."""
 
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise error
 
-    for method in Backend.__abstractmethods__:
+    for method in (*Backend.__abstractmethods__, *_of_capabilities(backend)):
         setattr(backend, method, refuse)
+
+
+def _of_capabilities(backend: Backend) -> Iterator[str]:
+    """The names of what a backend has by capabilities of ours: streams, pools …"""
+    for base in type(backend).__mro__:
+        ours = base.__module__.startswith("dovetail.device_api.")
+        if ours and not issubclass(base, Backend):
+            for name, value in vars(base).items():
+                if isfunction(value) and not name.startswith("_"):
+                    yield name
 
 
 if hasattr(os, "register_at_fork"):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
-from dovetail.errors import BackendError, words_of
+from dovetail.errors import BackendError, DovetailError, words_of
 
 LONG: Final = 5.0
 """Seconds after which a plug-in that is still at it is named in a warning."""
@@ -93,9 +93,12 @@ def _warn(name: str) -> None:
 
 
 def broken(name: str, cause: Exception) -> BackendError:
-    """The plug-in of the type `name` failed to load, of which the root is named."""
+    """The plug-in of the type `name` failed to load, of which the root is named.
+
+    That is what was raised first, or what a backend made of it in our words.
+    """
     root: BaseException = cause
-    while root.__cause__ is not None:
+    while root.__cause__ is not None and not isinstance(root, DovetailError):
         root = root.__cause__
     return BackendError(
         "device", f"the backend of {name!r}", was=f"broken: {words_of(root)}",
