@@ -19,6 +19,7 @@ from dovetail.codegen.row_ops import NAMED
 from dovetail.codegen.runtime.machine import available
 from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import HALF, ORDERED, DType, float32, float64
+from dovetail.xp.orders import binding_rows
 from dovetail_cpu import (
     generated_attention,
     generated_broadcasts,
@@ -55,6 +56,8 @@ _MOVES: Final = frozenset({"bitcast", "cast", "clone", "real"})
 # What asks for the limits of its dtype: in 16 bits not those of the arithmetic.
 _WITH_LIMITS: Final = frozenset({"nan_to_num"})
 _SELECTS: Final = frozenset({"where"})  # the same for numbers of any kind
+# Elementwise, but in rows, as torch has them.
+_IN_ROWS: Final = frozenset({"logsigmoid", "masked_fill"})
 _DTYPES: Final = frozenset({float32, float64})
 _NONE: Final[frozenset[DType]] = frozenset()
 _REMEMBERED: Final = 64  # attributes of an op without a kernel
@@ -100,12 +103,20 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 writes = False
             served = _NONE if bind is None else own.dtypes & dtypes
             if served:
-                wraps = {"function": bind, "dtypes": served, "binds": True}
+                wraps = {
+                    "function": _ordered(op, bind),
+                    "dtypes": served,
+                    "binds": True,
+                }
                 _add(table, own._replace(**wraps, supports_out=writes))
             if own.dtypes - served:
                 _add(table, own._replace(dtypes=own.dtypes - served))
     if available():
         _add_others(table)
+
+
+def _ordered(op: str, bind: Any) -> Any:
+    return binding_rows(bind) if op in _IN_ROWS else bind
 
 
 def _add_others(table: KernelTable) -> None:
@@ -145,8 +156,8 @@ def _add_bodies(table: KernelTable, ops: Collection[str] = ()) -> None:
                 if op not in _MOVES and not table.select(op, dtype):
                     large = _Bodies(op)
                     table.add(
-                        op, large.bind, dtypes=[dtype], binds=True, broadcasts=True,
-                        checks=True, reads=("shape", *names),
+                        op, _ordered(op, large.bind), dtypes=[dtype], binds=True,
+                        broadcasts=True, checks=True, reads=("shape", *names),
                         when=_if_many(large, inputs, numbers, names, dtype),
                     )  # fmt: skip
 

@@ -9,11 +9,15 @@ import numpy as np
 
 from dovetail.device_api import Kernel
 from dovetail.dtypes import ORDERED
+from dovetail.xp.orders import following
 
 Array = np.ndarray[Any, Any]
 
 # NumPy takes so long for these that kernels pay from an eighth of the elements on.
 _EARLY: Final = frozenset({"argsort", "searchsorted", "sort", "unique"})
+
+# What lies as its operand does.
+_FOLLOWING: Final = frozenset({"argsort", "sort"})
 
 DTYPES: Final = ORDERED
 _MOST_LANES: Final = 1 << 32  # places that a record has bits for
@@ -29,6 +33,8 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
     def bound(**attributes: Any) -> Any:
         small = own.function(**attributes)
         serve = large(**attributes)
+        if own.op in _FOLLOWING:
+            serve = following(np, serve)
 
         def kernel(a: Any) -> Any:
             if a.size < least or not a.ndim:

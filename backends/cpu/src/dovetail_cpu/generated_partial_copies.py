@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail.device_api import Kernel
 from dovetail.dtypes import DType, Sizes
+from dovetail.xp.orders import back, order_of
 
 Array = np.ndarray[Any, Any]
 
@@ -78,10 +79,19 @@ def _triangle(upper: bool, a: Array, diagonal: int) -> Array | None:
 
 
 def _flip(a: Array, dims: Sizes) -> Array | None:
-    from dovetail.codegen.eager_partial_copies import turned  # with LLVM's text
-
     if not a.ndim:
         return None
+    if not a.flags.c_contiguous:  # in the order in which the dims lie
+        order = order_of(a.shape, [a.strides])
+        lying = a.transpose(order)
+        y = _in_rows(lying, tuple([order.index(d) for d in dims]))
+        return None if y is None else y.transpose(back(order))
+    return _in_rows(a, dims)
+
+
+def _in_rows(a: Array, dims: Sizes) -> Array | None:
+    from dovetail.codegen.eager_partial_copies import turned  # with LLVM's text
+
     count = next((n for n in range(a.ndim) if a.ndim - 1 - n not in dims), a.ndim)
     if not count or a.shape[-1] < _SHORTEST or not _moves(a):
         return None

@@ -14,6 +14,7 @@ import numpy as np
 
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import HALF, float32, float64
+from dovetail.xp.orders import elementwise
 from dovetail_cpu.inverse_erf import inverse
 
 Array = np.ndarray[Any, Any]
@@ -26,10 +27,10 @@ def install(table: KernelTable) -> None:
     table.add("erfc", _each(math.erfc), dtypes={float32, float64} | HALF)
     table.add("erf", _each(math.erf), dtypes={float64})
     erfinv = inverse(_each(math.erf), _each(math.erfc))
-    table.add("erfinv", erfinv, dtypes={float32, float64} | HALF)
+    table.add("erfinv", elementwise(np, erfinv), dtypes={float32, float64} | HALF)
     # In double precision its zeros among the negative numbers lose as many digits as
     # they do in the body; in narrower formats that is not seen.
-    table.add("lgamma", _lgamma, dtypes={float32} | HALF)
+    table.add("lgamma", elementwise(np, _lgamma), dtypes={float32} | HALF)
 
 
 def _each(function: Callable[[float], float]) -> Callable[[Array], Array]:
@@ -38,7 +39,7 @@ def _each(function: Callable[[float], float]) -> Callable[[Array], Array]:
         found = np.fromiter(map(function, numbers), np.float64, a.size)
         return found.reshape(a.shape).astype(a.dtype)
 
-    return kernel
+    return elementwise(np, kernel)
 
 
 _lgamma_inside: Final = _each(math.lgamma)

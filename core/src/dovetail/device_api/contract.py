@@ -121,6 +121,16 @@ class Backend(ABC):
     def geometry(self, a: Native, root: Native) -> tuple[Ints, int]:
         """Element strides of `a`, and its first element counted from `root`'s."""
 
+    def is_contiguous(self, a: Native) -> bool:
+        """Whether the elements of `a` lie in row-major order without gaps."""
+        strides, _ = self.geometry(a, a)
+        step = 1
+        for size, own in zip(reversed(a.shape), reversed(strides), strict=True):
+            if size != 1 and own != step:
+                return 0 in a.shape
+            step *= size
+        return True
+
     @abstractmethod
     def fill(self, a: Native, value: complex) -> None:
         """Set every element of `a`, in any layout, to a number that its dtype holds."""

@@ -70,6 +70,9 @@ class NumpyArrays(Backend):
         strides = tuple([s // size for s in a.strides])
         return (_told(a.shape, strides) if 0 in strides else strides), offset
 
+    def is_contiguous(self, a: Array) -> bool:
+        return a.flags.c_contiguous
+
     def fill(self, a: Array, value: complex) -> None:
         if is_packed(a):
             number = np.asarray(value, np.float32)

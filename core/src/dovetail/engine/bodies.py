@@ -60,8 +60,8 @@ def run_body(
         if kind.dtype in HALF and not op.unrounded:
             wide = tuple(_widened(x) for x in inputs)
             result = _defined(op, wide, attrs)
-            return _owning(_narrowed(op, result, inputs, attrs, kind), inputs)
-        return _owning(_as_tuple(_defined(op, inputs, attrs)), inputs)
+            return _finished(op, _narrowed(op, result, inputs, attrs, kind), inputs)
+        return _finished(op, _as_tuple(_defined(op, inputs, attrs)), inputs)
     finally:
         modes._grad.reset(token)
 
@@ -79,8 +79,8 @@ def _off_tape(
     if kind.dtype in HALF and not op.unrounded:
         wide = tuple(_widened(x) for x in apart)
         result = _defined(op, wide, attrs)
-        return _owning(_narrowed(op, result, apart, attrs, kind), apart)
-    return _owning(_as_tuple(_defined(op, apart, attrs)), apart)
+        return _finished(op, _narrowed(op, result, apart, attrs, kind), apart)
+    return _finished(op, _as_tuple(_defined(op, apart, attrs)), apart)
 
 
 def _defined(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
@@ -107,6 +107,34 @@ def _body(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> Any:
 
 def _as_tuple(result: Any) -> tuple[Tensor, ...]:
     return result if isinstance(result, tuple) else () if result is None else (result,)
+
+
+def _finished(
+    op: Op, results: tuple[Tensor, ...], inputs: Inputs
+) -> tuple[Tensor, ...]:
+    """Results that own their memory, and lie as is declared."""
+    owned = _owning(results, inputs)
+    return _in_rows(owned, inputs) if op.row_major else owned
+
+
+def _in_rows(results: tuple[Tensor, ...], inputs: Inputs) -> tuple[Tensor, ...]:
+    """Results in row-major order; what shares memory with an input stays as it is."""
+    for y in results:
+        if not y._kind.backend.is_contiguous(y._a):
+            break
+    else:
+        return results
+    return tuple([y if _lies_well(y, inputs) else basics.clone(y) for y in results])
+
+
+def _lies_well(y: Tensor, inputs: Inputs) -> bool:
+    if y._kind.backend.is_contiguous(y._a):
+        return True
+    shared = y._storage
+    return any(
+        x is y or (shared is not None and x._storage is shared)
+        for x in _tensors(inputs)
+    )
 
 
 def _owning(results: tuple[Tensor, ...], inputs: Inputs) -> tuple[Tensor, ...]:
@@ -164,8 +192,13 @@ def by_recorded_body(
         op.checked_shapes(shapes_of(inputs), attrs)
     if anywhere[0]:
         with without_casting():
-            return _as_tuple(_defined(op, inputs, attrs))
-    return _as_tuple(_defined(op, inputs, attrs))
+            return _recorded(op, inputs, attrs)
+    return _recorded(op, inputs, attrs)
+
+
+def _recorded(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> tuple[Tensor, ...]:
+    results = _as_tuple(_defined(op, inputs, attrs))
+    return _in_rows(results, inputs) if op.row_major else results
 
 
 def inputs_primitive(op: Op, inputs: Inputs) -> bool:

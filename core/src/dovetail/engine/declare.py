@@ -61,7 +61,7 @@ def op(
     largest: int | None = None,
     grows: tuple[int, ...] = (),
     layout_matters: bool = False,
-    row_major: bool = False,
+    row_major: bool | None = None,
     unspecified: bool = False,
     meta_only: Sequence[str] = (),
     memory: bool = False,
@@ -129,7 +129,8 @@ def op(
         grows: how much each result grows when all elements of the first input grow
             by one; nothing is said of results beyond these.
         layout_matters: strides are part of what the op looks at.
-        row_major: its result is contiguous, however its input lies.
+        row_major: its results are contiguous, however its inputs lie; by default those
+            of all but elementwise ops, which lie as the inputs do, and views.
         unspecified: nothing is said of the values of the result.
         meta_only: operands that a call on meta needs there, though elsewhere numbers
             on the CPU will do: torch's rules ask for it, which its kernels do not.

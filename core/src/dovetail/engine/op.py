@@ -116,7 +116,7 @@ class Op(Results, Gradient):
         self.cancels: bool = options.pop("cancels", False)
         self.signed_zeros: bool = options.pop("signed_zeros", False)
         self.layout_matters: bool = options.pop("layout_matters", False)
-        self.row_major: bool = options.pop("row_major", False)
+        self.row_major = options.pop("row_major", None)
         self.unspecified: bool = options.pop("unspecified", False)
         self.meta_only: tuple[str, ...] = options.pop("meta_only", ())
         self.memory: bool = options.pop("memory", False)

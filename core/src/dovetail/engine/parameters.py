@@ -67,6 +67,9 @@ class Parameters:
     shape: Any
     indices: frozenset[str]
     masks: frozenset[str]
+    mutates: tuple[str, ...]
+    row_major: bool | None
+    view: bool
 
     def _index_params(self) -> None:
         params = self.params
@@ -100,6 +103,8 @@ class Parameters:
         self.is_elementwise = (
             isinstance(self.shape, sig.Signature) and self.shape.elementwise
         )
+        if self.row_major is None:
+            self.row_major = not (self.is_elementwise or self.view or self.mutates)
         # Operands that torch takes as tensors alone; bodies give numbers for any of
         # them, and one operand on its own is a tensor anyway.
         self.no_numbers: tuple[int, ...] = ()

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Final
 
 from dovetail.device_api.kernels import Facts, Kernel
-from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType, int64
 from dovetail.engine.kinds import Kind
 from dovetail.engine.native_results import compared, comparing, shape_of
@@ -247,9 +246,4 @@ def _contiguous(kind: Any, native: Any) -> Any:
 
 def is_contiguous(kind: Kind, native: Any) -> bool:
     """Whether an array's elements lie in row-major order without gaps."""
-    strides, _ = kind.backend.geometry(native, native)
-    shape = tuple(native.shape)
-    wanted = contiguous_strides(shape)
-    return 0 in shape or all(
-        n == 1 or s == w for n, s, w in zip(shape, strides, wanted, strict=True)
-    )
+    return kind.backend.is_contiguous(native)

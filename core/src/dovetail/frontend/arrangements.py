@@ -21,7 +21,7 @@ from dovetail.ops import create as ops
 from dovetail.ops.formats import where
 from dovetail.ops.scatter import scatter_reduce
 from dovetail.ops.shape import cat
-from dovetail.ops.view import expand, reshape
+from dovetail.ops.view import contiguous, expand, reshape
 
 
 @public("torch.combinations")
@@ -171,7 +171,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = tuple(d for d in range(input.ndim) if d != along)
     size = vector_norm(input, p, others, True)
     scale = where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
-    return input * scale.to(input.dtype)
+    return contiguous(input * scale.to(input.dtype))
 
 
 def _spatial(name: str, input: Tensor, factor: int, argument: str) -> None:
@@ -195,7 +195,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     x = input.reshape(*lead, channels // (r * r), r, r, h, w)
     n = len(lead)
     x = x.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return x.reshape(*lead, channels // (r * r), h * r, w * r)
+    return contiguous(x.reshape(*lead, channels // (r * r), h * r, w * r))
 
 
 @public("torch.pixel_unshuffle F.pixel_unshuffle")
@@ -211,7 +211,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     x = input.reshape(*lead, channels, h // r, r, w // r, r)
     n = len(lead)
     x = x.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return x.reshape(*lead, channels * r * r, h // r, w // r)
+    return contiguous(x.reshape(*lead, channels * r * r, h // r, w // r))
 
 
 @public("torch.channel_shuffle F.channel_shuffle")
@@ -224,7 +224,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         )  # fmt: skip
     n, channels, *rest = input.shape
     x = input.reshape(n, groups, channels // groups, *rest)
-    return x.transpose(1, 2).reshape(n, channels, *rest)
+    return contiguous(x.transpose(1, 2).reshape(n, channels, *rest))
 
 
 def _put(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""torch's views as copies: `expand_copy` is `expand`, in memory of its own."""
+"""torch's views as contiguous copies: `expand_copy` is `expand`, and a copy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from dovetail.engine.attributes import (  # noqa: F401 (annotations of views nam
 from dovetail.engine.integers import axis
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
+from dovetail.frontend import memory_order
 from dovetail.frontend.complex import view_as_complex, view_as_real
+from dovetail.ops.primitive import clone
 
 _VIEWS: Final = (
     "as_strided", "detach", "diagonal", "select", "squeeze", "t", "transpose", "unfold",
@@ -29,7 +31,7 @@ _LISTS: Final = ("split_with_sizes", "unbind")
 def _offer(view: str, several: bool) -> None:
     def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         found = getattr(input, view)(*args, **kwargs)
-        return tuple(y.clone() for y in found) if several else found.clone()
+        return tuple(map(clone, found)) if several else clone(found)
 
     copy.__signature__ = _as_method(view)  # type: ignore[attr-defined]
     copy.__doc__ = f"`{view}` in memory of its own."
@@ -52,7 +54,7 @@ for _view in _LISTS:
 @public("torch.alias_copy")
 def alias_copy(input: Tensor) -> Tensor:
     """`input` in memory of its own."""
-    return input.clone()
+    return memory_order.copied("alias_copy", input, None)
 
 
 @public("torch.expand_copy")
@@ -60,19 +62,19 @@ def expand_copy(
     input: Tensor, size: Sequence[int], *, implicit: bool = False
 ) -> Tensor:
     """`expand` in memory of its own."""
-    return input.expand(size).clone()
+    return clone(input.expand(size))
 
 
 @public("torch.permute_copy")
 def permute_copy(input: Tensor, dims: Sequence[int]) -> Tensor:
     """`permute` in memory of its own."""
-    return input.permute(dims).clone()
+    return clone(input.permute(dims))
 
 
 @public("torch.split_copy")
 def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` into parts of one size, in memory of their own."""
-    return tuple(y.clone() for y in input.split(split_size, dim))
+    return tuple(map(clone, input.split(split_size, dim)))
 
 
 @public("torch.slice_copy")
@@ -83,19 +85,19 @@ def slice_copy(
     """`input[start:end:step]` along a dim, in memory of its own."""
     at = axis("slice_copy", "dim", dim, input.ndim)
     part: Tensor = input[(*(slice(None),) * at, slice(start, end, step))]
-    return part.clone()
+    return clone(part)
 
 
 @public("torch.view_as_real_copy")
 def view_as_real_copy(input: Tensor) -> Tensor:
     """`view_as_real` in memory of its own."""
-    return view_as_real(input).clone()
+    return clone(view_as_real(input))
 
 
 @public("torch.view_as_complex_copy")
 def view_as_complex_copy(input: Tensor) -> Tensor:
     """`view_as_complex` in memory of its own."""
-    return view_as_complex(input).clone()
+    return clone(view_as_complex(input))
 
 
 @public("unsafe_chunk")

@@ -23,6 +23,7 @@ from dovetail.ops.formats import cast
 from dovetail.ops.power import power
 from dovetail.ops.quotient import refuse_zero
 from dovetail.ops.transcendental import exp2
+from dovetail.ops.view import contiguous
 
 
 @public("add Tensor.add_", out=True, plain=a.add)
@@ -132,7 +133,9 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
-    return power(input, exponent)
+    base: Any = input  # of a number, the powers lie in rows
+    y = power(base, exponent)
+    return y if isinstance(base, Tensor) else contiguous(y)
 
 
 @public("float_power", out=True)
@@ -162,7 +165,7 @@ def _double(x: Any) -> Any:
 @public("ldexp ldexp_", out=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2 ** other; integers become floats."""
-    return a.mul(input, exp2(other))
+    return a.mul(input, contiguous(exp2(other)))
 
 
 @public("positive")

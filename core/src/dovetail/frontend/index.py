@@ -147,7 +147,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise DTypeError(
             "masked_fill", "value", was=value, needed=f"a {input.dtype.name} number"
         )
-    return primitive.where(mask, _as_like("masked_fill", input, value), input)
+    filled = primitive.where(mask, _as_like("masked_fill", input, value), input)
+    return v.contiguous(filled)
 
 
 @public("masked_select", out="same")

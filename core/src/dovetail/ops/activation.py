@@ -99,7 +99,7 @@ sigmoid.grad(
 )
 
 
-@op(accepts=FLOAT, out=False, torch="F.logsigmoid",
+@op(accepts=FLOAT, out=False, torch="F.logsigmoid", row_major=True,
     oracle=exact(lambda m, x: -_softplus(m, -x, 1.0, math.inf)),
     grad=lambda ct, input: ct * sigmoid(neg(input)))  # fmt: skip
 def logsigmoid(input: Tensor) -> Tensor:

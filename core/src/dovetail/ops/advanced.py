@@ -171,7 +171,7 @@ _PUT: Any = {
 }  # fmt: skip
 
 
-@op(shape=_put_shape, largest=1 << 12, **_PUT)
+@op(shape=_put_shape, largest=1 << 12, row_major=False, **_PUT)
 def index_put(
     input: Tensor, values: Tensor, indices: Sequence[Tensor | None],
     accumulate: bool = False,

@@ -65,7 +65,9 @@ def _over(view: Any, name: str) -> Any:
     return rule
 
 
-_WRITES: Any = {"accepts": STORED, "promote": "first", "unrounded": True}
+_WRITES: Any = {
+    "accepts": STORED, "promote": "first", "unrounded": True, "row_major": False,
+}  # fmt: skip
 
 
 @op(shape=_over(diagonal, "diagonal_scatter"), torch="diagonal_scatter", out=False,

@@ -87,7 +87,7 @@ def mask_indices(mask: Tensor) -> list[Tensor]:
     return [rows[:, d] for d in range(mask.ndim)]
 
 
-@op(accepts=ANY, masks=("mask",), unrounded=True,
+@op(accepts=ANY, masks=("mask",), unrounded=True, row_major=True,
     oracle=lambda x, mask, value: np.where(mask, np.asarray(value).astype(x.dtype), x),
     cases=lambda _: [
         ([2, 3], bools(2, 3), 2.0), ([2, 3], bools(3), 1), ([3], bools(2, 1), 0),

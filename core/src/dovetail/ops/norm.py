@@ -228,7 +228,7 @@ def _by_calls(make: Any) -> Any:
 
 
 @op(cancels=True, shape=lambda x, mean, var, weight, bias, *, eps: x, accepts=FLOAT,
-    oracle=_by_truth, cases=_by_calls)  # fmt: skip
+    row_major=False, oracle=_by_truth, cases=_by_calls)  # fmt: skip
 def normalise_by(
     x: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None,
     eps: Scalar,

@@ -109,7 +109,7 @@ def _cases_order(make: Any) -> Iterator[Case]:
 
 
 @op(shape="(n@dim)->(n@dim)", accepts=ORDERED, result=int64, nondifferentiable=True,
-    unrounded=True, torch="argsort", out=False, oracle=_order,
+    unrounded=True, row_major=False, torch="argsort", out=False, oracle=_order,
     cases=_cases_order)  # fmt: skip
 def argsort(
     input: Tensor, dim: Axis = -1, descending: bool = False, *, stable: bool = False
@@ -164,7 +164,7 @@ def _by(order: Any) -> Any:
     return oracle
 
 
-@op(out="same",
+@op(out="same", row_major=False,
     shape="(n@dim)->(n@dim),(n@dim)", torch="sort", cases=_cases_sort, grows=(1,),
     **VALUED,
     oracle=_by(lambda x, dim=-1, *a, **k: (_order(x, dim, *a, **k), dim)),

@@ -203,6 +203,7 @@ masked_scale.grad(input=lambda ct, mask, scale: masked_scale(ct, mask, scale))
 
 @op(shape=lambda input, **_: (input, input), accepts=FLOAT, promote=None,
     result=("same", bool_), outputs=("y", "mask"), residuals=1, draws=1,
+    row_major=False,
     grad=lambda ct, mask, p: masked_scale(ct, mask, law.kept_scale(p)))  # fmt: skip
 def random_dropout(input: Tensor, p: Scalar, seed: Scalar, offset: Scalar) -> Any:
     """`input` with elements zeroed with probability `p`, the others over `1 - p`.

@@ -45,7 +45,7 @@ def _cut(ct: Tensor, tensors_shape: Sequence[Sizes], dim: int) -> list[Tensor]:
 
 
 @op(autocast="widest", shape=_joined, accepts=STORED, unrounded=True, grad=_cut,
-    oracle=lambda xs, dim=0: np.concatenate(xs, dim), cases=lambda _: [
+    row_major=False, oracle=lambda xs, dim=0: np.concatenate(xs, dim), cases=lambda _: [
         ([[2, 3], [1, 3], [0, 3]], 0), ([[2, 3, 1], [2, 3, 2]], -1), ([[4]], 0),
         ([[2, 3]], -1), ([[3, 2]] * 40, 0),
     ])  # fmt: skip
@@ -155,7 +155,7 @@ def repeat(input: Tensor, repeats: Ints) -> Tensor:
 
 
 @op(shape=lambda x, *, dims: x, accepts=STORED, unrounded=True, out=False, grows=(1,),
-    torch="torch.flip Tensor.flip*",
+    row_major=False, torch="torch.flip Tensor.flip*",
     oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x, cases=lambda _: [
         ([2, 3], (0,)), ([2, 3, 4], (-1, 0)), ([], (0,)), ([0, 2], (1,)),
     ])  # fmt: skip

@@ -115,7 +115,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return to(self, other)
 
 
-def _caster(name: str, dtype: DType) -> Any:
+def caster(name: str, dtype: DType) -> Any:
     def cast(self: Tensor, *, memory_format: MemoryFormat = preserve_format) -> Tensor:
         made = _moved(self, self._kind.with_dtype(dtype))
         if memory_format is preserve_format:
@@ -134,7 +134,7 @@ for _name, _dtype in {
     "bool": dtypes.bool_,
     "bfloat16": dtypes.bfloat16,
 }.items():
-    setattr(Tensor, _name, _caster(_name, _dtype))
+    setattr(Tensor, _name, caster(_name, _dtype))
 
 
 @public("Tensor.view*", plain=v.view)

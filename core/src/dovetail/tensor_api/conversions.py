@@ -27,16 +27,14 @@ from dovetail.errors import (
     ShapeError,
 )
 from dovetail.frontend.creation import sizes
-from dovetail.frontend.memory_order import MemoryFormat
 from dovetail.frontend.split import narrow
 from dovetail.frontend.tensor_classes import CLASSES
-from dovetail.memory_formats import preserve_format
 from dovetail.ops import view as v
 from dovetail.ops.diagonal import diagonal
 from dovetail.ops.primitive import cast
 from dovetail.ops.primitive import clone as clone_of
 from dovetail.ops.sums import sum_to
-from dovetail.tensor_api.casts import to
+from dovetail.tensor_api.casts import caster, to
 from dovetail.tensor_api.properties import numel
 
 # ---- predicates
@@ -151,16 +149,7 @@ def _type(
 extend(type=guarded(_type, "type", False))
 
 
-def _caster(name: str, dtype: DType) -> Any:
-    def cast(self: Tensor, *, memory_format: MemoryFormat = preserve_format) -> Tensor:
-        return to(self, dtype, memory_format=memory_format)
-
-    cast.__name__ = cast.__qualname__ = name  # which Python's own errors show
-    cast.__doc__ = f"This tensor as {dtype.name}; itself if it is."
-    return cast
-
-
-extend(byte=_caster("byte", dtypes.uint8), char=_caster("char", dtypes.int8))
+extend(byte=caster("byte", dtypes.uint8), char=caster("char", dtypes.int8))
 
 
 # ---- geometry and memory

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF, REAL, float32
+from dovetail.xp import orders
 from dovetail.xp.kernels import on_device, undispatched
 
 _PLAIN: Final[dict[str, Any]] = {"broadcasts": True, "checks": True}
@@ -79,7 +80,7 @@ def _chunked(xp: Any, function: Any, chunk: int | None) -> Callable[..., Any]:
             function(xp, flat[piece], *(s[piece] for s in sources))
         return out
 
-    return whole
+    return orders.elementwise(xp, whole)
 
 
 def _by_kind(xp: Any, functions: Any, chunk: int | None) -> Callable[..., Any]:
@@ -222,7 +223,7 @@ def _logsigmoid(xp: Any) -> Any:
     def logsigmoid(a: Any) -> Any:
         return xp.minimum(a, 0) - xp.log1p(xp.exp(-xp.abs(a)))
 
-    return logsigmoid
+    return orders.in_rows(logsigmoid)
 
 
 def _polynomial(xp: Any, s: Any, coefficients: tuple[float, ...]) -> Any:

@@ -9,6 +9,7 @@ from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
 from dovetail.errors import IndexOutOfRange
 from dovetail.xp.classes import class_dim, refuse_label
+from dovetail.xp.orders import in_rows
 from dovetail.xp.short_rows import short_cross_entropy
 from dovetail.xp.softmax import log_softmax_of
 
@@ -23,7 +24,9 @@ def install(table: KernelTable, xp: Any) -> None:
         "cross_entropy", _cross_entropy(xp), dtypes=_WIDE, binds=True, checks=True,
         checks_indices=True,
     )  # fmt: skip
-    table.add("cross_entropy_backward", _cross_entropy_backward(xp), dtypes=_WIDE)
+    table.add(
+        "cross_entropy_backward", in_rows(_cross_entropy_backward(xp)), dtypes=_WIDE
+    )
 
 
 def _extremes(target: Any) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from dovetail.dtypes import (
     float16,
 )  # fmt: skip
 from dovetail.xp.kernels import undispatched
+from dovetail.xp.orders import elementwise
 
 # NumPy's for float16 gives the first of two zeros, where C gives the second.
 _NEXT: Final = FLOAT - {float16}
@@ -104,7 +105,7 @@ def _complex(xp: Any) -> Any:
         made.imag = imag
         return made
 
-    return of_parts
+    return elementwise(xp, of_parts)
 
 
 def _idiv(xp: Any) -> Any:

@@ -11,18 +11,18 @@ kernels: Final = Kernels()
 install = kernels.install
 
 
-@kernels("fft_complex", COMPLEX)
+@kernels("fft_complex", COMPLEX, rows=True)
 def _complex(xp: Any, a: Any, dim: tuple[int, ...], inverse: bool) -> Any:
     if inverse:
         return xp.fft.ifftn(a, axes=dim, norm="forward")
     return xp.fft.fftn(a, axes=dim)
 
 
-@kernels("fft_real", (float32, float64))
+@kernels("fft_real", (float32, float64), rows=True)
 def _real(xp: Any, a: Any, dim: int) -> Any:
     return xp.fft.rfft(a, axis=dim)
 
 
-@kernels("fft_hermitian", COMPLEX)
+@kernels("fft_hermitian", COMPLEX, rows=True)
 def _hermitian(xp: Any, a: Any, dim: int, n: int) -> Any:
     return xp.fft.irfft(a, n, axis=dim, norm="forward")

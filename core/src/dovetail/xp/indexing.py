@@ -13,6 +13,7 @@ from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, STORED, DType, from_numpy
 from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim
 from dovetail.limits import greatest, least
+from dovetail.xp.orders import like, rows
 
 Indices = Sequence[Any]
 _MOVES: Final = (
@@ -121,19 +122,19 @@ class Indexing(Bounds):
         self.check("gather", index, a.shape[dim], dim)
         if a.ndim == 1:
             return a.take(index)
-        return a[self._grid(index.shape, dim, index)]
+        return rows(a[self._grid(index.shape, dim, index)])
 
     def index_select(self, a: Any, index: Any, dim: int) -> Any:
         self.check("index_select", index, a.shape[dim], dim)
         return a.take(index, dim)
 
     def embedding(self, a: Any, index: Any, padding_idx: int) -> Any:
-        rows, _ = a.shape
-        self.check_low("embedding", index, rows, 0)
+        count, _ = a.shape
+        self.check_low("embedding", index, count, 0)
         try:
             return a.take(index, 0)
         except IndexError as error:
-            raise self.error("embedding", index, rows, 0, 0) from error
+            raise self.error("embedding", index, count, 0, 0) from error
 
     def scatter(self, a: Any, index: Any, src: Any, dim: int) -> Any:
         y = self._fresh(a)
@@ -177,12 +178,13 @@ class Indexing(Bounds):
         try:
             if len(named) == 1:
                 return a.take(indices[named[0]], named[0])
-            return a[_key(indices)]
+            return rows(a[_key(indices)])
         except IndexError as error:
             raise self.explain("indexing", a, indices) from error
 
     def index_put(self, a: Any, value: Any, indices: Indices, accumulate: bool) -> Any:
-        y = self._fresh(a)
+        y = like(self.xp, a)
+        y[...] = a
         self.write_places(y, value, indices, accumulate)
         return y
 
@@ -211,7 +213,7 @@ class Indexing(Bounds):
     def masked_fill(self, a: Any, mask: Any, value: Any) -> Any:
         if a.dtype.kind in "iu":
             value = int(value)
-        return self.xp.where(mask, self.xp.asarray(value).astype(a.dtype), a)
+        return rows(self.xp.where(mask, self.xp.asarray(value).astype(a.dtype), a))
 
     def masked_select(self, a: Any, mask: Any) -> Any:
         return a[mask] if a.ndim else a.reshape(1)[mask.reshape(1)]

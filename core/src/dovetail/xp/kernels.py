@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import DType
+from dovetail.xp.orders import binding_rows, in_rows
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,20 +33,24 @@ class Kernels:
 
     def __call__(
         self, op: str, dtypes: Iterable[DType], *given: Any,
-        through: Callable[[Any], Any] | None = None, **options: Any,
+        through: Callable[[Any], Any] | None = None, rows: bool = False,
+        **options: Any,
     ) -> Callable[[F], F]:  # fmt: skip
         """Note the decorated function as a kernel of `op`.
 
         Args:
             given: what it takes after the library.
             through: what makes the kernel of it, such as `in_float32`.
+            rows: the library would let the result lie as operands do, and the op wants
+                it in row-major order: see `dovetail.xp.orders`.
             options: see `Kernel`.
         """
 
         def note(function: F) -> F:
             def bound(xp: Any) -> Any:
-                kernel = partial(function, xp, *given)
-                return kernel if through is None else through(kernel)
+                kernel: Any = partial(function, xp, *given)
+                kernel = kernel if through is None else through(kernel)
+                return _in_rows(kernel, options) if rows else kernel
 
             self._rows.append((op, bound, {"dtypes": dtypes, **options}))
             return function
@@ -64,6 +69,10 @@ class Kernels:
         """Add all of them to a table, for one library."""
         for op, bound, options in self._rows:
             table.add(op, bound(xp), **options)
+
+
+def _in_rows(kernel: Any, options: dict[str, Any]) -> Any:
+    return binding_rows(kernel) if options.get("binds") else in_rows(kernel)
 
 
 @cache

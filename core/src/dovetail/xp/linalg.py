@@ -22,7 +22,7 @@ def _hermitian(xp: Any, a: Any) -> Any:
     return (a + _adjoint(xp, a)) * a.dtype.type(0.5)
 
 
-@kernels("solve_triangle", _FORMATS)
+@kernels("solve_triangle", _FORMATS, rows=True)
 def _solve_triangle(xp: Any, a: Any, b: Any, upper: bool, unitriangular: bool) -> Any:
     lead = xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     x = xp.array(xp.broadcast_to(b, (*lead, *b.shape[-2:])), order="C")
@@ -51,7 +51,7 @@ def _substitute(xp: Any, a: Any, x: Any, upper: bool, unit: bool) -> None:
             row /= a[..., i : i + 1, i : i + 1]
 
 
-@kernels("lu_factorise", _FORMATS)
+@kernels("lu_factorise", _FORMATS, rows=True)
 def _lu(xp: Any, a: Any, pivot: bool) -> Any:
     """Columns in blocks, all matrices of a batch at once (Golub and Van Loan 3.2)."""
     n, m = a.shape[-2:]
@@ -92,7 +92,7 @@ def _eliminate(
     y[:, j + 1 :, j + 1 : stop] -= factor * row
 
 
-@kernels("solve_linear", _FORMATS)
+@kernels("solve_linear", _FORMATS, rows=True)
 def _solve(xp: Any, a: Any, b: Any) -> Any:
     lead = xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     info = xp.zeros(lead, "int32")
@@ -118,7 +118,7 @@ def _log_determinant(xp: Any, a: Any) -> Any:
     return tuple(xp.linalg.slogdet(a))
 
 
-@kernels("cholesky_factor", _FORMATS)
+@kernels("cholesky_factor", _FORMATS, rows=True)
 def _cholesky(xp: Any, a: Any) -> Any:
     part = _hermitian(xp, a)
     info = xp.zeros(a.shape[:-2], "int32")
@@ -152,7 +152,7 @@ def _leading(xp: Any, part: Any, y: Any) -> int:
     return 0
 
 
-@kernels("householder_factor", _FORMATS)
+@kernels("householder_factor", _FORMATS, rows=True)
 def _householder_factor(xp: Any, a: Any) -> Any:
     if not a.size:
         return a.copy(), xp.zeros((*a.shape[:-2], min(a.shape[-2:])), a.dtype)
@@ -160,7 +160,7 @@ def _householder_factor(xp: Any, a: Any) -> Any:
     return xp.swapaxes(turned, -1, -2).copy(), tau
 
 
-@kernels("householder_product", _FORMATS)
+@kernels("householder_product", _FORMATS, rows=True)
 def _householder_product(xp: Any, a: Any, tau: Any) -> Any:
     n, m = a.shape[-2:]
     y = xp.array(xp.broadcast_to(xp.eye(n, m, dtype=a.dtype), a.shape))
@@ -172,7 +172,7 @@ def _householder_product(xp: Any, a: Any, tau: Any) -> Any:
     return y
 
 
-@kernels("qr_factorise", _FORMATS)
+@kernels("qr_factorise", _FORMATS, rows=True)
 def _qr(xp: Any, a: Any, complete: bool) -> Any:
     return tuple(xp.linalg.qr(a, "complete" if complete else "reduced"))
 
@@ -185,7 +185,7 @@ def _phases(xp: Any, v: Any) -> Any:
     return xp.conj(first) / xp.where(first == 0, 1, abs(first)).astype(v.real.dtype)
 
 
-@kernels("eigen_hermitian", _FORMATS)
+@kernels("eigen_hermitian", _FORMATS, rows=True)
 def _eigen_hermitian(xp: Any, a: Any) -> Any:
     if not a.size:
         return xp.zeros(a.shape[:-1], a.real.dtype), a.copy()
@@ -193,7 +193,7 @@ def _eigen_hermitian(xp: Any, a: Any) -> Any:
     return w, v * _phases(xp, v)
 
 
-@kernels("singular_values", _FORMATS)
+@kernels("singular_values", _FORMATS, rows=True)
 def _singular_values(xp: Any, a: Any, full: bool) -> Any:
     u, s, vh = xp.linalg.svd(a, full_matrices=full)
     k = s.shape[-1]
@@ -204,7 +204,7 @@ def _singular_values(xp: Any, a: Any, full: bool) -> Any:
     return u, s, vh
 
 
-@kernels("pseudo_inverse", _FORMATS)
+@kernels("pseudo_inverse", _FORMATS, rows=True)
 def _pseudo_inverse(xp: Any, a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if hermitian:
         low = xp.tril(a, -1)

@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import HALF, NUMERIC
+from dovetail.xp.orders import rows
 
 
 def install(table: KernelTable, xp: Any) -> None:
@@ -46,7 +47,8 @@ def _matmul(xp: Any) -> Callable[..., Any]:
         if a.ndim > 2 and b.ndim == 2 and a.size and a.shape[-1] == b.shape[0]:
             flat = product(a.reshape(-1, a.shape[-1]), b)
             return flat.reshape(*a.shape[:-1], b.shape[1])
-        return product(a, b)
+        y = product(a, b)
+        return rows(y) if b.ndim > 3 or a.ndim > 3 else y
 
     return matmul
 

@@ -12,11 +12,13 @@ from dovetail.xp.kernels import Kernels
 kernels: Final = Kernels()
 install = kernels.install
 kernels.each(STORED, {
-    "take_along": lambda xp, a, index, dim: xp.take_along_axis(a, index, dim),
     "scatter_set_": lambda xp, a, index, src, dim: xp.put_along_axis(
         a, index, src, dim
     ),
 })  # fmt: skip
+kernels.each(STORED, {
+    "take_along": lambda xp, a, index, dim: xp.take_along_axis(a, index, dim),
+}, rows=True)  # fmt: skip
 kernels.each(STORED, {"clone": lambda xp, a: a.copy("C")}, checks=True, broadcasts=True)
 kernels.each({int32}, {"iota": lambda xp, n, dtype, index: xp.arange(n, dtype="int32")})
 

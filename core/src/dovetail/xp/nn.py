@@ -9,6 +9,7 @@ from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
 from dovetail.xp import class_loss, norm, softmax
 from dovetail.xp.attention import become_weights
+from dovetail.xp.orders import in_rows
 
 
 def install(table: KernelTable, xp: Any) -> None:
@@ -16,7 +17,7 @@ def install(table: KernelTable, xp: Any) -> None:
     softmax.install(table, xp)
     class_loss.install(table, xp)
     norm.install(table, xp)
-    table.add("attention", _attention(xp), dtypes=FLOAT - HALF)
+    table.add("attention", in_rows(_attention(xp)), dtypes=FLOAT - HALF)
 
 
 def _attention(xp: Any) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
 from dovetail.xp.kernels import Large
+from dovetail.xp.orders import by_channels, rows
 from dovetail.xp.short_rows import Norm, ShortNorm
 from dovetail.xp.slabs import slabs
 
@@ -178,6 +179,6 @@ def _normalise_by(xp: Any) -> Callable[..., Any]:
         shift = -mean * scale
         y = xp.asarray(x * scale)
         y += shift if bias is None else shift + bias
-        return y
+        return y if by_channels(y) else rows(y)
 
     return normalise_by

@@ -19,6 +19,7 @@ from dovetail.dtypes import (
 )  # fmt: skip
 from dovetail.errors import refuse_bins, refuse_negative_bins
 from dovetail.xp.kernels import Kernels, on_device
+from dovetail.xp.orders import following
 from dovetail.xp.reduce import in_float32
 
 Kernel = Callable[..., Any]
@@ -62,7 +63,7 @@ def _along(xp: Any, a: Any, index: Any, dim: int) -> Any:
 
 @kernels("argsort", ORDERED, **_BOUND)
 def _argsort(xp: Any, dim: int, descending: bool, stable: bool) -> Kernel:
-    return lambda a: _order(xp, a, dim, descending)
+    return following(xp, lambda a: _order(xp, a, dim, descending))
 
 
 @kernels("sort", ORDERED, **_BOUND)
@@ -71,7 +72,7 @@ def _sort(xp: Any, dim: int, descending: bool, stable: bool) -> Kernel:
         order = _order(xp, a, dim, descending)
         return _along(xp, a, order, dim), order
 
-    return call
+    return following(xp, call)
 
 
 def _chosen(xp: Any, a: Any, k: int, dim: int, largest: bool) -> Any:
@@ -139,8 +140,8 @@ def _ranked(xp: Any, rank: int, dim: int) -> Kernel:
     return call
 
 
-@kernels("max_along", ORDERED, "maximum", "argmax", **_BOUND)
-@kernels("min_along", ORDERED, "minimum", "argmin", **_BOUND)
+@kernels("max_along", ORDERED, "maximum", "argmax", **_BOUND, rows=True)
+@kernels("min_along", ORDERED, "minimum", "argmin", **_BOUND, rows=True)
 def _best(xp: Any, ufunc: str, place: str, dim: int, keepdim: bool) -> Kernel:
     """An extreme and its first place; both let NaN win."""
     reduce = getattr(xp, ufunc).reduce
@@ -154,7 +155,7 @@ def _best(xp: Any, ufunc: str, place: str, dim: int, keepdim: bool) -> Kernel:
     return call
 
 
-@kernels("pick", ANY, binds=True)
+@kernels("pick", ANY, binds=True, rows=True)
 def _pick(xp: Any, dim: int) -> Kernel:
     def call(a: Any, index: Any) -> Any:
         if not a.ndim:
@@ -164,7 +165,7 @@ def _pick(xp: Any, dim: int) -> Kernel:
     return call
 
 
-@kernels("searchsorted", ORDERED, binds=True)
+@kernels("searchsorted", ORDERED, binds=True, rows=True)
 def _searchsorted(xp: Any, right: bool) -> Kernel:
     side = "right" if right else "left"
 
@@ -180,7 +181,7 @@ def _searchsorted(xp: Any, right: bool) -> Kernel:
     return call
 
 
-@kernels("isin", ORDERED - {bfloat16}, checks=True)
+@kernels("isin", ORDERED - {bfloat16}, checks=True, rows=True)
 def _isin(xp: Any, elements: Any, test_elements: Any) -> Any:
     return xp.isin(elements, test_elements)
 
@@ -220,10 +221,10 @@ def _bincount(xp: Any, a: Any, minlength: int) -> Any:
     return counts.astype("int64", copy=False)
 
 
-@kernels("cumsum", _WIDE, "add", **_BOUND)
-@kernels("cumsum", HALF, "add", through=in_float32, **_BOUND)
-@kernels("cumprod", _WIDE, "multiply", **_BOUND)
-@kernels("cumprod", HALF, "multiply", through=in_float32, **_BOUND)
+@kernels("cumsum", _WIDE, "add", **_BOUND, rows=True)
+@kernels("cumsum", HALF, "add", through=in_float32, **_BOUND, rows=True)
+@kernels("cumprod", _WIDE, "multiply", **_BOUND, rows=True)
+@kernels("cumprod", HALF, "multiply", through=in_float32, **_BOUND, rows=True)
 def _scan(xp: Any, ufunc: str, dim: int, dtype: DType | None) -> Kernel:
     """Sums and products; long ones of floats accumulate in float64, as in torch."""
     accumulate = getattr(xp, ufunc).accumulate
@@ -246,7 +247,7 @@ def _scan(xp: Any, ufunc: str, dim: int, dtype: DType | None) -> Kernel:
     return call
 
 
-@kernels("logcumsumexp", FLOAT - HALF, **_BOUND)
+@kernels("logcumsumexp", FLOAT - HALF, **_BOUND, rows=True)
 def _logcumsumexp(xp: Any, dim: int) -> Kernel:
     def call(a: Any) -> Any:
         if not a.ndim:
@@ -257,8 +258,8 @@ def _logcumsumexp(xp: Any, dim: int) -> Kernel:
     return call
 
 
-@kernels("cummax", ORDERED, "maximum", **_BOUND)
-@kernels("cummin", ORDERED, "minimum", **_BOUND)
+@kernels("cummax", ORDERED, "maximum", **_BOUND, rows=True)
+@kernels("cummin", ORDERED, "minimum", **_BOUND, rows=True)
 def _cumulative(xp: Any, ufunc: str, dim: int) -> Kernel:
     """An extreme so far and its last place; both let NaN win."""
 

@@ -9,6 +9,7 @@ from dovetail.codegen.philox import LOW32
 from dovetail.dtypes import ANY, FLOAT, INTEGRAL, DType, Sizes
 from dovetail.xp import random_law as law
 from dovetail.xp.kernels import Kernels
+from dovetail.xp.orders import laid_like
 from dovetail.xp.philox import Philox, chunks
 
 kernels: Final = Kernels()
@@ -107,7 +108,7 @@ def _mask(xp: Any, shape: tuple[int, ...], p: float, seed: int, offset: int) -> 
 
 @kernels("random_dropout", FLOAT, checks=True)
 def _dropout(xp: Any, x: Any, p: float, seed: int, offset: int) -> tuple[Any, Any]:
-    mask = _mask(xp, x.shape, 1 - p, seed, offset)
+    mask = laid_like(xp, x, _mask(xp, x.shape, 1 - p, seed, offset))
     return _masked_scale(xp, x, mask, law.kept_scale(p)), mask
 
 

@@ -18,6 +18,7 @@ from dovetail.dtypes import (
     uint8,
 )  # fmt: skip
 from dovetail.xp.kernels import Kernels, Large, on_device
+from dovetail.xp.orders import rows
 from dovetail.xp.short_rows import WIDTH
 
 Dims = tuple[int, ...]
@@ -83,11 +84,11 @@ def _typed(
 
     def call(a: Any) -> Any:
         own = a.dtype
-        return reduce(a, axis, whole if own.kind in "biu" else own, None, keepdim)
+        return rows(reduce(a, axis, whole if own.kind in "biu" else own, None, keepdim))
 
     if dtype is None:
         return call
-    return _lowered(lambda a: reduce(a, axis, to, None, keepdim), dtype)
+    return _lowered(lambda a: rows(reduce(a, axis, to, None, keepdim)), dtype)
 
 
 @kernels("sum", _WIDE, **_BOUND)
@@ -105,8 +106,9 @@ def _sum(
             if y is not None:
                 return y
             if a.size > CAREFUL:
-                return careful_sum(reduce, a, dim, keepdim)
-        return reduce(a, axis, None, None, keepdim)
+                return rows(careful_sum(reduce, a, dim, keepdim))
+        y = reduce(a, axis, None, None, keepdim)
+        return y if y.flags.c_contiguous else y.copy("C")
 
     run = several
     if dim == (0,) and not keepdim and hasattr(xp.add, "reduceat") and most >= WIDTH:
@@ -114,7 +116,7 @@ def _sum(
     if dtype is None:
         return run
     if dtype in BITS:
-        return _lowered(lambda a: reduce(a, axis, a.dtype, None, keepdim), dtype)
+        return _lowered(lambda a: rows(reduce(a, axis, a.dtype, None, keepdim)), dtype)
     return _lowered(run, dtype)
 
 
@@ -196,15 +198,15 @@ def _mean(xp: Any, dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
 def _extreme(xp: Any, ufunc: str, dim: Dims, keepdim: bool) -> Kernel:
     reduce, axis = getattr(xp, ufunc).reduce, axis_of(dim)
     if not keepdim:
-        return lambda a: reduce(a, axis)
-    return lambda a: reduce(a, axis, None, None, True)
+        return lambda a: rows(reduce(a, axis))
+    return lambda a: rows(reduce(a, axis, None, None, True))
 
 
 @kernels("all", ANY - {uint8}, "logical_and", **_BOUND)
 @kernels("any", ANY - {uint8}, "logical_or", **_BOUND)
 def _truth(xp: Any, ufunc: str, dim: Dims, keepdim: bool) -> Kernel:
     reduce, axis = getattr(xp, ufunc).reduce, axis_of(dim)
-    return lambda a: reduce(a, axis, bool, None, keepdim)
+    return lambda a: rows(reduce(a, axis, bool, None, keepdim))
 
 
 @kernels("argmax", ORDERED, "argmax", **_BOUND)
@@ -217,7 +219,7 @@ def _place(xp: Any, function: str, dim: int | Dims, keepdim: bool) -> Kernel:
 @kernels("count_nonzero", ANY, **_BOUND)
 def _count_nonzero(xp: Any, dim: Dims) -> Kernel:
     add, axis, whole = xp.add.reduce, axis_of(dim), int64.numpy
-    return lambda a: add(a != 0, axis, whole)
+    return lambda a: rows(add(a != 0, axis, whole))
 
 
 @kernels("logsumexp", FLOAT - HALF, **_BOUND)
@@ -275,7 +277,7 @@ def _norm(xp: Any, p: Any, dim: Dims, keepdim: bool) -> Kernel:
         return lambda a: total(xp.asarray(xp.abs(a)))
     if p in (xp.inf, -xp.inf):
         reduce = xp.maximum.reduce if p > 0 else xp.minimum.reduce
-        return lambda a: reduce(xp.asarray(xp.abs(a)), axis, None, None, keepdim)
+        return lambda a: rows(reduce(xp.asarray(xp.abs(a)), axis, None, None, keepdim))
     if p == 0:
         return lambda a: total(xp.asarray(a != 0).astype(a.dtype))
     return lambda a: (

@@ -7,6 +7,7 @@ from typing import Any, Final
 from dovetail.dtypes import ANY, COMPLEX, STORED, DType, Sizes, from_numpy
 from dovetail.float8 import convert, is_packed
 from dovetail.xp.kernels import Kernels, undispatched
+from dovetail.xp.orders import by_channels, like
 
 kernels: Final = Kernels()
 install = kernels.install
@@ -16,20 +17,36 @@ kernels.each(STORED, {
     "roll": lambda xp, a, shifts, dims: xp.roll(a, shifts, dims or None),
     "tril": lambda xp, a, diagonal: xp.tril(a, diagonal),
     "triu": lambda xp, a, diagonal: xp.triu(a, diagonal),
-})  # fmt: skip
+}, rows=True)  # fmt: skip
 
 
 @kernels("cat", STORED, binds=True, checks=True)
 def _cat(xp: Any, dim: int) -> Any:
     """Without an argument for the first dim, which takes 0.1 µs to read."""
     concatenate = undispatched(xp.concatenate)
-    return concatenate if dim == 0 else lambda xs: concatenate(xs, dim)
+
+    def first(xs: Any) -> Any:
+        y = concatenate(xs)
+        return y if y.flags.c_contiguous or _are_images(xs) else y.copy("C")
+
+    def call(xs: Any) -> Any:
+        y = concatenate(xs, dim)
+        return y if y.flags.c_contiguous or _are_images(xs) else y.copy("C")
+
+    return call if dim else first
+
+
+def _are_images(xs: Any) -> bool:
+    """Whether all lie with their channels inside: joined, they do as well."""
+    return all(map(by_channels, xs))
 
 
 @kernels("flip", STORED)
 def _flip(xp: Any, a: Any, dims: Sizes) -> Any:
     whole, back = slice(None), slice(None, None, -1)
-    return a[tuple(back if d in dims else whole for d in range(a.ndim))].copy()
+    y = like(xp, a)
+    y[...] = a[tuple(back if d in dims else whole for d in range(a.ndim))]
+    return y
 
 
 @kernels("constant_pad", STORED)

@@ -15,7 +15,7 @@ from dovetail.ops.create import zeros_of
 from dovetail.ops.matrices import adjoint, identity
 from dovetail.ops.shape import cat, tril, triu
 from dovetail.ops.triangular import solve_triangle
-from dovetail.ops.view import basic_index, expand, transpose
+from dovetail.ops.view import basic_index, contiguous, expand, transpose
 
 
 def _factorised(name: str, a: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -118,7 +118,8 @@ def _lu_solved(
         )  # fmt: skip
     if not left:
         # X A = B is Aᴴ Xᴴ = Bᴴ.
-        return adjoint(_lu_solved(name, y, pivots, adjoint(b), True, not adjoint_))
+        turned = _lu_solved(name, y, pivots, adjoint(b), True, not adjoint_)
+        return contiguous(adjoint(turned))
     order = ops.order_of(pivots, y.shape[-1])
     if adjoint_:
         half = solve_triangle(adjoint(y), b)

@@ -72,12 +72,12 @@ def multi_head_attention_forward(
     v = v if static_v is None else static_v.unflatten(0, (-1, num_heads))
     p = dropout_p if training else 0.0
     mixed, weights = _mixed(q, k, v, mask, p, need_weights)
-    y = linear(mixed.transpose(1, 2).flatten(2), out_proj_weight, out_proj_bias)
+    y = linear(mixed.permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias)
     if weights is not None and average_attn_weights:
         weights = weights.mean(1)
     if batched:
-        return y.transpose(0, 1), weights
-    return y.squeeze(0), None if weights is None else weights.squeeze(0)
+        return y, weights
+    return y.squeeze(1), None if weights is None else weights.squeeze(0)
 
 
 def _check(
