@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MethodType
 from typing import Any
 
 import pytest
@@ -35,6 +36,34 @@ NO_VARIABLES = (
     "V(y, None)",
     "V(n, requires_grad=True)",
 )
+
+
+OLDER = (
+    "L.add(a, 2, b)", "a.add(2, b)", "a.add_(2, b)", "a.sub(0.5, b)", "a.sub_(2, b)",
+    "L.sub(a, 2, b)", "a.add(2, 3)", "a.add_(L.tensor(2.0), b)",
+    "L.addcmul(a, 0.5, b, b)", "a.addcmul(0.5, b, b)", "a.addcmul_(0.5, b, b)",
+    "L.addcdiv(a, 0.5, b, b)", "a.addcdiv(0.5, b, b)", "a.addcdiv_(-0.5, b, b)",
+    "L.addmm(2, a, 3, b, b)", "L.addmm(2, a, b, b)", "a.addmm(2, 3, b, b)",
+    "a.addmm(2, b, b)", "a.addmm_(2, 3, b, b)", "a.addmm_(2, b, b)",
+    "L.addmv(2, v, 3, b, v)", "v.addmv_(2, 3, b, b[0])", "L.addr(2, a, 3, v, v)",
+    "a.addr_(2, 3, v, v)", "L.baddbmm(2, a[None], 3, b[None], b[None])",
+    "L.addbmm(2, a, 3, b[None], b[None])", "L.add(a, 2, b, out=a)", "a.add(b)",
+    "a.addcmul(b, b, value=2)", "a.addcmul_(b, b)", "a.add_(b, alpha=2)",
+    "a.add(other=b)", "a.add_(other=b)", "L.sub(input=a, other=b, alpha=3)",
+)  # fmt: skip
+NOT_OLDER = (
+    "a.add(b, 2)",
+    "a.add(b, b)",
+    "a.mul(2, b)",
+    "a.add(1, 2, 3)",
+    "a.sub_(b, b)",
+)
+GRADS = (
+    "grad(y, x, only_inputs=True)", "grad(y, x, None, True, False, True, True)",
+    "grad(outputs=y, inputs=[x], create_graph=True, only_inputs=True)",
+    "grad(y, [x, w], None, None, False, True, True)",
+    "backward(y, None, None, False, None, [x])",
+)  # fmt: skip
 
 
 def said(lib: Any, call: str) -> Any:
@@ -95,3 +124,90 @@ def test_variables_share_memory_and_versions() -> None:
         assert isinstance(y, lib.autograd.Variable)
         assert not isinstance(3, lib.autograd.Variable)
         assert lib.autograd.Variable is not lib.Tensor
+
+
+def operands(lib: Any) -> dict[str, Any]:
+    rows = lib.tensor([[1.0, 2.0], [3.0, 5.0]])
+    return {"L": lib, "a": rows.clone(), "b": rows / 2, "v": rows[0].clone()}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("call", OLDER)
+def test_numbers_may_come_before_tensors_as_they_once_did(call: str) -> None:
+    theirs, ours = [eval(call, operands(lib)) for lib in FRAMES]
+    assert ours.tolist() == theirs.tolist()
+    # and again, when the types are known
+    assert eval(call, operands(dt)).tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("call", NOT_OLDER)
+def test_other_orders_are_refused(call: str) -> None:
+    for lib in FRAMES:
+        with pytest.raises(TypeError):
+            eval(call, operands(lib))
+
+
+@pytest.mark.parametrize("call", GRADS)
+def test_gradients_are_asked_for_in_torchs_order(call: str) -> None:
+    def found(lib: Any) -> list[Any]:
+        x, w = lib.ones(2, requires_grad=True), lib.ones(2, requires_grad=True)
+        values = {"x": x, "w": w, "y": (x * x).sum()}
+        grads = eval(f"L.autograd.{call}", {"L": lib, **values}) or [x.grad, w.grad]
+        return [None if g is None else (g.tolist(), g.requires_grad) for g in grads]
+
+    assert found(dt) == found(torch)
+
+
+def test_older_names_of_cotangents() -> None:
+    for lib in FRAMES:
+        x = lib.ones(2, requires_grad=True)
+        with pytest.warns(FutureWarning):
+            lib.autograd.backward(x * 2, grad_variables=lib.ones(2))
+        assert x.grad.tolist() == [2, 2]
+        with pytest.warns(FutureWarning):
+            lib.autograd.grad((x * 2).sum(), x, only_inputs=False)
+        with pytest.raises(RuntimeError), pytest.warns(FutureWarning):
+            lib.autograd.backward(x * 2, lib.ones(2), grad_variables=lib.ones(2))
+
+
+@pytest.mark.parametrize("given", ["high=3", "3", "1, 3", "low=1, high=3"])
+def test_random_integers_like_another_tensor(given: str) -> None:
+    like = dt.zeros(2, 3, 4, 5).to(memory_format=dt.channels_last)
+    made = eval(f"L.randint_like(x, {given})", {"L": dt, "x": like})
+    theirs = torch.zeros(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    theirs = eval(f"L.randint_like(x, {given})", {"L": torch, "x": theirs})
+    assert made.stride() == theirs.stride()
+    assert 0 <= made.min().item() <= made.max().item() <= 2
+    plain = dt.randint_like(like, 3, memory_format=dt.contiguous_format)
+    assert plain.is_contiguous()
+    with pytest.raises(TypeError):
+        dt.randint_like(like)
+
+
+def test_optimizers_that_wrap_others_need_no_hooks() -> None:
+    """Some never call the constructor that makes the tables."""
+    for lib in FRAMES:
+        inner = lib.optim.SGD([lib.ones(1, requires_grad=True)], lr=0.1)
+
+        class Wrapping(lib.optim.Optimizer):  # type: ignore[name-defined,misc]
+            def __init__(self, inner: Any) -> None:
+                self.inner, self.param_groups = inner, inner.param_groups
+
+            def step(self, closure: Any = None) -> str:
+                self.inner.step(closure)
+                return "done"
+
+        assert Wrapping(inner).step() == "done"
+
+
+def test_forwards_are_called_with_objects_that_are_no_modules() -> None:
+    class Scope:
+        pass
+
+    for lib in FRAMES:
+        scope: Any = Scope()
+        layer = lib.nn.Conv2d(1, 2, 3, padding=1)
+        vars(scope).update(vars(layer), weight=layer.weight, bias=layer.bias)
+        scope._conv_forward = MethodType(type(layer)._conv_forward, scope)
+        x = lib.ones(1, 1, 4, 4)
+        assert (type(layer).forward(scope, x) == layer(x)).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as _typing
+import warnings as _warnings
 from collections.abc import Sequence
 from importlib import import_module as _import_module
 
@@ -26,6 +27,7 @@ from dovetail.engine.modes import (
     set_grad_enabled,
 )
 from dovetail.engine.tensor import Tensor
+from dovetail.errors import ArgumentError
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -33,8 +35,8 @@ Tensors = Tensor | Sequence[Tensor]
 def grad(
     outputs: Tensors, inputs: Tensors, grad_outputs: Tensors | None = None,
     retain_graph: bool | None = None, create_graph: bool = False,
-    allow_unused: bool | None = None, is_grads_batched: bool = False,
-    materialize_grads: bool = False,
+    only_inputs: bool = True, allow_unused: bool | None = None,
+    is_grads_batched: bool = False, materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """The gradients of the sum of `outputs` with respect to `inputs`.
 
@@ -42,6 +44,7 @@ def grad(
         grad_outputs: cotangents of the outputs, by default ones for scalars.
         retain_graph: keep what backward needs; default: as `create_graph`.
         create_graph: make the gradients differentiable.
+        only_inputs: changes nothing, of which a FutureWarning tells where it is False.
         allow_unused: give None for an input that the outputs do not depend on.
         is_grads_batched: the first dim of `grad_outputs` counts cotangents, and that of
             the gradients, too.
@@ -59,14 +62,16 @@ def grad(
         >>> torch.autograd.grad(slope, x)
         (tensor(2.),)
     """
+    if not only_inputs:
+        _warnings.warn("only_inputs has no effect", FutureWarning, stacklevel=2)
     outputs, inputs = by_edges(outputs, grad_outputs), by_edges(inputs)
     roots = tensors_of("grad", "outputs", outputs)
     leaves = tensors_of("grad", "inputs", inputs)
     if any(x._in_parts for x in leaves):
         parts = [x._on_tape if x._in_parts else x for x in leaves]
         found = grad(
-            outputs, parts, grad_outputs, retain_graph, create_graph, allow_unused,
-            is_grads_batched, materialize_grads,
+            outputs, parts, grad_outputs, retain_graph, create_graph, True,
+            allow_unused, is_grads_batched, materialize_grads,
         )  # fmt: skip
         return tuple(
             x._with_gradient(g) if x._in_parts else g
@@ -113,15 +118,33 @@ def _of_rows(
 def backward(
     tensors: Tensors, grad_tensors: Tensors | None = None,
     retain_graph: bool | None = None, create_graph: bool = False,
-    inputs: Tensors | None = None,
+    grad_variables: Tensors | None = None, inputs: Tensors | None = None,
 ) -> None:  # fmt: skip
     """Add the gradients of `tensors` to the `.grad` of the leaves, or of `inputs`.
+
+    Args:
+        grad_tensors: cotangents of the tensors, by default ones for scalars.
+        retain_graph: keep what backward needs; default: as `create_graph`.
+        create_graph: make the gradients differentiable.
+        grad_variables: an older name of `grad_tensors`, of which a FutureWarning tells.
+        inputs: the leaves whose gradients are wanted; all, unless given.
+
+    Raises:
+        ArgumentError: both names of the cotangents are used.
 
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> torch.autograd.backward((x * x).sum())
     >>> x.grad
     tensor([2., 4.])
     """
+    if grad_variables is not None:
+        _warnings.warn("say grad_tensors=", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise ArgumentError(
+                "backward", "grad_variables", was="given beside grad_tensors",
+                needed="one of them",
+            )  # fmt: skip
+        grad_tensors = grad_variables
     tensors, inputs = by_edges(tensors, grad_tensors), by_edges(inputs)
     roots, given, into = tensors_of("backward", "tensors", tensors), None, None
     if grad_tensors is not None:

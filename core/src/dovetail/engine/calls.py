@@ -26,6 +26,7 @@ from dovetail.engine.entries import Ready
 from dovetail.engine.execution import several
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
+from dovetail.engine.older_calls import SCALED
 from dovetail.engine.op import Op
 from dovetail.engine.overrides import ask, overridden
 from dovetail.engine.parameters import REQUIRED
@@ -142,7 +143,8 @@ def over(op: Op, name: str, slow: Any) -> Any:
     """
     if not op.is_elementwise or op.rest or op.view or len(op.tensors) > 2:
         return slow
-    function = _unwritten(op, name, _OVER)
+    more = name.removesuffix("_") in SCALED  # which may have a number before the other
+    function = _unwritten(op, name, _OVER._replace(takes=op.names if more else ()))
     function.slow = slow
     function.__doc__, function.__wrapped__ = slow.__doc__, slow.__wrapped__
     return function

@@ -21,6 +21,7 @@ from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.attributes import SPELLINGS
 from dovetail.engine.autocast import as_one, casting
 from dovetail.engine.integers import LEAST, MOST
+from dovetail.engine.older_calls import in_order
 from dovetail.engine.op import TakesOut
 from dovetail.engine.out import check_asked, write_out
 from dovetail.engine.overrides import ask, overridden
@@ -85,9 +86,10 @@ class _Edge:
             return classes, None, args, kwargs
         if self.expected is None:
             self.expected = Expected(self.name, self.function)
-        plain = not kwargs or _TRANSLATED.isdisjoint(kwargs)
+        args, kwargs, older = in_order(self.name, args, kwargs)
+        plain = not older and (not kwargs or _TRANSLATED.isdisjoint(kwargs))
         target = None
-        if not plain:
+        if not plain and kwargs:
             target, args, kwargs = self._translated(args, kwargs)
         integers = self.expected.check(args, kwargs)
         if plain and integers is not None and not classes:

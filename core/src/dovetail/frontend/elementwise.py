@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from dovetail.dtypes import bool_, complex128, float64
 from dovetail.engine.attributes import Factor, Operand, Scalar
@@ -25,8 +25,10 @@ from dovetail.ops.quotient import refuse_zero
 from dovetail.ops.transcendental import exp2
 from dovetail.ops.view import contiguous
 
+_BOTH: Final = ("input", "other")
 
-@public("add Tensor.add_", out=True, plain=a.add)
+
+@public("add Tensor.add_", out=True, plain=a.add, takes=_BOTH)
 def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """input + alpha * other; integers wrap, the sum of bools is `or`.
 
@@ -42,7 +44,7 @@ def add(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     return a.add(input, _scaled("add", input, other, alpha))
 
 
-@public("sub subtract Tensor.sub_ Tensor.subtract_", out=True, plain=a.sub)
+@public("sub subtract Tensor.sub_ Tensor.subtract_", out=True, plain=a.sub, takes=_BOTH)
 def sub(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """input - alpha * other; integers wrap.
 
@@ -60,6 +62,17 @@ def sub(input: Operand, other: Operand, *, alpha: Scalar = 1) -> Tensor:
 def rsub(input: Tensor, other: Operand, *, alpha: Scalar = 1) -> Tensor:
     """other - alpha * input."""
     return a.sub(other, _scaled("rsub", other, input, alpha))
+
+
+@public(
+    "addcmul Tensor.addcmul_", out=True, plain=e.addcmul,
+    takes=("input", "tensor1", "tensor2"),
+)  # fmt: skip
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Factor = 1
+) -> Tensor:
+    """input + value * tensor1 * tensor2; of integers the value is cut to one."""
+    return e.addcmul(input, tensor1, tensor2, value=value)
 
 
 @public(

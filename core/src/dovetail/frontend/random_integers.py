@@ -12,12 +12,15 @@ from dovetail.engine.generator import Generator
 from dovetail.engine.kinds import Kind
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
+from dovetail.engine.views import unshared
 from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.frontend.creation import Place, creates, sizes
+from dovetail.frontend.memory_order import MemoryFormat, back, order_for
 from dovetail.frontend.random import drawn
 from dovetail.limits import iinfo
 from dovetail.ops import random as ops
-from dovetail.ops.primitive import cast
+from dovetail.ops import view as v
+from dovetail.ops.primitive import cast, clone
 from dovetail.xp import random_law as law
 
 
@@ -103,15 +106,28 @@ def _index_kind(place: Place) -> Kind:
 
 @creates("randint_like", out=False)
 def randint_like(
-    place: Place, input: Tensor, low: Any, high: Any = None, *,
-    generator: Generator | None = None,
+    place: Place, input: Tensor, low: Any = None, high: Any = None, *,
+    generator: Generator | None = None, memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
-    """`randint` in the shape, dtype and device of `input`."""
+    """`randint` in the shape, dtype, device and order of dims of `input`.
+
+    Raises: as `randint` does.
+    """
     if high is None:
+        if low is None:
+            raise ArgumentTypeError(
+                "randint_like", "high", was="missing", needed="an integer"
+            )
         low, high = 0, low
+    elif low is None:
+        low = 0
+    order = order_for("randint_like", input, memory_format)
     kind = place.like(input).kind()
     low, high = random_range("randint_like", low, high, kind.dtype)
-    return integers_of("randint_like", tuple(input.shape), kind, generator, low, high)
+    made = integers_of("randint_like", tuple(input.shape), kind, generator, low, high)
+    if order == tuple(range(len(order))):
+        return made
+    return unshared(v.permute(clone(v.permute(made, order)), back(order)))
 
 
 @creates("randperm")

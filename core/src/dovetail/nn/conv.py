@@ -141,7 +141,8 @@ class _ConvNd(Module):
             edges = self._reversed_padding_repeated_twice
             input = F.pad(input, edges, mode=self.padding_mode)
             padding = 0
-        convolve = (F.conv1d, F.conv2d, F.conv3d)[self.spatial_dims - 1]
+        # Programs call this with objects of theirs, too, that have its attributes.
+        convolve = (F.conv1d, F.conv2d, F.conv3d)[len(self.kernel_size) - 1]
         return convolve(
             input, weight, bias, self.stride, padding, self.dilation, self.groups
         )

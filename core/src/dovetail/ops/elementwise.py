@@ -222,7 +222,7 @@ def _scaled(ct: Tensor, value: Any) -> Tensor:
     return ct * (value.conjugate() if isinstance(value, complex) else value)
 
 
-@op(sums=True, accepts=NUMERIC, torch="addcmul Tensor.addcmul_",
+@op(sums=True, accepts=NUMERIC,
     oracle=exact(lambda m, x, a, b, value=1: x + value * a * b,
                  lambda x, a, b, value=1: x + int(value) * a * b),
     grad={

@@ -90,6 +90,10 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
         if type(self).step is not hooked:  # called by a subclass's step, by super()
             return step(self, *args, **kwargs)
+        if "_optimizer_step_pre_hooks" not in vars(
+            self
+        ):  # not made by Optimizer's init
+            return step(self, *args, **kwargs)
         for hook in list(self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
             if changed is not None:

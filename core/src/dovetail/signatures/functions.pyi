@@ -2778,17 +2778,18 @@ def randint(
 
 def randint_like(
     input: Tensor,
-    low: Any,
+    low: Any = None,
     high: Any = None,
     *,
     generator: _Generator | None = None,
+    memory_format: memory_format | None = None,
     dtype: DType | None = None,
     layout: layout | None = None,
     device: device | str | None = None,
     requires_grad: _bool = False,
     pin_memory: _bool = False,
 ) -> Tensor:
-    """`randint` in the shape, dtype and device of `input`."""
+    """`randint` in the shape, dtype, device and order of dims of `input`."""
 
 def randn(
     *size: _int | Sequence[_int],

@@ -220,7 +220,12 @@ class Methods:
     ) -> Tensor:
         """input + value * tensor1 * tensor2; of integers the value is cut to one."""
     def addcmul_(
-        self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1
+        self,
+        tensor1: Tensor,
+        tensor2: Tensor,
+        *,
+        value: complex = 1,
+        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`addcmul` written into the tensor, which is returned."""
     def addmm(
