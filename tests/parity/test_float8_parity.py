@@ -30,6 +30,8 @@ t.split(1) ; t.chunk(2) ; t.narrow(0,0,1) ; t.select(0,1) ; t.squeeze() ;
 t.unsqueeze(0) ; t.flatten() ; t.ravel() ; t.movedim(0,1) ; t.swapaxes(0,1) ; t.T ;
 t.mT ; t.index_select(0,i) ; t.masked_select(m) ; L.where(m,t,t) ; L.where(m,t,1.0) ;
 L.nn.functional.pad(t,(1,1),value=2.0) ; L.nn.functional.embedding(i,t) ;
+L.nn.functional.pad(t[None],(1,1),mode='circular') ;
+L.nn.functional.pad(t[None],(1,-1),mode='circular') ;
 L.zeros_like(t) ; L.ones_like(t) ; L.full_like(t,2.0) ; L.empty_like(t).shape ;
 t.new_zeros(2) ; t.new_ones(2) ; t.new_full((2,),3.0) ; t.new_tensor([1.,2.]) ;
 t.new_empty(2).shape ; L.zeros(2,dtype=d) ; L.ones(2,dtype=d) ;

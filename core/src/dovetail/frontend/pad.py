@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dovetail.dtypes import float64
+from dovetail.dtypes import FLOAT8, float64, uint8
 from dovetail.engine.autocast import as_one
 from dovetail.engine.elements import operand, stored
 from dovetail.engine.public import public
@@ -14,6 +14,7 @@ from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 from dovetail.ops import pad as margins
 from dovetail.ops.complex import complex as complex_of
 from dovetail.ops.complex import imag, real
+from dovetail.ops.formats import bitcast
 
 
 @public("F.pad")
@@ -57,8 +58,12 @@ def pad(
             "pad", "input", was=f"of shape {tuple(input.shape)}",
             needed=f"elements in all dims but the batch in mode {mode!r}",
         )  # fmt: skip
-    make = margins.margin_pad if mode == "circular" else _wide_margins
-    return make(input, whole, mode)
+    if mode != "circular":
+        return _wide_margins(input, whole, mode)
+    if input.dtype in FLOAT8 and not input.requires_grad:  # moved, not computed with
+        moved = margins.margin_pad(bitcast(input, uint8), whole, mode)
+        return bitcast(moved, input.dtype)
+    return margins.margin_pad(input, whole, mode)
 
 
 _wide_margins: Final = as_one(margins.margin_pad, "float32")
