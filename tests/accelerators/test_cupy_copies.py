@@ -156,8 +156,8 @@ def test_devices_wait_for_each_other(device: Device) -> None:
     here.jobs.append(lambda: a.values.fill(1))
     made = device.copy_peer(a, 1)
     here.jobs.append(lambda: a.values.fill(2))
-    here.run()
     there.run()
+    here.run()
     assert made.values.tolist() == [1] * 4
     assert a.values.tolist() == [2] * 4
 

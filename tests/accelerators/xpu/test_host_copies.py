@@ -75,10 +75,16 @@ def test_copies_that_nobody_waits_for(xpu: Any) -> None:
 
 def test_pinned_memory_is_used_again(xpu: Any) -> None:
     """What dies serves the next; `release` gives it to the driver."""
-    first = dt.ones(SIZE).pin_memory("xpu").data_ptr()
-    assert dt.zeros(SIZE).pin_memory("xpu").data_ptr() == first
+    free = xpu.hosts[0]._free
     dt.accelerator.empty_cache("xpu")
-    assert not xpu.hosts[0]._free
+    first = dt.ones(SIZE).pin_memory("xpu").data_ptr()
+    assert [len(kept) for kept in free.values()] == [1]
+    held = dt.zeros(SIZE).pin_memory("xpu")
+    assert held.data_ptr() == first
+    assert [len(kept) for kept in free.values()] == [0]
+    del held
+    dt.accelerator.empty_cache("xpu")
+    assert not free
 
 
 def test_copies_among_devices_are_in_order(xpu: Any) -> None:

@@ -38,6 +38,7 @@ from dovetail_xpu import (
     steps,
 )
 from dovetail_xpu.exchange import XpuExchange
+from dovetail_xpu.faults import lost
 from dovetail_xpu.host_copies import HostPool, XpuCopies, is_done
 from dovetail_xpu.launch import THREADS, Launcher
 from dovetail_xpu.memory import Device, Ints, Stream, XpuArray
@@ -107,7 +108,11 @@ class XpuBackend(XpuExchange, XpuCopies, Backend, Pool, LateErrors, Streams):
         made = self.empty(host.shape, from_numpy(host.dtype), index)
         if host.size:
             flat = np.ascontiguousarray(host).reshape(-1).view(np.uint8)
-            made.block.stream.queue.memcpy(made.block.memory, flat, flat.size)
+            stream = made.block.stream
+            try:
+                stream.queue.memcpy(made.block.memory, flat, flat.size)
+            except RuntimeError as error:  # which dpctl raises of it alone
+                raise lost(index, "copy_in", error) from error
         return made
 
     def copy_out(self, a: XpuArray) -> np.ndarray[Any, Any]:
@@ -117,7 +122,10 @@ class XpuBackend(XpuExchange, XpuCopies, Backend, Pool, LateErrors, Streams):
                 a = self._copied(a)
             flat = out.reshape(-1).view(np.uint8)
             stream = self.launcher.stream(a.device.index)
-            stream.queue.memcpy(flat, a.block.memory, flat.size)
+            try:
+                stream.queue.memcpy(flat, a.block.memory, flat.size)
+            except RuntimeError as error:
+                raise lost(a.device.index, "copy_out", error) from error
         self.tell(a.device.index)
         return out
 

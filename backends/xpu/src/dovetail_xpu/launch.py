@@ -10,6 +10,7 @@ from dovetail.codegen.ir import Kernel
 from dovetail.device_api.capabilities import chosen_streams
 from dovetail.dtypes import DType
 from dovetail_xpu.compiler import kernel_of
+from dovetail_xpu.faults import lost
 from dovetail_xpu.memory import Device, Ints, Stream, XpuArray, fresh
 from dovetail_xpu.text import NAME, text_of, word_count
 
@@ -55,12 +56,22 @@ class Launchable:
         return found
 
     def launch(self, stream: Stream, words: Sequence[int], blocks: int) -> None:
-        """Add a launch to a queue; `words` end with the first and the last item."""
+        """Add a launch to a queue; `words` end with the first and the last item.
+
+        Raises:
+            DeviceLost: the queue takes no work.
+        """
         kernel = self._built.get(stream.device)
         if kernel is None:
             kernel = self.on(stream.device)
         given = [self._argument(self._pack(*words))]
-        stream.queue.submit_async(kernel, given, [blocks * self.threads], self._group)
+        threads = [blocks * self.threads]
+        try:
+            stream.queue.submit_async(kernel, given, threads, self._group)
+        except Exception as error:
+            if type(error).__name__ != "SyclKernelSubmitError":
+                raise
+            raise lost(stream.device.index, "kernel", error) from error
 
 
 class Written(Launchable):
