@@ -12,7 +12,7 @@ from tests.meta.planted import verdict, verdict_on
 
 from dovetail import dtypes
 from dovetail.conformance.verdicts import Outcome
-from dovetail.device_api import PinnedBlock, host_copies
+from dovetail.device_api import PeerCopies, PinnedBlock, host_copies
 from dovetail.ops import create
 from dovetail_fake.backend import FakeBackend
 from dovetail_fake.memory import FakeArray
@@ -120,7 +120,14 @@ def test_core_that_never_waits_is_caught(monkeypatch: pytest.MonkeyPatch) -> Non
     assert verdict(Chaotic, "in_flight", "-").outcome is Outcome.WRONG
 
 
-class SameMemory(FakeBackend):
+class Copies(FakeBackend, PeerCopies):
+    """The fake device, with copies from one to another."""
+
+    def copy_peer(self, a: FakeArray, index: int) -> FakeArray:
+        return self.copy_in(a.elements(), index)
+
+
+class SameMemory(Copies):
     """A copy on another device is a view."""
 
     def copy_peer(self, a: FakeArray, index: int) -> FakeArray:
@@ -129,6 +136,6 @@ class SameMemory(FakeBackend):
 
 def test_copies_among_devices() -> None:
     """A sound device passes, one that shares memory does not, others do not claim."""
-    assert verdict(FakeBackend, "peers", "-").outcome is Outcome.PASSED
+    assert verdict(Copies, "peers", "-").outcome is Outcome.PASSED
     assert verdict(SameMemory, "peers", "-").outcome is Outcome.WRONG
     assert verdict_on("chaos:cpu", "peers", "-").outcome is Outcome.UNCLAIMED

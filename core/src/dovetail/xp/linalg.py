@@ -108,12 +108,12 @@ def _solve(xp: Any, a: Any, b: Any) -> Any:
     return xp.linalg.solve(good, b), info
 
 
-@kernels("determinant", _FORMATS)
+@kernels("determinant", _FORMATS, rows=True)
 def _determinant(xp: Any, a: Any) -> Any:
     return xp.linalg.det(a)
 
 
-@kernels("log_determinant", _FORMATS)
+@kernels("log_determinant", _FORMATS, rows=True)
 def _log_determinant(xp: Any, a: Any) -> Any:
     return tuple(xp.linalg.slogdet(a))
 

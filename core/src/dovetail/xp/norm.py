@@ -98,7 +98,7 @@ def _of_any_size(xp: Any) -> Callable[..., Any]:
         share, one = _share(xp, x, dims), xp.array(1, dtype)
         epsilon = xp.array(eps, dtype)
         y = xp.empty(x.shape, dtype)
-        mean = total(x, dims, None, None, True)
+        mean = rows(total(x, dims, None, None, True))
         mean *= share
         var, rstd = xp.empty(mean.shape, dtype), xp.empty(mean.shape, dtype)
         parts = slabs(xp, x, dims)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.device_api import Backend, DeviceInfo, KernelTable, PeerCopies, Pool
+from dovetail.device_api import Backend, DeviceInfo, KernelTable, Pool
 from dovetail.dtypes import DType, from_numpy
 from dovetail_fake import kernels
 from dovetail_fake.memory import Device, FakeArray, Ints
 
 
-class FakeBackend(Backend, Pool, PeerCopies):
+class FakeBackend(Backend, Pool):
     """Two devices whose arrays are no NumPy arrays; `Pool` counts their memory."""
 
     type = "fake"
@@ -40,11 +40,6 @@ class FakeBackend(Backend, Pool, PeerCopies):
 
     def copy_out(self, a: FakeArray) -> np.ndarray[Any, Any]:
         return a.elements().copy()
-
-    def copy_peer(self, a: FakeArray, index: int) -> FakeArray:
-        fresh = self.empty(a.shape, a.dtype, index)
-        fresh.elements()[...] = a.elements()
-        return fresh
 
     def view(self, a: FakeArray, shape: Ints, strides: Ints, offset: int) -> FakeArray:
         return FakeArray(a.block, a.dtype, shape, strides, a.offset + offset)

@@ -22,6 +22,7 @@ from dovetail.dtypes import Array, DType, float32
 from dovetail.engine.tensor import Tensor
 
 _BLOCKS: Final = 4  # that are asked for when one was let go of
+_TRIES: Final = 4  # of each claim, for what is not waited for may be done in time
 
 
 def _laid(subject: Subject, dtype: DType | None, budget: Budget) -> Iterator[Example]:
@@ -77,7 +78,8 @@ def in_flight(trial: Trial) -> None:
     Their memory stays until they are done, and may be used again after a wait.
     """
     _memory(trial.subject)
-    for claim in (_behind_work, _ahead_of_work, _let_go_of, _waits_unasked):
+    claims = (_behind_work, _ahead_of_work, _let_go_of, _waits_unasked)
+    for claim in claims * _TRIES:
         contextvars.copy_context().run(claim, trial)
         dt.synchronize(trial.subject.device)
 
