@@ -159,3 +159,13 @@ def test_layers_are_one_call(kind: str) -> None:
     network = getattr(dt.nn, kind.upper())(8, 32)
     y, _ = network(dt.randn(20, 16, 8))
     assert y.grad_fn.name().lower().startswith(f"{kind}sequence")
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_results_lie_in_rows(kind: str) -> None:
+    """What a layer gives can be viewed, however its kernel keeps what it saves."""
+    network = getattr(dt.nn, kind.upper())(8, 32)
+    y, states = network(dt.randn(20, 16, 8))
+    states = states if isinstance(states, tuple) else (states,)
+    assert y.view(-1, 32).shape == (320, 32)
+    assert all(state.is_contiguous() for state in states)

@@ -33,6 +33,11 @@ if __name__ == "__main__":
     assert nn is dovetail.nn and torch.nn is nn and torch.utils.data is dovetail.data
     assert nn.__spec__.name == "dovetail.nn"
     assert torch.Tensor is dovetail.Tensor and torch.linalg is dovetail.linalg
+    from torch.utils import _pytree
+
+    assert _pytree.tree_map(lambda x: x + 1, {"a": [1, 2]}) == {"a": [2, 3]}
+    torch._foreach_mul_(twos := [torch.ones(2), torch.ones(3)], 2.0)
+    assert [x.sum().item() for x in twos] == [4.0, 6.0]
     assert torch.__version__.split("+")[0].split(".")[0] == "2", torch.__version__
     net = nn.Linear(4, 2)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)

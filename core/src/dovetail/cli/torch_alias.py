@@ -16,6 +16,7 @@ from typing import Final
 
 import dovetail
 from dovetail.cli import torch_private
+from dovetail.cli.torch_lists import of_lists
 from dovetail.cli.torch_places import FIRST, PLACES, Place, place_of
 
 FOLLOWED: Final = "2.13.0"
@@ -49,7 +50,7 @@ class _Alias(ModuleType):
         if name in FIRST or f"torch.{name}" in PLACES:
             return import_module(f"torch.{name}")
         if name.startswith("_") and not _is_of_module(name):
-            return getattr(torch_private, name)
+            return of_lists(name) or getattr(torch_private, name)
         return getattr(dovetail, name)
 
     def __dir__(self) -> list[str]:

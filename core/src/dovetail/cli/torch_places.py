@@ -64,7 +64,9 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
 }
 
 # Places that are there without an import of their own, by what they are below.
-FIRST: Final = {"nn": ("modules",), "distributions": ("kl", "utils")}
+FIRST: Final = {
+    "nn": ("modules",), "distributions": ("kl", "utils"), "utils": ("_pytree",),
+}  # fmt: skip
 
 
 class Place(ModuleType):

@@ -51,7 +51,7 @@ def _gru_shape(
 
 @op(autocast="lower", cancels=True, shape=_gru_shape, accepts=FLOAT, promote="equal",
     domain=(-1.0, 1.0), largest=1 << 10, undefined_on=UNDEFINED,
-    outputs=("y", "gates"))  # fmt: skip
+    row_major=False, outputs=("y", "gates"))  # fmt: skip
 def gru_sequence(
     x: Tensor, h: Tensor, weight_ih: Tensor, weight_hh: Tensor,
     bias_ih: Tensor | None, bias_hh: Tensor | None,
@@ -103,7 +103,7 @@ def _gru_back_shape(
 
 @op(cancels=True, shape=_gru_back_shape, accepts=FLOAT, promote="equal",
     domain=(-1.0, 1.0), largest=1 << 10, undefined_on=UNDEFINED,
-    outputs=("slopes", "gh"))  # fmt: skip
+    row_major=False, outputs=("slopes", "gh"))  # fmt: skip
 def gru_sequence_backward(
     h: Tensor, y: Tensor, gates: Tensor, weight_hh: Tensor, ct_y: Tensor | None,
     ct_gates: Tensor | None,

@@ -51,7 +51,7 @@ def _lstm_shape(
 
 @op(autocast="lower", cancels=True, shape=_lstm_shape, accepts=FLOAT, promote="equal",
     domain=(-1.0, 1.0), largest=1 << 10, undefined_on=UNDEFINED,
-    outputs=("y", "cells", "gates"))  # fmt: skip
+    row_major=False, outputs=("y", "cells", "gates"))  # fmt: skip
 def lstm_sequence(
     x: Tensor, h: Tensor, c: Tensor, weight_ih: Tensor, weight_hh: Tensor,
     bias: Tensor | None,
@@ -102,7 +102,7 @@ def _lstm_back_shape(
 
 @op(cancels=True, shape=_lstm_back_shape, accepts=FLOAT, promote="equal",
     domain=(-1.0, 1.0), largest=1 << 10, undefined_on=UNDEFINED,
-    outputs=("slopes", "gh", "gc"))  # fmt: skip
+    row_major=False, outputs=("slopes", "gh", "gc"))  # fmt: skip
 def lstm_sequence_backward(
     c: Tensor, cells: Tensor, gates: Tensor, weight_hh: Tensor,
     ct_y: Tensor | None, ct_cells: Tensor | None, ct_gates: Tensor | None,
