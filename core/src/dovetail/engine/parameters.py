@@ -69,6 +69,7 @@ class Parameters:
     masks: frozenset[str]
     mutates: tuple[str, ...]
     row_major: bool | None
+    rows_asked: bool
     view: bool
 
     def _index_params(self) -> None:
@@ -103,6 +104,9 @@ class Parameters:
         self.is_elementwise = (
             isinstance(self.shape, sig.Signature) and self.shape.elementwise
         )
+        # The kit asks it of devices where others rely on it; else torch's law is kept
+        # by bodies and by the kernels of libraries, and a device may do otherwise.
+        self.rows_asked = bool(self.row_major)
         if self.row_major is None:
             self.row_major = not (self.is_elementwise or self.view or self.mutates)
         # Operands that torch takes as tensors alone; bodies give numbers for any of

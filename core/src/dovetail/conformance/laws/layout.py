@@ -51,7 +51,7 @@ def layout(trial: Trial) -> None:
     example = trial.example
     assert example.case is not None
     results = trial.subject.run(op, example, dtype)
-    if op.row_major:
+    if op.rows_asked:
         _expect_row_major(trial, results)
     plain = trial.subject.run(op, example.with_case(example.case, PLAIN), dtype)
     # A layout that repeats elements may make a matrix singular, say: then the oracle,
