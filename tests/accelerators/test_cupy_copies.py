@@ -149,15 +149,19 @@ def test_a_copy_to_the_host_gathers_and_is_late(device: Device) -> None:
     assert host.tolist() == [0, 2, 4, 6]
 
 
-def test_devices_wait_for_each_other(device: Device) -> None:
-    """A copy waits for the writer of its source, and later work there for the copy."""
+@pytest.mark.parametrize("first", [0, 1])
+def test_devices_wait_for_each_other(device: Device, first: int) -> None:
+    """A copy waits for the writer of its source, and later work there for the copy.
+
+    Whichever device gets on first.
+    """
     a = Array(np.zeros(4, np.float32), 0)
     here, there = (s.stream for s in device.streams)
     here.jobs.append(lambda: a.values.fill(1))
     made = device.copy_peer(a, 1)
     here.jobs.append(lambda: a.values.fill(2))
-    there.run()
-    here.run()
+    for stream in (here, there) if first == 0 else (there, here):
+        stream.run()
     assert made.values.tolist() == [1] * 4
     assert a.values.tolist() == [2] * 4
 

@@ -52,6 +52,9 @@ OLDER = (
     "a.add(other=b)", "a.add_(other=b)", "L.sub(input=a, other=b, alpha=3)",
 )  # fmt: skip
 NOT_OLDER = (
+    "L.add(a, 2, b, alpha=3)",
+    "a.addcmul(0.5, b, b, value=2)",
+    "L.addmm(2, a, b, b, beta=3)",
     "a.add(b, 2)",
     "a.add(b, b)",
     "a.mul(2, b)",

@@ -28,6 +28,7 @@ def in_order(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
     """
     if len(args) < 3 or (name not in SCALED and name not in _PRODUCTS):
         return args, kwargs, False
+    given = args
     if len(args) - 1 == _TENSORS.get(name):
         first, number, *rest = args
         args, named = (first, *rest), {SCALED[name]: number}
@@ -35,6 +36,8 @@ def in_order(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
         args, named = _product(args)
     else:
         return args, kwargs, False
+    if not named.keys().isdisjoint(kwargs):  # said twice, which is refused
+        return given, kwargs, False
     if name not in _told:
         _told.add(name)
         message = f"numbers before the tensors of {name} are deprecated: name them"
