@@ -1,9 +1,13 @@
 """`torch.cuda` and its kin, `torch.backends` and `torch.accelerator`."""
 
+import os
+
 import pytest
 
 import dovetail
-from dovetail.device_module import DeviceModule
+from dovetail import accelerator
+from dovetail.device_api import DeviceInfo
+from dovetail.device_modules import DeviceModule
 from dovetail.errors import DeviceError
 
 # A type of which every machine has a device, and one of which none has.
@@ -49,8 +53,8 @@ def test_memory_is_the_accelerators() -> None:
     assert THERE.memory_stats()["allocated_bytes.all.current"] > 0
 
 
-def test_the_current_device_stays() -> None:
-    """It can be named in every way, and no other one can."""
+def test_the_cpu_is_its_current_device() -> None:
+    """It can be named in every way, and no device of another type can."""
     for name in (0, "cpu", "cpu:0", dovetail.device("cpu")):
         THERE.set_device(name)
         with THERE.device(name):
@@ -112,3 +116,65 @@ def test_scripts_are_left_as_they_are() -> None:
 
     assert twice(dovetail.ones(1)).item() == 2.0
     assert same(3) == 3
+
+
+def test_what_is_known_of_a_device_has_torchs_names() -> None:
+    """Versions that a device does not tell are None, or refused where asked for."""
+    found = THERE.get_device_properties()
+    assert found.total_memory == found.memory_bytes
+    assert found.multi_processor_count == os.cpu_count()
+    assert found.major is None
+    assert found.minor is None
+    with pytest.raises(NotImplementedError, match="version"):
+        THERE.get_device_capability()
+    known = DeviceInfo(0, "a card", capability=(9, 1), arch="sm_91")
+    assert (known.major, known.minor) == (9, 1)
+    ours = dovetail.accelerator.get_device_capability("cpu")
+    assert dovetail.float32 in ours["supported_dtypes"]
+
+
+def test_a_share_of_the_memory_is_a_limit() -> None:
+    """Beyond it memory is refused; all of it is no limit that matters."""
+    free, total = THERE.mem_get_info()
+    assert 0 < free <= total
+    assert THERE.get_per_process_memory_fraction() == 1.0
+    try:
+        THERE.set_per_process_memory_fraction(1e-4)
+        assert THERE.get_per_process_memory_fraction() == 1e-4
+        with pytest.raises(dovetail.OutOfMemoryError):
+            dovetail.ones(total // 40_000 + 1, dtype=dovetail.float32)
+    finally:
+        THERE.set_per_process_memory_fraction(1.0)
+    for wrong in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ValueError, match="fraction"):
+            THERE.set_per_process_memory_fraction(wrong)
+    with pytest.raises(TypeError, match="fraction"):
+        THERE.set_per_process_memory_fraction("half")
+
+
+def test_what_was_counted_is_counted_anew() -> None:
+    """What is in use stays; what came and went is forgotten."""
+
+    class Counting:
+        """A pool, as far as it is asked."""
+
+        def counts(self, index: int) -> dict[str, int]:
+            return {"allocated_bytes.all.allocated": 70, "num_ooms": 2, "live": 5}
+
+    pool = Counting()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(accelerator, "_pool", lambda name, device: (pool, 0))
+        assert accelerator.memory_stats()["num_ooms"] == 2
+        accelerator.reset_accumulated_memory_stats()
+        assert accelerator.memory_stats() == {
+            "allocated_bytes.all.allocated": 0, "live": 5, "num_ooms": 0,
+        }  # fmt: skip
+    assert "allocated_bytes.all.current" in THERE.memory_summary()
+
+
+def test_names_of_torchs_own_runtime_say_why_they_are_not_there() -> None:
+    """They are declared with their reasons; others are plainly unknown."""
+    with pytest.raises(AttributeError, match="NVIDIA"):
+        dovetail.cuda.temperature()
+    with pytest.raises(AttributeError, match="not_a_name"):
+        dovetail.cuda.not_a_name()

@@ -79,7 +79,7 @@ _LAZY: _Final = frozenset({
 })  # fmt: skip
 _FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
-    "get_autocast_dtype": "amp", "get_device_module": "device_module",
+    "get_autocast_dtype": "amp", "get_device_module": "device_modules",
     "get_num_threads": "codegen.runtime.threads",
     "is_autocast_cache_enabled": "amp", "is_autocast_enabled": "amp",
     "load": "io", "save": "io",
@@ -144,7 +144,7 @@ if TYPE_CHECKING:
     from dovetail.codegen.runtime.threads import get_num_threads as get_num_threads
     from dovetail.codegen.runtime.threads import set_num_threads as set_num_threads
     from dovetail.compiler import compile as compile
-    from dovetail.device_module import get_device_module as get_device_module
+    from dovetail.device_modules import get_device_module as get_device_module
     from dovetail.func import vmap as vmap
     from dovetail.io import load as load
     from dovetail.io import save as save

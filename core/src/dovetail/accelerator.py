@@ -10,10 +10,14 @@ Devices are named as everywhere; a number stands for one of the default type.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from dovetail.device import device as Device
 from dovetail.device import named
-from dovetail.device_api import Backend, Pool, registry
+from dovetail.device_api import Backend, Pool, current, registry
 from dovetail.engine import modes
 from dovetail.errors import ArgumentError, NotSupported
 from dovetail.tensor_api import streams
@@ -21,13 +25,18 @@ from dovetail.tensor_api import streams
 DeviceLike = Device | str | int | None
 
 
-def _pool(name: str, device: DeviceLike) -> tuple[Pool, int]:
-    """What counts the memory of a device, and the device's index."""
+def _place(device: DeviceLike) -> tuple[Backend, int]:
+    """A device: by its name, its index among the default type's, or the default one."""
     wanted = modes.default_device() if device is None else device
     if isinstance(wanted, int):
         default, _ = registry.resolve(modes.default_device())
         wanted = f"{default.type}:{wanted}"
-    backend, index = registry.resolve(wanted)
+    return registry.resolve(wanted)
+
+
+def _pool(name: str, device: DeviceLike) -> tuple[Pool, int]:
+    """What counts the memory of a device, and the device's index."""
+    backend, index = _place(device)
     pool = backend.capability(Pool)
     if pool is None:
         raise NotSupported(
@@ -61,6 +70,38 @@ def device_count() -> int:
 def current_device_index() -> int:
     """The index of the device that `"auto"` stands for."""
     return registry.resolve("auto")[1]
+
+
+def set_device_index(device: DeviceLike, /) -> None:
+    """Let a device be the current one of the accelerator's type, in this context."""
+    backend, index = _accelerator(device)
+    current.choose(backend.type, index)
+
+
+@contextmanager
+def device_index(device: int | None, /) -> Iterator[None]:
+    """A block of code in which a device is the current one; None changes nothing."""
+    before = current.choice.get()
+    if device is not None:
+        set_device_index(device)
+    try:
+        yield
+    finally:
+        current.choice.set(before)
+
+
+current_device_idx, set_device_idx = current_device_index, set_device_index
+
+
+def get_device_capability(device: DeviceLike = None, /) -> dict[str, Any]:
+    """What a device (the accelerator) can do: `supported_dtypes`.
+
+    >>> torch.float32 in torch.accelerator.get_device_capability("cpu")[
+    ...     "supported_dtypes"]
+    True
+    """
+    backend, _ = _accelerator(device)
+    return {"supported_dtypes": set(backend.dtypes)}
 
 
 def synchronize(device: DeviceLike = None, /) -> None:
@@ -108,7 +149,22 @@ def max_memory_allocated(device_index: DeviceLike = None, /) -> int:
 def memory_stats(device_index: DeviceLike = None, /) -> OrderedDict[str, int]:
     """All that a device counts, by torch's names, sorted."""
     pool, index = _pool("memory_stats", device_index)
-    return OrderedDict(sorted(pool.counts(index).items()))
+    since = _since.get(pool, {}).get(index, {})
+    counts = {name: n - since.get(name, 0) for name, n in pool.counts(index).items()}
+    return OrderedDict(sorted(counts.items()))
+
+
+# What had been counted when it was asked to be counted anew.
+_since: Final[WeakKeyDictionary[Pool, dict[int, dict[str, int]]]] = WeakKeyDictionary()
+_ACCUMULATED: Final = (".allocated", ".freed", "num_ooms", "num_alloc_retries")
+
+
+def reset_accumulated_memory_stats(device_index: DeviceLike = None, /) -> None:
+    """Let what is counted from the start on be counted from now on."""
+    pool, index = _pool("reset_accumulated_memory_stats", device_index)
+    _since.setdefault(pool, {})[index] = {
+        name: n for name, n in pool.counts(index).items() if name.endswith(_ACCUMULATED)
+    }
 
 
 def reset_peak_memory_stats(device_index: DeviceLike = None, /) -> None:
@@ -122,6 +178,35 @@ def memory_reserved(device_index: DeviceLike = None, /) -> int:
     pool, index = _pool("memory_reserved", device_index)
     counts = pool.counts(index)
     return counts.get("reserved_bytes.all.current", pool.live_bytes(index))
+
+
+def max_memory_reserved(device_index: DeviceLike = None, /) -> int:
+    """The most bytes that tensors had or that were kept for them.
+
+    Where a device does not count those that it keeps, the most that tensors had.
+    """
+    pool, index = _pool("max_memory_reserved", device_index)
+    most = pool.counts(index).get("reserved_bytes.all.peak", 0)
+    return max(most, pool.peak_bytes(index), memory_reserved(device_index))
+
+
+def get_memory_info(device_index: DeviceLike = None, /) -> tuple[int, int]:
+    """Bytes of a device (the default one) that no tensor has, and bytes in all.
+
+    Raises: NotSupported if the device does not say how much it has.
+    """
+    backend, index = _place(device_index)
+    info = next(found for found in backend.devices() if found.index == index)
+    if info.memory_bytes is None:
+        raise NotSupported(
+            "get_memory_info", "device", was=f"{named(backend.type, index)}, which "
+            "does not say how much memory it has", needed="one that does",
+        )  # fmt: skip
+    return info.memory_bytes - memory_reserved(device_index), info.memory_bytes
+
+
+def empty_host_cache() -> None:
+    """Give pinned memory of the host back that nobody uses: none is kept."""
 
 
 def empty_cache(device_index: DeviceLike = None, /) -> None:
@@ -150,8 +235,11 @@ def set_memory_limit(size: int | None, device_index: DeviceLike = None, /) -> No
 
 
 __all__ = [
-    "current_accelerator", "current_device_index", "current_stream", "device_count",
-    "empty_cache", "is_available", "max_memory_allocated", "memory_allocated",
-    "memory_reserved", "memory_stats", "reset_peak_memory_stats", "set_memory_limit",
-    "set_stream", "synchronize",
+    "current_accelerator", "current_device_idx", "current_device_index",
+    "current_stream", "device_count", "device_index", "empty_cache",
+    "empty_host_cache", "get_device_capability", "get_memory_info", "is_available",
+    "max_memory_allocated", "max_memory_reserved", "memory_allocated",
+    "memory_reserved", "memory_stats", "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats", "set_device_idx", "set_device_index",
+    "set_memory_limit", "set_stream", "synchronize",
 ]  # fmt: skip

@@ -2,6 +2,6 @@
 
 import sys
 
-from dovetail.device_module import DeviceModule
+from dovetail.device_modules import DeviceModule
 
 sys.modules[__name__] = DeviceModule(__name__, "cuda")

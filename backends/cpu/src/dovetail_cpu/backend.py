@@ -25,7 +25,10 @@ class CpuBackend(KeptMemory, HostMemory, NumpyDLPack):
     launch_boundaries = (generated.SMALLEST, generated.LEAST >> 3, generated.LEAST)
 
     def devices(self) -> Sequence[DeviceInfo]:
-        return (DeviceInfo(0, _cpu_name(), _memory_bytes()),)
+        cores = os.cpu_count()
+        return (
+            DeviceInfo(0, _cpu_name(), _memory_bytes(), multi_processor_count=cores),
+        )
 
     def kernels(self, table: KernelTable) -> None:
         native_kernels.install(table)

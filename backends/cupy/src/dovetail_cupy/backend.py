@@ -59,7 +59,18 @@ class CupyBackend(Backend, Pool, CupyStreams, CupyCopies, CupyExchange):
         return DeviceInfo(
             index, f"{found['name'].decode()}; this backend was {PROVEN}",
             int(found["totalGlobalMem"]), f"{driver}, CuPy {self.xp.__version__}",
+            multi_processor_count=int(found["multiProcessorCount"]),
+            warp_size=int(found["warpSize"]),
+            capability=(int(found["major"]), int(found["minor"])),
+            arch=self._arch(found),
         )  # fmt: skip
+
+    def _arch(self, found: Mapping[str, Any]) -> str:
+        """What the platform's compiler calls a device with these properties."""
+        if not self.platform.hip:
+            return f"sm_{found['major']}{found['minor']}"
+        name: str = found.get("gcnArchName", b"").decode()
+        return name.partition(":")[0]  # features follow, such as "gfx90a:xnack-"
 
     def runner(self, index: int) -> Callable[..., Any]:
         """Calls kernels on the device and on the stream that the caller chose there.

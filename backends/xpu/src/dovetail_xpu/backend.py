@@ -97,6 +97,8 @@ class XpuBackend(XpuExchange, XpuCopies, Backend, Pool, LateErrors, Streams):
             DeviceInfo(
                 d.index, d.sycl.name.strip(), d.sycl.global_mem_size,
                 f"{d.sycl.backend.name} {d.sycl.driver_version}",
+                multi_processor_count=d.sycl.max_compute_units,
+                warp_size=max(d.sycl.sub_group_sizes, default=None),
             )
             for d in self.present
         ]  # fmt: skip

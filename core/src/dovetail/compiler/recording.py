@@ -15,6 +15,7 @@ from dovetail.compiler.arguments import Arguments, generators, root_of
 from dovetail.compiler.limits import Limit
 from dovetail.compiler.results import replace_slots
 from dovetail.compiler.steps import Replay, Run, Step
+from dovetail.device_api.current import choice
 from dovetail.dtypes import get_default_dtype
 from dovetail.engine import scopes
 from dovetail.engine.autocast import casting
@@ -75,6 +76,7 @@ def modes_now() -> dict[str, Any]:
         "interposers": 0 if scope is None else len(scope.interposers),
         "default dtype": get_default_dtype(),
         "default device": str(default_device()),
+        "current devices": choice.get().indices,
     }
 
 

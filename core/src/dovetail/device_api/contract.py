@@ -23,12 +23,42 @@ Ints = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """One device: its index and name; its memory in bytes, its driver, where known."""
+    """One device, and what is known of it; only its index and name have to be.
+
+    Attributes:
+        memory_bytes: all of its memory.
+        driver: the driver and its version.
+        multi_processor_count: units that compute beside each other.
+        warp_size: threads of a unit that go in step.
+        capability: the version of what it can compute, such as (9, 0).
+        arch: what compilers call it, such as "sm_90" or "gfx90a".
+        uuid: what no other device is called, wherever it is.
+    """
 
     index: int
     name: str
     memory_bytes: int | None = None
     driver: str = ""
+    multi_processor_count: int | None = None
+    warp_size: int | None = None
+    capability: tuple[int, int] | None = None
+    arch: str = ""
+    uuid: str = ""
+
+    @property
+    def total_memory(self) -> int | None:
+        """`memory_bytes`, by torch's name."""
+        return self.memory_bytes
+
+    @property
+    def major(self) -> int | None:
+        """The first number of `capability`."""
+        return None if self.capability is None else self.capability[0]
+
+    @property
+    def minor(self) -> int | None:
+        """The second number of `capability`."""
+        return None if self.capability is None else self.capability[1]
 
     def __post_init__(self) -> None:
         if type(self.index) is not int or self.index < 0:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovetail.device import PREFERENCE, candidates, chooser, device, named
 from dovetail.device_api.contract import Backend, DeviceInfo
+from dovetail.device_api.current import choice, forget
 from dovetail.device_api.discovery import (
     KERNEL_GROUP,
     KNOWN,
@@ -33,7 +34,6 @@ _lock: Final = threading.RLock()
 _loaded: Final[dict[str, Backend]] = {}
 _failed: Final[dict[str, Exception]] = {}
 _present: Final[dict[str, tuple[int, ...]]] = {}  # indices of a type's devices
-_resolved: Final[dict[str, tuple[Backend, int]]] = {}  # by device string
 
 
 @cache
@@ -119,7 +119,7 @@ def _install(backend: Backend) -> Backend:
         _plugins().open(backend.table)
     _present[name] = present
     _loaded[name] = backend
-    _resolved.clear()
+    forget()
     for wrapper in WRAPPERS:  # it holds the backend that was there before
         _loaded.pop(f"{wrapper}:{name}", None)
     return backend
@@ -161,7 +161,7 @@ def unregister(name: str) -> None:
         _loaded.pop(name, None)
         _failed.pop(name, None)
         _present.pop(name, None)
-        _resolved.clear()
+        forget()
         _plugins().close(name)
         _plugins().unregister(name)
     for wrapper in () if is_wrapped(name) else WRAPPERS:
@@ -172,7 +172,7 @@ def lose(name: str, error: Exception) -> None:
     """Take a backend out of use: whoever asks for it from now on is told why."""
     _failed[name] = error
     del _loaded[name]
-    _resolved.clear()
+    forget()
 
 
 def register_plugin(plugin: Any, name: str) -> None:
@@ -212,11 +212,12 @@ def resolve(wanted: str | device) -> tuple[Backend, int]:
         DeviceError: none of the named devices is available.
     """
     text = str(wanted)
-    found = _resolved.get(text)
+    resolved = choice.get().resolved
+    found = resolved.get(text)
     if found is None:
         found = _resolve(text)
         if text != "auto" and "," not in text:
-            _resolved[text] = found
+            resolved[text] = found
     return found
 
 
@@ -260,10 +261,13 @@ def _resolve_one(wanted: device) -> tuple[Backend, int]:
             needed="a device that is present",
             remedy="run `dovetail devices` for the state of every backend",
         )  # fmt: skip
-    index = present[0] if wanted.index is None else wanted.index
+    index = wanted.index
+    if index is None:
+        index = choice.get().indices.get(wanted.type, present[0])
     if index not in present:
         names = ", ".join(f"{wanted.type}:{i}" for i in present)
-        raise DeviceError("device", "index", was=str(wanted), needed=f"one of {names}")
+        was = f"{wanted.type}:{index}"
+        raise DeviceError("device", "index", was=was, needed=f"one of {names}")
     return backend, index
 
 

@@ -132,6 +132,25 @@ OMISSIONS: Final = (
             "as_sparse_gradcheck",
         },
     ),
+    Omission(
+        "is read from NVIDIA's own tools, whose libraries tell it to any program",
+        {
+            "cuda": "clock_rate device_memory_used list_gpu_processes memory_usage "
+            "power_draw temperature utilization",
+        },
+    ),
+    Omission(
+        "hands out a part of torch's own runtime: its allocator, its handles of "
+        "libraries, its errors",
+        {
+            "cuda": "CUDAPluggableAllocator CudaError DeferredCudaCallError "
+            "GreenContext MemPool caching_allocator_alloc caching_allocator_delete "
+            "caching_allocator_disabled caching_allocator_enable "
+            "change_current_allocator check_error cudaStatus cudart "
+            "current_blas_handle current_solver_handle get_allocator_backend "
+            "memory_snapshot use_mem_pool",
+        },
+    ),
 )  # fmt: skip
 _REASONS: Final = {
     (room, name): omission.reason

@@ -1,6 +1,7 @@
 """torch's oldest names for tensors of a dtype: `FloatTensor`, `LongTensor` and so on.
 
-Called, they make one; `isinstance` asks for the dtype of a tensor on the CPU.
+Called, they make one; `isinstance` asks for the dtype of a tensor on the CPU. Those of
+other device types, such as `cuda.FloatTensor`, are made from them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ class _Class(type):
     """The type of such classes, which have no instances of their own."""
 
     dtype: DType
+    place: str = "cpu"
 
     def __call__(cls, *data: Any, device: Any = None) -> Tensor:
         first = data[0] if len(data) == 1 else None
@@ -28,12 +30,14 @@ class _Class(type):
                 needed=f"one of {cls.dtype.name}",
                 remedy=f"use .to(dovetail.{cls.dtype.name})",
             )  # fmt: skip
+        if device is None and cls.place != "cpu":
+            device = cls.place
         return legacy(cls.__name__, data, cls.dtype, device)
 
     def __instancecheck__(cls, value: object) -> bool:
         if not isinstance(value, Tensor) or value._kind.dtype is not cls.dtype:
             return False
-        return value._kind.backend.type == "cpu"
+        return value._kind.backend.type == cls.place
 
 
 class FloatTensor(metaclass=_Class):
@@ -113,5 +117,20 @@ _ALL: Final = (
     ShortTensor, CharTensor, ByteTensor, BoolTensor, ComplexFloatTensor,
     ComplexDoubleTensor,
 )  # fmt: skip
+# Those that torch has of other device types as well.
+_ELSEWHERE: Final = tuple(c for c in _ALL if not c.dtype.is_complex)
+
+
+def classes_on(place: str) -> dict[str, type]:
+    """Such classes for tensors of a device type, by name."""
+    return {
+        c.__name__: _Class(
+            c.__name__, (), {"dtype": c.dtype, "place": place, "__doc__":
+            f"Tensors of {c.dtype.name} on {place}; called, it makes one."},
+        )
+        for c in _ELSEWHERE
+    }  # fmt: skip
+
+
 CLASSES: Final[dict[str, DType]] = {c.__name__: c.dtype for c in _ALL}
 NAMESPACES["torch"].update({c.__name__: c for c in _ALL})

@@ -3084,7 +3084,9 @@ def set_rng_state(new_state: Tensor, device: Any = "cpu,auto") -> None:
     """Set the state of a device's default generator."""
 
 def set_stream(stream: _Stream) -> None:
-    """Send the work of this context to `stream` from now on."""
+    """Send the work of this context to `stream` from now on; its device is
+    current.
+    """
 
 def set_warn_always(b: _bool) -> None:
     """Show dovetail's warnings each time, and not once for each place that

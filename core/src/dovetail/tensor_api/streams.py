@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dovetail.device import device as Device
 from dovetail.device import named
-from dovetail.device_api import Backend, CallersContext, Streams, registry
+from dovetail.device_api import Backend, CallersContext, Streams, current, registry
 from dovetail.device_api.capabilities import chosen_streams
 from dovetail.engine import modes
 from dovetail.engine.public import NAMESPACES, public
@@ -53,7 +53,8 @@ class Stream:
     """A queue of work on a device: done in order, beside that of other streams.
 
     Work on what another stream makes has to wait for it, by an event. `with stream:`
-    sends the work of this context (thread or task) to the stream.
+    sends the work of this context (thread or task) to the stream, and makes its device
+    the current one of the type.
 
     Args:
         device: whose queue it is; the default device if not given.
@@ -132,20 +133,23 @@ class Stream:
         self.wait_event(stream.record_event())
 
     def __enter__(self) -> Stream:
-        outer = chosen_streams.get()
+        outer = chosen_streams.get(), current.choice.get()
         self._choose()
         _outer.set((*_outer.get(), outer))
         return self
 
     def _choose(self) -> None:
+        """Send work of this context here; the device becomes the current one."""
         if self._streams is not None:
             place = self._streams, self._index
             chosen_streams.set({**chosen_streams.get(), place: self.handle})
+            current.choose(self._backend.type, self._index)
 
     def __exit__(self, *_: object) -> None:
-        *before, outer = _outer.get()
+        *before, (outer, choice) = _outer.get()
         _outer.set(tuple(before))
         chosen_streams.set(outer)
+        current.choice.set(choice)
 
 
 class Event:
@@ -265,13 +269,8 @@ def stream(stream: Stream) -> Stream:
 
 @public("torch.set_stream")
 def set_stream(stream: Stream) -> None:
-    """Send the work of this context to `stream` from now on."""
-    if stream._streams is not None:
-        chosen = {
-            **chosen_streams.get(),
-            (stream._streams, stream._index): stream.handle,
-        }
-        chosen_streams.set(chosen)
+    """Send the work of this context to `stream` from now on; its device is current."""
+    stream._choose()
 
 
 @public("Tensor.record_stream")
