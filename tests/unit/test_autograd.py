@@ -264,6 +264,21 @@ def test_broadcasting_is_undone() -> None:
     assert a.grad.tolist()[0][0][0] == 4.0
 
 
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (4, 1), (1, 4, 3), (2, 1, 1), (1,)])
+def test_gradients_are_summed_where_operands_were_broadcast(
+    shape: tuple[int, ...],
+) -> None:
+    """Over dims that were added, over dims that were stretched, and over both."""
+    whole = np.arange(24.0).reshape(2, 4, 3)
+    x = dt.ones(shape, dtype=dt.float64, requires_grad=True)
+    (found,) = dt.autograd.grad((x * dt.tensor(whole)).sum(), x, create_graph=True)
+    added = whole.sum(tuple(range(3 - len(shape))))
+    stretched = tuple(d for d, n in enumerate(shape) if n == 1)
+    expected = added.sum(stretched, keepdims=True) if stretched else added
+    assert found.shape == shape
+    assert found.tolist() == expected.tolist()
+
+
 def test_mixed_dtypes() -> None:
     """Gradients come back in each leaf's own dtype."""
     a = dt.ones(2, dtype=dt.float64, requires_grad=True)

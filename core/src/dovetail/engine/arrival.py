@@ -20,6 +20,22 @@ def add(a: Tensor, b: Tensor) -> Tensor:
     return total
 
 
+def summed_to(gradient: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A gradient of another shape, summed over what broadcasting added or stretched.
+
+    Where it did one of both, which is nearly always, one sum gives the shape.
+    """
+    size = tuple(gradient._a.shape)
+    extra = len(size) - len(shape)
+    if gradient._kind.dtype.is_inexact:  # sums of others have another dtype
+        if extra and size[extra:] == shape:
+            return basics.sum(gradient, tuple(range(extra)))  # type: ignore[no-any-return]
+        if not extra and size != shape:
+            dims = tuple([d for d, n in enumerate(shape) if n != size[d]])
+            return basics.sum(gradient, dims, True)  # type: ignore[no-any-return]
+    return basics.sum_to(gradient, shape)  # type: ignore[no-any-return]
+
+
 def hooked_outputs(extra: Any, ct: Any) -> Any:
     """A node's cotangents after the hooks of its outputs."""
     if extra.outputs is None:

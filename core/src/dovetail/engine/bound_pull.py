@@ -28,7 +28,7 @@ from dovetail.device_api.capabilities import Streams
 from dovetail.device_api.meta import MetaArray, contiguous_strides
 from dovetail.dtypes import DType
 from dovetail.engine import cotangents, modes
-from dovetail.engine.basics import basics
+from dovetail.engine.arrival import summed_to
 from dovetail.engine.graph import Number
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.naming import Names
@@ -154,7 +154,7 @@ class _Source:
         self.names: dict[str, Any] = {
             "general": general, "kind": kind, "array": kind.array, "lift": kind.lift,
             "here": kind.runner.here, "fresh": fresh, "freed": cotangents.freed,
-            "shared": storage_of, "sum_to": basics.sum_to, "unserved": UNSERVED,
+            "shared": storage_of, "summed_to": summed_to, "unserved": UNSERVED,
         }  # fmt: skip
 
     def lines(self) -> Iterator[str]:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail.engine import cotangents
-from dovetail.engine.basics import basics
+from dovetail.engine.arrival import summed_to
 from dovetail.engine.op import Op
 from dovetail.engine.tape import Node, storage_of
 from dovetail.engine.tensor import Tensor, fresh
@@ -44,7 +44,7 @@ _KEPT: Final = """\
 """
 SUMMED: Final = """\
         if g{i} is not None and g{i}._a.shape != shapes[{i}]:
-            g{i} = sum_to(g{i}, tuple(shapes[{i}]))
+            g{i} = summed_to(g{i}, tuple(shapes[{i}]))
 """
 
 
@@ -68,7 +68,7 @@ def _written(op: Op) -> Pull:
     names: dict[str, Any] = {
         "fresh": fresh, "again": cotangents.edge_again,
         "freed": cotangents.freed, "stale": cotangents.stale, "shared": storage_of,
-        "argument": cotangents.argument, "sum_to": basics.sum_to,
+        "argument": cotangents.argument, "summed_to": summed_to,
     }  # fmt: skip
     for i, entry in enumerate(op.rules):
         lines.append(f"    g{i} = None\n")
@@ -130,7 +130,7 @@ def _general(node: Node, ct: Any, create: bool) -> Sequence[Any]:
     for i, (edge, result) in enumerate(zip(edges, results, strict=False)):
         g = None if edge is None else result
         if g is not None and shapes is not None and g._a.shape != shapes[i]:
-            g = basics.sum_to(g, tuple(shapes[i]))
+            g = summed_to(g, tuple(shapes[i]))
         if g is not None and id(g) in seen:
             storage_of(g)  # others have it too: a leaf must copy it
         seen.add(id(g))

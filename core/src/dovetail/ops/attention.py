@@ -8,6 +8,7 @@ import numpy as np
 
 from dovetail.dtypes import FLOAT, HALF, Array, Sizes, float32, int32
 from dovetail.engine import signature as sig
+from dovetail.engine.arrival import summed_to
 from dovetail.engine.attributes import Scalar
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
@@ -171,7 +172,7 @@ def _(
 
 def _to(g: Tensor, x: Tensor) -> Tensor:
     shape = tuple(x._a.shape)
-    return g if tuple(g._a.shape) == shape else sum_to(g, shape)
+    return g if tuple(g._a.shape) == shape else summed_to(g, shape)
 
 
 @attention.oracle

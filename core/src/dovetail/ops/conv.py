@@ -23,7 +23,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.primitive import bmm
 from dovetail.ops.shape import stack
-from dovetail.ops.sums import sum_to
+from dovetail.ops.sums import sum
 from dovetail.ops.view import basic_index, contiguous, reshape, transpose
 from dovetail.ops.windows import (
     added_back,
@@ -109,9 +109,7 @@ def convolution(
 
 
 def _bias_gradient(ct: Tensor) -> Tensor:
-    channels = ct._a.shape[1]
-    total = sum_to(ct, (1, channels, *(1 for _ in ct._a.shape[2:])))
-    return reshape(total, (channels,))
+    return sum(ct, (0, *range(2, len(ct._a.shape))))
 
 
 @adjoint_of(

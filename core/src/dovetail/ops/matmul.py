@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail.dtypes import NUMERIC, Array, Sizes
 from dovetail.engine import signature as sig
+from dovetail.engine.arrival import summed_to
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
@@ -16,7 +17,6 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops.primitive import bmm, conj
 from dovetail.ops.shape import roll
-from dovetail.ops.sums import sum_to
 from dovetail.ops.view import expand, reshape, transpose, unsqueeze
 
 _MATRICES = sig.parse("(n,k),(k,m)->(n,m)")
@@ -134,7 +134,7 @@ def _as_matrices(ct: Tensor, input_shape: Sizes, other_shape: Sizes) -> Tensor:
 
 
 def _summed(x: Tensor, shape: Sizes) -> Tensor:
-    return x if tuple(x._a.shape) == shape else sum_to(x, shape)
+    return x if tuple(x._a.shape) == shape else summed_to(x, shape)
 
 
 @matmul.cases
