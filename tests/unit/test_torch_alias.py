@@ -129,6 +129,57 @@ def test_names_are_found_where_torch_has_them(tmp_path: Path) -> None:
     assert found.stdout == "refused True\n", found.stderr
 
 
+SPELLED = """
+import copy, pickle, sys
+import torch
+
+x = torch.arange(3.0)
+p = torch.nn.Parameter(torch.ones(2))
+assert repr(x.dtype) == "torch.float32" and f"{x.dtype}".split(".")[0] == "torch"
+assert str(x.shape) == "torch.Size([3])" and str([x.dtype]) == "[torch.float32]"
+assert repr(type(x)) == "<class 'torch.Tensor'>" and type(x).__module__ == "torch"
+assert repr(type(p)) == "<class 'torch.nn.parameter.Parameter'>"
+assert repr(type(x.dtype)) == "<class 'torch.dtype'>"
+assert repr(torch.strided) == "torch.strided"
+assert repr(torch.channels_last) == "torch.channels_last"
+assert repr(x.double()) == "tensor([0., 1., 2.], dtype=torch.float64)"
+assert repr(p.add(1).grad_fn).startswith("<AddBackward0 object at 0x")
+best = torch.max(x, 0)
+assert repr(best) == (
+    "torch.return_types.max(\\nvalues=tensor(2.),\\nindices=tensor(2))"
+), repr(best)
+things = [x, p, x.shape, x.dtype, x.device, torch.strided, torch.nn.Linear(2, 2), best,
+          torch.Tensor, torch.nn.Parameter]
+assert copy.deepcopy(x.shape) == x.shape and copy.copy(x.device) == x.device
+for protocol in (2, pickle.HIGHEST_PROTOCOL):
+    with open(f"{sys.argv[1]}/{protocol}", "wb") as file:
+        pickle.dump(things, file, protocol)
+torch.save({"things": things[:5], "net": things[6]}, f"{sys.argv[1]}/saved.pt")
+"""
+READ = """
+import pickle, sys
+import dovetail as dt
+
+for protocol in (2, pickle.HIGHEST_PROTOCOL):
+    with open(f"{FOLDER}/{protocol}", "rb") as file:
+        x, p, shape, dtype, device, layout, net, best, *kinds = pickle.load(file)
+    assert type(x) is dt.Tensor and type(p) is dt.nn.Parameter, (x, p)
+    assert type(shape) is dt.Size and dtype is dt.float32 and layout is dt.strided
+    assert device == dt.device("cpu") and type(net) is dt.nn.Linear
+    assert best.indices == 2 and kinds == [dt.Tensor, dt.nn.Parameter]
+found = dt.load(f"{FOLDER}/saved.pt", weights_only=False)
+assert type(found["net"]) is dt.nn.Linear and found["things"][2] == shape
+assert repr(shape) == "dovetail.Size([3])" and "torch" not in sys.modules
+"""
+
+
+def test_texts_are_torchs_and_files_dovetails(tmp_path: Path) -> None:
+    """What prints has torch's names; what is pickled is read without them."""
+    found = run(tmp_path, SPELLED, str(tmp_path))
+    assert found.returncode == 0, found.stderr
+    child.printed(f"FOLDER = {str(tmp_path)!r}\n{READ}")
+
+
 def test_files_are_fetched_once(tmp_path: Path) -> None:
     """And kept; one of another hash is refused, and leaves nothing."""
     source = tmp_path / "model.pt"

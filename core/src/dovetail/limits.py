@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from dovetail.dtypes import INT_CATEGORY, DType, as_dtype, get_default_dtype
 from dovetail.errors import DTypeError
@@ -13,6 +13,8 @@ class _Limits:
     """Constants of a dtype, set once; equal where they are of one dtype."""
 
     __slots__: tuple[str, ...] = ()
+    shown: ClassVar[tuple[str, ...]] = ("min", "max")
+    form: ClassVar[str] = ""
     dtype: DType
 
     def __init__(self, **values: Any) -> None:
@@ -29,8 +31,8 @@ class _Limits:
         return hash(self.dtype)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
-        return f"{type(self).__name__}({shown})"
+        shown = [f"{name}={getattr(self, name):{self.form}}" for name in self.shown]
+        return f"{type(self).__name__}({', '.join(shown)}, dtype={self.dtype.name})"
 
 
 class finfo(_Limits):
@@ -39,6 +41,8 @@ class finfo(_Limits):
     __slots__ = (
         "bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny",
     )  # fmt: skip
+    shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+    form = "g"
     bits: int
     eps: float
     max: float

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Final
 
 import dovetail
-from dovetail.cli import torch_private
+from dovetail.cli import torch_private, torch_spelling
 from dovetail.cli.torch_lists import of_lists
 from dovetail.cli.torch_places import FIRST, PLACES, Place, place_of
 
@@ -32,6 +32,7 @@ def install() -> None:
         raise ImportError("torch is imported already, and cannot become dovetail")
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+        torch_spelling.install()
 
 
 class _Alias(ModuleType):
