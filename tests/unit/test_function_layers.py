@@ -91,3 +91,22 @@ def test_refused(row: str) -> None:
     call, message = REFUSED[row]
     with pytest.raises(ArgumentTypeError, match=message):
         call()
+
+
+KEPT = {"kernel_size": 2, "stride": 2, "padding": 0, "ceil_mode": False}
+
+
+@pytest.mark.parametrize(
+    ("layer", "kept"),
+    [
+        (nn.MaxPool2d, {**KEPT, "dilation": 1, "return_indices": False}),
+        (nn.AvgPool2d, {**KEPT, "count_include_pad": True, "divisor_override": None}),
+        (nn.AdaptiveAvgPool2d, {"output_size": 2}),
+        (nn.LeakyReLU, {"negative_slope": 0.5, "inplace": False}),
+    ],
+)
+def test_forward_takes_any_object_that_has_what_it_asks(layer: Any, kept: Any) -> None:
+    """Programs call it with an object of their own that was made of a layer."""
+    x = dt.arange(16.0).reshape(1, 1, 4, 4) - 8
+    mine = type("Mine", (), kept)()
+    assert dt.equal(layer.forward(mine, x), layer(next(iter(kept.values())))(x))

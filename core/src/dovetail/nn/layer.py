@@ -53,11 +53,6 @@ class FunctionLayer(Module):
         for argument, value in values.items():
             setattr(self, argument, value)
 
-    def forward(self, input: Tensor) -> Tensor:
-        values = self.__dict__
-        y: Tensor = self._function(input, *[values[name] for name in self._arguments])
-        return y
-
     def extra_repr(self) -> str:
         shown = []
         for name in self._arguments:
@@ -85,6 +80,7 @@ def layer(
     def complete(cls: Layer) -> Layer:
         annotations = inspect.get_annotations(cls)
         cls._function = staticmethod(function)
+        setattr(cls, "forward", _forward(function, tuple(annotations)))  # noqa: B010
         cls._arguments = {name: vars(cls).get(name, _EMPTY) for name in annotations}
         cls._named = named
         if annotations:  # as torch's, the others show what `Module` takes
@@ -92,6 +88,16 @@ def layer(
         return cls
 
     return complete
+
+
+def _forward(function: Callable[..., Any], names: tuple[str, ...]) -> Any:
+    """The forward pass, which asks any object for the layer's attributes."""
+
+    def forward(self: Any, input: Tensor) -> Tensor:
+        y: Tensor = function(input, *[getattr(self, name) for name in names])
+        return y
+
+    return forward
 
 
 def _signature(cls: type[FunctionLayer], annotations: Any) -> inspect.Signature:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 from dovetail.engine.tensor import Tensor
 from dovetail.frontend.spatial import Size, each_axis
@@ -27,8 +28,6 @@ class _MaxPoolNd(Module):
         [n, c, *spatial] or [c, *spatial]
     """
 
-    spatial_dims: ClassVar[int]
-
     def __init__(
         self,
         kernel_size: Size,
@@ -46,13 +45,6 @@ class _MaxPoolNd(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def forward(self, input: Tensor) -> Any:
-        pool = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[self.spatial_dims - 1]
-        return pool(
-            input, self.kernel_size, self.stride, self.padding, self.dilation,
-            ceil_mode=self.ceil_mode, return_indices=self.return_indices,
-        )  # fmt: skip
-
     def extra_repr(self) -> str:
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, "
@@ -61,10 +53,19 @@ class _MaxPoolNd(Module):
         )
 
 
+def _largest(pool: Callable[..., Any], layer: Any, input: Tensor) -> Any:
+    """What a layer's numbers say, which may be kept by any object."""
+    return pool(
+        input, layer.kernel_size, layer.stride, layer.padding, layer.dilation,
+        ceil_mode=layer.ceil_mode, return_indices=layer.return_indices,
+    )  # fmt: skip
+
+
 class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of [n, c, l]; `_MaxPoolNd` has the rest."""
 
-    spatial_dims = 1
+    def forward(self, input: Tensor) -> Any:
+        return _largest(F.max_pool1d, self, input)
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -77,13 +78,15 @@ class MaxPool2d(_MaxPoolNd):
         dovetail.Size([20, 16, 24, 15])
     """
 
-    spatial_dims = 2
+    def forward(self, input: Tensor) -> Any:
+        return _largest(F.max_pool2d, self, input)
 
 
 class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of [n, c, d, h, w]; see `_MaxPoolNd`."""
 
-    spatial_dims = 3
+    def forward(self, input: Tensor) -> Any:
+        return _largest(F.max_pool3d, self, input)
 
 
 class _AvgPoolNd(Module):
