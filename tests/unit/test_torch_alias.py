@@ -83,9 +83,9 @@ def test_exit_status_is_the_scripts(tmp_path: Path) -> None:
 
 def test_modules_that_are_not_there(tmp_path: Path) -> None:
     """A module that dovetail lacks is no module, and the error says of whom."""
-    found = run(tmp_path, "import torch._dynamo\n")
-    assert "ModuleNotFoundError: No module named 'torch._dynamo'" in found.stderr
-    assert "dovetail has no module '_dynamo'" in found.stderr
+    found = run(tmp_path, "import torch._lazy\n")
+    assert "ModuleNotFoundError: No module named 'torch._lazy'" in found.stderr
+    assert "dovetail has no module '_lazy'" in found.stderr
 
 
 def test_other_processes_keep_their_torch() -> None:
@@ -178,6 +178,59 @@ def test_texts_are_torchs_and_files_dovetails(tmp_path: Path) -> None:
     found = run(tmp_path, SPELLED, str(tmp_path))
     assert found.returncode == 0, found.stderr
     child.printed(f"FOLDER = {str(tmp_path)!r}\n{READ}")
+
+
+ROOMS = """
+import torch
+import torch._dynamo
+import torch._inductor.config
+from torch.cuda.amp.grad_scaler import GradScaler
+from torch.distributed import ReduceOp, get_rank, nn as dist_nn
+from torch.distributed.elastic.multiprocessing.errors import record
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.fx import GraphModule
+from torch.nn import _reduction
+from torch.nn.functional import _Reduction
+from torch.onnx import is_in_onnx_export
+from torch.utils.model_zoo import load_url
+
+torch._dynamo.config.suppress_errors = True
+assert torch._dynamo.config.suppress_errors and not torch._dynamo.config.verbose
+torch._dynamo.reset()
+torch._inductor.config.triton.unique_kernel_names = True
+torch._C._log_api_usage_once("here")
+assert torch._dynamo.disable(len) is len and torch._dynamo.disable()(len) is len
+assert record(len) is len
+assert GradScaler is torch.amp.GradScaler and not is_in_onnx_export()
+net = torch.nn.Linear(2, 2)
+assert not isinstance(net, (FSDP, GraphModule))
+assert torch.jit.trace(net, torch.ones(1, 2)) is net
+assert torch.jit.wait(torch.jit.fork(net, torch.ones(1, 2))).shape == (1, 2)
+assert _reduction.get_enum("sum") == 2
+assert _Reduction.get_enum is _reduction.get_enum
+assert _reduction.legacy_get_string(False, None) == "sum"
+torch.backends.cuda.enable_flash_sdp(False)
+assert not torch.backends.cuda.flash_sdp_enabled()
+assert torch.backends.cuda.math_sdp_enabled() and torch.backends.cudnn.version() is None
+for refused in (
+    lambda: FSDP(net), lambda: get_rank(), lambda: torch.onnx.export(net, ()),
+    lambda: dist_nn.all_reduce(net.weight), lambda: torch.jit.save(net, "x"),
+    lambda: torch.hub.load("a/b", "c"),
+):
+    try:
+        refused()
+    except NotImplementedError as error:
+        print(str(error).partition(":")[0])
+"""
+
+
+def test_rooms_that_do_nothing_here(tmp_path: Path) -> None:
+    """Switches are kept; what is missing can be imported, and says so when called."""
+    found = run(tmp_path, ROOMS)
+    assert found.stdout.split() == [
+        "torch.distributed.fsdp.FullyShardedDataParallel", "get_rank",
+        "torch.onnx.export", "torch.distributed.nn.all_reduce", "jit.save", "hub.load",
+    ], found.stderr  # fmt: skip
 
 
 def test_files_are_fetched_once(tmp_path: Path) -> None:

@@ -59,10 +59,35 @@ class Switches(ModuleType):
                 setattr(self, name, value)
 
 
+class LibrarySwitches(Switches):
+    """The switches of a library that has versions."""
+
+    def version(self) -> None:
+        """None: no kernel asks for the library."""
+
+
+def _attention_switch(name: str) -> tuple[Any, Any]:
+    """Functions that ask and set whether attention may go a way; see `sdpa_kernel`."""
+
+    def asked(self: Switches) -> bool:
+        return bool(getattr(self, name))
+
+    def enable(self: Switches, enabled: bool) -> None:
+        setattr(self, name, enabled)
+
+    asked.__doc__ = "Whether the switch is on."
+    enable.__doc__ = "Set the switch, which is kept."
+    return asked, enable
+
+
 class DeviceSwitches(Switches):
     """The switches of a device type, which is there if its backend has a device."""
 
     _type: str
+    flash_sdp_enabled, enable_flash_sdp = _attention_switch("_flash")
+    mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _attention_switch("_lean")
+    math_sdp_enabled, enable_math_sdp = _attention_switch("_math")
+    cudnn_sdp_enabled, enable_cudnn_sdp = _attention_switch("_cudnn")
 
     def is_available(self) -> bool:
         """Whether the machine has such a device, and a backend that drives it."""
@@ -93,15 +118,26 @@ _matmul: Final = Switches(
     allow_fp16_reduced_precision_reduction=True,
     allow_bf16_reduced_precision_reduction=True, fp32_precision="none",
 )  # fmt: skip
-cuda: Final = DeviceSwitches(f"{__name__}.cuda", False, _type="cuda", matmul=_matmul)
+_ways: Final = {"_flash": True, "_lean": True, "_math": True, "_cudnn": True}
+cuda: Final = DeviceSwitches(
+    f"{__name__}.cuda", False, _type="cuda", matmul=_matmul, **_ways
+)
 mps: Final = DeviceSwitches(f"{__name__}.mps", False, _type="mps")
-cudnn: Final = Switches(
+cudnn: Final = LibrarySwitches(
     f"{__name__}.cudnn", False, enabled=True, benchmark=False, deterministic=False,
     benchmark_limit=10, allow_tf32=True, fp32_precision="none",
 )  # fmt: skip
 mkldnn: Final = Switches(f"{__name__}.mkldnn", True, enabled=True, deterministic=False)
 mkl: Final = Switches(f"{__name__}.mkl", False)
 openmp: Final = Switches(f"{__name__}.openmp", False)
+quantized: Final = Switches(
+    f"{__name__}.quantized", False, engine="none", supported_engines=["none"]
+)
+opt_einsum: Final = Switches(
+    f"{__name__}.opt_einsum", False, enabled=False, strategy=None
+)
 __path__: list[str] = []
 
-__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+__all__ = [
+    "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized",
+]  # fmt: skip

@@ -6,6 +6,7 @@ Programs that ask first whether there are go on with one process.
 from __future__ import annotations
 
 import typing as _typing
+from enum import Enum
 from typing import Any
 
 from dovetail.engine.missing_names import missing_name as _missing_name
@@ -27,6 +28,19 @@ def is_torchelastic_launched() -> bool:
     return False
 
 
+class ReduceOp(Enum):
+    """How collectives put together what processes have."""
+
+    SUM = 0
+    AVG = 1
+    PRODUCT = 2
+    MIN = 3
+    MAX = 4
+    BAND = 5
+    BOR = 6
+    BXOR = 7
+
+
 def _refused(name: str) -> NotSupported:
     return NotSupported(
         name, "process group", was="not there", needed="collectives between processes",
@@ -34,19 +48,38 @@ def _refused(name: str) -> NotSupported:
     )  # fmt: skip
 
 
-def init_process_group(*_args: Any, **_options: Any) -> None:
-    """Raise NotSupported: processes cannot work together yet."""
-    raise _refused("init_process_group")
+def _refusing(name: str) -> Any:
+    def refuse(*_args: Any, **_options: Any) -> Any:
+        raise _refused(name)
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Raise NotSupported: processes cannot work together yet."
+    return refuse
 
 
-def destroy_process_group(group: Any = None) -> None:
-    """Raise NotSupported: there is no group to end."""
-    raise _refused("destroy_process_group")
+# What programs import, and call where they found a group of processes.
+all_gather = _refusing("all_gather")
+all_gather_object = _refusing("all_gather_object")
+all_reduce = _refusing("all_reduce")
+barrier = _refusing("barrier")
+broadcast = _refusing("broadcast")
+broadcast_object_list = _refusing("broadcast_object_list")
+destroy_process_group = _refusing("destroy_process_group")
+gather = _refusing("gather")
+get_backend = _refusing("get_backend")
+get_rank = _refusing("get_rank")
+get_world_size = _refusing("get_world_size")
+init_process_group = _refusing("init_process_group")
+new_group = _refusing("new_group")
+reduce = _refusing("reduce")
+scatter = _refusing("scatter")
 
 
 __all__ = [
-    "destroy_process_group", "init_process_group", "is_available", "is_initialized",
-    "is_torchelastic_launched",
+    "ReduceOp", "all_gather", "all_gather_object", "all_reduce", "barrier", "broadcast",
+    "broadcast_object_list", "destroy_process_group", "gather", "get_backend",
+    "get_rank", "get_world_size", "init_process_group", "is_available",
+    "is_initialized", "is_torchelastic_launched", "new_group", "reduce", "scatter",
 ]  # fmt: skip
 
 if not _typing.TYPE_CHECKING:

@@ -1,17 +1,22 @@
-"""Decorators of `torch.jit`, which leave programs as they are: they run as Python.
+"""What `torch.jit` makes of programs, which leaves them as they are: Python.
 
-What makes programs fast is `dovetail.compile`. TorchScript's files and its traces,
-which are C++ objects, are not here.
+What makes programs fast is `dovetail.compile`. TorchScript's files, which hold code
+that C++ reads, are not here.
 """
 
 from __future__ import annotations
 
 import typing as _typing
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Generic, TypeVar
 
 from dovetail.engine.missing_names import missing_name as _missing_name
+from dovetail.errors import NotSupported
+from dovetail.nn import Module
 
 T = TypeVar("T")
+ScriptModule = Module  # which runs as Python, as all others do
 
 
 def script(obj: T, **_options: Any) -> T:
@@ -43,6 +48,78 @@ def _itself(fn: T) -> T:
     return fn
 
 
+def trace(func: T, example_inputs: Any = None, *_args: Any, **_options: Any) -> T:
+    """The function or module itself, which follows its inputs' values, too."""
+    return func
+
+
+def trace_module(mod: T, inputs: Any, *_args: Any, **_options: Any) -> T:
+    """The module itself."""
+    return mod
+
+
+def freeze(mod: T, *_args: Any, **_options: Any) -> T:
+    """The module itself."""
+    return mod
+
+
+def optimize_for_inference(mod: T, *_args: Any, **_options: Any) -> T:
+    """The module itself."""
+    return mod
+
+
+def script_method(fn: T) -> T:
+    """The method itself."""
+    return fn
+
+
+@contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """A block of code in which nothing else happens: no script is optimized."""
+    yield
+
+
+class Future(Generic[T]):
+    """What `fork` gives: a result that is there already."""
+
+    def __init__(self, value: T) -> None:
+        self._value = value
+
+    def wait(self) -> T:
+        """The result."""
+        return self._value
+
+
+def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
+    """The result of a call, which runs at once."""
+    return Future(func(*args, **kwargs))
+
+
+def wait(future: Future[T]) -> T:
+    """The result of what was forked."""
+    return future.wait()
+
+
+def _no_files(name: str) -> NotSupported:
+    return NotSupported(
+        name, "f", was="a TorchScript file", needed="a file of tensors",
+        remedy="use dovetail.save and dovetail.load",
+    )  # fmt: skip
+
+
+def save(m: Any, f: Any, _extra_files: Any = None) -> None:
+    """Raise NotSupported: files of TorchScript hold code of C++."""
+    raise _no_files("jit.save")
+
+
+def load(
+    f: Any, map_location: Any = None, _extra_files: Any = None,
+    _restore_shapes: bool = False,
+) -> None:  # fmt: skip
+    """Raise NotSupported: files of TorchScript hold code of C++."""
+    raise _no_files("jit.load")
+
+
 def interface(obj: T) -> T:
     """The class itself."""
     return obj
@@ -64,8 +141,10 @@ def is_tracing() -> bool:
 
 
 __all__ = [
-    "Final", "annotate", "export", "ignore", "interface", "is_scripting", "is_tracing",
-    "script", "script_if_tracing", "unused",
+    "Final", "Future", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore",
+    "interface", "is_scripting", "is_tracing", "load", "optimize_for_inference",
+    "optimized_execution", "save", "script", "script_if_tracing", "script_method",
+    "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
 
 if not _typing.TYPE_CHECKING:

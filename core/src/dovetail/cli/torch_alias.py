@@ -17,7 +17,8 @@ from typing import Final
 import dovetail
 from dovetail.cli import torch_private, torch_spelling
 from dovetail.cli.torch_lists import of_lists
-from dovetail.cli.torch_places import FIRST, PLACES, Place, place_of
+from dovetail.cli.torch_places import FIRST, Place, is_place, place_of
+from dovetail.cli.torch_rooms import Kept
 
 FOLLOWED: Final = "2.13.0"
 
@@ -48,7 +49,7 @@ class _Alias(ModuleType):
         self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> object:
-        if name in FIRST or f"torch.{name}" in PLACES:
+        if name in FIRST or is_place(f"torch.{name}"):
             return import_module(f"torch.{name}")
         if name.startswith("_") and not _is_of_module(name):
             return of_lists(name) or getattr(torch_private, name)
@@ -93,7 +94,7 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """It has run; imports gave it another spec, which is put back."""
-        if isinstance(module, Place | _Alias):
+        if isinstance(module, Place | Kept | _Alias):
             return
         name = module.__spec__.name if module.__spec__ else ""
         module.__spec__ = self._spec
@@ -128,6 +129,6 @@ def _below(module: ModuleType, part: str) -> ModuleType | None:
     try:
         return import_module(path)
     except ModuleNotFoundError as error:
-        if error.name != path:
+        if not f"{path}.".startswith(f"{error.name}."):
             raise
         return None

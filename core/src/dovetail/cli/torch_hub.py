@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlparse
 
 import dovetail
+from dovetail.errors import NotSupported
 from dovetail.io.whole_files import replacing
 
 HASH_REGEX: Final = re.compile(r"-([a-f0-9]*)\.")
@@ -69,7 +70,18 @@ def load_state_dict_from_url(
     return dovetail.load(path, map_location, weights_only=weights_only)
 
 
+load_url: Final = load_state_dict_from_url  # `torch.utils.model_zoo` has it so
+
+
+def load(repo_or_dir: Any, model: Any, *_args: Any, **_options: Any) -> None:
+    """Raise NotSupported: no code of repositories is fetched."""
+    raise NotSupported(
+        "hub.load", "repo_or_dir", was=repr(repo_or_dir), needed="no repository",
+        remedy="import its code, and fetch weights by load_state_dict_from_url",
+    )  # fmt: skip
+
+
 __all__ = [
-    "HASH_REGEX", "download_url_to_file", "get_dir", "load_state_dict_from_url",
-    "set_dir",
+    "HASH_REGEX", "download_url_to_file", "get_dir", "load",
+    "load_state_dict_from_url", "load_url", "set_dir",
 ]  # fmt: skip

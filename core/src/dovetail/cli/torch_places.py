@@ -12,8 +12,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
+from dovetail.cli.torch_rooms import KEPT, Kept, is_missing, kept_room, missing
+
 _NOWHERE: Final = object()
 _PRIVATE: Final = "dovetail.cli.torch_private"
+_REDUCTIONS: Final = "dovetail.cli.torch_reductions"
+_HUB: Final = "dovetail.cli.torch_hub"
 _LAYERS: Final = (
     "activation adaptive batchnorm channelshuffle container conv distance dropout "
     "flatten fold instancenorm lazy linear loss module normalization padding "
@@ -50,22 +54,36 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
         for name in _DISTRIBUTIONS.split()
     },
     "torch.nn.common_types": (_PRIVATE,),
+    "torch.nn._reduction": (_REDUCTIONS,),
+    "torch.nn.functional._Reduction": (_REDUCTIONS,),
     "torch.types": (_PRIVATE, "dovetail"),
     "torch.fx": (_PRIVATE,),
     "torch.version": (_PRIVATE,),
     "torch.serialization": ("dovetail.io", _PRIVATE),
     "torch.utils._pytree": (_PRIVATE,),
     "torch.utils.data.distributed": ("dovetail.data",),
+    "torch.utils.data._utils": ("dovetail.data",),
+    "torch.utils.data._utils.collate": ("dovetail.data.collate", "dovetail.data"),
+    "torch.utils.dlpack": ("dovetail",),
+    "torch.utils.model_zoo": (_HUB,),
     "torch._utils": (_PRIVATE,),
-    "torch.hub": ("dovetail.cli.torch_hub",),
+    "torch._tensor": ("dovetail",),
+    "torch.functional": ("dovetail",),
+    "torch.hub": (_HUB,),
     "torch.jit.annotations": ("typing",),
-    # A room with nothing in it: programs import it for what few of their runs do.
-    "torch.onnx": (),
+    "torch.distributed.elastic.multiprocessing.errors": (_PRIVATE,),
+    **{
+        f"torch.{room}.{name}": ("dovetail.amp",)
+        for room in ("amp", "cuda.amp")
+        for name in ("autocast_mode", "grad_scaler")
+    },
 }
 
 # Places that are there without an import of their own, by what they are below.
 FIRST: Final = {
-    "nn": ("modules",), "distributions": ("kl", "utils"), "utils": ("_pytree",),
+    "nn": ("modules", "_reduction"), "nn.functional": ("_Reduction",),
+    "distributions": ("kl", "utils"), "utils": ("_pytree", "dlpack", "model_zoo"),
+    "utils.data": ("_utils",), "distributed": ("nn",),
 }  # fmt: skip
 
 
@@ -89,6 +107,10 @@ class Place(ModuleType):
             found = _of(source, name)
             if found is not _NOWHERE:
                 return found
+        if is_missing(self.__name__):
+            found = missing(self.__name__, name)
+            setattr(self, name, found)
+            return found
         raise AttributeError(
             f"module {self.__name__!r} has no attribute {name!r}: `torch` is dovetail "
             "in this process, which has nothing of that name"
@@ -109,7 +131,12 @@ def _of(source: str, name: str) -> Any:
     return getattr(module, name, _NOWHERE)
 
 
-def place_of(name: str) -> Place | None:
+def place_of(name: str) -> Place | Kept | None:
     """The place that torch's module is, if it is one."""
-    sources = PLACES.get(name)
-    return None if sources is None else Place(name, sources)
+    sources = PLACES.get(name, () if is_missing(name) else None)
+    return kept_room(name) if sources is None else Place(name, sources)
+
+
+def is_place(name: str) -> bool:
+    """Whether torch's module is a place, or has nothing in it that does anything."""
+    return name in PLACES or name in KEPT or is_missing(name)

@@ -35,6 +35,11 @@ def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     return tuple([x for x in reversed(t) for _ in range(n)])
 
 
+def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803  torch's name
+    """A text whose lines after the first are indented."""
+    return s_.replace("\n", "\n" + numSpaces * " ")
+
+
 NonDynamicallyQuantizableLinear: Final = attention.NonDynamicallyQuantizableLinear
 
 
@@ -113,6 +118,16 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
     )
 
 
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Any:
+    """What `randn` draws."""
+    return dovetail.randn(shape, dtype=dtype, device=device)
+
+
+def _sum_rightmost(value: Any, dim: int) -> Any:
+    """Sums over the last dims."""
+    return value.flatten(-dim).sum(-1) if dim else value
+
+
 def clamp_probs(probs: Any) -> Any:
     """Probabilities whose logarithms are finite."""
     eps = dovetail.finfo(probs.dtype).eps
@@ -144,6 +159,14 @@ class lazy_property:  # noqa: N801  torch's name
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+# ---- torch.distributed.elastic
+
+
+def record(fn: Any = None, error_handler: Any = None) -> Any:
+    """The function itself, whose errors no launcher waits for."""
+    return fn if callable(fn) else record
 
 
 # ---- torch.fx
