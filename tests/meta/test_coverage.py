@@ -195,9 +195,11 @@ def test_lone_special_values_are_at_each_place() -> None:
     """One a row, in the last place first, and in each other in turn."""
     random = np.random.default_rng(0)
     a = varied(np.ones((7, 7), np.float32), "lone", random, dt.float32)
-    places = [int(np.argmax(~np.isfinite(row))) for row in a]
+    places = [int(np.argmax(row != 1)) for row in a]
     assert places == [6, 0, 1, 2, 3, 4, 5]
-    assert np.sum(~np.isfinite(a)) == 7
+    assert np.sum(a != 1) == 7
+    assert np.isnan(a[0, 6])
+    assert np.sum(np.isfinite(a) & (np.abs(a) > 1e9)) > 0
 
 
 def test_pairs_meet() -> None:

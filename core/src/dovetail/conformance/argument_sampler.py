@@ -16,7 +16,7 @@ from dovetail.conformance.sizes import AS_NAMED, Sizing
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.value_makers import pool
 from dovetail.conformance.values import EQUAL, NOT_FINITE, ORDINARY, PAIRS, varied
-from dovetail.dtypes import Array, DType, Sizes
+from dovetail.dtypes import Array, DType, Sizes, bool_
 from dovetail.engine.cases import Case, Sampler
 from dovetail.engine.op import Op
 from dovetail.engine.results import DATA
@@ -33,6 +33,7 @@ _APART: Final = (NOT_FINITE - {PAIRS}) | {
 _ALONE: Final = 0.25  # of their calls, each with some arguments that stay ordinary
 _IN_TURN: Final = 0.5  # of them, each with such rows in every argument
 _REPEATED: Final = frozenset({"ties", "flat", "masked", EQUAL})
+_SLICES: Final = frozenset({"flat", "masked"})
 
 
 class Varied(Sampler):
@@ -68,6 +69,10 @@ class Varied(Sampler):
         self._alone = share < _ALONE
         self._in_turn = _ALONE <= share < _ALONE + _IN_TURN
         self._numbers = count(int(self.random.integers(6)))  # of arguments
+        # Of many, one may be all that is of the class: others would outweigh it.
+        data = sum(p.name not in op.indices | op.masks for p in op.tensors)
+        self._only = int(self.random.integers(data)) if data > 2 else None
+        self._drawn = count()
 
     def _shape(self, shape: Sizes) -> Sizes:
         drawn = self.sizes.shape(shape)
@@ -103,7 +108,7 @@ class Varied(Sampler):
         self, *shape: int, low: float | None = None, high: float | None = None
     ) -> Array:
         made = super().__call__(*self._shape(shape), low=low, high=high)
-        if self._alone and self.random.random() < 0.5:
+        if self._alone and self._stays_ordinary():
             return made
         if low is None and high is None:
             made = self._of_class(made)
@@ -120,6 +125,12 @@ class Varied(Sampler):
         made = np.where((wide >= lo) & (wide <= hi), of_class, made)
         self._bounded.append(made)
         return made
+
+    def _stays_ordinary(self) -> bool:
+        """Whether this argument does, in a call of which some are to."""
+        if self._only is None:
+            return bool(self.random.random() < 0.5)
+        return next(self._drawn) != self._only
 
     def _of_class(self, a: Array) -> Array:
         """Values of the class, in some calls in two of three rows.
@@ -179,7 +190,11 @@ class Varied(Sampler):
         )
 
     def bools(self, *shape: int) -> Array:
-        return super().bools(*self._shape(shape))
+        """With whole slices that are all the same, where others have such."""
+        made = super().bools(*self._shape(shape))
+        if self.values in _SLICES and made.size:
+            return varied(made, "flat", self.random, bool_)
+        return made
 
     def permutation(self, n: int) -> Array:
         return super().permutation(self.sizes(n))

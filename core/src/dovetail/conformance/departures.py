@@ -18,6 +18,7 @@ from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 
 _SHARE: Final = 0.75  # of the calls that can depart
+_WITHOUT: Final = 0.3  # of these, where an operand may be left out
 _LINES: Final = 0.5  # of these, where operands are of one shape
 _FEW: Final = 16  # elements that kernels keep in registers; counts are to pass it
 _MOST: Final = 100  # elements that an option counts
@@ -25,12 +26,13 @@ _ELEMENTS: Final = 1 << 20  # of a result, if each of the input is there as ofte
 
 
 def departures(op: Op, call: Case, number: int) -> Iterator[Case]:
-    """The call with a larger count, a narrower index or one dim, if it departs."""
+    """The call with a larger count, a narrower index, one dim, or an operand less."""
     random = np.random.default_rng(number)
     if op.layout_matters or op.unspecified or random.random() >= _SHARE:
         return
     found: dict[str, Any] = _counted_further(op, call, random)
     found |= _narrowed(op, call, random) | _as_lines(op, call, random)
+    found |= _left_out(op, call, random)
     if found:
         names = op.names
         args = (found.pop(n, v) for n, v in zip(names, call.args, strict=False))
@@ -82,6 +84,21 @@ def _as_lines(op: Op, call: Case, random: np.random.Generator) -> dict[str, Arra
     if not op.is_elementwise or len(shapes) != 1 or random.random() >= _LINES:
         return {}
     return {n: a.reshape(-1) for n, a in given.items()} if len(shapes.pop()) > 1 else {}
+
+
+def _left_out(op: Op, call: Case, random: np.random.Generator) -> dict[str, None]:
+    """One of several operands that a call gives and need not.
+
+    The last of them may be what there has to be.
+    """
+    given = _by_name(op, call)
+    spare = [
+        p.name for p in op.tensors
+        if p.optional and isinstance(given.get(p.name), np.ndarray)
+    ]  # fmt: skip
+    if len(spare) < 2 or random.random() >= _WITHOUT:
+        return {}
+    return {str(random.choice(spare)): None}
 
 
 def _cut(index: Array, dims: list[int], random: np.random.Generator) -> Array:

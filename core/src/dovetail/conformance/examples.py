@@ -6,8 +6,7 @@ draws one of them again with other values, other sizes and another layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
@@ -19,6 +18,12 @@ from dovetail.conformance.argument_sampler import Varied
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.coverage import Coverage
 from dovetail.conformance.covering import Covering, Row
+from dovetail.conformance.crossings import (
+    FEW_SHAPES,
+    chosen_case,
+    crossed,
+    served_apart,
+)
 from dovetail.conformance.departures import departures
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.factors import (
@@ -31,9 +36,8 @@ from dovetail.conformance.factors import (
     factors_of,
 )
 from dovetail.conformance.layouts import layouts_for, projected
-from dovetail.conformance.meaning import REFUSALS, means_something
+from dovetail.conformance.meaning import means_something
 from dovetail.conformance.operands import operand_shapes
-from dovetail.conformance.options import CROSSED, Crossing, Options
 from dovetail.conformance.presence import reached
 from dovetail.conformance.sizes import (
     AS_NAMED,
@@ -45,7 +49,6 @@ from dovetail.conformance.sizes import (
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import (
     EQUAL,
-    FEW,
     ORDINARY,
     PAIRS,
     SPECIAL,
@@ -53,7 +56,7 @@ from dovetail.conformance.values import (
 )
 from dovetail.conformance.verdicts import Check, How
 from dovetail.dtypes import ALL, DType
-from dovetail.engine.cases import Case, calls_of, case, cases_of
+from dovetail.engine.cases import Case, case, cases_of
 from dovetail.engine.op import Op
 from dovetail.engine.results import DATA
 
@@ -67,13 +70,9 @@ _SWEEP: Final = {"values": SWEEP, "layout": PLAIN, "size": "1024"}
 # A row is given up if as many cases and sizes have none like it.
 _TRIES: Final = 6
 _ATTEMPTS: Final = 2  # at rows, for each that is to be found
-_CROSSINGS: Final = 10  # attempts at options, of which ops refuse many
-_ROOMY: Final = "32"  # elements, for special values that meet options
 _EMPTY_EVERY: Final = 12  # rows: without elements there are no values to get wrong
 _WHOLE: Final = 3  # values, layout and size
 _EMPTY_TRIES: Final = 24  # they cost little
-# Ways to size a call on devices for which every new shape is compiled.
-_FEW_SHAPES: Final = 3
 
 
 def examples(
@@ -101,7 +100,7 @@ def _drawn_for(subject: Subject, op: Op, dtype: DType, budget: Budget) -> _Drawn
     largest = budget.largest
     if (callable(op.shape) or op.shape is DATA) and not (op.unrounded and native):
         largest = min(largest, _LINEAR_ONLY_ABOVE)
-    shapes = _FEW_SHAPES if subject.backend.compiles_per_shape else None
+    shapes = FEW_SHAPES if subject.backend.compiles_per_shape else None
     return _examples(op, dtype, count, largest, tuple(boundaries), shapes, budget.seed)
 
 
@@ -130,9 +129,10 @@ def _examples(
     factors = factors_of(op, dtype, largest, boundaries)
     reasons = Reasons()
     made = _generated(op, dtype, count, factors, reasons, shapes, seed)
-    crossed = _crossed(op, dtype, count, factors["values"], seed)
+    grown = "" if shapes else served_apart(op, factors["size"], boundaries)
+    options = crossed(op, dtype, count, factors["values"], grown, seed)
     # In turn, so that laws that look at a few calls see some of both.
-    both = (e for pair in zip_longest(made, crossed) for e in pair if e is not None)
+    both = (e for pair in zip_longest(made, options) for e in pair if e is not None)
     return _Drawn((*own, *both), factors, reasons)
 
 
@@ -177,53 +177,6 @@ def _asked(
         return None
     covering.tick(has)
     return made
-
-
-def _crossed(
-    op: Op, dtype: DType, count: int, values: Sequence[str], run: int
-) -> Iterator[Example]:
-    """The op's own cases with other options, each second one of special values."""
-    seed = Check(op.name, dtype.name, "options").seeded(run)
-    crossing = Crossing(op, dtype, seed)
-    # Special numbers meet some: a factor 0 of infinity is no reason to skip it. Where
-    # none has a say in what becomes of others, half of all may be such.
-    kinds = (SPECIAL,) if op.is_elementwise else (FEW, "zeros")
-    others = [x for x in kinds if x in values] or [ORDINARY]
-    found = 0
-    for number in range(_CROSSINGS * count if crossing.levels else 0):
-        if found == count:
-            return
-        row = crossing.wanted()
-        if row is None:
-            return
-        options = crossing.options(row)
-        values = others[number // 2 % len(others)] if number % 2 else ORDINARY
-        # Of six numbers few are special, and hardly each kind of them.
-        sizes = (_ROOMY, OWN) if number % 2 else (OWN,)
-        asked = (
-            _optioned(op, dtype, values, size, options, seed + number) for size in sizes
-        )
-        example = next(filter(None, asked), None)
-        crossing.drawn(row, example is not None)
-        if example is not None:
-            found += 1
-            yield example
-
-
-def _optioned(
-    op: Op, dtype: DType, values: str, size: str, options: Options, number: int
-) -> Example | None:
-    """One of the op's own cases in a size, with other options; None if refused."""
-    named = named_shapes(op, dtype)
-    if options.case >= len(named):
-        return None
-    sizing = sizes_for(size, named[options.case], number % _FEW_SHAPES)
-    make = Varied(op, dtype, values, sizing, number)
-    make.options = options
-    case = _chosen(op, make, options.case)
-    example = Example(case, values=values, size=size, options=CROSSED)
-    takes = case is not None and means_something(op, example, dtype)
-    return example if takes else None
 
 
 def _always(number: int, factors: Factors) -> Row:
@@ -310,18 +263,7 @@ def _case(op: Op, dtype: DType, row: Row, number: int, sized: int) -> Case | Non
         return None
     chosen = number % len(named)
     make.sizes = sizes_for(row["size"], named[chosen], sized)
-    return _chosen(op, make, chosen)
-
-
-def _chosen(op: Op, make: Varied, chosen: int) -> Case | None:
-    """One of the op's cases in the sampler's sizes; None where it has none such."""
-    # What cases compute of extreme numbers may overflow.
-    with suppress(*REFUSALS), np.errstate(all="ignore"):
-        for number, case in enumerate(calls_of(op, make)):
-            if number == chosen:
-                return None if make.oversized else make.together(case)
-            make.oversized.clear()
-    return None
+    return chosen_case(op, make, chosen)
 
 
 def _elementwise(op: Op, make: Varied, row: Row, number: int) -> Case | None:

@@ -19,6 +19,7 @@ from dovetail.conformance.sizes import (
     TALL,
     TILE_OF,
     WIDE,
+    about,
     draw,
     elements_of,
     tiles,
@@ -46,7 +47,7 @@ def operand_shapes(
     elif elements:
         found = [
             [whole if i != 1 or number % 2 else whole[-1:] for i in range(count)]
-            for whole in _large(size, elements + number % 3 - 1)
+            for whole in _large(size, about(elements, number))
         ]
     else:
         found = [

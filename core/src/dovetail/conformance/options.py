@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+import numpy as np
+
 from dovetail.conformance.covering import Covering, Row
+from dovetail.conformance.formats import INT
 from dovetail.dtypes import DType
 from dovetail.engine.cases import Case, Sampler, calls_of
 from dovetail.engine.op import Op
@@ -28,6 +31,11 @@ _DIMS: Final = ((0,), (-1,), (0, 1), (-1, 0), (1, 2), (-2, -1))
 _NUMBERS: Final = (0, 1, -1, 2, 3)
 _REALS: Final = (0.0, 1.0, -1.0, 0.5, -0.0, math.inf, -math.inf, math.nan)
 _BEYOND: Final = ((1 << 24) - 3, 3 - (1 << 24))  # here float32 counts no further
+# Numbers that some formats hold and others round: float32's integers, and double's.
+_PAST_SINGLE: Final = (1 << 24) + 1
+_PAST_DOUBLE: Final = (1 << 53) + 1
+_HALF: Final = 0.5
+_TENTH: Final = 0.1  # which float32 does not hold
 # By an attribute's type, what it may be whatever the op.
 _OF_TYPE: Final[dict[str, tuple[Any, ...]]] = {
     "bool": (False, True), "Axis": _DIM, "NewAxis": _DIM, "AxisOrAll": _DIM,
@@ -124,8 +132,26 @@ def _scalars(op: Op, dtype: DType) -> tuple[Any, ...]:
     if op.draws:  # parameters of distributions have ranges of their own
         return ()
     beyond = _BEYOND if not op.tensors and dtype.itemsize > 2 else ()
-    inexact = dtype.is_inexact or op.promote == "float"
-    return (*_REALS, *beyond) if inexact else (0, 1, -1, 2, *beyond)
+    if dtype.is_inexact or op.promote == "float":
+        if dtype.is_inexact and dtype.real.itemsize > 4 and op.tensors:
+            return tuple(_TENTH if x == _HALF else x for x in _REALS)
+        return (*(x for x in _REALS if _has_such(dtype, x)), *beyond)
+    return (0, 1, -1, 2, *_held(dtype), *beyond)
+
+
+def _has_such(dtype: DType, number: float) -> bool:
+    """Whether a format has numbers of that sign, if it is one of floats."""
+    if not dtype.is_inexact or not math.isfinite(number):
+        return True
+    return not np.isnan(np.asarray(number).astype(dtype.real.numpy).astype(np.float64))
+
+
+def _held(dtype: DType) -> Iterator[int]:
+    """Integers of a format that floats of its size, or the next, do not hold."""
+    if dtype.category == INT and dtype.itemsize > 2:
+        yield _PAST_SINGLE
+    if dtype.category == INT and dtype.itemsize > 4:
+        yield _PAST_DOUBLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +193,7 @@ class Crossing:
 
     def __init__(self, op: Op, dtype: DType, seed: int) -> None:
         self.source, self.levels = crossed_op(op, dtype)
+        self._first = seed
         self._covering = Covering(
             {name: tuple(map(str, range(len(v)))) for name, v in self.levels.items()},
             seed,
@@ -181,6 +208,21 @@ class Crossing:
         """What a row stands for."""
         values = {name: v[int(row[name])] for name, v in self.levels.items()}
         return Options(self.source, values.pop(_CASE), values)
+
+    @property
+    def turns(self) -> int:
+        """How many times they turn until each level was there."""
+        return max((len(v) for n, v in self.levels.items() if n != _CASE), default=0)
+
+    def turned(self, number: int, case: int) -> Options:
+        """Others for a case: each level of each option, as the numbers go on."""
+        values = {
+            name: v[(number + at + self._first) % len(v)]
+            for at, (name, v) in enumerate(self.levels.items())
+        }
+        return Options(
+            self.source, case, {n: v for n, v in values.items() if n != _CASE}
+        )
 
     def drawn(self, row: Row, found: bool) -> None:
         """Whether the op takes the options of a row."""

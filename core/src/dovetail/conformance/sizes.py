@@ -41,6 +41,7 @@ SMALL_TILE: Final = 1 << 4
 TILE_OF: Final = {SEVERAL: TILE, SEVERAL_SMALL: SMALL_TILE}
 _BLOCK: Final = 1 << 5  # elements that most kernels take at once
 _TILED: Final = 1 << 16  # elements of the largest calls whose sizes grow together
+BEYOND: Final = 4  # of five numbers, that of sizes well past a boundary
 _WORK: Final = 1 << 23  # products that such a call may take
 
 
@@ -147,6 +148,13 @@ def named_shapes(op: Op, dtype: DType) -> tuple[tuple[Ints, ...], ...]:
     return tuple(found if one_by_one else given)
 
 
+def about(elements: int, number: int) -> int:
+    """One less, as many, one more; or half as many again, well into what comes next."""
+    if number % 5 == BEYOND:
+        return elements + elements // 2 + 3
+    return elements + number % 3 - 1
+
+
 def sizes_for(size: str, shapes: Sequence[Ints], number: int) -> Sizing:
     """How a class of sizes maps those in the shapes that a case names."""
     named = sorted({n for shape in shapes for n in shape})
@@ -169,7 +177,7 @@ def sizes_for(size: str, shapes: Sequence[Ints], number: int) -> Sizing:
     elements = elements_of(size)
     if size.isdigit():
         return _grown(some, elements, number)
-    return _long(some, 0 if size.startswith(TALL) else -1, elements + number % 3 - 1)
+    return _long(some, 0 if size.startswith(TALL) else -1, about(elements, number))
 
 
 def _mapped(sizes: dict[int, int]) -> Sizing:
@@ -196,6 +204,8 @@ def _grown(shapes: list[Ints], elements: int, number: int) -> Sizing:
     chosen = named[number // 3 % len(named)] if number % 3 == 0 else named[0]
     shape = max((s for s in shapes if chosen in s), key=math.prod)
     times = shape.count(chosen)
+    if number % 5 == BEYOND:
+        elements = about(elements, number)
     rest = math.prod(shape) // chosen**times
     fitting = round((elements / rest) ** (1 / times))
     if number // 3 % 2 and fitting > _BLOCK:

@@ -40,15 +40,22 @@ def few(a: Array, random: Generator, dtype: DType) -> Array:
 def lone(a: Array, random: Generator, dtype: DType) -> Array:
     """One special value in each row: in its last place, then in each other in turn.
 
-    That in the very last place is NaN, which tails lose.
+    That in the very last place is NaN, which tails lose. Some are numbers that all
+    others are small beside.
     """
     made = a.copy() if a.ndim else a.reshape(1).copy()
     rows = made.reshape(-1, made.shape[-1])
     places = (np.arange(len(rows)) - 1) % made.shape[-1]
-    chosen = random.choice([np.nan, np.inf, -np.inf], len(rows))
+    vast = towering(dtype)
+    chosen = random.choice([np.nan, np.inf, -np.inf, vast, -vast], len(rows))
     chosen[:1] = np.nan
     rows[np.arange(len(rows)), places] = chosen.astype(a.dtype)
     return rows.reshape(a.shape)
+
+
+def towering(dtype: DType) -> float:
+    """A number whose square fits the format, as does its difference from others."""
+    return float(2.0 ** np.floor(0.45 * np.log2(float(limits(dtype).max))))
 
 
 def nan(a: Array, random: Generator, dtype: DType) -> Array:
@@ -75,6 +82,8 @@ def masked(a: Array, random: Generator, dtype: DType) -> Array:
 
 def flat(a: Array, random: Generator, dtype: DType) -> Array:
     """A whole slice of one number along a dim, of a zero of either sign for one."""
+    if dtype.category == BOOL:
+        return _slices(a, [True, False], random)
     zeros = [0.0, -0.0] if dtype.is_floating_point else [0]
     return _slices(a, [a.reshape(-1)[0], *zeros], random)
 
@@ -205,7 +214,8 @@ def pairs(a: Array, random: Generator, dtype: DType) -> Array:
 def sweep(a: Array, random: Generator, dtype: DType) -> Array:
     """Numbers of either sign: even along a line, and over powers of two."""
     even = random.permutation(np.linspace(-16, 16, a.size)).reshape(a.shape)
-    powers = 2.0 ** random.uniform(-24, 7, a.shape)
+    # Down to where 1 + x is 1, and beyond.
+    powers = 2.0 ** random.uniform(-max(limits(dtype).nmant + 8, 24), 7, a.shape)
     powers = powers * random.choice([-1.0, 1.0], a.shape)
     return np.where(random.random(a.shape) < 0.5, even, powers)
 

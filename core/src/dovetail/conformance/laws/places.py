@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ Random = np.random.Generator
 
 _MOST_DIMS: Final = 4
 _LONGEST: Final = 5
+_PLANES: Final = ((33, 70), (70, 33), (65, 65))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def single_look(random: Random, size: int) -> Look:
 
 def alike(random: Random, shape: Ints, size: int) -> Look:
     """A look of that shape into memory of `size` elements."""
-    rows = tuple(math.prod(shape[d + 1 :]) for d in range(len(shape)))
+    rows = _steps(shape, random)
     for _ in range(20):
         times = random.choice([0, 1, 1, 2], len(shape))
         steps = tuple(int(s) * int(r) for s, r in zip(times, rows, strict=True))
@@ -85,6 +86,25 @@ def alike(random: Random, shape: Ints, size: int) -> Look:
         if found is not None:
             return found
     return Look(shape, (0,) * len(shape), 0)
+
+
+def _steps(shape: Ints, random: Random) -> Ints:
+    """Strides without gaps: row by row, or with the dims in another order."""
+    order = range(len(shape))
+    if random.random() < 0.5:
+        order = random.permutation(len(shape)).tolist()
+    steps, step = [0] * len(shape), 1
+    for dim in reversed(order):
+        steps[dim] = step
+        step *= shape[dim]
+    return tuple(steps)
+
+
+def planes() -> Iterator[Look]:
+    """Matrices that are no whole tiles, row by row and transposed."""
+    for rows, columns in _PLANES:
+        yield Look((rows, columns), (columns, 1), 0)
+        yield Look((rows, columns), (1, rows), 0)
 
 
 def row(count: int, step: int) -> Look:

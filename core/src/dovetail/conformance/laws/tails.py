@@ -14,6 +14,7 @@ from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import judged
 from dovetail.conformance.subject import Subject
+from dovetail.conformance.value_makers import towering
 from dovetail.conformance.values import SPECIAL, undefined
 from dovetail.conformance.verdicts import How
 from dovetail.dtypes import DType
@@ -57,6 +58,7 @@ def _rows(op: Op, dtype: DType) -> Iterator[tuple[float, float]]:
     """Of a row the last element, and before it what all others are."""
     yield from ((0, 1), (1, 0))
     if dtype.is_floating_point:
+        yield from ((0, x * towering(dtype)) for x in (1, -1))
         odd = {"nan": (math.nan,), SPECIAL: (math.inf, -math.inf)}
         yield from (
             (0, x) for name, numbers in odd.items()

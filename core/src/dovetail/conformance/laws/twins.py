@@ -10,6 +10,7 @@ from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import agree, arrays, judged
 from dovetail.conformance.laws.sampling import some
+from dovetail.conformance.layouts import projected
 from dovetail.conformance.meaning import means_something
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import DType
@@ -52,9 +53,9 @@ def _twinned(
     # Layouts are for data: indices in their place would not keep their values.
     layout = PLAIN if op.indices else example.layout
     for source, places in _repeats(op, case):
-        args = (
-            case.args[source] if i in places else a for i, a in enumerate(case.args)
-        )
+        # One operand may lie row by row beside others; now they hold the same.
+        one = projected(case.args[source], layout)
+        args = (one if i in {source, *places} else a for i, a in enumerate(case.args))
         made = Example(Case(tuple(args), case.kwargs), layout, "twins")
         if means_something(op, made, dtype):
             return made, source, places

@@ -20,7 +20,14 @@ from dovetail.conformance.laws.bits import (
     rng,
     sizes,
 )
-from dovetail.conformance.laws.places import Look, alike, any_look, row, single_look
+from dovetail.conformance.laws.places import (
+    Look,
+    alike,
+    any_look,
+    planes,
+    row,
+    single_look,
+)
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import Array, DType
 from dovetail.float8 import values_in
@@ -43,6 +50,8 @@ def _written(
         for step in (1, 2):
             known = {"at": at, "row": row(count, step)}
             yield Example(layout=f"step {step}", size=str(count), known=known)
+    for at, look in enumerate(planes(), 2000):
+        yield Example(layout="plane", size="tiles", known={"at": at, "row": look})
 
 
 @device_law("view", examples=_drawn, rank=1, first=True, carries=True)
@@ -168,9 +177,11 @@ def extremes(dtype: DType) -> list[Any]:
     if not dtype.is_inexact:
         bits = 8 * dtype.itemsize
         low = -(1 << (bits - 1)) if dtype.is_signed else 0
-        return [low, low + (1 << bits) - 1, 0, 1, 77]
+        found: list[Any] = [low, low + (1 << bits) - 1, 0, 1, 77]
+        # What float32 and double would round.
+        return [*found, *((1 << p) + 1 for p in (24, 53) if p < bits - 1)]
     info = limits(dtype.real)
-    found: list[Any] = [
+    found = [
         0.0, -0.0, math.inf, -math.inf, math.nan, 0.1, -1.5, float(info.max),
         float(info.smallest_normal),
     ]  # fmt: skip
