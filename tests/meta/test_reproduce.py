@@ -22,6 +22,7 @@ from dovetail.conformance.examples import examples
 from dovetail.conformance.expressions import written
 from dovetail.conformance.judge import judge
 from dovetail.conformance.layouts import LAYOUTS
+from dovetail.conformance.options import DECLARED
 from dovetail.conformance.reference import reference
 from dovetail.conformance.reproduce import file_name, script
 from dovetail.conformance.shrink import shrunk
@@ -159,6 +160,7 @@ def test_examples_of_the_kit_come_back(
         for key, value in example.case.kwargs.items():
             assert flat(seen["kwargs"][key]) == flat(value)
         assert seen["layout"] == example.layout
+        assert seen.get("options", DECLARED) == example.options
         count += 1
     assert count
 

@@ -21,6 +21,7 @@ from dovetail.conformance.compare import against_oracle, left_open, within
 from dovetail.conformance.example import Example
 from dovetail.conformance.judge import judge
 from dovetail.conformance.law import LAWS, Trial, Wrong
+from dovetail.conformance.options import CROSSED, DECLARED
 from dovetail.conformance.repeats import concentration
 from dovetail.conformance.rounding import of_terms
 from dovetail.conformance.subject import Subject
@@ -438,3 +439,18 @@ def test_a_mean_may_leave_the_format_that_its_variance_leaves() -> None:
         trial = Trial(Subject("cpu"), vocabulary["var"], dtypes.float32, example, 0)
         found = left_open(trial, 0, np.array(np.nan, F32), dtypes.float32)
         assert bool(found) is is_open
+
+
+@pytest.mark.parametrize(
+    ("options", "got", "is_open"),
+    [(CROSSED, np.nan, [1, 0]), (DECLARED, np.nan, [0, 0]), (CROSSED, 1.0, [0, 0])],
+)
+def test_options_may_lead_ordinary_numbers_out_of_a_format(
+    options: str, got: float, is_open: list[int]
+) -> None:
+    """A factor 0 of an exponential that overflows is 0 or NaN, as in torch."""
+    call = Case((np.array([-5000.0, -5.0]), 1.5, 0.0, -1.0), {})
+    example, dtype = Example(call, options=options), dtypes.float64
+    trial = Trial(Subject("cpu"), vocabulary["scaled_elu"], dtype, example, 0)
+    found = left_open(trial, 0, np.full(2, got), dtype)
+    assert found.tolist() == list(map(bool, is_open))

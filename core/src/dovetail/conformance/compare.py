@@ -11,6 +11,7 @@ import numpy as np
 from dovetail.conformance.example import Example
 from dovetail.conformance.formats import limits
 from dovetail.conformance.law import Trial, Wrong
+from dovetail.conformance.options import CROSSED
 from dovetail.conformance.oracle import ask, truth
 from dovetail.conformance.probes import flushed
 from dovetail.conformance.products import MANNERS
@@ -70,6 +71,11 @@ def left_open(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
     if op.multiplies:
         beyond = partial_products_leave(op, trial.example, lead, at, got, dtype)
     if trial.example.values not in EDGE:
+        if trial.example.options == CROSSED:
+            # Options that turn an exponential's argument take any number out.
+            beyond = beyond | _leaves_alike(
+                _defined(trial, at), got, _held(trial, at, dtype)
+            )
         # Ordinary numbers have subnormal results too, such as an exponential's.
         if not flushes:
             return beyond
@@ -82,7 +88,7 @@ def left_open(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
         beyond = beyond | over & ~np.isfinite(got)
     if limits(dtype.real).bits == 64:  # the oracle leaves the format where the op does
         beyond = beyond | ~np.isfinite(ask(op, finite, lead)[at])
-    held = np.abs(truth(op, trial.example, lead)[at]) <= float(limits(dtype.real).max)
+    held = _held(trial, at, dtype)
     over = _leaves_alike(_defined(trial, at), got, held)
     if sums_may_leave(op, trial.example, lead, at, dtype):
         over = over | ~held & ~np.isfinite(got)
@@ -124,6 +130,14 @@ def _leaves_alike(defined: Array, got: Array, held: Array) -> Array:
         return np.asarray(both)
     same = (defined == got) | (np.isnan(defined) & np.isnan(got))
     return np.asarray(both & (held | same))
+
+
+def _held(trial: Trial, at: int, dtype: DType) -> Array:
+    """Where the format of a result has the truth in its range."""
+    assert trial.op is not None
+    assert trial.dtype is not None
+    size = np.abs(truth(trial.op, trial.example, trial.dtype)[at])
+    return np.asarray(size <= float(limits(dtype.real).max))
 
 
 def _of_the_finite(example: Example) -> Example:

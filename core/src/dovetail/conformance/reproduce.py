@@ -9,6 +9,7 @@ from typing import Final
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.expressions import Unwritable, written
+from dovetail.conformance.options import DECLARED
 from dovetail.conformance.oracle import truth
 from dovetail.conformance.setup import brought
 from dovetail.conformance.verdicts import Check
@@ -88,7 +89,7 @@ kwargs = {{{kwargs}}}
 sys.exit(
     rerun.example(
         CHECK, DEVICE, args, kwargs, layout={layout!r}, values={values!r},
-        size={size!r}, needed=needed, seed={seed},
+        size={size!r}, {options}needed=needed, seed={seed},
     )
 )
 """
@@ -98,11 +99,12 @@ def _call(check: Check, example: Example, budget: Budget) -> str:
     case = example.case
     assert case is not None
     args = "".join(f"\n    {written(a)}," for a in case.args)
+    options = "" if example.options == DECLARED else f"options={example.options!r}, "
     kwargs = "".join(f"\n    {k!r}: {written(v)}," for k, v in case.kwargs.items())
     return _CALL.format(
         args=args + "\n" if args else "", kwargs=kwargs + "\n" if kwargs else "",
         needed=_needed(check, example), layout=example.layout, values=example.values,
-        size=example.size, seed=budget.seed,
+        size=example.size, options=options, seed=budget.seed,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from dovetail.conformance.budget import budget as limits
 from dovetail.conformance.example import PLAIN, Example, shown
 from dovetail.conformance.judge import attempt, describe, judge, resolve
 from dovetail.conformance.law import Trial
+from dovetail.conformance.options import DECLARED
 from dovetail.conformance.setup import bring, named
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import BAD, Check
@@ -72,6 +73,7 @@ def example(
     layout: str = PLAIN,
     values: str = "ordinary",
     size: str = "own",
+    options: str = DECLARED,
     needed: Sequence[Array] = (),
     seed: int = 0,
 ) -> int:
@@ -81,7 +83,7 @@ def example(
         needed: what the oracle says, for the reader.
         seed: that of the run in which it failed.
     """
-    given = Example(Case(tuple(args), kwargs), layout, values, size)
+    given = Example(Case(tuple(args), kwargs), layout, values, size, options)
     under, what = subject(device), Check.parse(check)
     law, op, lead = resolve(what)
     set_fallback_policy("error")
