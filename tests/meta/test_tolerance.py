@@ -17,10 +17,11 @@ from tests.meta.mutants.mutant import installed, with_faults
 from dovetail import dtypes
 from dovetail.conformance import laws  # noqa: F401
 from dovetail.conformance.budget import BUDGETS
-from dovetail.conformance.compare import against_oracle, left_open, within
+from dovetail.conformance.compare import against_oracle, within
 from dovetail.conformance.example import Example
 from dovetail.conformance.judge import judge
 from dovetail.conformance.law import LAWS, Trial, Wrong
+from dovetail.conformance.left_open import left_open
 from dovetail.conformance.options import CROSSED, DECLARED
 from dovetail.conformance.repeats import concentration
 from dovetail.conformance.rounding import of_terms

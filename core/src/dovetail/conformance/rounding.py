@@ -10,9 +10,12 @@ import math
 from functools import cache
 from typing import Final
 
+import numpy as np
+
 from dovetail.conformance.formats import limits
-from dovetail.dtypes import HALF, DType, float32
+from dovetail.dtypes import HALF, Array, DType, float32
 from dovetail.engine.op import Op
+from dovetail.float8 import values_in
 
 # Of ops that declare none: a composition of a few correctly rounded ones.
 DEFAULT_ULP: Final = 8.0
@@ -49,4 +52,17 @@ def of_terms(count: float, repeated: float = 0.0) -> float:
     return 8 + max(walk, min(2 * count * math.sqrt(repeated), count))
 
 
-__all__ = ["DEFAULT_ULP", "accumulates_in", "of_terms", "own_error", "roundoff"]
+def rounded_to(want: Array, dtype: DType) -> Array:
+    """The truth in the result's format."""
+    with np.errstate(all="ignore"):
+        return values_in(want, dtype.numpy)
+
+
+__all__ = [
+    "DEFAULT_ULP",
+    "accumulates_in",
+    "of_terms",
+    "own_error",
+    "rounded_to",
+    "roundoff",
+]

@@ -7,8 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from dovetail.conformance.compare import exactly, left_open, within
+from dovetail.conformance.compare import exactly, within
 from dovetail.conformance.law import Trial, Wrong
+from dovetail.conformance.left_open import left_open
 from dovetail.conformance.tolerance import bound
 from dovetail.dtypes import Array, DType
 from dovetail.engine.op import Op

@@ -8,12 +8,13 @@ from typing import Final
 import numpy as np
 
 from dovetail.conformance.budget import Budget
-from dovetail.conformance.compare import exactly, rounded_to
+from dovetail.conformance.compare import exactly
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import asks_for_claimed, drawn
 from dovetail.conformance.law import Trial, law
 from dovetail.conformance.laws.agreement import judged, named
 from dovetail.conformance.oracle import truth
+from dovetail.conformance.rounding import rounded_to
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import Array, DType
 from dovetail.engine.op import Op

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from dovetail.conformance.budget import Budget
-from dovetail.conformance.compare import exactly, rounded_to
+from dovetail.conformance.compare import exactly
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.examples import asks_for_claimed, drawn
 from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws.agreement import arrays, judged, named
 from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.oracle import truth
+from dovetail.conformance.rounding import rounded_to
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import DType, from_numpy
 from dovetail.engine.op import Op
