@@ -13,6 +13,8 @@ from dovetail.conformance.argument_sampler import Varied
 from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.example import Example
 from dovetail.conformance.examples import _examples, examples
+from dovetail.conformance.law import LAWS
+from dovetail.conformance.laws.derivatives import held_back
 from dovetail.conformance.laws.places import alike, planes
 from dovetail.conformance.laws.tails import _rows
 from dovetail.conformance.layouts import LAYOUTS, layouts_for
@@ -149,3 +151,20 @@ def test_memory_is_copied_between_orders() -> None:
     turned = [alike(random, (33, 70), 1 << 14).strides for _ in range(100)]
     assert (1, 33) in turned
     assert (70, 1) in turned
+
+
+def test_rows_that_get_no_gradient_are_read() -> None:
+    """What holds gradients back is an option of the call, and no derivative's."""
+    op = vocabulary["embedding"]
+    padded = [
+        c
+        for c in calls_of("embedding")
+        if given("embedding", c).get("padding_idx", -1) >= 0
+    ]
+    assert any(
+        given("embedding", c)["padding_idx"] in c.case.args[1] for c in padded if c.case
+    )
+    proven = list(LAWS["gradient"].examples(CPU, op, dt.float64, BUDGETS["standard"]))
+    assert proven
+    assert not any(held_back(op, c) for c in proven)
+    assert all(held_back(op, c) for c in padded)

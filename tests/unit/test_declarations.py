@@ -23,6 +23,7 @@ MISSPELT: dict[str, tuple[dict[str, Any], str]] = {
     "masks": ({"masks": ("mask",)}, "mask"),
     "lines": ({"lines": "indx"}, "indx"),
     "trusted": ({"indices": ("index",), "trusted": ("input",)}, "input"),
+    "holds_back": ({"holds_back": ("input",)}, "input"),
     "promote": ({"promote": "floats"}, "floats"),
     "autocast": ({"autocast": "lowest"}, "lowest"),
     "outputs": ({"outputs": ("y", "y")}, "y"),
@@ -67,7 +68,7 @@ def test_names_that_mean_something(declare: Callable[..., Any]) -> None:
     function = declare(
         shape=lambda a, b, *, dim: a, mutates=("input",), indices=("index",),
         trusted=("index",), promote=None, autocast="lower", outputs=("y", "z"),
-        residuals=1, grows=(1, 0),
+        residuals=1, grows=(1, 0), holds_back=("dim",),
     )  # fmt: skip
     assert vocabulary["misspelt"] is function.op
 

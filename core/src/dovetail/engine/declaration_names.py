@@ -29,6 +29,7 @@ def check_names(op: Op) -> None:
     tensors = [p.name for p in op.tensors]
     for option in ("mutates", "indices", "masks"):
         _among(op, f"{option}=", getattr(op, option), tensors)
+    _among(op, "holds_back=", op.holds_back, [p.name for p in op.rest])
     _among(op, "lines=", [op.lines] if op.lines else [], tensors)
     _among(op, "trusted=", op.trusted, sorted(op.indices))
     _among(op, "promote=", [op.promote], _PROMOTE)

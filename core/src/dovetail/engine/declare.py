@@ -56,6 +56,7 @@ def op(
     multiplies: bool = False,
     cancels: bool = False,
     signed_zeros: bool = False,
+    holds_back: Sequence[str] = (),
     undefined_on: Sequence[str] = (),
     levels: dict[str, tuple[Any, ...]] | None = None,
     largest: int | None = None,
@@ -119,6 +120,8 @@ def op(
             their error is relative.
         signed_zeros: a real result that is 0 has the sign which IEEE 754, or Annex F of
             the C standard, gives it.
+        holds_back: attributes that keep gradients from inputs which results depend on:
+            where they say more than their default, no differences tell these.
         levels: by attribute, what conformance tries of it, where its type says too
             much or too little.
         undefined_on: classes of values (see `dovetail.conformance.values`) for which
@@ -159,7 +162,7 @@ def op(
         "mutates": tuple(mutates), "draws": draws, "unrounded": unrounded,
         "domain": domain, "name": name, "ulp": ulp, "sums": sums or averages,
         "averages": averages, "multiplies": multiplies, "cancels": cancels,
-        "signed_zeros": signed_zeros,
+        "signed_zeros": signed_zeros, "holds_back": tuple(holds_back),
         "undefined_on": undefined_on, "levels": levels or {}, "largest": largest,
         "grows": grows, "layout_matters": layout_matters, "row_major": row_major,
         "unspecified": unspecified, "meta_only": tuple(meta_only), "memory": memory,

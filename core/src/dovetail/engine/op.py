@@ -114,6 +114,7 @@ class Op(Results, Gradient):
         self.grows: tuple[int, ...] = options.pop("grows", ())
         self.multiplies: bool = options.pop("multiplies", False)
         self.cancels: bool = options.pop("cancels", False)
+        self.holds_back: tuple[str, ...] = options.pop("holds_back", ())
         self.signed_zeros: bool = options.pop("signed_zeros", False)
         self.layout_matters: bool = options.pop("layout_matters", False)
         self.row_major = options.pop("row_major", None)

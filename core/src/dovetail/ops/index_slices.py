@@ -160,7 +160,7 @@ def _embedded(weight: Sizes, indices: Sizes, **_: Any) -> Sizes:
     **READS | {"accepts": STORED, "indices": ("indices",)}, cases=lambda _: [
         ([5, 3], ints(2, 4, high=5)), ([5, 3], ints(high=5, dtype="int32")),
         ([5, 3], ints(0)),
-    ], levels={"padding_idx": ()})  # fmt: skip
+    ], holds_back=("padding_idx",), levels={"padding_idx": (-1, 0, 2)})  # fmt: skip
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1,
     scale_grad_by_freq: NotYet = False, sparse: NotYet = False,

@@ -96,6 +96,14 @@ def _value_as_single(y: Array, a: Array, threshold: Any, value: Any) -> Array:
     return np.where(a <= threshold, np.float64(np.float32(value)), y)
 
 
+def _padding_is_zero(
+    y: Array, weight: Array, indices: Array, padding_idx: int = -1, **attrs: Any
+) -> Array:
+    made = np.array(y)
+    made[np.asarray(indices) == padding_idx] = 0
+    return made
+
+
 class _FillsInDouble(CpuBackend):
     def fill(self, a: Array, value: Any) -> None:
         through = a.dtype == np.int64 and abs(value) < 1 << 62
@@ -171,6 +179,9 @@ UNMET: Final[list[Mutant]] = [
                         np.full((3, 3), -np.inf, np.float32), False, 1.0)),
     kernel("unmet/value-for-many", "threshold", "a number for many is a float32",
            after(_value_as_single), observe=sees("threshold", _MANY, 1, 0.1)),
+    kernel("unmet/padding-is-zero", "embedding", "the row that gets no gradient is 0",
+           after(_padding_is_zero),
+           observe=sees("embedding", _ROWS + 1, np.array([0, 1]), padding_idx=1)),
     backend("unmet/fill-in-double", "integers are filled in as doubles",
             _FillsInDouble, _filled),
     backend("unmet/copy-of-whole-tiles", "the last columns of a transposed matrix",

@@ -40,6 +40,14 @@ def differentiates(op: Op) -> bool:
     return inputs and not op.nondifferentiable and not op.mutates
 
 
+def held_back(op: Op, example: Example) -> bool:
+    """Whether the call keeps gradients from inputs which its results depend on."""
+    assert example.case is not None
+    given = dict(zip(op.names, example.case.args, strict=False)) | example.case.kwargs
+    usual = {p.name: p.default for p in op.rest}
+    return any(given.get(name, usual[name]) != usual[name] for name in op.holds_back)
+
+
 def taped(subject: Subject, op: Op, example: Example, dtype: DType) -> Taped:
     """The example's call, recorded, every inexact input a leaf."""
     args, kwargs = subject.arguments(op, example, dtype)
