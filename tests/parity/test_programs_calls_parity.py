@@ -49,6 +49,9 @@ OLDER = (
     "a.addr_(2, 3, v, v)", "L.baddbmm(2, a[None], 3, b[None], b[None])",
     "L.addbmm(2, a, 3, b[None], b[None])", "L.add(a, 2, b, out=a)", "a.add(b)",
     "a.addcmul(b, b, value=2)", "a.addcmul_(b, b)", "a.add_(b, alpha=2)",
+    "L.clamp(a, 0, L.tensor(2.0))", "a.clamp_(L.tensor(2), 4)",
+    "a.long().clip(0, v[1])", "a.long().clamp_(0, L.tensor(2))",
+    "a.clamp(min=L.tensor(2.5), max=3)",
     "a.add(other=b)", "a.add_(other=b)", "L.sub(input=a, other=b, alpha=3)",
 )  # fmt: skip
 NOT_OLDER = (
@@ -59,6 +62,9 @@ NOT_OLDER = (
     "a.add(b, b)",
     "a.mul(2, b)",
     "a.add(1, 2, 3)",
+    "a.clamp(0, b)",
+    "a.clamp(0, v[:1])",
+    "a.clamp(0, v[0].clone().requires_grad_())",
     "a.sub_(b, b)",
 )
 GRADS = (

@@ -241,6 +241,8 @@ def _bounded(name: str, x: Tensor, low: Any, high: Any) -> Tensor:
         kind = x._kind
         if kind.dtype is not bool_:
             return bounds.clamp(x, _of_kind(kind, low), _of_kind(kind, high))
+    if isinstance(low, Tensor) != isinstance(high, Tensor) and None not in (low, high):
+        low, high = _number(low), _number(high)
     given = {k: v for k, v in (("min", low), ("max", high)) if v is not None}
     numbers = {k: v for k, v in given.items() if not isinstance(v, Tensor)}
     for key, bound in numbers.items():
@@ -251,6 +253,12 @@ def _bounded(name: str, x: Tensor, low: Any, high: Any) -> Tensor:
         if x.dtype is bool_ or not _is_small(bound):
             stored(name, result_type((x, *numbers.values())), bound, key)
     return bounds.clamp(x, low, high)
+
+
+def _number(bound: Any) -> Any:
+    """The number that a tensor without dims is, where the other bound is a number."""
+    plain = isinstance(bound, Tensor) and not bound.ndim and not bound.requires_grad
+    return bound.item() if plain else bound
 
 
 def _is_small(bound: Any) -> bool:
