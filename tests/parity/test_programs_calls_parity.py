@@ -16,12 +16,19 @@ SIZES = (
     "zeros(size=(2, 3))", "ones(size=[2, 3])", "ones(size=())", "rand(size=(2,))",
     "randn(size=(2, 3), dtype=L.float64)", "empty(size=L.Size([4]))",
     "empty(size=(2,), memory_format=L.contiguous_format)",
+    "Tensor(size=[2, 3])", "Tensor(size=(2, 3), device='cpu')", "Tensor(data=[2, 3])",
+    "Tensor(other=L.ones(2))", "LongTensor(size=(0, 2))", "LongTensor(data=[1, 2])",
+    "ones(1).long().new(size=(2,))", "ones(3).resize_(size=(2, 1))",
+    "ones(2, 3).sum_to_size(size=(1, 3))", "ones(2, 3).sum_to_size(2, 1)",
     "zeros(size=(2,), requires_grad=True)", "ones(1).new_zeros(size=(2, 3))",
     "ones(1).new_ones(size=[2])", "ones(1).new_empty(size=(0, 2))",
 
 )  # fmt: skip
 REFUSED = (
     "zeros(size=3)", "zeros(size=None)", "zeros(2, size=(3,))", "zeros()",
+    "Tensor(size=3)", "Tensor(2, size=[0])", "Tensor(data=3)", "Tensor(sequence=[3])",
+    "Tensor(data=L.ones(2))", "ones(3).resize_(2, size=(2,))", "Tensor(other=[2])",
+    "ones(3).sum_to_size(1, size=(2,))", "ones(3).resize_(size=1)",
     "ones(2).new_zeros(size=3)", "zeros_like(L.ones(2), size=3)",
 )  # fmt: skip
 VARIABLES = (

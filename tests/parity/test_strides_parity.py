@@ -46,7 +46,8 @@ LAYOUTS: Final[dict[str, Lying]] = {
 # A call each: T is the library, F its functions of networks; x, y and z are images
 # and m, n matrices that lie as asked, c, r, v and i lie in rows.
 ELEMENTWISE: Final = """
-x + x | x * 2 | 2 - x | x + x[0] | x[0] + x | x * v | x / r | x ** 2 | -x | abs(x)
+x + x | x * 2 | 2 - x | 2 ** x | True ** x | 2.5 ** x.int() | 2 % x | T.pow(2, x)
+x + x[0] | x[0] + x | x * v | x / r | x ** 2 | -x | abs(x)
 x.exp() | x.sigmoid() | x.sqrt() | x.erf() | x.erfinv() | x.lgamma() | x.round() | ~b
 x > 0.5 | x == x | b & b | x.clamp(0.2, 0.7) | x.clamp(min=0.2) | x.isnan() | x.sign()
 x.double() | x.half() | x.int() | x.to(T.int64) | T.where(b, x, x) | T.where(b, x, 0.0)

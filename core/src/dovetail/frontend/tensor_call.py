@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from dovetail.device import device as Device
 from dovetail.dtypes import DType, get_default_dtype
@@ -20,22 +20,54 @@ from dovetail.frontend.create import empty, tensor
 from dovetail.ops.view import reshape
 
 
-def called(cls: type[Tensor], *data: Any, device: Any = None) -> Any:
+def called(cls: type[Tensor], *given: Any, device: Any = None, **by_name: Any) -> Any:
     """A tensor of sizes with unspecified contents, or of the numbers in a sequence.
 
     Args:
-        data: nothing; sizes one by one, or a `Size`; a sequence of numbers or an array,
-            cast to the default dtype; or a tensor, of which the result is a view.
+        given: nothing; sizes one by one, or a `Size`; a sequence of numbers or an
+            array, cast to the default dtype; or a tensor, of which the result is a
+            view.
         device: the CPU, if it is given.
+        by_name: instead of those, `size=`, `data=` (a sequence) or `other=` (a tensor).
 
     Raises:
         ArgumentTypeError: something else.
     """
+    data = named("Tensor", given, by_name)
     if len(data) == 1 and isinstance(data[0], Tensor):
         made = legacy("Tensor", data, data[0].dtype, device)
     else:
         made = legacy("Tensor", data, get_default_dtype(), device)
     return made if cls is Tensor else made.as_subclass(cls)
+
+
+_NAMED: Final[dict[str, tuple[tuple[type, ...], str]]] = {
+    "size": ((tuple, list), "a sequence of sizes"),
+    "data": ((tuple, list), "a sequence of numbers"),
+    "other": ((Tensor,), "a tensor"),
+}
+
+
+def named(
+    name: str, given: tuple[Any, ...], by_name: dict[str, Any]
+) -> tuple[Any, ...]:
+    """What stands for the data: what is given, or the one argument with a name.
+
+    Raises: ArgumentTypeError for names that are none of torch's, for several, and for
+        what a name does not stand for.
+    """
+    if not by_name:
+        return given
+    key, value = next(iter(by_name.items()))
+    if given or len(by_name) > 1 or key not in _NAMED:
+        raise ArgumentTypeError(
+            name, "keywords", was=", ".join(by_name),
+            needed="one of size, data and other, and nothing beside it",
+        )  # fmt: skip
+    types, needed = _NAMED[key]
+    if not isinstance(value, types):
+        raise ArgumentTypeError(name, key, was=described(value), needed=needed)
+    return (Size(by_name[key]),) if key == "size" else (value,)
 
 
 def legacy(

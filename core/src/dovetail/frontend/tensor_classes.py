@@ -13,7 +13,7 @@ from dovetail.dtypes import DType
 from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError
-from dovetail.frontend.tensor_call import legacy
+from dovetail.frontend.tensor_call import legacy, named
 
 
 class _Class(type):
@@ -22,7 +22,8 @@ class _Class(type):
     dtype: DType
     place: str = "cpu"
 
-    def __call__(cls, *data: Any, device: Any = None) -> Tensor:
+    def __call__(cls, *given: Any, device: Any = None, **by_name: Any) -> Tensor:
+        data = named(cls.__name__, given, by_name)
         first = data[0] if len(data) == 1 else None
         if isinstance(first, Tensor) and first.dtype is not cls.dtype:
             raise ArgumentTypeError(

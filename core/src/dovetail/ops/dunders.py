@@ -18,6 +18,7 @@ from dovetail.ops import compare, elementwise, power, rounding
 from dovetail.ops import primitive as p
 from dovetail.ops.matmul import matmul
 from dovetail.ops.quotient import refusing
+from dovetail.ops.view import contiguous
 
 Function = Callable[..., Any]
 _NUMBERS = (bool, int, float, complex, Tensor)
@@ -109,6 +110,12 @@ def _raised(self: Tensor, exponent: Any) -> Tensor:
         return found
 
 
+def _power_of(self: Tensor, base: Any) -> Any:
+    """`base ** self`, of which torch's powers of a number lie in rows."""
+    y: Any = _raised(base, self)
+    return contiguous(y) if isinstance(y, Tensor) else y
+
+
 def _positive(self: Tensor) -> Tensor:
     if self.dtype is bool_:
         raise DTypeError("positive", "input", was="bool", needed="numbers")
@@ -127,6 +134,7 @@ for _name, _quotient in {
     reflections[_quotient.op.name] = f"__r{_name}__"
     install(_name, refusing(_quotient.op.name, _operator), commutes=False)
 install("pow", _raised, commutes=False)
+extend(__rpow__=_power_of)
 reflections["pow"] = "__rpow__"
 install("matmul", matmul, commutes=False, writes=False)
 install("and", p.bitwise_and, commutes=True)

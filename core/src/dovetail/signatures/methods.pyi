@@ -147,7 +147,8 @@ class Methods:
         """input * other; integers wrap, the product of bools is `and`."""
     def __ror__(self, other: Tensor | complex) -> Tensor:
         """Bitwise or."""
-    def __rpow__(self, other: Any) -> Tensor: ...
+    def __rpow__(self, base: Any) -> Any:
+        """`base ** self`, of which torch's powers of a number lie in rows."""
     def __rrshift__(self, other: Any) -> Tensor: ...
     def __rshift__(self, other: Tensor | complex) -> Tensor:
         """`input` shifted right by any count, its sign coming in (arithmetic)."""
@@ -1367,7 +1368,7 @@ class Methods:
         """`negative` written into the tensor, which is returned."""
     def nelement(self) -> _int:
         """The number of elements."""
-    def new(self, *args: Any, device: Any = None) -> Tensor:
+    def new(self, *args: Any, device: Any = None, **by_name: Any) -> Tensor:
         """Sizes, or data, as a tensor of this dtype on this device, as `Tensor(…)`
         does.
         """
@@ -1635,8 +1636,11 @@ class Methods:
         """This tensor in the shape of another."""
     def resize(self, *sizes: _int) -> Tensor:
         """`reshape` under its older name, for as many elements; one number a dim."""
-    def resize_(self, *size: _int | Sequence[_int]) -> Tensor:
+    @overload
+    def resize_(self, size: Sequence[_int]) -> Tensor:
         """Give this tensor another shape; elements that it gains are unspecified."""
+    @overload
+    def resize_(self, *size: _int) -> Tensor: ...
     def resize_as(self, tensor: Tensor) -> Tensor:
         """`reshape` to the shape of another, under its older name."""
     def resize_as_(self, the_template: Tensor) -> Tensor:
@@ -1899,10 +1903,13 @@ class Methods:
         """The sum over `dim` in `dtype`; empty gives 0, 16-bit floats accumulate
         wider.
         """
-    def sum_to_size(self, *size: _int | Sequence[_int]) -> Tensor:
+    @overload
+    def sum_to_size(self, size: Sequence[_int]) -> Tensor:
         """The sum over the dims that broadcasting would add or stretch from
         `size`.
         """
+    @overload
+    def sum_to_size(self, *size: _int) -> Tensor: ...
     def svd(self, some: _bool = True, compute_uv: _bool = True) -> Any:
         """U, S and V with U S Vᴴ = `input`; zeros for U and V unless `compute_uv`."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:

@@ -155,10 +155,10 @@ extend(byte=caster("byte", dtypes.uint8), char=caster("char", dtypes.int8))
 # ---- geometry and memory
 
 
-@public("Tensor.sum_to_size")
-def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
+@public("Tensor.sum_to_size*")
+def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
     """The sum over the dims that broadcasting would add or stretch from `size`."""
-    shape = sizes(size)
+    shape = sizes((size,))
     have = tuple(self._a.shape)
     if len(shape) > len(have) or any(
         n not in (1, m) for n, m in zip(reversed(shape), reversed(have), strict=False)
@@ -199,8 +199,8 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
-@public("Tensor.resize_")
-def resize_(self: Tensor, *size: int | Sequence[int]) -> Tensor:
+@public("Tensor.resize_*")
+def resize_(self: Tensor, size: Sequence[int]) -> Tensor:
     """Give this tensor another shape; elements that it gains are unspecified."""
     check_writable("resize_", self)
     if self.requires_grad or self._is_view():
@@ -209,7 +209,7 @@ def resize_(self: Tensor, *size: int | Sequence[int]) -> Tensor:
             needed="a tensor that owns its memory, outside the graph",
         )  # fmt: skip
     outside("resize_")
-    shape, kind = sizes(size), self._kind
+    shape, kind = sizes((size,)), self._kind
     backend, old = kind.backend, v.contiguous(self.detach())
     kept = min(math.prod(shape), numel(old))
     if math.prod(shape) <= numel(old):

@@ -26,7 +26,7 @@ from dovetail.errors import (
 )
 from dovetail.frontend import memory_order
 from dovetail.frontend.create import tensor
-from dovetail.frontend.tensor_call import of_data
+from dovetail.frontend.tensor_call import named, of_data
 from dovetail.memory_formats import memory_format as MemoryFormat
 from dovetail.memory_formats import strided
 from dovetail.tensor_api.conversions import mover
@@ -93,8 +93,9 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
 
 
 @public("Tensor.new")
-def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, device: Any = None, **by_name: Any) -> Tensor:
     """Sizes, or data, as a tensor of this dtype on this device, as `Tensor(…)` does."""
+    args = named("new", args, by_name)
     where = self.device if device is None else Device(device)
     if where.type != self.device.type:
         raise DeviceError(
