@@ -192,8 +192,23 @@ from torch.fx import GraphModule
 from torch.nn import _reduction
 from torch.nn.functional import _Reduction
 from torch.onnx import is_in_onnx_export
+from torch.autograd.function import InplaceFunction
+from torch.overrides import handle_torch_function, has_torch_function, is_tensor_like
+from torch.serialization import SourceChangeWarning
 from torch.utils.model_zoo import load_url
 
+class Mine:
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return function.__name__, types, args, kwargs
+
+assert has_torch_function([1, Mine()]) and is_tensor_like(Mine())
+assert not has_torch_function([torch.ones(1)]) and is_tensor_like(torch.ones(1))
+assert handle_torch_function(print, [mine := Mine()], 1, sep=2) == (
+    "print", (Mine,), (1,), {"sep": 2}
+)
+assert issubclass(InplaceFunction, torch.autograd.Function)
+assert issubclass(SourceChangeWarning, Warning)
 torch._dynamo.config.suppress_errors = True
 assert torch._dynamo.config.suppress_errors and not torch._dynamo.config.verbose
 torch._dynamo.reset()

@@ -123,4 +123,8 @@ def _ended(gradient: Any, ct: Tensor) -> Any:
     return y
 
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+class InplaceFunction(Function):
+    """A Function, as older programs name it whose `forward` writes in place."""
+
+
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]

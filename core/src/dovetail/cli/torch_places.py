@@ -70,6 +70,7 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
     "torch._tensor": ("dovetail",),
     "torch.functional": ("dovetail",),
     "torch.hub": (_HUB,),
+    "torch.overrides": ("dovetail.cli.torch_overrides",),
     "torch.jit.annotations": ("typing",),
     "torch.distributed.elastic.multiprocessing.errors": (_PRIVATE,),
     **{

@@ -161,6 +161,13 @@ class lazy_property:  # noqa: N801  torch's name
         return value
 
 
+# ---- torch.serialization
+
+
+class SourceChangeWarning(Warning):
+    """What torch warns of where a module's code has changed; nothing here does."""
+
+
 # ---- torch.distributed.elastic
 
 

@@ -1,0 +1,46 @@
+"""`torch.overrides`: functions of programs whose arguments may handle the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from dovetail.engine.overrides import ask, overridden
+from dovetail.engine.tensor import Tensor
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether one of the arguments wants to handle the call."""
+    return bool(overridden(list(relevant_args)))
+
+
+def has_torch_function_unary(obj: Any) -> bool:
+    """Whether an argument wants to handle the call."""
+    return has_torch_function([obj])
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """Whether one of the arguments wants to handle the call."""
+    return has_torch_function(args)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any,
+    **kwargs: Any,
+) -> Any:  # fmt: skip
+    """What the arguments make of a call.
+
+    Raises: NotSupported if all of them answer NotImplemented.
+    """
+    classes = overridden(list(relevant_args))
+    return ask(public_api, public_api.__name__, classes, args, kwargs)
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether it is a tensor, or handles calls as one."""
+    return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether a function is one of Tensor's."""
+    return getattr(Tensor, getattr(func, "__name__", ""), None) is func
