@@ -139,9 +139,13 @@ def keep_before(x: Tensor, y: Tensor, before: Any) -> None:
         follow_retained(after, x._node)
 
 
-def fitting(name: str, x: Tensor, y: Tensor) -> Tensor:
-    """`y` cast to what `x` can take; raises before anything is written."""
-    if tuple(y._a.shape) != tuple(x._a.shape):
+def fitting(name: str, x: Tensor, y: Tensor, *, resizes: bool = False) -> Tensor:
+    """`y` cast to what `x` can take; raises before anything is written.
+
+    Args:
+        resizes: whether `x` may have another shape, which is to be given it.
+    """
+    if tuple(y._a.shape) != tuple(x._a.shape) and not resizes:
         raise ShapeError(
             name, "result", was=f"of shape {tuple(y._a.shape)}",
             needed=f"{tuple(x._a.shape)}, the shape of the tensor written",

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.dtypes import as_dtype, bool_, uint8
+from dovetail.engine.basics import basics
 from dovetail.engine.inplace import commit, fitting, touched
 from dovetail.engine.kernel_call import call, native_of, shapes_of
-from dovetail.engine.modes import grad_enabled
+from dovetail.engine.modes import grad_enabled, no_grad
 from dovetail.engine.op import Op, TakesOut
 from dovetail.engine.plan import Plan
 from dovetail.engine.plans import is_contiguous
+from dovetail.engine.scopes import outside
+from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Parameter, Tensor
 from dovetail.engine.writable import check_writable
 from dovetail.errors import (
@@ -23,6 +26,8 @@ from dovetail.errors import (
 
 def write_out(name: str, takes: TakesOut, out: Any, result: Any) -> Any:
     """Write results into `out`, a tensor or a tuple of them: all or, on error, none.
+
+    Tensors without elements take the shapes of what is written.
 
     Args:
         takes: as the function is declared.
@@ -60,11 +65,32 @@ def write_out(name: str, takes: TakesOut, out: Any, result: Any) -> Any:
             raise DTypeError(
                 name, "out", was=target.dtype.name, needed="bool, or uint8"
             )
-        fit.append(fitting(f"{name}(out=)", target, source))
-    written = list(map(commit, targets, fit))
+        resizes = _is_to_be_filled(target)
+        fit.append(fitting(f"{name}(out=)", target, source, resizes=resizes))
+    written = list(map(_commit, targets, fit))
     if not several:
         return written[0]
     return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+
+
+def _is_to_be_filled(target: Tensor) -> bool:
+    """Whether a tensor has no elements and shows nobody else's memory.
+
+    It then takes the shape of what is written, as torch's do.
+    """
+    return 0 in target._a.shape and not target._is_view()
+
+
+def _commit(target: Tensor, source: Tensor) -> Tensor:
+    """Move what fits into a tensor, which has the shape or is given it."""
+    if tuple(target._a.shape) != tuple(source._a.shape):
+        outside("out=")
+        storage = target._storage
+        if storage is not None or source._storage is not None:
+            with no_grad():
+                target._a = basics.clone(source)._a
+            storage_of(target).root = target._a
+    return commit(target, source)
 
 
 def check_asked(name: str, dtype: Any, out: Any) -> None:
