@@ -227,3 +227,34 @@ def test_forwards_are_called_with_objects_that_are_no_modules() -> None:
         scope._conv_forward = MethodType(type(layer)._conv_forward, scope)
         x = lib.ones(1, 1, 4, 4)
         assert (type(layer).forward(scope, x) == layer(x)).all()
+
+
+def test_modules_of_layers_take_a_format_of_images() -> None:
+    """Parameters of four dims take it; those of others stay as they are."""
+
+    def strides(lib: Any) -> Any:
+        net = lib.nn.Sequential(lib.nn.Conv2d(2, 3, 3), lib.nn.BatchNorm2d(3))
+        net.append(lib.nn.Conv1d(2, 2, 2)).to(memory_format=lib.channels_last)
+        return [p.stride() for p in (*net.parameters(), *net.buffers())]
+
+    assert strides(dt) == strides(torch)
+    for lib in FRAMES:
+        with pytest.raises(RuntimeError):
+            lib.nn.Conv3d(1, 1, 1).to(memory_format=lib.channels_last)
+
+
+def test_bits_of_what_has_a_gradient_are_seen_without_one() -> None:
+    """And written, which the tape notices."""
+    for lib in FRAMES:
+        x = lib.ones(2, requires_grad=True)
+        bits = x.view(lib.int32)
+        assert not bits.requires_grad
+        assert bits.is_leaf
+        bits.add_(1)
+        assert x._version == 1
+        y = x * 2
+        z = y * y
+        y.view(lib.uint8).zero_()
+        assert y.tolist() == [0.0, 0.0]
+        with pytest.raises(RuntimeError):
+            z.sum().backward()

@@ -143,6 +143,8 @@ def view(
 ) -> Tensor:
     """The same elements under another shape or dtype; never copies.
 
+    Under another dtype, they have no gradient, whatever the tensor has.
+
     Args:
         size: the shape, one size of which may be -1; a dtype may stand here too.
 
@@ -163,17 +165,15 @@ def view(
 
 
 def _reinterpreted(x: Tensor, dtype: DType) -> Tensor:
-    """The memory of `x` read as another dtype, outside the graph."""
+    """The memory of `x` read as another dtype, outside the graph, as in torch."""
     if dtype is x.dtype:
         return v.view(x, tuple(x._a.shape))
     kind = x._kind
     memory = kind.backend.capability(HostMemory)
-    if memory is None or x.requires_grad:
+    if memory is None:
         raise NotSupported(
-            "view", "dtype",
-            was=f"{dtype.name} of a {x.dtype.name} tensor on {kind.device}"
-            f"{' that requires grad' if x.requires_grad else ''}",
-            needed="the host's memory, outside the graph",
+            "view", "dtype", was=f"{dtype.name} of a {x.dtype.name} tensor on "
+            f"{kind.device}", needed="the memory of the host",
             remedy="copy it with .to(dtype)",
         )  # fmt: skip
     if not _reads_as(x, dtype):

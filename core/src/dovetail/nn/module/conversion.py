@@ -60,3 +60,13 @@ def options_of_to(*args: Any, **kwargs: Any) -> dict[str, Any]:
             remedy="Module.type casts every tensor",
         )  # fmt: skip
     return {k: v for k, v in named.items() if v is not None}
+
+
+def converted(tensor: Tensor, options: dict[str, Any]) -> Tensor:
+    """A parameter or buffer with those of the options that are for one like it."""
+    inexact = tensor.is_floating_point() or tensor.is_complex()
+    left_out = set() if inexact else {"dtype"}
+    if tensor.ndim not in (4, 5):  # images, of two axes or three
+        left_out.add("memory_format")
+    chosen = {k: v for k, v in options.items() if k not in left_out}
+    return tensor.to(**chosen) if chosen else tensor

@@ -18,7 +18,7 @@ from dovetail.errors import ArgumentError
 
 from ..parameter import clear_grad
 from .attributes import ModuleAttributes
-from .conversion import of_type, options_of_to, renew
+from .conversion import converted, of_type, options_of_to, renew
 from .errors import NoSuchName
 
 if TYPE_CHECKING:
@@ -211,19 +211,13 @@ class ModuleTree(ModuleAttributes):
         """Move to a device, a floating point dtype, or where a tensor is.
 
         Called as `to(device, dtype, non_blocking)`, `to(dtype, non_blocking)` or
-        `to(tensor, non_blocking)`; integer tensors keep their dtype.
+        `to(tensor, non_blocking)`; integer tensors keep their dtype, and those that
+        have neither 4 nor 5 dims what `memory_format` would change.
 
         Raises: DTypeError if the dtype is neither floating point nor complex.
         """
         options = options_of_to(*args, **kwargs)
-        for_integers = {k: v for k, v in options.items() if k != "dtype"}
-
-        def convert(tensor: Tensor) -> Tensor:
-            inexact = tensor.is_floating_point() or tensor.is_complex()
-            chosen = options if inexact else for_integers
-            return tensor.to(**chosen) if chosen else tensor
-
-        return self._apply(convert)
+        return self._apply(lambda tensor: converted(tensor, options))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move to a device without copying: the values are arbitrary there."""
