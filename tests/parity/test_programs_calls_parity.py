@@ -258,3 +258,80 @@ def test_bits_of_what_has_a_gradient_are_seen_without_one() -> None:
         assert y.tolist() == [0.0, 0.0]
         with pytest.raises(RuntimeError):
             z.sum().backward()
+
+
+SPARSE = (
+    "F(i, v, L.Size([2, 3])).to_dense().tolist()", "tuple(F(i, v).shape)",
+    "tuple(F(2, 3).shape)", "tuple(F().shape)", "tuple(F(L.Size([2, 2])).shape)",
+    "tuple(F(i, L.ones(2, 3)).shape)", "F(i, v.requires_grad_()).requires_grad",
+    "L.sparse.LongTensor(i, i[0]).to_dense().tolist()", "F(i, v).type()",
+    "isinstance(F(2, 3), F)", "isinstance(v, F)",
+    "isinstance(L.sparse.LongTensor(2, 2), F)",
+    "tuple(F(indices=i, values=v).shape)", "L.sparse.DoubleTensor(2, 3).sum().item()",
+)  # fmt: skip
+
+
+def _of_sparse(lib: Any, call: str) -> Any:
+    values = {"i": lib.tensor([[0, 1], [1, 0]]), "v": lib.tensor([2.0, 3.0])}
+    return eval(call, {"L": lib, "F": lib.sparse.FloatTensor, **values})
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("call", SPARSE)
+def test_sparse_tensors_by_their_older_names(call: str) -> None:
+    assert _of_sparse(dt, call) == _of_sparse(torch, call)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("call", ["F(i, [1.0, 2.0])", "F(i, v, 2, 3)", "F(i)"])
+def test_what_makes_no_sparse_tensor_is_refused(call: str) -> None:
+    for lib in FRAMES:
+        with pytest.raises((TypeError, RuntimeError)):
+            _of_sparse(lib, call)
+
+
+def _product(lib: Any) -> Any:
+    """A product of a sparse matrix, as implementations of graph attention have it."""
+
+    class Product(lib.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, places: Any, values: Any, b: Any) -> Any:
+            a = lib.sparse_coo_tensor(places, values, (2, 2))
+            ctx.save_for_backward(a, b)
+            return lib.matmul(a, b)
+
+        @staticmethod
+        def backward(ctx: Any, ct: Any) -> Any:
+            a, b = ctx.saved_tensors
+            rows, columns = a._indices()
+            return None, ct.matmul(b.t())[rows, columns], a.t().matmul(ct)
+
+    return Product
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_functions_keep_sparse_tensors() -> None:
+    """Which come back as they were, or are refused where they were written."""
+    for lib in FRAMES:
+        places, b = lib.tensor([[0, 1], [1, 0]]), lib.ones(2, 2, requires_grad=True)
+        values = lib.tensor([2.0, 3.0], requires_grad=True)
+        _product(lib).apply(places, values, b).sum().backward()
+        assert values.grad.tolist() == [2.0, 2.0]
+        assert b.grad.tolist() == [[3.0, 3.0], [2.0, 2.0]]
+        with lib.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            y = _product(lib).apply(places, values, b)
+        y.sum().backward()
+        assert values.grad.tolist() == [4.0, 4.0]
+        y = _product(lib).apply(places, values, b)
+        with lib.no_grad():
+            values.mul_(2)
+        with pytest.raises(RuntimeError):
+            y.sum().backward()
+
+
+def test_functions_refuse_sparse_arguments_that_need_gradients() -> None:
+    """Not to lose the gradient; torch gives it."""
+    places, values = dt.tensor([[0], [1]]), dt.ones(1, requires_grad=True)
+    a = dt.sparse_coo_tensor(places, values, (2, 2))
+    with pytest.raises(errors.NotSupported, match="sparse, and requires gradients"):
+        _product(dt).apply(places, a, values)

@@ -21,6 +21,7 @@ from dovetail.errors import (
     AutogradError,
     DovetailError,
     InplaceError,
+    NotSupported,
 )
 
 
@@ -58,7 +59,7 @@ def applied(cls: Any, base: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
         )  # fmt: skip
     recorded = grad_enabled()
     edges = [
-        edge_of(x._node) if recorded and isinstance(x, Tensor) else None for x in args
+        _edge(cls, x) if recorded and isinstance(x, Tensor) else None for x in args
     ]
     ctx = _context(cls)
     ctx._begin(cls.__name__, tuple([e is not None for e in edges]))
@@ -69,6 +70,17 @@ def applied(cls: Any, base: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
         else:
             result = cls.forward(ctx, *args)
     return _recorded(cls, base, ctx, args, edges, result)
+
+
+def _edge(cls: Any, x: Tensor) -> Any:
+    """Where the gradient of an argument goes."""
+    if x._in_parts and x.requires_grad:
+        raise NotSupported(
+            f"{cls.__name__}.apply", "argument", was="sparse, and requires gradients",
+            needed="a dense one", remedy="pass indices and values, of which forward "
+            "makes the sparse tensor",
+        )  # fmt: skip
+    return edge_of(x._node)
 
 
 def _context(cls: Any) -> Any:
@@ -199,10 +211,21 @@ def _keep(
         dirty = any(x is d for d in ctx._dirty)
         slot = -1 - to if to is not None and (own is None or dirty) else own
         source = made[to] if to is not None and slot is not None and slot < 0 else x
-        kept.append(packed(save(source, slot), source))  # type: ignore[arg-type]
+        if x._in_parts:
+            source = x if to is None else x.detach()
+        kept.append(_held(source, slot))
         layout.append(edge_of(x._node) if slot is None else None)
     node.saved = tuple(kept)
     ctx._keep(node, tuple(layout))
+
+
+def _held(x: Tensor, slot: Any) -> Any:
+    """What the node keeps of a tensor: a sparse one whole, with its values' version."""
+    held = packed(save(x, slot), x)
+    if not x._in_parts or held[1] is None:
+        return held
+    _, _, storage, version, _ = save(x._a.values, slot)
+    return (lambda: x), None, storage, version, slot
 
 
 def _pull(node: Node, ct: Any, create: bool) -> Sequence[Any]:

@@ -93,11 +93,15 @@ class FunctionCtx:
 
     def _again(self, node: Node, at: int, kept: Any, edge: Any) -> Tensor:
         native, kind, storage, version, slot = kept
+        unpacked: Tensor | None = None
         if kind is None:
-            unpacked: Tensor = native()
-            native, kind, storage = unpacked._a, unpacked._kind, None
+            unpacked = native()
+            kept = unpacked._a, unpacked._kind, storage, version, slot
+            native, kind = kept[:2]
         if storage is not None and storage.version != version:
             raise refuse_version(kept, self._name, f"saved_tensors[{at}]")
+        if unpacked is not None and unpacked._in_parts:
+            return unpacked
         t = wrap(native, kind)
         t._storage = storage
         t._node = edge if slot is None else edge_again(node, slot)

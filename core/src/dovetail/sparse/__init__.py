@@ -16,9 +16,11 @@ from dovetail.sparse import facts as _facts  # noqa: F401 (as below)
 from dovetail.sparse import products as _products  # noqa: F401 (as below)
 from dovetail.sparse import reductions as _reductions  # noqa: F401 (offers its names)
 from dovetail.sparse import text as _text  # noqa: F401 (as above)
+from dovetail.sparse.older_names import CLASSES as _CLASSES
 from dovetail.sparse.tensor import SparseTensor
 
 globals().update(_NAMESPACES["sparse"])
+globals().update(_CLASSES)
 
 if _typing.TYPE_CHECKING:
     from dovetail.signatures.sparse import *  # noqa: F403
