@@ -16,7 +16,7 @@ from dovetail import dtypes
 from dovetail.device import device as Device
 from dovetail.engine.placement import MapLocation, map_location
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
+from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
 from dovetail.io.containers import Contents, decoded, encoded
 from dovetail.io.files import Opened, Target, written
 from dovetail.io.packing import Packer, host_values
@@ -37,7 +37,10 @@ __all__ = [
 _STRUCTURE: Final = "dovetail"  # the key of the header's metadata
 
 
-def save(obj: Any, f: Target) -> None:
+def save(
+    obj: Any, f: Target, pickle_module: Any = None, pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:  # fmt: skip
     """Write containers of tensors and plain values to a file.
 
     The file is replaced as a whole once everything is on the disk: a crash leaves the
@@ -53,6 +56,8 @@ def save(obj: Any, f: Target) -> None:
             and sets of them. A container that occurs twice is two after loading.
             Modules, which `load(f, weights_only=False)` gives back.
         f: a path, or a binary file open for writing.
+        pickle_module: None or Python's; the format is no pickle, so that the protocol
+            and torch's older format change nothing.
 
     Raises:
         ArgumentTypeError: something else is in it; says where.
@@ -67,6 +72,7 @@ def save(obj: Any, f: Target) -> None:
         >>> found["step"]
         10
     """
+    _check_pickles("save", pickle_module)
     packer = Packer("save")
     tree = encoded(obj, packer)
     arrays, tables = packer.finish()
@@ -74,8 +80,9 @@ def save(obj: Any, f: Target) -> None:
 
 
 def load(
-    f: Target, map_location: MapLocation = None, *, weights_only: bool = True
-) -> Any:
+    f: Target, map_location: MapLocation = None, pickle_module: Any = None, *,
+    weights_only: bool | None = None, mmap: bool | None = None,
+) -> Any:  # fmt: skip
     """What `save` wrote, with tensors on the devices they were saved on.
 
     A safetensors file of another program is a dict of tensors on the CPU. Loading
@@ -85,8 +92,10 @@ def load(
         f: a path, or a binary file open for reading.
         map_location: where tensors go instead: a device, a dict of devices, or a
             function; see `dovetail.io.map_location`.
+        pickle_module: None or Python's.
         weights_only: False reads whole modules, too, whose pickles may run any code:
             for files that you trust.
+        mmap: taken as torch takes it; the whole file is read.
 
     Raises:
         FileFormatError: the file is cut short, damaged, or of another kind.
@@ -99,6 +108,8 @@ def load(
         >>> torch.load("numbers.pt", map_location="cpu")
         tensor([0, 1, 2])
     """
+    _check_pickles("load", pickle_module)
+    trusted = weights_only is not None and not weights_only
     mapped = nullcontext() if map_location is None else _mapped(map_location)
     with Opened("load", f) as opened, mapped:
         structure = opened.structure(_STRUCTURE)
@@ -109,10 +120,11 @@ def load(
         tensors = unpacker.tensors()
         with opened.checked():
             return decoded(
-                structure["tree"], Contents(tensors, unpacker.array, not weights_only)
+                structure["tree"], Contents(tensors, unpacker.array, trusted)
             )
 
 
+_PICKLES: Final = ("pickle", "_pickle", "cPickle")
 _mapped: Final = map_location  # `load` has a parameter of that name
 
 
@@ -148,6 +160,14 @@ def load_file(filename: Target, device: str | Device = "cpu") -> dict[str, Tenso
     """
     with Opened("load_file", filename) as opened:
         return {name: _plain(opened, name, device) for name in opened.names()}
+
+
+def _check_pickles(op: str, module: Any) -> None:
+    if module is not None and getattr(module, "__name__", "") not in _PICKLES:
+        raise NotSupported(
+            op, "pickle_module", was=repr(module), needed="None, or pickle",
+            remedy="leave it out",
+        )  # fmt: skip
 
 
 def _check_texts(metadata: Any) -> None:
