@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import STORED, Array, Sizes
 from dovetail.engine.attributes import (
     AxesOrEvery,
@@ -278,12 +277,8 @@ def widened(x: Tensor, shape: Sizes) -> Tensor:
 
 def is_contiguous(x: Tensor) -> bool:
     """Whether the elements lie in row-major order without gaps."""
-    shape = tuple(x._a.shape)
-    strides, _ = x._kind.backend.geometry(x._a, x._a)
-    if 0 in shape:
-        return True
-    want = contiguous_strides(shape)
-    return all(n == 1 or s == w for n, s, w in zip(shape, strides, want, strict=True))
+    found: bool = x._kind.backend.is_contiguous(x._a)
+    return found
 
 
 def contiguous(x: Tensor) -> Tensor:
