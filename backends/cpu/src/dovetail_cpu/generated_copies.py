@@ -1,7 +1,7 @@
 """Copies and casts that NumPy does one element at a time: generated for large arrays.
 
-Those of transposed arrays, and those to and from floats of 16 bits. The others NumPy
-moves as fast as one thread can: from `MUCH` on all threads do.
+Those of arrays that lie otherwise than in rows, and those to and from floats of 16
+bits. The others NumPy moves as fast as one thread can: from `MUCH` on all threads do.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dovetail.dtypes import (
 )
 from dovetail.errors import DovetailError
 from dovetail_cpu.generated_pointwise import by_threads
+from dovetail_cpu.moves import moved
 
 if TYPE_CHECKING:
     from dovetail.codegen.eager import Pointwise
@@ -55,7 +56,7 @@ def _clone(small: Any, least: int) -> Any:
         if a.size < least:
             return small(a)
         if not a.flags.c_contiguous:
-            y = _transposed(a)
+            y = _in_rows(a)
             return small(a) if y is None else y
         y = _copied(a, made) if by_threads(a.size) else None
         return small(a) if y is None else y
@@ -76,7 +77,7 @@ def _copied(a: Array, made: dict[int, Pointwise]) -> Array | None:
 
 
 def _cast(small: Any, dtype: DType, least: int) -> Any:
-    """A cast, of 16-bit floats by a kernel; what lies transposed is copied first."""
+    """A cast, of 16-bit floats by a kernel; what lies otherwise is copied first."""
     halves: dict[str, Pointwise | None] = {}
     others: dict[str, Pointwise | None] = {}
     few = min(least, _FEW)
@@ -85,7 +86,7 @@ def _cast(small: Any, dtype: DType, least: int) -> Any:
         if a.size < few:
             return small(a)
         if a.size >= least and not a.flags.c_contiguous:
-            y = _transposed(a)
+            y = _in_rows(a)
             a = a if y is None else y
         char = a.dtype.char
         if char not in halves:
@@ -100,12 +101,16 @@ def _cast(small: Any, dtype: DType, least: int) -> Any:
     return cast
 
 
-def _transposed(a: Array) -> Array | None:
-    """A row-major copy of what lies transposed."""
+def _in_rows(a: Array) -> Array | None:
+    """A row-major copy of what lies otherwise; None where NumPy has to make it."""
     # With LLVM's text: nothing that a small program needs.
     from dovetail.codegen.eager_copy import transposed
 
-    return transposed(a)
+    y = transposed(a)
+    if y is not None:
+        return y
+    y = np.empty(a.shape, a.dtype)
+    return y if moved(y, a) else None
 
 
 def _of_halves(source: str, target: DType) -> Pointwise | None:

@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail.device_api import Kernel
-from dovetail.dtypes import DType, Sizes
-from dovetail.xp.orders import back, order_of
+from dovetail.dtypes import DType
 
 Array = np.ndarray[Any, Any]
 
@@ -78,28 +77,6 @@ def _triangle(upper: bool, a: Array, diagonal: int) -> Array | None:
     return triangle(np.ascontiguousarray(a), diagonal, upper=upper)
 
 
-def _flip(a: Array, dims: Sizes) -> Array | None:
-    if not a.ndim:
-        return None
-    if not a.flags.c_contiguous:  # in the order in which the dims lie
-        order = order_of(a.shape, [a.strides])
-        lying = a.transpose(order)
-        y = _in_rows(lying, tuple([order.index(d) for d in dims]))
-        return None if y is None else y.transpose(back(order))
-    return _in_rows(a, dims)
-
-
-def _in_rows(a: Array, dims: Sizes) -> Array | None:
-    from dovetail.codegen.eager_partial_copies import turned  # with LLVM's text
-
-    count = next((n for n in range(a.ndim) if a.ndim - 1 - n not in dims), a.ndim)
-    if not count or a.shape[-1] < _SHORTEST or not _moves(a):
-        return None
-    whole, back = slice(None), slice(None, None, -1)
-    others = [back if d in dims else whole for d in range(a.ndim - count)]
-    return turned(np.ascontiguousarray(a[tuple(others)]), count)
-
-
 def _moves(a: Array) -> bool:
     """Whether kernels move elements of this size."""
     return a.dtype.itemsize in (1, 2, 4, 8)
@@ -110,6 +87,5 @@ PARTIAL_COPIES: Final[dict[str, Serve]] = {
     "nonzero": _nonzero,
     "tril": partial(_triangle, False),
     "triu": partial(_triangle, True),
-    "flip": _flip,
 }
 """What serves large arrays, by the op; None of it where NumPy's kernel has to serve."""

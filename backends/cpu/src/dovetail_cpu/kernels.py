@@ -29,7 +29,7 @@ from dovetail.xp import (
     shape,
     views,
 )  # fmt: skip
-from dovetail_cpu import generated, libm, products
+from dovetail_cpu import generated, libm, moves, products
 from dovetail_cpu.onednn import kernels as onednn
 
 
@@ -50,7 +50,7 @@ def _install_plain(table: KernelTable) -> None:
     order.install(table, np)
     movement.install(table, np)
     indexing.install(table, np, refuses=True)
-    shape.install(table, np)
+    shape.install(table, moves.numpy_with_moves())
     views.install(table, np)
     random.install(table, np)
     conv.install(table, multiplying)

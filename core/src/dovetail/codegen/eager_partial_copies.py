@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import Any, Final
 
@@ -50,13 +49,4 @@ def triangle(x: Array, diagonal: int, *, upper: bool) -> Array:
     kernel = _kernel("triangle", MOVED[x.dtype.itemsize], upper)
     grain = max(_GRAIN // lanes, 1)
     run(kernel, x.size // lanes, grain, x, y, rows, lanes, diagonal)
-    return y
-
-
-def turned(x: Array, dims: int) -> Array:
-    """The last `dims` dims from their last element to their first; `x` is row-major."""
-    lanes = math.prod(x.shape[x.ndim - dims :])
-    y = np.empty_like(x)
-    kernel = _kernel("turned", MOVED[x.dtype.itemsize])
-    run(kernel, x.size // lanes, max(_GRAIN // lanes, 1), x, y, lanes)
     return y

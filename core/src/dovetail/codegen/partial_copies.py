@@ -1,4 +1,4 @@
-"""Kernels that copy some elements: by a mask, of a triangle, rows reversed.
+"""Kernels that copy some elements: by a mask, of a triangle.
 
 Elements are moved as unsigned numbers of their size.
 """
@@ -104,17 +104,4 @@ def triangle(dtype: str, upper: bool) -> Kernel:
     return Kernel(name, (x, y), words, (body,))
 
 
-def turned(dtype: str) -> Kernel:
-    """Rows from their last element to their first."""
-    x, y = Buffer("x", dtype), Buffer("y", dtype, True)
-    row, lane = index("row"), index("lane")
-    lanes = parameter("lanes")
-    last = row * lanes + (lanes - 1)
-    store = Store(y, (row * lanes + lane).value, load(x, last - lane).value)
-    zero = constant(0, "int64").value
-    inner = Loop("lane", lane.value, zero, lanes.value, (store,))
-    body = Loop("grid", row.value, FIRST, LAST, (inner,))
-    return Kernel(f"turned_{dtype}", (x, y), (("lanes", "int64"),), (body,))
-
-
-__all__ = ["mask_counts", "selected", "triangle", "turned"]
+__all__ = ["mask_counts", "selected", "triangle"]

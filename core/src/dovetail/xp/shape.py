@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from dovetail.dtypes import ANY, COMPLEX, STORED, DType, Sizes, from_numpy
@@ -12,9 +13,6 @@ from dovetail.xp.orders import by_channels, like
 kernels: Final = Kernels()
 install = kernels.install
 kernels.each(STORED, {
-    "stack": lambda xp, xs, dim: xp.stack(xs, dim),
-    "repeat": lambda xp, a, repeats: xp.tile(a, repeats),
-    "roll": lambda xp, a, shifts, dims: xp.roll(a, shifts, dims or None),
     "tril": lambda xp, a, diagonal: xp.tril(a, diagonal),
     "triu": lambda xp, a, diagonal: xp.triu(a, diagonal),
 }, rows=True)  # fmt: skip
@@ -41,27 +39,111 @@ def _are_images(xs: Any) -> bool:
     return all(map(by_channels, xs))
 
 
+@kernels("stack", STORED, binds=True, checks=True)
+def _stack(xp: Any, dim: int) -> Any:
+    concatenate = undispatched(xp.concatenate)
+    thick = (*(slice(None),) * dim, None)
+
+    def call(xs: Any) -> Any:
+        y = concatenate([x[thick] for x in xs], dim)
+        return y if y.flags.c_contiguous else y.copy("C")
+
+    return call
+
+
+@kernels("repeat", STORED)
+def _repeat(xp: Any, a: Any, repeats: Sizes) -> Any:
+    """Dims that are repeated are two: how often, and how long."""
+    whole = (*(1,) * (len(repeats) - a.ndim), *a.shape)
+    once: list[int] = []
+    often: list[int] = []
+    for r, n in zip(repeats, whole, strict=True):
+        once += (1, n) if r != 1 else (n,)
+        often += (r, n) if r != 1 else (n,)
+    y = xp.empty([r * n for r, n in zip(repeats, whole, strict=True)], a.dtype)
+    if y.size:
+        xp.copyto(y.reshape(often), a.reshape(once))
+    return y
+
+
+@kernels("roll", STORED, binds=True, checks=True)
+def _roll(xp: Any, shifts: Sizes, dims: Sizes) -> Any:
+    """What moves past an end, and what does not, each to its place."""
+    fits, by = len(shifts) == (len(dims) or 1), dict.fromkeys(dims or (0,), 0)
+    for d, shift in zip(dims or (0,), shifts, strict=False):
+        by[d] += shift
+
+    def call(a: Any) -> Any:
+        if not fits:
+            raise ValueError("each dim has one shift")
+        y = xp.empty(a.shape, a.dtype)
+        to, of = (y, a) if dims else (y.reshape(-1), a.reshape(-1))
+        parts: list[tuple[Any, Any]] = [((), ())]
+        for d, n in enumerate(of.shape):
+            ends = _ends(by[d] % n if n and d in by else 0)
+            parts = [((*p, b), (*q, e)) for p, q in parts for b, e in ends]
+        for there, here in parts:
+            xp.copyto(to[there], of[here])
+        return y
+
+    return call
+
+
+_WHOLE: Final = slice(None)
+
+
+def _ends(cut: int) -> tuple[tuple[slice, slice], ...]:
+    """Where parts of a dim go, and where they are."""
+    if not cut:
+        return ((_WHOLE, _WHOLE),)
+    return (slice(cut, None), slice(None, -cut)), (slice(None, cut), slice(-cut, None))
+
+
 @kernels("flip", STORED)
 def _flip(xp: Any, a: Any, dims: Sizes) -> Any:
     whole, back = slice(None), slice(None, None, -1)
     y = like(xp, a)
-    y[...] = a[tuple(back if d in dims else whole for d in range(a.ndim))]
+    xp.copyto(y, a[tuple(back if d in dims else whole for d in range(a.ndim))])
     return y
 
 
-@kernels("constant_pad", STORED)
-def _constant_pad(xp: Any, a: Any, padding: Sizes, value: Any) -> Any:
-    sides = list(zip(padding[::2], padding[1::2], strict=True))
-    shape = tuple(n + b + e for n, (b, e) in zip(a.shape, sides, strict=True))
-    y = xp.full(shape, _element(xp, value, a), a.dtype)
-    inner, outer = [], []
-    for n, (before, after) in zip(a.shape, sides, strict=True):
-        start = max(0, -before)
-        count = max(n - max(0, -after) - start, 0)
-        inner.append(slice(start, start + count))
-        outer.append(slice(max(0, before), max(0, before) + count))
-    y[tuple(outer)] = a[tuple(inner)]
-    return y
+@kernels("constant_pad", STORED, binds=True, checks=True)
+def _constant_pad(xp: Any, padding: Sizes) -> Any:
+    sides = list(zip(padding[::2], padding[1::2], strict=False))
+    inner = tuple([_within(-before, -after) for before, after in sides])
+    outer = tuple([_within(before, after) for before, after in sides])
+
+    def call(a: Any, value: Any) -> Any:
+        if len(padding) != 2 * a.ndim:
+            raise ValueError("each dim has two sides")
+        shape = [n + b + e for n, (b, e) in zip(a.shape, sides, strict=True)]
+        y, element = xp.empty(shape, a.dtype), _element(xp, value, a)
+        if y.size < _MANY:
+            y[...] = element
+        else:
+            for margin in _margins(outer):
+                y[margin] = element
+        xp.copyto(y[outer], a[inner])
+        return y
+
+    return call
+
+
+_MANY: Final = 1 << 12  # elements, all of which would take longer than their margins
+
+
+def _within(before: int, after: int) -> slice:
+    """What lies between two margins of a dim; those of less than none are none."""
+    return slice(max(0, before), -max(0, after) or None)
+
+
+def _margins(inside: tuple[slice, ...]) -> Iterator[tuple[slice, ...]]:
+    """All that lies beside a part of an array, dim after dim."""
+    for d, part in enumerate(inside):
+        if part.start:
+            yield *inside[:d], slice(None, part.start)
+        if part.stop:
+            yield *inside[:d], slice(part.stop, None)
 
 
 def _element(xp: Any, value: Any, like: Any) -> Any:
