@@ -129,7 +129,7 @@ def _bump(op: Op, inputs: Inputs) -> None:
         if param.name in op.mutates:
             for t in x if isinstance(x, list) else (x,):
                 if t is not None:
-                    storage_of(t).version += 1
+                    (t._storage or storage_of(t)).version += 1
 
 
 __all__ = ["execute", "results_of", "run", "several"]

@@ -96,8 +96,8 @@ def explain(
 def native_of(x: Any) -> Any:
     if x is None:
         return None
-    if isinstance(x, list):
-        return [native_of(v) for v in x]
+    if isinstance(x, list):  # written out, for optimizers have long ones
+        return [None if v is None else v._a for v in x]
     return x._a
 
 
