@@ -85,17 +85,35 @@ def test_what_is_not_finite_stays_in_its_row(width: int, bad: float) -> None:
 @settings(max_examples=60, deadline=None)
 @given(shape=SHAPES, seed=st.integers(0, 99), scale=st.sampled_from([1.0, 400.0]))
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("taped", [False, True])
 def test_cross_entropy_of_any_rows(
-    shape: tuple[int, int], seed: int, scale: float, reduction: str
+    shape: tuple[int, int], seed: int, scale: float, reduction: str, taped: bool
 ) -> None:
     """Scores far apart, whose exponentials leave float32, included."""
-    x = dt.tensor(_numbers(shape, seed) * scale, dtype=dt.float32)
+    x = dt.tensor(_numbers(shape, seed) * scale, dtype=dt.float32, requires_grad=taped)
     labels = np.random.default_rng(seed).integers(0, shape[1], shape[0])
-    each = _loss(x.double().numpy(), labels)
+    each = _loss(x.detach().double().numpy(), labels)
     want = {"mean": each.mean(), "sum": each.sum(), "none": each}[reduction]
     got = F.cross_entropy(x, dt.tensor(labels), reduction=reduction)
     allowed = 64 * roundoff(dt.float32) * (1 + np.abs(each).sum())
-    assert (np.abs(got.double().numpy() - want) <= allowed).all()
+    assert (np.abs(got.detach().double().numpy() - want) <= allowed).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(shape=SHAPES, seed=st.integers(0, 99), scale=st.sampled_from([1.0, 400.0]))
+def test_gradients_of_cross_entropy_of_any_rows(
+    shape: tuple[int, int], seed: int, scale: float
+) -> None:
+    """Near the true probabilities, however unlikely the label is."""
+    x = dt.tensor(_numbers(shape, seed) * scale, dtype=dt.float32, requires_grad=True)
+    labels = np.random.default_rng(seed).integers(0, shape[1], shape[0])
+    F.cross_entropy(x, dt.tensor(labels), reduction="sum").backward()
+    scores = x.detach().double().numpy()
+    want = np.exp(scores - scores.max(axis=1, keepdims=True))
+    want /= want.sum(axis=1, keepdims=True)
+    want[np.arange(shape[0]), labels] -= 1
+    allowed = 64 * roundoff(dt.float32) * (1 + np.log(shape[1]))
+    assert (np.abs(x.grad.double().numpy() - want) <= allowed).all()
 
 
 @pytest.mark.parametrize("label", [-1, 8, 9, -100, 1 << 40])

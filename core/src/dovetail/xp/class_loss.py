@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dovetail.device_api.kernels import KernelTable
@@ -10,7 +11,7 @@ from dovetail.dtypes import FLOAT, HALF
 from dovetail.errors import IndexOutOfRange
 from dovetail.xp.classes import class_dim, refuse_label
 from dovetail.xp.orders import in_rows
-from dovetail.xp.short_rows import short_cross_entropy
+from dovetail.xp.short_rows import short_cross_entropy, short_log_softmax_nll
 from dovetail.xp.softmax import log_softmax_of
 
 _WIDE = FLOAT - HALF
@@ -19,7 +20,10 @@ _WIDE = FLOAT - HALF
 def install(table: KernelTable, xp: Any) -> None:
     """Add losses over classes to a table."""
     table.add("nll_loss_backward", _nll_backward(xp), dtypes=_WIDE)
-    table.add("log_softmax_nll", _both(xp), dtypes=_WIDE, checks_indices=True)
+    table.add(
+        "log_softmax_nll", _log_softmax_nll(xp), dtypes=_WIDE, binds=True,
+        checks_indices=True,
+    )  # fmt: skip
     table.add(
         "cross_entropy", _cross_entropy(xp), dtypes=_WIDE, binds=True, checks=True,
         checks_indices=True,
@@ -93,6 +97,17 @@ def _cross_entropy(xp: Any) -> Callable[..., Any]:
         return short_cross_entropy(xp, beside, ignore_index, reduction)
 
     return cross_entropy
+
+
+def _log_softmax_nll(xp: Any) -> Callable[..., Any]:
+    """The loss with the log probabilities."""
+    both = _both(xp)
+
+    def log_softmax_nll(ignore_index: int, reduction: str) -> Callable[..., Any]:
+        beside = partial(both, ignore_index=ignore_index, reduction=reduction)
+        return short_log_softmax_nll(xp, beside, ignore_index, reduction)
+
+    return log_softmax_nll
 
 
 def _both(xp: Any) -> Callable[..., Any]:

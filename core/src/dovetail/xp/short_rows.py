@@ -148,12 +148,14 @@ def short_cross_entropy(
     """
     subtract, exp, log, inf = xp.subtract, xp.exp, xp.log, xp.inf
     array, each = xp.array, reduction == "none"
-    known: dict[Any, tuple[Any, ...]] = {}  # the fields of `_Classes`
+    known: _Known = {}
+    learned = _learner(xp, known, ignore_index, reduction)
 
     def cross_entropy(x: Any, target: Any, weight: Any) -> Any:
         form = known.get(x.shape)
         if form is None or weight is not None:
-            return learn(x, target, weight)
+            call = cross_entropy if learned(x, weight) else beside
+            return call(x, target, weight)
         classes, starts, rows, ones, share = form
         if target.shape != starts.shape or not classes.issuperset(target.tolist()):
             return beside(x, target, weight)
@@ -166,15 +168,59 @@ def short_cross_entropy(
             return beside(x, target, weight)
         return losses if each else array(total)
 
-    def learn(x: Any, target: Any, weight: Any) -> Any:
-        if weight is not None or not is_short(x.shape):
+    return cross_entropy
+
+
+def short_log_softmax_nll(
+    xp: Any, beside: Callable[..., Any], ignore_index: int, reduction: str
+) -> Callable[..., Any]:
+    """The same with the log probabilities, which gradients are made of.
+
+    These need the greatest score: it is found in half the time where the scores of a
+    class lie side by side. Labels that do not count or are none are left to `beside`.
+    """
+    top, subtract, exp, log = xp.maximum.reduce, xp.subtract, xp.exp, xp.log
+    array, negative, each = xp.array, xp.negative, reduction == "none"
+    known: _Known = {}
+    learned = _learner(xp, known, ignore_index, reduction)
+
+    def log_softmax_nll(x: Any, target: Any, weight: Any) -> Any:
+        form = known.get(x.shape)
+        if form is None or weight is not None:
+            call = log_softmax_nll if learned(x, weight) else beside
+            return call(x, target, weight)
+        classes, starts, rows, ones, share = form
+        if target.shape != starts.shape or not classes.issuperset(target.tolist()):
             return beside(x, target, weight)
+        logp = top(x.T.copy(), 0)[rows]
+        subtract(x, logp, logp)
+        totals = exp(logp).dot(ones)
+        log(totals, totals)
+        subtract(logp, totals[rows], logp)
+        losses = logp.ravel()[target + starts]
+        negative(losses, losses)
+        return losses if each else array(losses.dot(share)), logp
+
+    return log_softmax_nll
+
+
+_Known = dict[Any, tuple[Any, ...]]  # the fields of `_Classes`, by shape
+
+
+def _learner(
+    xp: Any, known: _Known, ignore_index: int, reduction: str
+) -> Callable[[Any, Any], bool]:
+    """What learns the form of scores, and says whether they are short ones."""
+
+    def learned(x: Any, weight: Any) -> bool:
+        if weight is not None or not is_short(x.shape):
+            return False
         if len(known) >= _SHAPES:
             known.clear()
         known[x.shape] = tuple(_classes(xp, x, ignore_index, reduction))
-        return cross_entropy(x, target, weight)
+        return True
 
-    return cross_entropy
+    return learned
 
 
 class _Classes(NamedTuple):
