@@ -64,6 +64,7 @@ def library(size: int, *, hip: bool = False, devices: Any = 1) -> Any:
     cuda = SimpleNamespace(
         runtime=runtime, BaseMemory=BaseMemory, MemoryPool=lambda: MemoryPool(size),
         MemoryPointer=lambda block, offset: SimpleNamespace(mem=block, offset=offset),
+        get_current_stream=lambda: SimpleNamespace(ptr=0),
         memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
     )  # fmt: skip
     return SimpleNamespace(cuda=cuda, __version__="14.2.0", __name__="cupy")

@@ -7,7 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.accelerators.stand_in_cupy import CUDARuntimeError, OutOfMemoryError, library
+from tests.accelerators.stand_in_cupy import (
+    CUDARuntimeError,
+    MemoryPool,
+    OutOfMemoryError,
+    library,
+)
 
 from dovetail.errors import BackendError, DeviceLost, OutOfMemory
 from dovetail_cupy.faults import guarded
@@ -115,3 +120,22 @@ def test_faults(raised: Exception, expected: type[Exception], told: str) -> None
     with pytest.raises(expected, match=told) as caught:
         guarded("cuda", fail)
     assert caught.value is raised or caught.value.__cause__ is raised
+
+
+def test_what_a_stream_records_has_memory_of_its_own() -> None:
+    """It is of another pool until the graph is recorded, and counted as any other."""
+    cupy = library(100)
+    own, here = MemoryPool(60), SimpleNamespace(ptr=3)
+    cupy.cuda.get_current_stream = lambda: here
+    memory = Memory("cuda", cupy, 1)
+    memory.part(7, own)
+    outside = memory.allocate(10)
+    assert own.left == 60
+    here.ptr = 7
+    inside = memory.allocate(50)
+    assert own.left == 10
+    assert memory.join(7) is own
+    after = memory.allocate(20)
+    assert own.left == 10
+    held = (outside, inside, after)
+    assert memory.counts[0].live == sum(x.mem.size for x in held) == 80

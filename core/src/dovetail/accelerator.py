@@ -21,6 +21,7 @@ from dovetail.device_api import Backend, Pool, current, registry
 from dovetail.engine import modes
 from dovetail.errors import ArgumentError, NotSupported
 from dovetail.tensor_api import streams
+from dovetail.tensor_api.graphs import Graph
 
 DeviceLike = Device | str | int | None
 
@@ -235,6 +236,7 @@ def set_memory_limit(size: int | None, device_index: DeviceLike = None, /) -> No
 
 
 __all__ = [
+    "Graph",
     "current_accelerator", "current_device_idx", "current_device_index",
     "current_stream", "device_count", "device_index", "empty_cache",
     "empty_host_cache", "get_device_capability", "get_memory_info", "is_available",

@@ -12,11 +12,13 @@ import numpy as np
 
 from dovetail.device_api import Backend, CallersContext, DeviceInfo, KernelTable, Pool
 from dovetail.device_api.capabilities import chosen_streams
+from dovetail.device_api.graphs import hold, refuse_to_wait
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType, float32
 from dovetail_cupy import generated, probe, shared_kernels
 from dovetail_cupy.exchange import CupyExchange
 from dovetail_cupy.faults import guarded
+from dovetail_cupy.graphs import CupyGraphs
 from dovetail_cupy.host_copies import CupyCopies
 from dovetail_cupy.launch import CupyMachine
 from dovetail_cupy.memory import Memory
@@ -28,7 +30,7 @@ PROVEN: str = "never run on a card"
 """What is known of these backends on real devices, as `dovetail devices` says it."""
 
 
-class CupyBackend(Backend, Pool, CupyStreams, CupyCopies, CupyExchange):
+class CupyBackend(Backend, Pool, CupyStreams, CupyCopies, CupyGraphs, CupyExchange):
     """Devices of one platform, by the CuPy that is made for it."""
 
     platform: ClassVar[probe.Platform]
@@ -104,10 +106,12 @@ class CupyBackend(Backend, Pool, CupyStreams, CupyCopies, CupyExchange):
         return self.inside(index, self.xp.empty, shape, dtype.numpy)
 
     def copy_in(self, host: Host, index: int) -> Any:
+        refuse_to_wait(self, "copy_in")
         # What is pageable is copied to pinned memory of CuPy's before this returns.
         return self.inside(index, self.xp.array, host, order="C")
 
     def copy_out(self, a: Any) -> Host:
+        refuse_to_wait(self, "copy_out")
         found: Host = self.inside(a.device.id, self.xp.asnumpy, a, order="C")
         return found
 
@@ -126,9 +130,11 @@ class CupyBackend(Backend, Pool, CupyStreams, CupyCopies, CupyExchange):
     def fill(self, a: Any, value: complex) -> None:
         with np.errstate(all="ignore"):
             number = np.array(value).astype(a.dtype)[()]
+        hold(self, a)
         self.inside(a.device.id, a.fill, number)
 
     def copy(self, target: Any, source: Any) -> None:
+        hold(self, target, source)
         self.inside(target.device.id, self._copy, target, source)
 
     def _copy(self, target: Any, source: Any) -> None:
@@ -137,6 +143,7 @@ class CupyBackend(Backend, Pool, CupyStreams, CupyCopies, CupyExchange):
         self.xp.copyto(target, source)
 
     def synchronize(self, index: int) -> None:
+        refuse_to_wait(self, "synchronize")
         with self.on(index) as device:
             guarded(self.type, device.synchronize)
         self.in_flight.settle()

@@ -66,6 +66,8 @@ class Memory:
         self._runtime = cupy.cuda.runtime
         self._failure = cupy.cuda.memory.OutOfMemoryError
         self._pool = cupy.cuda.MemoryPool()
+        self._stream = cupy.cuda.get_current_stream
+        self._parted: dict[int, Any] = {}  # pools of streams that record, by pointer
         self._pointer = cupy.cuda.MemoryPointer
         self._block = _block_class(cupy.cuda.BaseMemory)
         self._kept: list[tuple[Any, Any]] = []  # memory, and an event that frees it
@@ -99,8 +101,19 @@ class Memory:
             raise self._none_left(counts, size) from error
 
     def _counted(self, size: int, index: int) -> Any:
-        block = self._block(self._pool.malloc(size), size, index, self.counts[index])
+        pool = self._pool
+        if self._parted:
+            pool = self._parted.get(self._stream().ptr, pool)
+        block = self._block(pool.malloc(size), size, index, self.counts[index])
         return self._pointer(block, 0)
+
+    def part(self, stream: int, pool: Any) -> None:
+        """Let memory that is made on a stream be of a pool of its own."""
+        self._parted[stream] = pool
+
+    def join(self, stream: int) -> Any:
+        """Let it be of the shared pool again; gives the other one."""
+        return self._parted.pop(stream)
 
     def _beyond(self, counts: Counts, size: int) -> OutOfMemory:
         return OutOfMemory(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.device_api import Streams
+from dovetail.device_api.graphs import refuse_to_wait
 from dovetail_cupy.faults import guarded
 from dovetail_cupy.memory import Memory
 
@@ -62,6 +63,7 @@ class CupyStreams(Streams):
             return bool(stream.stream.done)
 
     def synchronize_stream(self, stream: Queue) -> None:
+        refuse_to_wait(self, "synchronize_stream")
         with self.on(stream.index):
             guarded(self.type, stream.stream.synchronize)
 
@@ -70,10 +72,12 @@ class CupyStreams(Streams):
             return self.xp.cuda.Event(disable_timing=not timing)
 
     def record_event(self, event: Any, stream: Queue) -> None:
+        refuse_to_wait(self, "record_event")
         with self.on(stream.index):
             event.record(stream.stream)
 
     def wait_event(self, stream: Queue, event: Any) -> None:
+        refuse_to_wait(self, "wait_event")
         with self.on(stream.index):
             stream.stream.wait_event(event)
 
@@ -81,6 +85,7 @@ class CupyStreams(Streams):
         return bool(event.done)
 
     def synchronize_event(self, event: Any) -> None:
+        refuse_to_wait(self, "synchronize_event")
         guarded(self.type, event.synchronize)
 
     def elapsed_ms(self, start: Any, end: Any) -> float:

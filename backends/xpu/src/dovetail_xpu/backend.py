@@ -18,6 +18,7 @@ from dovetail.device_api import (
     Pool,
     Streams,
 )
+from dovetail.device_api.graphs import hold, refuse_to_wait
 from dovetail.device_api.host_copies import InFlight
 from dovetail.dtypes import DType, float64, from_numpy
 from dovetail_xpu import (
@@ -39,6 +40,7 @@ from dovetail_xpu import (
 )
 from dovetail_xpu.exchange import XpuExchange
 from dovetail_xpu.faults import lost
+from dovetail_xpu.graphs import XpuGraphs
 from dovetail_xpu.host_copies import HostPool, XpuCopies, is_done
 from dovetail_xpu.launch import THREADS, Launcher
 from dovetail_xpu.memory import Device, Ints, Stream, XpuArray
@@ -60,7 +62,7 @@ class Event:
         self.sycl: Any = None
 
 
-class XpuBackend(XpuExchange, XpuCopies, Backend, Pool, LateErrors, Streams):
+class XpuBackend(XpuExchange, XpuCopies, XpuGraphs, Backend, Pool, LateErrors, Streams):
     """Strided arrays in unified shared memory, and kernels that are generated."""
 
     type = "xpu"
@@ -107,6 +109,7 @@ class XpuBackend(XpuExchange, XpuCopies, Backend, Pool, LateErrors, Streams):
         return self.launcher.fresh(tuple(shape), dtype, index)
 
     def copy_in(self, host: np.ndarray[Any, Any], index: int) -> XpuArray:
+        refuse_to_wait(self, "copy_in")
         made = self.empty(host.shape, from_numpy(host.dtype), index)
         if host.size:
             flat = np.ascontiguousarray(host).reshape(-1).view(np.uint8)
@@ -118,6 +121,7 @@ class XpuBackend(XpuExchange, XpuCopies, Backend, Pool, LateErrors, Streams):
         return made
 
     def copy_out(self, a: XpuArray) -> np.ndarray[Any, Any]:
+        refuse_to_wait(self, "copy_out")
         out = np.empty(a.shape, a.dtype.numpy)
         if out.size:
             if not a.dense or a.address != a.block.address:
@@ -140,14 +144,17 @@ class XpuBackend(XpuExchange, XpuCopies, Backend, Pool, LateErrors, Streams):
     def fill(self, a: XpuArray, value: complex) -> None:
         with np.errstate(all="ignore"):
             number = np.array(value).astype(a.dtype.numpy).tobytes()
+        hold(self, a)
         self._fill(a, int.from_bytes(number, "little", signed=True))
 
     def copy(self, target: XpuArray, source: XpuArray) -> None:
+        hold(self, target, source)
         if target.block is source.block:
             source = self._copied(source)
         self._move(target, source)
 
     def synchronize(self, index: int) -> None:
+        refuse_to_wait(self, "synchronize")
         self.present[index].wait()
         self.in_flight.settle()
         self.tell(index)
@@ -218,6 +225,7 @@ class XpuBackend(XpuExchange, XpuCopies, Backend, Pool, LateErrors, Streams):
         return is_done(stream.queue.submit_barrier())
 
     def synchronize_stream(self, stream: Stream) -> None:
+        refuse_to_wait(self, "synchronize_stream")
         stream.queue.wait()
         self.in_flight.settle()
         self.tell(stream.device.index)
@@ -226,15 +234,18 @@ class XpuBackend(XpuExchange, XpuCopies, Backend, Pool, LateErrors, Streams):
         return Event(index)
 
     def record_event(self, event: Event, stream: Stream) -> None:
+        refuse_to_wait(self, "record_event")
         event.sycl = stream.queue.submit_barrier()
 
     def wait_event(self, stream: Stream, event: Event) -> None:
+        refuse_to_wait(self, "wait_event")
         stream.queue.submit_barrier([event.sycl])
 
     def event_done(self, event: Event) -> bool:
         return is_done(event.sycl)
 
     def synchronize_event(self, event: Event) -> None:
+        refuse_to_wait(self, "synchronize_event")
         event.sycl.wait()
         self.in_flight.settle()
         self.tell(event.index)

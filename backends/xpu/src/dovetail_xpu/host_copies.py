@@ -18,7 +18,14 @@ from dovetail.device_api.host_copies import (
 )
 from dovetail.dtypes import Array, from_numpy
 from dovetail.errors import OutOfMemory
-from dovetail_xpu.memory import Device, XpuArray, asked_twice, least_bucket, refusals
+from dovetail_xpu.memory import (
+    Device,
+    Stream,
+    XpuArray,
+    asked_twice,
+    least_bucket,
+    refusals,
+)
 
 
 class HostPool:
@@ -97,8 +104,7 @@ class XpuCopies(PinnedMemory, PeerCopies):
         if host.size:
             flat = host.reshape(-1).view(np.uint8)
             block = made.block
-            event = block.stream.queue.memcpy_async(block.memory, flat, flat.size)
-            self.in_flight.keep(host, partial(is_done, event))
+            self._give(block.stream, block.memory, flat, host)
         return made
 
     def copy_out_later(self, a: XpuArray, host: Array) -> None:
@@ -107,9 +113,20 @@ class XpuCopies(PinnedMemory, PeerCopies):
         if not a.dense or a.address != a.block.address:
             a = self._copied(a)
         flat = host.reshape(-1).view(np.uint8)
-        queue = self.launcher.stream(a.device.index).queue
-        event = queue.memcpy_async(flat, a.block.memory, flat.size)
-        self.in_flight.keep((a, host), partial(is_done, event))
+        stream = self.launcher.stream(a.device.index)
+        self._give(stream, flat, a.block.memory, (a, host))
+
+    def _give(self, stream: Stream, to: Any, source: Any, held: Any) -> None:
+        """Let a queue copy all bytes of host memory, or record that it has to."""
+        if stream.work is None:
+            self._copy(to, source, held, stream)
+        else:
+            stream.work.calls.append(partial(self._copy, to, source, held))
+
+    def _copy(self, to: Any, source: Any, held: Any, stream: Stream) -> None:
+        size = (to if isinstance(to, np.ndarray) else source).nbytes
+        event = stream.queue.memcpy_async(to, source, size)
+        self.in_flight.keep(held, partial(is_done, event))
 
     def copy_peer(self, a: XpuArray, index: int) -> XpuArray:
         source = a.device.index

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from dovetail.codegen.ir import Kernel
@@ -66,6 +67,14 @@ class Launchable:
             kernel = self.on(stream.device)
         given = [self._argument(self._pack(*words))]
         threads = [blocks * self.threads]
+        if stream.work is None:
+            self._submit(kernel, given, threads, stream)
+        else:
+            stream.work.calls.append(partial(self._submit, kernel, given, threads))
+
+    def _submit(
+        self, kernel: Any, given: list[Any], threads: list[int], stream: Stream
+    ) -> None:
         try:
             stream.queue.submit_async(kernel, given, threads, self._group)
         except Exception as error:

@@ -6,10 +6,13 @@ import gc
 import math
 import threading
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail.dtypes import DType
 from dovetail.errors import OutOfMemory
+
+if TYPE_CHECKING:
+    from dovetail_xpu.graphs import Work
 
 Ints = tuple[int, ...]
 _LEAST: Final = 9  # log2 of the bytes of the smallest block
@@ -74,6 +77,7 @@ class Stream:
         )
         self.free: dict[int, list[Any]] = {}
         self.lent: list[tuple[Any, int, list[Any]]] = []
+        self.work: Work | None = None  # a graph that records what is given
         device.streams.append(self)
 
     def settle(self) -> None:
@@ -253,4 +257,7 @@ def is_dense(shape: Ints, strides: Ints) -> bool:
 def fresh(stream: Stream, shape: Ints, dtype: DType) -> XpuArray:
     """A new array without values."""
     block = Block(stream, math.prod(shape) * dtype.itemsize)
-    return XpuArray(block, dtype, shape, row_major(shape), block.address, True)
+    made = XpuArray(block, dtype, shape, row_major(shape), block.address, True)
+    if stream.work is not None:
+        stream.work.kept.append(made)
+    return made

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -118,11 +118,19 @@ class Engine:
 
     def multiply(self, a: XpuArray, b: XpuArray, made: XpuArray) -> None:
         """Write the product of two batches of matrices, of a unit stride each."""
+        stream = made.block.stream
+        if stream.work is None:
+            self._execute(a, b, made, stream)
+        else:
+            stream.work.calls.append(partial(self._execute, a, b, made))
+
+    def _execute(
+        self, a: XpuArray, b: XpuArray, made: XpuArray, stream: Stream
+    ) -> None:
         key = a.dtype, a.shape, a.strides, b.shape, b.strides
         product = self._products.get(key)
         if product is None:
             product = self._products[key] = self._product(a, b, made)
-        stream = made.block.stream
         given = (_Argument * 4)()
         numbers = _SOURCE, _WEIGHT, _RESULT
         for at, x in enumerate((a, b, made)):

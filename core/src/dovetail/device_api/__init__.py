@@ -13,6 +13,7 @@ from dovetail.device_api.capabilities import (
     ViewCopies,
 )
 from dovetail.device_api.contract import Backend, DeviceInfo
+from dovetail.device_api.graphs import Graphs
 from dovetail.device_api.host_copies import PeerCopies, PinnedBlock, PinnedMemory
 from dovetail.device_api.kernels import Facts, Kernel, KernelTable, Unwritten
 from dovetail.device_api.late_errors import LateErrors
@@ -39,6 +40,7 @@ __all__ = [
     "DenseBackend",
     "DeviceInfo",
     "Facts",
+    "Graphs",
     "HostMemory",
     "Kernel",
     "KernelTable",

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from dovetail.device_api.capabilities import CallersContext
+from dovetail.device_api.graphs import recording
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import DType
 from dovetail.errors import ArgumentError, KernelError
@@ -240,5 +241,8 @@ class Runner:
         one between them, that only one of them can be in.
         """
         run = self._backend.runner(self._index)
+        graph = recording.get()
+        if graph is not None and graph.backend is self._backend:
+            run = graph.keeping(run)
         self._run.set(run)
         return run

@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any, Final
 
 from dovetail.device_api.capabilities import Streams
+from dovetail.device_api.graphs import recording
 
 _MOST: Final = 64  # flags that are kept before the host waits for them
 
@@ -24,8 +25,13 @@ class LateErrors:
     def note(self, index: int, flag: Any, error: Callable[[], Exception]) -> None:
         """Keep a flag (a native array of bools), whose error is made where it is set.
 
-        Beyond a number of flags, the host waits for them.
+        Beyond a number of flags, the host waits for them. Those of a graph that is
+        being recorded are asked after each launch of it.
         """
+        graph = recording.get()
+        if graph is not None and graph.backend is self:
+            graph.late.append((index, flag, error))
+            return
         stream = self.current_stream(index) if isinstance(self, Streams) else None
         with _lock:
             noted = self._noted.setdefault(index, [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dovetail.device_modules.places import DeviceLike, Places
-from dovetail.tensor_api import devices, streams
+from dovetail.tensor_api import devices, graphs, streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,15 @@ class Work(Places):
         self.Stream = _stream_class(self._named)
         self.Event = _event_class(self._named)
         self.StreamContext = StreamContext
+        if name.endswith(("cuda", "xpu")):
+            self._add_graphs(name)
+
+    def _add_graphs(self, name: str) -> None:
+        """Graphs as torch has them for two types, by two names."""
+        made = _graph_class(self._named)
+        setattr(self, "CUDAGraph" if name.endswith("cuda") else "XPUGraph", made)
+        self.graph, self.graph_pool_handle = graphs.graph, graphs.graph_pool_handle
+        self.is_current_stream_capturing = graphs.is_current_stream_capturing
 
     def synchronize(self, device: DeviceLike = None) -> None:
         """Wait for all work on a device, and raise its errors."""
@@ -83,6 +92,16 @@ def _stream_class(named: Callable[[DeviceLike], Device]) -> type[streams.Stream]
             super().__init__(named(device), priority=priority)
 
     return Stream
+
+
+def _graph_class(named: Callable[[DeviceLike], Device]) -> type[graphs.Graph]:
+    class Graph(graphs.Graph):
+        """Work of a stream of the type, recorded; see `dovetail.accelerator.Graph`."""
+
+        def _device(self) -> Device:
+            return named(None)
+
+    return Graph
 
 
 def _event_class(named: Callable[[DeviceLike], Device]) -> type[streams.Event]:

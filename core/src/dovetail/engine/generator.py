@@ -16,12 +16,19 @@ import numpy as np
 from dovetail.device import device, named
 from dovetail.device_api import registry
 from dovetail.device_api.contract import Backend
+from dovetail.device_api.graphs import recording
 from dovetail.dtypes import uint8
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.placement import place
 from dovetail.engine.scopes import anywhere, outside, tell, unseen
 from dovetail.engine.tensor import Tensor, wrap
-from dovetail.errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError
+from dovetail.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CaptureError,
+    DeviceError,
+    DTypeError,
+)
 
 T = TypeVar("T")
 
@@ -93,7 +100,19 @@ class Generator:
         """What `make` gives of a place as `reserve` has it.
 
         If it raises, the words are given back, unless others were taken meanwhile.
+
+        Raises:
+            CaptureError: a graph is being recorded, which would repeat the numbers.
         """
+        graph = recording.get()
+        if graph is not None and graph.backend is self._backend:
+            raise CaptureError(
+                "Generator", "draw", was="made while a graph is recorded, which would "
+                "draw the same numbers at each replay",
+                needed="numbers drawn outside of graphs",
+                remedy="draw before each replay, and copy into a tensor that the graph "
+                "reads",
+            )  # fmt: skip
         with self._lock:
             seed, before = self._seed, self._offset
             start = -(-before // align) * align

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.device_api import LateErrors
+from dovetail.device_api.graphs import recording
 from dovetail.dtypes import can_cast
 from dovetail.engine import modes
 from dovetail.engine.attributes import Static
@@ -184,8 +185,8 @@ def commit(x: Tensor, y: Tensor) -> Tensor:
         with modes.no_grad():
             basics.assign_(x, y)
     else:
-        if x._storage is None and y._storage is None:
-            x._a = y._a  # nobody else sees either memory
+        if x._storage is None and y._storage is None and recording.get() is None:
+            x._a = y._a  # nobody else sees either memory, nor will a graph again
         else:
             x._kind.backend.copy(x._a, y._a)
         touched(x)

@@ -14,6 +14,7 @@ from dovetail.device_api import registry
 from dovetail.device_api.after_fork import on_lost
 from dovetail.device_api.capabilities import Streams
 from dovetail.device_api.contract import Backend, Runner
+from dovetail.device_api.graphs import recording
 from dovetail.dtypes import DType
 from dovetail.engine.elements import operand
 from dovetail.engine.scopes import anywhere, tell
@@ -116,8 +117,8 @@ class ScalarCache(dict[Any, Any]):
             tell("number", native, value, self.kind.dtype)
         # 0.0 equals -0.0 and NaN never equals itself: neither may be a key, nor what
         # has such a part. Nor may 0 or False among the floats, where -0.0 would find
-        # them.
-        own = type(value) is self.type
+        # them. A graph that is being recorded writes its numbers at each launch.
+        own = type(value) is self.type and recording.get() is None
         if own and value == value and (_nonzero(value) or self.type in (int, bool)):  # noqa: PLR0124
             if len(self) >= _CACHED_SCALARS:
                 self.clear()

@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from dovetail import frontend as ft
+from dovetail.device_api.graphs import recording
 from dovetail.dtypes import HALF, float32
 from dovetail.engine.inplace import commit, fitting
 from dovetail.engine.modes import GradMode, grad_enabled
 from dovetail.engine.scopes import begin, live, perform, watched
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.writable import check_writable
-from dovetail.errors import NotSupported, ShapeError
+from dovetail.errors import CaptureError, NotSupported, ShapeError
 
 from .optimizer import Optimizer
 from .options import loss_of, number
@@ -53,11 +54,22 @@ class ExpressionOptimizer(Optimizer):
         Args:
             closure: computes the loss again and returns it.
         """
+        if self.accumulates and recording.get() is not None:
+            raise self._counts_on_the_host()
         loss = loss_of(closure)
         with GradMode(bool(self.defaults.get("differentiable"))):
             steps = [s for group in self.param_groups for s in self._steps(group)]
             run_all(f"{type(self).__name__}.step", steps)
         return loss
+
+    def _counts_on_the_host(self) -> CaptureError:
+        own, counted = type(self).__name__, ", ".join(self.accumulates)
+        return CaptureError(
+            f"{own}.step", "graph", was=f"recorded, while {own} counts {counted} on "
+            "the host, which a graph would leave as they are",
+            needed="a step outside of graphs",
+            remedy="record the loss and its gradients, and step after each replay",
+        )  # fmt: skip
 
     def _begin(self) -> None:
         """Make what has to be there before the first step; most make it then."""

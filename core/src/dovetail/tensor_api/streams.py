@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from dovetail.device import device as Device
 from dovetail.device import named
@@ -142,7 +142,8 @@ class Stream:
         """Send work of this context here; the device becomes the current one."""
         if self._streams is not None:
             place = self._streams, self._index
-            chosen_streams.set({**chosen_streams.get(), place: self.handle})
+            others = {k: v for k, v in chosen_streams.get().items() if k != place}
+            chosen_streams.set({**others, place: self.handle})  # the last comes last
             current.choose(self._backend.type, self._index)
 
     def __exit__(self, *_: object) -> None:
@@ -245,6 +246,15 @@ def _existing(backend: Backend, index: int, choose: Callable[[Streams], Any]) ->
     handle = None if streams is None else choose(streams)
     made._set(backend, index, streams, handle)
     return made
+
+
+def last_chosen() -> Device | None:
+    """The device of the stream that this context chose last, if it chose one."""
+    chosen = list(chosen_streams.get())
+    if not chosen:
+        return None
+    backend, index = chosen[-1]
+    return named(cast(Backend, backend).type, index)
 
 
 @public("torch.current_stream")

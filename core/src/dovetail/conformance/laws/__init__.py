@@ -15,6 +15,7 @@ from dovetail.conformance.laws import (  # noqa: F401
     fills,
     forward,
     gradient,
+    graphs,
     history,
     host_copies,
     inplace,

@@ -12,7 +12,7 @@ from dovetail import dtypes
 from dovetail.conformance.formats import limits
 from dovetail.conformance.run import About
 from dovetail.conformance.subject import Subject
-from dovetail.device_api import capabilities, host_copies
+from dovetail.device_api import capabilities, graphs, host_copies
 from dovetail.device_api.contract import Backend
 from dovetail.device_api.discovery import entry_of
 from dovetail.device_api.unwritten import methods, unwritten
@@ -22,6 +22,7 @@ from dovetail.errors import BackendError
 
 _CAPABILITIES: Final = (
     capabilities.DLPack,
+    graphs.Graphs,
     capabilities.HostMemory,
     host_copies.PeerCopies,
     host_copies.PinnedMemory,

@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 
 from dovetail import dtypes
-from dovetail.device_api.capabilities import CallersContext, Pool, Streams
+from dovetail.device_api.capabilities import CallersContext, Pool
 from dovetail.device_api.contract import Backend, DeviceInfo, Ints
+from dovetail.device_api.graphs import refuse_to_wait
 from dovetail.device_api.host_copies import PinnedBlock, PinnedMemory
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import DType
 from dovetail.engine.kinds import forget_scalars
 from dovetail.errors import DeviceError, OutOfMemory
+from dovetail.testing.chaos_device.graphs import give
 from dovetail.testing.chaos_device.kernels import ChaosTable
 from dovetail.testing.chaos_device.memory import Cell, ChaosArray, Owner
 from dovetail.testing.chaos_device.settings import current
-from dovetail.testing.chaos_device.work import Device, Event, Job, Stream, again
+from dovetail.testing.chaos_device.streams import ChaosStreams
+from dovetail.testing.chaos_device.work import Device, Stream, again
 
 
-class ChaosBackend(Backend, Pool, Streams, PinnedMemory):
+class ChaosBackend(ChaosStreams, Backend, Pool, PinnedMemory):
     """Wraps a backend: its dtypes and kernels, and memory and order of our own."""
 
     array = ChaosArray
@@ -35,9 +38,6 @@ class ChaosBackend(Backend, Pool, Streams, PinnedMemory):
         self._pinned = 0
         self.context = CallersContext()  # kernels ask for the current stream
         self._devices = {d.index: Device(self.type, d.index) for d in wrapped.devices()}
-
-    def device(self, index: int) -> Device:
-        return self._devices[index]
 
     def all(self) -> list[Device]:
         """Every device."""
@@ -79,12 +79,17 @@ class ChaosBackend(Backend, Pool, Streams, PinnedMemory):
         how = current().settings
         cell = Cell(self.wrapped, shape, dtype, index, op, how.poison, how.guard)
         device.cells.add(cell)
-        return ChaosArray(Owner(cell, device.meter), cell.body)
+        made = ChaosArray(Owner(cell, device.meter), cell.body)
+        graph = self.stream(index).graph
+        if graph is not None:
+            graph.kept.append(made)
+        return made
 
     def empty(self, shape: Ints, dtype: DType, index: int) -> ChaosArray:
         return self.allocate(shape, dtype, index, "empty")
 
     def copy_in(self, host: np.ndarray[Any, Any], index: int) -> ChaosArray:
+        refuse_to_wait(self, "copy_in")
         dtype = dtypes.from_numpy(host.dtype)
         made = self.allocate(host.shape, dtype, index, "copy_in")
         source = self.wrapped.copy_in(host, index)
@@ -92,6 +97,7 @@ class ChaosBackend(Backend, Pool, Streams, PinnedMemory):
         return made
 
     def copy_out(self, a: ChaosArray) -> np.ndarray[Any, Any]:
+        refuse_to_wait(self, "copy_out")
         device = self.device(a.cell.index)
         with device.lock:
             device.refuse_if_lost()
@@ -137,7 +143,7 @@ class ChaosBackend(Backend, Pool, Streams, PinnedMemory):
         with device.lock:
             device.refuse_if_lost()
             stream = self.stream(device.index)
-            device.submit(Job("copy_out_later", action, stream, reads=[a.cell]))
+            give(device, "copy_out_later", action, stream, reads=[a.cell])
 
     def view(
         self, a: ChaosArray, shape: Ints, strides: Ints, offset: int
@@ -162,6 +168,7 @@ class ChaosBackend(Backend, Pool, Streams, PinnedMemory):
         self._submit("copy", action, target, source.cell)
 
     def synchronize(self, index: int) -> None:
+        refuse_to_wait(self, "synchronize")
         device = self.device(index)
         with device.lock:
             device.synchronize()
@@ -174,7 +181,7 @@ class ChaosBackend(Backend, Pool, Streams, PinnedMemory):
             device.refuse_if_lost()
             beside = [c for c in reads if c is not cell]
             stream = self.stream(cell.index)
-            device.submit(Job(op, action, stream, reads=beside, writes=[cell]))
+            give(device, op, action, stream, reads=beside, writes=[cell])
 
     def replace_lost(self) -> None:
         """Put new devices in the places of lost ones; old arrays stay unusable."""
@@ -194,48 +201,6 @@ class ChaosBackend(Backend, Pool, Streams, PinnedMemory):
     def reset_peak(self, index: int) -> None:
         meter = self.device(index).meter
         meter.peak = meter.live
-
-    # ---- Streams
-
-    def share(self, array: ChaosArray, index: int) -> None:
-        array.cell.wrote = None  # whoever reads it waits for its writer
-
-    def default_stream(self, index: int) -> Stream:
-        return self.device(index).default
-
-    def new_stream(self, index: int, priority: int) -> Stream:
-        return Stream(self.device(index), priority)
-
-    def stream_idle(self, stream: Stream) -> bool:
-        with stream.device.lock:
-            return stream.idle()
-
-    def synchronize_stream(self, stream: Stream) -> None:
-        with stream.device.lock:
-            stream.synchronize()
-
-    def new_event(self, index: int, timing: bool) -> Event:
-        return Event(self.device(index))
-
-    def record_event(self, event: Event, stream: Stream) -> None:
-        with stream.device.lock:
-            stream.device.refuse_if_lost()
-            event.record(stream)
-
-    def wait_event(self, stream: Stream, event: Event) -> None:
-        with stream.device.lock:
-            stream.wait_for(event)
-
-    def event_done(self, event: Event) -> bool:
-        with event.device.lock:
-            return event.done()
-
-    def synchronize_event(self, event: Event) -> None:
-        with event.device.lock:
-            event.synchronize()
-
-    def elapsed_ms(self, start: Event, end: Event) -> float:
-        return (end.seconds - start.seconds) * 1e3
 
 
 def wrap(wrapped: Backend) -> ChaosBackend:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail import dtypes
 from dovetail.device_api.contract import Ints
+from dovetail.device_api.graphs import refuse_to_wait
 from dovetail.device_api.kernels import Kernel, KernelTable
 from dovetail.dtypes import DType
 from dovetail.engine.kernel_call import call
@@ -17,8 +18,9 @@ from dovetail.engine.op import Op, vocabulary
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.results import DATA
 from dovetail.errors import KernelError
+from dovetail.testing.chaos_device.graphs import give
 from dovetail.testing.chaos_device.memory import Cell, ChaosArray
-from dovetail.testing.chaos_device.work import Job, again
+from dovetail.testing.chaos_device.work import again
 
 if TYPE_CHECKING:
     from dovetail.testing.chaos_device.backend import ChaosBackend
@@ -139,18 +141,19 @@ class Launch:
         specs = zip(shapes, self.dtypes, strict=True) if op.outputs else ()
         outs = [backend.allocate(s, d, self.index, op.name) for s, d in specs]
         written = {id(c) for c in self.written}
-        job = Job(
-            op.name, partial(self._run_into, [out.inner for out in outs]),
+        give(
+            backend.device(self.index), op.name,
+            partial(self._run_into, [out.inner for out in outs]),
             backend.stream(self.index),
             reads=[c for c in self.read if id(c) not in written],
             writes=self.written, fresh=[out.cell for out in outs],
         )  # fmt: skip
-        backend.device(self.index).submit(job)
         return self._as_core_takes(outs)
 
     def at_once(self) -> Any:
         """Run a kernel whose results have a shape that depends on values."""
         backend, device = self.backend, self.backend.device(self.index)
+        refuse_to_wait(backend, self.op.name)
         place = backend.stream(self.index).place
         place.check(self.op.name, self.read)
         device.finish(c.writer for c in self.read if c.writer is not None)

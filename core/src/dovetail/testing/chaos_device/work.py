@@ -6,12 +6,15 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dovetail.errors import DeviceLost, DovetailError, KernelError
 from dovetail.testing.chaos_device.memory import Cell, Meter
 from dovetail.testing.chaos_device.order import Host, Known, Progress
 from dovetail.testing.chaos_device.settings import current
+
+if TYPE_CHECKING:
+    from dovetail.testing.chaos_device.graphs import Graph
 
 _DEPTH: Final = 24  # jobs put off at most
 
@@ -117,6 +120,7 @@ class Stream:
         self.priority = priority
         self.place = Progress(device.host)
         self.barriers: list[Job] = []
+        self.graph: Graph | None = None  # records what is given, where there is one
 
     def pending(self) -> list[Job]:
         """The jobs that are not done, of this stream and of those it waits for."""

@@ -1,0 +1,194 @@
+"""Graphs: a step that is recorded does each time what the step does."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+
+import dovetail as dt
+from dovetail import nn
+from dovetail.accelerator import Graph
+from dovetail.errors import CaptureError
+from dovetail.tensor_api import graphs
+
+DEVICE = "chaos:cpu"
+STEPS = 5
+
+
+def step(
+    model: nn.Module, optimizer: dt.optim.Optimizer, x: dt.Tensor, y: dt.Tensor
+) -> dt.Tensor:
+    """One training step; the loss before it."""
+    optimizer.zero_grad(set_to_none=True)
+    loss = nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def test_a_training_step_is_replayed_bit_for_bit() -> None:
+    """On new inputs, beside an eager one; other tensors come and go meanwhile."""
+    dt.manual_seed(0)
+    ours = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    eager = copy.deepcopy(ours)
+    ours.to(DEVICE)
+    sgd = dt.optim.SGD(ours.parameters(), lr=0.1, momentum=0.9)
+    beside = dt.optim.SGD(eager.parameters(), lr=0.1, momentum=0.9)
+    xs, ys = dt.randn(STEPS, 5, 4), dt.randint(0, 3, (STEPS, 5))
+    x, y = xs[0].to(DEVICE), ys[0].to(DEVICE)
+    step(ours, sgd, x, y)
+    step(eager, beside, xs[0], ys[0])
+    dt.synchronize(DEVICE)
+    graph = Graph()
+    with dt.Stream(DEVICE), graph:
+        loss = step(ours, sgd, x, y)
+    for i in range(1, STEPS):
+        x.copy_(xs[i])
+        y.copy_(ys[i])
+        graph.replay()
+        dt.ones(50, device=DEVICE)
+        dt.synchronize(DEVICE)
+        assert loss.item() == step(eager, beside, xs[i], ys[i]).item()
+    for ours_, eager_ in zip(ours.parameters(), eager.parameters(), strict=True):
+        assert dt.equal(ours_.cpu(), eager_)
+
+
+def test_writes_in_place_are_each_launchs_own() -> None:
+    """Views, masks, casts and `out=` write the same memory again."""
+    a, b = dt.zeros(3, device=DEVICE), dt.zeros(3, dtype=dt.int64, device=DEVICE)
+    dt.synchronize(DEVICE)
+    graph = Graph()
+    with dt.Stream(DEVICE), graph:
+        a.add_(1)
+        a[1:].mul_(2)
+        b += 1
+        b.masked_fill_(b > 2, 7)
+        out = dt.empty(3, device=DEVICE)
+        dt.add(a, a, out=out)
+    found = []
+    for _ in range(3):
+        graph.replay()
+        dt.synchronize(DEVICE)
+        found.append((a.tolist(), b.tolist(), out.tolist()))
+    assert found == [
+        ([1, 2, 2], [1] * 3, [2, 4, 4]),
+        ([2, 6, 6], [2] * 3, [4, 12, 12]),
+        ([3, 14, 14], [7] * 3, [6, 28, 28]),
+    ]
+
+
+def test_gradients_accumulate_at_each_launch() -> None:
+    """What `.grad` held before is added to, in its own memory."""
+    w = dt.ones(3, device=DEVICE, requires_grad=True)
+    (w * 2).sum().backward()
+    grad = w.grad
+    dt.synchronize(DEVICE)
+    graph = Graph()
+    with dt.Stream(DEVICE), graph:
+        (w * 2).sum().backward()
+    for _ in range(3):
+        graph.replay()
+    dt.synchronize(DEVICE)
+    assert w.grad is grad
+    assert grad is not None
+    assert grad.tolist() == [8.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("what", "match"),
+    [
+        (lambda x: x.sum().item(), "copy_out"),
+        (lambda x: dt.ones(3).to(DEVICE), "copy_in"),
+        (lambda x: dt.nonzero(x), "nonzero"),
+        (lambda x: dt.synchronize(DEVICE), "synchronize"),
+        (lambda x: dt.current_stream(DEVICE).synchronize(), "synchronize"),
+        (lambda x: dt.current_stream(DEVICE).record_event(), "record_event"),
+        (lambda x: dt.rand(3, device=DEVICE), "draw"),
+        (lambda x: nn.functional.dropout(x), "draw"),
+        (lambda x: Graph().capture_begin(), "another one"),
+        (
+            lambda x: dt.optim.Adam([x.detach().requires_grad_()]).step(),
+            "counts step on the host",
+        ),
+    ],
+)
+def test_what_a_graph_cannot_repeat_is_refused(
+    what: Callable[[dt.Tensor], object], match: str
+) -> None:
+    """The error names it, the graph is empty, and the device goes on."""
+    x = dt.ones(3, device=DEVICE)
+    dt.synchronize(DEVICE)
+    graph = Graph()
+    with pytest.raises(CaptureError, match=match), dt.Stream(DEVICE), graph:
+        what(x)
+    with pytest.raises(CaptureError, match="empty"):
+        graph.replay()
+    assert not graphs.is_current_stream_capturing()
+    dt.synchronize(DEVICE)
+    assert (x + 1).tolist() == [2.0] * 3
+
+
+def test_only_streams_of_devices_that_record_do() -> None:
+    """Neither the default stream nor a device without the capability."""
+    with pytest.raises(CaptureError, match="default one"), dt.device(DEVICE), Graph():
+        pass
+    with pytest.raises(NotImplementedError, match="graphs"), Graph():
+        pass
+    with pytest.raises(CaptureError, match="not being recorded"):
+        Graph().capture_end()
+    with pytest.raises(TypeError, match="cuda_graph"):
+        graphs.graph(3)  # type: ignore[arg-type]
+
+
+def test_other_work_and_other_threads_are_not_recorded() -> None:
+    """The CPU computes and draws as ever while a device records."""
+    x = dt.ones(3, device=DEVICE)
+    dt.synchronize(DEVICE)
+    graph = Graph()
+    with dt.Stream(DEVICE), graph:
+        assert graphs.is_current_stream_capturing()
+        y = x + 1
+        assert dt.rand(3).sum().item() > 0
+    graph.replay()
+    dt.synchronize(DEVICE)
+    assert y.tolist() == [2.0] * 3
+
+
+def test_a_graph_lets_its_memory_go() -> None:
+    """When it is reset or dropped, memory is back at what it was."""
+    x = dt.ones(1000, device=DEVICE)
+    dt.synchronize(DEVICE)
+    before = dt.accelerator.memory_allocated(DEVICE)
+    for end in (Graph.reset, lambda graph: None):
+        graph = Graph()
+        with dt.Stream(DEVICE), graph:
+            y = (x + 1) * 2
+        graph.replay()
+        dt.synchronize(DEVICE)
+        del y
+        assert dt.accelerator.memory_allocated(DEVICE) > before
+        end(graph)
+        del graph
+        dt.synchronize(DEVICE)
+        assert dt.accelerator.memory_allocated(DEVICE) == before
+
+
+def test_torchs_block_makes_its_own_stream() -> None:
+    """`cuda.graph(g)` records on a stream that nobody else has, or on a given one."""
+
+    class OfDevice(Graph):
+        """A graph of the device, as `cuda.CUDAGraph` is of CUDA's."""
+
+        def _device(self) -> str:
+            return DEVICE
+
+    x = dt.zeros(3, device=DEVICE)
+    for stream in (None, dt.Stream(DEVICE)):
+        made = OfDevice()
+        with graphs.graph(made, stream=stream):
+            x.add_(1)
+        made.replay()
+        dt.synchronize(DEVICE)
+    assert x.tolist() == [2.0] * 3
+    assert made.pool() != graphs.graph_pool_handle()
+    assert issubclass(dt.cuda.CUDAGraph, Graph)
