@@ -111,6 +111,22 @@ def test_a_long_sum_keeps_its_digits() -> None:
     assert abs(x.reshape(1, -1).sum(1).item() / 1e6 - 1) < 1e-5
 
 
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((300_001,), 0), ((3, 70_001), 1), ((70_001, 3), 0)]
+)
+def test_every_part_of_a_long_dim_counts(shape: tuple[int, ...], dim: int) -> None:
+    """What one element adds to a sum, or a NaN to a maximum, is there from any part."""
+    long = shape[dim]
+    for place in range(0, long, long // 40):
+        x = np.zeros(shape, np.float32)
+        np.moveaxis(x, dim, 0)[place] = 3.0
+        t = dovetail.from_numpy(x)
+        assert (t.sum(dim).numpy() == 3).all()
+        assert (t.amax(dim).numpy() == 3).all()
+        np.moveaxis(x, dim, 0)[place] = np.nan
+        assert np.isnan(t.amax(dim).numpy()).all()
+
+
 def test_bits_do_not_depend_on_threads() -> None:
     """Whoever runs a chunk, in whichever order, every result is the same."""
     before = dovetail.get_num_threads()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final
-
-import numpy as np
 
 from dovetail.codegen.arrays import Array
 from dovetail.codegen.program import (
     KEPT,
+    REDUCED,
     SPLIT,
     Dims,
     Number,
     Place,
     Program,
+    Step,
     part_of,
 )
 from dovetail.codegen.row_calls import RowCalls, Serve, word
@@ -26,9 +27,6 @@ _REMEMBERED: Final = 1024  # sizes
 # Sizes of dims that stay, and two choices of others: no two are alike.
 _STAYING: Final = (1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081)
 _CHOICES: Final = ((1009, 503, 251, 127, 61), (2003, 997, 499, 241, 113))
-_COMBINES: Final[dict[str, np.ufunc]] = {
-    "sum": np.add, "amax": np.maximum, "prod": np.multiply,
-}  # fmt: skip
 
 
 class Rows:
@@ -61,6 +59,7 @@ class Rows:
         self.name = f"{name}_{dtype}_{pattern}"
         self.short = short
         self._numbers: dict[Dims, dict[Place, int] | None] = {}
+        self._by_parts: dict[Dims, Serve] = {}
         self.whole: RowCalls | None = None
         if SPLIT in pattern:
             self.stages = self._in_stages()
@@ -136,34 +135,49 @@ class Rows:
             return None
         if self.whole is not None:
             return self.whole.serving(sizes, varying)
-        return lambda given, numbers: self._by_parts(sizes, given, numbers, varying)
+        found = self._by_parts.get(sizes)
+        if found is None:
+            if len(self._by_parts) >= _REMEMBERED:
+                self._by_parts.clear()
+            found = self._by_parts[sizes] = self._serving(sizes, varying)
+        return found
 
-    def _by_parts(
-        self, sizes: Dims, given: Sequence[Array | None], numbers: Sequence[Any],
-        varying: dict[Place, int],
-    ) -> list[Array]:  # fmt: skip
+    def _serving(self, sizes: Dims, varying: dict[Place, int]) -> Serve:
         """Each stage's reductions of the parts first, then of what they gave."""
-        known: dict[int, Array] = {}
-        axis = [k for k in self.pattern if k in (KEPT, SPLIT)].index(SPLIT)
+        stages = []
         for stage, part in self.stages:
-            serve = part.serving(sizes, varying)
-            found = serve([*given, *known.values()], numbers)
-            for x, parts in zip(stage, found, strict=True):
-                step = self.shape.step(x)
-                assert step is not None
-                combine = _COMBINES[step.op].reduce
-                known[x] = np.asarray(combine(parts, axis, dtype=parts.dtype))
-        made = dict(known)
-        for wanted, part in self.last:
-            serve = part.serving(sizes, varying)
-            found = serve([*given, *known.values()], numbers)
-            made |= dict(zip(wanted, found, strict=True))
-        dtypes = [by_name(self.halves.results.get(i, d)).numpy
-                  for i, (_, d) in enumerate(self.shape.results)]  # fmt: skip
-        return [
-            made[x].astype(dtype, copy=False)
-            for (x, _), dtype in zip(self.shape.results, dtypes, strict=True)
+            by_parts = zip(stage, part.shapes(sizes), strict=True)
+            combining = [self._combining(x, shape) for x, shape in by_parts]
+            stages.append((stage, part.serving(sizes, varying), combining))
+        last = [(wanted, part.serving(sizes, varying)) for wanted, part in self.last]
+        results = [
+            (x, by_name(self.halves.results.get(i, d)).numpy)
+            for i, (x, d) in enumerate(self.shape.results)
         ]
+
+        def serve(given: Sequence[Array | None], numbers: Sequence[Any]) -> list[Array]:
+            made: dict[int, Array] = {}
+            for stage, parts_of, combining in stages:
+                parts = parts_of([*given, *made.values()], numbers)
+                for x, combine, part in zip(stage, combining, parts, strict=True):
+                    (made[x],) = combine((part,), ())
+            known = [*given, *made.values()]
+            for wanted, serve_last in last:
+                made |= zip(wanted, serve_last(known, numbers), strict=True)
+            return [made[x].astype(dtype, copy=False) for x, dtype in results]
+
+        return serve
+
+    def _combining(self, x: int, shape: Dims) -> Serve:
+        """What makes one of a reduction's parts, which have this shape."""
+        step = self.shape.step(x)
+        assert step is not None
+        split = self.pattern.index(SPLIT)
+        there = sorted({*step.extent, split})
+        pattern = "".join(REDUCED if d == split else KEPT for d in there)
+        serve = _combined(step.op, step.dtype, pattern).serving(shape)
+        assert serve is not None
+        return serve
 
     def _numbers_of(self, sizes: Dims) -> dict[Place, int] | None:
         """What numbers are that depend on the sizes, as words."""
@@ -181,6 +195,16 @@ class Rows:
     def _words(self, found: Program) -> dict[Place, int]:
         numbers = {p: found.steps[p[0]].operands[p[1]] for p in self.varying}
         return {p: word(n.dtype, n.value) for p, n in numbers.items()}
+
+
+@cache
+def _combined(op: str, dtype: str, pattern: str) -> Rows:
+    """What reduces parts, which lie along one dim, to one; the same for all ops."""
+    dims = tuple(range(len(pattern)))
+    kept = tuple(d for d in dims if pattern[d] == KEPT)
+    step = Step(op, (0,), dtype, kept)
+    program = Program((dtype,), (step,), ((1, dtype),), (dims,))
+    return Rows(f"parts_{op}", pattern, lambda _: program)
 
 
 def _differing(one: Program, other: Program) -> tuple[Place, ...]:
