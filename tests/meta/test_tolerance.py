@@ -23,6 +23,7 @@ from dovetail.conformance.judge import judge
 from dovetail.conformance.law import LAWS, Trial, Wrong
 from dovetail.conformance.left_open import left_open
 from dovetail.conformance.options import CROSSED, DECLARED
+from dovetail.conformance.oracle import truth
 from dovetail.conformance.repeats import concentration
 from dovetail.conformance.rounding import of_terms
 from dovetail.conformance.subject import Subject
@@ -455,3 +456,15 @@ def test_options_may_lead_ordinary_numbers_out_of_a_format(
     trial = Trial(Subject("cpu"), vocabulary["scaled_elu"], dtype, example, 0)
     found = left_open(trial, 0, np.full(2, got), dtype)
     assert found.tolist() == list(map(bool, is_open))
+
+
+def test_sums_over_several_dims_have_all_their_terms() -> None:
+    """A gradient of weights adds up all places of all images, most of them alike."""
+    images, channels, dtype = 8, 16, dtypes.float32
+    x = np.full((images, channels, 1, LONG // 4), 1 + 0.49 / 2048, F32)
+    call = Case((x, np.ones_like(x), (1, 1), (1, 1), (0, 0), (1, 1), 1), {})
+    op, example = vocabulary["convolution_weight"], Example(call)
+    allowed = bound(op, example, dtype, 0, dtype).error
+    off = np.abs(one_by_one(x[:, 0].reshape(-1)) - truth(op, example, dtype)[0])
+    assert np.all(off <= allowed)
+    assert np.all(off > allowed / 8)

@@ -287,10 +287,15 @@ def mapped(op: Op, example: Example, change: Any) -> Case:
 
 
 def _again(op: Op, case: Case, dtype: DType, at: int, size: Array) -> Array | None:
+    found = asked_again(op, case, dtype, at)
+    return None if found is None or found.shape != size.shape else found
+
+
+def asked_again(op: Op, case: Case, dtype: DType, at: int) -> Array | None:
+    """What the oracle says of a call with other numbers; None if it refuses them."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = ask(op, Example(case), dtype)[at]
-    except Exception:  # the oracle refuses what rounding made of the inputs
+            return ask(op, Example(case), dtype)[at]
+    except Exception:  # of what rounding made of the inputs, say
         return None
-    return found if found.shape == size.shape else None

@@ -18,6 +18,7 @@ never beyond n, which no order of summation passes (Higham, 4.2).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -36,6 +37,7 @@ from dovetail.conformance.rounding import (
 from dovetail.conformance.sensitivity import (
     UNIT,
     allowed_moves,
+    asked_again,
     largest_input,
     mapped,
     sensitivity,
@@ -100,7 +102,8 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
         return error * _ORACLE if float64 in (out.real, dtype.real) else error
 
     def error() -> Array:
-        factor = of_terms(count, _repeated(op, example, count))
+        whole = max(count, _counted(op, example, dtype, at))
+        factor = of_terms(whole, _repeated(op, example, whole))
         rounding = factor * roundoff(accumulates_in(out))
         moved = allowed_moves(op, example, dtype, at, size, rounding)
         return allowed(factor, moved)
@@ -127,6 +130,24 @@ def _terms(op: Op, example: Example, dtype: DType, size: Array) -> int:
         read // max(size.size, 1),
         max((max(a.shape, default=1) for a in example.arrays()), default=1),
     )
+
+
+def _counted(op: Op, example: Example, dtype: DType, at: int) -> int:
+    """How many products are summed: what an op says of ones, where it sums.
+
+    Sums over several dims at once read the same numbers for many results.
+    """
+    known = example.known.setdefault("counted", {})
+    if op.is_elementwise or op.averages or not op.sums:
+        return 0
+    if at not in known:
+        found = asked_again(op, mapped(op, example, np.ones_like), dtype, at)
+        number = 0.0 if found is None else float(np.max(np.abs(found), initial=0))
+        # Factors beside the tensors count nothing, as large as they may be.
+        most = math.prod(max(a.size, 1) for a in example.arrays())
+        known[at] = int(min(number, most)) if math.isfinite(number) else 0
+    count: int = known[at]
+    return count
 
 
 def _repeated(op: Op, example: Example, count: int) -> float:
