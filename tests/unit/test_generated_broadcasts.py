@@ -13,7 +13,12 @@ import dovetail as dt
 pytest.importorskip("llvmlite")
 
 from dovetail.codegen.runtime.gates import gate
-from dovetail_cpu.generated_broadcasts import BROADCAST_OPS, MOVED_OPS, QUICKER_OPS
+from dovetail_cpu.generated_broadcasts import (
+    BROADCAST_OPS,
+    EXTREME_OPS,
+    MOVED_OPS,
+    QUICKER_OPS,
+)
 from dovetail_cpu.generated_pointwise import Generated
 
 Array = np.ndarray[Any, Any]
@@ -153,6 +158,27 @@ def test_much_is_shared_by_threads(op: str, dtype: str, served: list[bool]) -> N
             lying = [dt.from_numpy(np.ascontiguousarray(a.T)).t() for a in given]
             same(ours(*lying), want)
     assert len(served) == 2 * len(cases)
+
+
+@pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("op", EXTREME_OPS)
+def test_extremes_of_many(op: str, dtype: str, served: list[bool]) -> None:
+    """NaN wins, and +0 is the larger zero; integers are NumPy's."""
+    ours, theirs = getattr(dt, op), getattr(np, op)
+    for shapes in (((MUCH,), (MUCH,)), ((500, 300), (300,)), ((500, 1), (300,))):
+        a, b = (values(s, "float64", i) for i, s in enumerate(shapes))
+        if dtype == "int64":
+            a, b = (np.nan_to_num(x, posinf=9, neginf=-9) for x in (a, b))
+        a, b = a.astype(dtype), b.astype(dtype)
+        found = ours(dt.from_numpy(a), dt.from_numpy(b)).numpy()
+        np.testing.assert_array_equal(found, theirs(a, b))
+        if dtype != "int64":
+            both = np.signbit(a) & np.signbit(b)
+            negative = both if op == "maximum" else np.signbit(a) | np.signbit(b)
+            zeros = (a == 0) & (b == 0)
+            np.testing.assert_array_equal(np.signbit(found)[zeros], negative[zeros])
+    assert len(served) == (0 if dtype == "int64" else 3)
 
 
 @pytest.mark.usefixtures("_two_threads")

@@ -27,6 +27,8 @@ from dovetail_cpu.generated_pointwise import (
 BROADCAST_OPS: Final = ("add", "sub", "mul", "div", "lt", "le", "gt", "ge", "eq", "ne")
 MOVED_OPS: Final = ("abs", "ceil", "floor", "neg", "square", "trunc")
 """The same is true of these, of one operand."""
+EXTREME_OPS: Final = ("maximum", "minimum")
+"""These too; of zeros of two signs +0 is the larger, which NumPy leaves to chance."""
 QUICKER_OPS: Final = ("reciprocal", "sqrt")
 """These take one thread half of NumPy's time."""
 _CODES: Final = ("f", "d")  # of float32 and float64
@@ -42,7 +44,7 @@ def _exchange(table: KernelTable, least: int) -> None:
     from dovetail.codegen.runtime.gates import gate
 
     found, much = {}, large_or_wished(MUCH)
-    for op in (*BROADCAST_OPS, *MOVED_OPS, *QUICKER_OPS):
+    for op in (*BROADCAST_OPS, *EXTREME_OPS, *MOVED_OPS, *QUICKER_OPS):
         for own in table.rivals(op):
             if isinstance(own.function, np.ufunc):
                 large = _large(op, own.function)
