@@ -43,7 +43,13 @@ class Empty(Box):
 
 
 @pytest.fixture
-def box(monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
+def no_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The project's own accelerators do not volunteer, should there be one."""
+    monkeypatch.setattr(registry, "PREFERENCE", ())
+
+
+@pytest.fixture
+def box(monkeypatch: pytest.MonkeyPatch, no_accelerator: None) -> Iterator[Box]:
     """The device type `box`, and the default device as it was."""
     monkeypatch.delenv("DOVETAIL_DEVICE", raising=False)
     made = Box()
@@ -78,7 +84,7 @@ def test_device_strings(box: Box, wanted: str, found: str) -> None:
     assert str(dt.ones(1).to(wanted).device) == found
 
 
-def test_auto_without_accelerator() -> None:
+def test_auto_without_accelerator(no_accelerator: None) -> None:
     """`auto` is the CPU where nothing else volunteers."""
     assert str(dt.device("auto")) == "cpu"
 
