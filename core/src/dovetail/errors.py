@@ -73,6 +73,10 @@ class ShapeError(DovetailError, RuntimeError):
     """Shapes do not fit together, or a view would need a copy."""
 
 
+class NoSingleNumber(ShapeError, ValueError):
+    """A number is asked of a tensor that has several elements, or none."""
+
+
 class DTypeError(DovetailError, TypeError, RuntimeError):
     """An op does not accept a dtype, or a cast would lose a category."""
 
@@ -91,6 +95,14 @@ class EmptyDimError(DimError, RuntimeError):
 
 class RepeatedDimError(DimError, RuntimeError):
     """A dimension is named twice."""
+
+
+class MisusedDimError(DimError, RuntimeError):
+    """A dim is asked for that cannot be used so: of none, or in the wrong order."""
+
+
+class IndexShapeError(ShapeError, IndexError):
+    """The shapes of tensors that index together do not broadcast."""
 
 
 class IndexOutOfRange(DovetailError, IndexError):

@@ -302,5 +302,5 @@ def _combine(strong: DType | None, weak: DType | None) -> DType | None:
     if strong.category >= weak.category:
         return strong
     if weak.is_complex and strong.is_floating_point:
-        return strong.complex if weak is dtypes.complex64 else promote(strong, weak)
+        return strong.complex  # however wide the weaker one is
     return weak

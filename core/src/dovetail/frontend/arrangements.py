@@ -18,7 +18,7 @@ from dovetail.frontend.creation import Place, creates, sizes
 from dovetail.frontend.index import nonzero
 from dovetail.frontend.statistics import vector_norm
 from dovetail.ops import create as ops
-from dovetail.ops.formats import where
+from dovetail.ops.formats import cast, where
 from dovetail.ops.scatter import scatter_reduce
 from dovetail.ops.shape import cat
 from dovetail.ops.view import contiguous, expand, reshape
@@ -64,7 +64,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         raise ArgumentError(
             "unravel_index", "shape", was=size, needed="no negative size"
         )
-    places, step = [], 1
+    places, step, indices = [], 1, cast(indices, int64)
     for n in reversed(size):
         places.append((indices // step) % max(n, 1))
         step *= max(n, 1)

@@ -102,8 +102,13 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
         return other
     if name != "add" and any(_is_bool(x) for x in (input, other)):
         return other  # which the op refuses
-    check_factor(name, "alpha", result_type((input, other)), alpha)
-    return other if alpha == 1 else other * alpha
+    target = result_type((input, other))
+    check_factor(name, "alpha", target, alpha)
+    if alpha == 1:
+        return other
+    if isinstance(other, Tensor) and other.dtype is not target:
+        other = cast(other, target)  # so that alpha is of the result's dtype
+    return other * alpha
 
 
 @public("div divide Tensor.div_ Tensor.divide_", out=True)
@@ -178,6 +183,8 @@ def _double(x: Any) -> Any:
 @public("ldexp ldexp_", out=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2 ** other; integers become floats."""
+    if input.dtype.is_floating_point and not other.dtype.is_inexact:
+        other = cast(other, input.dtype)  # whose width the result has
     return a.mul(input, contiguous(exp2(other)))
 
 

@@ -74,6 +74,8 @@ def nanmedian(input: Tensor, dim: int | Absent = None, keepdim: bool = False) ->
 def _nanmedian(x: Tensor, dim: int, keepdim: bool) -> Any:
     if not x.dtype.is_inexact or not x.ndim:
         return _median("nanmedian", x, dim, keepdim)
+    if not x._a.shape[dim]:
+        filled("nanmedian", x, None)
     _, order = o.sort(x, dim)
     present = cast(sums.sum(eq(x, x), dim), order.dtype)
     at = where(eq(present, 0), 0, _halved(present))

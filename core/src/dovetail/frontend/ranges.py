@@ -22,8 +22,8 @@ from dovetail.ops.primitive import cast, float_pow
 
 
 def _number(value: Any) -> Any:
-    """A number that may be a 0-d tensor, which is read."""
-    return value.item() if isinstance(value, Tensor) else value
+    """A number that may be a 0-d tensor, which is read, or one of NumPy's."""
+    return value.item() if isinstance(value, Tensor | np.generic) else value
 
 
 @creates("arange")

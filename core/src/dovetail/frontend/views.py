@@ -15,7 +15,7 @@ from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.engine.views import memory_size
-from dovetail.errors import ArgumentError, ArgumentTypeError, DimError
+from dovetail.errors import ArgumentError, ArgumentTypeError, DimError, MisusedDimError
 from dovetail.ops import view as v
 from dovetail.ops.primitive import conj
 from dovetail.ops.strided import as_strided as strided_view
@@ -25,7 +25,7 @@ from dovetail.ops.view_shapes import resolve_shape
 def existing_dim(name: str, x: Tensor, dim: int) -> int:
     """A dim counted from the front, of a tensor that has at least one."""
     if not x.ndim:
-        raise DimError(name, "input", was="0-d", needed="at least one dim")
+        raise MisusedDimError(name, "input", was="0-d", needed="at least one dim")
     return axis(name, "dim", dim, x.ndim)
 
 
@@ -87,7 +87,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     first = axis("flatten", "start_dim", start_dim, ndim)
     last = axis("flatten", "end_dim", end_dim, ndim)
     if first > last:
-        raise DimError(
+        raise MisusedDimError(
             "flatten", "start_dim", was=start_dim, needed=f"at most end_dim, {end_dim}"
         )
     if not ndim:
@@ -221,7 +221,9 @@ _at_least("atleast_3d", grown_3d)
 
 
 def _matrix_transposed(self: Tensor) -> Tensor:
-    """The last two dims swapped."""
+    """The last two dims swapped; of a 0-d tensor itself."""
+    if not self.ndim:
+        return self
     need_dims("mT", "tensor", self, least=2)
     return v.transpose(self, -2, -1)
 
@@ -229,8 +231,6 @@ def _matrix_transposed(self: Tensor) -> Tensor:
 @public("adjoint")
 def adjoint(input: Tensor) -> Tensor:
     """The last two dims swapped and the elements conjugated."""
-    if not input.ndim:
-        return input
     return conj(_matrix_transposed(input))
 
 

@@ -18,7 +18,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ShapeError
+from dovetail.errors import IndexShapeError, ShapeError
 from dovetail.ops.create import zeros_of
 from dovetail.ops.index import added, index_check, written
 from dovetail.ops.index_slices import along, taken
@@ -50,11 +50,14 @@ def _layout(x: Sizes, indices: Sequence[Sizes | None]) -> tuple[Sizes, list[int]
     given = [tuple(indices[d] or ()) for d in dims]
     names = [f"index {d}" for d in dims]
     together = dims[-1] - dims[0] == len(dims) - 1
-    return (
-        signature.broadcast("indexing", given, names),
-        dims,
-        dims[0] if together else 0,
-    )
+    try:
+        shape = signature.broadcast("indexing", given, names)
+    except ShapeError as error:
+        raise IndexShapeError(
+            error.op, error.argument, was=error.was, needed=error.needed,
+            remedy=error.remedy,
+        ) from None  # fmt: skip
+    return shape, dims, dims[0] if together else 0
 
 
 def _key(indices: Sequence[Array | None]) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from dovetail.engine.cases import Case, calls_of, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import DimError, ShapeError
+from dovetail.errors import MisusedDimError, ShapeError
 from dovetail.ops.create import zeros_of
 from dovetail.ops.primitive import clone
 from dovetail.ops.read_write import derive_read, derive_write
@@ -26,7 +26,7 @@ def _line(
     size: Sizes, strides: Sizes | None, *, offset: int, dim1: int, dim2: int
 ) -> Geometry:
     if len(size) < 2 or dim1 == dim2:
-        raise DimError(
+        raise MisusedDimError(
             "diagonal", "dims", was=f"{dim1} and {dim2} for shape {tuple(size)}",
             needed="two different dims",
         )  # fmt: skip

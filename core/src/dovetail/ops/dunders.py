@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -75,9 +76,12 @@ def _divide_number(self: Tensor, other: Any) -> Tensor:
 
     So gradients need neither the divisor nor the quotient, and both may be overwritten.
     """
-    if not isinstance(other, int | float | complex):
+    if not isinstance(other, int | float | complex | np.ndarray):
         return _divide(self, other)
     inverse: Tensor = _reciprocal(self)
+    if isinstance(other, np.ndarray):
+        found: Tensor = operator.mul(inverse, other)
+        return found
     is_one = inverse._node is None and other == 1 and not isinstance(other, complex)
     return inverse if is_one else inverse * other
 

@@ -1196,7 +1196,7 @@ class Methods:
         """The last two dims swapped and the elements conjugated."""
     @property
     def mT(self) -> Tensor:
-        """The last two dims swapped."""
+        """The last two dims swapped; of a 0-d tensor itself."""
     def map2_(
         self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]
     ) -> Tensor:

@@ -8,7 +8,12 @@ from typing import Any
 from dovetail.engine.checks import values_of
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor, extend
-from dovetail.errors import ArgumentTypeError, NumberOutOfRange, ShapeError
+from dovetail.errors import (
+    ArgumentTypeError,
+    NoSingleNumber,
+    NumberOutOfRange,
+    ShapeError,
+)
 from dovetail.tensor_api.properties import numel
 
 
@@ -22,7 +27,7 @@ def item(self: Tensor) -> Any:
     2.5
     """
     if numel(self) != 1:
-        raise ShapeError(
+        raise NoSingleNumber(
             "item", "tensor", was=f"of shape {tuple(self.shape)}",
             needed="one element", remedy="index it, or use tolist()",
         )  # fmt: skip

@@ -11,6 +11,7 @@ from dovetail.errors import ArgumentError, DTypeError, ShapeError
 from dovetail.frontend.matmul import chain_matmul
 from dovetail.ops import diagonal as diagonals
 from dovetail.ops import matmul as products
+from dovetail.ops.create import filled
 from dovetail.ops.formats import conj
 from dovetail.ops.scan import cumprod
 from dovetail.ops.shape import cat, flip
@@ -77,7 +78,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _powers(x: Tensor, count: int) -> Tensor:
-    ones = expand(unsqueeze(x * 0 + 1, -1), (*x.shape, min(count, 1)))
+    ones = expand(unsqueeze(filled(x, 1), -1), (*x.shape, min(count, 1)))
     if count < 2:
         return ones
     rest = expand(unsqueeze(x, -1), (*x.shape, count - 1))
