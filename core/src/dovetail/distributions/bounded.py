@@ -9,6 +9,7 @@ from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
+from dovetail.frontend.random_counts import accepted, uniform
 from dovetail.special import i0e, i1e
 
 from . import constraints
@@ -17,7 +18,6 @@ from .counts import ByChance
 from .distribution import Distribution, ExponentialFamily
 from .probabilities import check_one_given, inside, weighted
 from .quantiles import ByQuantile
-from .rejection import accepted, uniform
 
 
 class ContinuousBernoulli(ByChance, ExponentialFamily):

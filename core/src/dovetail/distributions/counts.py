@@ -10,13 +10,14 @@ from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError
+from dovetail.frontend.random_counts import poisson_of
 
 from . import constraints
 from .constraints import Constraint
 from .distribution import Distribution, ExponentialFamily
 from .probabilities import check_one_given, inside, softplus, weighted
 from .quantiles import uniform_like
-from .rejection import poisson, standard_gamma
+from .rejection import standard_gamma
 
 
 class ByChance(Distribution):
@@ -247,7 +248,7 @@ class NegativeBinomial(ByChance):
 
     def _draw(self, shape: Size) -> Any:
         rate = standard_gamma(self.total_count.expand(shape)) * ft.exp(self.logits)
-        return poisson(rate)
+        return poisson_of(rate)
 
     def _log_prob(self, value: Tensor) -> Any:
         n = self.total_count
@@ -279,7 +280,7 @@ class Poisson(ExponentialFamily):
         return ft.floor(self.rate)
 
     def _draw(self, shape: Size) -> Any:
-        return poisson(self.rate.expand(shape))
+        return poisson_of(self.rate.expand(shape))
 
     def _log_prob(self, value: Tensor) -> Any:
         return ft.xlogy(value, self.rate) - self.rate - ft.lgamma(value + 1)

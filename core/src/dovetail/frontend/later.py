@@ -78,6 +78,7 @@ later(
     functions="from_file is_storage",
     methods="const_data_ptr is_set_to set_ storage storage_type untyped_storage",
 )
+later("dovetail.frontend.random_counts", functions="binomial poisson")
 later("dovetail.tensor_api.pinned", methods="is_pinned pin_memory")
 later("dovetail.tensor_api.shared_memory", methods="is_shared share_memory_")
 later(

@@ -486,6 +486,11 @@ def bincount(
 ) -> Tensor:
     """How often each of 0, 1, … occurs, or the sum of its weights."""
 
+def binomial(
+    count: Tensor, prob: Tensor, generator: _Generator | None = None
+) -> Tensor:
+    """How many of `count` tries succeed, each with the probability `prob`."""
+
 def bitwise_and(
     input: Tensor | _complex,
     other: Tensor | _complex,
@@ -2654,6 +2659,11 @@ def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
 
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
     """[..., c, h r, w r] as [..., c r², h, w], which pixel_shuffle undoes."""
+
+def poisson(input: Tensor, generator: _Generator | None = None) -> Tensor:
+    """Counts of events, one for each rate in `input`; the gradient to rates is
+    zero.
+    """
 
 def poisson_nll_loss(
     input: Tensor,
