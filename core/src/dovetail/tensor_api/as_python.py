@@ -26,12 +26,17 @@ def item(self: Tensor) -> Any:
     >>> torch.tensor(2.5).item()
     2.5
     """
-    if numel(self) != 1:
-        raise NoSingleNumber(
-            "item", "tensor", was=f"of shape {tuple(self.shape)}",
+    need_one(self, ShapeError)
+    return values_of(self, "item").reshape(-1)[0].item()
+
+
+def need_one(x: Tensor, error: type[ShapeError] = NoSingleNumber) -> None:
+    """Raise unless a tensor has one element: the number that is asked for."""
+    if numel(x) != 1:
+        raise error(
+            "item", "tensor", was=f"of shape {tuple(x.shape)}",
             needed="one element", remedy="index it, or use tolist()",
         )  # fmt: skip
-    return values_of(self, "item").reshape(-1)[0].item()
 
 
 @public("Tensor.tolist")
@@ -64,6 +69,7 @@ def _converter(number: type) -> Any:
     """`int(x)` and `float(x)` for a tensor of one element."""
 
     def convert(self: Tensor) -> Any:
+        need_one(self)
         value = self.item()
         try:
             return number(value)

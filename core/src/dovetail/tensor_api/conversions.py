@@ -34,6 +34,7 @@ from dovetail.ops.diagonal import diagonal
 from dovetail.ops.primitive import cast
 from dovetail.ops.primitive import clone as clone_of
 from dovetail.ops.sums import sum_to
+from dovetail.tensor_api.as_python import need_one
 from dovetail.tensor_api.casts import caster, to
 from dovetail.tensor_api.properties import numel
 
@@ -270,6 +271,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def _complex(self: Tensor) -> complex:
+    need_one(self)
     return complex(self.item())
 
 
