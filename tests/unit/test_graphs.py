@@ -8,6 +8,7 @@ import pytest
 import dovetail as dt
 from dovetail import nn
 from dovetail.accelerator import Graph
+from dovetail.device_modules import DeviceModule
 from dovetail.errors import CaptureError
 from dovetail.tensor_api import graphs
 
@@ -192,3 +193,63 @@ def test_torchs_block_makes_its_own_stream() -> None:
     assert x.tolist() == [2.0] * 3
     assert made.pool() != graphs.graph_pool_handle()
     assert issubclass(dt.cuda.CUDAGraph, Graph)
+
+
+class Chaotic(DeviceModule):
+    """A room about the device, with graphs as `torch.cuda` has them."""
+
+    def __init__(self) -> None:
+        super().__init__("dovetail.cuda", DEVICE)
+
+
+def test_a_graphed_module_trains_as_the_module() -> None:
+    """Losses, gradients of inputs and parameters, and eval mode are eager's."""
+    dt.manual_seed(1)
+    room = Chaotic()
+    eager = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
+    ours = copy.deepcopy(eager).to(DEVICE)
+    sample = dt.randn(3, 4).to(DEVICE).requires_grad_()
+    dt.synchronize(DEVICE)
+    graphed = room.make_graphed_callables(ours, (sample,))
+    assert graphed is ours
+    for _ in range(3):
+        x = dt.randn(3, 4)
+        here, there = x.requires_grad_(), x.detach().to(DEVICE).requires_grad_()
+        for model, given in ((eager, here), (ours, there)):
+            model.zero_grad()
+            model(given).square().sum().backward()
+            dt.synchronize(DEVICE)
+        assert there.grad is not None
+        dt.testing.assert_close(there.grad.cpu(), here.grad, rtol=0, atol=0)
+        for p, q in zip(eager.parameters(), ours.parameters(), strict=True):
+            assert p.grad is not None
+            assert q.grad is not None
+            dt.testing.assert_close(q.grad.cpu(), p.grad, rtol=0, atol=0)
+    ours.eval()
+    assert ours(dt.ones(1, 4, device=DEVICE)).shape == (1, 2)  # which is no graph
+
+
+def test_graphed_functions_are_recorded_in_order() -> None:
+    """Each has its graphs; what cannot be recorded is refused by name."""
+    room = Chaotic()
+    x = dt.ones(3, device=DEVICE, requires_grad=True)
+    dt.synchronize(DEVICE)
+    twice, both = room.make_graphed_callables(
+        (lambda v: v * 2, lambda v: (v + 1, v * v)), ((x,), (x,))
+    )
+    y = dt.full((3,), 3.0, device=DEVICE, requires_grad=True)
+    dt.synchronize(DEVICE)
+    a, b = both(twice(y))
+    (a + b).sum().backward()
+    dt.synchronize(DEVICE)
+    assert (a.tolist(), b.tolist()) == ([7.0] * 3, [36.0] * 3)
+    assert y.grad is not None
+    assert y.grad.tolist() == [2 * (1 + 12.0)] * 3
+    with pytest.raises(TypeError, match="sample_args"):
+        room.make_graphed_callables(lambda v: v, (3,))
+    with pytest.raises(ValueError, match="2 tensors"):
+        twice(x, x)
+    hooked = nn.Linear(3, 3).to(DEVICE)
+    hooked.register_forward_hook(lambda *_: None)
+    with pytest.raises(ValueError, match="hooks"):
+        room.make_graphed_callables(hooked, (x,))

@@ -8,16 +8,16 @@ from types import ModuleType
 from typing import Any
 
 from dovetail.device import device as Device
+from dovetail.device_modules.graphed import Graphed
 from dovetail.device_modules.memory import Memory
 from dovetail.device_modules.mixed_precision import AmpModule
 from dovetail.device_modules.seeds import Seeds
-from dovetail.device_modules.work import Work
 from dovetail.engine.omissions import reason_for
 from dovetail.errors import MissingName, OutOfMemory
 from dovetail.frontend.tensor_classes import classes_on
 
 
-class DeviceModule(Memory, Seeds, Work):
+class DeviceModule(Memory, Seeds, Graphed):
     """A module about the devices of one type.
 
     Args:

@@ -39,6 +39,8 @@ class Work(Places):
         Stream, Event: those of the current device of the type, where none is named.
     """
 
+    _new_graph: Callable[[], graphs.Graph]
+
     def __init__(self, name: str, doc: str) -> None:
         super().__init__(name, doc)
         self.Stream = _stream_class(self._named)
@@ -51,6 +53,7 @@ class Work(Places):
         """Graphs as torch has them for two types, by two names."""
         made = _graph_class(self._named)
         setattr(self, "CUDAGraph" if name.endswith("cuda") else "XPUGraph", made)
+        self._new_graph = made
         self.graph, self.graph_pool_handle = graphs.graph, graphs.graph_pool_handle
         self.is_current_stream_capturing = graphs.is_current_stream_capturing
 
