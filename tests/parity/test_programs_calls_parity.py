@@ -357,3 +357,18 @@ def test_files_are_asked_for_as_pickles(how: str, tmp_path: Path) -> None:
             assert found["a"].tolist() == [1.0, 1.0]
     with pytest.raises(errors.NotSupported, match="pickle_module"):
         dt.load(path, None, Path)
+
+
+def test_types_may_be_the_class_of_tensors() -> None:
+    """Which means the default dtype; and what devices are in use has its older name."""
+    for lib in FRAMES:
+        assert lib.ones(2, dtype=lib.float64).type(lib.Tensor).dtype == lib.float32
+        before = lib.get_default_dtype()
+        lib.set_default_dtype(lib.float64)
+        try:
+            assert lib.ones(2).float().type(lib.Tensor).dtype == lib.float64
+        finally:
+            lib.set_default_dtype(before)
+        with pytest.raises((ValueError, TypeError)):
+            lib.ones(2).type(lib.nn.Parameter)
+        assert lib.cuda._initialized is lib.cuda.is_initialized()

@@ -39,6 +39,8 @@ class Places(ModuleType):
         """Whether the backend is in use."""
         return any(backend.type == self._type for backend in registry.loaded())
 
+    _initialized = property(is_initialized, doc="As programs ask it.")
+
     def init(self) -> None:
         """Load the backend.
 

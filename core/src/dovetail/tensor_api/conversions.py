@@ -9,7 +9,7 @@ from typing import Any
 from dovetail import dtypes
 from dovetail.device import device as Device
 from dovetail.device_api.meta import contiguous_strides
-from dovetail.dtypes import FLOAT8, DType
+from dovetail.dtypes import FLOAT8, DType, get_default_dtype
 from dovetail.engine.annotations import described
 from dovetail.engine.guard import guarded
 from dovetail.engine.inplace import fill, touched
@@ -124,6 +124,10 @@ def _type(
     """The name of torch's class for the dtype, or this tensor in another one."""
     if isinstance(dtype, str):
         dtype = CLASSES.get(dtype.rpartition(".")[2], dtype)
+    elif (
+        isinstance(dtype, type) and dtype is Tensor
+    ):  # by its name for tensors of the default dtype
+        dtype = get_default_dtype()
     elif isinstance(dtype, type):
         dtype = CLASSES.get(dtype.__name__, dtype)
     if isinstance(dtype, str | type):  # such as int, which others take for a dtype
