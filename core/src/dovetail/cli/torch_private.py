@@ -164,6 +164,10 @@ class lazy_property:  # noqa: N801  torch's name
 # ---- torch.serialization
 
 
+FILE_LIKE: Final = Any
+MAP_LOCATION: Final = Any
+
+
 class SourceChangeWarning(Warning):
     """What torch warns of where a module's code has changed; nothing here does."""
 

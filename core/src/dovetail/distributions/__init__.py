@@ -142,5 +142,7 @@ __all__ = [
     "transforms",
 ]  # fmt: skip
 
+vars(transforms).update({_name: globals()[_name] for _name in transforms.ELSEWHERE})
+
 if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
@@ -336,3 +336,17 @@ class SoftmaxTransform(Transform):
 
     def _inverse(self, y: Tensor) -> Any:
         return ft.log(y)
+
+
+# Those of shapes and matrices are in modules of their own, which are made of this one;
+# the package gives them to it.
+ELSEWHERE: Final = (
+    "CatTransform", "CorrCholeskyTransform", "CumulativeDistributionTransform",
+    "IndependentTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform",
+    "ReshapeTransform", "StackTransform", "StickBreakingTransform",
+)  # fmt: skip
+__all__ = [  # noqa: PLE0604  names, and those of other modules
+    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform",
+    "PowerTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform",
+    "TanhTransform", "Transform", "identity_transform", *ELSEWHERE,
+]  # fmt: skip
