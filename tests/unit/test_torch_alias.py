@@ -212,6 +212,10 @@ assert issubclass(SourceChangeWarning, Warning)
 torch._dynamo.config.suppress_errors = True
 assert torch._dynamo.config.suppress_errors and not torch._dynamo.config.verbose
 torch._dynamo.reset()
+torch.compiler.cudagraph_mark_step_begin()
+assert torch.compiler.allow_in_graph(len) is len
+assert torch.compiler.assume_constant_result(len) is len
+assert not torch.compiler.is_dynamo_compiling()
 torch._inductor.config.triton.unique_kernel_names = True
 torch._C._log_api_usage_once("here")
 assert torch._dynamo.disable(len) is len and torch._dynamo.disable()(len) is len

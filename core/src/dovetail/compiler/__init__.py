@@ -6,6 +6,12 @@ function does and gives a `Recording`, which does it again with other values.
 `op.lower(specs, attrs)` gives the graph of one op in primitives.
 """
 
+from dovetail.compiler.asides import (
+    allow_in_graph,
+    assume_constant_result,
+    cudagraph_mark_step_begin,
+    is_dynamo_compiling,
+)
 from dovetail.compiler.compiled import (
     compile,
     disable,
@@ -21,7 +27,8 @@ from dovetail.engine.interpret import interpret
 from dovetail.engine.lower import lower
 
 __all__ = [
-    "Call", "Graph", "Number", "Placed", "Recording", "Report",
-    "Slot", "Spec", "compile", "disable", "explain", "interpret", "is_compiling",
-    "lower", "record", "reset",
+    "Call", "Graph", "Number", "Placed", "Recording", "Report", "Slot", "Spec",
+    "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin",
+    "disable", "explain", "interpret", "is_compiling", "is_dynamo_compiling", "lower",
+    "record", "reset",
 ]  # fmt: skip
