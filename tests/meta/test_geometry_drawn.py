@@ -62,6 +62,22 @@ def test_a_layout_lies_otherwise_than_contiguous(layout: str) -> None:
     assert holds((2, 3, 4), layout)
 
 
+def test_many_dims_lie_in_every_order() -> None:
+    """Reversed, the second one innermost, and the second and the third exchanged."""
+    place = LAYOUTS["transposed"].place
+    for n, orders in ((2, {(1, 0)}), (4, {(3, 2, 1, 0), (0, 2, 3, 1), (0, 2, 1, 3)})):
+        found = set()
+        for size in range(2, 20):
+            shape = (*range(2, n + 1), size)
+            span = place(shape)
+            assert span is not None
+            order = np.argsort(span.strides)[::-1]
+            steps = [span.strides[d] * shape[d] for d in order]
+            assert [*steps, 1] == [span.size, *(span.strides[d] for d in order)]
+            found.add(tuple(order.tolist()))
+        assert found == orders
+
+
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != PLAIN])
 def test_one_element_lies_in_no_layout(layout: str) -> None:
     """Arrays of one element, or none, lie as contiguous ones do."""
@@ -239,6 +255,15 @@ def options_of(name: str, option: str, dtype: dt.dtype = dt.float32) -> set[str]
 def test_options_vary(name: str, option: str, values: set[str]) -> None:
     """An option takes what its type allows, beyond what the op's own cases give."""
     assert values <= options_of(name, option)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("random_permutation", dt.int64), ("normal", dt.float32)]
+)
+def test_results_without_operands_grow(name: str, dtype: dt.dtype) -> None:
+    """Counts and shapes that no operand makes large pass the blocks of a launch."""
+    calls = [e.case for e in drawn(vocabulary[name], dtype) if e.case is not None]
+    assert max(np.prod(c.args[0], dtype=int) for c in calls) > 1 << 12
 
 
 def test_options_are_crossed() -> None:

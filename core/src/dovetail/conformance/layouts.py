@@ -64,11 +64,34 @@ def _contiguous(shape: Ints) -> Span:
 
 
 def _transposed(shape: Ints) -> Span | None:
-    """Dims in reverse order in memory."""
+    """Dims in another order in memory, without gaps.
+
+    Of two dims the other one. Of more they are reversed, or the second is innermost, as
+    channels of images may be, or it is exchanged with the third, as heads of attention
+    are: which one follows from the sizes, as kernels that know one may take the others
+    for it.
+    """
     if len(shape) < 2:
         return None
-    strides = contiguous_strides(shape[::-1])[::-1]
-    return Span(math.prod(shape), strides)
+    orders = _orders(len(shape))
+    return _packed(shape, orders[crc32(repr(shape).encode()) % len(orders)])
+
+
+def _orders(ndim: int) -> list[Ints]:
+    """Orders of dims in memory, from the outermost; none is row-major."""
+    first, second, *rest = range(ndim)
+    if not rest:
+        return [(second, first)]
+    last_second = (first, *rest, second)
+    exchanged = (first, rest[0], second, *rest[1:])
+    return [tuple(reversed(range(ndim))), last_second, exchanged]
+
+
+def _packed(shape: Ints, order: Ints) -> Span:
+    """Without gaps, the dims in that order from the outermost."""
+    steps = contiguous_strides(tuple(shape[d] for d in order))
+    place = dict(zip(order, steps, strict=True))
+    return Span(math.prod(shape), tuple(place[d] for d in range(len(shape))))
 
 
 def _strided(shape: Ints) -> Span | None:

@@ -51,7 +51,9 @@ _TUPLES: Final = ((1, 1), (2, 2), (0, 0), (1, 2), (2, 1))  # repeated to any len
 # These belong to the shapes of the tensors that they are given with, as flags of ops
 # with indices do to the places these name: which of several values stays is open.
 _OF_SHAPES: Final = frozenset({"Shape", "Sizes", "Index"})
-_SHAPES: Final = ((), (1,), (7,), (0, 3), (5, 6), (2, 3, 2, 1, 2))
+# Results of ops without tensors, which no operand makes large: past blocks of a launch.
+_MANY: Final = (1 << 12) + 7
+_SHAPES: Final = ((), (1,), (7,), (0, 3), (5, 6), (2, 3, 2, 1, 2), (_MANY,))
 
 
 class _Listening(Sampler):
@@ -110,6 +112,8 @@ def _levels(op: Op, dtype: DType, param: Param, own: list[Any]) -> tuple[Any, ..
         more = tuple(literal_eval(name.removeprefix("Literal")))
     elif name == "Shape" and not op.tensors:
         more = _SHAPES
+    elif name == "int" and not op.tensors and not _scales(op):
+        more = (*more, _MANY)
     elif name == "Ints":
         more = _TUPLES
     elif name in _SCALARS:
@@ -126,6 +130,11 @@ def _each(values: list[Any]) -> Iterator[Any]:
         if repr(value) not in seen:
             seen.add(repr(value))
             yield value
+
+
+def _scales(op: Op) -> bool:
+    """Whether numbers are counted in steps, which so many may lead out of a format."""
+    return any(p.annotation in _SCALARS and not op.draws for p in op.rest)
 
 
 def _scalars(op: Op, dtype: DType) -> tuple[Any, ...]:
