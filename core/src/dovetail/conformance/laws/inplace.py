@@ -201,13 +201,27 @@ def out(trial: Trial) -> None:
         _writes(
             trial, target, want, lambda t=target: function(*args, **kwargs, out=t.x)
         )
+    _filled(trial, want, lambda x: function(*args, **kwargs, out=x))
     _aliased(trial, function, kwargs, want)
+
+
+def _filled(trial: Trial, want: Tensor, write: Function) -> None:
+    """What has no elements is given the result's shape, with its values."""
+    target = trial.subject.tensor(np.zeros((0,), want.dtype.numpy))
+    given = write(target)
+    if given is not target:
+        raise Wrong("what out= returns is not the tensor given, which had no elements")
+    if tuple(target.shape) != tuple(want.shape):
+        raise Wrong(f"out= without elements is of shape {tuple(target.shape)} then")
+    got = trial.subject.values(target)
+    what = "out= that had no elements"
+    _same(trial, what, got, trial.subject.values(want), want.dtype)
 
 
 def _targets(trial: Trial, blank: Array) -> Iterator[Watched]:
     """One that fits, one of another shape, one of a dtype that cannot hold it."""
     yield watch(trial.subject, "out", blank, _layout(trial))
-    longer = np.zeros((*blank.shape, 2), blank.dtype)
+    longer = np.zeros((*(n or 1 for n in blank.shape), 2), blank.dtype)
     yield watch(trial.subject, "out", longer, PLAIN)
     if from_numpy(blank.dtype) is not bool_:
         yield watch(trial.subject, "out", np.zeros(blank.shape, bool), PLAIN)
