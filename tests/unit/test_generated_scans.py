@@ -104,3 +104,20 @@ def test_every_scan_is_generated(op: str) -> None:
     """None of the scans is left to NumPy in silence, along no dim."""
     for dim in (0, 1):
         assert Generated(op, dim)(drawn(100, 100)) is not None
+
+
+def test_kernels_serve_scans_of_some_hundred_elements(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thousand numbers are summed up by a kernel, a hundred are not."""
+    served: list[int] = []
+    call = eager_scan.Scans.__call__
+
+    def noted(scans: eager_scan.Scans, x: Array, dim: int) -> tuple[Array, ...]:
+        served.append(x.size)
+        return call(scans, x, dim)
+
+    monkeypatch.setattr(eager_scan.Scans, "__call__", noted)
+    for size in (100, 1000):
+        dovetail.ones(size).cumsum(0)
+    assert served == [1000]

@@ -36,17 +36,20 @@ DTYPES: Final[frozenset[DType]] = frozenset(
 )
 _PLACED: Final = frozenset({"cummax", "cummin"})
 _SHORTEST: Final = 16  # lanes; of shorter rows, too much is spent beside them
+_EARLY: Final = 5  # halvings of the least size: NumPy adds one after the other
 _LONGEST: Final = (1 << 31) - 1  # elements, so that places are int32
 
 
 def bind(own: Kernel, least: int) -> Callable[..., Any]:
     """What binds a kernel that asks for the size first, in front of another one."""
 
+    shortest, least = min(_SHORTEST, least), max(least >> _EARLY, 1)
+
     def bound(**attributes: Any) -> Any:
         small = bound_by_attributes(own, attributes)
         if attributes.get("dtype") is not None:
             return small
-        large = Generated(own.op, attributes["dim"], min(_SHORTEST, least))
+        large = Generated(own.op, attributes["dim"], shortest)
 
         def kernel(a: Any) -> Any:
             if a.size < least:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,9 +13,13 @@ from dovetail.codegen.eager import Array, target
 from dovetail.codegen.eager_sort import run
 from dovetail.codegen.llvm_text import render
 from dovetail.codegen.place_kernels import COMBINES, Does, Places
+from dovetail.codegen.runtime.launch import Launch, launching
 
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time
 _BLOCK: Final = 256  # bytes of inner elements that are done together, at least
+_ARRAYS: Final = 4  # of a kernel
+_REMEMBERED: Final = 1024  # shapes
+_FEW: Final = 16  # numbers, of which Python finds the greatest sooner than NumPy
 _PIECES: Final = 4  # that inner elements are cut into, so that threads share them
 MOVED: Final = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
 """What elements are moved as, by their size in bytes."""
@@ -71,25 +75,55 @@ def at_places(
         shape: of more than no elements.
         signed: whether indices may count from the end.
     """
-    outer, size, count, inner = shape
     dtype = name_of(x.dtype) if does in COMBINES else MOVED[x.dtype.itemsize]
-    wide = inner > 1
-    kernel = _kernel(does, dtype, name_of(index.dtype), line, wide, signed)
+    kinds = dtype, name_of(index.dtype), x.dtype.itemsize
+    plan = _plan(does, kinds, shape, line, signed)
+    greatest = np.zeros(plan.told, np.uint64)
+    if plan.launch is None or not plan.launch(x, index, y, greatest):
+        run(plan.kernel, plan.items, plan.grain, x, index, y, greatest, *plan.words)
+    few = plan.told <= _FEW
+    return int(max(greatest.tolist()) if few else greatest.max()) < shape.size
+
+
+class _Plan(NamedTuple):
+    """What calls with one shape have in common.
+
+    Attributes:
+        told: how many indices the kernel tells.
+    """
+
+    kernel: runtime.Kernel
+    items: int
+    grain: int
+    words: tuple[int, ...]
+    told: int
+    launch: Launch | None
+
+
+@lru_cache(_REMEMBERED)
+def _plan(
+    does: Does, kinds: tuple[str, str, int], shape: Shape, line: bool, signed: bool
+) -> _Plan:
+    """The work of a call, by threads and in parts.
+
+    Args:
+        kinds: dtypes of elements and indices, and bytes of an element.
+    """
+    outer, size, count, inner = shape
+    dtype, index, itemsize = kinds
+    kernel = _kernel(does, dtype, index, line, inner > 1, signed)
     parts, part_size = 1, count
     if does == "read":  # no two write to one place
         part_size = max(_GRAIN // inner, 1)
         parts = -(-count // part_size)
-    blocks, block_size = _blocks(shape, parts, x.dtype.itemsize)
+    blocks, block_size = _blocks(shape, parts, itemsize)
     if blocks > 1:
         parts, part_size = 1, count
     items = outer * parts * blocks
     shift = max(_GRAIN // (part_size * block_size), 1).bit_length() - 1
-    greatest = np.zeros((items >> shift) + 1, np.uint64)
-    run(
-        kernel, items, 1 << shift, x, index, y, greatest, size, count, inner, parts,
-        part_size, blocks, block_size, shift,
-    )  # fmt: skip
-    return int(greatest.max()) < size
+    words = size, count, inner, parts, part_size, blocks, block_size, shift
+    launch = launching(kernel, _ARRAYS, words, items, 1 << shift)
+    return _Plan(kernel, items, 1 << shift, words, (items >> shift) + 1, launch)
 
 
 def _blocks(shape: Shape, parts: int, itemsize: int) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -12,8 +13,21 @@ from dovetail.codegen.arrays import Array, address, target
 from dovetail.codegen.llvm_text import render
 from dovetail.codegen.row_calls import GRAIN
 from dovetail.codegen.row_places import LANES
+from dovetail.codegen.runtime.launch import Launch, launching
 from dovetail.codegen.scan_kernel import Scan, scan_kernel
 from dovetail.dtypes import by_name
+
+Dims = tuple[int, ...]
+_REMEMBERED: Final = 1024  # shapes
+
+
+class _Plan(NamedTuple):
+    """What calls with one shape have in common."""
+
+    words: Dims
+    pieces: int
+    grain: int
+    launch: Launch | None
 
 
 class Scans:
@@ -28,20 +42,33 @@ class Scans:
         self.across = across
         lies = "across" if across else "along"
         kernel = scan_kernel(f"{name}_{scan.dtype}_{lies}", scan, across)
-        self.run = runtime.kernel(kernel.name, render(kernel, target())).run
+        self.kernel = runtime.kernel(kernel.name, render(kernel, target()))
+        self.plans: dict[tuple[Dims, int], _Plan] = {}
 
     def __call__(self, x: Array, dim: int) -> tuple[Array, ...]:
         """What it gives, in the shape of `x`."""
         outs = [np.empty(x.shape, by_name(self.scan.result).numpy)]
         if self.scan.places:
             outs.append(np.empty(x.shape, np.int64))
-        count, width = x.shape[dim], math.prod(x.shape[dim + 1 :])
-        pieces = math.prod(x.shape[:dim])
-        words = [address(x), *map(address, outs), count]
+        plan = self.plans.get((x.shape, dim)) or self._planned(x.shape, dim)
+        if plan.launch is None or not plan.launch(x, *outs):
+            words = [address(x), *map(address, outs), *plan.words]
+            held = (ctypes.c_int64 * len(words))(*words)
+            self.kernel.run(ctypes.addressof(held), plan.pieces, plan.grain)
+        return tuple(outs)
+
+    def _planned(self, shape: Dims, dim: int) -> _Plan:
+        if len(self.plans) >= _REMEMBERED:
+            self.plans.clear()
+        words: Dims = (shape[dim],)
+        width = math.prod(shape[dim + 1 :])
+        pieces = math.prod(shape[:dim])
         if self.across:
             tiles = -(-width // LANES)
-            words += [width, tiles]
+            words += (width, tiles)
             pieces *= tiles
-        held = (ctypes.c_int64 * len(words))(*words)
-        self.run(ctypes.addressof(held), pieces, max(GRAIN * pieces // x.size, 1))
-        return tuple(outs)
+        grain = max(GRAIN * pieces // math.prod(shape), 1)
+        arrays = 3 if self.scan.places else 2
+        launch = launching(self.kernel, arrays, words, pieces, grain)
+        plan = self.plans[shape, dim] = _Plan(words, pieces, grain, launch)
+        return plan
