@@ -29,6 +29,8 @@ SAME: Final = (
     "L.vander(L.tensor([float('nan')]))", "L.vander(L.tensor([float('inf'), 2.0]))",
     "L.ldexp(h, i)", "L.ldexp(h.bfloat16(), b)", "L.ldexp(h, f)", "L.ldexp(i, i)",
     "L.unravel_index(b, (2, 3))[1].clone()", "L.unravel_index(i, (2, 3))[0].clone()",
+    "L.where(b > 1, f, 0.0)", "L.where(b - 1, f, 0.0)", "f.where(b - 1, -f)",
+    "L.where(b - 1, 3, 4)", "L.where(b, f, h, out=L.empty(2))",
     "np.ones(2) / f", "np.ones((1, 2)) / f", "np.ones((2, 1)) / i",
 )  # fmt: skip
 REFUSED: Final = (
@@ -38,6 +40,7 @@ REFUSED: Final = (
     "L.ones(3, 3)[[True, False, True], [0, 1, 2]]", "L.ones(3, 3).flatten(1, 0)",
     "L.tensor(1.0).split(1)", "L.tensor(1.0).chunk(1)", "L.tensor(1.0).narrow(0, 0, 1)",
     "L.tensor(1.0).tensor_split(2)", "L.tensor(1.0).unflatten(0, (1, 1))",
+    "L.where(i, f, h)", "L.where(f, f, h)",
     "L.ones(3, 3).diagonal(0, 0, 3)", "L.ones(3).flatten(0, 2)",
 )  # fmt: skip
 

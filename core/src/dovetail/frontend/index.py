@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from dovetail.dtypes import INTEGRAL, bool_, uint8
+from dovetail.dtypes import INTEGRAL, bool_
 from dovetail.engine.checks import check_fits
-from dovetail.engine.elements import scalar, stored
+from dovetail.engine.elements import stored
 from dovetail.engine.integers import axis
-from dovetail.engine.promotion import index_dtype, result_type
+from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import public
 from dovetail.engine.signature import broadcast
 from dovetail.engine.tensor import Tensor
@@ -247,42 +247,6 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 def argwhere(input: Tensor) -> Tensor:
     """Indices of the elements that are not zero, as rows."""
     return masked.nonzero(input, index_dtype(input._kind))
-
-
-@public("torch.where", out="same")
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """`input` where the condition holds, else `other`; alone, where it does.
-
-    Examples:
-        >>> import dovetail as torch
-        >>> x = torch.tensor([-1.0, 2.0])
-        >>> torch.where(x > 0, x, 0.0)
-        tensor([0., 2.])
-        >>> torch.where(x > 0)
-        (tensor([1]),)
-    """
-    if input is None and other is None:
-        return nonzero(condition, as_tuple=True)
-    if getattr(condition, "dtype", None) not in (bool_, uint8):
-        is_tensor = isinstance(condition, Tensor)
-        raise DTypeError(
-            "where", "condition",
-            was=condition.dtype.name if is_tensor else repr(condition),
-            needed="a bool tensor", remedy="compare first, e.g. mask != 0",
-        )  # fmt: skip
-    if condition.dtype is uint8:
-        condition = primitive.cast(condition, bool_)
-    for name, value in (("input", input), ("other", other)):
-        if isinstance(value, int | float | complex):
-            scalar("where", result_type((input, other)), value, name)
-    return primitive.where(condition, input, other)
-
-
-@public("Tensor.where")
-def where_of(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor where the condition holds, else `other`."""
-    y: Tensor = where(condition, self, other)
-    return y
 
 
 @public("select_scatter")

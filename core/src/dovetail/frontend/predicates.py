@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from dovetail.dtypes import DType, dtype_of_scalar, get_default_dtype
+from dovetail.dtypes import DType, bool_, dtype_of_scalar, get_default_dtype, uint8
 from dovetail.engine.attributes import Operand
 from dovetail.engine.elements import scalar
 from dovetail.engine.promotion import index_dtype
@@ -29,6 +30,7 @@ def where(
 
     Args:
         condition: bools; all three broadcast, and the dtypes of the others promote.
+            uint8 is taken for bools, as masks of older programs are, with a warning.
 
     Raises: ShapeError for shapes that do not broadcast.
 
@@ -40,7 +42,18 @@ def where(
         return NAMESPACES["torch"]["nonzero"](condition, as_tuple=True)
     _check_fits("other", other, input)
     _check_fits("input", input, other)
-    return select(condition, input, other)
+    return select(_as_mask(condition), input, other)
+
+
+def _as_mask(condition: Any) -> Any:
+    """A condition, bool also where it is a mask of uint8."""
+    if not isinstance(condition, Tensor) or condition.dtype is not uint8:
+        return condition
+    warnings.warn(
+        "where: condition is uint8; torch will refuse it: compare, e.g. mask != 0",
+        stacklevel=3,
+    )
+    return cast(condition, bool_)
 
 
 def _check_fits(name: str, number: Any, beside: Any) -> None:
@@ -54,7 +67,7 @@ def _check_fits(name: str, number: Any, beside: Any) -> None:
 def _where(input: Tensor, condition: Tensor, other: Operand) -> Tensor:
     """This tensor where the condition holds, else `other`."""
     _check_fits("other", other, input)
-    return select(condition, input, other)
+    return select(_as_mask(condition), input, other)
 
 
 @public("isclose")
