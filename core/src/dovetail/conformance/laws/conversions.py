@@ -64,8 +64,25 @@ def _values(source: DType, target: DType, random: np.random.Generator) -> Array:
         exponents = random.uniform(0, np.log2(float(high)), 200)
         whole = np.minimum(2.0**exponents, float(high) / 2).astype(source.numpy)
         edges = np.array([low, high, high - 1, 0, 1]).astype(source.numpy)
-        return np.concatenate([whole, edges])
+        ties = np.array(_whole_ties(source, target), source.numpy)
+        return np.concatenate([whole, edges, ties])
     return _floats(source, target, random)
+
+
+def _whole_ties(source: DType, target: DType) -> list[int]:
+    """Integers half way between two numbers of a float, and beside those by one.
+
+    A wider float on the way may lose that one, and make a tie of what is none.
+    """
+    if not target.is_inexact or _through_single(source, target):
+        return []
+    low, high = _range(source)
+    found = []
+    for power in range(limits(target.real).nmant + 1, high.bit_length()):
+        step = 1 << (power - limits(target.real).nmant)
+        for tie in ((1 << power) + step // 2, (1 << power) + step + step // 2):
+            found += [sign * (tie + by) for sign in (1, -1) for by in (-1, 0, 1)]
+    return [n for n in found if low <= n <= high]
 
 
 def _floats(source: DType, target: DType, random: np.random.Generator) -> Array:
@@ -73,33 +90,59 @@ def _floats(source: DType, target: DType, random: np.random.Generator) -> Array:
     least = 0 if _unsigned(target) or not source.is_signed else -reach
     made: Array = random.uniform(least, reach, 200)
     made[:40] = np.round(made[:40] * 2) / 2
+    if target.is_inexact or target.category == BOOL_CATEGORY:
+        made[80:84] = np.nan, np.inf, -np.inf, -0.0
     if target.is_inexact:
         # Half way between two numbers of the narrowest formats, and odd ones.
         made[40:60] = 1 + (2 * np.arange(20) + 1) * 2.0**-8
         made[60:80] = 1 + (2 * np.arange(20) + 1) * 2.0**-11
-        made[80:84] = np.nan, np.inf, -np.inf, -0.0
         beyond = _beyond(source, target)
         made[84 : 84 + len(beyond)] = beyond
         made[100:120] = _beside_ties(source, target)
     if source.is_complex:
-        return (made + 1j * made[::-1]).astype(source.numpy)
-    return made.astype(source.numpy)
+        found = (made + 1j * made[::-1]).astype(source.numpy)
+        found.real[120:124] = [0.0, -0.0, 0.0, -0.0]
+        found.imag[120:124] = [1.0, -0.5, 0.0, -0.0]
+    else:
+        found = made.astype(source.numpy)
+    if np.isnan(made[80]) and source not in FLOAT8:
+        _signal(found.real, 124)
+        _signal(found.imag, 128) if source.is_complex else None
+    return found
+
+
+def _signal(a: Array, at: int) -> None:
+    """Put signalling NaNs with the least of payloads and a greater one, of both signs.
+
+    Cut or rounded as bits, they become infinite, or overflow into the sign.
+    """
+    bits = np.dtype(f"u{a.itemsize}")
+    infinity = int(np.array(np.inf, a.dtype).view(bits))
+    sign = 1 << (8 * a.itemsize - 1)
+    loud = [infinity + 1, sign | infinity + 1, infinity + 2, sign - 1]
+    a[at : at + 4] = np.array(loud, bits).view(a.dtype)
 
 
 def _beside_ties(source: DType, target: DType) -> Array:
     """By a last place of the source above and below what is half way in the target.
 
-    On the way through a third format, they become ties. What takes float64 to bfloat16
-    in NumPy goes through float32 itself, and is no judge of these; of 8-bit floats
-    that way is the law.
+    On the way through a third format, they become ties.
     """
     ties = 1 + (2 * np.arange(20) + 1) * float(limits(target).eps) / 2
-    if target is dtypes.bfloat16 or FLOAT8 & {source, target}:
+    if _through_single(source, target):
         return ties
     away = np.where(np.arange(20) % 4 < 2, 2.0, 0.0)
     exact = ties.astype(source.real.numpy)
     beside: Array = np.nextafter(exact, away.astype(exact.dtype))
     return beside
+
+
+def _through_single(source: DType, target: DType) -> bool:
+    """Whether a cast goes through float32, so that NumPy is no judge of its ties.
+
+    What takes others to bfloat16 there does itself; of 8-bit floats that is the law.
+    """
+    return target is dtypes.bfloat16 or bool(FLOAT8 & {source, target})
 
 
 def _beyond(source: DType, target: DType) -> Array:
