@@ -28,7 +28,10 @@ def numpy_with_moves() -> Any:
     if not available():
         return np
     made = ModuleType(np.__name__)
-    vars(made).update(vars(np), copyto=_copyto, concatenate=_concatenate)
+    vars(made).update(
+        vars(np), copyto=_copyto, concatenate=_concatenate,
+        plain_concatenate=_own_concatenate,
+    )  # fmt: skip
     return made
 
 
