@@ -228,6 +228,29 @@ def test_sets_are_torchs(name: str) -> None:
     same(lambda d, t: d.transform_to(getattr(d.constraints, name))(t(real)))
 
 
+@pytest.mark.parametrize("call", [
+    "positive", "nonnegative", "unit_interval", "interval(-1.0, 2)", "less_than(1.5)",
+    "half_open_interval(-1.0, 1.0)", "integer_interval(0, 2)", "nonnegative_integer",
+    "positive_integer", "greater_than_eq(0.5)", "_IntegerLessThan(1)",
+    "MixtureSameFamilyConstraint(simplex)", "independent(positive, 1)",
+    "type(positive)(lower_bound=1.0)",
+])  # fmt: skip
+def test_sets_of_numbers_are_torchs(call: str) -> None:
+    """Their classes' names, what is in them, and the maps onto them."""
+
+    def made(d: Any) -> Any:
+        return eval(call, {"type": type, **vars(d.constraints)})
+
+    numbers = [[[-1.0, 0.0, 0.5], [1.0, 2.0, 1.5]], [[0.2, 0.3, 0.5], [0.0, 0.0, 1.0]]]
+    assert same(lambda d, t: made(d).check(t(numbers)))
+    theirs, ours = (made(lib.distributions) for lib in (torch, dovetail))
+    assert (ours.is_discrete, ours.event_dim) == (theirs.is_discrete, theirs.event_dim)
+    if "independent" not in call and "Mixture" not in call:
+        assert repr(ours) == repr(theirs)
+        assert type(ours).__name__ == type(theirs).__name__
+        same(lambda d, t: d.biject_to(made(d))(t([0.3, -2.0])))
+
+
 def test_sets_may_be_registered() -> None:
     """A class of the user's gets the map that was registered for it."""
     d = dovetail.distributions

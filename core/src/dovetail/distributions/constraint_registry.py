@@ -79,11 +79,6 @@ transform_to: Final = ConstraintRegistry("transform_to")
 
 def _of_interval(constraint: Any) -> Transform:
     low, high = constraint.lower_bound, constraint.upper_bound
-    if constraint.whole:
-        raise NotSupported(
-            "transform_to", "constraint", was=repr(constraint),
-            needed="a set of all numbers between two",
-        )  # fmt: skip
     if high is None:
         return ComposeTransform([ExpTransform(), AffineTransform(low, 1)])
     if low is None:
@@ -111,7 +106,11 @@ def _registered(registry: ConstraintRegistry) -> None:
 
     kinds: dict[Any, _Factory] = {
         constraints.real: lambda c: identity_transform,
-        constraints.positive: _of_interval,
+        constraints.greater_than: _of_interval,
+        constraints.greater_than_eq: _of_interval,
+        constraints.less_than: _of_interval,
+        constraints.interval: _of_interval,
+        constraints.half_open_interval: _of_interval,
         constraints.lower_cholesky: lambda c: LowerCholeskyTransform(),
         constraints.positive_definite: lambda c: PositiveDefiniteTransform(),
         constraints.positive_semidefinite: lambda c: PositiveDefiniteTransform(),
