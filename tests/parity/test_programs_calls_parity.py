@@ -381,3 +381,13 @@ def test_rooms_of_distributions_have_torchs_names(room: str) -> None:
     assert set(ours.__all__) == set(theirs.__all__)
     assert all(hasattr(ours, name) for name in ours.__all__)
     assert not hasattr(ours, "sofmax")
+
+
+def test_names_of_types_are_torchs() -> None:
+    """Tensors by their dtype; what is Python's own without a module."""
+    for lib in FRAMES:
+        asked = lib.ones(2), lib.ones(2).int(), 3, int, len, [1]
+        assert [lib.typename(x) for x in asked] == [
+            "torch.FloatTensor", "torch.IntTensor", "int", "int", "len", "list",
+        ]  # fmt: skip
+        assert lib.typename(lib.nn.Linear).endswith("linear.Linear")

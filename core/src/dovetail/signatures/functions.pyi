@@ -3590,6 +3590,11 @@ def trunc(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> T
 def trunc_(input: Tensor) -> Tensor:
     """`trunc` written into the tensor, which is returned."""
 
+def typename(obj: Any) -> str:
+    """What a tensor's `type()` says, or a class (or an object's) with its
+    module.
+    """
+
 uint16: DType
 uint32: DType
 uint64: DType

@@ -71,6 +71,17 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
+@public("torch.typename", asks=False)
+def typename(obj: Any, /) -> str:
+    """What a tensor's `type()` says, or a class (or an object's) with its module."""
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", None) or "builtins"
+    own: str = named.__qualname__
+    return own if module == "builtins" else f"{module}.{own}"
+
+
 @public("Tensor.get_device")
 def get_device(self: Tensor) -> int:
     """The index of the device, -1 where it has none, as on the CPU."""
