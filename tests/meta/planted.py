@@ -24,6 +24,7 @@ from dovetail.conformance.verdicts import Check, Verdict
 from dovetail.device_api import KernelTable, registry
 from dovetail.device_api.numpy_pool import NumpyPool
 from dovetail.engine.host import get_fallback_policy, set_fallback_policy
+from dovetail.errors import OutOfMemory
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -89,6 +90,15 @@ class LosesTail(Sound):
         if made.ndim == 1 and made.size % 32 == 1 and made.size > 1:
             made[-1] = made[-2]
         return made
+
+
+class SeesFirstSign(Sound):
+    """What runs backwards in its last dim alone is read forwards."""
+
+    def copy_in(self, host: Array, index: int) -> Array:
+        if host.ndim > 1 and host.strides[-1] < 0 < host.strides[0]:
+            host = host[..., ::-1]
+        return np.array(host, order="C")
 
 
 # ---- views
@@ -224,6 +234,50 @@ class CountsNoResults(Counted):
 class KeepsThePeak(Counted):
     def reset_peak(self, index: int) -> None:
         """Nothing."""
+
+
+class PeakFromZero(Counted):
+    """The peak begins anew at nothing, whatever is in use."""
+
+    _begin = 0
+
+    def reset_peak(self, index: int) -> None:
+        super().reset_peak(index)
+        self._begin = self.live_bytes(index)
+
+    def peak_bytes(self, index: int) -> int:
+        return super().peak_bytes(index) - self._begin
+
+
+class LimitsThePeak(Counted):
+    """What was freed still counts against a limit."""
+
+    _until: int | None = None
+    _gone = 0
+
+    def set_limit(self, index: int, size: int | None) -> None:
+        super().set_limit(index, size)
+        self._until = size
+        self._gone = self.counts(index)["allocated_bytes.all.freed"]
+
+    def empty(self, shape: Ints, dtype: dtypes.DType, index: int) -> Array:
+        counts = self.counts(index)
+        size = dtype.itemsize * int(np.prod(shape))
+        freed = counts["allocated_bytes.all.freed"] - self._gone
+        used = counts["allocated_bytes.all.current"] + freed
+        if self._until is not None and used + size > self._until:
+            raise OutOfMemory("planted", "memory", was=f"{used}", needed="less")
+        return super().empty(shape, dtype, index)
+
+
+class KeepsWhatIsStrided(Counted):
+    """What came from memory with gaps stays for good."""
+
+    def copy_in(self, host: Array, index: int) -> Array:
+        made = super().copy_in(host, index)
+        if not host.flags.c_contiguous:
+            _kept.append(made)
+        return made
 
 
 class KnowsNoLimit(Counted):

@@ -54,6 +54,7 @@ def test_sound_devices_obey_every_law(name: str) -> None:
         ("copy_out", memory.GivesItsOwn),
         ("copy_out", planted.Canonical),
         ("copy_out", planted.LosesTail),
+        ("copy_out", planted.SeesFirstSign),
         ("empty", memory.OneBuffer),
         ("empty", memory.Fortran),
         ("view", memory.NoOffset),
@@ -95,6 +96,9 @@ def test_faults_in_a_dtype_are_caught(law: str, fault: type[Any]) -> None:
         ("memory", planted.CountsNoResults),
         ("memory", planted.KeepsThePeak),
         ("memory", planted.KnowsNoLimit),
+        ("memory", planted.PeakFromZero),
+        ("memory", planted.LimitsThePeak),
+        ("memory", planted.KeepsWhatIsStrided),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )

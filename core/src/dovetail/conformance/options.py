@@ -28,6 +28,7 @@ CROSSED: Final = "crossed"
 _CASE: Final = "case"
 _DIM: Final = (0, -1, 1, -2, 2)
 _DIMS: Final = ((0,), (-1,), (0, 1), (-1, 0), (1, 2), (-2, -1))
+_SET: Final = (*_DIMS, (0, 1, 2), (-1, 1, 0))  # of as many dims as there are
 _NUMBERS: Final = (0, 1, -1, 2, 3)
 _REALS: Final = (0.0, 1.0, -1.0, 0.5, -0.0, math.inf, -math.inf, math.nan)
 _BEYOND: Final = ((1 << 24) - 3, 3 - (1 << 24))  # here float32 counts no further
@@ -39,7 +40,7 @@ _TENTH: Final = 0.1  # which float32 does not hold
 # By an attribute's type, what it may be whatever the op.
 _OF_TYPE: Final[dict[str, tuple[Any, ...]]] = {
     "bool": (False, True), "Axis": _DIM, "NewAxis": _DIM, "AxisOrAll": _DIM,
-    "AxisOrEvery": _DIM, "AxisList": _DIMS, "AxisSet": _DIMS, "int": _NUMBERS,
+    "AxisOrEvery": _DIM, "AxisList": _DIMS, "AxisSet": _SET, "int": _NUMBERS,
     "Axes": (*_DIM, *_DIMS, None, ()), "AxesIfAny": (*_DIM, *_DIMS, None, ()),
     "AxesGiven": (*_DIM, *_DIMS), "AxesOrEvery": (*_DIM, *_DIMS),
 }  # fmt: skip

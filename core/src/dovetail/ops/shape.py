@@ -158,6 +158,7 @@ def repeat(input: Tensor, repeats: Ints) -> Tensor:
     row_major=False, torch="torch.flip Tensor.flip*",
     oracle=lambda x, dims: np.flip(x, dims) if x.ndim else x, cases=lambda _: [
         ([2, 3], (0,)), ([2, 3, 4], (-1, 0)), ([], (0,)), ([0, 2], (1,)),
+        ([2, 3, 4], (2, 0, 1)),
     ])  # fmt: skip
 def flip(input: Tensor, dims: AxisSet) -> Tensor:
     """`input` with the order along `dims` reversed."""

@@ -17,12 +17,12 @@ from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, Wrong, device_law, law
 from dovetail.conformance.laws.bits import expect_bits, rng
+from dovetail.conformance.laws.pool_counts import pool_counts
 from dovetail.conformance.subject import Subject
 from dovetail.device_api.capabilities import Pool
 from dovetail.dtypes import DType, float32
 from dovetail.engine.cases import cases_of
 from dovetail.engine.op import Op
-from dovetail.errors import NotSupported, OutOfMemory
 
 Live = Callable[[], int]
 
@@ -134,7 +134,7 @@ def memory(trial: Trial) -> None:
                 raise Wrong(f"every run of {name} leaves {grows} bytes behind")
     pool = subject.backend.capability(Pool)
     if pool is not None:
-        _pool_counts(subject, pool)
+        pool_counts(subject, pool)
 
 
 def _tensor(trial: Trial, salt: int, shape: tuple[int, ...] = (_WIDTH, _WIDTH)) -> Any:
@@ -161,6 +161,21 @@ def _views(trial: Trial) -> None:
     rows.mul_(2)
     base.view(-1)[:7].fill_(0)
     rows.reshape(-1).detach()
+
+
+def _copies(trial: Trial) -> None:
+    """Values that come and go by arrays and tensors which lie in any way."""
+    subject, index = trial.subject, trial.subject.index
+    rows = rng(trial).integers(-2, 3, (_WIDTH, _WIDTH)).astype(np.float32)
+    base = subject.tensor(rows)
+    for host in (rows, rows.T, rows[1::2, ::3], rows[:, ::-1], rows[:1, :1]):
+        native = subject.backend.copy_in(host, index)
+        subject.backend.copy_out(native)
+    for look in (base.t(), base[1::2, ::3], base[:, 3:7]):
+        fresh = look.clone()
+        fresh.t().copy_(look.t())
+        look.copy_(fresh)
+        look.cpu()
 
 
 def _written_graph(trial: Trial) -> None:
@@ -192,87 +207,9 @@ def _errors(trial: Trial) -> None:
 _ACTIONS: Final = {
     "forward": _forward, "forward and backward": _backward,
     "views and writes through them": _views,
+    "copies from and to strided memory": _copies,
     "backward through a write": _written_graph, "calls that raise": _errors,
 }  # fmt: skip
-
-
-def _pool_counts(subject: Subject, pool: Pool) -> None:
-    backend, index = subject.backend, subject.index
-    for count in (1, 1000, 1 << 16):
-        gc.collect()
-        before, peak = pool.live_bytes(index), pool.peak_bytes(index)
-        native = backend.empty((count,), float32, index)
-        grown, size = pool.live_bytes(index) - before, 4 * count
-        if grown < size:
-            raise Wrong(f"live_bytes grew by {grown} for an array of {size} bytes")
-        seen = backend.view(native, (1,), (1,), 0)
-        if pool.live_bytes(index) - before > grown:
-            raise Wrong("live_bytes grew for a view, which has no memory of its own")
-        top = pool.peak_bytes(index)
-        if top < max(peak, pool.live_bytes(index)):
-            raise Wrong(f"peak_bytes is {top}, below what was in use")
-        del native
-        if pool.live_bytes(index) - before < grown:
-            raise Wrong("live_bytes fell while a view kept the memory")
-        del seen
-        backend.synchronize(index)
-        left = pool.live_bytes(index) - before
-        if left > 0:
-            raise Wrong(f"{left} bytes are in use after the array is gone")
-        if pool.peak_bytes(index) < top:
-            raise Wrong("peak_bytes fell")
-        _results_count(subject, pool, count)
-    _peak_begins_anew(pool, index)
-    _limit_holds(subject, pool)
-
-
-def _results_count(subject: Subject, pool: Pool, count: int) -> None:
-    """What a kernel makes is counted as fresh memory is."""
-    x = subject.tensor(np.ones(count, np.float32))
-    subject.backend.synchronize(subject.index)
-    before = pool.live_bytes(subject.index)
-    y = x + x
-    if (grown := pool.live_bytes(subject.index) - before) < 4 * count:
-        raise Wrong(f"live_bytes grew by {grown} for a result of {4 * count} bytes")
-    del y
-    subject.backend.synchronize(subject.index)
-    if (left := pool.live_bytes(subject.index) - before) > 0:
-        raise Wrong(f"{left} bytes are in use after a result is gone")
-
-
-def _peak_begins_anew(pool: Pool, index: int) -> None:
-    try:
-        pool.reset_peak(index)
-    except NotSupported:
-        return
-    peak, live = pool.peak_bytes(index), pool.live_bytes(index)
-    if peak > live:
-        raise Wrong(f"peak_bytes is {peak} after reset_peak, with {live} in use")
-
-
-def _limit_holds(subject: Subject, pool: Pool) -> None:
-    """Memory beyond a limit is refused, and not counted; without it there is room."""
-    backend, index = subject.backend, subject.index
-    x = subject.tensor(np.ones(1 << 16, np.float32))
-    before = pool.live_bytes(index)
-    try:
-        pool.set_limit(index, before + (1 << 16))
-    except NotSupported:
-        return
-    makes: dict[str, Callable[[], Any]] = {
-        "fresh memory": lambda: backend.empty((1 << 16,), float32, index),
-        "the result of a kernel": lambda: x + x,
-    }
-    try:
-        for what, make in makes.items():
-            with suppress(OutOfMemory):
-                make()
-                raise Wrong(f"{what} beyond the limit is not refused")
-    finally:
-        pool.set_limit(index, None)
-    if pool.live_bytes(index) > before:
-        raise Wrong("memory that was refused stays in use")
-    backend.empty((1 << 16,), float32, index)
 
 
 @device_law("errors", rank=72, per_dtype=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -28,12 +29,30 @@ def _frozen(a: Array) -> Array:
     return a
 
 
+def _backwards() -> dict[str, Callable[[Array], Any]]:
+    """Looks that run backwards in some of their dims, in every choice of two and three.
+
+    A driver that takes a pitch may see the sign of one stride and not of another.
+    """
+    found: dict[str, Callable[[Array], Any]] = {}
+    for shape in ((6, 5), (2, 3, 5)):
+        for steps in product((1, -1), repeat=len(shape)):
+            turn = tuple(slice(None, None, step) for step in steps)
+
+            def look(a: Array, shape: Ints = shape, turn: Any = turn) -> Any:
+                return a.reshape(shape)[turn]
+
+            if min(steps) < 0:
+                found[f"steps of {steps}"] = look
+    return found
+
+
 # Host arrays that are not plain rows: what of `a`, a [6, 5] array, is sent.
 _LOOKS: Final[dict[str, Callable[[Array], Any]]] = {
     "contiguous": lambda a: a,
     "transposed": lambda a: a.T,
     "strided": lambda a: a[1::2, ::3],
-    "reversed": lambda a: a[::-1, ::-1],
+    **_backwards(),
     "broadcast": lambda a: np.broadcast_to(a[:1], a.shape),
     "0-d": lambda a: a[2, 3],
     "empty": lambda a: a[:, :0],
