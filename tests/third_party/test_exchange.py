@@ -13,6 +13,7 @@ import pytest
 
 import dovetail as dt
 from dovetail import nn, optim
+from dovetail.device_api import current
 from dovetail.errors import DeviceError, DTypeError, NotSupported
 
 DEVICES = ("cpu", "fake:0", "fake:1")
@@ -115,7 +116,7 @@ def test_a_device_that_is_gone(moved: Moved, monkeypatch: Any) -> None:
     file, text = io.BytesIO(), pickle.dumps(x)
     dt.save(x, file)
     monkeypatch.setitem(present, "fake", (0,))
-    monkeypatch.setattr(dt.device_api.registry, "_resolved", {})
+    monkeypatch.setattr(current.choice.get(), "resolved", {})
     for read in (lambda: pickle.loads(text), lambda: dt.load(file)):
         file.seek(0)
         with pytest.raises(DeviceError, match=r"'fake:1', on which this was saved"):
