@@ -12,10 +12,19 @@ import numpy as np
 
 from dovetail.conformance.example import Example
 from dovetail.conformance.options import Options
+from dovetail.conformance.regions import regional, regions_filled
 from dovetail.conformance.sizes import AS_NAMED, Sizing
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.value_makers import pool
-from dovetail.conformance.values import EQUAL, NOT_FINITE, ORDINARY, PAIRS, varied
+from dovetail.conformance.values import (
+    EQUAL,
+    MASKED,
+    NOT_FINITE,
+    ORDINARY,
+    PAIRS,
+    TABLE,
+    varied,
+)
 from dovetail.dtypes import Array, DType, Sizes, bool_
 from dovetail.engine.cases import Case, Sampler
 from dovetail.engine.op import Op
@@ -32,8 +41,8 @@ _APART: Final = (NOT_FINITE - {PAIRS}) | {
 }  # stand out alone
 _ALONE: Final = 0.25  # of their calls, each with some arguments that stay ordinary
 _IN_TURN: Final = 0.5  # of them, each with such rows in every argument
-_REPEATED: Final = frozenset({"ties", "flat", "masked", EQUAL})
-_SLICES: Final = frozenset({"flat", "masked"})
+_REPEATED: Final = frozenset({"ties", "flat", MASKED, EQUAL})
+_SLICES: Final = frozenset({"flat", MASKED})
 
 
 class Varied(Sampler):
@@ -56,6 +65,7 @@ class Varied(Sampler):
         seed: int,
     ) -> None:
         super().__init__(op, dtype, seed)
+        self.op = op
         self.values = values
         self.sizes = sizes
         self.options: Options | None = None
@@ -204,10 +214,16 @@ class Varied(Sampler):
 
         Equal ones are so by `==`, all or half of their elements, and zeros of floats
         among them differ in sign. Of pairs, each number of a pool meets each. Zeros
-        that a case makes itself are of either sign, where zeros are what to draw.
+        that a case makes itself are of either sign, where zeros are what to draw. What
+        is masked is so in whole regions of what the op takes together.
         """
         if self.values == "zeros" and self.dtype.is_floating_point:
             return self._with_signs(call)
+        numbers = TABLE[self.values].regions
+        if numbers and regional(self.op):
+            return regions_filled(
+                self.op, call, numbers, self._bounded, self.dtype, self.random
+            )
         if self.values not in (EQUAL, PAIRS):
             return call
         free = [a for a in _arrays(call) if any(a is b for b in self._free)]

@@ -39,6 +39,7 @@ from dovetail.conformance.layouts import layouts_for, projected
 from dovetail.conformance.meaning import means_something
 from dovetail.conformance.operands import operand_shapes
 from dovetail.conformance.presence import reached
+from dovetail.conformance.regions import regional
 from dovetail.conformance.sizes import (
     AS_NAMED,
     EMPTY,
@@ -49,6 +50,7 @@ from dovetail.conformance.sizes import (
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import (
     EQUAL,
+    MASKED,
     ORDINARY,
     PAIRS,
     SPECIAL,
@@ -67,12 +69,16 @@ _EMPTY: Final = {"size": EMPTY}
 _PLAINEST: Final = {"values": ORDINARY, "layout": PLAIN, "size": OWN}
 _PAIRS: Final = {"values": PAIRS, "layout": PLAIN, "size": "1024"}
 _SWEEP: Final = {"values": SWEEP, "layout": PLAIN, "size": "1024"}
+_REGIONS: Final[tuple[Row, ...]] = (
+    {"values": MASKED, "layout": PLAIN, "size": OWN},
+    {"values": MASKED, "layout": PLAIN, "size": "1024"},
+)
 # A row is given up if as many cases and sizes have none like it.
 _TRIES: Final = 6
 _ATTEMPTS: Final = 2  # at rows, for each that is to be found
 _EMPTY_EVERY: Final = 12  # rows: without elements there are no values to get wrong
 _WHOLE: Final = 3  # values, layout and size
-_EMPTY_TRIES: Final = 24  # they cost little
+_MANY_TRIES: Final = 24  # at what few cases have in few sizes
 
 
 def examples(
@@ -150,7 +156,7 @@ def _generated(
     for number in range(_ATTEMPTS * count):
         if made == count:
             break
-        wanted = covering.wanted() | _always(number, factors)
+        wanted = covering.wanted() | _always(op, number, factors)
         example = _asked(op, dtype, wanted, seed + number, shapes, covering, reasons)
         if example is not None:
             made += 1
@@ -179,13 +185,15 @@ def _asked(
     return made
 
 
-def _always(number: int, factors: Factors) -> Row:
+def _always(op: Op, number: int, factors: Factors) -> Row:
     """What rows have in every budget, as kernels forget it.
 
-    NaN, nothing at all, each special number with each, and the whole line.
+    NaN, nothing at all, each special number with each, and the whole line; nothing but
+    -inf in all that a result is made of.
     """
     first: list[Row] = [_NOT_A_NUMBER, _EMPTY]
     first.append(_PAIRS if EQUAL in factors["values"] else _SWEEP)
+    first.extend(_REGIONS if regional(op) else ())
     wanted = first[number] if number < len(first) else {}
     if number % _EMPTY_EVERY == 1:
         wanted = _EMPTY
@@ -207,7 +215,8 @@ def _attempt(
 ) -> tuple[Example | None, str]:
     """A call with most of a row, and why none has more."""
     best, most, why = None, -1, NONE_SUCH
-    tries = _EMPTY_TRIES if row["size"] == EMPTY else _TRIES
+    rare = row["size"] == EMPTY or (row["values"] == MASKED and regional(op))
+    tries = _MANY_TRIES if rare else _TRIES
     for at in range(number, number + tries):
         case = _case(op, dtype, row, at, at if shapes is None else at % shapes)
         if case is None:

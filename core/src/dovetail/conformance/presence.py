@@ -10,9 +10,10 @@ import numpy as np
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.layouts import holds as lies
 from dovetail.conformance.layouts import layouts_for
+from dovetail.conformance.regions import masked_in_whole, regional
 from dovetail.conformance.sizes import has_size
 from dovetail.conformance.value_makers import pool
-from dovetail.conformance.values import EQUAL, PAIRS, holds
+from dovetail.conformance.values import EQUAL, MASKED, PAIRS, holds
 from dovetail.dtypes import Array, DType
 from dovetail.engine.op import Op
 
@@ -40,6 +41,8 @@ def has_values(op: Op, dtype: DType, example: Example) -> bool:
         return _twins(data)
     if example.values == PAIRS and len(data) > 1 and data[0].shape == data[1].shape:
         return _met(data[0], data[1]) >= min(data[0].size, len(pool(dtype)) ** 2) // 2
+    if example.values == MASKED and regional(op) and example.case is not None:
+        return bool(data) and masked_in_whole(op, example.case, example.size.isdigit())
     return any(holds(a, example.values, dtype) for a in data)
 
 

@@ -11,6 +11,7 @@ from dovetail.dtypes import Array, DType
 
 Generator = np.random.Generator
 SPARSE: Final = 0.05  # the share of what is to stand out
+MASKS: Final = (-np.inf, -np.inf, np.inf, np.nan)
 
 
 def mixed(a: Array, pool: list[Any], random: Generator, share: float = 0.5) -> Array:
@@ -77,7 +78,7 @@ def nan(a: Array, random: Generator, dtype: DType) -> Array:
 
 def masked(a: Array, random: Generator, dtype: DType) -> Array:
     """A whole slice of -∞, ∞ or NaN along a dim, -∞ as often as the two."""
-    return _slices(a, [-np.inf, -np.inf, np.inf, np.nan], random)
+    return _slices(a, [*MASKS], random)
 
 
 def flat(a: Array, random: Generator, dtype: DType) -> Array:

@@ -23,6 +23,7 @@ EQUAL: Final = "equal"
 PAIRS: Final = "pairs"
 FEW: Final = "few"
 SWEEP: Final = "sweep"
+MASKED: Final = "masked"
 _REAL: Final = (INT, FLOAT)
 _ALL: Final = (BOOL, INT, FLOAT, COMPLEX)
 _INEXACT: Final = (FLOAT, COMPLEX)
@@ -41,6 +42,8 @@ class ValueClass:
         edge: whether results, or what is on the way to them, may leave the format.
         finite: whether there are neither infinities nor NaN.
         needs: what a format must have for the class to be.
+        regions: the numbers that all of what an op takes together holds, in some calls,
+            the first of them in one region at least.
     """
 
     name: str
@@ -51,6 +54,7 @@ class ValueClass:
     edge: bool = False
     finite: bool = True
     needs: Callable[[DType], bool] = lambda dtype: True
+    regions: tuple[float, ...] = ()
 
 
 def classes_for(dtype: DType) -> tuple[str, ...]:
@@ -141,8 +145,8 @@ TABLE: Final = {
                    edge=True, finite=False),
         ValueClass("lone", makers.lone, marks.one_in_each_row, (FLOAT,), (SPECIAL,),
                    edge=True, finite=False),
-        ValueClass("masked", makers.masked, marks.a_slice_is_masked, (FLOAT,),
-                   (SPECIAL,), edge=True, finite=False),
+        ValueClass(MASKED, makers.masked, marks.a_slice_is_masked, (FLOAT,),
+                   (SPECIAL,), edge=True, finite=False, regions=makers.MASKS),
         ValueClass(PAIRS, makers.pairs, marks.anything, _REAL, (SPECIAL, "extreme"),
                    edge=True, finite=False),
         ValueClass(SWEEP, makers.sweep, marks.beyond_ten, edge=True),
