@@ -102,3 +102,17 @@ def test_calls_of_a_number_are_the_same_again() -> None:
     op, call = vocabulary["topk"], case(np.arange(64.0), 4)
     twice = [[c.args[1] for c in departures(op, call, 5)] for _ in range(2)]
     assert twice[0] == twice[1]
+
+
+@pytest.mark.parametrize("name", ["adam_steps_", "sgd_steps_", "cat", "stack"])
+def test_lists_pass_what_a_launch_takes(name: str) -> None:
+    """Some have one member more than 8, 16 or 32, all lists of a call as many."""
+    op = vocabulary[name]
+    calls = drawn(op)
+    found = set()
+    for call in calls:
+        args = call.case.args if call.case is not None else ()
+        lists = {len(v) for v in args if isinstance(v, list) and v}
+        assert len(lists) < 2
+        found |= lists
+    assert len(found & {9, 17, 33}) > 1, found

@@ -21,18 +21,24 @@ _SHARE: Final = 0.75  # of the calls that can depart
 _WITHOUT: Final = 0.3  # of these, where an operand may be left out
 _LINES: Final = 0.5  # of these, where operands are of one shape
 _FEW: Final = 16  # elements that kernels keep in registers; counts are to pass it
+_LONGER: Final = 0.4  # of these, where tensors are in lists
+_LISTS: Final = (9, 17, 33)  # members: launches take 8, 16 or 32, and one is left
+_MEMBERS: Final = 1 << 14  # elements of the longer lists
 _MOST: Final = 100  # elements that an option counts
 _ELEMENTS: Final = 1 << 20  # of a result, if each of the input is there as often
 
 
 def departures(op: Op, call: Case, number: int) -> Iterator[Case]:
-    """The call with a larger count, a narrower index, one dim, or an operand less."""
+    """The call with a larger count, a narrower index, one dim, or an operand less.
+
+    Lists are longer than what a launch may take at once.
+    """
     random = np.random.default_rng(number)
     if op.layout_matters or op.unspecified or random.random() >= _SHARE:
         return
     found: dict[str, Any] = _counted_further(op, call, random)
     found |= _narrowed(op, call, random) | _as_lines(op, call, random)
-    found |= _left_out(op, call, random)
+    found |= _left_out(op, call, random) | _lengthened(op, call, random)
     if found:
         names = op.names
         args = (found.pop(n, v) for n, v in zip(names, call.args, strict=False))
@@ -99,6 +105,27 @@ def _left_out(op: Op, call: Case, random: np.random.Generator) -> dict[str, None
     if len(spare) < 2 or random.random() >= _WITHOUT:
         return {}
     return {str(random.choice(spare)): None}
+
+
+def _lengthened(
+    op: Op, call: Case, random: np.random.Generator
+) -> dict[str, list[Array]]:
+    """Lists of tensors with more members, all lists of the call equally many."""
+    given = _by_name(op, call)
+    lists = {
+        p.name: given[p.name] for p in op.tensors
+        if p.role == "list" and p.name not in op.indices and given.get(p.name)
+    }  # fmt: skip
+    if not lists or random.random() >= _LONGER:
+        return {}
+    count = int(random.choice(_LISTS))
+    most = max(a.size for many in lists.values() for a in many)
+    if most * count > _MEMBERS:
+        return {}
+    return {
+        name: [np.array(many[at % len(many)]) for at in range(count)]
+        for name, many in lists.items()
+    }
 
 
 def _cut(index: Array, dims: list[int], random: np.random.Generator) -> Array:
