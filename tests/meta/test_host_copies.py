@@ -82,6 +82,83 @@ class LetsGo(Chaotic):
         return made
 
 
+class DefaultIsDone(Chaotic):
+    """No stream waits for what the default one has to do."""
+
+    def wait_event(self, stream: Any, event: Any) -> None:
+        if event.job is None or event.job.stream is not event.device.default:
+            super().wait_event(stream, event)
+
+
+class FirstPlace(Chaotic):
+    """An event that is recorded again stands where it stood."""
+
+    def record_event(self, event: Any, stream: Any) -> None:
+        if event.job is None:
+            super().record_event(event, stream)
+
+
+class IdleForgets(Chaotic):
+    """A stream without work waits for nothing."""
+
+    def wait_event(self, stream: Any, event: Any) -> None:
+        if stream.pending():
+            super().wait_event(stream, event)
+
+
+class DefaultAlone(Chaotic):
+    """The device is waited for by its default stream."""
+
+    def synchronize(self, index: int) -> None:
+        self.synchronize_stream(self.default_stream(index))
+
+
+class YesTooSoon(Chaotic):
+    """Whoever asks for an event is told that it is done."""
+
+    def event_done(self, event: Any) -> bool:
+        super().event_done(event)
+        return True
+
+
+class NullStream(Chaotic):
+    """What goes to the host goes by the default stream, whichever was chosen."""
+
+    def copy_out_later(self, a: Any, host: Array) -> None:
+        held = self.current_stream
+        self.current_stream = self.default_stream  # type: ignore[method-assign]
+        try:
+            super().copy_out_later(a, host)
+        finally:
+            self.current_stream = held  # type: ignore[method-assign]
+
+
+class InSeconds(Chaotic):
+    """Times between events are told in another unit."""
+
+    def elapsed_ms(self, start: Any, end: Any) -> float:
+        return super().elapsed_ms(start, end) / 1e3
+
+
+@pytest.mark.parametrize(
+    ("law", "fault"),
+    [
+        ("in_flight", DefaultIsDone),
+        ("in_flight", FirstPlace),
+        ("in_flight", IdleForgets),
+        ("in_flight", DefaultAlone),
+        ("in_flight", YesTooSoon),
+        ("in_flight", NullStream),
+        ("streams", InSeconds),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_faults_of_order_are_caught(law: str, fault: type[Any]) -> None:
+    """Wrong values, or the chaos device itself tells of a race."""
+    found = verdict(fault, law, "-")
+    assert found.outcome in (Outcome.WRONG, Outcome.REFUSED), found.outcome
+
+
 @pytest.mark.parametrize(
     ("law", "fault", "dtype"),
     [

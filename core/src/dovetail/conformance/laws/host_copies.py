@@ -13,6 +13,7 @@ from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import Example
 from dovetail.conformance.law import Trial, Unclaimed, Wrong, device_law
 from dovetail.conformance.laws.bits import expect_bits, patterns, rng
+from dovetail.conformance.laws.copies_in_order import copies_in_order
 from dovetail.conformance.laws.streams import long_work, widths, work
 from dovetail.conformance.layouts import LAYOUTS, projected
 from dovetail.conformance.subject import Subject
@@ -82,6 +83,7 @@ def in_flight(trial: Trial) -> None:
     for claim in claims * _TRIES:
         contextvars.copy_context().run(claim, trial)
         dt.synchronize(trial.subject.device)
+    contextvars.copy_context().run(copies_in_order, trial)
 
 
 def _behind_work(trial: Trial) -> None:

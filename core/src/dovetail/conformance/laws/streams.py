@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import math
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,6 +20,8 @@ from dovetail.device_api.capabilities import CallersContext, Streams
 from dovetail.dtypes import Array, DType
 from dovetail.engine.tensor import Tensor
 
+_PAUSE: Final = 0.02  # seconds between two events
+_FACTOR: Final = 10  # between clocks of a device and of the host, and far from 1000
 _LONG: Final = 12  # products before the one that is waited for
 
 
@@ -47,7 +50,7 @@ def streams(trial: Trial) -> None:
 
 
 def _judge(trial: Trial) -> None:
-    for claim in (_in_order, _across, _write_after_read, _questions, _current):
+    for claim in (_in_order, _across, _write_after_read, _questions, _clock, _current):
         claim(trial)
 
 
@@ -145,6 +148,35 @@ def _questions(trial: Trial) -> None:
     if not (taken >= 0 and math.isfinite(taken)):
         raise Wrong(f"{taken} ms passed between two events, needed 0 or more")
     del y
+
+
+def _clock(trial: Trial) -> None:
+    """Times between events are milliseconds, as a clock of the host has them.
+
+    It is read outside of both events and between them, so that however long a machine
+    takes, what the device says lies between the two times.
+    """
+    device = trial.subject.device
+    stream = dt.Stream(device)
+    start, end = (dt.Event(device, enable_timing=True) for _ in range(2))
+    a, order, _, _ = work(trial)
+    before = time.perf_counter()
+    with stream:
+        start.record()
+        start.synchronize()
+        inside = time.perf_counter()
+        long_work(a, order)
+        time.sleep(_PAUSE)
+        least = 1e3 * (time.perf_counter() - inside)
+        end.record()
+        end.synchronize()
+    most = 1e3 * (time.perf_counter() - before)
+    taken = start.elapsed_time(end)
+    if not least / _FACTOR <= taken <= most * _FACTOR:
+        raise Wrong(
+            f"{taken} ms passed between two events by the device, and between "
+            f"{least:.3f} and {most:.3f} by the host"
+        )
 
 
 def _current(trial: Trial) -> None:
