@@ -68,4 +68,4 @@ def test_errors_of_ours_stay_as_they_are(xpu: Any) -> None:
     device = xpu.present[0]
     made._built[device] = object()
     with pytest.raises(ValueError, match="no such range"):
-        made.launch(SimpleNamespace(device=device, queue=Odd()), [], 1)  # type: ignore[arg-type]
+        made.launch(SimpleNamespace(device=device, work=None, queue=Odd()), [], 1)  # type: ignore[arg-type]
