@@ -31,9 +31,16 @@ SAME: Final = (
     "L.unravel_index(b, (2, 3))[1].clone()", "L.unravel_index(i, (2, 3))[0].clone()",
     "L.where(b > 1, f, 0.0)", "L.where(b - 1, f, 0.0)", "f.where(b - 1, -f)",
     "L.where(b - 1, 3, 4)", "L.where(b, f, h, out=L.empty(2))",
+    "L.split(L.arange(4.0), L.tensor(2))[1]",
     "np.ones(2) / f", "np.ones((1, 2)) / f", "np.ones((2, 1)) / i",
 )  # fmt: skip
 REFUSED: Final = (
+    "L.hardshrink(f, out=L.empty(0, dtype=L.float16))",
+    "L.zeros(()).copy_(L.ones(1))", "L.zeros(3).copy_(L.ones(1, 3))",
+    "L.zeros(0).copy_(L.ones(1, 0))", "L.zeros(2, 3).copy_(L.ones(1, 1, 3))",
+    "L.nn.functional.instance_norm(L.ones(2, 3, 4), use_input_stats=False)",
+    "L.nn.functional.instance_norm(L.ones(0), f, f, use_input_stats=False)",
+    "L.nn.functional.instance_norm(L.ones(0), f, use_input_stats=False)",
     "float(f)", "int(f)", "complex(f)", "f.item()", "L.ones(2).mT",
     "L.tensor([[]]).nanmedian(dim=-1)", "L.tensor([[]]).median(dim=-1)",
     "L.ones(3, 3)[[0, 1], [0, 1, 2]]", "L.ones(3, 3).diagonal(0, 1, 1)",
@@ -42,6 +49,16 @@ REFUSED: Final = (
     "L.tensor(1.0).tensor_split(2)", "L.tensor(1.0).unflatten(0, (1, 1))",
     "L.where(i, f, h)", "L.where(f, f, h)",
     "L.ones(3, 3).diagonal(0, 0, 3)", "L.ones(3).flatten(0, 2)",
+)  # fmt: skip
+
+
+# Of the wrong kind: both raise a TypeError.
+MISTAKEN: Final = (
+    "L.split(L.ones(4), np.int64(2))", "L.ones(4).split(np.int64(4))",
+    "L.split(L.ones(4), 2.0)", "L.split(L.ones(4), L.tensor([2, 2]))",
+    "L.sparse_coo_tensor(iter([1, 2]))",
+    "L.sparse_coo_tensor(indices=iter([1, 2]), dtype=L.uint8)",
+    "L.sparse_coo_tensor(range(2))", "L.sparse_coo_tensor(L.tensor([1, 2]))",
 )  # fmt: skip
 
 
@@ -73,3 +90,19 @@ def test_what_torch_refuses_is_caught_by_the_same_class(call: str) -> None:
         _made(torch, call)
     with pytest.raises(type(theirs.value)):
         _made(dt, call)
+
+
+@pytest.mark.parametrize("call", MISTAKEN)
+def test_what_is_of_the_wrong_kind_is_refused_as_such(call: str) -> None:
+    for lib in (torch, dt):
+        with pytest.raises(TypeError):
+            _made(lib, call)
+
+
+def test_values_of_more_dims_are_assigned_but_not_copied() -> None:
+    """Leading dims of size 1 are nothing to an assignment."""
+    for lib in (torch, dt):
+        x = lib.zeros(2, 3)
+        x[0] = lib.ones(1, 3)
+        x[1:, :2] = lib.full((1, 1, 2), 2.0)
+        assert x.tolist() == [[1, 1, 1], [2, 2, 0]]

@@ -10,6 +10,7 @@ from dovetail.engine.modes import no_grad
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
+from dovetail.frontend.views import existing_dim
 from dovetail.limits import finfo
 from dovetail.ops import layer_norm as layer
 from dovetail.ops import norm as ops
@@ -118,9 +119,20 @@ def instance_norm(
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:  # fmt: skip
-    """Mean 0 and variance 1 over each channel of each sample (Ulyanov et al. 2016)."""
+    """Mean 0 and variance 1 over each channel of each sample (Ulyanov et al. 2016).
+
+    Raises: ArgumentError without running statistics where the input's are not used.
+    """
     size = tuple(input._a.shape)
     if not use_input_stats:
+        if running_mean is None or running_var is None:
+            missing = "running_mean" if running_mean is None else "running_var"
+            raise ArgumentError(
+                "instance_norm", missing, was=None, needed="a tensor: Expected "
+                "running_mean and running_var to be defined when use_input_stats is "
+                "false",
+            )  # fmt: skip
+        existing_dim("instance_norm", input, 1)
         return batch_norm(
             input, running_mean, running_var, weight, bias, False, 0.0, eps
         )

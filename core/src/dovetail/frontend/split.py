@@ -95,6 +95,8 @@ def split(
     """
     dim = existing_dim("split", tensor, dim)
     total, size = int(tensor._a.shape[dim]), split_size_or_sections
+    if isinstance(size, Tensor) and not size.ndim:
+        (size,) = integers("split", "split_size", size, 0)
     if isinstance(size, int):
         if size < 0 or (not size and total):
             raise ArgumentError(
@@ -102,6 +104,11 @@ def split(
             )
         starts = range(0, total, size) if total else range(1)
         return _cut(tensor, dim, [min(size, total - at) for at in starts])
+    if not isinstance(size, tuple | list):
+        raise ArgumentTypeError(
+            "split", "split_size_or_sections", was=repr(size),
+            needed="an int, or a list of sizes", remedy="call int() of it",
+        )  # fmt: skip
     sections = list(integers("split", "sections", size, 0))
     if sum(sections) != total or any(n < 0 for n in sections):
         raise ArgumentError(

@@ -156,7 +156,7 @@ def softshrink(input: Tensor, lambd: Extent = 0.5) -> Tensor:
     return where(lambd < input, input - lambd, below)
 
 
-@op(accepts=FLOAT, unrounded=True, torch="hardshrink F.hardshrink",
+@op(out="same", accepts=FLOAT, unrounded=True, torch="hardshrink F.hardshrink",
     oracle=lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x),
     cases=corners({}, {"lambd": 1.0}),
     grad=lambda ct, input, lambd: where(abs(input) <= lambd, 0, ct))  # fmt: skip

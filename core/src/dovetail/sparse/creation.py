@@ -62,6 +62,11 @@ def sparse_coo_tensor(
                 name, "values", was="missing", needed="values at the indices, or a "
                 "size alone in their place",
             )  # fmt: skip
+        if not isinstance(indices, tuple | list):
+            raise ArgumentTypeError(
+                name, "values", was=f"missing, beside a {type(indices).__name__}",
+                needed="values at the indices, or a size alone: a tuple of integers",
+            )  # fmt: skip
         return _empty(indices, dtype, device, requires_grad)
     held = _values(values, dtype, device)
     at = _index(name, "indices", indices, held)

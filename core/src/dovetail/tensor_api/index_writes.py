@@ -67,7 +67,8 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     if type(value) in _NUMBERS:
         fill(region, _number_for(x, value), "setitem", overlap=False)
     else:
-        overwrite("copy_", region, copied(region, _as_value(x, value)))
+        given = _without_leading_ones(_as_value(x, value), region.ndim)
+        overwrite("copy_", region, copied(region, given))
 
 
 _NUMBERS: Final = (int, float, bool, complex)
@@ -182,12 +183,17 @@ def _without_ones(value: Tensor) -> Tensor:
     return ops.reshape(value, shape[extra:]) if extra else value
 
 
+def _without_leading_ones(source: Tensor, ndim: int) -> Tensor:
+    """A value of no more dims than what is assigned to, where those before are of 1."""
+    extra = source.ndim - ndim
+    if extra > 0 and all(n == 1 for n in source._a.shape[:extra]):
+        return ops.reshape(source, tuple(source._a.shape[extra:]))
+    return source
+
+
 def copied(x: Tensor, source: Tensor) -> Tensor:
     """`source` in the shape and dtype of `x`, for a write to it."""
     shape = tuple(x._a.shape)
-    extra = source.ndim - len(shape)
-    if extra > 0 and all(n == 1 for n in source._a.shape[:extra]):
-        source = ops.reshape(source, tuple(source._a.shape[extra:]))
     if tuple(source._a.shape) != shape:
         try:
             source = ops.expand(source, shape)
