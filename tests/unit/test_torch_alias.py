@@ -211,7 +211,10 @@ assert issubclass(InplaceFunction, torch.autograd.Function)
 assert issubclass(SourceChangeWarning, Warning)
 torch._dynamo.config.suppress_errors = True
 assert torch._dynamo.config.suppress_errors and not torch._dynamo.config.verbose
-torch._dynamo.reset()
+assert torch._dynamo.reset() is None and not torch._dynamo.is_compiling()
+assert not torch._C._get_tracing_state() and not torch._C._cuda_isInBadFork()
+assert torch._C._jit_set_profiling_mode(False) is None
+assert torch._dynamo.optimize("inductor")(len) is len
 torch.compiler.cudagraph_mark_step_begin()
 assert torch.compiler.allow_in_graph(len) is len
 assert torch.compiler.assume_constant_result(len) is len
@@ -234,7 +237,7 @@ assert torch.backends.cuda.math_sdp_enabled() and torch.backends.cudnn.version()
 for refused in (
     lambda: FSDP(net), lambda: get_rank(), lambda: torch.onnx.export(net, ()),
     lambda: dist_nn.all_reduce(net.weight), lambda: torch.jit.save(net, "x"),
-    lambda: torch.hub.load("a/b", "c"),
+    lambda: torch.hub.load("a/b", "c"), lambda: torch._dynamo.explain(len),
 ):
     try:
         refused()
@@ -249,6 +252,7 @@ def test_rooms_that_do_nothing_here(tmp_path: Path) -> None:
     assert found.stdout.split() == [
         "torch.distributed.fsdp.FullyShardedDataParallel", "get_rank",
         "torch.onnx.export", "torch.distributed.nn.all_reduce", "jit.save", "hub.load",
+        "torch._dynamo.explain",
     ], found.stderr  # fmt: skip
 
 

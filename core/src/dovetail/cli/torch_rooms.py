@@ -21,7 +21,7 @@ MISSING: Final = (
     "torch.library", "torch.nn.intrinsic", "torch.nn.qat", "torch.nn.quantized",
     "torch.onnx", "torch.quantization", "torch.utils.cpp_extension",
 )  # fmt: skip
-# Modules of switches of torch's compiler, whose functions do nothing.
+# Modules of switches of torch's compiler, and functions that are asides to it.
 KEPT: Final = ("torch._C", "torch._dynamo", "torch._functorch", "torch._inductor")
 
 
@@ -35,10 +35,22 @@ def kept_room(name: str) -> Kept | None:
     return Kept(name) if name.partition(".config")[0] in KEPT else None
 
 
+# What their functions are for, by how the names begin, a `_` before them left out.
+_DECORATORS: Final = (
+    "allow_in_graph", "assume_constant_result", "disable", "disallow_in_graph",
+    "dont_skip_tracing", "forbid_in_graph", "optimize", "run", "skip",
+)  # fmt: skip
+_ASIDES: Final = (
+    "clear", "graph_break", "jit_set", "log", "mark", "maybe_mark", "reset", "set",
+)  # fmt: skip
+_QUESTIONS: Final = ("cuda_is", "get", "has", "is")
+
+
 class Kept(ModuleType):
     """Switches, which are kept as they are set, groups of them, and functions.
 
-    A function that is given another one is a decorator, and leaves it as it is.
+    Decorators leave a function as it is, asides do nothing, and questions are said no
+    to, since nothing is being compiled or traced. Others raise when they are called.
     """
 
     def __init__(self, name: str) -> None:
@@ -48,9 +60,10 @@ class Kept(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no {name!r}")
-        found: Any = _nothing
         if "config" in (name, *self.__name__.split(".")):
-            found = Kept(f"{self.__name__}.{name}")
+            found: Any = Kept(f"{self.__name__}.{name}")
+        else:
+            found = _function(self.__name__, name)
         setattr(self, name, found)
         return found
 
@@ -58,14 +71,22 @@ class Kept(ModuleType):
         return False  # a switch that nobody set
 
 
-def _nothing(*args: Any, **_options: Any) -> Any:
-    if args and callable(args[0]):
-        return args[0]
-    return None if args else _itself
+def _function(room: str, name: str) -> Any:
+    """What a name of such a room is."""
+    kind = name.lstrip("_")
+    if kind in _DECORATORS:
+        return _decorator
+    if kind.startswith(_QUESTIONS):
+        return _no
+    return _aside if kind.startswith(_ASIDES) else missing(room, name)
 
 
-def _itself(fn: Any = None) -> Any:
-    return fn
+def _decorator(fn: Any = None, *_args: Any, **_options: Any) -> Any:
+    return fn if callable(fn) else lambda fn: fn
+
+
+def _aside(*_args: Any, **_options: Any) -> None:
+    """Nothing: what is said to the compiler, which is not there."""
 
 
 def missing(room: str, name: str) -> Any:

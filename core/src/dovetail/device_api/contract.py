@@ -33,7 +33,6 @@ class DeviceInfo:
         warp_size: threads of a unit that go in step.
         capability: the version of what it can compute, such as (9, 0).
         arch: what compilers call it, such as "sm_90" or "gfx90a".
-        uuid: what no other device is called, wherever it is.
     """
 
     index: int
@@ -44,7 +43,6 @@ class DeviceInfo:
     warp_size: int | None = None
     capability: tuple[int, int] | None = None
     arch: str = ""
-    uuid: str = ""
 
     @property
     def total_memory(self) -> int | None:

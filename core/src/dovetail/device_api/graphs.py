@@ -19,9 +19,8 @@ class Graphs(ABC):
     kernels, fills and copies are kept. Memory made meanwhile is the graph's: while it
     lives, nobody else gets it, so that what a launch left there is there until the next
     one. Core keeps the arrays that kernels get; `hold` keeps those of copies and fills.
-    Whoever waits is refused, by
-    `refuse_to_wait` at the beginning of `copy_in`, `copy_out` and `synchronize`, since
-    nothing that he could wait for is being done.
+    Whoever waits is refused, by `refuse_to_wait` at the beginning of `copy_in`,
+    `copy_out` and `synchronize`, since nothing that he could wait for is being done.
     """
 
     @abstractmethod
@@ -30,7 +29,7 @@ class Graphs(ABC):
 
     @abstractmethod
     def end_graph(self, stream: Any, index: int) -> Any:
-        """What has been recorded, as an object of the backend's own; do again."""
+        """What has been recorded, as an object of the backend's own."""
 
     @abstractmethod
     def launch_graph(self, graph: Any, stream: Any, index: int) -> None:

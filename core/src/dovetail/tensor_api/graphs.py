@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, count
+from itertools import count
 from typing import Any, Final
 
 from dovetail.device import named
-from dovetail.device_api import Backend, Graphs, LateErrors
+from dovetail.device_api import Graphs, LateErrors
 from dovetail.device_api.graphs import Recorded, recording
 from dovetail.engine import modes
-from dovetail.engine.kinds import kinds_of
 from dovetail.errors import ArgumentTypeError, CaptureError, NotSupported
 from dovetail.tensor_api.streams import (
     DeviceLike,
@@ -42,12 +41,6 @@ def _graphs(name: str, stream: Stream) -> Graphs:
             remedy="dovetail.compile records functions on every device",
         )  # fmt: skip
     return found
-
-
-def _numbers(backend: Backend) -> list[Any]:
-    """The numbers that calls share on a backend: a graph may read any of them."""
-    caches = chain.from_iterable(k.scalars.values() for k in kinds_of(backend))
-    return [list(cache.values()) for cache in caches]
 
 
 def _arrays(kept: Any) -> Iterator[Any]:
@@ -125,7 +118,6 @@ class Graph:
             )  # fmt: skip
         self.reset()
         found = Recorded(stream._backend, stream._index)
-        found.kept += _numbers(stream._backend)
         graphs.begin_graph(stream.handle, stream._index)
         self._stream, self._recorded = stream, found
         recording.set(found)
@@ -145,7 +137,6 @@ class Graph:
         self._stream = None
         self._work = graphs.end_graph(stream.handle, stream._index)
         found.finish()
-        found.kept += _numbers(found.backend)
 
     def instantiate(self) -> None:
         """Nothing: a graph is ready when it was recorded."""
