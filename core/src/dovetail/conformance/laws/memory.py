@@ -175,7 +175,7 @@ def _copies(trial: Trial) -> None:
         fresh = look.clone()
         fresh.t().copy_(look.t())
         look.copy_(fresh)
-        look.cpu()
+        subject.values(look)
 
 
 def _written_graph(trial: Trial) -> None:
