@@ -36,17 +36,7 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
         small = bound_by_attributes(own, attributes)
         large = serve(own.op, min(_SHORTEST, least), **attributes)
 
-        def kernel(a: Any, target: Any, *others: Any) -> Any:
-            if a.size < least:
-                for b in others:
-                    if b is not None and b.size >= least:
-                        break
-                else:
-                    return small(a, target, *others)
-            y = large(a, target, *others)
-            return small(a, target, *others) if y is None else y
-
-        return kernel
+        return large.beside(small, least)
 
     return bound
 
@@ -128,6 +118,15 @@ class _Losses:
 class _Forward(_Losses):
     """The loss, and what its op gives beside it."""
 
+    def beside(self, small: Callable[..., Any], least: int) -> Callable[..., Any]:
+        """The kernel that serves from so many scores on, and leaves the rest to it."""
+
+        def kernel(x: Array, target: Array, weight: Array | None) -> Any:
+            y = self(x, target, weight) if x.size >= least else None
+            return small(x, target, weight) if y is None else y
+
+        return kernel
+
     def __call__(self, x: Array, target: Array, weight: Array | None) -> Any:
         if not self.serves(x, target):
             return None
@@ -148,6 +147,15 @@ class _Forward(_Losses):
 
 class _Backward(_Losses):
     """The gradient by the scores, of which the log probabilities are there."""
+
+    def beside(self, small: Callable[..., Any], least: int) -> Callable[..., Any]:
+        """The same, where the scores are those that logp was made of."""
+
+        def kernel(ct: Array, target: Array, logp: Array, weight: Array | None) -> Any:
+            y = self(ct, target, logp, weight) if logp.size >= least else None
+            return small(ct, target, logp, weight) if y is None else y
+
+        return kernel
 
     def __call__(
         self, ct: Array, target: Array, logp: Array, weight: Array | None

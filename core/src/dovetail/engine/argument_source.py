@@ -55,6 +55,7 @@ class ArgumentLines:
         counts_dims: the number of dims of the leading tensor is part of the key.
         miss: the line for a call out of the ordinary.
         key: the parts of the key.
+        values_of_key: those that may be equal without being the same object.
         natives: what the kernel gets.
         inputs: what the tape gets, by position.
         nodes: what is true where an input is on the tape.
@@ -70,6 +71,7 @@ class ArgumentLines:
         self.op = op
         self.takes = takes
         self.key: list[str] = []
+        self.values_of_key: set[str] = set()
         self.natives: list[str] = []
         self.inputs: dict[int, Given] = {}
         self.nodes: list[str] = []
@@ -174,7 +176,7 @@ class ArgumentLines:
         yield f"    _a{at} = {name}._a"
         yield f"    _d{at} = {name}._node"
         if promoted:
-            self.key.append(f"{name} is None")
+            self.key.append(f"({name} is None)")
         else:
             yield f"    {own} = {name}._kind"
         self.nodes.append(f"_d{at} is not None")
@@ -185,11 +187,35 @@ class ArgumentLines:
         yield f"_c{at} = _type({name})"
         yield f"if _c{at} is not _tuple and _c{at} is not _list:"
         yield f"    {self.miss}"
+        lines = self._each(at, own, known)
         if not known:
             yield f"{own} = None"
+            yield from self._pair(at, own)
+            yield f"if {own} is None:"
+            lines = (f"    {line}" for line in lines)
+        yield from lines
+        if lead:  # of another, that it is empty is what the key says of it
+            yield f"if {own} is None:"
+            yield f"    {self.miss}"
+        self.nodes.append(f"_d{at}")
+        self.inputs[at] = Given(f"_list({name})", f"_a{at}", own, f"_d{at}")
+
+    def _pair(self, at: int, own: str) -> Iterator[str]:
+        """Two plain tensors off the tape, which most lists are, without a loop."""
+        name = self.op.tensors[at].name
+        yield f"if _len({name}) == 2:"
+        yield f"    _x, _y = {name}"
+        alike = "_x._kind is _y._kind and _x._node is None is _y._node"
+        yield f"    if _type(_x) is _Tensor is _type(_y) and {alike}:"
+        yield f"        {own} = _x._kind"
+        yield f"        _a{at} = [_x._a, _y._a]"
+        yield f"        _d{at} = False"
+
+    def _each(self, at: int, own: str, known: bool) -> Iterator[str]:
+        """The tensors of a list one by one, all of one kind."""
         yield f"_a{at} = []"
         yield f"_d{at} = False"
-        yield f"for _x in {name}:"
+        yield f"for _x in {self.op.tensors[at].name}:"
         yield f"    if {_is_no_tensor('_x')}:"
         yield f"        {self.miss}"
         yield f"    if _x._kind is not {own}:"
@@ -202,17 +228,12 @@ class ArgumentLines:
         yield f"    _a{at}.append(_x._a)"
         yield "    if _x._node is not None:"
         yield f"        _d{at} = True"
-        if lead:  # of another, that it is empty is what the key says of it
-            yield f"if {own} is None:"
-            yield f"    {self.miss}"
-        self.nodes.append(f"_d{at}")
-        self.inputs[at] = Given(f"_list({name})", f"_a{at}", own, f"_d{at}")
 
     def _attribute(self, param: Param) -> Iterator[str]:
         """The value where its type is the one expected, else its frozen form."""
         kind, _, none = param.annotation.partition(" | ")
         exact = "_str" if kind.startswith(_CHOICE) else _EXACT.get(kind)
-        part = param.name
+        part = param.name if exact is not None else f"_f_{param.name}"
         if exact is not None:
             wrong = f"_type({param.name}) is not {exact}"
             if none:
@@ -220,16 +241,16 @@ class ArgumentLines:
             yield f"if {wrong}:"
             yield f"    {self.miss}"
         elif kind in _SEQUENCES and not none:
-            part = f"_f_{param.name}"
             yield from self._sequence(param.name, part)
         else:
-            part = f"_f_{param.name}"
             yield f"{part} = {param.name}"
             yield f"if {part} is not None and _type({part}) is not _int:"
             yield f"    {part} = _frozen({part})"
             yield f"    if {part} is None:"
             yield f"        {self.miss}"
         self.key.append(part)
+        if exact is None:
+            self.values_of_key.add(part)
 
     def _sequence(self, name: str, part: str) -> Iterator[str]:
         """A tuple of ints is its own part of the key; of all else, the frozen form."""

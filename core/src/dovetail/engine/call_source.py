@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from dovetail.engine.op import Op
     from dovetail.engine.parameters import Param
 
-# What of its own a callable remembers: what calls need, itself, its op.
+# What a callable remembers: what calls of its op need, itself, the entry of a kernel
+# that was learned last with its key (asked first, emptied with the others), its op.
 CELLS: Final = ("_calls", "_function", "_last", "_op")
 
 _ENTRY: Final = "_kernel, _kind, _runner, _ready"
@@ -61,9 +62,11 @@ class Form(NamedTuple):
     users: bool = False
 
 
-def source_of(op: Op, form: Form) -> str:
-    """The source of a function that calls an op."""
-    return enclosed(op.name, _Source(op, form).lines())
+def source_of(op: Op, form: Form) -> tuple[str, int]:
+    """The source of a function that calls an op, and of how many parts its keys are."""
+    source = _Source(op, form)
+    text = enclosed(op.name, source.lines())
+    return text, len(source.key)
 
 
 def _source_of_default(param: Param) -> str:
@@ -148,13 +151,19 @@ class _Source(ArgumentLines):
     # ---- the entry, the kernel, the results
 
     def _entry(self) -> Iterator[str]:
+        # Parts are compared in less time than a key is made of them and looked up.
+        last = [f"_p{at}" for at in range(len(self.key))]
+        other = (
+            f"{known} {'!=' if part in self.values_of_key else 'is not'} {part}"
+            for known, part in zip(last, self.key, strict=True)
+        )
+        yield f"{_ENTRY}, {', '.join(last)} = _last"
+        yield f"if {' or '.join(other)}:"
+        lines = self._looked_up(self.key[0])
         if len(self.key) > 1:
-            yield f"_key = ({', '.join(self.key)})"
-            yield from self._looked_up("_key")
-        else:  # a kind is compared in less time than it is looked up
-            yield f"{_ENTRY}, _known = _last"
-            yield f"if _known is not {self.key[0]}:"
-            yield from (f"    {line}" for line in self._looked_up(self.key[0]))
+            yield f"    _key = ({', '.join(self.key)})"
+            lines = self._looked_up("_key")
+        yield from (f"    {line}" for line in lines)
         if self.over:
             return
         fitting = {name for name, _ in self.op.fitting}

@@ -27,7 +27,7 @@ from dovetail.engine.execution import several
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.older_calls import SCALED
-from dovetail.engine.op import Op
+from dovetail.engine.op import Op, forget_last
 from dovetail.engine.overrides import ask, overridden
 from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.plan import UNSERVED
@@ -212,24 +212,26 @@ _OVER: Final = Form("_missed_over(_function, ", over=True)
 
 
 def _unwritten(op: Op, name: str, form: Form) -> Any:
-    itself = CellType()
-    function = FunctionType(
-        _FIRST, _NAMES, name, None, (op.cells[0], itself, *op.cells[1:])
-    )
+    itself, last = CellType(), CellType()
+    calls, own = op.cells
+    function: Any = FunctionType(_FIRST, _NAMES, name, None, (calls, itself, last, own))
     itself.cell_contents = function
+    function.last, function.parts = last, 0
+    forget_last(function)
     function.__qualname__ = name
     function.__module__ = op.module
     function.__doc__ = op.body.__doc__
-    function.__wrapped__ = op.body  # type: ignore[attr-defined]
-    function.op = op  # type: ignore[attr-defined]
-    function.form = form  # type: ignore[attr-defined]
+    function.__wrapped__ = op.body
+    function.op = op
+    function.form = form
     op.callables.append(function)
     return function
 
 
 def _write(function: Any, op: Op) -> None:
     """Give a callable its own code."""
-    source = source_of(op, function.form)
+    source, function.parts = source_of(op, function.form)
+    forget_last(function)
     place = f"{WRITTEN}{op.name}>"
     named = () if function.form.items else function.form.takes or op.names
     function.__defaults__ = tuple(op.defaults[n] for n in named)

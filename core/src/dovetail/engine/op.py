@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NO_NAMES: Final[frozenset[str]] = frozenset()  # one for all ops
 _LEARNED_LIMIT: Final = 4096
 _EXAMPLES: Final = re.compile(r"\n\n(?:Examples:|>>>)")
-NO_ENTRY: Final = (None,) * 5
+_ENTRY_PARTS: Final = 4  # of an entry, before those of its key
 # What a check gives: a 0-d bool that is true where values are refused (None where
 # there are none to look at), and the error for them, which may wait for values.
 Checked = tuple[Any, Callable[[], Exception]] | None
@@ -61,11 +61,9 @@ class Op(Results, Gradient):
         function: the public callable.
         callables: the functions that call it, whose code is written at need.
         unwritten: their code until then, of `dovetail.engine.calls`.
-        cells: what all of them remember: `calls`, `last`, and the op.
+        cells: what all of them remember: `calls` and the op.
         calls: what a call needs, by kinds and attributes. Emptied when a kernel comes
             or goes, when a device is lost, and when it holds 4096 of them.
-        last: a cell with the entry of a kernel that `calls` got last under a kind
-            alone, and that kind; it is asked first, and emptied with `calls`.
         plans: for calls out of the ordinary, the plans by the same; emptied likewise.
         checked: result shapes by input shapes and attributes; emptied when full.
         bound: by kind, what takes gradients through it while nothing is recorded, by
@@ -139,8 +137,7 @@ class Op(Results, Gradient):
         self.uncast: Callable[..., Any] | None = None
         self.callables: list[Any] = []
         self.calls: dict[Any, Any] = {}
-        self.last = CellType(NO_ENTRY)
-        self.cells = CellType(self.calls), self.last, CellType(self)
+        self.cells = CellType(self.calls), CellType(self)
         self.plans: dict[Any, Plan] = {}
         self.checked: dict[Any, tuple[Sizes, ...]] = {}
         if options:
@@ -177,19 +174,27 @@ class Op(Results, Gradient):
         if len(self.calls) >= _LEARNED_LIMIT:
             self.forget_calls()
         self.calls[key] = entry
-        if type(key) is not tuple and entry[0] is not None:
-            self.last.cell_contents = (*entry, key)
+        parts = key if type(key) is tuple else (key,)
+        for function in self.callables:
+            if entry[0] is not None and function.parts == len(parts):
+                function.last.cell_contents = (*entry, *parts)
 
     def forget_calls(self) -> None:
         """Drop what calls have taught."""
         self.calls.clear()
-        self.last.cell_contents = NO_ENTRY
+        for function in self.callables:
+            forget_last(function)
 
     def forget(self) -> None:
         """Drop what was derived from kernel tables."""
         self.forget_calls()
         self.plans.clear()
         self.bound.clear()
+
+
+def forget_last(function: Any) -> None:
+    """Drop the entry that a callable asks first, for one that no call fits."""
+    function.last.cell_contents = (None,) * (_ENTRY_PARTS + function.parts)
 
 
 class Vocabulary(dict[str, Op]):
