@@ -115,7 +115,9 @@ class Casting:
     def _cast(self, x: Any, kind: Kind) -> Any:
         if type(x) is list or type(x) is tuple:
             return [self._cast(v, kind) for v in x]
-        if type(x) not in _PLAIN or not self._eligible(x._kind) or x._kind is kind:
+        if type(x) not in _PLAIN and not isinstance(x, Tensor):
+            return x
+        if not self._eligible(x._kind) or x._kind is kind:
             return x
         if self.casts is None or type(x._node) is not Leaf:
             return _cast(x, kind.dtype)
@@ -129,9 +131,9 @@ class Casting:
 
 
 def _kinds_of(value: Any) -> Any:
-    """The kind of a plain tensor, those of a list's items, the class of all else."""
+    """The kind of a mere tensor, those of a list's items, the class of all else."""
     cls = type(value)
-    if cls in _PLAIN:
+    if cls in _PLAIN or (issubclass(cls, Tensor) and not has_override(cls)):
         return value._kind
     if cls is list or cls is tuple:
         return tuple([_kinds_of(v) for v in value])

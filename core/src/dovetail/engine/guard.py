@@ -25,6 +25,7 @@ from dovetail.engine.older_calls import in_order
 from dovetail.engine.op import TakesOut
 from dovetail.engine.out import check_asked, write_out
 from dovetail.engine.overrides import ask, overridden
+from dovetail.engine.tensor import asked
 from dovetail.errors import ArgumentTypeError, DovetailError
 
 # Types of arguments that cannot handle a call themselves.
@@ -92,7 +93,7 @@ class _Edge:
         if not plain and kwargs:
             target, args, kwargs = self._translated(args, kwargs)
         integers = self.expected.check(args, kwargs)
-        if plain and integers is not None and not classes:
+        if plain and integers is not None and not (classes or asked.nobody):
             self.usual[key] = integers
         return _NOBODY, target, args, kwargs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.engine.tensor import Parameter, Tensor, asked
 from dovetail.errors import NotSupported
 
 
@@ -38,7 +38,12 @@ def _flat(values: Sequence[Any]) -> Iterator[Any]:
 
 
 def has_override(cls: type) -> bool:
-    """Whether a class wants to handle calls itself."""
+    """Whether a class wants to handle calls itself, and is asked now.
+
+    Tensors that are made of others are always asked: no op takes them as they are.
+    """
+    if asked.nobody and not getattr(cls, "_in_parts", False):
+        return False
     handler = getattr(cls, "__torch_function__", None)
     return handler is not None and not issubclass(cls, Parameter)
 

@@ -19,6 +19,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from dovetail.engine.node_names import node_name
 from dovetail.errors import AutogradError
 
 if TYPE_CHECKING:
@@ -121,8 +122,7 @@ class Node:
 
     def name(self) -> str:
         """Torch's style: `MulBackward0`."""
-        words = self.op.name.strip("_").split("_")
-        return "".join([w[:1].upper() + w[1:] for w in words]) + "Backward0"
+        return node_name(self)
 
     def __repr__(self) -> str:
         return f"<{self.op.name} backward>"

@@ -5,6 +5,7 @@ The methods that users call are installed by `dovetail.ops` and `dovetail.fronte
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -260,25 +261,26 @@ def extend(**attributes: Any) -> None:
         setattr(Tensor, name, value)
 
 
+class _Asked(threading.local):
+    """Whether classes of arguments are asked to handle calls, in this thread."""
+
+    nobody = False
+
+
+asked: Final = _Asked()
+
+
 def without_overrides(function: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
-    """Call `function` on the plain tensors behind its arguments."""
-    return function(
-        *(_plain(a) for a in args), **{k: _plain(v) for k, v in kwargs.items()}
-    )
+    """Call `function`, and ask no class of its arguments to handle that.
 
-
-def _plain(value: Any) -> Any:
-    cls = type(value)
-    if cls in (Tensor, Parameter):
-        return value
-    if isinstance(value, Tensor) and not value._in_parts:
-        t = fresh()
-        t._a, t._kind, t._node = value._a, value._kind, value._node
-        t._storage = storage_of(value)
-        return t
-    if cls in (list, tuple):
-        return cls(_plain(v) for v in value)
-    return value
+    The tensors are those that were given: what is written in place, or asked for a
+    gradient, is the caller's own.
+    """
+    before, asked.nobody = asked.nobody, True
+    try:
+        return function(*args, **kwargs)
+    finally:
+        asked.nobody = before
 
 
 def as_class(cls: type, result: Any) -> Any:
@@ -290,4 +292,6 @@ def as_class(cls: type, result: Any) -> Any:
         return made
     if type(result) in (list, tuple):
         return type(result)(as_class(cls, r) for r in result)
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*(as_class(cls, r) for r in result))
     return result

@@ -25,12 +25,14 @@ class Buffer(Tensor):
     """
 
     __slots__ = ()
+    # What is computed of it is no buffer.
+    __torch_function__ = None  # type: ignore[assignment]
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         base: Any = cls
         given = ft.empty(0) if data is None else data
-        made = Parameter.__new__(base, given, requires_grad=False)
+        made = Parameter.__new__(base, given, requires_grad=given.requires_grad)
         made.persistent = persistent
         return made
 

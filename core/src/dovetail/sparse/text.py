@@ -7,7 +7,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.sparse.arrays import CooArray, CsrArray
 from dovetail.sparse.handlers import above
 from dovetail.sparse.tensor import SparseTensor
-from dovetail.tensor_api.printing import contents, node_name, options
+from dovetail.tensor_api.printing import contents, graph_suffixes, joined
 
 _PREFIX = "tensor("
 
@@ -22,7 +22,8 @@ def described(x: SparseTensor) -> str:
         named = {"crow_indices": a.crow, "col_indices": a.col}
     named["values"] = a.values.detach()
     parts = [_part(name, part) for name, part in named.items()]
-    return _joined(_PREFIX + f",\n{indent}".join(parts), _suffixes(x), x.is_sparse)
+    text = _PREFIX + f",\n{indent}".join(parts)
+    return joined(text, _suffixes(x), len(_PREFIX), x.is_sparse)
 
 
 def _part(name: str, part: Tensor) -> str:
@@ -44,25 +45,7 @@ def _suffixes(x: SparseTensor) -> list[str]:
     if x.dtype not in (default, default.complex, bool_, int64):
         found.append(f"dtype={x.dtype!r}")
     found.append(f"layout={x.layout!r}")
-    node = x.grad_fn
-    if node is not None:
-        found.append(f"grad_fn=<{node_name(node)}>")
-    elif x.requires_grad:
-        found.append("requires_grad=True")
-    return found
-
-
-def _joined(text: str, suffixes: list[str], newline: bool) -> str:
-    """The text with suffixes, the first of them on a line of its own if asked."""
-    length = len(text) - text.rfind("\n") + 1
-    for suffix in suffixes:
-        if newline or length + len(suffix) + 2 > options().linewidth:
-            text += ",\n" + " " * len(_PREFIX) + suffix
-            length, newline = len(_PREFIX) + len(suffix), False
-        else:
-            text += ", " + suffix
-            length += len(suffix) + 2
-    return text + ")"
+    return found + graph_suffixes(x)
 
 
 above.described = described

@@ -11,7 +11,6 @@ import numpy as np
 from dovetail.dtypes import FLOAT8, bfloat16, bool_, get_default_dtype, int64
 from dovetail.engine.checks import values_of
 from dovetail.engine.public import public
-from dovetail.engine.tape import Node
 from dovetail.engine.tensor import Parameter, Tensor, extend
 
 
@@ -42,7 +41,10 @@ def set_printoptions(
     edgeitems: int | None = None, linewidth: int | None = None,
     profile: str | None = None, sci_mode: bool | None = None,
 ) -> None:  # fmt: skip
-    """Change how tensors are shown; `profile` is "default", "short" or "full"."""
+    """Change how tensors are shown; `profile` is "default", "short" or "full".
+
+    What is None stays as it is, but for `sci_mode`: the numbers then decide again.
+    """
     chosen = {
         "default": PrintOptions(), "short": PrintOptions(precision=2, edgeitems=2),
         "full": PrintOptions(threshold=math.inf),
@@ -50,10 +52,10 @@ def set_printoptions(
     start = _options[0] if profile is None else chosen[profile]
     given = {
         "precision": precision, "threshold": threshold, "edgeitems": edgeitems,
-        "linewidth": linewidth, "sci_mode": sci_mode,
+        "linewidth": linewidth,
     }  # fmt: skip
     changes: Any = {k: v for k, v in given.items() if v is not None}
-    _options[0] = start._replace(**changes)
+    _options[0] = start._replace(**changes, sci_mode=sci_mode)
 
 
 def _formatter(values: np.ndarray[Any, Any], options: PrintOptions) -> Format:
@@ -109,6 +111,8 @@ def _complex_formatter(values: np.ndarray[Any, Any], options: PrintOptions) -> F
 def _shown(values: np.ndarray[Any, Any], options: PrintOptions) -> np.ndarray[Any, Any]:
     """The elements that appear: all, or the edges of a large tensor."""
     edge = options.edgeitems
+    if not edge:
+        return values[:0]
     for axis in range(values.ndim):
         if values.shape[axis] > 2 * edge:
             keep = [*range(edge), *range(-edge, 0)]
@@ -123,6 +127,8 @@ def _text(
     if values.ndim == 0:
         return style.show(values[()])
     edge = options.edgeitems
+    if summary and not edge:
+        return "[...]"
     cut = summary and values.shape[0] > 2 * edge
     if values.ndim == 1:
         items = [style.show(v) for v in (values[:edge] if cut else values)]
@@ -166,55 +172,65 @@ def contents(x: Tensor, indent: int) -> str:
     return _text(values, style, indent, summary, how)
 
 
-def describe(x: Tensor, prefix: str = "tensor(") -> str:
-    """The text of a tensor: values, and what differs from the defaults."""
-    suffixes: list[str] = []
-    dtype, kind = x.dtype, x._kind
-    if kind.backend.rules_only:
-        suffixes = [f"device='{x.device}'", f"size={tuple(x.shape)}"]
-    elif not math.prod(x._a.shape) and x.ndim != 1:
-        suffixes.append(f"size={tuple(x.shape)}")
-    body = contents(x, len(prefix))
-    if kind.backend.type != "cpu" and not kind.backend.rules_only:
-        suffixes.append(f"device='{x.device}'")
-    expected = {get_default_dtype()}
-    if math.prod(x._a.shape) or kind.backend.rules_only:
-        expected |= {get_default_dtype().complex, bool_, int64}
-    if dtype not in expected:
-        suffixes.append(f"dtype={dtype!r}")
+def describe(x: Tensor, prefix: str = "tensor(", given: object = None) -> str:
+    """The text of a tensor: values, and what differs from the defaults.
+
+    Args:
+        given: what stands for the values.
+    """
+    body = contents(x, len(prefix)) if given is None else str(given)
+    return joined(prefix + body, _suffixes(x), len(prefix))
+
+
+def _suffixes(x: Tensor) -> list[str]:
+    backend, default = x._kind.backend, get_default_dtype()
+    empty = not math.prod(x._a.shape)
+    found = [] if backend.type == "cpu" else [f"device='{x.device}'"]
+    bare = (empty and x.ndim != 1) or (not empty and not options().edgeitems)
+    if bare or backend.rules_only:
+        found.append(f"size={tuple(x.shape)}")
+    seen = () if empty or backend.rules_only else (default.complex, bool_, int64)
+    if x.dtype is not default and x.dtype not in seen:
+        found.append(f"dtype={x.dtype!r}")
+    return found + graph_suffixes(x)
+
+
+def graph_suffixes(x: Tensor) -> list[str]:
+    """Where the tensor comes from, or that it is a leaf with a gradient."""
     node = x.grad_fn
     if node is not None:
-        suffixes.append(f"grad_fn=<{node_name(node)}>")
-    elif x.requires_grad:
-        suffixes.append("requires_grad=True")
-    return _joined(prefix, body, suffixes, options().linewidth)
+        return [f"grad_fn=<{node.name()}>"]
+    return ["requires_grad=True"] if x.requires_grad else []
 
 
-def _joined(prefix: str, body: str, suffixes: list[str], linewidth: int) -> str:
-    text = prefix + body
-    length = len(text) - text.rfind("\n")
+def joined(
+    text: str, suffixes: Sequence[str], indent: int, newline: bool = False
+) -> str:
+    """The text with suffixes, the first of them on a line of its own if asked."""
+    length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if length + len(suffix) + 2 > linewidth:
-            text += ",\n" + " " * len(prefix) + suffix
-            length = len(prefix) + len(suffix)
+        if newline or length + len(suffix) + 2 > options().linewidth:
+            text += ",\n" + " " * indent + suffix
+            length, newline = indent + len(suffix), False
         else:
             text += ", " + suffix
             length += len(suffix) + 2
     return text + ")"
 
 
-def node_name(node: Node) -> str:
-    """Torch's style: `MulBackward0`."""
-    return node.name()
+_PLAIN: Final = ("Tensor", "Parameter", "Buffer")
 
 
 def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     backend: Any = self._kind.backend
     if backend.stands_for is not None:
         return str(backend.shown(self._a))
-    if isinstance(self, Parameter):
-        return "Parameter containing:\n" + describe(self)
-    return describe(self)
+    name = type(self).__name__
+    plain = type(self).__module__.startswith("dovetail.") and name in _PLAIN
+    text = describe(self, "tensor(" if plain else f"{name}(", tensor_contents)
+    if not isinstance(self, Parameter):
+        return text
+    return f"Parameter containing:\n{text if plain else f'Parameter({text})'}"
 
 
 extend(__repr__=_repr)

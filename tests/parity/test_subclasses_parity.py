@@ -1,0 +1,87 @@
+"""Subclasses of Tensor, and buffers: what ops give of them, and write to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import dovetail
+
+Library = Any
+
+IN_PLACE = [
+    "requires_grad_()", "add_(1)", "t_()", "squeeze_()", "unsqueeze_(0)", "zero_()",
+    "fill_(3)", "copy_(T.full((2, 3), 5.0))", "relu_()", "clamp_(0, 0.5)",
+    "masked_fill_(T.ones(2, 3) > 0, 7.0)", "set_(T.zeros(3))", "__iadd__(2)",
+    "index_add_(0, T.tensor([0]), T.ones(1, 3))",
+]  # fmt: skip
+NEW = [
+    "sqrt()", "max(0)", "__add__(1)", "__getitem__(0)", "matmul(T.ones(3, 2))",
+    "mean()", "split(1)", "sort()", "double()", "view(6)", "clone()", "detach()",
+    "new_zeros(2)", "T", "shape", "tolist()",
+]  # fmt: skip
+
+
+def _made(library: Library, kind: str) -> Any:
+    if kind == "buffer":
+        return library.nn.Buffer(library.ones(2, 3))
+    return library.ones(2, 3).as_subclass(type("Own", (library.Tensor,), {}))
+
+
+def _names(y: Any) -> Any:
+    if isinstance(y, tuple | list):
+        return [_names(each) for each in y]
+    name = type(y).__name__
+    return (name, y.tolist()) if hasattr(y, "tolist") else name
+
+
+@pytest.mark.parametrize("kind", ["class", "buffer"])
+@pytest.mark.parametrize("line", IN_PLACE)
+def test_writes_are_the_callers_own(kind: str, line: str) -> None:
+    """A form in place returns what it was called on, which has changed as in torch."""
+    found = []
+    for library in (torch, dovetail):
+        x = _made(library, kind)
+        assert eval(f"x.{line}", {"x": x, "T": library}) is x
+        found.append((tuple(x.shape), x.requires_grad, x.tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", ["class", "buffer"])
+@pytest.mark.parametrize("line", NEW)
+def test_results_have_torchs_class(kind: str, line: str) -> None:
+    """A class is passed on, also into tuples with fields; a buffer's is not."""
+    theirs, ours = (
+        _names(eval(f"x.{line}", {"x": _made(library, kind), "T": library}))
+        for library in (torch, dovetail)
+    )
+    assert ours == theirs
+
+
+def test_gradients_pass_through_writes_of_a_class() -> None:
+    """A view that was taken before a write is of what was written."""
+    for library in (torch, dovetail):
+        x, w = _made(library, "class"), library.tensor(3.0, requires_grad=True)
+        row = x[0]
+        x.mul_(w)
+        row.sum().backward()
+        assert w.grad.item() == 3.0
+
+
+def test_autocast_casts_a_class() -> None:
+    """What a class computes is in the precision of the scope."""
+    for library in (torch, dovetail):
+        x = _made(library, "class")
+        with library.autocast("cpu", dtype=library.bfloat16):
+            assert (x @ library.ones(3, 2)).dtype is library.bfloat16
+
+
+def test_what_is_made_of_a_buffer_is_none() -> None:
+    """A module keeps it as an attribute."""
+    for library in (torch, dovetail):
+        module = library.nn.Module()
+        module.scale = library.nn.Buffer(library.ones(2))
+        module.twice = module.scale * 2
+        assert list(module.state_dict()) == ["scale"]
