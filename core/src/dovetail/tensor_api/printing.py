@@ -218,16 +218,13 @@ def joined(
     return text + ")"
 
 
-_PLAIN: Final = ("Tensor", "Parameter", "Buffer")
-
-
 def _repr(self: Tensor, *, tensor_contents: Any = None) -> str:
     backend: Any = self._kind.backend
     if backend.stands_for is not None:
         return str(backend.shown(self._a))
-    name = type(self).__name__
-    plain = type(self).__module__.startswith("dovetail.") and name in _PLAIN
-    text = describe(self, "tensor(" if plain else f"{name}(", tensor_contents)
+    cls = type(self)
+    plain = cls in (Tensor, Parameter) or cls.__module__.startswith("dovetail.")
+    text = describe(self, "tensor(" if plain else f"{cls.__name__}(", tensor_contents)
     if not isinstance(self, Parameter):
         return text
     return f"Parameter containing:\n{text if plain else f'Parameter({text})'}"
