@@ -105,8 +105,9 @@ def test_gradients_accumulate_at_each_launch() -> None:
         (lambda x: dt.synchronize(DEVICE), "synchronize"),
         (lambda x: dt.current_stream(DEVICE).synchronize(), "synchronize"),
         (lambda x: dt.current_stream(DEVICE).record_event(), "record_event"),
-        (lambda x: dt.rand(3, device=DEVICE), "draw"),
-        (lambda x: nn.functional.dropout(x), "draw"),
+        (lambda x: dt.Generator(DEVICE).manual_seed(1), "seed"),
+        (lambda x: dt.Generator(DEVICE).get_state(), "get_state"),
+        (lambda x: dt.vmap(lambda r: dt.rand_like(r), randomness="same")(x), "draw"),
         (lambda x: Graph().capture_begin(), "another one"),
         (
             lambda x: dt.optim.Adam([x.detach().requires_grad_()]).step(),
@@ -128,6 +129,74 @@ def test_what_a_graph_cannot_repeat_is_refused(
     assert not graphs.is_current_stream_capturing()
     dt.synchronize(DEVICE)
     assert (x + 1).tolist() == [2.0] * 3
+
+
+DRAWS: dict[str, Callable[[dt.Tensor], dt.Tensor]] = {
+    "rand": lambda x: dt.rand(5, device=x.device) * x.sum(),
+    "randn": lambda x: dt.randn_like(x) + x,
+    "complex": lambda x: dt.randn(3, dtype=dt.complex64, device=x.device),
+    "randint": lambda x: dt.randint(0, 7, (9,), device=x.device),
+    "randperm": lambda x: dt.randperm(6, device=x.device),
+    "in place": lambda x: dt.empty_like(x).exponential_(2.0).mul_(x),
+    "dropout": lambda x: nn.functional.dropout(x, 0.4),
+    "channels": lambda x: nn.functional.dropout1d(x, 0.4),
+    "noise of SELU": lambda x: nn.functional.alpha_dropout(x, 0.4, True),
+    "several": lambda x: nn.functional.dropout(x + dt.rand_like(x), 0.3)[:, 1:],
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_each_replay_draws_what_a_call_would(name: str) -> None:
+    """From the same generator, as far as a call; recording draws nothing."""
+    draw = DRAWS[name]
+    dt.manual_seed(3)
+    x = dt.randn(4, 6)
+    theirs = x.to(DEVICE)
+    dt.synchronize(DEVICE)
+    graph = Graph()
+    with dt.Stream(DEVICE), graph:
+        y = draw(theirs)
+    for seed in (5, 5, 6):
+        dt.manual_seed(seed)
+        for _ in range(3):
+            graph.replay()
+            dt.synchronize(DEVICE)
+            found = y.cpu()
+            dt.testing.assert_close(found, draw(x), rtol=1e-6, atol=1e-6)
+
+
+def test_a_graph_draws_from_the_generator_that_it_was_given() -> None:
+    """Wherever that stands; the device's own stays where it is."""
+    one, same = (dt.Generator(DEVICE).manual_seed(9) for _ in range(2))
+    own = dt.Generator(DEVICE)
+    dt.synchronize(DEVICE)
+    graph = Graph()
+    with dt.Stream(DEVICE), graph:
+        y = dt.rand(4, device=DEVICE, generator=one)
+    assert one.offset == 0
+    for _ in range(2):
+        graph.replay()
+        dt.synchronize(DEVICE)
+        assert y.tolist() == dt.rand(4, device=DEVICE, generator=same).tolist()
+    assert (one.offset, own.offset) == (8, 0)
+
+
+def test_what_is_drawn_is_alone_in_its_memory() -> None:
+    """What a graph does before it draws, and what it does to that, does not stay."""
+    x = dt.ones(64, device=DEVICE)
+    dt.synchronize(DEVICE)
+    graph = Graph()
+    with dt.Stream(DEVICE), graph:
+        for _ in range(3):
+            (x * 3 + 1).sum()
+        drawn = dt.rand(64, device=DEVICE)
+        twice = drawn * 2
+        drawn.zero_()
+    for _ in range(3):
+        graph.replay()
+        dt.synchronize(DEVICE)
+        assert twice.count_nonzero().item() > 60
+        assert drawn.count_nonzero().item() == 0
 
 
 def test_only_streams_of_devices_that_record_do() -> None:
@@ -232,6 +301,28 @@ def test_a_graphed_module_trains_as_the_module() -> None:
             dt.testing.assert_close(q.grad.cpu(), p.grad, rtol=0, atol=0)
     ours.eval()
     assert ours(dt.ones(1, 4, device=DEVICE)).shape == (1, 2)  # which is no graph
+
+
+def test_a_graphed_module_drops_out_as_the_module() -> None:
+    """Another mask each time, and backward has that of its forward."""
+    room = Chaotic()
+    eager = nn.Sequential(nn.Linear(4, 16), nn.Dropout(0.5), nn.Linear(16, 2))
+    ours = copy.deepcopy(eager).to(DEVICE)
+    sample = dt.randn(3, 4).to(DEVICE).requires_grad_()
+    dt.synchronize(DEVICE)
+    room.make_graphed_callables(ours, (sample,))
+    dt.manual_seed(2)
+    seen = set()
+    for _ in range(4):
+        x = dt.randn(3, 4, generator=dt.Generator().manual_seed(0))
+        here, there = x.requires_grad_(), x.detach().to(DEVICE).requires_grad_()
+        for model, given in ((eager, here), (ours, there)):
+            model(given).square().sum().backward()
+            dt.synchronize(DEVICE)
+        assert there.grad is not None
+        dt.testing.assert_close(there.grad.cpu(), here.grad)
+        seen.add(tuple(there.grad.cpu().flatten().tolist()))
+    assert len(seen) == 4
 
 
 def test_graphed_functions_are_recorded_in_order() -> None:

@@ -41,6 +41,7 @@ class Recorded:
 
     Attributes:
         backend, index: the device.
+        before: what the host does before each launch: it draws numbers.
         late: flags of errors that come late, to be asked after each launch.
         kept: what the graph reads and nobody else may hold.
     """
@@ -48,6 +49,7 @@ class Recorded:
     def __init__(self, backend: Any, index: int) -> None:
         self.backend = backend
         self.index = index
+        self.before: list[Callable[[], None]] = []
         self.late: list[Flag] = []
         self.kept: list[Any] = []
         self._passing: list[Any] = []

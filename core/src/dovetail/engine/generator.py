@@ -104,15 +104,7 @@ class Generator:
         Raises:
             CaptureError: a graph is being recorded, which would repeat the numbers.
         """
-        graph = recording.get()
-        if graph is not None and graph.backend is self._backend:
-            raise CaptureError(
-                "Generator", "draw", was="made while a graph is recorded, which would "
-                "draw the same numbers at each replay",
-                needed="numbers drawn outside of graphs",
-                remedy="draw before each replay, and copy into a tensor that the graph "
-                "reads",
-            )  # fmt: skip
+        self._refuse_if_recorded("draw")
         with self._lock:
             seed, before = self._seed, self._offset
             start = -(-before // align) * align
@@ -127,8 +119,19 @@ class Generator:
                     self._offset = before
             raise
 
+    def _refuse_if_recorded(self, what: str) -> None:
+        """Raise while a graph is recorded, whose draws take no place in the stream."""
+        graph = recording.get()
+        if graph is not None and graph.backend is self._backend:
+            raise CaptureError(
+                "Generator", what, was="asked for while a graph is recorded, which "
+                "draws at each replay", needed="a known place in the stream",
+                remedy="ask before the graph or after it",
+            )  # fmt: skip
+
     def get_state(self) -> Tensor:
         """Seed and offset as 16 bytes: a uint8 tensor on the CPU, if there is one."""
+        self._refuse_if_recorded("get_state")
         with self._lock:
             state = self._seed.to_bytes(8, "little") + self._offset.to_bytes(
                 8, "little"
@@ -141,6 +144,7 @@ class Generator:
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go to the place that `get_state` gave; returns the generator."""
+        self._refuse_if_recorded("set_state")
         state = _state_bytes(new_state)
         with self._lock:
             self._seed, self._offset = (
@@ -152,6 +156,7 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """Another generator at the same place of the same stream."""
+        self._refuse_if_recorded("clone_state")
         clone = Generator(self.device)
         with self._lock:
             clone._seed, clone._offset = self._seed, self._offset
@@ -160,6 +165,7 @@ class Generator:
         return clone
 
     def _set(self, seed: int, offset: int) -> None:
+        self._refuse_if_recorded("seed")
         with self._lock:
             self._seed, self._offset = seed, offset
         if anywhere[0]:
@@ -273,11 +279,20 @@ def draw(
         ArgumentTypeError: `generator` is none.
         DeviceError: it belongs to another device.
     """
+    owner = owner_of(op, kind, generator)
+    return make(0, 0) if owner is None else owner.spend(words, align, make)
+
+
+def owner_of(op: str, kind: Kind, generator: Any) -> Generator | None:
+    """Whose words are drawn for a result of `kind`; nobody's where there are no values.
+
+    Raises:
+        ArgumentTypeError: `generator` is none.
+        DeviceError: it belongs to another device.
+    """
     backend = kind.backend.stands_for or kind.backend
     if generator is None:
-        if backend.rules_only:
-            return make(0, 0)
-        return default_generator(backend, kind.index).spend(words, align, make)
+        return None if backend.rules_only else default_generator(backend, kind.index)
     if not isinstance(generator, Generator):
         raise ArgumentTypeError(
             op, "generator", was=f"a {type(generator).__name__}",
@@ -289,4 +304,4 @@ def draw(
             needed=f"{kind.device}, where the numbers are made",
             remedy=f'use dovetail.Generator(device="{kind.device}")',
         )  # fmt: skip
-    return generator.spend(words, align, make)
+    return generator

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from dovetail.engine.inplace import inplace as written
 from dovetail.engine.public import public
+from dovetail.engine.recorded_draws import recorder
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.writable import check_writable
 from dovetail.errors import ShapeError
@@ -86,6 +87,10 @@ def dropped(input: Tensor, p: float) -> Tensor:
     kind = floats("dropout", input._kind)
     if kind.dtype.is_complex:
         return input * (_noise("dropout", input, p, False) * law.kept_scale(p))
+    if recorder(kind) is not None:  # the mask is drawn before each launch
+        mask = mask_of("dropout", tuple(input.shape), kind, 1 - p, None)
+        scaled: Tensor = ops.masked_scale(input, mask, law.kept_scale(p))
+        return scaled
     return drawn("dropout", ops.random_dropout, kind, None, input, p)
 
 

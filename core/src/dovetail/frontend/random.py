@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from dovetail.dtypes import Sizes, check_computing
 from dovetail.engine.attributes import NORMALISERS
 from dovetail.engine.declare import Declared
-from dovetail.engine.generator import Generator, draw
-from dovetail.engine.kinds import Kind
+from dovetail.engine.generator import Generator, draw, owner_of
+from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.level_hooks import drawing
+from dovetail.engine.recorded_draws import before_launches, recorder
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError
@@ -47,6 +49,12 @@ def drawn(
         lead, law: the arguments before the seed; the first one is the shape of the
             result, its size, or a tensor of that shape.
     """
+    graph = recorder(kind)
+    if graph is not None and not isinstance(lead, Tensor):
+        owner_of(name, kind, generator)  # which may raise
+        like = drawn(name, op, kind_of("meta", kind.dtype), None, lead, *law)
+        again = partial(drawn, name, op, kind, generator, lead, *law)
+        return before_launches(graph, like, again, kind)
     kind, lead, times = drawing(name, kind, lead)
     whole = kind
     if kind.dtype.is_complex and kind.dtype not in op.op.accepts:

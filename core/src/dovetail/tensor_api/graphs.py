@@ -62,7 +62,9 @@ class Graph:
     What is recorded reads and writes the same memory each time: copy new inputs into
     the tensors that were read, and read results from those that were made. The host
     does nothing of it again, so that what it decided by values, and numbers that
-    Python computed, stay as they were. Memory made meanwhile is the graph's own.
+    Python computed, stay as they were. Random numbers are drawn anew for each replay,
+    which takes as many of the generator as the call would that was recorded; recording
+    takes none. Memory made meanwhile is the graph's own.
 
     Args:
         keep_graph, pool, capture_error_mode: taken as torch takes them, and without
@@ -152,6 +154,10 @@ class Graph:
             )  # fmt: skip
         stream = current_stream(named(found.backend.type, found.index))
         graphs = _graphs("Graph.replay", stream)
+        if found.before and self._last is None:  # what is drawn into was made there
+            stream.wait_stream(default_stream(stream.device))
+        for draw in found.before:
+            draw()
         graphs.launch_graph(self._work, stream.handle, found.index)
         self._last = stream
         late = found.backend.capability(LateErrors)

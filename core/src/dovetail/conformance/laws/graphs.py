@@ -32,7 +32,7 @@ def graphs(trial: Trial) -> None:
     """
     if trial.subject.backend.capability(Graphs) is None:
         raise Unclaimed(f"{trial.subject.device} has no capability Graphs")
-    for claim in (_not_done, _on_new_values, _own_memory, _numbers, _refusals):
+    for claim in (_not_done, _on_new_values, _own_memory, _numbers, _draws, _refusals):
         contextvars.copy_context().run(claim, trial)
         dt.synchronize(trial.subject.device)
 
@@ -120,6 +120,20 @@ def _numbers(trial: Trial) -> None:
     _launch(subject, graph)
     expect_bits("a product of a graph", subject.values(made),
                 before * np.float32(_NUMBER))  # fmt: skip
+
+
+def _draws(trial: Trial) -> None:
+    """Each launch has random numbers of its own: those that calls would draw."""
+    subject = trial.subject
+    a, _, _, _ = work(trial)
+    values = subject.values(a)
+    ours, theirs = (dt.Generator(subject.device).manual_seed(3) for _ in range(2))
+    graph, made = _recorded(subject, lambda: a + dt.rand_like(a, generator=ours))
+    for launches in range(_LAUNCHES):
+        drawn = subject.values(dt.rand_like(a, generator=theirs))
+        _launch(subject, graph)
+        what = f"what launch {launches} added random numbers to"
+        expect_bits(what, subject.values(made), values + drawn)
 
 
 def _refusals(trial: Trial) -> None:
