@@ -56,6 +56,8 @@ class ArgumentLines:
         miss: the line for a call out of the ordinary.
         key: the parts of the key.
         values_of_key: those that may be equal without being the same object.
+        unless_known: lines that ask for types, which the very object that was given
+            before need not be asked.
         natives: what the kernel gets.
         inputs: what the tape gets, by position.
         nodes: what is true where an input is on the tape.
@@ -72,6 +74,7 @@ class ArgumentLines:
         self.takes = takes
         self.key: list[str] = []
         self.values_of_key: set[str] = set()
+        self.unless_known: list[str] = []
         self.natives: list[str] = []
         self.inputs: dict[int, Given] = {}
         self.nodes: list[str] = []
@@ -238,8 +241,7 @@ class ArgumentLines:
             wrong = f"_type({param.name}) is not {exact}"
             if none:
                 wrong = f"{param.name} is not None and {wrong}"
-            yield f"if {wrong}:"
-            yield f"    {self.miss}"
+            self.unless_known += f"if {wrong}:", f"    {self.miss}"
         elif kind in _SEQUENCES and not none:
             yield from self._sequence(param.name, part)
         else:

@@ -159,10 +159,11 @@ class _Source(ArgumentLines):
         )
         yield f"{_ENTRY}, {', '.join(last)} = _last"
         yield f"if {' or '.join(other)}:"
-        lines = self._looked_up(self.key[0])
+        lines = [*self.unless_known]
         if len(self.key) > 1:
-            yield f"    _key = ({', '.join(self.key)})"
-            lines = self._looked_up("_key")
+            lines += f"_key = ({', '.join(self.key)})", *self._looked_up("_key")
+        else:
+            lines += self._looked_up(self.key[0])
         yield from (f"    {line}" for line in lines)
         if self.over:
             return

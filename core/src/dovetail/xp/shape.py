@@ -30,7 +30,7 @@ def _cat(xp: Any, dim: int) -> Any:
 
     def first(xs: Any) -> Any:
         x = xs[0]
-        if x.ndim == 1 and x.size < _SHORT:
+        if x.ndim == 1 and len(x) < _SHORT:
             return plain(xs)
         y = concatenate(xs)
         return y if y.flags.c_contiguous or _are_images(xs) else y.copy("C")
