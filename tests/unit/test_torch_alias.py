@@ -1,5 +1,6 @@
 """`dovetail run --as-torch`: scripts that import torch."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from tests.support import child
 
 import dovetail
-from dovetail.cli import torch_hub
+from dovetail.cli import torch_hub, torch_private
 
 SCRIPT = """
 import sys
@@ -270,3 +271,22 @@ def test_files_are_fetched_once(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="hash"):
         torch_hub.download_url_to_file(again, str(tmp_path / "x"), "00000000")
     assert not (tmp_path / "x").exists()
+
+
+def test_triangles_are_vectors_by_rows() -> None:
+    """Up to any diagonal, and back; what is no triangle is refused as a ValueError."""
+    for n, diag in itertools.product(range(1, 5), range(-2, 3)):
+        if not -n <= diag < n:
+            continue
+        rows = [[3.0 * i + j + 1 for j in range(n)] for i in range(n)]
+        flat = [rows[i][j] for i in range(n) for j in range(n) if j <= i + diag]
+        found = torch_private.tril_matrix_to_vec(dovetail.tensor([rows, rows]), diag)
+        assert found.tolist() == [flat, flat]
+        if diag in (-1, 0):
+            square = torch_private.vec_to_tril_matrix(found, diag)
+            kept = dovetail.tensor([rows, rows]).tril(diag)
+            assert square.tolist() == kept.tolist()
+    with pytest.raises(ValueError, match="triangle"):
+        torch_private.vec_to_tril_matrix(dovetail.ones(5))
+    with pytest.raises(ValueError, match="diag"):
+        torch_private.tril_matrix_to_vec(dovetail.ones(2, 2), 2)

@@ -8,6 +8,7 @@ from itertools import repeat
 from typing import Any, Final
 
 import dovetail
+from dovetail.errors import ArgumentError
 from dovetail.func.trees import put_together, taken_apart
 from dovetail.nn import attention, functional
 
@@ -143,6 +144,37 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
     """The probabilities of logarithms, or of the logarithms of odds."""
     return logits.sigmoid() if is_binary else logits.softmax(-1)
+
+
+def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
+    """Square matrices whose lower triangles, up to a diagonal, are vectors, by rows."""
+    count = vec.shape[-1]
+    ways = (1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)
+    exact = (ways**0.5 - (1 + 2 * diag)) / 2
+    n = round(exact)
+    if n - exact > dovetail.finfo(vec.dtype).eps:
+        raise ArgumentError(
+            "vec_to_tril_matrix", "vec", was=f"of {count} elements",
+            needed=f"as many as a triangle with diag={diag} of a square matrix has",
+        )  # fmt: skip
+    matrix = vec.new_zeros((*vec.shape[:-1], n, n))
+    matrix[..., _below(n, diag, vec.device)] = vec
+    return matrix
+
+
+def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
+    """The lower triangles of square matrices, up to a diagonal, by rows."""
+    n = mat.shape[-1]
+    if not -n <= diag < n:
+        raise ArgumentError(
+            "tril_matrix_to_vec", "diag", was=diag, needed=f"from {-n} to {n - 1}"
+        )
+    return mat[..., _below(n, diag, mat.device)]
+
+
+def _below(n: int, diag: int, device: Any) -> Any:
+    """The lower triangle of a matrix, as a mask."""
+    return dovetail.ones(n, n, dtype=dovetail.bool, device=device).tril(diag)
 
 
 class lazy_property:  # noqa: N801  torch's name
