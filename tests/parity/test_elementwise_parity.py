@@ -156,7 +156,6 @@ ACTIVATIONS: list[tuple[str, dict[str, Any]]] = [
 REFUSALS = (RuntimeError, TypeError, ValueError, IndexError)
 REFUSED_HERE = {
     ("logaddexp", "complex64"),
-    ("nan_to_num", "complex64"),
 }
 # Infinities that torch's own formulas turn into NaN, and the other way round.
 EXTREMES_DIFFER = {"digamma", "gelu", "logaddexp2"}

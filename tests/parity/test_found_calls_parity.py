@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +33,20 @@ SAME: Final = (
     "L.where(b > 1, f, 0.0)", "L.where(b - 1, f, 0.0)", "f.where(b - 1, -f)",
     "L.where(b - 1, 3, 4)", "L.where(b, f, h, out=L.empty(2))",
     "L.split(L.arange(4.0), L.tensor(2))[1]",
+    "L.sum(f, 0, out=L.zeros((), dtype=L.int64))",
+    "L.prod(f, 0, out=L.zeros((), dtype=L.int64))",
+    "L.sum(i, 0, out=L.zeros((), dtype=L.float16))",
+    "L.cumsum(f, 0, out=L.zeros(2, dtype=L.int64))",
+    "L.cumsum(i, 0, out=L.zeros(2, dtype=L.int16))",
+    "L.cumprod(f, 0, out=L.zeros(2, dtype=L.int64))",
+    "L.einsum('ij->ji', m)", "L.einsum('ii->i', m)", "L.einsum('ji', m)",
+    "L.einsum('iii->i', L.arange(27).reshape(3, 3, 3))", "L.einsum('ij->i', m > 1)",
+    "L.einsum('ij->i', m.byte())", "L.einsum('...ii->...', L.ones(3, 2, 2))",
+    "L.einsum('ij->', m.int())", "L.einsum('iij->ji', L.ones(2, 2, 3))",
+    "(L.einsum('ij->ji', m).fill_(1), m)[1]", "(L.einsum('ii->i', m).fill_(1), m)[1]",
+    "L.nan_to_num(z)", "L.nan_to_num(z, 1.0, 2.0, 3.0)", "z.nan_to_num_(posinf=9)",
+    "m[1:].resize_(2, 1)", "m.t().resize_(3)", "m[:, 1].resize_(2)",
+    "m[:, 1].resize_(2, 1)", "(m[1:].resize_(1).fill_(9), m)[1]",
     "np.ones(2) / f", "np.ones((1, 2)) / f", "np.ones((2, 1)) / i",
 )  # fmt: skip
 REFUSED: Final = (
@@ -47,6 +62,9 @@ REFUSED: Final = (
     "L.ones(3, 3)[[True, False, True], [0, 1, 2]]", "L.ones(3, 3).flatten(1, 0)",
     "L.tensor(1.0).split(1)", "L.tensor(1.0).chunk(1)", "L.tensor(1.0).narrow(0, 0, 1)",
     "L.tensor(1.0).tensor_split(2)", "L.tensor(1.0).unflatten(0, (1, 1))",
+    "L.nn.functional.instance_norm(L.ones(2, 3, 4), L.zeros(3))",
+    "L.nn.functional.instance_norm(L.ones(2, 3, 4), None, L.zeros(3))",
+    "L.linalg.vector_norm(f, out=L.zeros((), dtype=L.float64))",
     "L.where(i, f, h)", "L.where(f, f, h)",
     "L.ones(3, 3).diagonal(0, 0, 3)", "L.ones(3).flatten(0, 2)",
 )  # fmt: skip
@@ -58,6 +76,8 @@ MISTAKEN: Final = (
     "L.split(L.ones(4), 2.0)", "L.split(L.ones(4), L.tensor([2, 2]))",
     "L.sparse_coo_tensor(iter([1, 2]))",
     "L.sparse_coo_tensor(indices=iter([1, 2]), dtype=L.uint8)",
+    "L.dist(f, f, out=L.zeros(()))", "L.sparse_coo_tensor((2, 2), is_coalesced=True)",
+    "L.sparse_coo_tensor(size=(2, 2), is_coalesced=False)",
     "L.sparse_coo_tensor(range(2))", "L.sparse_coo_tensor(L.tensor([1, 2]))",
 )  # fmt: skip
 
@@ -68,6 +88,8 @@ def _made(lib: Any, call: str) -> Any:
         "h": lib.tensor([1.5, -2.0], dtype=lib.float16),
         "i": lib.tensor([1, 2], dtype=lib.int32),
         "b": lib.tensor([2, 1], dtype=lib.uint8),
+        "m": lib.arange(4.0).reshape(2, 2),
+        "z": lib.tensor([complex("nan+1j"), complex(2, math.inf), -math.inf + 0j]),
     }  # fmt: skip
     return eval(call, names)
 

@@ -68,6 +68,14 @@ F.smooth_l1_loss(x, x, reduction="none")
 F.binary_cross_entropy(x, x, reduction="none") | F.huber_loss(x, x, reduction="none")
 T.isclose(x, x) | T.signbit(x) | T.square(x) | T.rsqrt(x) | T.clone(x) | T.positive(x)
 """
+CASTS: Final = """
+n.exp() | n / 2 | n / n | n * 2.5 | 2.5 - n | 2.5 ** n | n + x | x + n | n.sigmoid()
+n > 2.5 | n == x | T.where(b, n, 2.5) | T.where(b, n, x) | T.atan2(n, n) | n.sqrt()
+n.float_power(2) | n.sinc() | n.logit() | n.erf() | T.lerp(x, n.float(), 0.5) | n + b
+T.hypot(n.float(), x) | b + b | b * 2 | b * 1.5 | n.clamp(0.5, 2.5) | n ** 0.5
+n // 2.0 | T.tensor(xn) | T.tensor(xn, dtype=T.float64) | T.as_tensor(xn)
+T.addcmul(x, n.float(), x) | T.logaddexp(n.float(), x) | T.xlogy(n, x)
+"""
 CONFLICTS: Final = """
 x + r | r + x | x * r | T.maximum(x, r) | T.where(b, r, x) | T.lerp(x, r, 0.5)
 T.addcmul(x, r, r) | x > r | T.hypot(x, r)
@@ -151,7 +159,9 @@ def _calls(text: str) -> list[str]:
     return [line for line in text.replace("\n", " | ").split(" | ") if line]
 
 
-LINES: Final = _calls(ELEMENTWISE + CONFLICTS + MOVES + REDUCTIONS + PRODUCTS + IMAGES)
+LINES: Final = _calls(
+    ELEMENTWISE + CASTS + CONFLICTS + MOVES + REDUCTIONS + PRODUCTS + IMAGES
+)
 OTHERWISE: Final = {
     "NumPy lays results in rows where operands disagree: to ask costs each small call":
     """
@@ -160,7 +170,6 @@ T.addcmul(x, r, r) | x > r | T.hypot(x, r) | T.heaviside(x, x) | T.ldexp(x, x)
 T.special.zeta(x + 1, x + 1) | T.digamma(x) | F.normalize(x, dim=1)
 F.rms_norm(x, (5,)) | F.local_response_norm(x, 2) | T.kron(m, m)
 """,
-    "a cast lies in rows": "T.float_power(x, 2)",
     "windows are computed in rows, and turning what they give is a copy": """
 F.batch_norm(x, None, None, training=True) | F.group_norm(x, 3) | F.max_pool2d(x, 2)
 F.max_pool2d(x, 2, return_indices=True)[1] | F.avg_pool2d(x, 2)
@@ -204,9 +213,11 @@ def _made(library: Library, line: str, lying: Lying) -> Any:
         "k": rng.random((6, 3, 2, 2), np.float32), "w": np.array([0, 1]),
         "i": rng.integers(0, 4, (4, 5)),
     }  # fmt: skip
+    names["n"] = lying((9 * x).astype(np.int64))
     names |= {"b": lying(x) > 0.5, "b2": lying(m) > 0.5}
     values = {n: library.from_numpy(a) for n, a in (names | plain).items()}
     space = {"T": library, "F": library.nn.functional, "attended": _attended}
+    space["xn"] = lying(x)
     return eval(line, space | values)
 
 

@@ -141,7 +141,7 @@ def op(
             nothing smaller is there to be lowered to.
         torch: the public names, as `dovetail.engine.public` reads them.
         out: torch's function takes `out=`; `"same"` where that has to have the dtype
-            of the result.
+            of the result, `"dtype"` where its dtype is what the op computes in.
         autocast: the precision it has under autocast, `"lower"`, `"float32"` or
             `"widest"`; None for that of its inputs.
         geometry: a view's shape, strides and offset, as the hook of this name.

@@ -65,7 +65,7 @@ def miss(
         return ask(function or op.function, op.name, classes, args, kwargs)
     if out is not None:
         if "dtype" in op.names:
-            check_asked(op.name, values[op.names.index("dtype")], out)
+            values = _as_asked(op, values, out)
         done = not anywhere[0] and _into(op, values, out)
         if done:
             return out
@@ -169,6 +169,19 @@ def _interposed(op: Op, chain: Sequence[Any], values: Values) -> Any:
     given = zip(op.params, values, strict=True)
     attrs = {p.name: v for p, v in given if p in op.rest}
     return proceed(op.operands(values), attrs)
+
+
+def _as_asked(op: Op, values: Values, out: Any) -> Values:
+    """The arguments, with the dtype of `out` where the op computes in that.
+
+    Raises:
+        DTypeError: another one is asked for.
+    """
+    at = op.names.index("dtype")
+    check_asked(op.name, values[at], out)
+    if values[at] is not None or op.takes_out != "dtype" or not isinstance(out, Tensor):
+        return values
+    return (*values[:at], out._kind.dtype, *values[at + 1 :])
 
 
 def _into(op: Op, values: Values, out: Any) -> bool:

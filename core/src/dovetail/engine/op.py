@@ -27,8 +27,9 @@ _ENTRY_PARTS: Final = 4  # of an entry, before those of its key
 # What a check gives: a 0-d bool that is true where values are refused (None where
 # there are none to look at), and the error for them, which may wait for values.
 Checked = tuple[Any, Callable[[], Exception]] | None
-# Whether a function takes `out=`, and whether of the dtype of its result alone.
-TakesOut: TypeAlias = bool | Literal["same", "truth"]
+# Whether a function takes `out=`, and whether of the dtype of its result alone, of
+# bool, or of any dtype, in which it then computes.
+TakesOut: TypeAlias = bool | Literal["same", "truth", "dtype"]
 
 
 class Formula(NamedTuple):

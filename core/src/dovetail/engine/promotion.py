@@ -10,6 +10,7 @@ import numpy as np
 from dovetail import dtypes
 from dovetail.dtypes import DType, dtype_of_scalar, get_default_dtype, promote
 from dovetail.engine.basics import basics
+from dovetail.engine.casts import cast_in_order
 from dovetail.engine.elements import factor
 from dovetail.engine.kinds import Kind, kind_on, scalar_native
 from dovetail.engine.level_hooks import gathered
@@ -227,7 +228,7 @@ def _cast_input(
         return wrap(_number_in(wanted, value), wanted)
     if op.promote is None or value._kind.dtype is target:
         return value
-    return basics.cast(value, target)
+    return cast_in_order(value, target)
 
 
 def _number_in(kind: Kind, value: Any) -> Any:

@@ -13,6 +13,7 @@ from dovetail.frontend import (  # noqa: F401
     create,
     distance,
     dropout,
+    einstein,
     elementwise,
     generators,
     index,

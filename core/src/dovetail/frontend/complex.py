@@ -13,6 +13,7 @@ from dovetail.frontend.complex_views import IMAG, JOINED, PAIRS, REAL
 from dovetail.ops import complex as z
 from dovetail.ops.arithmetic import cos, sin
 from dovetail.ops.formats import conj as conjugate
+from dovetail.ops.rounding import nan_to_num as _nan_to_num
 
 
 @public("conj")
@@ -136,3 +137,18 @@ def _are_pairs(x: Tensor) -> bool:
             "with even ones, from an even element", remedy="take contiguous() first",
         )  # fmt: skip
     return True
+
+
+@public("nan_to_num nan_to_num_", out="same", plain=_nan_to_num)
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:  # fmt: skip
+    """NaN and infinities replaced: by 0 and the dtype's extremes unless given.
+
+    Those of complex numbers are replaced in each part.
+    """
+    if not input.dtype.is_complex:
+        return _nan_to_num(input, nan, posinf, neginf)
+    pairs = _nan_to_num(z.real_pairs(input), nan, posinf, neginf)
+    return z.from_pairs(pairs)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail import dtypes
 from dovetail.dtypes import DType, as_dtype
+from dovetail.engine.casts import back, cast_in_order
 from dovetail.engine.integers import MOST, integers
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
@@ -25,7 +26,7 @@ from dovetail.errors import (
 )
 from dovetail.frontend.creation import DeviceLike, Place, creates, sizes
 from dovetail.frontend.literals import host_array
-from dovetail.frontend.memory_order import MemoryFormat, back, cast_in_order
+from dovetail.frontend.memory_order import MemoryFormat
 from dovetail.frontend.numpy_memory import from_numpy
 from dovetail.memory_formats import contiguous_format, order_in
 from dovetail.ops import create as ops
@@ -59,10 +60,19 @@ def tensor(place: Place, data: Any) -> Tensor:
     kind = place.kind(dtypes.from_numpy(host.dtype))
     if host.dtype != kind.dtype.numpy:
         host = _narrow(data, host, kind)
-    made = wrap(kind.backend.copy_in(host, kind.index), kind)
+    order = _order_of(host) if 0 not in getattr(data, "strides", ()) else None
+    turned = host if order is None else host.transpose(order)
+    made = wrap(kind.backend.copy_in(turned, kind.index), kind)
     if anywhere[0]:
         tell("made", made)
-    return made
+    return made if order is None else unshared(v.permute(made, back(order)))
+
+
+def _order_of(host: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
+    """The dims of an array by their strides, None where they lie in rows."""
+    if host.ndim < 2 or host.flags.c_contiguous or min(host.strides) <= 0:
+        return None
+    return tuple(sorted(range(host.ndim), key=lambda dim: -host.strides[dim]))
 
 
 def _narrow(data: Any, host: np.ndarray[Any, Any], kind: Kind) -> Any:

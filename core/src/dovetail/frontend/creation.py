@@ -23,6 +23,7 @@ from dovetail.dtypes import (
     int64,
 )
 from dovetail.engine import modes
+from dovetail.engine.casts import back
 from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -32,7 +33,7 @@ from dovetail.errors import (
     ArgumentTypeError,
     DTypeError,
 )
-from dovetail.frontend.memory_order import back, order_for
+from dovetail.frontend.memory_order import order_for
 from dovetail.memory_formats import layout as Layout  # noqa: F401 (annotations name it)
 from dovetail.memory_formats import memory_format as MemoryFormat  # noqa: F401 (so too)
 from dovetail.memory_formats import strided

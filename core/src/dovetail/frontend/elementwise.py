@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from dovetail.dtypes import bool_, complex128, float64
 from dovetail.engine.attributes import Factor, Operand, Scalar
+from dovetail.engine.casts import cast_in_order
 from dovetail.engine.elements import check_factor, stored
 from dovetail.engine.inplace import inplace
 from dovetail.engine.kinds import Kind
@@ -177,7 +178,7 @@ def float_power_(input: Tensor, exponent: Operand) -> Tensor:
 def _double(x: Any) -> Any:
     if not isinstance(x, Tensor):
         return stored("float_power", complex128 if type(x) is complex else float64, x)
-    return cast(x, complex128 if x.dtype.is_complex else float64)
+    return cast_in_order(x, complex128 if x.dtype.is_complex else float64)
 
 
 @public("ldexp ldexp_", out=True)

@@ -20,8 +20,6 @@ from dovetail.errors import (
     ShapeError,
 )
 from dovetail.ops.create import filled
-from dovetail.ops.einsum import einsum as _einsum
-from dovetail.ops.einsum import sublists
 from dovetail.ops.matmul import matmul
 from dovetail.ops.primitive import bmm, cast, conj
 from dovetail.ops.sums import sum
@@ -171,35 +169,6 @@ def addr(
         check_factor("addr", name, dtype, value)
     product = cast(outer(vec1, vec2), dtype)
     return _added("addr", cast(input, dtype), product, beta, alpha)
-
-
-@public("torch.einsum")
-def einsum(*args: Any) -> Tensor:
-    """Einstein summation: `einsum("ij,jk->ik", a, b)`, or with lists of numbers.
-
-    Args:
-        equation: a letter for each dim; those not after `->` are summed over, `...`
-            stands for any others.
-
-    Raises: ArgumentError for an equation that does not fit the operands, ShapeError for
-        sizes that differ under one letter.
-
-    Examples:
-        >>> import dovetail as torch
-        >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-        >>> torch.einsum("ii->", a)
-        tensor(5.)
-        >>> torch.einsum("ij,kj->ik", a, a)
-        tensor([[ 5., 11.],
-                [11., 25.]])
-    """
-    if args and isinstance(args[0], str):
-        equation, *operands = args
-        if len(operands) == 1 and isinstance(operands[0], list | tuple):
-            operands = list(operands[0])
-    else:
-        operands, equation = sublists(args)
-    return _einsum(operands, equation)
 
 
 @public("torch.tensordot", out="same")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dovetail.dtypes import DType
 from dovetail.engine.annotations import described
 from dovetail.engine.annotations import wanted as wanted_words
+from dovetail.engine.casts import back, own_order
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.views import unshared
 from dovetail.errors import ArgumentTypeError
@@ -18,39 +18,9 @@ from dovetail.memory_formats import (
     rank_of,
 )
 from dovetail.ops import view as v
-from dovetail.ops.primitive import cast, clone
+from dovetail.ops.primitive import clone
 
 MemoryFormat = memory_format
-
-
-def own_order(x: Tensor) -> tuple[int, ...]:
-    """The dims of `x` from the outermost in memory to the innermost.
-
-    Dims of size 1, and such as repeat one place, stay beside their neighbours.
-    """
-    strides, _ = x._kind.backend.geometry(x._a, x._a)
-    order: list[int] = []
-    for dim, size in enumerate(x._a.shape):
-        at = len(order)
-        if size != 1 and strides[dim]:
-            at = _place(order, strides, tuple(x._a.shape), dim)
-        order.insert(at, dim)
-    return tuple(order)
-
-
-def _place(
-    order: list[int], strides: tuple[int, ...], sizes: tuple[int, ...], dim: int
-) -> int:
-    """Behind the last dim whose steps are no smaller; free dims do not count."""
-    at = len(order)
-    for i in reversed(range(len(order))):
-        other = order[i]
-        if sizes[other] == 1 or not strides[other]:
-            continue
-        if abs(strides[other]) >= abs(strides[dim]):
-            break
-        at = i
-    return at
 
 
 def order_for(name: str, x: Tensor, wanted: MemoryFormat | None) -> tuple[int, ...]:
@@ -58,11 +28,6 @@ def order_for(name: str, x: Tensor, wanted: MemoryFormat | None) -> tuple[int, .
     if wanted is None or wanted is preserve_format:
         return own_order(x)
     return order_in(name, wanted, x.ndim)
-
-
-def back(order: tuple[int, ...]) -> tuple[int, ...]:
-    """The order that undoes another one."""
-    return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
 def copied(name: str, x: Tensor, wanted: MemoryFormat | None) -> Tensor:
@@ -78,14 +43,6 @@ def copied(name: str, x: Tensor, wanted: MemoryFormat | None) -> Tensor:
     if order == tuple(range(len(order))):
         return clone(x)
     return unshared(v.permute(clone(v.permute(x, order)), back(order)))
-
-
-def cast_in_order(x: Tensor, dtype: DType) -> Tensor:
-    """`x` in another dtype, its dims in memory as they were."""
-    if x.ndim < 2 or v.is_contiguous(x):
-        return cast(x, dtype)
-    order = own_order(x)
-    return unshared(v.permute(cast(v.permute(x, order), dtype), back(order)))
 
 
 def checked(name: str, wanted: MemoryFormat | None) -> MemoryFormat | None:

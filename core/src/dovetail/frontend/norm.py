@@ -136,6 +136,11 @@ def instance_norm(
         return batch_norm(
             input, running_mean, running_var, weight, bias, False, 0.0, eps
         )
+    if (running_mean is None) is not (running_var is None):
+        raise ArgumentError(
+            "instance_norm", "running_mean" if running_mean is None else "running_var",
+            was=None, needed="a tensor, or both None",
+        )  # fmt: skip
     if len(size) < 3 or math.prod(size[2:]) == 1:
         raise ArgumentError(
             "instance_norm", "input", was=f"of shape {size}",

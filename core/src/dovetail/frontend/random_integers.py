@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail import dtypes
 from dovetail.dtypes import DType, Sizes, check_computing
+from dovetail.engine.casts import back
 from dovetail.engine.generator import Generator
 from dovetail.engine.kinds import Kind
 from dovetail.engine.promotion import index_dtype
@@ -15,7 +16,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.engine.views import unshared
 from dovetail.errors import ArgumentError, ArgumentTypeError
 from dovetail.frontend.creation import Place, creates, sizes
-from dovetail.frontend.memory_order import MemoryFormat, back, order_for
+from dovetail.frontend.memory_order import MemoryFormat, order_for
 from dovetail.frontend.random import drawn
 from dovetail.limits import iinfo
 from dovetail.ops import random as ops

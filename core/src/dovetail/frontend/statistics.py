@@ -143,7 +143,7 @@ def _require_filled(x: Tensor, p: Any, dim: Any) -> None:
         )  # fmt: skip
 
 
-@public("dist", out=True)
+@public("dist")
 def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     """The p-norm of the difference."""
     return vector_norm(input - other, p)

@@ -156,8 +156,8 @@ def _cases_product(make: Any) -> Iterator[Case]:
     yield case(x, 1)
 
 
-@op(autocast="float32", torch="prod", oracle=reduced(np.prod), cases=_cases_product,
-    **PRODUCT, **_ALONG)  # fmt: skip
+@op(autocast="float32", torch="prod", out="dtype", oracle=reduced(np.prod),
+    cases=_cases_product, **PRODUCT, **_ALONG)  # fmt: skip
 def prod(
     input: Tensor, dim: AxisOrEvery = EVERY, keepdim: bool = False, *,
     dtype: DType | None = None,

@@ -206,7 +206,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return where(input == 0, values, step)
 
 
-@op(out="same", accepts=ORDERED, unrounded=True, torch="nan_to_num nan_to_num_",
+@op(accepts=ORDERED, unrounded=True,
     grad=lambda ct, input: where(input - input == 0, ct, 0))  # fmt: skip
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None,

@@ -73,7 +73,7 @@ def _cumsum_rule(ct: Tensor, input_dtype: DType, dim: int) -> Tensor:
 
 
 @op(sums=True, accepts=ANY, promote=None, result=sum_dtype, cases=_cases,
-    torch="cumsum Tensor.cumsum_", **_ALONG,
+    torch="cumsum Tensor.cumsum_", out="dtype", **_ALONG,
     oracle=lambda x, dim, dtype=None: _accumulated(np.add, x, dim),
     grad=_cumsum_rule)  # fmt: skip
 def cumsum(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
@@ -96,7 +96,8 @@ def _cases_product(make: Any) -> Iterator[Case]:
     yield case(x, 1)
 
 
-@op(torch="cumprod Tensor.cumprod_", cases=_cases_product, **_ALONG, **PRODUCT,
+@op(torch="cumprod Tensor.cumprod_", out="dtype", cases=_cases_product, **_ALONG,
+    **PRODUCT,
     oracle=lambda x, dim, dtype=None: _accumulated(np.multiply, x, dim))  # fmt: skip
 def cumprod(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
     """Products of the elements so far; integers in int64.

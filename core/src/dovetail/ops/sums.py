@@ -112,8 +112,8 @@ def _cases_sum(make: Any) -> Iterator[Case]:
 
 
 @op(sums=True, shape="(n@dim)->()", accepts=ANY, primitive=NUMERIC | BOOL, promote=None,
-    result=sum_dtype, torch="sum", oracle=reduced(np.sum), cases=_cases_sum,
-    grad=_sum_gradient)  # fmt: skip
+    result=sum_dtype, torch="sum", out="dtype", oracle=reduced(np.sum),
+    cases=_cases_sum, grad=_sum_gradient)  # fmt: skip
 def sum(
     input: Tensor, dim: Axes = None, keepdim: bool = False, *,
     dtype: DType | None = None,

@@ -1080,13 +1080,7 @@ def diff(
 def digamma(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """The derivative of lgamma (DLMF 5.5.2, 5.5.4, 5.11.2)."""
 
-def dist(
-    input: Tensor,
-    other: Tensor,
-    p: Any = 2,
-    *,
-    out: Tensor | tuple[Tensor, ...] | None = None,
-) -> Tensor:
+def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     """The p-norm of the difference."""
 
 def div(
@@ -2398,6 +2392,8 @@ def nan_to_num_(
     nan: _float | None = None,
     posinf: _float | None = None,
     neginf: _float | None = None,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor:
     """`nan_to_num` written into the tensor, which is returned."""
 

@@ -1313,6 +1313,8 @@ class Methods:
         nan: _float | None = None,
         posinf: _float | None = None,
         neginf: _float | None = None,
+        *,
+        out: Tensor | tuple[Tensor, ...] | None = None,
     ) -> Tensor:
         """`nan_to_num` written into the tensor, which is returned."""
     def nanmean(

@@ -49,6 +49,10 @@ def sparse_coo_tensor(
             [4., 0., 0.]])
     """
     name = "sparse_coo_tensor"
+    if values is None and is_coalesced is not None:
+        raise ArgumentTypeError(
+            name, "is_coalesced", was="given beside a size alone", needed="None"
+        )
     if indices is None:
         if size is None or values is not None:
             raise ArgumentTypeError(

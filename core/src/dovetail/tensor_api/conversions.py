@@ -217,15 +217,25 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 @public("Tensor.resize_*")
 def resize_(self: Tensor, size: Sequence[int]) -> Tensor:
-    """Give this tensor another shape; elements that it gains are unspecified."""
+    """Give this tensor another shape; elements that it gains are unspecified.
+
+    A view gets the elements that follow its first one in memory.
+
+    Raises: NotSupported for one that requires gradients, and for a view that would
+        reach beyond the memory that it looks into.
+    """
     check_writable("resize_", self)
-    if self.requires_grad or self._is_view():
+    if self.requires_grad:
         raise NotSupported(
-            "resize_", "tensor", was="a view or one that requires grad",
-            needed="a tensor that owns its memory, outside the graph",
+            "resize_", "tensor", was="one that requires grad",
+            needed="one outside the graph", remedy="call it on detach()",
         )  # fmt: skip
     outside("resize_")
     shape, kind = sizes((size,)), self._kind
+    if shape == tuple(self._a.shape):
+        return self
+    if self._is_view():
+        return _looking_elsewhere(self, shape)
     backend, old = kind.backend, v.contiguous(self.detach())
     kept = min(math.prod(shape), numel(old))
     if math.prod(shape) <= numel(old):
@@ -238,6 +248,23 @@ def resize_(self: Tensor, size: Sequence[int]) -> Tensor:
     storage = storage_of(self)
     self._a = fresh
     storage.root = fresh
+    touched(self)
+    return self
+
+
+def _looking_elsewhere(self: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A view of another shape, in rows from its first element on."""
+    backend, root = self._kind.backend, storage_of(self).root
+    _, start = backend.geometry(self._a, root)
+    needed = start + math.prod(shape)
+    if needed > math.prod(root.shape):
+        raise NotSupported(
+            "resize_", "size", was=f"{shape}, for a view of {math.prod(root.shape)} "
+            "elements", needed="no more than are there from its first one on",
+            remedy="resize the tensor that owns the memory, or a clone()",
+        )  # fmt: skip
+    self._a = backend.view(root, shape, contiguous_strides(shape), start)
+    self._node = None
     touched(self)
     return self
 

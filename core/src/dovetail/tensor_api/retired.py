@@ -13,6 +13,7 @@ from typing import Any
 
 from dovetail.device import device as Device
 from dovetail.dtypes import DType
+from dovetail.engine.casts import own_order
 from dovetail.engine.public import public
 from dovetail.engine.tape import Output
 from dovetail.engine.tape_of_views import edge_of
@@ -260,7 +261,7 @@ def dim_order(
             f"{strides}", needed="one that has a unique dim order, or lies in "
             "exactly one of the given memory formats",
         )  # fmt: skip
-    return memory_order.own_order(self)
+    return own_order(self)
 
 
 @public("Tensor.module_load")

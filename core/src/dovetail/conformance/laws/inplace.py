@@ -197,12 +197,20 @@ def out(trial: Trial) -> None:
     args, kwargs = trial.subject.arguments(op, trial.example, dtype)
     want = function(*args, **kwargs)
     blank = np.zeros(tuple(want.shape), want.dtype.numpy)
+    computed = op.takes_out == "dtype" and kwargs.get("dtype") is None
+
+    def told(x: Tensor) -> dict[str, Any]:
+        """The arguments by name; a kernel told the dtype may give other digits."""
+        return {**kwargs, "dtype": x.dtype} if computed else kwargs
+
     for target in _targets(trial, blank):
+        needed = function(*args, **told(target.x))
         _writes(
-            trial, target, want, lambda t=target: function(*args, **kwargs, out=t.x)
+            trial, target, needed, lambda t=target: function(*args, **kwargs, out=t.x)
         )
-    _filled(trial, want, lambda x: function(*args, **kwargs, out=x))
-    _aliased(trial, function, kwargs, want)
+    needed = function(*args, **told(want))
+    _filled(trial, needed, lambda x: function(*args, **kwargs, out=x))
+    _aliased(trial, function, told(want), want)
 
 
 def _filled(trial: Trial, want: Tensor, write: Function) -> None:

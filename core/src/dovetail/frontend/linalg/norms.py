@@ -36,7 +36,7 @@ def _inexact(name: str, x: Tensor) -> None:
         )  # fmt: skip
 
 
-@public("linalg.vector_norm", out=True)
+@public("linalg.vector_norm", out="same")
 def vector_norm(
     x: Tensor, ord: float = 2, dim: int | Sequence[int] | None = None,
     keepdim: bool = False, *, dtype: DType | None = None,

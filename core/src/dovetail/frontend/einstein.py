@@ -1,0 +1,58 @@
+"""Einstein summation as torch has it: one operand is looked into, not copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.engine.public import public
+from dovetail.engine.tensor import Tensor
+from dovetail.ops.diagonal import diagonal
+from dovetail.ops.einsum import einsum as _einsum
+from dovetail.ops.einsum import parse, sublists
+from dovetail.ops.sums import sum
+from dovetail.ops.view import permute
+
+
+@public("torch.einsum")
+def einsum(*args: Any) -> Tensor:
+    """Einstein summation: `einsum("ij,jk->ik", a, b)`, or with lists of numbers.
+
+    Args:
+        equation: a letter for each dim; those not after `->` are summed over, `...`
+            stands for any others.
+
+    Raises: ArgumentError for an equation that does not fit the operands, ShapeError for
+        sizes that differ under one letter.
+
+    Examples:
+        >>> import dovetail as torch
+        >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> torch.einsum("ii->", a)
+        tensor(5.)
+        >>> torch.einsum("ij,kj->ik", a, a)
+        tensor([[ 5., 11.],
+                [11., 25.]])
+    """
+    if args and isinstance(args[0], str):
+        equation, *operands = args
+        if len(operands) == 1 and isinstance(operands[0], list | tuple):
+            operands = list(operands[0])
+    else:
+        operands, equation = sublists(args)
+    if len(operands) == 1 and isinstance(operands[0], Tensor):
+        return _alone(operands[0], equation)
+    return _einsum(operands, equation)
+
+
+def _alone(x: Tensor, equation: str) -> Tensor:
+    """One operand's diagonals, permuted and summed: a view where nothing is summed."""
+    parsed = parse(equation, [tuple(x._a.shape)])
+    labels = parsed.inputs[0]
+    while len(set(labels)) < len(labels):
+        label = next(n for n in labels if labels.count(n) > 1)
+        i, j = [d for d, n in enumerate(labels) if n == label][:2]
+        x = diagonal(x, 0, i, j)
+        labels = (*(n for d, n in enumerate(labels) if d not in (i, j)), label)
+    left = [n for n in labels if n not in parsed.output]
+    x = permute(x, tuple(labels.index(n) for n in (*parsed.output, *left)))
+    return sum(x, tuple(range(-len(left), 0))) if left else x
