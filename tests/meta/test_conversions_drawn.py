@@ -45,10 +45,27 @@ def nan_is_false(run: Run, natives: list[Any], attrs: dict[str, Any]) -> Any:
     return y
 
 
+def no_subnormals(run: Run, natives: list[Any], attrs: dict[str, Any]) -> Any:
+    """float16 below its least normal number is 0."""
+    y = np.array(run(*natives, **attrs))
+    if attrs["dtype"].name == "float16":
+        y[np.abs(y) < np.finfo(np.float16).smallest_normal] = 0
+    return y
+
+
+def small_ties_up(run: Run, natives: list[Any], attrs: dict[str, Any]) -> Any:
+    """Half of the least float16 becomes it, instead of 0."""
+    y, a = np.array(run(*natives, **attrs)), natives[0]
+    if attrs["dtype"].name == "float16":
+        y[a == 2.0**-25] = 2.0**-24
+    return y
+
+
 @pytest.mark.parametrize(
     ("fault", "dtype"),
     [(over_double, "int64"), (real_alone, "complex64"), (by_bits, "float32"),
-     (nan_is_false, "float32")],
+     (nan_is_false, "float32"), (no_subnormals, "float32"),
+     (no_subnormals, "complex64"), (small_ties_up, "float64")],
 )  # fmt: skip
 def test_a_wrong_cast_is_caught(fault: Fault, dtype: str) -> None:
     """The law of conversions finds it, and nothing wrong where it is not."""

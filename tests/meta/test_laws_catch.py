@@ -18,6 +18,7 @@ from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check, Outcome
 from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
+from dovetail.errors import IndexOutOfRange
 
 Array = Any
 FLOATS: Final = [dt.float32, dt.float64]
@@ -74,6 +75,14 @@ def _clipped(x: Array, index: Array, dim: int) -> Array:
     return np.take(x, index, dim, mode="clip")
 
 
+def _one_beyond(x: Array, index: Array, dim: int) -> Array:
+    """An index next to the last one is pushed inside, others are refused."""
+    last = np.where(index == x.shape[dim], index - 1, index)
+    if last.size and (last.max() >= x.shape[dim] or last.min() < 0):
+        raise IndexOutOfRange("index_select", "index", was=last, needed="one inside")
+    return np.take(x, last, dim)
+
+
 def _not_shifted(x: Array, dim: Any, correction: Any, keepdim: bool) -> Array:
     return np.mean(x * x, axis=dim, keepdims=keepdim, dtype=x.dtype)
 
@@ -117,6 +126,7 @@ PLANTS: Final[list[Plant]] = [
     ("kinks", "relu_backward", lambda g, y: g * (y >= 0), "relu"),
     ("exactness", "sum", _biased, "sum"),
     ("refused", "index_select", _clipped, "index_select"),
+    ("refused", "index_select", _one_beyond, "index_select"),
     ("repeatable", "exp", _noisy, "exp"),
     ("batch", "exp", _last_is_wrong, "exp"),
     ("order", "sum", _first_counts_twice, "sum"),
@@ -131,6 +141,7 @@ PLANTS: Final[list[Plant]] = [
 ]
 # Laws that other tests prove.
 _ELSEWHERE: Final = frozenset({"forward", "history", "memory", "transfers"})
+_BESIDE: Final = ("backward", "refused")  # these ask the reference device
 DTYPE_OF: Final = {"gradient": "float64"}
 
 
@@ -145,7 +156,7 @@ def _strict() -> Iterator[None]:
 def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     """The reference device, or one that it judges, as it was before the test."""
     params = getattr(request.node, "callspec", None)
-    by_reference = params is not None and params.params.get("law") == "backward"
+    by_reference = params is not None and params.params.get("law") in _BESIDE
     device = Subject("cpu") if by_reference else reference()
     yield device
     device.backend.table.remove("fault")

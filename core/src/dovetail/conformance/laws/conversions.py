@@ -34,6 +34,9 @@ def conversions(trial: Trial) -> None:
     source, target = trial.dtype, trial.example.known["to"]
     assert source is not None
     values = _values(source, target, rng(trial))
+    flushed = trial.subject.backend.flushes_subnormals
+    if not {source.real, target.real} & {*flushed, *FLOAT8}:
+        values = _with_subnormals(values, target)
     made = trial.subject.tensor(values).to(target)
     if made.dtype is not target:
         raise Wrong(f"{source.name} to {target.name} gives {made.dtype.name}")
@@ -67,6 +70,18 @@ def _values(source: DType, target: DType, random: np.random.Generator) -> Array:
         ties = np.array(_whole_ties(source, target), source.numpy)
         return np.concatenate([whole, edges, ties])
     return _floats(source, target, random)
+
+
+def _with_subnormals(values: Array, target: DType) -> Array:
+    """The same with numbers that are subnormal in the target, and ties of these."""
+    if not target.is_inexact or values.dtype.kind not in "fcV":
+        return values
+    least = float(limits(target.real).smallest_subnormal)
+    share = np.array([0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.5, 3.0, 3.75, 100.5])
+    small = np.concatenate([share, -share]) * least
+    made = values.copy()
+    made[140 : 140 + len(small)] = small.astype(values.dtype)
+    return made
 
 
 def _whole_ties(source: DType, target: DType) -> list[int]:

@@ -68,7 +68,7 @@ def _there_and_back(subject: Subject, values: Array, layout: str) -> None:
     dt.synchronize(subject.device)
     if not back.is_pinned(subject.device):
         raise Wrong("what went to the CPU without waiting is not in pinned memory")
-    expect_bits("what went to pinned memory", back.numpy(), values)
+    expect_bits("what went to pinned memory", subject.values(back), values)
     source.to(subject.device)  # which waits, so that the source may be written
 
 

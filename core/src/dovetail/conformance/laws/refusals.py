@@ -16,7 +16,7 @@ from dovetail.conformance.laws.sampling import some
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import How
 from dovetail.device_api.capabilities import Pool
-from dovetail.dtypes import DType, bool_, complex64, float16, float32, int32
+from dovetail.dtypes import Array, DType, bool_, complex64, float16, float32, int32
 from dovetail.engine.attributes import NORMALISERS
 from dovetail.engine.op import Op
 from dovetail.engine.parameters import REQUIRED
@@ -25,6 +25,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
     DeviceError,
     DimError,
+    DovetailError,
     DTypeError,
     IndexOutOfRange,
     ShapeError,
@@ -206,7 +207,10 @@ def _dims(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
 
 
 def _indices(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
-    """An index far outside; primitives are given those that the engine checked."""
+    """An index far outside, and those next to the last that there are.
+
+    Primitives are given those that the engine checked.
+    """
     op, dtype = judged(trial)
     if dtype in op.primitive or op.name.endswith("_backward"):
         return
@@ -218,9 +222,30 @@ def _indices(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
         a = trial.subject.values(value)
         if not a.size:
             continue
-        a.flat[0] = _FAR
-        broken = [*args[:at], trial.subject.tensor(a), *args[at + 1 :]]
-        yield f"{param.name} with {_FAR}", IndexOutOfRange, broken, kwargs
+        sizes = {n for x in args if isinstance(x, Tensor) for n in x.shape}
+        near = (m for n in sorted({0, *sizes}) for m in (n, -1 - n))
+        for place, index in ((0, _FAR), *((-1, n) for n in near)):
+            b = a.copy()
+            b.flat[place] = index
+            if index != _FAR and not _is_outside(trial, args, kwargs, at, b):
+                continue
+            broken = [*args[:at], trial.subject.tensor(b), *args[at + 1 :]]
+            yield f"{param.name} with {index}", IndexOutOfRange, broken, kwargs
+
+
+def _is_outside(trial: Trial, args: list[Any], kwargs: Any, at: int, a: Array) -> bool:
+    """Whether the reference refuses an argument for its indices."""
+    reference = Subject("reference")
+    values = [trial.subject.values(x) if isinstance(x, Tensor) else x for x in args]
+    values[at] = a
+    there = [reference.tensor(v) if isinstance(v, np.ndarray) else v for v in values]
+    try:
+        judged(trial)[0].function(*there, **kwargs)
+    except IndexOutOfRange:
+        return True
+    except DovetailError:
+        return False
+    return False
 
 
 def _devices(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
