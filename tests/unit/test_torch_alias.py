@@ -4,6 +4,7 @@ import itertools
 import subprocess
 import sys
 from pathlib import Path
+from urllib.error import URLError
 
 import pytest
 from tests.support import child
@@ -271,6 +272,11 @@ def test_files_are_fetched_once(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="hash"):
         torch_hub.download_url_to_file(again, str(tmp_path / "x"), "00000000")
     assert not (tmp_path / "x").exists()
+    there = tmp_path / "there"
+    there.write_text("as it was")
+    with pytest.raises(URLError, match="No such file"):
+        torch_hub.download_url_to_file((tmp_path / "none").as_uri(), str(there))
+    assert there.read_text() == "as it was"
 
 
 def test_triangles_are_vectors_by_rows() -> None:

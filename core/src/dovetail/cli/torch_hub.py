@@ -42,10 +42,11 @@ def download_url_to_file(
         hash_prefix: what its SHA256 begins with.
         progress: taken as torch takes it; nothing is shown.
 
-    Raises: RuntimeError if the hash is another one.
+    Raises: RuntimeError if the hash is another one, URLError if nothing answers.
     """
-    with replacing(dst) as path:
-        with urllib.request.urlopen(url) as source, path.open("wb") as target:
+    # What is wrong with the address is no fault of the file.
+    with urllib.request.urlopen(url) as source, replacing(dst) as path:
+        with path.open("wb") as target:
             shutil.copyfileobj(source, target)
         found = hashlib.sha256(path.read_bytes()).hexdigest()
         if hash_prefix and not found.startswith(hash_prefix):
