@@ -4,6 +4,8 @@ All take turns in one process, on as many threads. The bars are ratios to torch'
 at a million elements: one for each op, and one for the geometric mean of all. What is
 compiled is compiled before the clock starts. With `--threads=1` it is the thread's own
 clock, so that other processes do not count. `--vast` adds 10⁸ elements (8 GiB).
+Sizes may be given (`1e3 1e6`), `--only=GLOB` takes some ops, `--picture=FILE` draws the
+ratios, `--json` prints them for programs.
 """
 
 from __future__ import annotations
