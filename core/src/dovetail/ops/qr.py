@@ -11,10 +11,11 @@ from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, NotSupported, ShapeError
-from dovetail.ops.arithmetic import sqrt
+from dovetail.ops.arithmetic import maximum, sqrt
 from dovetail.ops.complex import real
 from dovetail.ops.create import filled, zeros_of
 from dovetail.ops.elementwise import abs
+from dovetail.ops.extremes import amax
 from dovetail.ops.formats import cast, clone, conj, iota, where
 from dovetail.ops.matmul import matmul
 from dovetail.ops.matrices import (
@@ -63,10 +64,13 @@ def householder_factor(input: Tensor) -> tuple[Tensor, Tensor]:
         alpha = basic_index(column, (Ellipsis, slice(k, k + 1), slice(None)))
         below = where(unsqueeze(r > k, -1), column, 0)
         size = abs(below)
-        rest = sum(size * size, -2, True)
         first = abs(alpha)
+        # Squares of what is left of dependent columns may be 0, or infinite.
+        most = maximum(amax(size, -2, True), first)
+        most = where(most == 0, 1, most)
+        rest = sum((size / most) * (size / most), -2, True)
         flat = (rest == 0) & (alpha == real_part(alpha))
-        length = sqrt(first * first + rest)
+        length = most * sqrt((first / most) * (first / most) + rest)
         beta = where(real_of(alpha) < 0, length, -length)
         beta = cast(where(flat, real_of(alpha), beta), y.dtype)
         safe = where(flat, 1, beta)

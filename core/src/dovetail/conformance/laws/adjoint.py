@@ -84,7 +84,7 @@ def _linear(
             want = np.asarray(g * g.dtype.type(factor))
             error = factor * room + _flips(want, factor * room, x.dtype)
             near = np.abs(dx.wide(f) - dx.wide(want)) <= error
-            if not np.all(near | _rounds_otherwise(want, x.dtype)):
+            if not np.all(near | rounds_otherwise(want, x.dtype)):
                 raise Wrong(
                     f"gradient {at} of {factor} times the cotangent is not {factor} "
                     "times the gradient: the rule is not linear"
@@ -112,7 +112,7 @@ def _flips(want: Array, room: float, dtype: DType) -> Array:
     return np.where(place * _RARE < room, place, 0.0)
 
 
-def _rounds_otherwise(want: Array, dtype: DType) -> Array:
+def rounds_otherwise(want: Array, dtype: DType) -> Array:
     """Where doubling is not exact: below the normal numbers, and at overflow."""
     size = np.abs(dx.wide(want))
     info = limits(dtype.real)
