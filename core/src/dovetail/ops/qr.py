@@ -12,6 +12,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, NotSupported, ShapeError
 from dovetail.ops.arithmetic import maximum, sqrt
+from dovetail.ops.compare import signbit
 from dovetail.ops.complex import real
 from dovetail.ops.create import filled, zeros_of
 from dovetail.ops.elementwise import abs
@@ -58,6 +59,8 @@ def householder_factor(input: Tensor) -> tuple[Tensor, Tensor]:
     """
     y, (n, m) = input, input._a.shape[-2:]
     r = iota(n, input._kind.with_dtype(int32))
+    # Below it a quotient of complex numbers overflows.
+    least = float(np.finfo(input.dtype.real.numpy).smallest_normal)
     taus = []
     for k in range(min(n, m)):
         column = basic_index(y, (Ellipsis, slice(k, k + 1)))
@@ -67,11 +70,13 @@ def householder_factor(input: Tensor) -> tuple[Tensor, Tensor]:
         first = abs(alpha)
         # Squares of what is left of dependent columns may be 0, or infinite.
         most = maximum(amax(size, -2, True), first)
-        most = where(most == 0, 1, most)
+        nothing = most < least
+        most = where(nothing, 1, most)
         rest = sum((size / most) * (size / most), -2, True)
-        flat = (rest == 0) & (alpha == real_part(alpha))
+        flat = nothing | ((rest == 0) & (alpha == real_part(alpha)))
         length = most * sqrt((first / most) * (first / most) + rest)
-        beta = where(real_of(alpha) < 0, length, -length)
+        # LAPACK asks for the sign alone, also of -0.0.
+        beta = where(signbit(real_of(alpha)), length, -length)
         beta = cast(where(flat, real_of(alpha), beta), y.dtype)
         safe = where(flat, 1, beta)
         tau = where(flat, 0, (beta - alpha) / safe)
