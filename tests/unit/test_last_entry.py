@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Final
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 import dovetail as dt
 from dovetail import Tensor
-from dovetail.engine.op import vocabulary
+from dovetail.engine.call_source import source_of
+from dovetail.engine.op import declared, vocabulary
 
 F = dt.nn.functional
 
@@ -132,3 +134,16 @@ def test_calls_of_an_op_in_any_order_give_what_each_gives_first(
         assert found.shape == expected.shape
         assert found.requires_grad == expected.requires_grad
         np.testing.assert_array_equal(found.detach(), expected.detach())
+
+
+def test_parts_of_keys_are_compared_one_by_one() -> None:
+    """`a is not b is None` would be a chain, that asks something else."""
+    for op in declared():
+        for function in op.callables:
+            text, _ = source_of(op, function.form)
+            chained = [
+                node for node in ast.walk(ast.parse(text))
+                if isinstance(node, ast.Compare) and len(node.ops) > 1
+                and any(isinstance(o, ast.IsNot | ast.NotEq) for o in node.ops)
+            ]  # fmt: skip
+            assert not chained, (op.name, [ast.unparse(node) for node in chained])

@@ -13,6 +13,7 @@ from dovetail.conformance.laws.agreement import arrays, judged, same_bits
 from dovetail.conformance.laws.memory_of_calls import watched
 from dovetail.conformance.laws.repeatable import declares
 from dovetail.conformance.laws.sampling import some
+from dovetail.conformance.reference import reference
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import How
 from dovetail.device_api.capabilities import Pool
@@ -235,10 +236,10 @@ def _indices(trial: Trial, args: list[Any], kwargs: Any) -> Iterator[Broken]:
 
 def _is_outside(trial: Trial, args: list[Any], kwargs: Any, at: int, a: Array) -> bool:
     """Whether the reference refuses an argument for its indices."""
-    reference = Subject("reference")
+    judge = reference()
     values = [trial.subject.values(x) if isinstance(x, Tensor) else x for x in args]
     values[at] = a
-    there = [reference.tensor(v) if isinstance(v, np.ndarray) else v for v in values]
+    there = [judge.tensor(v) if isinstance(v, np.ndarray) else v for v in values]
     try:
         judged(trial)[0].function(*there, **kwargs)
     except IndexOutOfRange:
