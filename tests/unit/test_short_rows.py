@@ -116,6 +116,38 @@ def test_gradients_of_cross_entropy_of_any_rows(
     assert (np.abs(x.grad.double().numpy() - want) <= allowed).all()
 
 
+@settings(max_examples=30, deadline=None)
+@given(
+    shape=SHAPES, seed=st.integers(0, 99), reduction=st.sampled_from(["mean", "none"])
+)
+def test_gradients_of_cross_entropy_by_reduction(
+    shape: tuple[int, int], seed: int, reduction: str
+) -> None:
+    """Those of the losses one by one, each times what it is sent."""
+    x = dt.tensor(_numbers(shape, seed), requires_grad=True)
+    labels = np.random.default_rng(seed).integers(0, shape[1], shape[0])
+    sent = _numbers(shape[:1] if reduction == "none" else (), seed + 1)
+    loss = F.cross_entropy(x, dt.tensor(labels), reduction=reduction)
+    loss.backward(dt.tensor(sent))
+    want = np.exp(_numbers(shape, seed))
+    want /= want.sum(axis=1, keepdims=True)
+    want[np.arange(shape[0]), labels] -= 1
+    want *= sent[:, None] if reduction == "none" else sent / shape[0]
+    np.testing.assert_allclose(x.grad, want, rtol=1e-12, atol=1e-14)
+
+
+def test_shapes_that_were_good_are_asked_again_where_others_come() -> None:
+    """On the tape, too, what is refused after any calls is, in its op's words."""
+    x = dt.tensor(_numbers((4, 8), 7), requires_grad=True)
+    good, bad = dt.tensor([1, 2, 0, 3]), dt.tensor([1, 2, 0])
+    for labels in (good, bad, bad, good, bad):
+        if labels is good:
+            assert F.cross_entropy(x, labels).requires_grad
+            continue
+        with pytest.raises(dt.errors.ShapeError, match=r"^cross_entropy: target"):
+            F.cross_entropy(x, labels)
+
+
 @pytest.mark.parametrize("label", [-1, 8, 9, -100, 1 << 40])
 @pytest.mark.parametrize("taped", [False, True])
 def test_classes_that_are_none(label: int, taped: bool) -> None:

@@ -38,6 +38,8 @@ def summed_to(gradient: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def hooked_outputs(extra: Any, ct: Any) -> Any:
     """A node's cotangents after the hooks of its outputs."""
+    if not (extra.hooks or extra.retained):
+        return ct
     if extra.outputs is None:
         return _hooked_output(extra, 0, ct)
     return [

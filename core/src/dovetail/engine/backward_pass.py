@@ -272,5 +272,7 @@ def _visible(node: Node, slots: list[Tensor | None]) -> Any:
     """The cotangents of the outputs that have gradients, as a vjp takes them."""
     outputs = node.outputs or ()
     visible = len(slots) - node.op.residuals
+    if visible == 1:
+        return slots[0]
     cts = tuple([slots[i] for i in range(visible) if outputs[i][1].dtype.category >= 2])
     return cts[0] if len(cts) == 1 else cts

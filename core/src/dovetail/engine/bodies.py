@@ -190,6 +190,11 @@ def by_recorded_body(
         )  # fmt: skip
     if op.shape is not DATA:
         op.checked_shapes(shapes_of(inputs), attrs)
+    return by_good_body(op, inputs, attrs)
+
+
+def by_good_body(op: Op, inputs: Inputs, attrs: dict[str, Any]) -> tuple[Tensor, ...]:
+    """The same for kinds and shapes that the op is known to take."""
     if anywhere[0]:
         with without_casting():
             return _recorded(op, inputs, attrs)

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dovetail.engine.argument_source import ArgumentLines
-from dovetail.engine.record_source import recording
+from dovetail.engine.record_source import Result, recording
 
 if TYPE_CHECKING:
     from dovetail.engine.op import Op
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CELLS: Final = ("_calls", "_function", "_last", "_op")
 
 _ENTRY: Final = "_kernel, _kind, _runner, _ready"
+_ONE: Final = Result("_t", "_r", "_kind")
 
 
 class Form(NamedTuple):
@@ -39,6 +40,7 @@ class Form(NamedTuple):
         miss: how it calls what serves a call out of the ordinary.
         failed: how it calls what serves one that the kernel refused.
         general: how it calls what serves one without a kernel.
+        body: how it calls what serves one whose body is put on the tape.
         others: it takes arguments by names that are no parameters', such as `out`.
         casts: it asks for autocast.
         over: it writes the result over the first operand.
@@ -53,6 +55,7 @@ class Form(NamedTuple):
     miss: str = "_miss("
     failed: str = "_failed("
     general: str = "_general("
+    body: str = "_by_body("
     others: bool = True
     casts: bool = True
     over: bool = False
@@ -81,6 +84,15 @@ def enclosed(name: str, lines: Iterable[str]) -> str:
     last = f"    {cells}  # never reached: all have the same cells"
     body = (f"    {line}" for line in (*lines, last, f"return {name}"))
     return "\n".join([f"def enclosing({cells}):", *body]) + "\n"
+
+
+def _made(y: Result) -> Iterator[str]:
+    """The lines that make a tensor of a native array."""
+    yield f"{y.tensor} = _fresh()"
+    yield f"{y.tensor}._a = {y.native}"
+    yield f"{y.tensor}._kind = {y.kind}"
+    yield f"{y.tensor}._node = None"  # one by one: the interpreter's way is shorter
+    yield f"{y.tensor}._storage = None"
 
 
 class _Source(ArgumentLines):
@@ -198,8 +210,10 @@ class _Source(ArgumentLines):
             yield from self._written(on_tape)
             return
         if op.by_body and self.nodes and not op.view:
+            simple = not (op.has_list or op.mutates)
+            call = self.form.body if simple else self.form.general
             yield f"if ({self._flows() or on_tape}) and _grad_enabled():"
-            yield f"    return {self.form.general}_ready, {self.values})"
+            yield f"    return {call}_ready, {self.values})"
         given = ", ".join(self.natives)
         yield "try:"
         called = f"_kernel({given})" if op.view else f"_runner()(_kernel, {given})"
@@ -209,9 +223,7 @@ class _Source(ArgumentLines):
         if len(op.outputs) > 1:
             yield "if _r is _unserved:"
             yield f"    return {self.form.general}_ready, {self.values})"
-            yield from self.late
-            rest = f"{self._tensors()}, {self._attrs()}, {on_tape}"
-            yield f"return _several(_op, _ready.plan.kinds, _r, {rest})"
+            yield from self._several(on_tape)
             return
         yield "if _type(_r) is not _kind.array:"
         yield "    if _r is _unserved:"
@@ -220,17 +232,33 @@ class _Source(ArgumentLines):
         if op.view:
             yield f"return _as_view(_op, {op.tensors[0].name}, _r, _ready.attrs)"
             return
-        yield "_t = _fresh()"
-        yield "_t._a = _r"
-        yield "_t._kind = _kind"
-        yield "_t._node = None"  # one after the other: the interpreter's way is shorter
-        yield "_t._storage = None"
-        if op.vjp is not None and self.nodes:
+        yield from _made(_ONE)
+        yield from self._returned(on_tape, [_ONE], "_t")
+
+    def _several(self, on_tape: str) -> Iterator[str]:
+        """The results of a kernel that gives more than one."""
+        op = self.op
+        results = [Result(f"_t{i}", f"_r{i}", f"_w{i}") for i in range(len(op.outputs))]
+        yield f"{', '.join(y.native for y in results)} = _r"
+        yield f"{', '.join(y.kind for y in results)} = _ready.plan.kinds"
+        for y in results:
+            yield f"if _type({y.native}) is not {y.kind}.array:"
+            yield f"    {y.native} = {y.kind}.lift({y.native})"
+            yield from _made(y)
+        seen = [y.tensor for y in results[: len(results) - op.residuals]]
+        several = f"_op.form(({', '.join(seen)}))"
+        yield from self._returned(on_tape, results, several if seen[1:] else seen[0])
+
+    def _returned(
+        self, on_tape: str, results: list[Result], visible: str
+    ) -> Iterator[str]:
+        """What a caller gets of the results, which are put on the tape before."""
+        if self.op.vjp is not None and self.nodes:
             yield f"if not ({on_tape}):"
-            yield "    return _t"
+            yield f"    return {visible}"
             yield from self.late
-            yield from self._record()
-        yield "return _t"
+            yield from self._record(results)
+        yield f"return {visible}"
 
     def _flows(self) -> str:
         """What is true where gradients flow, which a node alone of a view is not."""
@@ -260,11 +288,12 @@ class _Source(ArgumentLines):
         yield "_memory.version += 1"
         yield f"return {target}"
 
-    def _record(self) -> Iterable[str]:
+    def _record(self, results: list[Result]) -> Iterable[str]:
         if self.op.has_list:
-            return (f"_record(_op, (_t,), {self._tensors()}, {self._attrs()})",)
+            outs = "".join(f"{y.tensor}, " for y in results)
+            return (f"_record(_op, ({outs}), {self._tensors()}, {self._attrs()})",)
         inputs = [self.inputs[i] for i in sorted(self.inputs)]
-        return recording(self.op, inputs, self._attrs())
+        return recording(self.op, inputs, self._attrs(), results)
 
     def _tensors(self) -> str:
         """The inputs in the order of the parameters, numbers as tensors."""

@@ -23,7 +23,6 @@ from dovetail.engine.autocast import as_cast, casting
 from dovetail.engine.call_source import CELLS, Form, enclosed, source_of
 from dovetail.engine.dispatch import failed, miss, miss_public
 from dovetail.engine.entries import Ready
-from dovetail.engine.execution import several
 from dovetail.engine.kinds import Kind
 from dovetail.engine.modes import grad_enabled
 from dovetail.engine.older_calls import SCALED
@@ -33,7 +32,7 @@ from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.plan import UNSERVED
 from dovetail.engine.record import record
 from dovetail.engine.scopes import anywhere, by_name, here
-from dovetail.engine.tape import Node, Storage, next_seq
+from dovetail.engine.tape import Extra, Node, Output, Storage, next_seq
 from dovetail.engine.tape_of_views import View, on_tape
 from dovetail.engine.tensor import Parameter, Tensor, fresh, wrap
 from dovetail.engine.views import as_view
@@ -136,6 +135,13 @@ def _general_before(function: Any, ready: Ready, values: tuple[Any, ...]) -> Any
         return function.slow(*_taken(function, ready.op, values))
 
 
+def _by_body_before(function: Any, ready: Ready, values: tuple[Any, ...]) -> Any:
+    try:
+        return ready.recorded(values)
+    except DovetailError:
+        return function.slow(*_taken(function, ready.op, values))
+
+
 def over(op: Op, name: str, slow: Any) -> Any:
     """`slow`, an op's in-place form, with a fast path where the kernel can write.
 
@@ -185,12 +191,14 @@ _NAMES: Final[dict[str, Any]] = {
     "_missed_before": _missed_before, "_handed_over": _handed_over,
     "_missed_over": _missed_over, "_missed_method": _missed_method,
     "_missed_operator": _missed_operator,
-    "_failed": failed, "_failed_before": _failed_before, "_several": several,
+    "_failed": failed, "_failed_before": _failed_before,
     "_general": Ready.run, "_general_before": _general_before,
+    "_by_body": Ready.recorded, "_by_body_before": _by_body_before,
     "_as_view": as_view, "_frozen": frozen,
     "_record": record, "_grad_enabled": grad_enabled, "_View": View,
     "_on_tape": on_tape,
-    "_Node": Node, "_new_node": Node.__new__, "_next_seq": next_seq,
+    "_Node": Node, "_Extra": Extra, "_Output": Output, "_new_node": Node.__new__,
+    "_next_seq": next_seq,
     "_required": None, "_unserved": UNSERVED, "_Storage": Storage, "_Kind": Kind,
     "_DType": DType,
     "_type": type, "_len": len, "_int": int, "_bool": bool, "_complex": complex,
@@ -206,7 +214,7 @@ _PUBLIC: Final = Form("_miss_public(_function, False, ", users=True)
 _PUBLIC_OUT: Final = Form("_miss_public(_function, True, ", users=True)
 _BEFORE: Final = Form(
     "_missed_before(_function, ", "_failed_before(_function, ",
-    "_general_before(_function, ",
+    "_general_before(_function, ", "_by_body_before(_function, ",
 )  # fmt: skip
 _OVER: Final = Form("_missed_over(_function, ", over=True)
 

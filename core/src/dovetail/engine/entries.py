@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dovetail.engine.attribute_keys import frozen
+from dovetail.engine.bodies import by_good_body, by_recorded_body
 from dovetail.engine.elements import factor, sure
 from dovetail.engine.execution import execute
 from dovetail.engine.kinds import Kind
@@ -35,10 +36,11 @@ class Ready:
         kind, plan: as `execute` takes them.
         numbers: the kind that numbers among the inputs take.
         least, most: what is between them fits.
+        shapes: of the inputs that a recorded body had last, which were good.
     """
 
     __slots__ = (
-        "attrs", "kind", "least", "most", "numbers", "op", "plan", "scalars",
+        "attrs", "kind", "least", "most", "numbers", "op", "plan", "scalars", "shapes",
     )  # fmt: skip
 
     def __init__(
@@ -49,12 +51,33 @@ class Ready:
         self.kind = kind
         self.plan = plan
         self.numbers = numbers
+        self.shapes: Any = None
         self.scalars = tuple((n, op.names.index(n)) for n in op.scalars)
         bounds: tuple[Any, Any] = sure(kind.dtype) if op.fitting else (None, None)
         self.least, self.most = bounds
 
     def run(self, values: Values) -> Any:
         """The op on arguments like those it was learned from."""
+        inputs, attrs = self._given(values)
+        return execute(self.op, inputs, attrs, self.kind, self.plan)
+
+    def recorded(self, values: Values) -> Any:
+        """The same where gradients flow and are those of the body.
+
+        Shapes that were good the last time are not asked again.
+        """
+        op = self.op
+        inputs, attrs = self._given(values)
+        shapes = [None if x is None else x._a.shape for x in inputs]
+        if shapes != self.shapes:
+            outs = by_recorded_body(op, inputs, attrs)
+            self.shapes = shapes
+        else:
+            outs = by_good_body(op, inputs, attrs)
+        return op.visible(outs)
+
+    def _given(self, values: Values) -> tuple[Inputs, dict[str, Any]]:
+        """Inputs and attributes of a call."""
         attrs = self.attrs
         if self.scalars:
             attrs = attrs.copy()
@@ -64,8 +87,7 @@ class Ready:
         for at in self.op.weights:
             if type(values[at]) in _NUMBERS:
                 factor(self.op.name, self.kind.dtype, values[at], self.op.names[at])
-        inputs = tuple([self._input(values[i]) for i in self.op.tensor_places])
-        return execute(self.op, inputs, attrs, self.kind, self.plan)
+        return tuple([self._input(values[i]) for i in self.op.tensor_places]), attrs
 
     def _input(self, x: Any) -> Any:
         cls = type(x)

@@ -17,7 +17,7 @@ from dovetail.engine.record import record
 from dovetail.engine.results import DATA
 from dovetail.engine.scopes import anywhere
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.tensor import Tensor
 from dovetail.engine.views import take_view
 from dovetail.errors import InplaceError
 
@@ -90,22 +90,6 @@ def _outputs(
     return host.fallback(op, inputs, attrs, kind, plan.kinds)
 
 
-def several(
-    op: Op, kinds: tuple[Kind, ...], result: Any, inputs: Inputs,
-    attrs: dict[str, Any], on_tape: bool,
-) -> Any:  # fmt: skip
-    """The visible results of a kernel with several, put on the tape."""
-    outs = tuple(
-        [
-            wrap(r if type(r) is k.array else k.lift(r), k)
-            for r, k in zip(result, kinds, strict=True)
-        ]
-    )
-    if on_tape and op.vjp is not None:
-        record(op, outs, inputs, attrs)
-    return op.visible(outs)
-
-
 def _check_mutated(op: Op, inputs: Inputs) -> None:
     if not modes.grad_enabled():
         return
@@ -132,4 +116,4 @@ def _bump(op: Op, inputs: Inputs) -> None:
                     (t._storage or storage_of(t)).version += 1
 
 
-__all__ = ["execute", "results_of", "run", "several"]
+__all__ = ["execute", "results_of", "run"]

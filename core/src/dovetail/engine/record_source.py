@@ -49,15 +49,31 @@ class Given(NamedTuple):
         return f"None if {self.tensor} is None else {expression}"
 
 
-def recording(op: Op, inputs: list[Given], attrs: str) -> Iterator[str]:
-    """The lines that record `_t` as the result of `op`, on inputs in their order."""
-    yield "if _grad_enabled() and _kind.dtype.category > 1:"
+class Result(NamedTuple):
+    """How the code of a call names one of its results: tensor, native array, kind."""
+
+    tensor: str
+    native: str
+    kind: str
+
+
+def recording(
+    op: Op, inputs: list[Given], attrs: str, results: list[Result]
+) -> Iterator[str]:
+    """The lines that record the results of `op`, on inputs in their order."""
+    inexact = f" and {_has_gradient(results[0])}" if len(results) == 1 else ""
+    yield f"if _grad_enabled(){inexact}:"
     for i, x in enumerate(inputs):
         yield f"    _e{i} = {x.node}"
         yield f"    if _type(_e{i}) is _View:"
         yield f"        _e{i} = _e{i}.edge()"
     yield f"    if {_flows(range(len(inputs)))}:"
-    yield from (f"        {line}" for line in _node(op, inputs, attrs))
+    yield from (f"        {line}" for line in _node(op, inputs, attrs, results))
+
+
+def _has_gradient(result: Result) -> str:
+    """Bools and integers have none, e.g. what a cast to them gives."""
+    return f"{result.kind}.dtype.category > 1"
 
 
 def _flows(places: range | tuple[int, ...]) -> str:
@@ -65,9 +81,11 @@ def _flows(places: range | tuple[int, ...]) -> str:
     return " or ".join(f"_e{i} is not None" for i in places)
 
 
-def _node(op: Op, inputs: list[Given], attrs: str) -> Iterator[str]:
+def _node(
+    op: Op, inputs: list[Given], attrs: str, results: list[Result]
+) -> Iterator[str]:
     for at, (slot, users) in enumerate(op.save_plan):
-        lines = _kept(f"_s{at}", slot, inputs)
+        lines = _kept(f"_s{at}", slot, inputs, results)
         if users is None or len(users) == len(inputs):
             yield from lines
             continue
@@ -84,8 +102,16 @@ def _node(op: Op, inputs: list[Given], attrs: str) -> Iterator[str]:
     yield f"_n.saved = {_tuple([f'_s{i}' for i in range(len(op.save_plan))])}"
     yield f"_n.attrs = {attrs}"
     yield "_n.seq = _next_seq()"
-    yield "_n.extra = None"
-    yield "_t._node = _n"
+    if len(results) == 1:
+        yield "_n.extra = None"
+        yield f"{results[0].tensor}._node = _n"
+        return
+    yield "_n.extra = _m = _Extra()"
+    outputs = _tuple([f"({y.tensor}._a.shape, {y.kind})" for y in results])
+    yield f"_m.outputs = {outputs}"
+    for i, y in enumerate(results):
+        yield f"if {_has_gradient(y)}:"
+        yield f"    {y.tensor}._node = _Output(_n, {i})"
 
 
 def _shapes(op: Op, inputs: list[Given]) -> Iterator[str]:
@@ -113,11 +139,14 @@ def _shapes(op: Op, inputs: list[Given]) -> Iterator[str]:
     yield f"{indent}    _shapes = {_tuple(names)}"
 
 
-def _kept(name: str, slot: int, inputs: list[Given]) -> Iterator[str]:
-    """What is kept of an input, or of the result, which nobody shares yet."""
+def _kept(
+    name: str, slot: int, inputs: list[Given], results: list[Result]
+) -> Iterator[str]:
+    """What is kept of an input, or of a result, which nobody shares yet."""
     if slot < 0:
-        yield "_m = _t._storage = _Storage(_r)"
-        yield f"{name} = (_r, _kind, _m, 0, {slot})"
+        y = results[-1 - slot]
+        yield f"_m = {y.tensor}._storage = _Storage({y.native})"
+        yield f"{name} = ({y.native}, {y.kind}, _m, 0, {slot})"
         return
     x = inputs[slot]
     indent = ""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import FLOAT, HALF, Array, Sizes, float32
+from dovetail.engine.arrival import summed_to
 from dovetail.engine.attributes import AxisList, Scalar, Shape
 from dovetail.engine.cases import case
 from dovetail.engine.declare import op
@@ -108,7 +109,7 @@ def _through_scale(
         "x": _through_input,
         "weight": _through_scale,
         "bias": lambda ct, bias_shape: (
-            None if ct[0] is None else sum_to(ct[0], bias_shape)),
+            None if ct[0] is None else summed_to(ct[0], tuple(bias_shape))),
     })  # fmt: skip
 def normalise(
     x: Tensor, weight: Tensor | None, bias: Tensor | None, dims: AxisList, eps: Scalar

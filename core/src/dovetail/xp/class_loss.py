@@ -10,8 +10,12 @@ from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
 from dovetail.errors import IndexOutOfRange
 from dovetail.xp.classes import class_dim, refuse_label
-from dovetail.xp.orders import in_rows
-from dovetail.xp.short_rows import short_cross_entropy, short_log_softmax_nll
+from dovetail.xp.orders import rows
+from dovetail.xp.short_rows import (
+    short_cross_entropy,
+    short_cross_entropy_backward,
+    short_log_softmax_nll,
+)
 from dovetail.xp.softmax import log_softmax_of
 
 _WIDE = FLOAT - HALF
@@ -21,7 +25,7 @@ def install(table: KernelTable, xp: Any) -> None:
     """Add losses over classes to a table."""
     table.add("nll_loss_backward", _nll_backward(xp), dtypes=_WIDE)
     table.add(
-        "log_softmax_nll", _log_softmax_nll(xp), dtypes=_WIDE, binds=True,
+        "log_softmax_nll", _log_softmax_nll(xp), dtypes=_WIDE, binds=True, checks=True,
         checks_indices=True,
     )  # fmt: skip
     table.add(
@@ -29,8 +33,9 @@ def install(table: KernelTable, xp: Any) -> None:
         checks_indices=True,
     )  # fmt: skip
     table.add(
-        "cross_entropy_backward", in_rows(_cross_entropy_backward(xp)), dtypes=_WIDE
-    )
+        "cross_entropy_backward", _cross_entropy_backward(xp), dtypes=_WIDE, binds=True,
+        checks=True,
+    )  # fmt: skip
 
 
 def _extremes(target: Any) -> tuple[int, int]:
@@ -77,18 +82,22 @@ def sample_weights(
     return safe, valid.astype(like.dtype) if weight is None else weight[safe] * valid
 
 
+def _check_samples(x: Any, target: Any, weight: Any) -> None:
+    """Raise for labels and weights of other shapes than the scores ask for."""
+    dim = class_dim(x.ndim)
+    classes = x.shape[dim : dim + 1]
+    if (*x.shape[:dim], *x.shape[dim + 1 :]) != target.shape or (
+        weight is not None and weight.shape != classes
+    ):
+        raise ValueError  # the op's rule words it
+
+
 def _cross_entropy(xp: Any) -> Callable[..., Any]:
     """The loss without the log probabilities."""
     both = _both(xp)
 
     def cross_entropy(ignore_index: int, reduction: str) -> Callable[..., Any]:
         def beside(x: Any, target: Any, weight: Any) -> Any:
-            dim = class_dim(x.ndim)
-            classes = x.shape[dim : dim + 1]
-            if (*x.shape[:dim], *x.shape[dim + 1 :]) != target.shape or (
-                weight is not None and weight.shape != classes
-            ):
-                raise ValueError  # the op's rule words it
             try:
                 return both(x, target, weight, ignore_index, reduction)[0]
             except IndexOutOfRange as refused:
@@ -116,6 +125,7 @@ def _both(xp: Any) -> Callable[..., Any]:
     def log_softmax_nll(
         x: Any, target: Any, weight: Any, ignore_index: int, reduction: str
     ) -> Any:
+        _check_samples(x, target, weight)
         dim = class_dim(x.ndim)
         logp = log_softmax(dim)(x)
         whole = in_range("log_softmax_nll", target, x.shape[dim], ignore_index)
@@ -162,9 +172,10 @@ def _nll_backward(xp: Any) -> Callable[..., Any]:
 
 
 def _cross_entropy_backward(xp: Any) -> Callable[..., Any]:
-    def cross_entropy_backward(
+    def of_any_size(
         ct: Any, target: Any, logp: Any, weight: Any, ignore_index: int, reduction: str
     ) -> Any:
+        _check_samples(logp, target, weight)
         dim = class_dim(logp.ndim)
         whole = in_range("cross_entropy", target, logp.shape[dim], ignore_index)
         safe, weights = sample_weights(xp, target, weight, ignore_index, whole, logp)
@@ -172,6 +183,10 @@ def _cross_entropy_backward(xp: Any) -> Callable[..., Any]:
         g = xp.exp(logp)
         g *= xp.expand_dims(scale, dim) if scale.ndim else scale
         g[_coordinates(xp, safe)] -= scale
-        return g
+        return rows(g)
+
+    def cross_entropy_backward(ignore_index: int, reduction: str) -> Callable[..., Any]:
+        beside = partial(of_any_size, ignore_index=ignore_index, reduction=reduction)
+        return short_cross_entropy_backward(xp, beside, ignore_index, reduction)
 
     return cross_entropy_backward

@@ -54,7 +54,7 @@ def _normalise(xp: Any, dtype: Any) -> Callable[..., Any]:
     def normalise(dims: Dims) -> Norm:
         def call(x: Any, weight: Any, bias: Any, eps: float) -> Any:
             if dims == (x.ndim - 1,) and short.fits(x, weight, bias, eps):
-                return short(x, weight, bias, eps), *short.statistics(x, eps)
+                return short.with_statistics(x, weight, bias, eps)
             return general(x, weight, bias, dims, eps)
 
         return call

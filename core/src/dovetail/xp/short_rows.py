@@ -104,16 +104,28 @@ class ShortNorm:
         b = xp.zeros(width, self.dtype) if bias is None else bias
         return self.rows(x, w, b, eps)
 
-    def statistics(self, x: Any, eps: float) -> tuple[Any, Any, Any]:
-        """Mean, variance, and reciprocal deviation along the last dim, which stays."""
-        form = self._form((prod(x.shape[:-1]), x.shape[-1]), eps)
-        share, kept = form.mean[:, :1], (*x.shape[:-1], 1)
-        rows = x.reshape(-1, x.shape[-1])
-        centred, mean = rows.dot(form.centre), rows.dot(share)
+    def with_statistics(self, x: Any, weight: Any, bias: Any, eps: float) -> Any:
+        """The same with mean, variance and reciprocal deviation, whose dim stays."""
+        xp, width = self.xp, x.shape[-1]
+        form = self._form((x.size // width, width), eps)
+        kept, flat = (*x.shape[:-1], 1), x.reshape(-1, width)
+        mean, y = flat.dot(form.mean[:, :1]), flat.dot(form.centre)
+        spread = xp.square(y).dot(form.mean)
         # NaN where the mean is infinite, which centring by a product does not see
-        var = (centred * centred).dot(share) + (mean - mean)
-        rstd = self.xp.reciprocal(self.xp.sqrt(var + form.epsilon[:, :1]))
-        return mean.reshape(kept), var.reshape(kept), rstd.reshape(kept)
+        var = spread[:, :1] + (mean - mean)
+        xp.add(spread, form.epsilon, spread)
+        xp.divide(y, xp.sqrt(spread, spread), y)
+        rstd = xp.reciprocal(xp.sqrt(var + form.epsilon[:, :1]))
+        if weight is not None:
+            xp.multiply(y, weight[form.columns], y)
+        if bias is not None:
+            xp.add(y, bias[form.columns], y)
+        return (
+            y.reshape(x.shape),
+            mean.reshape(kept),
+            var.reshape(kept),
+            rstd.reshape(kept),
+        )
 
     def _form(self, shape: tuple[int, int], eps: float) -> _Form:
         found = self.known.get(shape)
@@ -202,6 +214,35 @@ def short_log_softmax_nll(
         return losses if each else array(losses.dot(share)), logp
 
     return log_softmax_nll
+
+
+def short_cross_entropy_backward(
+    xp: Any, beside: Callable[..., Any], ignore_index: int, reduction: str
+) -> Callable[..., Any]:
+    """The gradient by the scores, of their log probabilities.
+
+    Labels that do not count or are none are left to `beside`.
+    """
+    exp, multiply, empty = xp.exp, xp.multiply, xp.empty
+    each, mean = reduction == "none", reduction == "mean"
+    known: _Known = {}
+    learned = _learner(xp, known, ignore_index, reduction)
+
+    def cross_entropy_backward(ct: Any, target: Any, logp: Any, weight: Any) -> Any:
+        form = known.get(logp.shape)
+        if form is None or weight is not None:
+            call = cross_entropy_backward if learned(logp, weight) else beside
+            return call(ct, target, logp, weight)
+        classes, starts, rows, _, _ = form
+        if target.shape != starts.shape or not classes.issuperset(target.tolist()):
+            return beside(ct, target, logp, weight)
+        scale = ct / logp.dtype.type(len(logp)) if mean else ct
+        g = exp(logp, empty(logp.shape, logp.dtype))
+        multiply(g, scale[rows] if each else scale, g)
+        g.reshape(-1)[target + starts] -= scale
+        return g
+
+    return cross_entropy_backward
 
 
 _Known = dict[Any, tuple[Any, ...]]  # the fields of `_Classes`, by shape
