@@ -9,6 +9,7 @@ from dovetail.engine.basics import basics
 from dovetail.engine.scopes import anywhere, here, tell
 from dovetail.engine.tape import Leaf, Storage, storage_of
 from dovetail.engine.tensor import Tensor
+from dovetail.engine.views import unshared
 from dovetail.errors import AutogradError
 
 Hook = Callable[[Tensor], "Tensor | None"]
@@ -26,14 +27,17 @@ def summed_to(gradient: Tensor, shape: tuple[int, ...]) -> Tensor:
     Where it did one of both, which is nearly always, one sum gives the shape.
     """
     size = tuple(gradient._a.shape)
+    if size == shape:
+        return gradient
     extra = len(size) - len(shape)
-    if gradient._kind.dtype.is_inexact:  # sums of others have another dtype
-        if extra and size[extra:] == shape:
-            return basics.sum(gradient, tuple(range(extra)))  # type: ignore[no-any-return]
-        if not extra and size != shape:
-            dims = tuple([d for d, n in enumerate(shape) if n != size[d]])
-            return basics.sum(gradient, dims, True)  # type: ignore[no-any-return]
-    return basics.sum_to(gradient, shape)  # type: ignore[no-any-return]
+    if not gradient._kind.dtype.is_inexact:  # sums of these have another dtype
+        return basics.sum_to(gradient, shape)  # type: ignore[no-any-return]
+    if size[extra:] == shape:
+        return basics.sum(gradient, tuple(range(extra)))  # type: ignore[no-any-return]
+    whole = (1,) * extra + shape
+    dims = tuple([d for d, n in enumerate(whole) if n != size[d] or d < extra])
+    summed = basics.sum(gradient, dims, True)
+    return unshared(basics.view(summed, shape)) if extra else summed
 
 
 def hooked_outputs(extra: Any, ct: Any) -> Any:

@@ -145,7 +145,8 @@ class View:
             earlier = getattr(target_of(edge), "seq", 0)  # a leaf has none
             view.edge_ = edge = Node(view.op, (edge,), (tuple(shape),), view.attrs)
             edge.seq = view.seq if view.seq > earlier else edge.seq
-            shape = view.op.view_shape(tuple(shape), view.attrs)
+            if view is not self:  # another one looks into it
+                shape = view.op.view_shape(tuple(shape), view.attrs)
 
     def _take_again(self, version: int) -> None:
         """Make nodes for this view alone, of the base as it is now."""

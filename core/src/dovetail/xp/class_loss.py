@@ -23,6 +23,7 @@ _WIDE = FLOAT - HALF
 
 def install(table: KernelTable, xp: Any) -> None:
     """Add losses over classes to a table."""
+    table.add("nll_loss", _nll_loss(xp), dtypes=_WIDE, checks=True, checks_indices=True)
     table.add("nll_loss_backward", _nll_backward(xp), dtypes=_WIDE)
     table.add(
         "log_softmax_nll", _log_softmax_nll(xp), dtypes=_WIDE, binds=True, checks=True,
@@ -129,20 +130,41 @@ def _both(xp: Any) -> Callable[..., Any]:
         dim = class_dim(x.ndim)
         logp = log_softmax(dim)(x)
         whole = in_range("log_softmax_nll", target, x.shape[dim], ignore_index)
-        safe, weights = sample_weights(xp, target, weight, ignore_index, whole, x)
-        losses = logp[_coordinates(xp, safe)]
-        if weights is not None:
-            losses = xp.where(weights == 0, 0, losses * weights).astype(x.dtype)
-        if reduction == "none":
-            return -losses, logp
-        total = -losses.sum(dtype=x.dtype)
-        if reduction == "mean":
-            total /= (
-                losses.dtype.type(target.size) if weights is None else weights.sum()
-            )
-        return total, logp
+        given = target, weight, ignore_index, reduction
+        return _picked_loss(xp, logp, whole, *given), logp
 
     return log_softmax_nll
+
+
+def _picked_loss(
+    xp: Any, logp: Any, whole: bool, target: Any, weight: Any, ignore_index: int,
+    reduction: str,
+) -> Any:  # fmt: skip
+    """Minus the log probabilities of the labels, of which `whole` says all count."""
+    safe, weights = sample_weights(xp, target, weight, ignore_index, whole, logp)
+    losses = logp[_coordinates(xp, safe)]
+    if weights is not None:
+        losses = losses * weights
+    if not whole:  # not 0 * inf
+        losses = xp.where(target == ignore_index, logp.dtype.type(0), losses)
+    if reduction == "none":
+        return -losses
+    total = -losses.sum(dtype=logp.dtype)
+    if reduction == "mean":
+        total /= losses.dtype.type(target.size) if weights is None else weights.sum()
+    return total
+
+
+def _nll_loss(xp: Any) -> Callable[..., Any]:
+    def nll_loss(
+        logp: Any, target: Any, weight: Any, ignore_index: int, reduction: str
+    ) -> Any:
+        _check_samples(logp, target, weight)
+        dim = class_dim(logp.ndim)
+        whole = in_range("nll_loss", target, logp.shape[dim], ignore_index)
+        return _picked_loss(xp, logp, whole, target, weight, ignore_index, reduction)
+
+    return nll_loss
 
 
 def _scales(xp: Any, ct: Any, target: Any, weights: Any, reduction: str) -> Any:

@@ -94,6 +94,7 @@ def install(table: KernelTable, xp: Any) -> None:
     table.add("complex", _complex(xp), dtypes=FLOAT, **_PLAIN)
     table.add("addcmul", _addcmul(xp), dtypes=(REAL | COMPLEX) - HALF, **_PLAIN)
     table.add("addcdiv", _addcdiv, dtypes=INEXACT - HALF, **_PLAIN)
+    table.add("lerp", _lerp(xp), dtypes=INEXACT - HALF, **_PLAIN)
 
 
 def _complex(xp: Any) -> Any:
@@ -190,3 +191,15 @@ def _addcmul(xp: Any) -> Any:
 
 def _addcdiv(x: Any, a: Any, b: Any, value: Any) -> Any:
     return x + a / b * value
+
+
+def _lerp(xp: Any) -> Any:
+    where, absolute = undispatched(xp.where), xp.absolute
+
+    def lerp(a: Any, b: Any, weight: Any) -> Any:
+        """Towards `b` from the nearer end, so that it is `b` where the weight is 1."""
+        step = b - a
+        near_a = absolute(weight) < 0.5
+        return where(near_a, a + weight * step, b - step * (1 - weight))
+
+    return lerp

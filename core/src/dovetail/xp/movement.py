@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail.dtypes import ANY, FLOAT8, NUMERIC, STORED, DType, int32
+from dovetail.dtypes import ANY, FLOAT8, NUMERIC, STORED, DType, Sizes, int32
 from dovetail.float8 import convert
 from dovetail.xp.kernels import Kernels
 
@@ -46,6 +46,22 @@ def _cast_packed(xp: Any, dtype: DType) -> Callable[..., Any]:
 def _bitcast(xp: Any, dtype: DType) -> Callable[..., Any]:
     to = dtype.numpy
     return lambda a: a.view(to).copy()
+
+
+@kernels("place", STORED, binds=True)
+def _place(xp: Any, shape: Sizes, index: Any) -> Callable[..., Any]:
+    named = index if type(index) is tuple else (index,)
+    whole = named if Ellipsis in named else (*named, Ellipsis)  # a view, not a number
+
+    def place(a: Any) -> Any:
+        y = xp.zeros(shape, a.dtype)
+        part = y[whole]
+        if part.shape != a.shape:
+            raise ValueError  # the op's body words it
+        part[...] = a
+        return y
+
+    return place
 
 
 @kernels("scatter_add_", NUMERIC)
