@@ -2,7 +2,8 @@
 
 Kernels are chosen by the device's table, so that no switch chooses between libraries:
 those here are kept as they are set, for programs that set and read them, and change
-nothing that is computed. The precision of products is `set_float32_matmul_precision`.
+nothing that is computed, but for those of `opt_einsum`, which say in which order einsum
+contracts. The precision of products is `set_float32_matmul_precision`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from types import ModuleType
 from typing import Any, Final
 
 from dovetail.device_api import registry
-from dovetail.errors import DeviceError, MissingName
+from dovetail.errors import ArgumentError, DeviceError, MissingName, NotSupported
+from dovetail.frontend import contractions
 from dovetail.nn.attention import SDPBackend, sdpa_kernel
 
 
@@ -113,6 +115,40 @@ class DeviceSwitches(Switches):
             yield
 
 
+class EinsumSwitches(Switches):
+    """In which order `einsum` contracts three operands or more."""
+
+    def is_available(self) -> bool:
+        """Whether the package opt_einsum is installed."""
+        return contractions.is_available()
+
+    @property
+    def enabled(self) -> bool:
+        """Whether opt_einsum is asked for the order, else it is from left to right."""
+        return contractions.choice.enabled and contractions.is_available()
+
+    @property
+    def strategy(self) -> str | None:
+        """How opt_einsum looks for it: auto, greedy or optimal; None without it."""
+        return contractions.choice.strategy if self.is_available() else None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in ("enabled", "strategy"):
+            super().__setattr__(name, value)
+        elif not self.is_available() and value:
+            raise NotSupported(
+                "opt_einsum", name, was=repr(value), needed="the package opt_einsum",
+                remedy="pip install opt_einsum",
+            )  # fmt: skip
+        elif name == "strategy" and value not in contractions.STRATEGIES:
+            raise ArgumentError(
+                "opt_einsum", name, was=repr(value),
+                needed=" or ".join(contractions.STRATEGIES),
+            )  # fmt: skip
+        else:
+            setattr(contractions.choice, name, value)
+
+
 _matmul: Final = Switches(
     f"{__name__}.cuda.matmul", False, allow_tf32=False,
     allow_fp16_reduced_precision_reduction=True,
@@ -133,9 +169,7 @@ openmp: Final = Switches(f"{__name__}.openmp", False)
 quantized: Final = Switches(
     f"{__name__}.quantized", False, engine="none", supported_engines=["none"]
 )
-opt_einsum: Final = Switches(
-    f"{__name__}.opt_einsum", False, enabled=False, strategy=None
-)
+opt_einsum: Final = EinsumSwitches(f"{__name__}.opt_einsum", False)
 __path__: list[str] = []
 
 __all__ = [

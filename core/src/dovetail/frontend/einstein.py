@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
+from dovetail.frontend.contractions import steps_for
 from dovetail.ops.diagonal import diagonal
 from dovetail.ops.einsum import einsum as _einsum
 from dovetail.ops.einsum import parse, sublists
@@ -19,7 +20,8 @@ def einsum(*args: Any) -> Tensor:
 
     Args:
         equation: a letter for each dim; those not after `->` are summed over, `...`
-            stands for any others.
+            stands for any others. Three operands or more are contracted in the order
+            of `torch.backends.opt_einsum`, where opt_einsum is installed.
 
     Raises: ArgumentError for an equation that does not fit the operands, ShapeError for
         sizes that differ under one letter.
@@ -41,12 +43,30 @@ def einsum(*args: Any) -> Tensor:
         operands, equation = sublists(args)
     if len(operands) == 1 and isinstance(operands[0], Tensor):
         return _alone(operands[0], equation)
+    if len(operands) > 2 and all(isinstance(x, Tensor) for x in operands):
+        return _contracted(operands, equation)
     return _einsum(operands, equation)
+
+
+def _contracted(operands: list[Any], equation: str) -> Tensor:
+    """Several operands, in the order that takes least work."""
+    shapes = tuple([tuple(x._a.shape) for x in operands])
+    parse(equation, shapes)  # what does not fit is refused in our words
+    steps = steps_for(equation, shapes)
+    if steps is None:
+        return _einsum(operands, equation)
+    left = list(operands)
+    for places, part in steps:
+        taken = [left[at] for at in places]
+        left = [x for at, x in enumerate(left) if at not in places]
+        left.append(_einsum(taken, part))
+    found: Tensor = left[0]
+    return found
 
 
 def _alone(x: Tensor, equation: str) -> Tensor:
     """One operand's diagonals, permuted and summed: a view where nothing is summed."""
-    parsed = parse(equation, [tuple(x._a.shape)])
+    parsed = parse(equation, (tuple(x._a.shape),))
     labels = parsed.inputs[0]
     while len(set(labels)) < len(labels):
         label = next(n for n in labels if labels.count(n) > 1)

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from dovetail.ops.primitive import bmm, clone, iota, where
 from dovetail.ops.view import expand, permute, reshape
 
 Labels = tuple[str, ...]
+_REMEMBERED: Final = 512  # equations, each with the shapes of its operands
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
@@ -54,7 +56,8 @@ def _letters(numbers: Any) -> str:
     return "".join("..." if n is Ellipsis else _LETTERS[n] for n in numbers)
 
 
-def parse(equation: str, shapes: Sequence[Sizes]) -> Equation:
+@lru_cache(_REMEMBERED)
+def parse(equation: str, shapes: tuple[Sizes, ...]) -> Equation:
     """Read an equation for operands of these shapes.
 
     Raises:
@@ -142,7 +145,7 @@ def _output(
 
 
 def _shape(shapes: Sequence[Sizes], *, equation: str) -> Sizes:
-    parsed = parse(equation, [tuple(s) for s in shapes])
+    parsed = parse(equation, tuple([tuple(s) for s in shapes]))
     return tuple(parsed.sizes[label] for label in parsed.output)
 
 
@@ -150,7 +153,7 @@ def _shape(shapes: Sequence[Sizes], *, equation: str) -> Sizes:
     oracle=lambda operands, equation: np.einsum(equation, *operands))  # fmt: skip
 def einsum(operands: list[Tensor], equation: str) -> Tensor:
     """Products of elements whose labels agree, summed over labels not in the output."""
-    parsed = parse(equation, [tuple(x._a.shape) for x in operands])
+    parsed = parse(equation, tuple([tuple(x._a.shape) for x in operands]))
     terms = [
         _diagonals(x, labels) for x, labels in zip(operands, parsed.inputs, strict=True)
     ]
@@ -160,8 +163,7 @@ def einsum(operands: list[Tensor], equation: str) -> Tensor:
         keep = later | set(parsed.output)
         x, labels = _pair(x, labels, y, others, keep, parsed.sizes)
     x, labels = _summed(x, labels, set(parsed.output))
-    x = permute(x, tuple(labels.index(label) for label in parsed.output))
-    return _own(x, operands)
+    return _own(_in_order(x, labels, parsed.output), operands)
 
 
 def _own(x: Tensor, operands: Sequence[Tensor]) -> Tensor:
@@ -210,9 +212,18 @@ def _pair(
     sizes = sizes | {n: x._a.shape[lx.index(n)] for n in inner}
     groups = (batch, left, inner, right)
     b, n, k, m = (math.prod(sizes[label] for label in g) for g in groups)
-    xs = reshape(_full(x, lx, (*batch, *left, *inner), sizes), (b, n, k))
-    ys = reshape(_full(y, ly, (*batch, *inner, *right), sizes), (b, k, m))
-    return reshape(bmm(xs, ys), tuple(sizes[g] for g in labels)), labels
+    xs = _shaped(_full(x, lx, (*batch, *left, *inner), sizes), (b, n, k))
+    ys = _shaped(_full(y, ly, (*batch, *inner, *right), sizes), (b, k, m))
+    return _shaped(bmm(xs, ys), tuple(sizes[g] for g in labels)), labels
+
+
+def _in_order(x: Tensor, labels: Labels, wanted: Labels) -> Tensor:
+    """The dims in the order of their labels."""
+    return x if labels == wanted else permute(x, tuple(map(labels.index, wanted)))
+
+
+def _shaped(x: Tensor, shape: Sizes) -> Tensor:
+    return x if x._a.shape == shape else reshape(x, shape)
 
 
 def _narrow(x: Tensor, lx: Labels, y: Tensor, ly: Labels, keep: set[str]) -> Tensor:
@@ -236,8 +247,9 @@ def _placed(x: Tensor, labels: Labels, wanted: Labels) -> Tensor:
 
 def _full(x: Tensor, labels: Labels, wanted: Labels, sizes: dict[str, int]) -> Tensor:
     """The dims in the wanted order; batch dims of size 1 are repeated."""
-    x = permute(x, tuple(labels.index(n) for n in wanted))
-    return expand(x, tuple(sizes[n] for n in wanted))
+    x = _in_order(x, labels, wanted)
+    shape = tuple([sizes[n] for n in wanted])
+    return x if x._a.shape == shape else expand(x, shape)
 
 
 @einsum.cases
