@@ -44,6 +44,7 @@ from dovetail_xpu.graphs import XpuGraphs
 from dovetail_xpu.host_copies import HostPool, XpuCopies, is_done
 from dovetail_xpu.launch import THREADS, Launcher
 from dovetail_xpu.memory import Device, Ints, Stream, XpuArray
+from dovetail_xpu.numbers import XpuNumbers, word_of
 from dovetail_xpu.runtime import end_without_sycl, sycl_devices
 
 _FAMILIES: Final = (
@@ -62,7 +63,9 @@ class Event:
         self.sycl: Any = None
 
 
-class XpuBackend(XpuExchange, XpuCopies, XpuGraphs, Backend, Pool, LateErrors, Streams):
+class XpuBackend(
+    XpuExchange, XpuCopies, XpuGraphs, XpuNumbers, Backend, Pool, LateErrors, Streams
+):
     """Strided arrays in unified shared memory, and kernels that are generated."""
 
     type = "xpu"
@@ -142,10 +145,8 @@ class XpuBackend(XpuExchange, XpuCopies, XpuGraphs, Backend, Pool, LateErrors, S
         return a.strides, (a.address - root.address) // a.dtype.itemsize
 
     def fill(self, a: XpuArray, value: complex) -> None:
-        with np.errstate(all="ignore"):
-            number = np.array(value).astype(a.dtype.numpy).tobytes()
         hold(self, a)
-        self._fill(a, int.from_bytes(number, "little", signed=True))
+        self._fill(a, word_of(value, a.dtype))
 
     def copy(self, target: XpuArray, source: XpuArray) -> None:
         hold(self, target, source)

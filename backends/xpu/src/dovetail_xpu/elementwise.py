@@ -21,18 +21,33 @@ from dovetail_xpu.lanes import (
 )
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import Ints, XpuArray, row_major
+from dovetail_xpu.numbers import Number
 
 Make = Callable[..., Term]
 _REMEMBERED: Final = 1024  # layouts
 
 
 class Plan(NamedTuple):
-    """What serves operands that lie in one way, and the words that say how they do."""
+    """What serves operands that lie in one way, and the words that say how they do.
+
+    Attributes:
+        read, given: the operands that are read from memory, and those that are numbers.
+    """
 
     shape: Ints
     kernel: Launchable
     words: list[int]
     count: int
+    read: Ints
+    given: Ints
+
+    def words_of(
+        self, arrays: Sequence[XpuArray], out: XpuArray, numbers: Sequence[int]
+    ) -> list[int]:
+        """What a launch on these arrays passes."""
+        words = [*[arrays[i].address for i in self.read], out.address]
+        words += [arrays[i].word for i in self.given]  # type: ignore[attr-defined]
+        return [*words, *self.words, *numbers, 0, self.count]
 
 
 class Elementwise:
@@ -56,9 +71,10 @@ class Elementwise:
         self.result = result
         self.numbers = numbers
         self.raw = raw
-        self._kernels: dict[Layout, Launchable] = {}
+        self._kernels: dict[tuple[Layout, Ints], Launchable] = {}
         self._plans: dict[Any, Plan] = {}
-        self._flat = self.kernel(Layout(1, (RUN,) * (len(dtypes) + 1)))
+        self._run = Layout(1, (RUN,) * (len(dtypes) + 1))
+        self._flat = self.kernel(self._run)
 
     def __call__(self, *arrays: XpuArray, numbers: Sequence[int] = ()) -> XpuArray:
         """The result, row-major; `numbers` are words of the numbers of this call."""
@@ -67,7 +83,7 @@ class Elementwise:
         for a in arrays:
             if not a.dense or a.shape != shape:
                 return self._laid_out(arrays, numbers)
-        made = self.launcher.fresh(shape, self.result, first.block.stream.device.index)
+        made = self.launcher.fresh(shape, self.result, first.device.index)
         count = math.prod(shape)
         if count:
             words = [*[a.address for a in arrays], made.address, *numbers, 0, count]
@@ -76,30 +92,29 @@ class Elementwise:
 
     def _laid_out(self, arrays: Sequence[XpuArray], numbers: Sequence[int]) -> XpuArray:
         """The result of operands that are repeated, or have gaps."""
-        key = tuple([x for a in arrays for x in (a.shape, a.strides)])
+        key = tuple([x for a in arrays for x in (a.shape, a.strides, type(a))])
         plan = self._plans.get(key)
         if plan is None:
             shape = broadcast([a.shape for a in arrays])
-            steps = [*[spread(a, shape) for a in arrays], row_major(shape)]
-            plan = self._plan(shape, steps)
+            plan = self._plan(arrays, shape, row_major(shape))
             if len(self._plans) >= _REMEMBERED:
                 self._plans.clear()
             self._plans[key] = plan
-        shape, kernel, places, count = plan
-        index = arrays[0].block.stream.device.index
-        made = self.launcher.fresh(shape, self.result, index)
-        if count:
-            given = [a.address for a in arrays]
-            words = [*given, made.address, *places, *numbers, 0, count]
-            kernel.launch(made.block.stream, words, -(-count // THREADS))
+        made = self.launcher.fresh(plan.shape, self.result, arrays[0].device.index)
+        if plan.count:
+            words = plan.words_of(arrays, made, numbers)
+            plan.kernel.launch(made.block.stream, words, -(-plan.count // THREADS))
         return made
 
-    def _plan(self, shape: Ints, steps: Sequence[Ints]) -> Plan:
+    def _plan(self, arrays: Sequence[XpuArray], shape: Ints, strides: Ints) -> Plan:
+        """What serves these operands, for a result that lies so."""
         count = math.prod(shape)
-        if not count:
-            return Plan(shape, self._flat, [], 0)
-        layout, words = placed(shape, steps, count)
-        return Plan(shape, self.kernel(layout), words, count)
+        given = tuple([i for i, a in enumerate(arrays) if type(a) is Number])
+        read = tuple([i for i in range(len(arrays)) if i not in given])
+        steps = [*[spread(arrays[i], shape) for i in read], strides]
+        layout, words = placed(shape, steps, count) if count else (self._run, [])
+        kernel = self.kernel(layout, given) if count else self._flat
+        return Plan(shape, kernel, words, count, read, given)
 
     def into(
         self, out: XpuArray, *arrays: XpuArray, numbers: Sequence[int] = ()
@@ -107,37 +122,41 @@ class Elementwise:
         """Write the result to an array that lies in any way."""
         shape = out.shape
         if out.dense and all(a.dense and a.shape == shape for a in arrays):
-            plan = Plan(shape, self._flat, [], out.size)
+            plan = Plan(shape, self._flat, [], out.size, tuple(range(len(arrays))), ())
         else:
-            steps = [*[spread(a, shape) for a in arrays], out.strides]
-            plan = self._plan(shape, steps)
+            plan = self._plan(arrays, shape, out.strides)
         if plan.count:
-            given = [a.address for a in arrays]
-            words = [*given, out.address, *plan.words, *numbers, 0, plan.count]
+            words = plan.words_of(arrays, out, numbers)
             stream = self.launcher.stream(out.device.index)
             plan.kernel.launch(stream, words, -(-plan.count // THREADS))
 
-    def kernel(self, layout: Layout) -> Launchable:
-        """What serves operands that lie so."""
-        found = self._kernels.get(layout)
+    def kernel(self, layout: Layout, given: Ints = ()) -> Launchable:
+        """What serves operands that lie so, but for those that are numbers."""
+        key = layout, given
+        found = self._kernels.get(key)
         if found is None:
-            found = self._kernels[layout] = Launchable(lambda: self.form(layout))
+            found = Launchable(lambda: self.form(layout, given))
+            self._kernels[key] = found
         return found
 
-    def form(self, layout: Layout) -> Kernel:
-        """The kernel as loops."""
+    def form(self, layout: Layout, numbered: Ints) -> Kernel:
+        """The kernel as loops; `numbered` operands come with the launch."""
         at = lane()
         places = offsets(layout, at)
-        sources = [Buffer(f"x{i}", in_memory(d)) for i, d in enumerate(self.dtypes)]
+        forms = [(f"x{i}", in_memory(d)) for i, d in enumerate(self.dtypes)]
+        sources = [Buffer(*x) for i, x in enumerate(forms) if i not in numbered]
         out = Buffer("y", in_memory(self.result.name), written=True)
-        given = [load(b, p) for b, p in zip(sources, places, strict=False)]
+        read = iter([load(b, p) for b, p in zip(sources, places, strict=False)])
+        given = [
+            parameter(*x) if i in numbered else next(read) for i, x in enumerate(forms)
+        ]
         if not self.raw:
             given = [widened(x, d) for x, d in zip(given, self.dtypes, strict=True)]
         given += [parameter(f"number{i}", d) for i, d in enumerate(self.numbers)]
         y = self.make(*given)
         if not self.raw and y.dtype == computed_in(self.result.name):
             y = narrowed(y, self.result.name)
-        words = parameters(layout)
+        words = [forms[i] for i in numbered] + parameters(layout)
         words += [(f"number{i}", d) for i, d in enumerate(self.numbers)]
         store = Store(out, places[-1].value, y.value)
         return lane_kernel([*sources, out], words, at, [store])

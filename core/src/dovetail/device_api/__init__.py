@@ -17,6 +17,7 @@ from dovetail.device_api.graphs import Graphs
 from dovetail.device_api.host_copies import PeerCopies, PinnedBlock, PinnedMemory
 from dovetail.device_api.kernels import Facts, Kernel, KernelTable, Unwritten
 from dovetail.device_api.late_errors import LateErrors
+from dovetail.device_api.numbers import Numbers
 
 if TYPE_CHECKING:
     from dovetail.device_api.dense import DenseBackend
@@ -45,6 +46,7 @@ __all__ = [
     "Kernel",
     "KernelTable",
     "LateErrors",
+    "Numbers",
     "PeerCopies",
     "PinnedBlock",
     "PinnedMemory",

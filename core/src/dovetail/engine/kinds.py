@@ -15,6 +15,7 @@ from dovetail.device_api.after_fork import on_lost
 from dovetail.device_api.capabilities import Streams
 from dovetail.device_api.contract import Backend, Runner
 from dovetail.device_api.graphs import recording
+from dovetail.device_api.numbers import Numbers
 from dovetail.dtypes import DType
 from dovetail.engine.elements import operand
 from dovetail.engine.scopes import anywhere, tell
@@ -31,14 +32,15 @@ class Kind:
         array: class of the backend's native arrays.
         runner: `runner.here()(kernel, *natives)` calls a kernel of the device.
         lift: makes a native array of a kernel's scalar result.
+        numbers: the backend as one that makes no arrays of numbers, else None.
         slicer: the backend's own `array[slice]`, None where it has none.
         scalars: by Python type, the 0-d arrays of numbers that do not change the
             dtype; a type that would change it is absent.
     """
 
     __slots__ = (
-        "array", "backend", "device", "dtype", "index", "lift", "runner", "scalars",
-        "slicer",
+        "array", "backend", "device", "dtype", "index", "lift", "numbers", "runner",
+        "scalars", "slicer",
     )  # fmt: skip
 
     def __init__(self, backend: Backend, index: int, dtype: DType) -> None:
@@ -49,6 +51,7 @@ class Kind:
         self.array = backend.array
         self.runner: Runner | _Lost = _runner_of(backend, index)
         self.lift = backend.lift
+        self.numbers = backend.capability(Numbers)
         self.scalars = _scalars(self)
         slicers = backend.table.select("native_slice", dtype)
         self.slicer = slicers[0].function if slicers else None
@@ -112,7 +115,7 @@ class ScalarCache(dict[Any, Any]):
         self.type = number
 
     def __missing__(self, value: Any) -> Any:
-        native = scalar_native(self.kind, value)
+        native = number_native(self.kind, value)
         if anywhere[0]:
             tell("number", native, value, self.kind.dtype)
         # 0.0 equals -0.0 and NaN never equals itself: neither may be a key, nor what
@@ -122,10 +125,11 @@ class ScalarCache(dict[Any, Any]):
         if own and value == value and (_nonzero(value) or self.type in (int, bool)):  # noqa: PLR0124
             if len(self) >= _CACHED_SCALARS:
                 self.clear()
-            streams = self.kind.backend.capability(Streams)
-            if streams is not None:
+            backend = self.kind.backend
+            streams = backend.capability(Streams)
+            if streams is not None and self.kind.numbers is None:
                 streams.share(native, self.kind.index)
-            self.kind.backend.protect(native)
+            backend.protect(native)
             self[value] = native
         return native
 
@@ -133,6 +137,14 @@ class ScalarCache(dict[Any, Any]):
 def _nonzero(value: Any) -> bool:
     """Whether a number is not 0, nor a part of it."""
     return bool(value.real and value.imag) if type(value) is complex else bool(value)
+
+
+def number_native(kind: Kind, value: Any) -> Any:
+    """A 0-d native array of a Python number that nobody writes."""
+    if kind.numbers is None:
+        return scalar_native(kind, value)
+    given = operand("dovetail", kind.dtype, value)
+    return kind.numbers.number(given, kind.dtype, kind.index)
 
 
 def scalar_native(kind: Kind, value: Any) -> Any:

@@ -25,6 +25,7 @@ from dovetail.conformance.laws import (  # noqa: F401
     machine,
     memory,
     memory_of_calls,
+    numbers,
     promotion,
     randomness,
     refusals,
