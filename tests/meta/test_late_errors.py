@@ -78,7 +78,7 @@ class Insistent(Late):
         kept = list(self._noted.get(index, ()))
         try:
             super().tell(index)
-        except IndexError:
+        except (IndexError, ZeroDivisionError):
             self._noted[index] = kept
             raise
 
@@ -90,13 +90,39 @@ class Trusting(Late):
         FakeBackend.kernels(self, table)
 
 
+class OfIndicesAlone(Late):
+    """Quotients by 0 are passed over."""
+
+    def note(self, index: int, flag: Any, error: Callable[[], Exception]) -> None:
+        if not isinstance(error(), ZeroDivisionError):
+            super().note(index, flag, error)
+
+
+class DivisionsAtOnce(Late):
+    """Integers are divided only after a look at the divisors."""
+
+    def note(self, index: int, flag: Any, error: Callable[[], Exception]) -> None:
+        super().note(index, flag, error)
+        if isinstance(error(), ZeroDivisionError):
+            self.tell(index)
+
+
 def test_who_tells_at_the_next_wait_passes() -> None:
     """Calls do not wait, and nothing else is harmed."""
     assert verdict(Late, "late_errors", "-").outcome is Outcome.PASSED
 
 
 @pytest.mark.parametrize(
-    "fault", [SilentReads, SilentWaits, Hasty, Insistent, Trusting]
+    "fault",
+    [
+        SilentReads,
+        SilentWaits,
+        Hasty,
+        Insistent,
+        Trusting,
+        OfIndicesAlone,
+        DivisionsAtOnce,
+    ],
 )
 def test_faults_are_caught(fault: type[Any]) -> None:
     """The law calls each of them wrong."""
@@ -137,3 +163,17 @@ def test_indices_that_were_written_since_are_told_in_other_words() -> None:
         index.data._kind.backend.fill(index._a, 0)
         with pytest.raises(IndexError, match=r"gather: .*written since"):
             dt.synchronize(name)
+
+
+def test_divisors_of_no_integers_are_not_looked_at() -> None:
+    """Floats are divided by 0, and of integers the error names the op."""
+    with device(Late) as name:
+        x = dt.tensor([1, 2], device=name)
+        zeros = dt.zeros(2, dtype=dt.int32, device=name)
+        assert (x / zeros).tolist() == [float("inf")] * 2
+        assert (x.float() // zeros).tolist() == [float("inf")] * 2
+        y = x % zeros
+        with pytest.raises(ZeroDivisionError, match="remainder: other is a tensor"):
+            y.tolist()
+        with pytest.raises(RuntimeError, match="fractions"):
+            dt.quantile(x.float(), dt.tensor([0.5, 1.5], device=name)).tolist()

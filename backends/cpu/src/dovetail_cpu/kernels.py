@@ -49,7 +49,7 @@ def _install_plain(table: KernelTable) -> None:
     reduce.install(table, np)
     order.install(table, np)
     movement.install(table, np)
-    indexing.install(table, np, refuses=True)
+    indexing.install(table, np)
     shape.install(table, moves.numpy_with_moves())
     views.install(table, np)
     random.install(table, np)

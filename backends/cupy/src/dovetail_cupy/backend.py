@@ -10,7 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dovetail.device_api import Backend, CallersContext, DeviceInfo, KernelTable, Pool
+from dovetail.device_api import (
+    Backend,
+    CallersContext,
+    DeviceInfo,
+    KernelTable,
+    LateErrors,
+    Pool,
+)
 from dovetail.device_api.capabilities import chosen_streams
 from dovetail.device_api.graphs import hold, refuse_to_wait
 from dovetail.device_api.meta import contiguous_strides
@@ -30,7 +37,9 @@ PROVEN: str = "never run on a card"
 """What is known of these backends on real devices, as `dovetail devices` says it."""
 
 
-class CupyBackend(Backend, Pool, CupyStreams, CupyCopies, CupyGraphs, CupyExchange):
+class CupyBackend(
+    Backend, Pool, LateErrors, CupyStreams, CupyCopies, CupyGraphs, CupyExchange
+):
     """Devices of one platform, by the CuPy that is made for it."""
 
     platform: ClassVar[probe.Platform]
@@ -113,6 +122,7 @@ class CupyBackend(Backend, Pool, CupyStreams, CupyCopies, CupyGraphs, CupyExchan
     def copy_out(self, a: Any) -> Host:
         refuse_to_wait(self, "copy_out")
         found: Host = self.inside(a.device.id, self.xp.asnumpy, a, order="C")
+        self.tell(a.device.id)
         return found
 
     def view(self, a: Any, shape: Ints, strides: Ints, offset: int) -> Any:
@@ -147,6 +157,7 @@ class CupyBackend(Backend, Pool, CupyStreams, CupyCopies, CupyGraphs, CupyExchan
         with self.on(index) as device:
             guarded(self.type, device.synchronize)
         self.in_flight.settle()
+        self.tell(index)
 
     def kernels(self, table: KernelTable) -> None:
         shared = KernelTable(self.type)

@@ -40,13 +40,6 @@ _FIRST_OF_NAN: Final = {"max_along", "min_along"}
 
 WAITS: Final = frozenset(
     {
-        # indices are looked at before they are used, for CuPy's wrap around unseen
-        "embedding", "gather", "index_add", "index_copy", "index_get", "index_put",
-        "index_put_", "index_select", "index_sum", "scatter", "scatter_add",
-        "scatter_reduce",
-        # and so are classes
-        "cross_entropy", "cross_entropy_backward", "log_softmax_nll",
-        "nll_loss_backward",
         # how much there is, values say
         "masked_scatter", "masked_select", "nonzero", "random_integers", "unique",
     }
@@ -59,7 +52,7 @@ def install(table: KernelTable, cupy: Any) -> None:
     xp, shared = Completed(cupy), KernelTable(table.backend)
     for family in _FAMILIES:
         family.install(shared, xp)
-    indexing.install(shared, xp, refuses=False)
+    indexing.install(shared, xp)
     for op in shared.names():
         for kernel in shared.rivals(op):
             add_again(table, _as_far_as_served(kernel))

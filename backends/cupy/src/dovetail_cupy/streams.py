@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dovetail.device_api import Streams
@@ -30,6 +31,21 @@ class Queue:
         return int(self.stream.ptr)
 
 
+class Moment:
+    """An event of CuPy's, which tells of no device; this knows which is meant.
+
+    Attributes:
+        index: of the device.
+        event: CuPy's.
+    """
+
+    __slots__ = ("event", "index")
+
+    def __init__(self, index: int, event: Any) -> None:
+        self.index = index
+        self.event = event
+
+
 class CupyStreams(Streams):
     """CuPy's streams and events; the default stream is the device's own.
 
@@ -41,6 +57,7 @@ class CupyStreams(Streams):
     xp: Any
     memory: Memory
     queues: list[Queue]
+    tell: Callable[[int], None]
 
     def on(self, index: int) -> Any:
         """The device as a context."""
@@ -66,27 +83,29 @@ class CupyStreams(Streams):
         refuse_to_wait(self, "synchronize_stream")
         with self.on(stream.index):
             guarded(self.type, stream.stream.synchronize)
+        self.tell(stream.index)
 
-    def new_event(self, index: int, timing: bool) -> Any:
+    def new_event(self, index: int, timing: bool) -> Moment:
         with self.on(index):
-            return self.xp.cuda.Event(disable_timing=not timing)
+            return Moment(index, self.xp.cuda.Event(disable_timing=not timing))
 
-    def record_event(self, event: Any, stream: Queue) -> None:
+    def record_event(self, event: Moment, stream: Queue) -> None:
         refuse_to_wait(self, "record_event")
         with self.on(stream.index):
-            event.record(stream.stream)
+            event.event.record(stream.stream)
 
-    def wait_event(self, stream: Queue, event: Any) -> None:
+    def wait_event(self, stream: Queue, event: Moment) -> None:
         refuse_to_wait(self, "wait_event")
         with self.on(stream.index):
-            stream.stream.wait_event(event)
+            stream.stream.wait_event(event.event)
 
-    def event_done(self, event: Any) -> bool:
-        return bool(event.done)
+    def event_done(self, event: Moment) -> bool:
+        return bool(event.event.done)
 
-    def synchronize_event(self, event: Any) -> None:
+    def synchronize_event(self, event: Moment) -> None:
         refuse_to_wait(self, "synchronize_event")
-        guarded(self.type, event.synchronize)
+        guarded(self.type, event.event.synchronize)
+        self.tell(event.index)
 
-    def elapsed_ms(self, start: Any, end: Any) -> float:
-        return float(self.xp.cuda.get_elapsed_time(start, end))
+    def elapsed_ms(self, start: Moment, end: Moment) -> float:
+        return float(self.xp.cuda.get_elapsed_time(start.event, end.event))

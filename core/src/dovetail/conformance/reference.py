@@ -56,7 +56,7 @@ class ReferenceBackend(NumpyArrays):
         full = KernelTable(TYPE)
         for family in (elementwise, movement, shape, views, matmul):
             family.install(full, np)
-        indexing.install(full, np, refuses=True)
+        indexing.install(full, np)
         reduce.install(full, np)
         for op in vocabulary.values():
             for kernel in full._kernels.get(op.name, ()):

@@ -16,6 +16,7 @@ import numpy as np
 from dovetail.device_api import HostMemory, LateErrors
 from dovetail.dtypes import DType
 from dovetail.engine.elements import stored
+from dovetail.engine.modes import no_grad
 from dovetail.engine.op import Checked, Op
 from dovetail.engine.scopes import anywhere, tell, unseen, watched
 from dovetail.engine.tensor import Tensor
@@ -65,6 +66,31 @@ def at_hand(x: Tensor) -> Any:
         return None
     memory = x._kind.backend.capability(HostMemory)
     return None if memory is None else memory.expose(x._a)
+
+
+def refuse_unless(
+    x: Tensor, fits: Callable[[Any], Any], error: Callable[[Any], Exception]
+) -> None:
+    """Refuse a call by values of `x`, where the host need not wait to look at them.
+
+    A device with `LateErrors` looks by itself, and the next wait tells. On other
+    devices nobody looks.
+
+    Args:
+        fits: is not 0 where a value is taken, of a tensor or of a NumPy array.
+        error: is made of the values.
+    """
+    values = at_hand(x)
+    if values is not None:
+        if not fits(values).all():
+            raise error(values)
+        return
+    late = x._kind.backend.capability(LateErrors)
+    if late is None or 0 in x._a.shape or (anywhere[0] and watched()):
+        return
+    with unseen(), no_grad():
+        flag: Any = ~fits(x).all()
+    late.note(x._kind.index, flag._a, lambda: error(all_values(x)))
 
 
 def check_fits(op: str, dtype: DType, value: Tensor) -> None:

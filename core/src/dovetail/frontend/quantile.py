@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail.dtypes import HALF, int64
 from dovetail.engine.attributes import Absent
-from dovetail.engine.checks import at_hand
+from dovetail.engine.checks import refuse_unless
 from dovetail.engine.public import public
 from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
@@ -163,12 +163,7 @@ def _quantile(
         )  # fmt: skip
     if q.ndim > 1:
         raise ShapeError(name, "q", was=f"{q.ndim}-d", needed="a number or one dim")
-    fractions = at_hand(q)
-    if fractions is not None and not ((fractions >= 0) & (fractions <= 1)).all():
-        raise ArgumentError(
-            name, "q", was=fractions.tolist(),
-            needed="fractions: q values must be in the range [0, 1]",
-        )  # fmt: skip
+    refuse_unless(q, _are_fractions, lambda found: _outside(name, found.tolist()))
     lines = reshape(x, (-1,)) if dim is None else _last(x, dim)
     values, _ = o.sort(lines, -1)
     n = values._a.shape[-1]
@@ -182,6 +177,17 @@ def _quantile(
         ranks = where(r.any(absent, -1, True), n - 1, ranks)
     y = _interpolated(values, clamp(ranks, 0, None), between)
     return _arranged(y, x, q, dim, keepdim)
+
+
+def _are_fractions(q: Any) -> Any:
+    return (q >= 0) & (q <= 1)
+
+
+def _outside(name: str, q: Any) -> ArgumentError:
+    return ArgumentError(
+        name, "q", was=q,
+        needed="fractions: q values must be in the range [0, 1]",
+    )  # fmt: skip
 
 
 def _interpolated(values: Tensor, ranks: Tensor, between: str) -> Tensor:

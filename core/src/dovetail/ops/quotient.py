@@ -2,18 +2,20 @@
 
 The ops give 0 there, so that no kernel has to trap and gradients, bodies and captured
 programs need not look. As in PyTorch, calls on the host's memory are refused, where
-looking costs no waiting; an accelerator gives what the ops give.
+looking costs no waiting. A device that tells errors late tells of these, too, at the
+next wait, as it does of indices; other accelerators give what the ops give.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dovetail.engine.attributes import Operand
-from dovetail.engine.checks import at_hand
+from dovetail.engine.checks import refuse_unless
 from dovetail.engine.elements import operand
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -24,13 +26,13 @@ from dovetail.ops import rounding
 def refuse_zero(name: str, input: Any, other: Any) -> None:
     """Raise where an integer would be divided by 0."""
     if isinstance(other, Tensor):
-        if _has_zero(other) and _is_whole(input):
-            raise _by_zero(name, "a tensor with a 0 in it")
+        if not other.dtype.is_inexact and _is_whole(input):
+            refuse_unless(other, _itself, partial(_by_zero, name))
     elif isinstance(other, int | np.integer) and _is_whole(input):
         other = int(other)
         dtype = input.dtype if isinstance(input, Tensor) else None
         if not (other if dtype is None else operand(name, dtype, other)):
-            raise _by_zero(name, repr(other))
+            raise _by_zero(name, other)
 
 
 def _is_whole(x: Any) -> bool:
@@ -40,12 +42,12 @@ def _is_whole(x: Any) -> bool:
     return isinstance(x, int | np.integer)
 
 
-def _has_zero(x: Tensor) -> bool:
-    values = None if x.dtype.is_inexact else at_hand(x)
-    return values is not None and not values.all()
+def _itself(x: Any) -> Any:
+    return x
 
 
-def _by_zero(name: str, was: str) -> DivisionByZero:
+def _by_zero(name: str, other: Any) -> DivisionByZero:
+    was = repr(other) if isinstance(other, int) else "a tensor with a 0 in it"
     return DivisionByZero(
         name, "other", was=was, needed="no 0 where integers are divided",
         remedy="divide floats, or use where(other != 0, …)",

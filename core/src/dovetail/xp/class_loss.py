@@ -1,4 +1,4 @@
-"""Losses over classes, which refuse classes out of range by themselves."""
+"""Losses over classes, which on the host refuse classes out of range by themselves."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF
 from dovetail.errors import IndexOutOfRange
 from dovetail.xp.classes import class_dim, refuse_label
+from dovetail.xp.kernels import on_device
 from dovetail.xp.orders import rows
 from dovetail.xp.short_rows import (
     short_cross_entropy,
@@ -23,15 +24,18 @@ _WIDE = FLOAT - HALF
 
 def install(table: KernelTable, xp: Any) -> None:
     """Add losses over classes to a table."""
-    table.add("nll_loss", _nll_loss(xp), dtypes=_WIDE, checks=True, checks_indices=True)
+    looks = not on_device(xp)
+    table.add(
+        "nll_loss", _nll_loss(xp), dtypes=_WIDE, checks=True, checks_indices=looks
+    )
     table.add("nll_loss_backward", _nll_backward(xp), dtypes=_WIDE)
     table.add(
         "log_softmax_nll", _log_softmax_nll(xp), dtypes=_WIDE, binds=True, checks=True,
-        checks_indices=True,
+        checks_indices=looks,
     )  # fmt: skip
     table.add(
         "cross_entropy", _cross_entropy(xp), dtypes=_WIDE, binds=True, checks=True,
-        checks_indices=True,
+        checks_indices=looks,
     )  # fmt: skip
     table.add(
         "cross_entropy_backward", _cross_entropy_backward(xp), dtypes=_WIDE, binds=True,
@@ -121,7 +125,7 @@ def _log_softmax_nll(xp: Any) -> Callable[..., Any]:
 
 
 def _both(xp: Any) -> Callable[..., Any]:
-    log_softmax = log_softmax_of(xp)
+    log_softmax, looks = log_softmax_of(xp), not on_device(xp)
 
     def log_softmax_nll(
         x: Any, target: Any, weight: Any, ignore_index: int, reduction: str
@@ -129,7 +133,9 @@ def _both(xp: Any) -> Callable[..., Any]:
         _check_samples(x, target, weight)
         dim = class_dim(x.ndim)
         logp = log_softmax(dim)(x)
-        whole = in_range("log_softmax_nll", target, x.shape[dim], ignore_index)
+        whole = looks and in_range(
+            "log_softmax_nll", target, x.shape[dim], ignore_index
+        )
         given = target, weight, ignore_index, reduction
         return _picked_loss(xp, logp, whole, *given), logp
 
@@ -156,12 +162,14 @@ def _picked_loss(
 
 
 def _nll_loss(xp: Any) -> Callable[..., Any]:
+    looks = not on_device(xp)
+
     def nll_loss(
         logp: Any, target: Any, weight: Any, ignore_index: int, reduction: str
     ) -> Any:
         _check_samples(logp, target, weight)
         dim = class_dim(logp.ndim)
-        whole = in_range("nll_loss", target, logp.shape[dim], ignore_index)
+        whole = looks and in_range("nll_loss", target, logp.shape[dim], ignore_index)
         return _picked_loss(xp, logp, whole, target, weight, ignore_index, reduction)
 
     return nll_loss
@@ -179,11 +187,13 @@ def _scales(xp: Any, ct: Any, target: Any, weights: Any, reduction: str) -> Any:
 
 
 def _nll_backward(xp: Any) -> Callable[..., Any]:
+    looks = not on_device(xp)
+
     def nll_loss_backward(
         ct: Any, target: Any, weight: Any, classes: int, ignore_index: int,
         reduction: str,
     ) -> Any:  # fmt: skip
-        whole = in_range("nll_loss", target, classes, ignore_index)
+        whole = looks and in_range("nll_loss", target, classes, ignore_index)
         safe, weights = sample_weights(xp, target, weight, ignore_index, whole, ct)
         dim = class_dim(target.ndim + 1)
         g = xp.zeros((*target.shape[:dim], classes, *target.shape[dim:]), ct.dtype)
@@ -194,12 +204,16 @@ def _nll_backward(xp: Any) -> Callable[..., Any]:
 
 
 def _cross_entropy_backward(xp: Any) -> Callable[..., Any]:
+    looks = not on_device(xp)
+
     def of_any_size(
         ct: Any, target: Any, logp: Any, weight: Any, ignore_index: int, reduction: str
     ) -> Any:
         _check_samples(logp, target, weight)
         dim = class_dim(logp.ndim)
-        whole = in_range("cross_entropy", target, logp.shape[dim], ignore_index)
+        whole = looks and in_range(
+            "cross_entropy", target, logp.shape[dim], ignore_index
+        )
         safe, weights = sample_weights(xp, target, weight, ignore_index, whole, logp)
         scale = _scales(xp, ct, target, weights, reduction)
         g = xp.exp(logp)

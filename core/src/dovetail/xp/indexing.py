@@ -1,7 +1,8 @@
 """Kernels that read and write at computed places.
 
-`refuses` says whether the library itself raises IndexError for an index out of range,
-as NumPy does; otherwise kernels look at the least and the greatest first.
+A library on the host raises IndexError for indices out of range, but for those below 0,
+which count from the end. One on a device takes any index for one within the array, so
+that kernels need not wait for its value: core looks at it, or the device tells later.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, STORED, DType, from_numpy
 from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim
 from dovetail.limits import greatest, least
+from dovetail.xp.kernels import on_device
 from dovetail.xp.orders import like, rows
 
 Indices = Sequence[Any]
@@ -23,26 +25,26 @@ _MOVES: Final = (
 _SUMS: Final = ("scatter_add", "index_add", "index_sum", "scatter_reduce")
 
 
-def install(table: KernelTable, xp: Any, *, refuses: bool) -> None:
+def install(table: KernelTable, xp: Any) -> None:
     """Add gathers, scatters and masks to a table."""
-    kernels, sums = Indexing(xp, refuses), NUMERIC - HALF
+    kernels, sums, looks = Indexing(xp), NUMERIC - HALF, not on_device(xp)
     for names, dtypes in ((_MOVES, STORED), (_SUMS, sums)):
         for name in names:
-            table.add(name, getattr(kernels, name), dtypes=dtypes, checks_indices=True)
+            table.add(name, getattr(kernels, name), dtypes=dtypes, checks_indices=looks)
     table.add(
         "embedding",
         kernels.embedding,
         dtypes=STORED,
         checks=True,
-        checks_indices=True,
+        checks_indices=looks,
     )
     for name, put in {
         "index_put": kernels.index_put, "index_put_": kernels.write_places,
     }.items():  # fmt: skip
-        table.add(name, put, dtypes=sums | BOOL, checks_indices=True)
+        table.add(name, put, dtypes=sums | BOOL, checks_indices=looks)
         table.add(
             name, put, dtypes=HALF, reads=("accumulate",),
-            when=lambda facts: not facts.accumulate, checks_indices=True,
+            when=lambda facts: not facts.accumulate, checks_indices=looks,
         )  # fmt: skip
     table.add("masked_fill", kernels.masked_fill, dtypes=ANY, broadcasts=True)
 
@@ -51,19 +53,19 @@ _UNSIGNED: Final = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
 
 
 class Bounds:
-    """Refuses indices that are out of range.
+    """Refuses indices that are out of range, where values are at hand.
 
     The least index is read at its place: that takes a fifth of a reduction's time
     where there are few.
     """
 
-    def __init__(self, xp: Any, refuses: bool) -> None:
+    def __init__(self, xp: Any) -> None:
         self.xp = xp
-        self.refuses = refuses
+        self.looks = not on_device(xp)
 
     def check(self, op: str, index: Any, size: int, dim: int) -> None:
         """Indices must lie from 0 to `size` - 1."""
-        if not index.size:
+        if not index.size or (size and not self.looks):
             return
         if index.dtype.kind == "i":  # as unsigned numbers the negative ones are great
             index_as_read = index.view(_UNSIGNED[index.dtype.itemsize])
@@ -74,17 +76,15 @@ class Bounds:
 
     def check_low(self, op: str, index: Any, size: int, dim: int) -> None:
         """The same, where the library itself refuses what is too great."""
-        if not self.refuses:
+        if not self.looks:
             self.check(op, index, size, dim)
         elif index.size and index.item(index.argmin()) < 0:
             raise self.error(op, index, size, dim, 0)
 
     def check_signed(self, op: str, index: Any, size: int, dim: int) -> None:
-        """Indices may count from the end: from -`size` on."""
-        if self.refuses or not index.size:
-            return
-        if index.min() < -size or index.max() >= size:
-            raise self.error(op, index, size, dim, -size)
+        """Indices may count from the end: from -`size` on; a library looks itself."""
+        if not self.looks and not size and index.size:  # of nothing, none is within
+            raise self.error(op, index, size, dim, 0)
 
     def error(self, op: str, index: Any, size: int, dim: int, low: int) -> Exception:
         """What is wrong with an index, the first bad one named."""
@@ -290,7 +290,11 @@ class Indexing(Bounds):
         places = []
         for d, index in enumerate(indices):
             size = y.shape[d]
-            if index.size and (index.min() < -size or index.max() >= size):
+            if (
+                self.looks
+                and index.size
+                and (index.min() < -size or index.max() >= size)
+            ):
                 raise IndexError
             front = xp.where(index < 0, index + size, index)
             places.append(front.reshape(front.shape + (1,) * (y.ndim - len(indices))))

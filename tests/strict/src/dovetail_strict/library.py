@@ -181,6 +181,16 @@ class Library:
         made = np.clip(lower(a), lower(low), lower(high), out=lower(out))
         return lift(made) if out is None else out
 
+    def take_along_axis(self, a: Any, index: Any, axis: int) -> Any:
+        """What is out of range wraps around, as in any index."""
+        places = lower(index) % a.shape[axis] if a.shape[axis] else lower(index)
+        return lift(np.take_along_axis(lower(a), places, axis))
+
+    def put_along_axis(self, a: Any, index: Any, values: Any, axis: int) -> None:
+        """What is out of range wraps around, as in any index."""
+        places = lower(index) % a.shape[axis] if a.shape[axis] else lower(index)
+        np.put_along_axis(lower(a), places, lower(values), axis)
+
     def copyto(self, target: Any, source: Any, *, where: Any = None) -> None:
         """Elements, or those that a mask selects."""
         np.copyto(

@@ -13,30 +13,62 @@ from dovetail.conformance.laws.bits import expect_bits
 from dovetail.conformance.subject import Subject
 from dovetail.device_api.capabilities import Streams
 from dovetail.device_api.late_errors import LateErrors
-from dovetail.dtypes import Array
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import IndexOutOfRange
+from dovetail.errors import DivisionByZero, IndexOutOfRange
 
+_TOLD: Final = (IndexOutOfRange, DivisionByZero)
 _FAR: Final = 1 << 24  # where no memory of a small array is
 _GOOD: Final = np.array([3, 0, 3], np.int32)
 _BAD: Final = (np.array([0, _FAR], np.int32), np.array([-_FAR, 1], np.int32))
 
 
+_DIVISORS: Final = np.array([3, 0, -2], np.int32)
+_DIVISIONS: Final[dict[str, Callable[[Tensor, Tensor], Tensor]]] = {
+    "floor_divide": dt.floor_divide,
+    "remainder": dt.remainder,
+    "fmod": dt.fmod,
+    "div": lambda x, by: dt.div(x, by, rounding_mode="trunc"),
+}
+
+
 @device_law("late_errors", rank=52, per_dtype=False)
 def late_errors(trial: Trial) -> None:
-    """An index out of range is told at the next wait, once, and harms nothing else."""
+    """What values forbid is told at the next wait, once, and harms nothing else.
+
+    That is an index out of range, or an integer divided by 0.
+    """
     subject = trial.subject
     if subject.backend.capability(LateErrors) is None:
         raise Unclaimed(f"{subject.device} has no capability LateErrors")
+    _of_indices(subject)
+    _of_divisions(subject)
+
+
+def _of_indices(subject: Subject) -> None:
     values = np.arange(12, dtype=np.float32).reshape(4, 3)
     x = subject.tensor(values)
     for bad in _BAD:
         for name, wait in _waits(subject).items():
-            _is_told(subject, x, bad, name, wait)
-        _writes_nothing(subject, x, bad)
+            index = subject.tensor(bad)
+            _is_told("index_select", lambda: x.index_select(0, index), name, wait)  # noqa: B023
+        ones = subject.tensor(np.ones((2, 3), np.float32))
+        _writes_nothing(subject, x, lambda: x.index_add_(0, index, ones))  # noqa: B023
     expect_bits("a tensor whose indices were out of range", subject.values(x), values)
     good = dt.index_select(x, 0, subject.tensor(_GOOD))
     expect_bits("a good call after refused ones", subject.values(good), values[_GOOD])
+
+
+def _of_divisions(subject: Subject) -> None:
+    values = np.array([7, -7, 5], np.int32)
+    x, by = subject.tensor(values), subject.tensor(_DIVISORS)
+    for op, divide in _DIVISIONS.items():
+        for name, wait in _waits(subject).items():
+            _is_told(op, lambda: divide(x, by), name, wait)  # noqa: B023
+    _writes_nothing(subject, x, lambda: x.floor_divide_(by))
+    expect_bits("a tensor that was divided by 0", subject.values(x), values)
+    good = x // subject.tensor(np.array([2, 2, 5], np.int32))
+    want = np.array([3, -4, 1], np.int32)
+    expect_bits("a good quotient after refused ones", subject.values(good), want)
 
 
 def _waits(subject: Subject) -> dict[str, Callable[[Tensor], object]]:
@@ -58,34 +90,32 @@ def _by_event(y: Tensor) -> None:
 
 
 def _is_told(
-    subject: Subject, x: Tensor, bad: Array, name: str, wait: Callable[[Tensor], object]
+    op: str, call: Callable[[], Tensor], name: str, wait: Callable[[Tensor], object]
 ) -> None:
     """Raise unless the first wait tells, and the next does not."""
-    index = subject.tensor(bad)
     try:
-        y = dt.index_select(x, 0, index)
-    except IndexOutOfRange as error:
-        raise Wrong("the call waited for its own flag") from error
+        y = call()
+    except _TOLD as error:
+        raise Wrong(f"the call of {op} waited for its own flag") from error
     try:
         wait(y)
-    except IndexOutOfRange as error:
-        if "index_select" not in str(error):
-            raise Wrong(f"{name} tells without naming the op: {error}") from None
+    except _TOLD as error:
+        if op not in str(error):
+            raise Wrong(f"{name} tells without naming {op}: {error}") from None
     else:
-        raise Wrong(f"{name} does not tell of an index out of range")
+        raise Wrong(f"{name} does not tell of values that {op} refuses")
     try:
         wait(y)
-    except IndexOutOfRange as error:
-        raise Wrong(f"{name} tells twice of one call") from error
+    except _TOLD as error:
+        raise Wrong(f"{name} tells twice of one call of {op}") from error
 
 
-def _writes_nothing(subject: Subject, x: Tensor, bad: Array) -> None:
+def _writes_nothing(subject: Subject, x: Tensor, write: Callable[[], object]) -> None:
     """Raise unless a write in place is refused before anything is written."""
-    ones = subject.tensor(np.ones((2, 3), np.float32))
     before = subject.values(x)
     try:
-        x.index_add_(0, subject.tensor(bad), ones)
-    except IndexOutOfRange:
+        write()
+    except _TOLD:
         expect_bits("a tensor that was to be written", subject.values(x), before)
     else:
-        raise Wrong("a write in place is begun with indices out of range")
+        raise Wrong("a write in place is begun with values that it refuses")
