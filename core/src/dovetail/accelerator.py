@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from dovetail.device import device as Device
 from dovetail.device import named
-from dovetail.device_api import Backend, Pool, current, registry
+from dovetail.device_api import Backend, Pool, Workspaces, current, registry
 from dovetail.engine import modes
 from dovetail.errors import ArgumentError, NotSupported
 from dovetail.tensor_api import streams
@@ -148,11 +148,21 @@ def max_memory_allocated(device_index: DeviceLike = None, /) -> int:
 
 
 def memory_stats(device_index: DeviceLike = None, /) -> OrderedDict[str, int]:
-    """All that a device counts, by torch's names, sorted."""
+    """All that a device counts, by torch's names, sorted.
+
+    Beside these, `workspace_bytes.all.current` is what is kept for kernels to work in.
+    """
     pool, index = _pool("memory_stats", device_index)
     since = _since.get(pool, {}).get(index, {})
     counts = {name: n - since.get(name, 0) for name, n in pool.counts(index).items()}
+    kept = _workspaces(device_index)
+    if kept is not None:
+        counts["workspace_bytes.all.current"] = kept.workspace_bytes(index)
     return OrderedDict(sorted(counts.items()))
+
+
+def _workspaces(device_index: DeviceLike) -> Workspaces | None:
+    return _place(device_index)[0].capability(Workspaces)
 
 
 # What had been counted when it was asked to be counted anew.
@@ -211,11 +221,14 @@ def empty_host_cache() -> None:
 
 
 def empty_cache(device_index: DeviceLike = None, /) -> None:
-    """Give memory back to the system that no tensor uses.
+    """Give memory back to the system that no tensor uses, nor a kernel at work.
 
     torch takes no device here: it means the accelerator.
     """
     pool, index = _pool("empty_cache", device_index)
+    kept = _workspaces(device_index)
+    if kept is not None:
+        kept.release_workspaces(index)
     pool.release(index)
 
 

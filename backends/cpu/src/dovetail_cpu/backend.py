@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from dovetail.codegen.runtime import why_not
-from dovetail.device_api import DeviceInfo, HostMemory, KernelTable
+from dovetail.device_api import DeviceInfo, HostMemory, KernelTable, Workspaces
 from dovetail.device_api.dlpack import NumpyDLPack
+from dovetail.xp.scratch import kept_bytes, release, scratch
 from dovetail_cpu import generated, onednn
 from dovetail_cpu import kernels as native_kernels
 from dovetail_cpu.memory import KeptMemory
 
 Array = np.ndarray[Any, Any]
+_HERE: Final = np.empty(0, np.uint8)  # says on which device workspaces are
 
 
-class CpuBackend(KeptMemory, HostMemory, NumpyDLPack):
+class CpuBackend(KeptMemory, HostMemory, NumpyDLPack, Workspaces):
     """NumPy arrays as native arrays, ufuncs as kernels."""
 
     type = "cpu"
@@ -38,6 +40,15 @@ class CpuBackend(KeptMemory, HostMemory, NumpyDLPack):
 
     def address(self, native: Array) -> int:
         return int(native.ctypes.data)
+
+    def workspace(self, size: int, index: int, role: str = "") -> Array:
+        return scratch(np, _HERE, role, size, np.uint8)  # type: ignore[no-any-return]
+
+    def workspace_bytes(self, index: int) -> int:
+        return kept_bytes(np)
+
+    def release_workspaces(self, index: int) -> None:
+        release(np)
 
 
 def _cpu_name() -> str:

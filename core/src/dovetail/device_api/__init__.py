@@ -18,6 +18,7 @@ from dovetail.device_api.host_copies import PeerCopies, PinnedBlock, PinnedMemor
 from dovetail.device_api.kernels import Facts, Kernel, KernelTable, Unwritten
 from dovetail.device_api.late_errors import LateErrors
 from dovetail.device_api.numbers import Numbers
+from dovetail.device_api.workspaces import KeptWorkspaces, Workspaces
 
 if TYPE_CHECKING:
     from dovetail.device_api.dense import DenseBackend
@@ -43,6 +44,7 @@ __all__ = [
     "Facts",
     "Graphs",
     "HostMemory",
+    "KeptWorkspaces",
     "Kernel",
     "KernelTable",
     "LateErrors",
@@ -54,5 +56,6 @@ __all__ = [
     "Streams",
     "Unwritten",
     "ViewCopies",
+    "Workspaces",
     "hookimpl",
 ]

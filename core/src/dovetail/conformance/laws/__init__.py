@@ -41,5 +41,6 @@ from dovetail.conformance.laws import (  # noqa: F401
     vast,
     verbatim,
     views_memory,
+    workspaces,
     writes,
 )
