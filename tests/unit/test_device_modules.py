@@ -164,6 +164,7 @@ def test_what_was_counted_is_counted_anew() -> None:
     pool = Counting()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(accelerator, "_pool", lambda name, device: (pool, 0))
+        patch.setattr(accelerator, "_workspaces", lambda device: None)
         assert accelerator.memory_stats()["num_ooms"] == 2
         accelerator.reset_accumulated_memory_stats()
         assert accelerator.memory_stats() == {
