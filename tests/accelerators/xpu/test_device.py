@@ -139,3 +139,30 @@ def test_a_network_trains() -> None:
         loss.backward()
         optimizer.step()
     assert loss.item() < 0.05
+
+
+INDICES: list[Any] = [
+    0, -1, slice(1, 3), (slice(None), 2), (..., -2), (1, ..., slice(None, None, 2)),
+    (None, slice(3, 1)), (slice(-2, None), None, 0, slice(1, None, 3)), (0, 1, 2), ...,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_views_lie_as_on_the_cpu(index: Any) -> None:
+    """Integers, slices and new dims name the same elements of the same memory."""
+    x = dt.tensor(numbers(3, 4, 5))
+    there = x.to("xpu")
+    found, want = there[1:][index], x[1:][index]
+    assert found.shape == want.shape
+    assert np.array_equal(found.cpu().numpy(), want.numpy())
+    found.zero_()
+    want.zero_()
+    assert np.array_equal(there.cpu().numpy(), x.numpy())
+
+
+@pytest.mark.parametrize("index", [3, (0, 4), (0, 0, 0, 0), slice(None, None, -1)])
+def test_views_that_are_none_are_refused(index: Any) -> None:
+    """As on the CPU: a place out of range, too many of them, a step backwards."""
+    there = dt.zeros(3, 4, 5, device="xpu")
+    with pytest.raises((IndexError, ValueError)):
+        there[index]

@@ -36,6 +36,7 @@ from dovetail_xpu import (
     reductions,
     rows,
     scans,
+    slices,
     steps,
 )
 from dovetail_xpu.exchange import XpuExchange
@@ -49,7 +50,7 @@ from dovetail_xpu.runtime import end_without_sycl, sycl_devices
 
 _FAMILIES: Final = (
     primitives, moving, reductions, products, convolution, pooling, random, steps,
-    rows, order, scans, layers, class_loss, attention, bodies,
+    rows, order, scans, layers, class_loss, attention, bodies, slices,
 )  # fmt: skip
 
 
