@@ -83,7 +83,7 @@ class Elementwise:
         for a in arrays:
             if not a.dense or a.shape != shape:
                 return self._laid_out(arrays, numbers)
-        made = self.launcher.fresh(shape, self.result, first.device.index)
+        made = self.launcher.fresh(shape, self.result, first.block.stream.device.index)
         count = math.prod(shape)
         if count:
             words = [*[a.address for a in arrays], made.address, *numbers, 0, count]

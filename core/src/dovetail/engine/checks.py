@@ -81,10 +81,16 @@ def refuse_unless(
         error: is made of the values.
     """
     values = at_hand(x)
-    if values is not None:
-        if not fits(values).all():
-            raise error(values)
-        return
+    if values is None:
+        tell_later(x, fits, error)
+    elif not fits(values).all():
+        raise error(values)
+
+
+def tell_later(
+    x: Tensor, fits: Callable[[Any], Any], error: Callable[[Any], Exception]
+) -> None:
+    """What `refuse_unless` does where values are not at hand."""
     late = x._kind.backend.capability(LateErrors)
     if late is None or 0 in x._a.shape or (anywhere[0] and watched()):
         return

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.engine.attributes import Operand
-from dovetail.engine.checks import refuse_unless
+from dovetail.engine.checks import at_hand, tell_later
 from dovetail.engine.elements import operand
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -27,7 +27,11 @@ def refuse_zero(name: str, input: Any, other: Any) -> None:
     """Raise where an integer would be divided by 0."""
     if isinstance(other, Tensor):
         if not other.dtype.is_inexact and _is_whole(input):
-            refuse_unless(other, _itself, partial(_by_zero, name))
+            values = at_hand(other)
+            if values is None:
+                tell_later(other, _itself, partial(_by_zero, name))
+            elif not values.all():
+                raise _by_zero(name, other)
     elif isinstance(other, int | np.integer) and _is_whole(input):
         other = int(other)
         dtype = input.dtype if isinstance(input, Tensor) else None
