@@ -92,13 +92,14 @@ def _calls(subject: Subject, op: Op, dtype: DType, budget: Budget) -> Iterator[E
 
 
 def _divides_by_zero(subject: Subject, op: Op, dtype: DType, example: Example) -> bool:
-    """Whether torch's form refuses the values, which the op itself takes."""
+    """Whether torch's form refuses the values, now or late, which the op takes."""
     if dtype is not int32:
         return False
     _, function = _functional(op) or ("", op.function)
     args, kwargs = subject.arguments(op, example, dtype)
     try:
         function(*args, **kwargs)
+        subject.backend.synchronize(subject.index)
     except DivisionByZero:
         return True
     except Exception:
