@@ -11,7 +11,10 @@ import pytest
 from tests.meta.planted import device, verdict
 
 import dovetail as dt
-from dovetail.conformance.verdicts import Outcome
+from dovetail.conformance.budget import BUDGETS
+from dovetail.conformance.judge import judge
+from dovetail.conformance.subject import Subject
+from dovetail.conformance.verdicts import Check, Outcome
 from dovetail.device_api import KernelTable, LateErrors
 from dovetail_fake import kernels
 from dovetail_fake.backend import FakeBackend
@@ -177,3 +180,12 @@ def test_divisors_of_no_integers_are_not_looked_at() -> None:
             y.tolist()
         with pytest.raises(RuntimeError, match="fractions"):
             dt.quantile(x.float(), dt.tensor([0.5, 1.5], device=name)).tolist()
+
+
+@pytest.mark.parametrize("law", ["inplace", "out"])
+def test_laws_that_divide_wait_for_what_is_told(law: str) -> None:
+    """Calls by 0 are none of theirs, however late a device refuses them."""
+    with device(Late) as name:
+        check = Check("floor_divide", "int32", law)
+        found = judge(Subject(name), check, BUDGETS["standard"])
+        assert found.outcome is Outcome.PASSED
