@@ -231,6 +231,11 @@ class ValueWriter:
     def _choose(self, value: Value, dtype: str, given: list[str]) -> str:
         return "{} ? {} : {}".format(*given)
 
+    def _rarely(self, value: Value, dtype: str, given: list[str]) -> str:
+        at, made = value.detail
+        sides = given[1 + at], given[1 + len(made) + at]
+        return self._choose(value, dtype, [given[0], *sides])
+
     def _maximum(self, value: Value, dtype: str, given: list[str]) -> str:
         return self._extreme(value, ">", given)
 

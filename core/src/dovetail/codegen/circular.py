@@ -26,6 +26,7 @@ from dovetail.codegen.values import (
     equal,
     fma,
     like,
+    rarely,
     unary,
 )
 
@@ -39,6 +40,7 @@ _DIGITS: Final = (
     (1.615379759713065e-17, 2.83762200841452e-25, 9.372006544409767e-34),
     (2.83762200841452e-25, 9.372006385408637e-34, 1.590011303568902e-41),
 )
+_MANY: Final = 2.0**20  # from here on quarters are too many for float32 to count
 _FROM: Final = (2.0**52, 2.0**79, 2.0**106)  # arguments from which the next row serves
 
 # (sin(r) - r) / r³ and (cos(r) - 1 + r²/2) / r⁴ in r², for |r| <= pi / 4.
@@ -72,13 +74,28 @@ def _quarters(f: Format, size: Term) -> tuple[Term, Term, Term]:
     """
     if f.dtype == "float64":
         return _quarters_in_pairs(f, size)
+    usual, large = _quarters_of_few_turns(f, size), _quarters_of_many_turns(f, size)
+    n, r = rarely(size >= _MANY, large, usual)
+    return f.as_integer(n), r, constant(0.0, f.dtype)
+
+
+def _quarters_of_few_turns(f: Format, size: Term) -> tuple[Term, Term]:
+    """(n, r) as `_quarters` has them: the first product is exact."""
+    wide = cast(size, "float64")
+    head, middle, last = _DIGITS[0]
+    whole, rest = wide * head, wide * (middle + last)
+    n = unary("floor", whole + rest + 0.5)
+    return cast(n, f.dtype), cast(((whole - n) + rest) * (math.pi / 2), f.dtype)
+
+
+def _quarters_of_many_turns(f: Format, size: Term) -> tuple[Term, Term]:
+    """The same of any number, n without whole turns."""
     wide = cast(size, "float64")
     head, middle, rest = (_digits(wide, place) for place in range(3))
     whole = _within_turn(wide * head) + _within_turn(wide * middle)
     rest = wide * rest
     n = unary("floor", whole + rest + 0.5)
-    r = cast(((whole - n) + rest) * (math.pi / 2), f.dtype)
-    return f.as_integer(cast(n, f.dtype)), r, constant(0.0, f.dtype)
+    return cast(n, f.dtype), cast(((whole - n) + rest) * (math.pi / 2), f.dtype)
 
 
 def _digits(wide: Term, place: int) -> Term:

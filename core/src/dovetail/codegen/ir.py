@@ -42,10 +42,11 @@ class Value:
     Attributes:
         op: `"constant"`, `"parameter"`, `"index"`, `"load"`, `"accumulated"`,
             `"prefix"` (what an accumulator of the lane loop holds once it has the
-            operand, lanes before having come first), or the name of arithmetic that
-            a renderer knows.
+            operand, lanes before having come first), `"rarely"` (of a condition,
+            values for where it holds, and as many for where not, one), or the name of
+            arithmetic that a renderer knows.
         detail: the constant, the parameter's name, the buffer, the accumulator, the
-            numbers of a table.
+            numbers of a table, the place of a value of `"rarely"` and all of them.
     """
 
     op: str

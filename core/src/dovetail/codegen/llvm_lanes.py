@@ -68,6 +68,7 @@ class LaneWriter:
         self.held: dict[Accumulator, str] = {}
         self.lanes: Lanes | None = None
         self.count = 0
+        self.block = "entry"
 
     # ---- names and types
 
@@ -79,6 +80,11 @@ class LaneWriter:
     def emit(self, line: str) -> None:
         """Write an instruction."""
         self.lines.append(f"  {line}")
+
+    def label(self, name: str) -> None:
+        """Begin a block."""
+        self.lines.append(f"{name}:")
+        self.block = name
 
     def assign(self, text: str) -> str:
         """Write an instruction that has a result; the name of it."""

@@ -37,7 +37,6 @@ class _KernelWriter(MemoryWriter):
         self.target = target
         self.width = target.lanes(kernel)
         self.uniform: set[Accumulator] = set()  # the same in all lanes
-        self.block = "entry"
 
     def text(self) -> str:
         """The whole module."""
@@ -130,10 +129,6 @@ class _KernelWriter(MemoryWriter):
 
     # ---- loops
 
-    def _label(self, name: str) -> None:
-        self.lines.append(f"{name}:")
-        self.block = name
-
     def _plain_loop(self, loop: Loop) -> None:
         """One item after the other, each with all lanes of an outer loop."""
         first, end = self.value(loop.first, False), self.value(loop.end, False)
@@ -169,11 +164,11 @@ class _KernelWriter(MemoryWriter):
         started = {a: self.held[a] for a in carries}
         names = {a: self.fresh() for a in carries}
         self.emit(f"br label %{head}")
-        self._label(head)
+        self.label(head)
         at = len(self.lines)
         test = self.assign(goes_on(i))
         self.emit(f"br i1 {test}, label %{inside}, label %{after}")
-        self._label(inside)
+        self.label(inside)
         self.held |= names
         with self._scope():
             body(i)
@@ -190,7 +185,7 @@ class _KernelWriter(MemoryWriter):
             )
         self.lines[at:at] = merged
         self.held |= names
-        self._label(after)
+        self.label(after)
         return i
 
     @contextmanager

@@ -56,9 +56,45 @@ class ValueWriter(LaneWriter):
             return self.loaded(value, vector)
         if op == "philox":
             return llvm_philox.words(self, value, vector)
+        if op == "rarely":
+            return self._where_any(value, vector)
         given = [self.value(x, vector) for x in value.operands]
         write: Callable[..., str] = getattr(self, f"_{op}", self._plain)
         return write(value, vector, given)
+
+    def _where_any(self, value: Value, vector: bool) -> str:
+        """Choices whose first sides are computed where a lane takes them."""
+        at, made = value.detail
+        asked = self.value(value.operands[0], vector)
+        sides = value.operands[1 : 1 + len(made)], value.operands[1 + len(made) :]
+        usual = [self.value(x, vector) for x in sides[1]]
+        some = self._any(asked) if vector else asked
+        before, count = self.block, self.fresh()[2:]
+        inside, after = f"rarely{count}", f"mostly{count}"
+        self.emit(f"br i1 {some}, label %{inside}, label %{after}")
+        self.label(inside)
+        self.scopes.append({})
+        chosen = [
+            self._choose(y, vector, [asked, self.value(x, vector), other])
+            for y, x, other in zip(made, sides[0], usual, strict=True)
+        ]
+        self.scopes.pop()
+        end = self.block
+        self.emit(f"br label %{after}")
+        self.label(after)
+        for y, a, b in zip(made, usual, chosen, strict=True):
+            kind = self.type_of(y.dtype, vector)
+            found = self.assign(f"phi {kind} [ {a}, %{before} ], [ {b}, %{end} ]")
+            self.scopes[-1][y, vector] = found
+        return self.scopes[-1][made[at], vector]
+
+    def _any(self, flags: str) -> str:
+        """Whether a flag of some lane is set."""
+        kind = self.of_lanes("i1")
+        assert self.lanes is not None
+        name = f"llvm.vector.reduce.or.v{self.lanes.width}i1"
+        called = self.intrinsic(name, "i1", kind)
+        return self.assign(f"call i1 {called}({kind} {flags})")
 
     def loaded(self, value: Value, vector: bool) -> str:
         """An element of a buffer, or one a lane."""

@@ -6,6 +6,7 @@ without a cast.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from dovetail.codegen.ir import Buffer, Value
@@ -121,6 +122,21 @@ def choose(condition: Term, a: Any, b: Any) -> Term:
     """`a` where `condition` is true, else `b`."""
     a, b = both(a, b)
     return Term(Value("choose", a.dtype, (condition.value, a.value, b.value)))
+
+
+def rarely(
+    condition: Term, rare: Sequence[Term], usual: Sequence[Term]
+) -> tuple[Term, ...]:
+    """`choose` between two sets of values, where `condition` is mostly false.
+
+    The rare ones are computed where some lane asks for them, and with them what they
+    need that was not computed before.
+    """
+    operands = tuple([x.value for x in (condition, *rare, *usual)])
+    made: list[Value] = []
+    for at, x in enumerate(rare):
+        made.append(Value("rarely", x.dtype, operands, (at, made)))
+    return tuple(map(Term, made))
 
 
 def fma(a: Any, b: Any, c: Any) -> Term:
