@@ -7,7 +7,7 @@ are
     if _grad_enabled() and _kind.dtype.category > 1:
         _e0 = input._node
         if _type(_e0) is _View:
-            _e0 = _e0.edge()
+            _e0 = None if _e0.edge_ is _e0.base._node is None else _e0.edge()
         ...
         if _e0 is not None or _e1 is not None:
             _n = _new_node(_Node)
@@ -66,7 +66,7 @@ def recording(
     for i, x in enumerate(inputs):
         yield f"    _e{i} = {x.node}"
         yield f"    if _type(_e{i}) is _View:"
-        yield f"        _e{i} = _e{i}.edge()"
+        yield f"        _e{i} = {_taken(f'_e{i}')}"
     yield f"    if {_flows(range(len(inputs)))}:"
     yield from (f"        {line}" for line in _node(op, inputs, attrs, results))
 
@@ -74,6 +74,11 @@ def recording(
 def _has_gradient(result: Result) -> str:
     """Bools and integers have none, e.g. what a cast to them gives."""
     return f"{result.kind}.dtype.category > 1"
+
+
+def _taken(view: str) -> str:
+    """Where gradients of a view go; for most ask nothing but whether there are any."""
+    return f"None if {view}.edge_ is {view}.base._node is None else {view}.edge()"
 
 
 def _flows(places: range | tuple[int, ...]) -> str:

@@ -95,6 +95,8 @@ class View:
 
     def edge(self) -> Edge:
         """The node that gradients of this view go to, None where it needs none."""
+        if self.edge_ is self.base._node is None:
+            return None  # as of most views: nothing is to be taken
         if self.version != self.base._storage.version or self.state == UNTAKEN:
             self._take()
         return self._known()
@@ -230,8 +232,8 @@ def edge_of(node: Any) -> Edge:
 
 def on_tape(node: Any) -> bool:
     """Whether gradients flow to a tensor with this `_node`."""
-    if type(node) is View and node.edge_ is None and node.base._node is None:
-        return False  # as most views: nothing is to be taken
+    if type(node) is View and node.edge_ is node.base._node is None:
+        return False
     return edge_of(node) is not None
 
 
