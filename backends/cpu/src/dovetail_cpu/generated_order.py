@@ -67,10 +67,10 @@ def _argsort(dim: int, descending: bool, stable: bool) -> Callable[[Array], Any]
 
 def _topk(k: int, dim: int, largest: bool, sorted: bool) -> Callable[[Array], Any]:
     def serve(a: Array) -> Any:
-        from dovetail.codegen.eager_select import greatest  # with LLVM's text
+        from dovetail.codegen.eager_select import greatest, pays  # with LLVM's text
 
         lanes = a.shape[dim]
-        if not 0 < k <= lanes < _MOST_LANES:
+        if not 0 < k <= lanes < _MOST_LANES or not pays(lanes, k):
             return None
         lines = np.moveaxis(a, dim, -1)
         rows = np.ascontiguousarray(lines).reshape(-1, lanes)

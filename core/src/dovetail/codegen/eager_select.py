@@ -16,6 +16,7 @@ RUNS: Final = select_kernels.RUNS
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time
 _LEAST_BLOCK: Final = 4  # elements; of shorter blocks there are too many
 _MOST_BLOCK: Final = 512
+_FEW: Final = 4  # of so many elements one, or fewer, are few
 _SHORT_ROW: Final = 256  # lanes; shorter rows are sorted
 _CROWD: Final = 2  # times as many as are wanted: then equal ones are counted
 _RAGGED: Final = 8  # times as much room as candidates take: then all are sorted
@@ -25,6 +26,17 @@ _RAGGED: Final = 8  # times as much room as candidates take: then all are sorted
 def _kernel(name: str, *given: Any) -> runtime.Kernel:
     form = getattr(select_kernels, name)(*given)
     return runtime.kernel(form.name, render(form, target()))
+
+
+def pays(lanes: int, k: int) -> bool:
+    """Whether `greatest` is faster than NumPy, which parts rows instead of sorting."""
+    return k * _FEW >= lanes or _block_size(lanes, k) > 0
+
+
+def _block_size(lanes: int, k: int) -> int:
+    """How long the blocks of rows are; 0 where sorting is better."""
+    size = 1 << min(lanes // (4 * k), _MOST_BLOCK).bit_length() >> 1
+    return 0 if size < _LEAST_BLOCK or lanes < _SHORT_ROW else size
 
 
 def greatest(x: Array, dtype: str, k: int, largest: bool) -> tuple[Array, Array]:
@@ -50,8 +62,8 @@ def _by_blocks(x: Array, dtype: str, k: int, largest: bool) -> Array | None:
     blocks which have some of these are looked into; of equal ones, the first `k`.
     """
     rows, lanes = x.shape
-    size = 1 << min(lanes // (4 * k), _MOST_BLOCK).bit_length() >> 1
-    if size < _LEAST_BLOCK or lanes < _SHORT_ROW:
+    size = _block_size(lanes, k)
+    if not size:
         return None
     turn = 0 if largest else 2**64 - 1
     blocks = -(-lanes // size)

@@ -33,7 +33,8 @@ def median(input: Tensor, dim: int | Absent = None, keepdim: bool = False) -> An
         return full((), math.nan if input.dtype.is_inexact else 0, input._kind)
     if dim is None:
         _need_dim("median", keepdim)
-        return _median("median", reshape(input, (-1,)), 0, False).values
+        row = input if input.ndim == 1 else reshape(input, (-1,))
+        return _median("median", row, 0, False).values
     return _median("median", input, dim, keepdim)
 
 
@@ -49,11 +50,7 @@ def _median(name: str, x: Tensor, dim: int, keepdim: bool) -> Any:
     line = x._a.shape[dim] if x.ndim else 1
     if not line:
         filled(name, x, None)
-    middle = search.ranked(x, (line - 1) // 2, dim)
-    if x.dtype.is_inexact and x.ndim:
-        absent = isnan(x)
-        first_nan = extremes.argmax(absent, dim)
-        middle = where(r.any(absent, dim), first_nan, middle)
+    middle = search.ranked(x, (line - 1) // 2, dim, True)
     return _picked(name, x, middle, dim, keepdim)
 
 

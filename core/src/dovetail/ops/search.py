@@ -25,6 +25,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.compare import isnan
 from dovetail.ops.create import full
+from dovetail.ops.extremes import argmax
 from dovetail.ops.order import argsort, at, moved, sort
 from dovetail.ops.primitive import (
     cast,
@@ -115,7 +116,7 @@ def _(make: Any) -> Iterator[Case]:
         yield case(row, np.asarray([np.nan, 0.5], row.dtype), True)
 
 
-def _without(x: Sizes, *, rank: int, dim: int) -> Sizes:
+def _without(x: Sizes, *, rank: int, dim: int, nan_wins: bool) -> Sizes:
     n = x[dim] if x else 1
     if not 0 <= rank < n:
         raise ArgumentError(
@@ -124,9 +125,13 @@ def _without(x: Sizes, *, rank: int, dim: int) -> Sizes:
     return (*x[:dim], *x[dim + 1 :]) if x else ()
 
 
-def _place_of_rank(x: Array, rank: int, dim: int = -1) -> Array:
+def _place_of_rank(x: Array, rank: int, dim: int = -1, nan_wins: bool = False) -> Array:
     order = np.argsort(x, dim, kind="stable") if x.ndim else np.zeros((), np.int64)
-    return np.asarray(np.take(order, rank, dim) if x.ndim else order)
+    place = np.asarray(np.take(order, rank, dim) if x.ndim else order)
+    if not nan_wins or not x.ndim:
+        return place
+    absent = x != x  # noqa: PLR0124
+    return np.where(absent.any(dim), absent.argmax(dim), place)
 
 
 def _cases_ranked(make: Any) -> Iterator[Case]:
@@ -140,18 +145,27 @@ def _cases_ranked(make: Any) -> Iterator[Case]:
         x = np.asarray([np.nan, 0.0, -0.0, np.nan, 0.0], make.dtype.numpy)
         for rank in range(5):
             yield case(x, rank, 0)
+        yield case(np.stack([x, x * 0, x[::-1]]), 1, 1, True)
+        yield case(x[1:3], 1, 0, True)
 
 
 @op(shape=_without, accepts=ORDERED, result=int64, outputs=("indices",),
     nondifferentiable=True, unrounded=True, grows=(0,), oracle=_place_of_rank,
     cases=_cases_ranked)  # fmt: skip
-def ranked(input: Tensor, rank: int, dim: Axis = -1) -> Tensor:
+def ranked(input: Tensor, rank: int, dim: Axis = -1, nan_wins: bool = False) -> Tensor:
     """Where the element is that sorting along `dim` puts at `rank`.
 
-    Of equal elements, the first has the lowest rank; NaN is the greatest.
+    Of equal elements, the first has the lowest rank; NaN is the greatest. If
+    `nan_wins`, it is the first NaN where there is one.
     """
     order = argsort(input, dim)
-    return basic_index(order, at(dim, rank)) if input._a.shape else order
+    if not input._a.shape:
+        return order
+    found: Tensor = basic_index(order, at(dim, rank))
+    if nan_wins and input.dtype.is_inexact:
+        absent = isnan(input)
+        found = where(any(absent, dim), argmax(absent, dim), found)
+    return found
 
 
 @op(shape=lambda elements, test_elements: elements, accepts=ORDERED, result=bool_,

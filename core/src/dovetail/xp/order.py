@@ -18,7 +18,7 @@ from dovetail.dtypes import (
     int64,
 )  # fmt: skip
 from dovetail.errors import refuse_bins, refuse_negative_bins
-from dovetail.xp.kernels import Kernels, on_device
+from dovetail.xp.kernels import Kernels, on_device, undispatched
 from dovetail.xp.orders import following
 from dovetail.xp.reduce import in_float32
 
@@ -77,23 +77,21 @@ def _sort(xp: Any, dim: int, descending: bool, stable: bool) -> Kernel:
 
 def _chosen(xp: Any, a: Any, k: int, dim: int, largest: bool) -> Any:
     """Where the k greatest (smallest) are, in order of place; the first of equals."""
-    n = a.shape[dim]
-    lead = (slice(None),) * dim
-    cut = slice(n - k, n) if largest else slice(0, k)
+    n, lead = a.shape[dim], (slice(None),) * dim
     edge = n - k if largest else k - 1
-    some = xp.argpartition(a, edge, axis=dim)[(*lead, cut)]
-    some.sort(axis=dim)
-    values = _along(xp, a, some, dim)
+    parted = a.copy()
+    parted.partition(edge, dim)
+    bound = parted[(*lead, slice(edge, edge + 1))]
     # NaN is the greatest, and the only one that is not equal to itself.
-    bound = (
-        values.min(dim, keepdims=True) if largest else values.max(dim, keepdims=True)
-    )
-    nan = a.dtype.kind == "f" and bool(xp.isnan(values).any())
-    tied = (a == bound).sum(dim) > (values == bound).sum(dim)
-    if not (nan or tied.any()):
-        return some
-    order = _order(xp, a, dim, largest)
-    return xp.sort(order[(*lead, slice(0, k))], axis=dim)
+    seen = parted[(*lead, slice(edge, None))] if largest else bound
+    nan = a.dtype.kind == "f" and bool(xp.isnan(seen).any())
+    wanted = a >= bound if largest else a <= bound  # at least k in each line
+    if nan or xp.count_nonzero(wanted) * n != k * a.size:
+        order = _order(xp, a, dim, largest)
+        return xp.sort(order[(*lead, slice(0, k))], axis=dim)
+    lines = wanted if dim == a.ndim - 1 else xp.moveaxis(wanted, dim, -1)
+    places = lines.nonzero()[-1].reshape(*lines.shape[:-1], k)
+    return places if lines is wanted else xp.moveaxis(places, -1, dim)
 
 
 @kernels("topk", ORDERED, binds=True)
@@ -116,28 +114,50 @@ def _topk(xp: Any, k: int, dim: int, largest: bool, sorted: bool) -> Kernel:
 
 
 @kernels("ranked", ORDERED, binds=True)
-def _ranked(xp: Any, rank: int, dim: int) -> Kernel:
+def _ranked(xp: Any, rank: int, dim: int, nan_wins: bool) -> Kernel:
     """By a partition; then the one of its equals that has the place asked for."""
-    always = on_device(xp)
+    waits = on_device(xp)
+    count_nonzero = undispatched(xp.count_nonzero)
 
     def call(a: Any) -> Any:
         if not a.ndim:
             return xp.zeros((), "int64")
         keys = _keys(a)
         n, cut = a.shape[dim], (slice(None),) * dim
-        bound = xp.partition(keys, rank, dim)[(*cut, slice(rank, rank + 1))]
-        less, equal = keys < bound, keys == bound
-        some = a.dtype.kind in "fV" and (always or xp.isnan(bound).any())
-        if some:  # nothing equals NaN
+        parted = keys.copy()
+        parted.partition(rank, dim)
+        bound = parted[(*cut, slice(rank, rank + 1))]
+        equal = keys == bound
+        floats = a.dtype.kind in "fV"
+        nothing = floats and xp.isnan(bound).any()  # NaN, which equals none
+        if waits or nothing or count_nonzero(equal) * n != equal.size:
+            equal = _among_equals(xp, keys, bound, equal, rank, dim)
+        found = equal.argmax(dim)
+        if nan_wins and floats:
             nan = xp.isnan(keys)
-            less |= xp.isnan(bound) & ~nan
-            equal |= xp.isnan(bound) & nan
-        number = rank - xp.count_nonzero(less, dim, keepdims=True)
-        if always or number.any():
-            equal &= xp.cumsum(equal, dim) == number + 1
-        return equal.argmax(dim) if n else number
+            if waits or nan.any():
+                return xp.where(nan.any(dim), nan.argmax(dim), found)
+        return found
 
     return call
+
+
+def _among_equals(
+    xp: Any, keys: Any, bound: Any, equal: Any, rank: int, dim: int
+) -> Any:
+    """The one place a line where the element of a rank is.
+
+    Args:
+        bound: that element of each line.
+        equal: where elements are equal to it.
+    """
+    less = keys < bound
+    if keys.dtype.kind == "f":
+        nan, nothing = xp.isnan(keys), xp.isnan(bound)
+        less |= nothing & ~nan
+        equal = equal | (nothing & nan)
+    number = rank - xp.count_nonzero(less, dim, keepdims=True)
+    return equal & (xp.cumsum(equal, dim) == number + 1)
 
 
 @kernels("max_along", ORDERED, "maximum", "argmax", **_BOUND, rows=True)
@@ -160,6 +180,8 @@ def _pick(xp: Any, dim: int) -> Kernel:
     def call(a: Any, index: Any) -> Any:
         if not a.ndim:
             return a.copy()
+        if a.ndim == 1:
+            return a.take(index)
         return _along(xp, a, xp.expand_dims(index, dim), dim).reshape(index.shape)
 
     return call
@@ -193,18 +215,27 @@ def _unique(xp: Any, consecutive: bool) -> Kernel:
         if not n:
             return a.copy(), xp.zeros(0, "int64"), xp.zeros(0, "int64")
         keys = _keys(a)
+        if keys.shape[1] == 1:
+            keys = keys[:, 0]
         if consecutive or not a.shape[1]:
             order = xp.arange(n)
-        elif a.shape[1] == 1:
-            order = xp.argsort(keys[:, 0], kind="stable")
+        elif keys.ndim == 1:
+            order = xp.argsort(keys, kind="stable")
         else:
             order = xp.lexsort(keys.T[::-1])
         rows = keys[order]
-        starts = xp.concatenate(([True], (rows[1:] != rows[:-1]).any(1)))
-        heads = xp.flatnonzero(starts)
+        starts = xp.ones(n, "bool")
+        differs = rows[1:] != rows[:-1]
+        starts[1:] = differs if keys.ndim == 1 else differs.any(1)
+        (heads,) = starts.nonzero()
+        numbers = starts.cumsum(dtype="int64")
+        numbers -= 1
         inverse = xp.empty(n, "int64")
-        inverse[order] = xp.cumsum(starts) - 1
-        return a[order[heads]], inverse, xp.diff(heads, append=n)
+        inverse[order] = numbers
+        counts = xp.empty(heads.shape, "int64")
+        counts[:-1] = heads[1:] - heads[:-1]
+        counts[-1] = n - heads[-1]
+        return a[order[heads]], inverse, counts
 
     return call
 
