@@ -22,13 +22,11 @@ from dovetail.ops.error_function import erfc, normal_cdf, normal_density
 from dovetail.ops.formats import conj, where
 from dovetail.ops.piecewise import corners
 from dovetail.ops.transcendental import expm1, log1p, tanh
+from dovetail.xp.exponential import SELU_ALPHA, SELU_SCALE
 
 _TANH_SCALE: Final = math.sqrt(2 / math.pi)
 _TANH_CUBE: Final = 0.044715
 _TANH_FLAT: Final = 100.0
-# Klambauer et al. 2017, equation 14
-_SELU_ALPHA: Final = 1.6732632423543772
-_SELU_SCALE: Final = 1.0507009873554805
 
 
 def _scaled_elu(
@@ -48,24 +46,33 @@ def scaled_elu(
     return where(lt(0, input), input * scale, below)
 
 
+def _elu_slope(input: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
+    slope = exp(minimum(input, 0) * input_scale) * (alpha * scale * input_scale)
+    return where(lt(0, input), scale, slope)
+
+
 @scaled_elu.vjp
 def _(ct: Tensor, input: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    slope = exp(minimum(input, 0) * input_scale) * (alpha * scale * input_scale)
-    return ct * where(lt(0, input), scale, slope)
+    return ct * _elu_slope(input, alpha, scale, input_scale)
 
 
 @op(accepts=FLOAT, out=False, torch="F.elu(inplace) F.elu_", oracle=exact(_scaled_elu),
     cases=corners({}, {"alpha": 1.5}))  # fmt: skip
 def elu(input: Tensor, alpha: Factor = 1.0) -> Tensor:
     """`input`, and alpha * expm1(input) below zero (Clevert et al. 2015)."""
-    return scaled_elu(input, alpha)
+    return where(lt(0, input), input, expm1(minimum(input, 0)) * alpha)
+
+
+@elu.vjp
+def _(ct: Tensor, input: Tensor, alpha: Any) -> Tensor:
+    return ct * _elu_slope(input, alpha, 1.0, 1.0)
 
 
 @op(accepts=FLOAT, out=False, torch="torch.selu torch.selu_ F.selu(inplace) F.selu_",
-    oracle=exact(lambda m, x: _scaled_elu(m, x, _SELU_ALPHA, _SELU_SCALE)))  # fmt: skip
+    oracle=exact(lambda m, x: _scaled_elu(m, x, SELU_ALPHA, SELU_SCALE)))  # fmt: skip
 def selu(input: Tensor) -> Tensor:
     """ELU scaled so that activations normalise themselves (Klambauer et al. 2017)."""
-    return scaled_elu(input, _SELU_ALPHA, _SELU_SCALE)
+    return scaled_elu(input, SELU_ALPHA, SELU_SCALE)
 
 
 @op(accepts=FLOAT, out=False, torch="torch.celu torch.celu_ F.celu(inplace) F.celu_",
@@ -73,7 +80,13 @@ def selu(input: Tensor) -> Tensor:
     cases=corners({}, {"alpha": 1.5}))  # fmt: skip
 def celu(input: Tensor, alpha: NonZero = 1.0) -> Tensor:
     """`input`, and alpha * expm1(input / alpha) below zero (Barron 2017)."""
-    return scaled_elu(input, alpha, 1.0, 1 / alpha)
+    below = expm1(minimum(input, 0) * (1 / alpha)) * alpha
+    return where(lt(0, input), input, below)
+
+
+@celu.vjp
+def _(ct: Tensor, input: Tensor, alpha: Any) -> Tensor:
+    return ct * _elu_slope(input, alpha, 1.0, 1 / alpha)
 
 
 @op(accepts=INEXACT, promote="float", torch="sigmoid sigmoid_ F.sigmoid",

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import FLOAT, HALF, REAL, float32
-from dovetail.xp import orders
+from dovetail.xp import exponential, orders
 from dovetail.xp.kernels import on_device, undispatched
 
 _PLAIN: Final[dict[str, Any]] = {"broadcasts": True, "checks": True}
@@ -51,6 +51,7 @@ def install(table: KernelTable, xp: Any, chunk: int | None = None) -> None:
     table.add("softplus", _softplus(xp), dtypes=_WIDE, **_PLAIN)
     table.add("logsigmoid", _logsigmoid(xp), dtypes=_WIDE, **_PLAIN)
     table.add("sigmoid", _sigmoid(xp), dtypes=_WIDE, **_PLAIN)
+    exponential.install(table, xp)
     silu, silu_back = _silu, _silu_backward
     if on_device(xp):  # which way is shorter depends on the values
         silu, silu_back = _deep_silu, _copied_deep_silu_backward
