@@ -6,19 +6,24 @@ which refuses it by name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from dovetail.device_api import Kernel
 from dovetail.xp.indexing import neutral
+from dovetail_cpu.patience import Patience
 
 if TYPE_CHECKING:
+    from dovetail.codegen.eager_places import Shape
     from dovetail.codegen.place_kernels import Does
 
 Array = np.ndarray[Any, Any]
+NumpyDType = np.dtype[Any]
+Ints = tuple[int, ...]
 
 # NumPy takes so long for these that kernels pay from fewer elements on: from an eighth,
 # or a 32nd where it writes to one place after the other. How often that is halved:
@@ -29,18 +34,27 @@ EARLY: Final = {
 Serve = Callable[..., Any]
 
 
-def bind(own: Kernel, least: int) -> Callable[..., Any]:
-    """What binds a kernel that asks for the size first, in front of another one."""
-    serve = PLACE_OPS[own.op]
+_REMEMBERED: Final = 1024  # shapes of operands
 
-    least = max(least >> EARLY.get(own.op, 0), 1)
+
+def bind(own: Kernel, least: int) -> Callable[..., Any]:
+    """What binds a kernel that asks for the size first, in front of another one.
+
+    Both give the same bits, so that after enough small calls it serves all.
+    """
+    serve = PLACE_OPS[own.op]
+    fewest = max(least >> EARLY.get(own.op, 0), 1)
 
     def bound(**attributes: Any) -> Any:
         small = partial(own.function, **attributes)
         large = partial(serve, **attributes)
+        least, patience = fewest, Patience()
 
         def kernel(a: Any, index: Any, *source: Any) -> Any:
+            nonlocal least
             if index.size < least and a.size < least:
+                if patience.ends():
+                    least = 1
                 return small(a, index, *source)
             y = large(a, index, *source)
             return small(a, index, *source) if y is None else y
@@ -50,38 +64,72 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
     return bound
 
 
+@cache
+def _places() -> Any:
+    """What computes, with LLVM's text. An import takes longer than to ask this."""
+    from dovetail.codegen import eager_places
+
+    return eager_places
+
+
+class _Way(NamedTuple):
+    """How a call goes: the shape of what it makes, and that of the work."""
+
+    made: tuple[int, ...]
+    around: Shape
+
+
 def _gather(a: Array, index: Array, dim: int) -> Array | None:
-    if not _alike(a, index, dim):
-        return None
-    return _read(a, index, dim, index.shape, line=False)
+    return _read(a, index, dim, "each")
 
 
 def _index_select(a: Array, index: Array, dim: int) -> Array | None:
-    if not a.ndim or index.ndim != 1:
-        return None
-    shape = (*a.shape[:dim], index.size, *a.shape[dim + 1 :])
-    return _read(a, index, dim, shape, line=True)
+    return _read(a, index, dim, "line")
 
 
 def _embedding(a: Array, index: Array, padding_idx: int) -> Array | None:
-    return _read(a, index, 0, (*index.shape, a.shape[1]), line=True)
+    return _read(a, index, 0, "rows")
 
 
-def _read(
-    a: Array, index: Array, dim: int, shape: tuple[int, ...], *, line: bool
-) -> Array | None:
+def _read(a: Array, index: Array, dim: int, kind: str) -> Array | None:
     """A new array of what is read; None where this cannot serve."""
-    from dovetail.codegen import eager_places as places  # with LLVM's text
+    way = _reading(a.shape, a.dtype, index.shape, index.dtype, dim, kind)
+    if way is None:
+        return None
+    y = np.empty(way.made, a.dtype)
+    a, index = _in_rows(a), _in_rows(index)
+    line = kind != "each"
+    read = _places().at_places("read", a, index, y, way.around, line=line)
+    return y if read else None
 
-    y = np.empty(shape, a.dtype)
-    count = index.size if line else index.shape[dim]
-    around = places.Shape.around(a.shape, dim, count)
-    if not (y.size and a.size and places.moves(a.dtype.itemsize)):
+
+@lru_cache(_REMEMBERED)
+def _reading(
+    shape: Ints, dtype: NumpyDType, indices: Ints, index: NumpyDType, dim: int,
+    kind: str,
+) -> _Way | None:  # fmt: skip
+    """The way of a read, if there is one.
+
+    Args:
+        kind: an index for "each" element, for each "line" along the dim, or for each
+            of the "rows" of a table.
+    """
+    places = _places()
+    if kind == "each" and not _alike(shape, indices, dim):
         return None
-    if places.name_of(index.dtype) not in places.INDICES:
+    if kind == "line" and (not shape or len(indices) != 1):
         return None
-    given = map(np.ascontiguousarray, (a, index))
-    return y if places.at_places("read", *given, y, around, line=line) else None
+    made = indices if kind == "each" else (*shape[:dim], *indices, *shape[dim + 1 :])
+    if 0 in shape or 0 in made or not places.moves(dtype.itemsize):
+        return None
+    if places.name_of(index) not in places.INDICES:
+        return None
+    count = indices[dim] if kind == "each" else math.prod(indices)
+    return _Way(made, places.Shape.around(shape, dim, count))
+
+
+def _in_rows(a: Array) -> Array:
+    return a if a.flags.c_contiguous else np.ascontiguousarray(a)
 
 
 def _scatter(a: Array, index: Array, src: Array, dim: int) -> Array | None:
@@ -93,10 +141,9 @@ def _scatter_add(a: Array, index: Array, src: Array, dim: int) -> Array | None:
 
 
 def _each(a: Array, index: Array, src: Array, dim: int, *, does: Does) -> Array | None:
-    if not _alike(a, index, dim):
-        return None
-    covered = src[tuple(slice(0, n) for n in index.shape)]
-    return _written(a, index, covered, dim, does=does, line=False)
+    if src.shape != index.shape:
+        src = src[tuple(slice(0, n) for n in index.shape)]
+    return _written(a, index, src, dim, does=does, line=False)
 
 
 def _index_copy(a: Array, index: Array, src: Array, dim: int) -> Array | None:
@@ -111,43 +158,55 @@ def _written(
     a: Array, index: Array, src: Array, dim: int, *, does: Does, line: bool
 ) -> Array | None:
     """A copy of `a` that is written to; None where this cannot serve."""
-    from dovetail.codegen import eager_places as places  # with LLVM's text
+    if src.dtype != a.dtype:
+        return None
+    around = _writing(a.shape, a.dtype, index.shape, index.dtype, dim, does, line)
+    if around is None:
+        return None
+    y = a.copy()
+    return y if _combined(y, index, src, around, does, line=line) else None
 
-    if not (a.ndim and a.size and index.size) or src.dtype != a.dtype:
+
+@lru_cache(_REMEMBERED)
+def _writing(
+    shape: Ints, dtype: NumpyDType, indices: Ints, index: NumpyDType, dim: int,
+    does: Does, line: bool,
+) -> Shape | None:  # fmt: skip
+    """The work of a write into an array, if this can serve."""
+    places = _places()
+    if not shape or 0 in shape or 0 in indices:
+        return None
+    if not (line or _alike(shape, indices, dim)):
         return None
     known = (
-        places.name_of(a.dtype) in places.COMBINED
+        places.name_of(dtype) in places.COMBINED
         if does != "write"
-        else places.moves(a.dtype.itemsize)
+        else places.moves(dtype.itemsize)
     )
-    if not known or places.name_of(index.dtype) not in places.INDICES:
+    if not known or places.name_of(index) not in places.INDICES:
         return None
-    y = np.array(a, order="C")
-    return y if _combined(y, index, src, dim, does, line=line) else None
+    count = math.prod(indices) if line else indices[dim]
+    return places.Shape.around(shape, dim, count)
 
 
 def _combined(
-    y: Array, index: Array, src: Array, dim: int, does: Does, *, line: bool
+    y: Array, index: Array, src: Array, around: Shape, does: Does, *, line: bool
 ) -> bool:
     """Whether all indices were in range, by which `src` went into `y`."""
-    from dovetail.codegen import eager_places as places  # with LLVM's text
-
-    count = index.size if line else index.shape[dim]
-    around = places.Shape.around(y.shape, dim, count)
-    given = map(np.ascontiguousarray, (src, index))
-    return places.at_places(does, *given, y, around, line=line)
+    src, index = _in_rows(src), _in_rows(index)
+    done: bool = _places().at_places(does, src, index, y, around, line=line)
+    return done
 
 
 def _index_sum(src: Array, index: Array, size: int, dim: int) -> Array | None:
-    from dovetail.codegen import eager_places as places  # with LLVM's text
-
-    known = places.name_of(src.dtype) in places.COMBINED
-    if not (known and src.size and size and index.ndim == 1):
+    if index.ndim != 1 or not src.size:
         return None
-    if places.name_of(index.dtype) not in places.INDICES:
+    made = (*src.shape[:dim], size, *src.shape[dim + 1 :])
+    around = _writing(made, src.dtype, index.shape, index.dtype, dim, "add", True)
+    if around is None:
         return None
-    y = np.zeros((*src.shape[:dim], size, *src.shape[dim + 1 :]), src.dtype)
-    return y if _combined(y, index, src, dim, "add", line=True) else None
+    y = np.zeros(made, src.dtype)
+    return y if _combined(y, index, src, around, "add", line=True) else None
 
 
 _REDUCTIONS: Final[dict[str, Does]] = {
@@ -168,13 +227,12 @@ def _scatter_reduce(
     return None if start is None else _each(start, index, src, dim, does=does)
 
 
-def _alike(a: Array, index: Array, dim: int) -> bool:
+def _alike(shape: Ints, indices: Ints, dim: int) -> bool:
     """Whether an index has all of the other dims."""
-    if not a.ndim or index.ndim != a.ndim:
+    if not shape or len(indices) != len(shape):
         return False
     return all(
-        d == dim or m == n
-        for d, (m, n) in enumerate(zip(a.shape, index.shape, strict=True))
+        d == dim or m == n for d, (m, n) in enumerate(zip(shape, indices, strict=True))
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +26,7 @@ from dovetail.dtypes import (
 )
 from dovetail.xp import random_law as law
 from dovetail.xp.random import by_whole_keys
+from dovetail_cpu.patience import Patience
 
 LEAST: Final = 1 << 11
 """Elements from which on a kernel saves more than NumPy's calls for ten rounds cost.
@@ -45,19 +46,30 @@ _RARE: Final = 1 << 16  # of 2^32 words, that integers may reject
 Small = Callable[..., Any]
 
 
+@cache
+def _drawing() -> Any:
+    """What draws, with LLVM's text. An import takes longer than to ask this."""
+    from dovetail.codegen import eager_random
+
+    return eager_random
+
+
 class _Loaded:
     """The kernels of an op that the process has, by what each was made for."""
 
     def __init__(self, least: int) -> None:
         self.least = least
         self.made: set[Any] = set()
+        self.waiting: dict[Any, Patience] = {}
 
     def serves(self, count: int, *made_for: Any) -> bool:
         """Whether to draw so many elements by a kernel, which is loaded then."""
         if made_for in self.made:
             return True
         if count < self.least:
-            return False
+            waiting = self.waiting.setdefault(made_for, Patience())
+            if not waiting.ends():
+                return False
         self.made.add(made_for)
         return True
 
@@ -68,9 +80,7 @@ def _words(small: Small, least: int) -> Small:
     ) -> Any:
         if n < least or stream:
             return small(n=n, seed=seed, offset=offset, stream=stream, **place)
-        from dovetail.codegen import eager_random
-
-        return eager_random.words(n, seed, offset)
+        return _drawing().words(n, seed, offset)
 
     return random_words
 
@@ -89,12 +99,10 @@ def _uniform(small: Small, least: int) -> Small:
                 shape=shape, dtype=dtype, low=low, high=high, seed=seed, offset=offset,
                 index=index,
             )  # fmt: skip
-        from dovetail.codegen import eager_random
-
         scaled = None
         if not plain:
             scaled = high - low, low, law.greatest_below(low, high, dtype)
-        return eager_random.uniform(shape, dtype.numpy, seed, offset, scaled)
+        return _drawing().uniform(shape, dtype.numpy, seed, offset, scaled)
 
     return uniform
 
@@ -113,10 +121,8 @@ def _normal(small: Small, least: int) -> Small:
                 shape=shape, dtype=dtype, mean=mean, std=std, seed=seed, offset=offset,
                 index=index,
             )  # fmt: skip
-        from dovetail.codegen import eager_random
-
         scaled = None if plain else (std, mean)
-        return eager_random.normal(shape, dtype.numpy, seed, offset, scaled)
+        return _drawing().normal(shape, dtype.numpy, seed, offset, scaled)
 
     return normal
 
@@ -130,9 +136,7 @@ def _mask(small: Small, least: int) -> Small:
         limit = law.threshold(p)
         if limit in (0, 1 << 32) or not loaded.serves(math.prod(shape)):
             return small(shape=shape, p=p, seed=seed, offset=offset, **place)
-        from dovetail.codegen import eager_random
-
-        return eager_random.mask(shape, limit, seed, offset)
+        return _drawing().mask(shape, limit, seed, offset)
 
     return random_mask
 
@@ -145,9 +149,7 @@ def _dropout(small: Small, least: int) -> Small:
         some = x.flags.c_contiguous and limit not in (0, 1 << 32)
         if not some or not loaded.serves(x.size, x.dtype):
             return small(x, p=p, seed=seed, offset=offset)
-        from dovetail.codegen import eager_random
-
-        return eager_random.dropout(x, limit, law.kept_scale(p), seed, offset)
+        return _drawing().dropout(x, limit, law.kept_scale(p), seed, offset)
 
     return random_dropout
 
@@ -157,9 +159,7 @@ def _trials(small: Small, least: int) -> Small:
         between = offset % law.words_each(from_numpy(p.dtype))
         if between or p.size < least or not p.flags.c_contiguous:
             return small(p, seed=seed, offset=offset)
-        from dovetail.codegen import eager_random
-
-        return eager_random.trials(p, seed, offset)
+        return _drawing().trials(p, seed, offset)
 
     return random_trials
 
@@ -176,9 +176,7 @@ def _integers(small: Small, least: int) -> Small:
                 shape=shape, dtype=dtype, low=low, high=high, seed=seed, offset=offset,
                 index=index,
             )  # fmt: skip
-        from dovetail.codegen import eager_random
-
-        y, again = eager_random.integers(shape, dtype.numpy, low, span, seed, offset)
+        y, again = _drawing().integers(shape, dtype.numpy, low, span, seed, offset)
         flat = y.reshape(-1)
         for part in again:
             flat[part] = small(
@@ -194,9 +192,9 @@ def _permutation(small: Small, least: int) -> Small:
     def random_permutation(*, n: int, seed: int, offset: int, **place: Any) -> Any:
         if n < least:
             return small(n=n, seed=seed, offset=offset, **place)
-        from dovetail.codegen import eager_random, eager_sort
+        from dovetail.codegen import eager_sort
 
-        keys = eager_random.words(2 * n, seed, offset).view(np.uint64)
+        keys = _drawing().words(2 * n, seed, offset).view(np.uint64)
         upper = keys.view(np.uint32)[1::2].reshape(1, n).copy()
         _, order = eager_sort.sorted_rows(upper, "uint32", False, False)
         return by_whole_keys(np, keys, order[0])

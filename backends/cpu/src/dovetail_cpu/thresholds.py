@@ -42,7 +42,7 @@ def least_elements(program: Program, halves: bool, composed: bool = False) -> in
         weight += _OP * len(ops)
     elif weight < _FEW or (len(ops) == 1 and weight == _FUNCTION):
         return LEAST  # NumPy needs hardly more passes
-    return max(SMALLEST, LEAST // 2 // weight)
+    return max(SMALLEST, LEAST // 4 // weight)
 
 
 def _weight(op: str) -> int:

@@ -44,7 +44,8 @@ class Pointwise(PointwiseForm):
         # Whether kernels know the program is to be known at once.
         self._flat = self.kernel((RUN,) * len(self.given), rows=False)
         self._launches: dict[Ints, Launch | None] = {}
-        self._calls: dict[Any, _Call | None] = {}
+        self._calls: dict[Any, _Call | _Nothing | None] = {}
+        self._words: dict[Any, tuple[Ints, Launch | None]] = {}
         self._plain = self._launch(())
 
     def __call__(self, *operands: Any, scalars: Sequence[Any] = ()) -> Array | None:
@@ -55,18 +56,32 @@ class Pointwise(PointwiseForm):
             scalars: the numbers of this call.
         """
         given = [a for a in operands if a is not None]
-        numbers = tuple(words_of(self.scalars, scalars)) if scalars else ()
+        numbers: Ints = ()
+        launch = self._plain
+        if scalars:
+            numbers, launch = self._with(tuple(scalars))
         shape = given[0].shape
         for a in given:
             if a.shape != shape:
                 break
         else:
-            launch = self._launch(numbers) if numbers else self._plain
             if launch is not None:
                 y = np.empty(shape, self.dtype)
                 if launch(*given, y):
                     return y
         return self._laid_out(given, numbers)
+
+    def _with(self, scalars: tuple[Any, ...]) -> tuple[Ints, Launch | None]:
+        """The numbers of a call as words, and what runs the kernel with them."""
+        found = None if 0 in scalars else self._words.get(scalars)  # zeros have signs
+        if found is None:
+            numbers = tuple(words_of(self.scalars, scalars))
+            found = numbers, self._launch(numbers)
+            if len(self._words) >= _REMEMBERED:
+                self._words.clear()
+            if 0 not in scalars:
+                self._words[scalars] = found
+        return found
 
     def _launch(self, numbers: Ints) -> Launch | None:
         """What runs the kernel of arrays that lie alike, with numbers as words."""
@@ -81,19 +96,20 @@ class Pointwise(PointwiseForm):
 
     def _laid_out(self, given: list[Array], numbers: Ints) -> Array | None:
         """The result for operands that are repeated, or lie otherwise."""
-        if not all(a.size for a in given):
-            return np.empty(np.broadcast_shapes(*[a.shape for a in given]), self.dtype)
         key = numbers, *[(a.shape, a.strides) for a in given]
-        if key not in self._calls:
+        try:
+            call = self._calls[key]
+        except KeyError:
             if len(self._calls) >= _REMEMBERED:
                 self._calls.clear()
-            self._calls[key] = self._call(given, numbers)
-        call = self._calls[key]
+            call = self._calls[key] = self._call(given, numbers)
         return None if call is None else call(given, self.dtype)
 
-    def _call(self, given: list[Array], numbers: Ints) -> _Call | None:
+    def _call(self, given: list[Array], numbers: Ints) -> _Call | _Nothing | None:
         """What calls with such operands do; None where NumPy's order is another."""
         shape = np.broadcast_shapes(*[a.shape for a in given])
+        if 0 in shape:
+            return _Nothing(shape)
         spread = turned = [np.broadcast_to(a, shape) for a in given]
         order, back = None, None
         if not is_row_major(shape, [_steps(a) for a in spread]):
@@ -127,6 +143,16 @@ class Pointwise(PointwiseForm):
                 runtime.key_of(*facts),
             )
         return found
+
+
+class _Nothing(NamedTuple):
+    """A call of no elements, whose result has a shape all the same."""
+
+    shape: Ints
+
+    def __call__(self, given: list[Array], dtype: np.dtype[Any]) -> Array:
+        """The result."""
+        return np.empty(self.shape, dtype)
 
 
 class _Call(NamedTuple):

@@ -15,6 +15,8 @@ from dovetail.codegen.llvm_text import render
 from dovetail.codegen.place_kernels import COMBINES, Does, Places
 from dovetail.codegen.runtime.launch import Launch, launching
 
+DType = np.dtype[Any]
+
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time
 _BLOCK: Final = 256  # bytes of inner elements that are done together, at least
 _ARRAYS: Final = 4  # of a kernel
@@ -75,12 +77,12 @@ def at_places(
         shape: of more than no elements.
         signed: whether indices may count from the end.
     """
-    dtype = name_of(x.dtype) if does in COMBINES else MOVED[x.dtype.itemsize]
-    kinds = dtype, name_of(index.dtype), x.dtype.itemsize
-    plan = _plan(does, kinds, shape, line, signed)
+    plan = _plan(does, x.dtype, index.dtype, shape, line, signed)
     greatest = np.zeros(plan.told, np.uint64)
     if plan.launch is None or not plan.launch(x, index, y, greatest):
         run(plan.kernel, plan.items, plan.grain, x, index, y, greatest, *plan.words)
+    if plan.told == 1:
+        return int(greatest.item()) < shape.size
     few = plan.told <= _FEW
     return int(max(greatest.tolist()) if few else greatest.max()) < shape.size
 
@@ -102,16 +104,13 @@ class _Plan(NamedTuple):
 
 @lru_cache(_REMEMBERED)
 def _plan(
-    does: Does, kinds: tuple[str, str, int], shape: Shape, line: bool, signed: bool
+    does: Does, elements: DType, indices: DType, shape: Shape, line: bool, signed: bool
 ) -> _Plan:
-    """The work of a call, by threads and in parts.
-
-    Args:
-        kinds: dtypes of elements and indices, and bytes of an element.
-    """
+    """The work of a call, by threads and in parts."""
     outer, size, count, inner = shape
-    dtype, index, itemsize = kinds
-    kernel = _kernel(does, dtype, index, line, inner > 1, signed)
+    itemsize = elements.itemsize
+    dtype = name_of(elements) if does in COMBINES else MOVED[itemsize]
+    kernel = _kernel(does, dtype, name_of(indices), line, inner > 1, signed)
     parts, part_size = 1, count
     if does == "read":  # no two write to one place
         part_size = max(_GRAIN // inner, 1)

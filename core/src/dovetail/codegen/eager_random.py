@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -15,8 +16,11 @@ from dovetail.codegen.formats import computed_in
 from dovetail.codegen.llvm_text import render
 
 _GRAIN: Final = 1 << 14  # elements that a thread takes at a time, whole blocks
+_REMEMBERED: Final = 256  # scales
 Shape = tuple[int, ...]
 DType = np.dtype[Any]
+_Law = tuple[int, Sequence[int]]  # a seed, and numbers
+_LOW64: Final = 2**64 - 1
 
 
 @cache
@@ -27,13 +31,23 @@ def _kernel(name: str, *given: Any) -> runtime.Kernel:
     )
 
 
+@cache
+def _packed(words: int) -> Any:
+    """What makes so many words one run of bytes."""
+    return struct.Struct(f"={words}Q").pack
+
+
 def _run(
     kernel: runtime.Kernel, arrays: list[Array], seed: int, block: int,
     numbers: Sequence[int], count: int, grain: int = _GRAIN,
 ) -> None:  # fmt: skip
     """Run a kernel on arrays that begin where a block does."""
-    table = [*map(address, arrays), block % 2**64, seed % 2**64, 0, *numbers]
-    held = (ctypes.c_uint64 * len(table))(*[w % 2**64 for w in table])
+    table = [*map(address, arrays), block & _LOW64, seed & _LOW64, 0]
+    table += [n & _LOW64 for n in numbers]
+    if count <= grain:  # bytes are their own address
+        kernel.entry(_packed(len(table))(*table), 0, count)
+        return
+    held = (ctypes.c_uint64 * len(table))(*table)
     kernel.run(ctypes.addressof(held), count, grain)
 
 
@@ -43,64 +57,84 @@ class _Draw:
     What lies in a block's midst at either end is drawn with the whole block, beside.
 
     Args:
+        given: what the kernel is made for.
         each: how many words an element takes.
         lane: how many elements a lane has.
     """
 
-    def __init__(
-        self, kernel: runtime.Kernel, seed: int, *numbers: int,
-        each: int = 1, lane: int = 1,
-    ) -> None:  # fmt: skip
-        self.kernel, self.seed, self.numbers = kernel, seed, numbers
+    def __init__(self, name: str, *given: Any, each: int = 1, lane: int = 1) -> None:
+        self.kernel = _kernel(name, *given)
         self.block, self.each, self.lane = 4 // each, each, lane
 
-    def into(self, results: list[Array], offset: int, *sources: Array) -> None:
+    def into(
+        self, results: list[Array], seed: int, offset: int, numbers: Sequence[int] = (),
+        sources: Sequence[Array] = (),
+    ) -> None:  # fmt: skip
         """Draw from a place of the stream on, in words.
 
         Args:
             results: row-major arrays to be written.
+            numbers: words that the kernel gets.
             sources: what the kernel reads, as large.
         """
         first, words = divmod(offset, 4)
         size = results[0].size
+        law = seed, numbers
         if not words and not size % self.lane:
-            self._whole([*sources, *results], first, size)
+            self._whole([*sources, *results], first, size, law)
             return
         read, written = ([a.reshape(-1) for a in some] for some in (sources, results))
         skip = words // self.each
         head = min(-skip % self.block, size)
         if head:
             ends = slice(0, head)
-            self._part([a[ends] for a in read], [a[ends] for a in written], first, skip)
+            into = [a[ends] for a in written]
+            self._part([a[ends] for a in read], into, first, skip, law)
             first += 1
         rest = (size - head) % self.lane
-        self._whole([a[head:] for a in (*read, *written)], first, size - head - rest)
+        body = [a[head:] for a in (*read, *written)]
+        self._whole(body, first, size - head - rest, law)
         if rest:
             blocks, skip = divmod(size - head - rest, self.block)
             ends, first = slice(size - rest, size), first + blocks
-            self._part([a[ends] for a in read], [a[ends] for a in written], first, skip)
+            into = [a[ends] for a in written]
+            self._part([a[ends] for a in read], into, first, skip, law)
 
-    def _whole(self, arrays: list[Array], block: int, size: int) -> None:
-        count = size // self.lane
-        _run(self.kernel, arrays, self.seed, block, self.numbers, count)
+    def _whole(self, arrays: list[Array], block: int, size: int, law: _Law) -> None:
+        seed, numbers = law
+        _run(self.kernel, arrays, seed, block, numbers, size // self.lane)
 
     def _part(
-        self, read: list[Array], written: list[Array], block: int, skip: int
+        self, read: list[Array], written: list[Array], block: int, skip: int, law: _Law
     ) -> None:
         """Draw a few elements of one block."""
         beside = [np.zeros(self.block, a.dtype) for a in (*read, *written)]
         here = slice(skip, skip + written[0].size)
         for a, whole in zip(read, beside, strict=False):
             whole[here] = a
-        self._whole(beside, block, self.block)
+        self._whole(beside, block, self.block, law)
         for a, whole in zip(written, beside[len(read) :], strict=True):
             a[...] = whole[here]
+
+
+@cache
+def _draw(name: str, *given: Any) -> _Draw:
+    """The kernel of one number a word."""
+    return _Draw(name, *given)
+
+
+@cache
+def _draw_of(name: str, dtype: DType, *given: Any) -> _Draw:
+    """The kernel of floats, which takes as many words as their dtype has it."""
+    each = _each(dtype.name)
+    lane = 3 - each if name == "normal" else 1
+    return _Draw(name, dtype.name, *given, each=each, lane=lane)
 
 
 def words(n: int, seed: int, offset: int) -> Array:
     """Words from `offset` on, as int32."""
     y = np.empty(n, np.int32)
-    _Draw(_kernel("words"), seed).into([y], offset)
+    _draw("words").into([y], seed, offset)
     return y
 
 
@@ -114,9 +148,8 @@ def uniform(
         scaled: span, least and greatest.
     """
     y = np.empty(shape, dtype)
-    kernel = _kernel("uniform", dtype.name, scaled is not None)
-    numbers = _numbers(dtype.name, scaled)
-    _Draw(kernel, seed, *numbers, each=_each(dtype.name)).into([y], offset)
+    draw = _draw_of("uniform", dtype, scaled is not None)
+    draw.into([y], seed, offset, _numbers(dtype, scaled))
     return y
 
 
@@ -126,16 +159,15 @@ def normal(
 ) -> Array:  # fmt: skip
     """Normal numbers, or those times the one number plus the other."""
     y = np.empty(shape, dtype)
-    kernel, each = _kernel("normal", dtype.name, scaled is not None), _each(dtype.name)
-    numbers = _numbers(dtype.name, scaled)
-    _Draw(kernel, seed, *numbers, each=each, lane=3 - each).into([y], offset)
+    draw = _draw_of("normal", dtype, scaled is not None)
+    draw.into([y], seed, offset, _numbers(dtype, scaled))
     return y
 
 
 def mask(shape: Shape, limit: int, seed: int, offset: int) -> Array:
     """Whether words are below `limit`."""
     y = np.empty(shape, np.bool_)
-    _Draw(_kernel("mask"), seed, limit).into([y], offset)
+    _draw("mask").into([y], seed, offset, (limit,))
     return y
 
 
@@ -144,18 +176,15 @@ def dropout(
 ) -> tuple[Array, Array]:
     """A row-major array times `scale` or 0, and where it is not 0."""
     y, kept = np.empty_like(x), np.empty(x.shape, np.bool_)
-    dtype = x.dtype.name
-    numbers = _numbers(dtype, (scale,))
-    draw = _Draw(_kernel("dropout", dtype), seed, limit, *numbers)
-    draw.into([y, kept], offset, x)
+    draw, numbers = _dropping(x.dtype, scale)
+    draw.into([y, kept], seed, offset, (limit, *numbers), (x,))
     return y, kept
 
 
 def trials(p: Array, seed: int, offset: int) -> Array:
     """1 with the probability that each element of a row-major array has, else 0."""
-    dtype = p.dtype.name
     y = np.empty_like(p)
-    _Draw(_kernel("trials", dtype), seed, each=_each(dtype)).into([y], offset, p)
+    _draw_of("trials", p.dtype).into([y], seed, offset, (), (p,))
     return y
 
 
@@ -187,6 +216,14 @@ def _each(dtype: str) -> int:
     return 2 if dtype == "float64" else 1
 
 
-def _numbers(dtype: str, numbers: tuple[float, ...] | None) -> list[int]:
+def _numbers(dtype: DType, numbers: tuple[float, ...] | None) -> Sequence[int]:
     """Numbers as words, in the dtype that a kernel computes in."""
-    return words_of([computed_in(dtype)] * len(numbers), numbers) if numbers else []
+    if not numbers:
+        return ()
+    return words_of([computed_in(dtype.name)] * len(numbers), numbers)
+
+
+@lru_cache(_REMEMBERED)
+def _dropping(dtype: DType, scale: float) -> tuple[_Draw, Sequence[int]]:
+    """The kernel of dropout, which takes a word each, and the scale as a word."""
+    return _draw("dropout", dtype.name), _numbers(dtype, (scale,))

@@ -33,13 +33,14 @@ class Kernel:
         name: the name of its function.
         address: where its function begins.
         size: bytes of object code.
-        entry: the function, for ctypes.
+        entry: the function, for ctypes: of the words, at an address or as bytes, and of
+            the first piece and the one behind the last.
     """
 
     name: str
     address: int
     size: int
-    entry: Callable[[int, int, int], Any]
+    entry: Callable[[int | bytes, int, int], Any]
 
     def run(
         self, arguments: int, count: int, grain: int, *, whole: bool = False
