@@ -124,10 +124,16 @@ class Generated:
 
     def __call__(self, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> Any:
         """The results, or None where the other kernel has to serve."""
-        key = tuple([None if a is None else (a.shape, a.dtype.char) for a in arrays])
-        for a in arrays:
-            if a is not None and not a.flags.c_contiguous:
+        if len(arrays) == 1:
+            a = arrays[0]
+            key: Any = a.shape, a.dtype
+            if not a.flags.c_contiguous:
                 return None
+        else:
+            key = tuple([None if a is None else (a.shape, a.dtype) for a in arrays])
+            for a in arrays:
+                if a is not None and not a.flags.c_contiguous:
+                    return None
         try:
             plan = self.plans[key]
         except KeyError:
@@ -142,7 +148,8 @@ class Generated:
         if self.careful and not np.isfinite(outs[0]).all():
             return None
         if len(outs) == 1:
-            return form.shaped(outs[0])
+            y = outs[0]
+            return y if y.shape == form.left and not form.turns else form.shaped(y)
         return tuple([form.shaped(y) for y in outs])
 
     def _plan(

@@ -47,8 +47,11 @@ class Form(NamedTuple):
         )
 
     def _turned(self, a: Array, extent: Dims) -> Array:
+        if len(extent) == 1:
+            return a.reshape(-1)
         there = a.reshape(*[self.sizes[d] for d in extent[1:]], self.sizes[0])
-        return np.ascontiguousarray(np.moveaxis(there, -1, 0))
+        last = len(extent) - 1  # moveaxis would take longer than the copy
+        return np.ascontiguousarray(there.transpose(last, *range(last)))
 
     def shaped(self, y: Array) -> Array:
         """A result as the caller has it."""
@@ -59,7 +62,7 @@ class Form(NamedTuple):
                 y = y.reshape(self.sizes[0], -1).T
             return y.reshape(self.left)
         if self.turns:
-            y = np.ascontiguousarray(np.moveaxis(y, 0, -1))
+            y = np.ascontiguousarray(y.transpose(*range(1, y.ndim), 0))
         return y.reshape(self.shape)
 
 

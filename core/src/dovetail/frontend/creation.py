@@ -234,6 +234,8 @@ def _made(
     make: Make, place: Place, args: tuple[Any, ...], given: dict[str, Any]
 ) -> Tensor:
     """The tensor, by the keywords of a function and those that all have."""
+    if not given:
+        return make(place, *args)
     place.described = place.described or not _KEYWORDS.keys().isdisjoint(given)
     requires_grad = given.pop("requires_grad", False)
     layout = given.pop("layout", None)
@@ -269,6 +271,8 @@ _INT: Final = frozenset({int})
 
 def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape given as one sequence or as separate ints."""
+    if len(size) == 1 and type(size[0]) is int and size[0] >= 0:
+        return size
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
     elif not size:

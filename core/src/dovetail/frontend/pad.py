@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
-from dovetail.dtypes import FLOAT8, float64, uint8
+from dovetail.dtypes import FLOAT8, Sizes, float64, uint8
 from dovetail.engine.autocast import as_one
 from dovetail.engine.elements import operand, stored
 from dovetail.engine.public import public
@@ -15,6 +16,8 @@ from dovetail.ops import pad as margins
 from dovetail.ops.complex import complex as complex_of
 from dovetail.ops.complex import imag, real
 from dovetail.ops.formats import bitcast
+
+_REMEMBERED: Final = 256  # margins
 
 
 @public("F.pad")
@@ -36,24 +39,18 @@ def pad(
     >>> F.pad(torch.tensor([1, 2]), (1, 2))
     tensor([0, 1, 2, 0, 0])
     """
-    sizes = tuple(int(n) for n in pad)
-    if len(sizes) % 2 or len(sizes) > 2 * input.ndim:
-        raise ArgumentError(
-            "pad", "pad", was=sizes, needed=f"pairs for at most {input.ndim} dims"
-        )
-    pairs = [sizes[i : i + 2] for i in range(0, len(sizes), 2)][::-1]
-    whole = (0,) * (2 * (input.ndim - len(pairs))) + tuple(n for p in pairs for n in p)
+    pairs, whole = _sides(tuple(map(int, pad)), input.ndim)
     if mode == "constant":
         element = stored("pad", input.dtype, _margin(value))
         return margins.constant_pad(input, whole, element)
     if value is not None and value != 0:
         raise ArgumentError("pad", "value", was=value, needed=f"none in mode {mode!r}")
-    if input.ndim not in (len(pairs) + 1, len(pairs) + 2) or len(pairs) > 3:
+    if input.ndim not in (pairs + 1, pairs + 2) or pairs > 3:
         raise ShapeError(
-            "pad", "input", was=f"{input.ndim}-d with {len(pairs)} padded dims",
+            "pad", "input", was=f"{input.ndim}-d with {pairs} padded dims",
             needed=f"1 to 3 padded dims behind one or two others in mode {mode!r}",
         )  # fmt: skip
-    if mode != "circular" and 0 in tuple(input.shape)[-len(pairs) - 1 :]:
+    if mode != "circular" and 0 in tuple(input.shape)[-pairs - 1 :]:
         raise ShapeError(
             "pad", "input", was=f"of shape {tuple(input.shape)}",
             needed=f"elements in all dims but the batch in mode {mode!r}",
@@ -64,6 +61,18 @@ def pad(
         moved = margins.margin_pad(bitcast(input, uint8), whole, mode)
         return bitcast(moved, input.dtype)
     return margins.margin_pad(input, whole, mode)
+
+
+@lru_cache(_REMEMBERED)
+def _sides(sizes: Sizes, dims: int) -> tuple[int, Sizes]:
+    """How many dims have margins, and the sizes of all, the first dim's first."""
+    if len(sizes) % 2 or len(sizes) > 2 * dims:
+        raise ArgumentError(
+            "pad", "pad", was=sizes, needed=f"pairs for at most {dims} dims"
+        )
+    pairs = [sizes[i : i + 2] for i in range(0, len(sizes), 2)][::-1]
+    whole = (0,) * (2 * (dims - len(pairs))) + tuple(n for p in pairs for n in p)
+    return len(pairs), whole
 
 
 _wide_margins: Final = as_one(margins.margin_pad, "float32")

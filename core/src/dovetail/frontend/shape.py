@@ -172,9 +172,11 @@ def repeat_interleave(
         numbers = np.repeat(np.arange(input.numel()), counts)
         return tensor(numbers, dtype=input.dtype, device=input.device)
     if dim is None:
-        input, dim = v.reshape(input, (-1,)), 0
+        input, dim = input if input.ndim == 1 else v.reshape(input, (-1,)), 0
     dim = axis("repeat_interleave", "dim", dim, input.ndim)
-    x = views.grown_1d(input)
+    x = input if input.ndim else views.grown_1d(input)
+    if type(repeats) is int and repeats >= 0 and output_size is None:
+        return _each_repeated(x, dim, repeats)
     n = int(x._a.shape[dim])
     counts = np.asarray(repeats) if isinstance(repeats, int) else _counts(repeats)
     if counts.ndim > 1 or (counts.size not in (1, n)) or (counts < 0).any():

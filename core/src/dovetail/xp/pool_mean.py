@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, Final
 
 from dovetail.dtypes import FLOAT, HALF, Sizes
 from dovetail.xp.kernels import Kernels
-from dovetail.xp.windows import Windows, along, grown, reduced
+from dovetail.xp.windows import Windows, along, reduced
 
 kernels: Final = Kernels()
 
@@ -19,6 +20,9 @@ def _divisors(
     """What each window's sum is divided by; a number if it is one for all."""
     if override is not None:
         return override
+    count = _count(size, places, w, include)
+    if count:
+        return count
     counts: Any = 1
     for behind, s in enumerate(reversed(size)):
         n, k, t, p, _ = w.along(len(size) + 1 - behind, places)
@@ -29,7 +33,17 @@ def _divisors(
         start = xp.arange(n) * t - p
         count = xp.minimum(start + k, s + margin) - xp.maximum(start, -margin)
         counts = counts * count.reshape(n, *(1,) * behind)
-    return counts if isinstance(counts, int) else counts.astype(dtype)
+    return counts.astype(dtype)
+
+
+@lru_cache(256)
+def _count(size: Sizes, places: Sizes, w: Windows, include: bool) -> int:
+    """How many elements each window has; 0 where some have fewer than others."""
+    for at, s in enumerate(size):
+        n, k, t, p, _ = w.along(at + 2, places)
+        if (p and not include) or (n - 1) * t + k > s + 2 * p:
+            return 0
+    return math.prod(w.kernel)
 
 
 @kernels("avg_pool", FLOAT - HALF)
@@ -38,11 +52,9 @@ def _avg_pool(
     count_include_pad: bool, divisor_override: int | None,
 ) -> Any:  # fmt: skip
     w = Windows(kernel_size, stride, padding, (1,) * len(kernel_size), ceil_mode)
-    size = x.shape[2:]
-    places = w.places(size)
-    y = reduced(xp, xp.add, grown(xp, x, w, places, 0), w, places)
+    y, places = reduced(xp, xp.add, x, w, 0)
     how = (w, count_include_pad, divisor_override)
-    return xp.divide(y, _divisors(xp, size, places, *how, x.dtype), y)
+    return xp.divide(y, _divisors(xp, x.shape[2:], places, *how, x.dtype), y)
 
 
 @kernels("avg_pool_backward", FLOAT - HALF)

@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from dovetail.dtypes import ANY, COMPLEX, STORED, DType, Sizes, from_numpy
 from dovetail.float8 import convert, is_packed
-from dovetail.xp.kernels import Kernels, undispatched
+from dovetail.xp.kernels import Kernels, on_device, undispatched
 from dovetail.xp.orders import by_channels, like
 
+_MANY: Final = 1 << 12  # elements, all of which take longer than their margins
 _SHORT: Final = 1024  # elements that NumPy joins before a kernel is looked for
 kernels: Final = Kernels()
 install = kernels.install
-kernels.each(STORED, {
-    "tril": lambda xp, a, diagonal: xp.tril(a, diagonal),
-    "triu": lambda xp, a, diagonal: xp.triu(a, diagonal),
-}, rows=True)  # fmt: skip
+
+
+@lru_cache(64)
+def _triangle(xp: Any, shape: Sizes, diagonal: int) -> Any:
+    """Which elements of small matrices lie on a diagonal or below."""
+    return xp.tri(*shape, diagonal, "bool")
+
+
+def _tril(xp: Any, a: Any, diagonal: int) -> Any:
+    if on_device(xp) or a.ndim < 2 or a.size >= _MANY:
+        return xp.tril(a, diagonal)
+    mask = _triangle(xp, a.shape[-2:], diagonal)
+    return xp.where(mask, a, xp.zeros((), a.dtype))
+
+
+def _triu(xp: Any, a: Any, diagonal: int) -> Any:
+    if on_device(xp) or a.ndim < 2 or a.size >= _MANY:
+        return xp.triu(a, diagonal)
+    mask = _triangle(xp, a.shape[-2:], diagonal - 1)
+    return xp.where(mask, xp.zeros((), a.dtype), a)
+
+
+kernels.each(STORED, {"tril": _tril, "triu": _triu}, rows=True)
 
 
 @kernels("cat", STORED, binds=True, checks=True)
@@ -135,9 +156,6 @@ def _constant_pad(xp: Any, padding: Sizes) -> Any:
         return y
 
     return call
-
-
-_MANY: Final = 1 << 12  # elements, all of which would take longer than their margins
 
 
 def _within(before: int, after: int) -> slice:

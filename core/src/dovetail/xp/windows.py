@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 Sizes = Sequence[int]
@@ -83,14 +84,47 @@ def along(axis: int, k: int, n: int, t: int, d: int) -> tuple[Any, ...]:
     return (*(_ALL,) * axis, slice(k * d, k * d + (n - 1) * t + 1, t))
 
 
-def reduced(xp: Any, combine: Any, x: Any, w: Windows, places: Sizes) -> Any:
-    """`combine` over each window, axis by axis; a fresh array."""
-    fresh = False
-    for axis in range(2, x.ndim):
+class _Steps(NamedTuple):
+    """What is known of windows in inputs of one size.
+
+    Attributes:
+        places: how many windows each axis has.
+        within: whether none reaches beyond the input.
+        regions: for each axis, where each offset of the kernel falls.
+    """
+
+    places: tuple[int, ...]
+    within: bool
+    regions: tuple[tuple[tuple[Any, ...], ...], ...]
+
+
+@lru_cache(256)
+def _steps(w: Windows, size: tuple[int, ...]) -> _Steps:
+    places = w.places(size)
+    reach = zip(w.reach(places), size, strict=True)
+    regions = []
+    for axis in range(2, len(size) + 2):
         n, k, t, _, d = w.along(axis, places)
-        y = x[along(axis, 0, n, t, d)]
-        for i in range(1, k):
-            part = x[along(axis, i, n, t, d)]
-            y = combine(y, part) if i == 1 else combine(y, part, out=y)
-        fresh, x = fresh or k > 1, y
-    return x if fresh and x.flags.c_contiguous else x.copy("C")
+        regions.append(tuple([along(axis, i, n, t, d) for i in range(k)]))
+    within = not any(w.padding) and all(r <= s for r, s in reach)
+    return _Steps(places, within, tuple(regions))
+
+
+def reduced(
+    xp: Any, combine: Any, x: Any, w: Windows, value: Any
+) -> tuple[Any, tuple[int, ...]]:
+    """`combine` over each window, axis by axis: a fresh array, and how many there are.
+
+    Args:
+        value: what lies around `x`.
+    """
+    places, within, axes = _steps(w, x.shape[2:])
+    if not within:
+        x = grown(xp, x, w, places, value)
+    fresh = False
+    for first, *others in axes:
+        y = x[first]
+        for i, region in enumerate(others):
+            y = combine(y, x[region], out=y if i else None)
+        fresh, x = fresh or bool(others), y
+    return x if fresh and x.flags.c_contiguous else x.copy("C"), places
