@@ -122,7 +122,7 @@ def _plan(
     shift = max(_GRAIN // (part_size * block_size), 1).bit_length() - 1
     words = size, count, inner, parts, part_size, blocks, block_size, shift
     launch = launching(kernel, _ARRAYS, words, items, 1 << shift)
-    return _Plan(kernel, items, 1 << shift, words, (items >> shift) + 1, launch)
+    return _Plan(kernel, items, 1 << shift, words, -(-items >> shift), launch)
 
 
 def _blocks(shape: Shape, parts: int, itemsize: int) -> tuple[int, int]:
