@@ -1,4 +1,4 @@
-"""NumPy's kernels of the greatest and of ranks, which part rows instead of sorting."""
+"""NumPy's kernels of ranks, which part rows, and of extremes, which turn narrow ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dovetail.xp import order
+from dovetail.xp import order, reduce
 
 Array = np.ndarray[Any, Any]
 DTYPES = ("float32", "float64", "int32", "int8")
@@ -63,3 +63,16 @@ def test_equal_ones_do_not_make_up_for_nan(largest: bool) -> None:
         _, places = order._topk(np, k, a.ndim - 1, largest, True)(a)
         wanted = order._order(np, a, a.ndim - 1, largest)[..., :k]
         np.testing.assert_array_equal(places, wanted)
+
+
+@pytest.mark.parametrize("shape", [(40, 7), (3, 30, 32), (40, 33), (300, 1), (2, 3)])
+@pytest.mark.parametrize("dtype", [*DTYPES, "float16"])
+def test_extremes_of_narrow_rows(dtype: str, shape: tuple[int, ...]) -> None:
+    """Rows that are reduced side by side give what NumPy gives; NaN wins."""
+    a = drawn(np.random.default_rng(3), dtype, shape)
+    for name, whole in (("maximum", np.max), ("minimum", np.min)):
+        for keepdim in (False, True):
+            for x in (a, np.ascontiguousarray(a.T).T):
+                y = reduce._extreme(np, name, (len(shape) - 1,), keepdim)(x)
+                assert y.flags.c_contiguous and y.dtype == x.dtype
+                np.testing.assert_array_equal(y, whole(x, -1, keepdims=keepdim))

@@ -196,10 +196,25 @@ def _mean(xp: Any, dim: Dims, keepdim: bool, dtype: DType | None) -> Kernel:
 @kernels("amax", ORDERED, "maximum", **_BOUND)
 @kernels("amin", ORDERED, "minimum", **_BOUND)
 def _extreme(xp: Any, ufunc: str, dim: Dims, keepdim: bool) -> Kernel:
-    reduce, axis = getattr(xp, ufunc).reduce, axis_of(dim)
-    if not keepdim:
-        return lambda a: rows(reduce(a, axis))
-    return lambda a: rows(reduce(a, axis, None, None, True))
+    reduce, axis, turns = getattr(xp, ufunc).reduce, axis_of(dim), not on_device(xp)
+
+    def call(a: Any) -> Any:
+        if turns and a.ndim > 1 and axis == a.ndim - 1 and _is_narrow(a):
+            lines = a.reshape(-1, a.shape[-1])
+            y = reduce(lines.T.copy(), 0)
+            return y.reshape((*a.shape[:-1], 1) if keepdim else a.shape[:-1])
+        return rows(reduce(a, axis, None, None, keepdim))
+
+    return call
+
+
+_NARROW: Final = 32  # columns; a library like NumPy has a loop for each row of them
+_FEW, _MANY = 1 << 8, 1 << 16  # elements, for which a copy that is turned pays
+
+
+def _is_narrow(a: Any) -> bool:
+    """Whether rows are so short that they are better reduced side by side."""
+    return 1 < a.shape[-1] <= _NARROW and _FEW <= a.size <= _MANY
 
 
 @kernels("all", ANY - {uint8}, "logical_and", **_BOUND)
