@@ -1,4 +1,4 @@
-"""NumPy's kernels of ranks, which part rows, and of extremes, which turn narrow ones."""
+"""Kernels of ranks, which part rows, and of extremes, which turn narrow ones."""
 
 from __future__ import annotations
 
@@ -74,5 +74,6 @@ def test_extremes_of_narrow_rows(dtype: str, shape: tuple[int, ...]) -> None:
         for keepdim in (False, True):
             for x in (a, np.ascontiguousarray(a.T).T):
                 y = reduce._extreme(np, name, (len(shape) - 1,), keepdim)(x)
-                assert y.flags.c_contiguous and y.dtype == x.dtype
+                assert y.flags.c_contiguous
+                assert y.dtype == x.dtype
                 np.testing.assert_array_equal(y, whole(x, -1, keepdims=keepdim))

@@ -214,7 +214,8 @@ _FEW, _MANY = 1 << 8, 1 << 16  # elements, for which a copy that is turned pays
 
 def _is_narrow(a: Any) -> bool:
     """Whether rows are so short that they are better reduced side by side."""
-    return 1 < a.shape[-1] <= _NARROW and _FEW <= a.size <= _MANY
+    narrow: bool = 1 < a.shape[-1] <= _NARROW and _FEW <= a.size <= _MANY
+    return narrow
 
 
 @kernels("all", ANY - {uint8}, "logical_and", **_BOUND)
