@@ -30,6 +30,9 @@ BAR_AT: Final = 10**6
 ROUNDS: Final = 7
 SECONDS: Final = 0.004  # of a run
 
+WARM: Final = 200  # calls, after which nothing waits to be compiled
+WARM_SECONDS: Final = 0.2  # after which what waits for so many calls is not waited for
+
 WORST: Final = 1.5
 MEAN: Final = 0.75
 BARS: Final = {
@@ -64,6 +67,7 @@ def measure(sizes: tuple[int, ...], threads: int, only: str) -> list[Row]:
             progress.step(f"{name}, {size:,} elements")
             bar = BARS.get(name, WORST) if size == BAR_AT else None
             call = make(mine)
+            _prepare(call)
             found.append(
                 Row(size, "torch", _compared(name, call, make(theirs), bar, threads))
             )
@@ -75,6 +79,15 @@ def measure(sizes: tuple[int, ...], threads: int, only: str) -> list[Row]:
                 )
     progress.end()
     return found
+
+
+def _prepare(call: Any) -> None:
+    """Call it until all kernels are there that it is served by once it is repeated."""
+    end = time.perf_counter() + WARM_SECONDS
+    for _ in range(WARM):
+        call()
+        if time.perf_counter() > end:
+            break
 
 
 def _compared(
