@@ -49,7 +49,7 @@ FLOORS = (
         "return_types",
         "utils",
     },
-    {"distributed", "distributions", "device_modules"},
+    {"distributed", "distributions", "device_modules", "fx"},
     {"cpu", "cuda", "mps", "xpu"},
     {"train", "serve", "cli", "demos", "conformance", "testing", "scaffold"}
     | {"signatures"},

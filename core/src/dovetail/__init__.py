@@ -73,7 +73,7 @@ newaxis: _Final = None
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
     "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu",
-    "cuda", "data", "device_api", "distributed", "distributions", "fft", "func", "io",
+    "cuda", "data", "device_api", "distributed", "distributions", "fft", "func", "fx", "io",
     "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "optim", "profiler",
     "random", "return_types", "signal", "sparse", "special", "testing", "utils", "xpu",
 })  # fmt: skip

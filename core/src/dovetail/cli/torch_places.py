@@ -57,7 +57,7 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
     "torch.nn._reduction": (_REDUCTIONS,),
     "torch.nn.functional._Reduction": (_REDUCTIONS,),
     "torch.types": (_PRIVATE, "dovetail"),
-    "torch.fx": (_PRIVATE,),
+    "torch.fx.passes.shape_prop": ("dovetail.fx.passes.shape_prop",),
     "torch.version": (_PRIVATE,),
     "torch.serialization": ("dovetail.io", _PRIVATE),
     "torch.utils._pytree": (_PRIVATE,),

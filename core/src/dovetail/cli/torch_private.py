@@ -212,14 +212,6 @@ def record(fn: Any = None, error_handler: Any = None) -> Any:
     return fn if callable(fn) else record
 
 
-# ---- torch.fx
-
-
-def wrap(fn_or_name: Any) -> Any:
-    """The function itself: nothing is traced symbolically here."""
-    return fn_or_name
-
-
 # ---- torch.utils._pytree, torch._utils
 
 

@@ -17,7 +17,8 @@ MISSING: Final = (
     "torch.ao", "torch.distributed.algorithms", "torch.distributed.checkpoint",
     "torch.distributed.device_mesh", "torch.distributed.elastic",
     "torch.distributed.fsdp", "torch.distributed.nn", "torch.distributed.optim",
-    "torch.distributed.rpc", "torch.distributed.tensor", "torch.export", "torch.fx",
+    "torch.distributed.rpc", "torch.distributed.tensor", "torch.export", "torch.fx.experimental",
+    "torch.fx.passes",
     "torch.library", "torch.nn.intrinsic", "torch.nn.qat", "torch.nn.quantized",
     "torch.onnx", "torch.quantization", "torch.utils.cpp_extension",
 )  # fmt: skip

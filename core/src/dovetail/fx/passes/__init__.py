@@ -1,0 +1,1 @@
+"""What is found out about the steps of a graph."""
