@@ -31,6 +31,8 @@ FLOORS = (
         "nn",
         "optim",
         "data",
+        "distributed",
+        "futures",
         "io",
         "autograd",
         "func",
@@ -49,7 +51,7 @@ FLOORS = (
         "return_types",
         "utils",
     },
-    {"distributed", "distributions", "device_modules", "fx"},
+    {"distributions", "device_modules", "fx"},
     {"cpu", "cuda", "mps", "xpu"},
     {"train", "serve", "cli", "demos", "conformance", "testing", "scaffold"}
     | {"signatures"},
@@ -93,6 +95,8 @@ DEFERRED = {
     ("dovetail.codegen.runtime", "dovetail.codegen.runtime.kernels"),  # hashes, 10 ms
     ("dovetail.nn.recurrent_steps", "dovetail.ops.gru"),  # few programs have one
     ("dovetail.nn.recurrent_steps", "dovetail.ops.lstm"),
+    ("dovetail.nn.parallel", "dovetail.distributed.groups"),  # few programs have any
+    ("dovetail.data.sampler", "dovetail.distributed.groups"),
     ("dovetail.nn.module.compilation", "dovetail.compiler"),  # few programs compile
     # for gradients that are sparse
     ("dovetail.optim.adagrad", "dovetail.optim.sparse_gradients"),

@@ -236,9 +236,15 @@ assert _reduction.legacy_get_string(False, None) == "sum"
 torch.backends.cuda.enable_flash_sdp(False)
 assert not torch.backends.cuda.flash_sdp_enabled()
 assert torch.backends.cuda.math_sdp_enabled() and torch.backends.cudnn.version() is None
+try:
+    get_rank()
+except ValueError as error:
+    assert "has not been initialized" in str(error)
+torch.distributed.init_process_group("gloo", rank=0, world_size=1, init_method="tcp://x:1")
+assert dist_nn.all_reduce(net.weight, ReduceOp.SUM).grad_fn is not None
 for refused in (
-    lambda: FSDP(net), lambda: get_rank(), lambda: torch.onnx.export(net, ()),
-    lambda: dist_nn.all_reduce(net.weight), lambda: torch.jit.save(net, "x"),
+    lambda: FSDP(net), lambda: torch.onnx.export(net, ()),
+    lambda: torch.jit.save(net, "x"),
     lambda: torch.hub.load("a/b", "c"), lambda: torch._dynamo.explain(len),
 ):
     try:
@@ -252,9 +258,8 @@ def test_rooms_that_do_nothing_here(tmp_path: Path) -> None:
     """Switches are kept; what is missing can be imported, and says so when called."""
     found = run(tmp_path, ROOMS)
     assert found.stdout.split() == [
-        "torch.distributed.fsdp.FullyShardedDataParallel", "get_rank",
-        "torch.onnx.export", "torch.distributed.nn.all_reduce", "jit.save", "hub.load",
-        "torch._dynamo.explain",
+        "torch.distributed.fsdp.FullyShardedDataParallel", "torch.onnx.export",
+        "jit.save", "hub", "torch._dynamo.explain",
     ], found.stderr  # fmt: skip
 
 
@@ -296,3 +301,45 @@ def test_triangles_are_vectors_by_rows() -> None:
         torch_private.vec_to_tril_matrix(dovetail.ones(5))
     with pytest.raises(ValueError, match="diag"):
         torch_private.tril_matrix_to_vec(dovetail.ones(2, 2), 2)
+
+
+NAMES = """
+import torch
+import torch.cuda.nvtx as nvtx
+import torch.fx.passes.shape_prop
+from torch.autograd.gradcheck import gradcheck
+from torch.distributed.distributed_c10d import ReduceOp
+from torch.futures import Future
+from torch.nn.modules.module import _IncompatibleKeys
+from torch.optim.adamw import AdamW
+from torch.storage import UntypedStorage
+from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype as grouped
+from torch.utils._pytree import tree_any, tree_map_only
+from torch.utils.dlpack import from_dlpack, to_dlpack
+
+class Own(torch.Tensor):
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+x = torch.ones(2, requires_grad=True, dtype=torch.float64)
+assert gradcheck(torch.exp, (x,)) and torch.autograd.gradcheck(torch.exp, (x,))
+assert type(torch.ones(2).as_subclass(Own) + 1) is torch.Tensor
+assert not isinstance(3, torch.SymInt) and torch.sym_max(1, 2) == 2
+assert isinstance(x.untyped_storage(), UntypedStorage)
+assert (nvtx.range_push("a"), nvtx.range_push("b"), nvtx.range_pop()) == (0, 1, 1)
+assert tree_map_only(int, lambda n: n + 1, [1, "a"]) == [2, "a"]
+assert tree_any(lambda n: n == 1, [0, [1]])
+assert "dovetail" in torch.__config__.show() and torch.torch is torch
+lists, places = grouped([[x, x.half()]], True)[x.device, torch.float16]
+assert lists[0][0].dtype is torch.float16 and places == [1]
+for check in (torch._check, torch._check_value):
+    try:
+        check(False, lambda: "no")
+    except (RuntimeError, ValueError) as error:
+        print(type(error).__name__)
+"""
+
+
+def test_names_below_private_rooms(tmp_path: Path) -> None:
+    """They do what programs import them for."""
+    found = run(tmp_path, NAMES)
+    assert found.stdout.split() == ["RuntimeError", "ValueError"], found.stderr

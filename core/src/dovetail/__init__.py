@@ -73,9 +73,10 @@ newaxis: _Final = None
 # Sub-packages load when they are first used, so that import stays light.
 _LAZY: _Final = frozenset({
     "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu",
-    "cuda", "data", "device_api", "distributed", "distributions", "fft", "func", "fx", "io",
-    "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "optim", "profiler",
-    "random", "return_types", "signal", "sparse", "special", "testing", "utils", "xpu",
+    "cuda", "data", "device_api", "distributed", "distributions", "fft", "func",
+    "futures", "fx", "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn",
+    "optim", "profiler", "random", "return_types", "signal", "sparse", "special",
+    "testing", "utils", "xpu",
 })  # fmt: skip
 _FROM: _Final = {
     "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",

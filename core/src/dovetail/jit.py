@@ -9,12 +9,14 @@ from __future__ import annotations
 import typing as _typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.errors import NotSupported
+from dovetail.futures import Future
 from dovetail.nn import Module
 
+_isinstance: Final = isinstance
 T = TypeVar("T")
 ScriptModule = Module  # which runs as Python, as all others do
 
@@ -79,20 +81,11 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
     yield
 
 
-class Future(Generic[T]):
-    """What `fork` gives: a result that is there already."""
-
-    def __init__(self, value: T) -> None:
-        self._value = value
-
-    def wait(self) -> T:
-        """The result."""
-        return self._value
-
-
 def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
     """The result of a call, which runs at once."""
-    return Future(func(*args, **kwargs))
+    done: Future[T] = Future()
+    done.set_result(func(*args, **kwargs))
+    return done
 
 
 def wait(future: Future[T]) -> T:
@@ -120,6 +113,40 @@ def load(
     raise _no_files("jit.load")
 
 
+class TracerWarning(Warning):
+    """What torch warns of while it traces; nothing here does."""
+
+
+class Error(RuntimeError):
+    """What a script of torch's raises; Python's own errors are raised here."""
+
+
+class Attribute:
+    """A value with its type: the value itself, since types are not compiled."""
+
+    def __new__(cls, value: Any, type: Any = None) -> Any:
+        return value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether a value is of a type."""
+    return _isinstance(obj, target_type)
+
+
+@contextmanager
+def strict_fusion() -> Iterator[None]:
+    """A block of code in which nothing else happens: no script is fused."""
+    yield
+
+
+def _overload(func: T) -> T:
+    """The function itself: one of several by types, of which the last one runs."""
+    return func
+
+
+_overload_method: Final = _overload
+
+
 def interface(obj: T) -> T:
     """The class itself."""
     return obj
@@ -141,10 +168,33 @@ def is_tracing() -> bool:
 
 
 __all__ = [
-    "Final", "Future", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore",
-    "interface", "is_scripting", "is_tracing", "load", "optimize_for_inference",
-    "optimized_execution", "save", "script", "script_if_tracing", "script_method",
-    "trace", "trace_module", "unused", "wait",
+    "Attribute",
+    "Error",
+    "Final",
+    "Future",
+    "ScriptModule",
+    "TracerWarning",
+    "annotate",
+    "export",
+    "fork",
+    "freeze",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "load",
+    "optimize_for_inference",
+    "optimized_execution",
+    "save",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "strict_fusion",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
 ]  # fmt: skip
 
 if not _typing.TYPE_CHECKING:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Final
 
 import dovetail
-from dovetail.cli import torch_private, torch_spelling
+from dovetail.cli import torch_private, torch_spelling, torch_symbols
 from dovetail.cli.torch_lists import of_lists
 from dovetail.cli.torch_places import FIRST, Place, is_place, place_of
 from dovetail.cli.torch_rooms import Kept
@@ -53,7 +53,9 @@ class _Alias(ModuleType):
             return import_module(f"torch.{name}")
         if name.startswith("_") and not _is_of_module(name):
             return of_lists(name) or getattr(torch_private, name)
-        return getattr(dovetail, name)
+        if name in torch_symbols.__all__:
+            return vars(torch_symbols)[name]
+        return sys.modules["torch"] if name == "torch" else getattr(dovetail, name)
 
     def __dir__(self) -> list[str]:
         return dir(dovetail)

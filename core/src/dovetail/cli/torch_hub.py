@@ -74,15 +74,32 @@ def load_state_dict_from_url(
 load_url: Final = load_state_dict_from_url  # `torch.utils.model_zoo` has it so
 
 
+def _torch_home() -> str:
+    """The folder above the one that files are kept in."""
+    return os.path.dirname(get_dir())
+
+
+_get_torch_home: Final = _torch_home
+
+
 def load(repo_or_dir: Any, model: Any, *_args: Any, **_options: Any) -> None:
     """Raise NotSupported: no code of repositories is fetched."""
     raise NotSupported(
-        "hub.load", "repo_or_dir", was=repr(repo_or_dir), needed="no repository",
+        "hub", "repo_or_dir", was=repr(repo_or_dir), needed="no repository",
         remedy="import its code, and fetch weights by load_state_dict_from_url",
     )  # fmt: skip
 
 
+list = help = load
+
 __all__ = [
-    "HASH_REGEX", "download_url_to_file", "get_dir", "load",
-    "load_state_dict_from_url", "load_url", "set_dir",
+    "HASH_REGEX",
+    "download_url_to_file",
+    "get_dir",
+    "help",
+    "list",
+    "load",
+    "load_state_dict_from_url",
+    "load_url",
+    "set_dir",
 ]  # fmt: skip

@@ -66,3 +66,39 @@ def _entry(name: str, value: Any, count: int, i: int) -> Any:
             needed=f"one entry for each of {count} tensors",
         )  # fmt: skip
     return value[i]
+
+
+# ---- torch.utils._foreach_utils
+
+
+def _group_tensors_by_device_and_dtype(
+    tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
+) -> dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]]:
+    """Lists of tensors, taken apart by what the first list's are."""
+    found: dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]] = {}
+    for place, first in enumerate(tensorlistlist[0]):
+        if first is None:
+            continue
+        fresh: tuple[list[list[Tensor | None]], list[int]] = (
+            [[] for _ in tensorlistlist], []
+        )  # fmt: skip
+        lists, places = found.setdefault((first.device, first.dtype), fresh)
+        for kept, given in zip(lists, tensorlistlist, strict=True):
+            if given:
+                kept.append(given[place])
+        if with_indices:
+            places.append(place)
+    return found
+
+
+def _get_foreach_kernels_supported_devices() -> list[str]:
+    """The devices on which lists are computed at once: none says so of itself."""
+    return []
+
+
+_get_fused_kernels_supported_devices: Final = _get_foreach_kernels_supported_devices
+
+
+def _device_has_foreach_support(device: Any) -> bool:
+    """Whether lists are computed at once."""
+    return False

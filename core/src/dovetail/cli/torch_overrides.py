@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dovetail.engine.overrides import ask, overridden
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, asked, without_overrides
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
@@ -44,3 +44,24 @@ def is_tensor_like(inp: Any) -> bool:
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether a function is one of Tensor's."""
     return getattr(Tensor, getattr(func, "__name__", ""), None) is func
+
+
+def _disabled_torch_function_impl(
+    func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+) -> Any:  # fmt: skip
+    """A class's `__torch_function__` that is not asked: what the call gives."""
+    return without_overrides(func, args, kwargs or {})
+
+
+class DisableTorchFunctionSubclass:
+    """A block of code in which no argument is asked to handle a call."""
+
+    def __enter__(self) -> None:
+        self._before, asked.nobody = asked.nobody, True
+
+    def __exit__(self, *_error: object) -> None:
+        asked.nobody = self._before
+
+
+DisableTorchFunction = DisableTorchFunctionSubclass

@@ -18,6 +18,9 @@ _NOWHERE: Final = object()
 _PRIVATE: Final = "dovetail.cli.torch_private"
 _REDUCTIONS: Final = "dovetail.cli.torch_reductions"
 _HUB: Final = "dovetail.cli.torch_hub"
+_CONFIG: Final = "dovetail.cli.torch_config"
+_RANGES: Final = "dovetail.cli.torch_ranges"
+_PRIVATE_LISTS: Final = "dovetail.cli.torch_lists"
 _LAYERS: Final = (
     "activation adaptive batchnorm channelshuffle container conv distance dropout "
     "flatten fold instancenorm lazy linear loss module normalization padding "
@@ -43,6 +46,7 @@ def _layers() -> dict[str, tuple[str, ...]]:
     for name in _LAYERS.split():
         own = f"dovetail.nn.{_LAYER_MODULES.get(name, name)}"
         found[f"torch.nn.modules.{name}"] = ("dovetail.nn", own, _PRIVATE)
+    found["torch.nn.modules.module"] += ("dovetail.nn.module.errors",)
     return found
 
 
@@ -60,11 +64,25 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
     "torch.fx.passes.shape_prop": ("dovetail.fx.passes.shape_prop",),
     "torch.version": (_PRIVATE,),
     "torch.serialization": ("dovetail.io", _PRIVATE),
-    "torch.utils._pytree": (_PRIVATE,),
+    "torch.utils._pytree": ("dovetail.cli.torch_trees",),
     "torch.utils.data.distributed": ("dovetail.data",),
+    "torch.__config__": (_CONFIG,),
+    "torch.autograd.gradcheck": ("dovetail.autograd",),
+    "torch.autograd.grad_mode": ("dovetail",),
+    "torch.cuda.nvtx": (_RANGES,),
+    "torch.cuda.random": ("dovetail.cuda",),
+    "torch.distributed.device_mesh": ("dovetail.distributed",),
+    "torch.distributed.distributed_c10d": ("dovetail.distributed",),
+    "torch.distributed.nn": ("dovetail.distributed.differentiable",),
+    "torch.distributed.nn.functional": ("dovetail.distributed.differentiable",),
+    "torch.nn.parallel.data_parallel": ("dovetail.nn.parallel",),
+    "torch.nn.parallel.distributed": ("dovetail.nn.parallel",),
+    "torch.optim.adamw": ("dovetail.optim",),
+    "torch.profiler.profiler": ("dovetail.profiler",),
+    "torch.storage": ("dovetail.tensor_api.storages",),
+    "torch.utils._foreach_utils": (_PRIVATE_LISTS,),
     "torch.utils.data._utils": ("dovetail.data",),
     "torch.utils.data._utils.collate": ("dovetail.data.collate", "dovetail.data"),
-    "torch.utils.dlpack": ("dovetail",),
     "torch.utils.model_zoo": (_HUB,),
     "torch._utils": (_PRIVATE,),
     "torch._tensor": ("dovetail",),
@@ -83,8 +101,9 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
 # Places that are there without an import of their own, by what they are below.
 FIRST: Final = {
     "nn": ("modules", "_reduction"), "nn.functional": ("_Reduction",),
-    "distributions": ("kl", "utils"), "utils": ("_pytree", "dlpack", "model_zoo"),
-    "utils.data": ("_utils",), "distributed": ("nn",),
+    "distributions": ("kl", "utils"), "utils": ("_pytree", "model_zoo"),
+    "utils.data": ("_utils",), "distributed": ("nn", "distributed_c10d"),
+    "cuda": ("nvtx",),
 }  # fmt: skip
 
 
@@ -96,6 +115,11 @@ class Place(ModuleType):
             name, f"Names that are in {', '.join(sources) or 'no module'}."
         )
         self._sources = sources
+        own = name.rpartition(".")[2]
+        for source in sources:  # of a function that the place takes the place of
+            found = getattr(sys.modules.get(source), own, None)
+            if callable(found) and not isinstance(found, ModuleType):
+                setattr(self, own, found)
         self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
@@ -116,6 +140,10 @@ class Place(ModuleType):
             f"module {self.__name__!r} has no attribute {name!r}: `torch` is dovetail "
             "in this process, which has nothing of that name"
         )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function gives of whose name the module is, as `gradcheck`."""
+        return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
 
     def __dir__(self) -> list[str]:
         return [n for source in self._sources[:1] for n in dir(import_module(source))]

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import dovetail
 from dovetail.errors import ArgumentError
-from dovetail.func.trees import put_together, taken_apart
 from dovetail.nn import attention, functional
 
 # ---- torch.nn.modules
@@ -93,6 +92,53 @@ def _assert(condition: Any, message: str) -> None:
     """Raise AssertionError with the message unless the condition holds."""
     if not condition:
         raise AssertionError(message)
+
+
+def _check(cond: bool, message: Callable[[], str] | None = None) -> None:
+    """Raise RuntimeError unless a condition holds."""
+    _checked(RuntimeError, cond, message)
+
+
+def _check_value(cond: bool, message: Callable[[], str] | None = None) -> None:
+    """Raise ValueError unless a condition holds."""
+    _checked(ValueError, cond, message)
+
+
+def _check_index(cond: bool, message: Callable[[], str] | None = None) -> None:
+    """Raise IndexError unless a condition holds."""
+    _checked(IndexError, cond, message)
+
+
+def _check_type(cond: bool, message: Callable[[], str] | None = None) -> None:
+    """Raise TypeError unless a condition holds."""
+    _checked(TypeError, cond, message)
+
+
+def _check_is_size(i: int, message: Callable[[], str] | None = None) -> None:
+    """Raise RuntimeError for a number below 0."""
+    _checked(RuntimeError, i >= 0, message)
+
+
+def _checked(error: type[Exception], cond: bool, message: Any) -> None:
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if not cond:
+        raise error(
+            "Expected cond to be True, but got False"
+            if message is None
+            else str(message())
+        )
+
+
+def _assert_async(input: Any, assert_msg: str = "") -> None:
+    """Raise RuntimeError unless a value is true."""
+    if not input:
+        raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value")
+
+
+def _shape_as_tensor(self: Any) -> Any:
+    """The sizes of a tensor, as one."""
+    return dovetail.tensor(list(self.shape), dtype=dovetail.int64)
 
 
 cuda: Final = None
@@ -212,29 +258,7 @@ def record(fn: Any = None, error_handler: Any = None) -> Any:
     return fn if callable(fn) else record
 
 
-# ---- torch.utils._pytree, torch._utils
-
-
-def tree_flatten(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves of nested containers, and their form."""
-    return taken_apart(tree)
-
-
-def tree_unflatten(leaves: Iterable[Any], treespec: Any) -> Any:
-    """Nested containers of a form."""
-    return put_together(list(leaves), treespec)
-
-
-def tree_map(func: Callable[..., Any], tree: Any, *rests: Any) -> Any:
-    """Nested containers with `func` of each leaf."""
-    leaves, form = taken_apart(tree)
-    others = [taken_apart(rest)[0] for rest in rests]
-    return put_together(list(map(func, leaves, *others)), form)
-
-
-def tree_leaves(tree: Any) -> list[Any]:
-    """The leaves of nested containers."""
-    return taken_apart(tree)[0]
+# ---- torch._utils
 
 
 def _flatten_dense_tensors(tensors: Iterable[Any]) -> Any:

@@ -10,17 +10,26 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
 
+from dovetail.cli import torch_overrides
 from dovetail.errors import NotSupported
 
 # Modules whose names may be imported, with what is below them.
 MISSING: Final = (
-    "torch.ao", "torch.distributed.algorithms", "torch.distributed.checkpoint",
-    "torch.distributed.device_mesh", "torch.distributed.elastic",
-    "torch.distributed.fsdp", "torch.distributed.nn", "torch.distributed.optim",
-    "torch.distributed.rpc", "torch.distributed.tensor", "torch.export", "torch.fx.experimental",
-    "torch.fx.passes",
-    "torch.library", "torch.nn.intrinsic", "torch.nn.qat", "torch.nn.quantized",
-    "torch.onnx", "torch.quantization", "torch.utils.cpp_extension",
+    "torch._guards", "torch._higher_order_ops", "torch._subclasses", "torch.ao",
+    "torch.cuda.comm", "torch.distributed._composable",
+    "torch.distributed._functional_collectives", "torch.distributed._tensor",
+    "torch.distributed.algorithms", "torch.distributed.autograd",
+    "torch.distributed.checkpoint", "torch.distributed.elastic",
+    "torch.distributed.fsdp", "torch.distributed.launcher", "torch.distributed.optim",
+    "torch.distributed.pipelining", "torch.distributed.rpc", "torch.distributed.run",
+    "torch.distributed.tensor", "torch.export", "torch.fx.experimental",
+    "torch.fx.passes", "torch.monitor", "torch.nested", "torch.nn.attention.bias",
+    "torch.nn.intrinsic", "torch.nn.parallel.parallel_apply",
+    "torch.nn.parallel.replicate", "torch.nn.parallel.scatter_gather", "torch.nn.qat",
+    "torch.nn.quantized", "torch.onnx", "torch.package", "torch.quantization",
+    "torch.quasirandom", "torch.sparse.semi_structured", "torch.testing._internal",
+    "torch.utils.bottleneck", "torch.utils.collect_env", "torch.utils.cpp_extension",
+    "torch.utils.flop_counter", "torch.utils.mobile_optimizer",
 )  # fmt: skip
 # Modules of switches of torch's compiler, and functions that are asides to it.
 KEPT: Final = ("torch._C", "torch._dynamo", "torch._functorch", "torch._inductor")
@@ -61,6 +70,8 @@ class Kept(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no {name!r}")
+        if self.__name__ == "torch._C" and hasattr(torch_overrides, name):
+            return getattr(torch_overrides, name)
         if "config" in (name, *self.__name__.split(".")):
             found: Any = Kept(f"{self.__name__}.{name}")
         else:

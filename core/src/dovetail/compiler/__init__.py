@@ -11,6 +11,7 @@ from dovetail.compiler.asides import (
     assume_constant_result,
     cudagraph_mark_step_begin,
     is_dynamo_compiling,
+    is_exporting,
 )
 from dovetail.compiler.compiled import (
     compile,
@@ -29,6 +30,6 @@ from dovetail.engine.lower import lower
 __all__ = [
     "Call", "Graph", "Number", "Placed", "Recording", "Report", "Slot", "Spec",
     "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin",
-    "disable", "explain", "interpret", "is_compiling", "is_dynamo_compiling", "lower",
-    "record", "reset",
+    "disable", "explain", "interpret", "is_compiling", "is_dynamo_compiling",
+    "is_exporting", "lower", "record", "reset",
 ]  # fmt: skip

@@ -23,6 +23,11 @@ def cudagraph_mark_step_begin() -> None:
     """Say that a step begins: nothing is kept from one to the next."""
 
 
+def is_exporting() -> bool:
+    """False: nothing is exported."""
+    return False
+
+
 def is_dynamo_compiling() -> bool:
     """Whether a function is being recorded, by its older name."""
     return is_compiling()

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from dovetail import dtypes
 from dovetail import frontend as ft
 from dovetail.engine.generator import Generator
-from dovetail.errors import ArgumentError, NotSupported
+from dovetail.errors import ArgumentError
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -145,8 +145,8 @@ class DistributedSampler(Sampler[T_co]):
 
     Args:
         dataset: the dataset.
-        num_replicas: how many processes there are.
-        rank: which of them this is.
+        num_replicas: how many processes there are; asked of the group, if None.
+        rank: which of them this is; asked of the group, if None.
         shuffle: whether each epoch has a random order, the same in all processes.
         seed: of that order.
         drop_last: whether samples are left out rather than taken twice.
@@ -162,11 +162,10 @@ class DistributedSampler(Sampler[T_co]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise NotSupported(
-                "DistributedSampler", "num_replicas and rank",
-                was="not given, and there are no process groups to ask",
-                needed="both",
-            )  # fmt: skip
+            from dovetail.distributed.groups import get_rank, get_world_size
+
+            num_replicas = get_world_size() if num_replicas is None else num_replicas
+            rank = get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ArgumentError(
                 "DistributedSampler",

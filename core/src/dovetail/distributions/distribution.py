@@ -38,7 +38,7 @@ class Distribution:
     has_rsample: ClassVar[bool] = False
     has_enumerate_support: ClassVar[bool] = False
     support: Any = None
-    _validate: ClassVar[bool] = __debug__
+    _validate_args: bool = __debug__
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -48,7 +48,7 @@ class Distribution:
                 "Distribution.set_default_validate_args", "value", was=repr(value),
                 needed="True or False",
             )  # fmt: skip
-        Distribution._validate = value
+        Distribution._validate_args = value
 
     def __init__(
         self,
@@ -58,7 +58,8 @@ class Distribution:
     ) -> None:
         self._batch_shape = Size(batch_shape)
         self._event_shape = Size(event_shape)
-        self._validate_args = self._validate if validate_args is None else validate_args
+        if validate_args is not None:
+            self._validate_args = validate_args
         if self._validate_args:
             for name in self._given():
                 self._check_parameter(name, getattr(self, name))

@@ -4,7 +4,7 @@ import typing as _typing
 
 from dovetail.engine.missing_names import missing_name as _missing_name
 
-from . import functional, init, parameter, utils
+from . import functional, grad, init, parameter, utils
 from .activation import (
     CELU,
     ELU,
@@ -401,6 +401,7 @@ __all__ = [
     "ZeroPad3d",
     "factory_kwargs",
     "functional",
+    "grad",
     "init",
     "parameter",
     "utils",
