@@ -307,6 +307,7 @@ NAMES = """
 import torch
 import torch.cuda.nvtx as nvtx
 import torch.fx.passes.shape_prop
+from functorch import combine_state_for_ensemble, make_functional, vmap
 from torch.autograd.gradcheck import gradcheck
 from torch.distributed.distributed_c10d import ReduceOp
 from torch.futures import Future
@@ -329,6 +330,15 @@ assert (nvtx.range_push("a"), nvtx.range_push("b"), nvtx.range_pop()) == (0, 1, 
 assert tree_map_only(int, lambda n: n + 1, [1, "a"]) == [2, "a"]
 assert tree_any(lambda n: n == 1, [0, [1]])
 assert "dovetail" in torch.__config__.show() and torch.torch is torch
+assert torch.ops.aten.add.Tensor(x, 1).sum() == 4 and not hasattr(torch.ops.mine, "f")
+nets = [torch.nn.Linear(2, 3) for _ in range(4)]
+function, params = make_functional(nets[0])
+assert torch.equal(function(params, torch.ones(2)), nets[0](torch.ones(2)))
+function, params, buffers = combine_state_for_ensemble(nets)
+found = vmap(function, (0, 0, None))(params, buffers, torch.ones(2))
+assert torch.allclose(found[3], nets[3](torch.ones(2)))
+traced = torch.fx.symbolic_trace(lambda a, b: torch.einsum("i,i->", (a, b)))
+assert len(traced.graph.find_nodes(op="call_function")[0].args) == 3
 lists, places = grouped([[x, x.half()]], True)[x.device, torch.float16]
 assert lists[0][0].dtype is torch.float16 and places == [1]
 for check in (torch._check, torch._check_value):

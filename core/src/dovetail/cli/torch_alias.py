@@ -42,8 +42,8 @@ class _Alias(ModuleType):
     def __init__(self) -> None:
         super().__init__("torch", dovetail.__doc__)
         names = {n: v for n, v in vars(dovetail).items() if not _is_of_module(n)}
-        for name in FIRST:
-            names.pop(name, None)  # the loader gives it, with its places
+        for name in [n for n in names if n in FIRST or is_place(f"torch.{n}")]:
+            names.pop(name)  # the loader gives it, with its places
         vars(self).update(names)
         self.__version__ = f"{FOLLOWED}+dovetail.{dovetail.__version__}"
         self.__path__: list[str] = []
@@ -75,7 +75,7 @@ class _Finder(MetaPathFinder):
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         """A spec for what is called torch, None for all else."""
-        if fullname != "torch" and not fullname.startswith("torch."):
+        if fullname.partition(".")[0] not in ("torch", "functorch"):
             return None
         return ModuleSpec(fullname, _Loader(), is_package=True)
 

@@ -71,6 +71,9 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
     "torch.autograd.grad_mode": ("dovetail",),
     "torch.cuda.nvtx": (_RANGES,),
     "torch.cuda.random": ("dovetail.cuda",),
+    "functorch": ("dovetail.func", "dovetail.cli.torch_functional"),
+    "torch.ops": ("dovetail.cli.torch_ops",),
+    "torch.distributed.constants": (_PRIVATE,),
     "torch.distributed.device_mesh": ("dovetail.distributed",),
     "torch.distributed.distributed_c10d": ("dovetail.distributed",),
     "torch.distributed.nn": ("dovetail.distributed.differentiable",),
@@ -80,6 +83,21 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
     "torch.optim.adamw": ("dovetail.optim",),
     "torch.profiler.profiler": ("dovetail.profiler",),
     "torch.storage": ("dovetail.tensor_api.storages",),
+    **{
+        f"torch._functorch.{name}": ("dovetail.func", "dovetail.cli.torch_functional")
+        for name in (
+            "apis",
+            "deprecated",
+            "eager_transforms",
+            "functional_call",
+            "vmap",
+        )
+    },
+    "torch.utils.data.dataloader": (
+        "dovetail.data.dataloader",
+        "dovetail.data",
+        _PRIVATE,
+    ),
     "torch.utils._foreach_utils": (_PRIVATE_LISTS,),
     "torch.utils.data._utils": ("dovetail.data",),
     "torch.utils.data._utils.collate": ("dovetail.data.collate", "dovetail.data"),

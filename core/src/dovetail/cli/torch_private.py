@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from itertools import repeat
 from typing import Any, Final
 
@@ -239,6 +240,11 @@ class lazy_property:  # noqa: N801  torch's name
         return value
 
 
+# ---- torch.utils.data.dataloader
+
+_collate_fn_t: Final = Callable[[list[Any]], Any]
+_worker_init_fn_t: Final = Callable[[int], None]
+
 # ---- torch.serialization
 
 
@@ -249,6 +255,11 @@ MAP_LOCATION: Final = Any
 class SourceChangeWarning(Warning):
     """What torch warns of where a module's code has changed; nothing here does."""
 
+
+# ---- torch.distributed.constants
+
+default_pg_timeout: Final = timedelta(minutes=30)
+default_pg_nccl_timeout: Final = timedelta(minutes=10)
 
 # ---- torch.distributed.elastic
 

@@ -29,6 +29,9 @@ class ReduceOp(Enum):
     PREMUL_SUM = 8
 
 
+setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010  by which torch's C++ has them
+
+
 def supports_complex(reduceOp: ReduceOp) -> bool:  # noqa: N803  torch's name
     """Whether complex numbers may be put together so."""
     return reduceOp in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PREMUL_SUM)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.engine.public import public
+from dovetail.engine.overrides import ask, overridden
+from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.frontend.contractions import steps_for
 from dovetail.ops.diagonal import diagonal
@@ -14,7 +15,7 @@ from dovetail.ops.sums import sum
 from dovetail.ops.view import permute
 
 
-@public("torch.einsum")
+@public("torch.einsum", asks=False)
 def einsum(*args: Any) -> Tensor:
     """Einstein summation: `einsum("ij,jk->ik", a, b)`, or with lists of numbers.
 
@@ -35,10 +36,14 @@ def einsum(*args: Any) -> Tensor:
         tensor([[ 5., 11.],
                 [11., 25.]])
     """
+    if len(args) == 2 and isinstance(args[1], list | tuple):
+        args = (args[0], *args[1])  # which is how classes of operands are asked, too
+    asked = overridden(args)
+    if asked:
+        handled: Tensor = ask(NAMESPACES["torch"]["einsum"], "einsum", asked, args, {})
+        return handled
     if args and isinstance(args[0], str):
         equation, *operands = args
-        if len(operands) == 1 and isinstance(operands[0], list | tuple):
-            operands = list(operands[0])
     else:
         operands, equation = sublists(args)
     if len(operands) == 1 and isinstance(operands[0], Tensor):

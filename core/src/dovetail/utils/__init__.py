@@ -4,9 +4,9 @@ import typing as _typing
 
 from dovetail import data
 from dovetail.engine.missing_names import missing_name as _missing_name
-from dovetail.utils import checkpoint, dlpack
+from dovetail.utils import checkpoint, dlpack, hooks
 
-__all__ = ["checkpoint", "data", "dlpack"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks"]
 
 if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -1,0 +1,79 @@
+"""`torch.ops`: functions by the names that torch's dispatcher has for them.
+
+`torch.ops.aten.add.Tensor` is `dovetail.add`: an overload is the function of all.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import dovetail
+from dovetail.engine.tensor import Tensor
+from dovetail.errors import NotSupported
+
+_ROOMS: Final = ("", "nn.functional", "linalg", "special", "fft")
+
+
+class _Room:
+    """The functions of one name before the dot."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = _function(name) if self._name in ("aten", "prims") else None
+        if found is None:
+            raise AttributeError(
+                f"'_OpNamespace' '{self._name}' object has no attribute '{name}'"
+            )
+        packet = _Packet(f"{self._name}::{name}", found)
+        setattr(self, name, packet)
+        return packet
+
+
+class _Packet:
+    """A function, whose overloads are itself."""
+
+    def __init__(self, name: str, function: Any) -> None:
+        self._qualified_op_name, self.__name__ = name, name.partition("::")[2]
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> _Packet:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        setattr(self, name, self)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self._qualified_op_name.replace('::', '.')}')>"
+
+
+def _function(name: str) -> Any:
+    for path in _ROOMS:
+        room: Any = dovetail
+        for part in path.split(".") if path else ():
+            room = getattr(room, part)
+        found = getattr(room, name, None)
+        if callable(found):
+            return found
+    return getattr(Tensor, name, None)
+
+
+def load_library(path: Any) -> None:
+    """Raise NotSupported: libraries of torch's kernels are code of C++ for it."""
+    raise NotSupported(
+        "ops.load_library", "path", was=repr(path), needed="a backend of dovetail",
+        remedy="kernels of a device's own are in a package: see writing-a-backend",
+    )  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    room = globals()[name] = _Room(name)
+    return room
