@@ -66,3 +66,22 @@ def test_gradients_of_convolutions(dims: int) -> None:
     torch.testing.assert_close(of_weight, w.grad)
     assert of_input.requires_grad
     of_input.sum().backward()
+
+
+class Named(torch.nn.Parameter):
+    """A parameter whose `__new__` takes more than a tensor."""
+
+    def __new__(cls, data: torch.Tensor, label: str, **options: bool) -> "Named":
+        """Make a parameter, which has a label."""
+        made: Named = super().__new__(cls, data, **options)
+        made.label = label  # type: ignore[attr-defined]
+        return made
+
+
+def test_parameters_of_other_arguments() -> None:
+    """What a subclass takes is its own; the class itself refuses what it has not."""
+    made = Named(torch.ones(2), label="a", requires_grad=False)
+    assert made.label == "a"  # type: ignore[attr-defined]
+    assert not made.requires_grad
+    with pytest.raises(TypeError):
+        torch.nn.Parameter(torch.ones(2), label="a")  # type: ignore[call-arg]

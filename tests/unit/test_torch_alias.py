@@ -324,6 +324,11 @@ class Own(torch.Tensor):
 x = torch.ones(2, requires_grad=True, dtype=torch.float64)
 assert gradcheck(torch.exp, (x,)) and torch.autograd.gradcheck(torch.exp, (x,))
 assert type(torch.ones(2).as_subclass(Own) + 1) is torch.Tensor
+own = torch.Tensor._make_subclass(Own, x, True)
+assert type(own) is Own and own.is_leaf and own.requires_grad
+kind = type("P", (torch.nn.Parameter,), {})
+assert type(torch.Tensor._make_subclass(kind, x)) is kind
+assert torch.Future is Future and torch.distributed.fsdp.is_fsdp_managed(x) is False
 assert not isinstance(3, torch.SymInt) and torch.sym_max(1, 2) == 2
 assert isinstance(x.untyped_storage(), UntypedStorage)
 assert (nvtx.range_push("a"), nvtx.range_push("b"), nvtx.range_pop()) == (0, 1, 1)

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import dovetail
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import NotSupported
 
 _ROOMS: Final = ("", "nn.functional", "linalg", "special", "fft")
 
@@ -65,11 +64,14 @@ def _function(name: str) -> Any:
 
 
 def load_library(path: Any) -> None:
-    """Raise NotSupported: libraries of torch's kernels are code of C++ for it."""
-    raise NotSupported(
-        "ops.load_library", "path", was=repr(path), needed="a backend of dovetail",
-        remedy="kernels of a device's own are in a package: see writing-a-backend",
-    )  # fmt: skip
+    """Raise OSError: libraries of torch's kernels are code of C++ for it.
+
+    Packages that bring one go on without it, if they can.
+    """
+    raise OSError(
+        f"ops.load_library: {path} is made for torch's own libraries, and `torch` is "
+        "dovetail in this process"
+    )
 
 
 def __getattr__(name: str) -> Any:

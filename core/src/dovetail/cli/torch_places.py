@@ -120,7 +120,7 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
 FIRST: Final = {
     "nn": ("modules", "_reduction"), "nn.functional": ("_Reduction",),
     "distributions": ("kl", "utils"), "utils": ("_pytree", "model_zoo"),
-    "utils.data": ("_utils",), "distributed": ("nn", "distributed_c10d"),
+    "utils.data": ("_utils",), "distributed": ("nn", "distributed_c10d", "fsdp"),
     "cuda": ("nvtx",),
 }  # fmt: skip
 

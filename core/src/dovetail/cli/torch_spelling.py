@@ -37,6 +37,7 @@ def install() -> None:
     _show(Size, lambda self: f"torch.Size({list(self)})")
     _show(Node, lambda self: f"<{self.name()} object at {id(self):#x}>")
     return_types.shown[0] = "torch"
+    Tensor._make_subclass = classmethod(_of_class)  # type: ignore[attr-defined]
     copyreg.pickle(TensorType, _class)
     copyreg.pickle(Size, lambda self: (made, (*_HOMES[Size], tuple(self))))
     copyreg.pickle(device, lambda self: (made, (*_HOMES[device], str(self))))
@@ -46,6 +47,14 @@ def install() -> None:
 
 def _show(cls: Any, shown: Callable[[Any], str]) -> None:
     cls.__repr__ = shown
+
+
+def _of_class(_tensor: type, cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+    """A tensor of a subclass over the memory of another, by torch's private name."""
+    if issubclass(cls, Parameter):
+        return Parameter.__new__(cls, data, require_grad)
+    made = data.detach().as_subclass(cls)
+    return made.requires_grad_() if require_grad else made
 
 
 def _class(cls: type) -> str | tuple[Any, ...]:

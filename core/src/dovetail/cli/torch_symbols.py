@@ -9,6 +9,7 @@ import math
 from typing import Any, Final
 
 from dovetail.cli.torch_rooms import missing
+from dovetail.futures import Future
 from dovetail.memory_formats import contiguous_format
 from dovetail.tensor_api.storages import TypedStorage, UntypedStorage
 
@@ -35,6 +36,7 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
 
 
 __all__ = [
+    "Future",
     "SymBool", "SymFloat", "SymInt", "TypedStorage", "UntypedStorage",
     "legacy_contiguous_format", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min",
     "sym_not", "sym_sqrt", "sym_sum",

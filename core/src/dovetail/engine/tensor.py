@@ -219,8 +219,8 @@ class Parameter(Tensor):
             made.requires_grad = True
         return made
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        """See the class."""
+    def __init__(self, *_args: Any, **_options: Any) -> None:
+        """See the class; subclasses whose `__new__` takes other arguments need none."""
 
 
 # Makes a tensor without anything, as fast as a class without a type of its own.
