@@ -85,3 +85,11 @@ def test_parameters_of_other_arguments() -> None:
     assert not made.requires_grad
     with pytest.raises(TypeError):
         torch.nn.Parameter(torch.ones(2), label="a")  # type: ignore[call-arg]
+
+
+def test_einsum_takes_lists_of_operands_and_of_dims() -> None:
+    """A list after an equation holds operands, one after an operand its dims."""
+    x = torch.arange(4.0).reshape(2, 2)
+    assert torch.einsum("ij,j->i", [x, x[0]]).tolist() == [1.0, 3.0]
+    assert torch.einsum(x, [0, 0]).tolist() == torch.einsum("ii", x).tolist() == 3.0
+    assert torch.einsum(x, [0, 1], x[0], [1], [0]).tolist() == [1.0, 3.0]

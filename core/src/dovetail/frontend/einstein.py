@@ -36,7 +36,8 @@ def einsum(*args: Any) -> Tensor:
         tensor([[ 5., 11.],
                 [11., 25.]])
     """
-    if len(args) == 2 and isinstance(args[1], list | tuple):
+    named = len(args) == 2 and isinstance(args[0], str)
+    if named and isinstance(args[1], list | tuple):
         args = (args[0], *args[1])  # which is how classes of operands are asked, too
     asked = overridden(args)
     if asked:
