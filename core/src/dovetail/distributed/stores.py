@@ -62,14 +62,16 @@ class Store:
 
     def append(self, key: str, value: str) -> None:
         """Add to the end of a value."""
-        self.set(key, self._values.get(key, b"") + value.encode())
+        with self._changed:
+            self.set(key, self._values.get(key, b"") + value.encode())
 
     def compare_set(self, key: str, expected: str, desired: str) -> bytes:
         """Give a key another value if it has the expected one, which may be ""."""
-        now = self._values.get(key)
-        if now == expected.encode() or (now is None and not expected):
-            self.set(key, desired)
-        return self._values.get(key, expected.encode())
+        with self._changed:
+            now = self._values.get(key)
+            if now == expected.encode() or (now is None and not expected):
+                self.set(key, desired)
+            return self._values.get(key, expected.encode())
 
     def delete_key(self, key: str) -> bool:
         """Take a key out; whether it was there."""
