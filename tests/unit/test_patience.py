@@ -13,9 +13,8 @@ import dovetail as dt
 from dovetail.codegen import eager_places
 from dovetail.codegen.runtime.machine import available
 from dovetail.device_api import registry
-from dovetail.device_api.kernels import UNSERVED
 from dovetail.xp import random as numpys
-from dovetail_cpu import generated_bodies, generated_random
+from dovetail_cpu import generated_random
 from dovetail_cpu.patience import CALLS, Patience
 
 pytestmark = pytest.mark.skipif(not available(), reason="kernels cannot be compiled")
@@ -55,28 +54,6 @@ def test_many_small_draws_are_generated(op: str) -> None:
         assert (got.dtype, got.shape) == (want.dtype, want.shape)
         assert got.tobytes() == want.tobytes()
     assert len(slow) == CALLS
-
-
-def test_many_small_bodies_of_exact_steps_are_generated() -> None:
-    """Where each step is rounded by itself: with the bits that the body gives."""
-    kernel = generated_bodies.Bodies("lerp").bind()
-    rng = np.random.default_rng(0)
-    a, b, w = (rng.standard_normal(50).astype(np.float32) for _ in range(3))
-    for _ in range(2 * CALLS + 1):
-        assert kernel(a, b, w) is UNSERVED
-    want = np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
-    got = kernel(a, b, w)
-    assert got.tobytes() == want.astype(np.float32).tobytes()
-    assert kernel(a[:0], b[:0], w[:0]) is UNSERVED
-
-
-@pytest.mark.parametrize(("op", "dtype"), [("log10", "float32"), ("lerp", "float16")])
-def test_small_bodies_of_other_steps_stay(op: str, dtype: str) -> None:
-    """An element may not change with the number of calls before."""
-    kernel = generated_bodies.Bodies(op).bind()
-    x = np.ones(50, dtype)
-    given = (x,) * (3 if op == "lerp" else 1)
-    assert all(kernel(*given) is UNSERVED for _ in range(5 * CALLS))
 
 
 def test_many_small_gathers_are_generated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ and llvmlite is not imported, before the first such call.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import numpy as np
@@ -16,12 +17,11 @@ import numpy as np
 from dovetail.codegen.declarations import on_more, vocabularies
 from dovetail.codegen.row_ops import NAMED
 from dovetail.codegen.runtime.machine import available
-from dovetail.device_api import Kernel, KernelTable
+from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import HALF, ORDERED, DType, float32, float64
 from dovetail.xp.orders import binding_rows
 from dovetail_cpu import (
     generated_attention,
-    generated_bodies,
     generated_broadcasts,
     generated_class_loss,
     generated_copies,
@@ -39,7 +39,9 @@ from dovetail_cpu import (
 from dovetail_cpu.generated_pointwise import (
     LEAST,
     SMALLEST,
+    Generated,
     least_elements,
+    smallest_elements,
 )
 
 # NumPy's ufuncs are bound by memory, but for these.
@@ -58,6 +60,7 @@ _SELECTS: Final = frozenset({"where"})  # the same for numbers of any kind
 _IN_ROWS: Final = frozenset({"logsigmoid", "masked_fill"})
 _DTYPES: Final = frozenset({float32, float64})
 _NONE: Final[frozenset[DType]] = frozenset()
+_REMEMBERED: Final = 64  # attributes of an op without a kernel
 
 
 def install(table: KernelTable, plain: KernelTable) -> None:
@@ -138,23 +141,66 @@ def _least_of_attention() -> int:
 
 
 def _add_bodies(table: KernelTable, ops: Collection[str] = ()) -> None:
-    """Kernels for ops without one: see `generated_bodies`.
+    """Kernels of large calls for ops without one: their bodies serve the small.
 
     Args:
         ops: which ones; by default all.
     """
     for v in vocabularies:
-        for op in v.bodies():
+        for op, (inputs, numbers) in v.bodies().items():
             if ops and op not in ops:
                 continue
+            names = v.takes(op)[1]
             dtypes = _DTYPES if op in _WITH_LIMITS else _DTYPES | HALF
             for dtype in sorted(dtypes, key=str):
                 if op not in _MOVES and not table.select(op, dtype):
+                    large = _Bodies(op)
                     table.add(
-                        op, _ordered(op, generated_bodies.Bodies(op).bind),
-                        dtypes=[dtype], binds=True, broadcasts=True, checks=True,
-                        rank=generated_bodies.RANK,
+                        op, _ordered(op, large.bind), dtypes=[dtype], binds=True,
+                        broadcasts=True, checks=True, reads=("shape", *names),
+                        when=_if_many(large, inputs, numbers, names, dtype),
                     )  # fmt: skip
+
+
+class _Bodies:
+    """Kernels of an op by its attributes."""
+
+    def __init__(self, op: str) -> None:
+        self.op = op
+        self.made: dict[Any, Generated] = {}
+
+    def of(self, attributes: dict[str, Any]) -> Generated:
+        """The kernels for attributes of these values."""
+        key = repr(attributes)
+        if key not in self.made:
+            if len(self.made) >= _REMEMBERED:
+                self.made.clear()
+            self.made[key] = Generated(self.op, attributes, composed=True)
+        return self.made[key]
+
+    def bind(self, **attributes: Any) -> Callable[..., Any]:
+        """What serves calls with these attributes."""
+        return self.of(attributes).serve
+
+
+def _if_many(
+    bodies: _Bodies, inputs: int, numbers: tuple[str, ...], names: tuple[str, ...],
+    dtype: DType,
+) -> Any:  # fmt: skip
+    """Whether an array is large enough, and the body one that kernels can be of."""
+    smallest, scalars = smallest_elements(), dict.fromkeys(numbers, 1.0)
+
+    def many(facts: Facts) -> bool:
+        most = max(math.prod(shape) for shape in facts.shape)
+        if most < smallest:
+            return False
+        large = bodies.of({name: getattr(facts, name) for name in names})
+        arrays = (np.empty(0, dtype.numpy),) * inputs
+        if most < (large.least or large.weighed(arrays, scalars)):
+            return False
+        return large.find(arrays, scalars) is not None
+
+    return many
 
 
 def _add(table: KernelTable, kernel: Kernel) -> None:

@@ -200,20 +200,6 @@ class Generated:
             self.least = LEAST
         return self.least
 
-    def is_exact(self, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> bool:
-        """Whether a kernel gives the bits that the body gives, step by step."""
-        from dovetail.codegen.formats import HALVES
-        from dovetail.codegen.pointwise import ROUNDED
-
-        if any(a is not None and a.dtype.name in HALVES for a in arrays):
-            return False
-        known = [name for name, x in scalars.items() if x is not None]
-        try:
-            program = self._program(arrays, scalars, known)
-        except DovetailError:
-            return False
-        return all(step.op in ROUNDED for step in program.steps)
-
     def _program(
         self, arrays: tuple[Any, ...], scalars: dict[str, Any], known: list[str]
     ) -> Program:

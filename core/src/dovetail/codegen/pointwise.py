@@ -122,9 +122,6 @@ _ALL: Final = _PRIMITIVE | _SHORTER | _FUNCTIONS
 
 KNOWN: Final = frozenset(_SHORTER) | frozenset(_FUNCTIONS)
 """Ops beside level 0 that stand in programs as they are."""
-ROUNDED: Final = frozenset({*_PRIMITIVE, *_SHORTER, "cast", "bitcast"})
-"""Those whose results are exact, or the nearest numbers: the bits are the same
-whatever computes them."""
 
 
 def results(program: Program, inputs: Sequence[Term | None]) -> tuple[Term, ...]:

@@ -42,14 +42,6 @@ class Unwritten(NotImplementedError):
     """
 
 
-class Unserved:
-    """The class of `UNSERVED`."""
-
-
-UNSERVED: Final = Unserved()
-"""What a kernel gives of a call that it leaves to the op's body."""
-
-
 class Kernel(NamedTuple):
     """One implementation of an op on one backend.
 

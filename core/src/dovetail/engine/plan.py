@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-from dovetail.device_api.kernels import UNSERVED
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from dovetail.engine.kinds import Kind
+
+
+class Unserved:
+    """What a plan gives where no kernel's condition holds."""
+
+
+UNSERVED: Final = Unserved()
 
 
 class Plan:
@@ -35,6 +40,3 @@ class Plan:
         self.looks = looks
         self.owner = owner
         self.into: Callable[..., Any] | None = None
-
-
-__all__ = ["UNSERVED", "Plan"]
