@@ -31,6 +31,8 @@ EARLY: Final = {
     "embedding": 3, "gather": 3, "index_add": 3, "index_sum": 3, "scatter": 5,
     "scatter_add": 5, "scatter_reduce": 3,
 }  # fmt: skip
+# Of few elements NumPy takes no longer for these than a kernel does to start.
+_QUICK: Final = frozenset({"embedding"})
 Serve = Callable[..., Any]
 
 
@@ -40,10 +42,12 @@ _REMEMBERED: Final = 1024  # shapes of operands
 def bind(own: Kernel, least: int) -> Callable[..., Any]:
     """What binds a kernel that asks for the size first, in front of another one.
 
-    Both give the same bits, so that after enough small calls it serves all.
+    Both give the same bits, so that after enough small calls it serves all, but where
+    NumPy is as quick.
     """
     serve = PLACE_OPS[own.op]
     fewest = max(least >> EARLY.get(own.op, 0), 1)
+    waits = own.op not in _QUICK
 
     def bound(**attributes: Any) -> Any:
         small = partial(own.function, **attributes)
@@ -53,7 +57,7 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
         def kernel(a: Any, index: Any, *source: Any) -> Any:
             nonlocal least
             if index.size < least and a.size < least:
-                if patience.ends():
+                if waits and patience.ends():
                     least = 1
                 return small(a, index, *source)
             y = large(a, index, *source)
