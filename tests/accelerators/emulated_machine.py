@@ -11,7 +11,6 @@ from tests.support.emulator import Emulated
 
 from dovetail.codegen.ir import Kernel
 from dovetail_cupy.launch import Launch, Machine
-from dovetail_strict.array import lower
 from dovetail_strict.library import Library
 
 
@@ -28,7 +27,7 @@ class EmulatedMachine(Machine):
         self._folder, self._warp = folder, warp
         self._count = 0
 
-    def launcher(self, kernel: Kernel) -> Launch:
+    def launcher(self, kernel: Kernel, apart: bool = False) -> Launch:
         made: list[Emulated] = []
         types = [np.dtype(dtype) for _, dtype in kernel.parameters]
 
@@ -37,10 +36,10 @@ class EmulatedMachine(Machine):
                 self._count += 1
                 folder = self._folder / str(self._count)
                 folder.mkdir()
-                made.append(Emulated(folder, [kernel], self._warp))
+                made.append(Emulated(folder, [kernel], self._warp, apart=apart))
             words = [_word(t, n) for t, n in zip(types, numbers, strict=True)]
             self.ran.append(kernel.name)
-            made[0].call(0, [lower(a) for a in arrays], count, *words)
+            made[0].call(0, [a.numpy for a in arrays], count, *words)
 
         return launch
 

@@ -22,6 +22,8 @@ typedef double f64;
 #define FUNCTION static inline
 #define KERNEL static void
 #define GLOBAL
+#define APART __restrict__
+#define UNROLLED
 #define LOCAL
 #define SHARED static __attribute__((section("block_memory")))
 #define BLOCK device::block

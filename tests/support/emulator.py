@@ -35,17 +35,19 @@ class Emulated:
 
     Args:
         planted: what to do to the text before it is compiled.
+        apart: their arrays share no memory.
     """
 
     def __init__(
         self, folder: Path, kernels: Sequence[Kernel], warp: int,
         threads: int = THREADS, planted: Callable[[str], str] = str,
+        apart: bool = False,
     ) -> None:  # fmt: skip
         self._kernels = [replace(k, name=f"k{i}") for i, k in enumerate(kernels)]
         self._threads = threads
         text = render(
             *self._kernels, dialect=emulated(warp), threads=threads,
-            fused=target().fused,
+            fused=target().fused, apart=apart,
         )  # fmt: skip
         source, library = folder / f"w{warp}.cpp", folder / f"w{warp}.so"
         source.write_text("\n".join([planted(text), *map(_entry, self._kernels)]))

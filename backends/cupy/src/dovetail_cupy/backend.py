@@ -6,6 +6,7 @@ Nothing here differs between CUDA and ROCm but what `platform` says.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,10 +22,14 @@ from dovetail.device_api import (
 from dovetail.device_api.capabilities import chosen_streams
 from dovetail.device_api.graphs import hold, refuse_to_wait
 from dovetail.device_api.meta import contiguous_strides
-from dovetail.dtypes import DType, float32
-from dovetail_cupy import generated, probe, shared_kernels
+from dovetail.dtypes import DType, bfloat16, float32
+from dovetail.errors import BackendError, DovetailError
+from dovetail_cupy import convolutions, generated, probe, products, shared_kernels
+from dovetail_cupy.completed import keeping_sign
+from dovetail_cupy.cublas import Cublas
+from dovetail_cupy.cudnn import Cudnn
 from dovetail_cupy.exchange import CupyExchange
-from dovetail_cupy.faults import guarded
+from dovetail_cupy.faults import explained, guarded
 from dovetail_cupy.graphs import CupyGraphs
 from dovetail_cupy.host_copies import CupyCopies
 from dovetail_cupy.launch import CupyMachine
@@ -46,7 +51,7 @@ class CupyBackend(
     dtypes = shared_kernels.DTYPES
     fork_safe = False
     launch_boundaries = (512,)
-    flushes_subnormals = frozenset({float32})  # CuPy compiles with -ftz=true
+    flushes_subnormals = frozenset({float32, bfloat16})  # CuPy compiles with -ftz=true
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,11 +59,14 @@ class CupyBackend(
         self.array = self.xp.ndarray  # type: ignore[misc]
         self.context = CallersContext()
         count = probe.count(self.xp, self.platform)
+        if self.platform.hip:  # a product of it ends the process there
+            self.dtypes = self.dtypes - {bfloat16}
         self.memory = Memory(self.type, self.xp, count)
         self.xp.cuda.set_allocator(self.memory.allocate)
         self._starts()
         null = self.xp.cuda.Stream.null
         self.queues = [Queue(index, null) for index in range(count)]
+        self.runners = [self.runner(index) for index in range(count)]
 
     def devices(self) -> Sequence[DeviceInfo]:
         return [self._info(queue.index) for queue in self.queues]
@@ -97,10 +105,18 @@ class CupyBackend(
         def run(kernel: Callable[..., Any], /, *natives: Any, **attrs: Any) -> Any:
             queue = chosen().get(place)
             stream = default if queue is None else queue.stream
-            if get_device() == index and current().ptr == stream.ptr:
-                return guarded(device, kernel, *natives, **attrs)
-            with on, stream:
-                return guarded(device, kernel, *natives, **attrs)
+            if get_device() != index or current().ptr != stream.ptr:
+                with on, stream:
+                    return guarded(device, kernel, *natives, **attrs)
+            try:
+                return kernel(*natives, **attrs)
+            except DovetailError:
+                raise
+            except Exception as error:
+                told = explained(device, error)
+                if told is None:
+                    raise
+                raise told from error
 
         return run
 
@@ -108,16 +124,22 @@ class CupyBackend(
         self, index: int, function: Callable[..., Any], *args: Any, **options: Any
     ) -> Any:
         """Call a function on a device and on the stream that the caller chose there."""
-        with self.on(index), self.current_stream(index).stream:
-            return guarded(self.type, function, *args, **options)
+        return self.runners[index](function, *args, **options)
 
     def empty(self, shape: Ints, dtype: DType, index: int) -> Any:
-        return self.inside(index, self.xp.empty, shape, dtype.numpy)
+        return self.inside(index, self.xp.ndarray, shape, dtype.numpy)
 
     def copy_in(self, host: Host, index: int) -> Any:
         refuse_to_wait(self, "copy_in")
         # What is pageable is copied to pinned memory of CuPy's before this returns.
+        if not host.ndim:  # among the words of a launch, which waits for no transfer
+            return self.inside(index, self._number, host)
         return self.inside(index, self.xp.array, host, order="C")
+
+    def _number(self, host: Host) -> Any:
+        a = self.xp.ndarray((), host.dtype)
+        self._fill(a, host[()])
+        return a
 
     def copy_out(self, a: Any) -> Host:
         refuse_to_wait(self, "copy_out")
@@ -141,7 +163,14 @@ class CupyBackend(
         with np.errstate(all="ignore"):
             number = np.array(value).astype(a.dtype)[()]
         hold(self, a)
-        self.inside(a.device.id, a.fill, number)
+        self.inside(a.device.id, self._fill, a, number)
+
+    def _fill(self, a: Any, number: Any) -> None:
+        signed = keeping_sign(number)
+        if signed is None:
+            a.fill(number)
+        else:
+            self.xp.copyto(a, self.xp.array(signed))
 
     def copy(self, target: Any, source: Any) -> None:
         hold(self, target, source)
@@ -162,6 +191,12 @@ class CupyBackend(
     def kernels(self, table: KernelTable) -> None:
         shared = KernelTable(self.type)
         shared_kernels.install(shared, self.xp)
+        if not self.platform.hip:
+            with suppress(BackendError):  # else CuPy's own products serve
+                blas = Cublas(self.xp, self.memory.is_parted)
+                products.install(shared, self.xp, blas)
+            with suppress(BackendError):
+                convolutions.install(shared, self.xp, Cudnn(self.xp))
         if generated.are_wanted():
             generated.install(table, shared, CupyMachine(self.xp))
         else:

@@ -1,7 +1,8 @@
 """CuPy with what the shared kernels use beyond it.
 
 That is `reduce` and `accumulate` of ufuncs other than sums and products, `initial=`,
-`at` in dtypes without atomics, lists among arrays to join, and arrays from strides.
+`at` in dtypes without atomics, lists among arrays to join, arrays from strides, shifts
+by more bits than there are, and zeros that are below zero.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Any, Final
+
+import numpy as np
 
 # What reduces like a ufunc: CuPy's own can be reduced only where they add or multiply.
 _REDUCTIONS: Final = {
@@ -92,6 +95,76 @@ class Ufunc:
             getattr(a, part)[...] = summed
 
 
+class Shift:
+    """A shift of integers, also by numbers of bits that the hardware takes modulo."""
+
+    def __init__(self, xp: Any, name: str) -> None:
+        self.__name__ = name
+        self._xp = xp
+        self._own = getattr(xp, name)
+
+    def __call__(self, a: Any, b: Any, out: Any = None) -> Any:
+        """As NumPy's: what is shifted out is gone, but the sign to the right."""
+        xp, bits = self._xp, 8 * a.dtype.itemsize
+        inside = (b >= 0) & (b < bits)
+        shifted = self._own(a, xp.where(inside, b, xp.zeros_like(b)))
+        gone = xp.zeros_like(a)
+        if self.__name__ == "right_shift" and a.dtype.kind == "i":
+            gone = self._own(a, xp.full_like(a, bits - 1))
+        y = xp.where(inside, shifted, gone)
+        if out is None:
+            return y
+        xp.copyto(out, y)
+        return out
+
+
+def whole_fmod(xp: Any) -> Callable[..., Any]:
+    """Remainders with the sign of what is divided; CuPy's go through float64."""
+    own = xp.fmod
+
+    def fmod(a: Any, b: Any, out: Any = None) -> Any:
+        if a.dtype.kind == "f":
+            return own(a, b, out=out)
+        floored = a - xp.floor_divide(a, b) * b
+        over = (floored != 0) & ((floored < 0) != (a < 0))
+        y = xp.where(b == 0, xp.zeros_like(b), xp.where(over, floored - b, floored))
+        if out is None:
+            return y
+        xp.copyto(out, y)
+        return out
+
+    return fmod
+
+
+def wrapping_lcm(xp: Any) -> Callable[..., Any]:
+    """Least common multiples modulo what the dtype holds; CuPy's lose the sign."""
+
+    def lcm(a: Any, b: Any, out: Any = None) -> Any:
+        unsigned = f"uint{8 * a.dtype.itemsize}"
+        sizes = [xp.absolute(x).astype(unsigned) for x in (a, b)]
+        common = xp.gcd(*sizes)
+        part = xp.floor_divide(sizes[0], xp.maximum(common, common.dtype.type(1)))
+        y = (part * sizes[1]).astype(a.dtype)
+        if out is None:
+            return y
+        xp.copyto(out, y)
+        return out
+
+    return lcm
+
+
+def keeping_sign(number: Any) -> Any:
+    """A number as an array of one element, where CuPy would clear memory for it.
+
+    It does so for all that equals 0, and -0.0 does.
+    """
+    host = np.asarray(number)
+    parts = (host.real, host.imag) if host.dtype.kind == "c" else (host,)
+    if host.dtype.kind in "iub" or not any(map(np.signbit, parts)):
+        return None
+    return host.reshape(1) if not number else None
+
+
 def _reduced(
     shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool
 ) -> tuple[int, ...]:
@@ -111,11 +184,28 @@ class Completed:
         self.__name__ = xp.__name__
         for name in _COMPLETED:
             setattr(self, name, Ufunc(xp, name))
+        for name in ("left_shift", "right_shift"):
+            setattr(self, name, Shift(xp, name))
+        self.fmod, self.lcm = whole_fmod(xp), wrapping_lcm(xp)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._xp, name)
         setattr(self, name, found)
         return found
+
+    def asarray(self, a: Any, dtype: Any = None) -> Any:
+        """With the sign of -0.0."""
+        if isinstance(a, int | float | complex | np.generic):
+            signed = keeping_sign(a)
+            if signed is not None:
+                return self._xp.asarray(signed, dtype).reshape(())
+        return self._xp.asarray(a, dtype)
+
+    def full(self, shape: Any, value: Any, dtype: Any = None) -> Any:
+        """With the sign of -0.0."""
+        if keeping_sign(value) is None:
+            return self._xp.full(shape, value, dtype)
+        return self._xp.broadcast_to(self.asarray(value, dtype), shape).copy()
 
     def max(
         self, a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None
@@ -126,6 +216,10 @@ class Completed:
         axes = tuple(range(a.ndim)) if axis is None else axis
         top = self.maximum.reduce(a, axes, None, None, keepdims, initial)
         return self._xp.maximum(top, initial)
+
+    def count_nonzero(self, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        """With dims that stay."""
+        return self._xp.sum(a != 0, axis, keepdims=keepdims)
 
     def matmul(self, a: Any, b: Any, out: Any = None) -> Any:
         """CuPy takes `out` by its name alone."""

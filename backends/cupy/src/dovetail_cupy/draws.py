@@ -157,8 +157,9 @@ class Draws:
         def kernel(*, n: int, dtype: DType, index: int, seed: int, offset: int) -> Any:
             (words,) = self._drawn(("words",), (2 * n,), ["int32"], seed, offset)
             if not n:
-                return self._xp.zeros(0, "int64")
-            return self._xp.argsort(words.view("uint64"), kind="stable")
+                return self._xp.zeros(0, dtype.numpy)
+            order = self._xp.argsort(words.view("uint64"), kind="stable")
+            return order.astype(dtype.numpy)
 
         return kernel
 

@@ -14,19 +14,16 @@ from dovetail.codegen.formats import HALVES, computed_in
 from dovetail.codegen.pointwise import KNOWN
 from dovetail.codegen.runtime.machine import SWITCH
 from dovetail.device_api import Facts, Kernel, KernelTable
-from dovetail.dtypes import DType, float16, float32, float64
+from dovetail.dtypes import FLOAT, DType
 from dovetail.errors import DovetailError
-from dovetail.xp.elementwise import APPROXIMATE, ROUNDED
 from dovetail_cupy import draws, rows, steps
 from dovetail_cupy.draws import Draws
 from dovetail_cupy.launch import Machine
 from dovetail_cupy.pointwise import DevicePointwise
 from dovetail_cupy.shared_kernels import add_again
 
-DTYPES: Final[frozenset[DType]] = frozenset({float16, float32, float64})
+DTYPES: Final[frozenset[DType]] = FLOAT
 """What generated kernels compute with here."""
-# One launch each, of the library's own.
-_SINGLE: Final = frozenset({*ROUNDED, *APPROXIMATE, "where"})
 _MOVES: Final = frozenset({"bitcast", "cast", "clone", "real"})
 _REMEMBERED: Final = 64  # attributes of an op
 
@@ -38,7 +35,7 @@ def are_wanted() -> bool:
 
 def install(table: KernelTable, shared: KernelTable, machine: Machine) -> None:
     """Add the kernels of a table to another one, with generated ones in front."""
-    several = {op for v in vocabularies for op in v.pointwise()} - _SINGLE - _MOVES
+    pointwise = {op for v in vocabularies for op in v.pointwise()} - _MOVES
     drawing = Draws(machine)
     for op in shared.names():
         for own in shared.rivals(op):
@@ -49,7 +46,7 @@ def install(table: KernelTable, shared: KernelTable, machine: Machine) -> None:
             elif op in rows.ROW_OPS and own.when is None:
                 served = own.dtypes & rows.DTYPES
                 made = own._replace(function=rows.in_front(own, machine), binds=True)
-            elif op in several and own.when is None and not own.supports_out:
+            elif op in pointwise and own.when is None:
                 served = own.dtypes & DTYPES
                 made = own._replace(function=_in_front(own, machine), binds=True)
             add_again(table, made._replace(dtypes=served))
@@ -71,11 +68,26 @@ def _in_front(own: Kernel, machine: Machine) -> Callable[..., Any]:
             found = made.find(arrays, scalars)
             if found is None:
                 return other(*arrays, **scalars)
-            return made.run(found, arrays, scalars)
+            return (
+                found(*arrays, scalars=_known(scalars)) if scalars else found(*arrays)
+            )
 
-        return kernel
+        def writing(*arrays: Any, out: Any = None, **scalars: Any) -> Any:
+            found = made.find(arrays, scalars)
+            if found is None or (out is not None and not found.takes(out, arrays)):
+                return other(*arrays, out=out, **scalars)
+            return found(*arrays, scalars=_known(scalars), out=out)
+
+        return writing if own.supports_out else kernel
 
     return bind
+
+
+def _known(scalars: dict[str, Any]) -> list[Any]:
+    return [x for x in scalars.values() if x is not None]
+
+
+_UNTRIED: Final = object()
 
 
 class Generated:
@@ -85,28 +97,30 @@ class Generated:
         self._machine = machine
         self.op = op
         self.attributes = attributes
-        self._made: dict[Any, DevicePointwise | None] = {}
+        self._made: dict[Any, Any] = {}
 
     def __call__(self, *arrays: Any, **scalars: Any) -> Any:
         """The result of a call that can be served."""
-        return self.run(self.find(arrays, scalars), arrays, scalars)
-
-    @staticmethod
-    def run(found: Any, arrays: tuple[Any, ...], scalars: dict[str, Any]) -> Any:
-        """The result by these kernels."""
-        return found(*arrays, scalars=[x for x in scalars.values() if x is not None])
+        found = self.find(arrays, scalars)
+        assert found is not None
+        return found(*arrays, scalars=_known(scalars))
 
     def find(
         self, arrays: tuple[Any, ...], scalars: dict[str, Any]
     ) -> DevicePointwise | None:
         """The kernels for arrays of such dtypes, None where there are none."""
-        dtypes = tuple([None if a is None else a.dtype.name for a in arrays])
-        known = tuple([name for name, x in scalars.items() if x is not None])
-        key = dtypes, known
-        if key not in self._made:
+        key: Any = tuple([None if a is None else a.dtype for a in arrays])
+        if scalars:
+            key = key, tuple([name for name, x in scalars.items() if x is not None])
+        found = self._made.get(key, _UNTRIED)
+        if found is _UNTRIED:
+            dtypes = tuple([None if a is None else a.dtype.name for a in arrays])
             absent = {name: None for name, x in scalars.items() if x is None}
-            self._made[key] = self._make(dtypes, self.attributes | absent, known)
-        return self._made[key]
+            known = tuple([name for name, x in scalars.items() if x is not None])
+            found = self._made[key] = self._make(
+                dtypes, self.attributes | absent, known
+            )
+        return found
 
     def _make(
         self, dtypes: tuple[str | None, ...], attributes: dict[str, Any],

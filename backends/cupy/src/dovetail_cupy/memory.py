@@ -111,6 +111,10 @@ class Memory:
         """Let memory that is made on a stream be of a pool of its own."""
         self._parted[stream] = pool
 
+    def is_parted(self, stream: int) -> bool:
+        """Whether memory that is made on a stream is of a pool of its own."""
+        return stream in self._parted
+
     def join(self, stream: int) -> Any:
         """Let it be of the shared pool again; gives the other one."""
         return self._parted.pop(stream)
@@ -163,10 +167,10 @@ def _block_class(base: type[Any]) -> type[Any]:
         def __init__(self, taken: Any, size: int, index: int, counts: Counts) -> None:
             self.taken = taken  # a pointer into the pool, whose memory it holds
             self.ptr, self.size, self.device_id = taken.ptr, size, index
-            self.counts = counts
+            self._died = counts.take_off
             counts.add(size)
 
         def __del__(self) -> None:
-            self.counts.take_off(self.size)
+            self._died(self.size)
 
     return Block

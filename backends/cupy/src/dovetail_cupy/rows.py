@@ -18,7 +18,7 @@ from dovetail.codegen.row_kernel import Halves, RowKernel
 from dovetail.codegen.row_ops import RowOp
 from dovetail.codegen.row_places import LANES
 from dovetail.device_api import Kernel
-from dovetail.dtypes import DType, float16, float32, float64
+from dovetail.dtypes import FLOAT, DType
 from dovetail.errors import DovetailError
 from dovetail_cupy.launch import Machine
 
@@ -26,7 +26,7 @@ ROW_OPS: Final = frozenset({
     "softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "logsumexp",
     "normalise", "normalise_backward", "layer_norm",
 })  # fmt: skip
-DTYPES: Final[frozenset[DType]] = frozenset({float16, float32, float64})
+DTYPES: Final[frozenset[DType]] = FLOAT
 
 
 def in_front(own: Kernel, machine: Machine) -> Callable[..., Any]:
@@ -132,7 +132,10 @@ class DeviceRowOp:
         if key not in self._made:
             self._made[key] = self._make(form, kinds, list(scalars), short)
         rows = self._made[key]
-        serve = None if rows is None else rows.serving(form.sizes)
+        try:
+            serve = None if rows is None else rows.serving(form.sizes)
+        except DovetailError:  # such sizes make another program of it
+            return None
         if serve is None:
             return None
         contiguous = self._machine.xp.ascontiguousarray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dovetail.device_api import Kernel, KernelTable
-from dovetail.dtypes import ANY, FLOAT, DType, bfloat16
+from dovetail.dtypes import ANY, FLOAT, DType
 from dovetail.xp import (
     activation,
     attention,
@@ -25,18 +25,25 @@ from dovetail.xp import (
     views,
 )  # fmt: skip
 from dovetail_cupy.completed import Completed
+from dovetail_cupy.narrow import narrowed
 
-DTYPES: Final[frozenset[DType]] = ANY - {bfloat16}
-"""What CuPy computes with: of bfloat16 it has no products of batches."""
+DTYPES: Final[frozenset[DType]] = ANY
+"""What CuPy stores; see `narrow` for how it computes with bfloat16."""
 # Steps of optimizers are left out: those of `dovetail.xp` go through a CPU's cache.
 _FAMILIES: Final = (
     elementwise, activation, reduce, order, movement, shape, views, random, conv, pool,
     matmul, nn, attention, fourier, linalg,
 )  # fmt: skip
-# CuPy's solvers say nothing of a matrix that is singular; bodies do.
-_UNTOLD: Final = {"solve_linear", "cholesky_factor"}
+# CuPy's solvers say nothing of a matrix that is singular; of two equal zeros, its
+# neighbours give the first, and bodies the second, as C has it.
+_UNTOLD: Final = {"solve_linear", "cholesky_factor", "nextafter"}
 # These ask the array itself, which of several NaNs names any.
 _FIRST_OF_NAN: Final = {"max_along", "min_along"}
+# Threads write, and add, in the order that they come in.
+_ANY_ORDER: Final = {
+    "index_add", "index_copy", "index_put", "index_put_", "index_sum", "scatter",
+    "scatter_add", "scatter_add_", "scatter_reduce", "scatter_set_",
+}  # fmt: skip
 
 WAITS: Final = frozenset(
     {
@@ -55,18 +62,22 @@ def install(table: KernelTable, cupy: Any) -> None:
     indexing.install(shared, xp)
     for op in shared.names():
         for kernel in shared.rivals(op):
-            add_again(table, _as_far_as_served(kernel))
+            for part in narrowed(_as_far_as_served(kernel)):
+                add_again(table, part)
 
 
 def _as_far_as_served(kernel: Kernel) -> Kernel:
     """The kernel, for those calls that the library is right for."""
+    if kernel.op in _ANY_ORDER:
+        kernel = kernel._replace(deterministic=False)
     if kernel.op in _UNTOLD:
         return kernel._replace(dtypes=frozenset())
     if kernel.op in _FIRST_OF_NAN:
         return kernel._replace(dtypes=kernel.dtypes - FLOAT)
-    if kernel.op == "scatter_reduce":  # there are no atomic products
+    # There are no atomic products, and extremes of float64 are float32's.
+    if kernel.op == "scatter_reduce":
         return kernel._replace(
-            when=lambda facts: facts.reduce != "prod", reads=("reduce",)
+            when=lambda facts: facts.reduce in ("sum", "mean"), reads=("reduce",)
         )
     return kernel
 

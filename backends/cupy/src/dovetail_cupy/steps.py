@@ -7,23 +7,22 @@ from itertools import combinations
 from typing import Any, Final
 
 from dovetail.codegen.declarations import vocabularies
+from dovetail.codegen.formats import computed_in
 from dovetail.codegen.in_place_form import InPlaceForm
 from dovetail.codegen.pointwise import KNOWN
 from dovetail.device_api import KernelTable
-from dovetail.dtypes import FLOAT, bfloat16
+from dovetail.dtypes import FLOAT
 from dovetail_cupy.launch import Launch, Machine
 
 STEPS: Final = ("sgd", "adam")
-DTYPES: Final = FLOAT - {bfloat16}
-_HALF: Final = "float16"
 
 
 def install(table: KernelTable, machine: Machine) -> None:
     """Add the steps of one parameter, and of many."""
     for name in STEPS:
         one, many = _of_one(machine, name), _of_many(machine, name)
-        table.add(f"{name}_step_", one, dtypes=DTYPES, binds=True)
-        table.add(f"{name}_steps_", many, dtypes=DTYPES, binds=True)
+        table.add(f"{name}_step_", one, dtypes=FLOAT, binds=True)
+        table.add(f"{name}_steps_", many, dtypes=FLOAT, binds=True)
 
 
 def _of_one(machine: Machine, name: str) -> Callable[..., Any]:
@@ -67,41 +66,39 @@ class _Step:
         """Write the step of one parameter into its arrays."""
         found = vocabularies[0].numbers(self._op, self._attributes | numbers)
         there = {name: x for name, x in found.items() if x is not None}
-        dtype = arrays[0].dtype.name
-        wide = "float32" if dtype == _HALF else dtype
-        key = wide, tuple(a is not None for a in arrays), tuple(there)
-        if key not in self._made:
-            dtypes = [None if a is None else wide for a in arrays]
-            self._made[key] = self._make(dtypes, found, there)
-        form, launch = self._made[key]
+        key = tuple([None if a is None else a.dtype for a in arrays]), tuple(there)
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = self._make(arrays, found, there)
+        form, launch = made
         if not arrays[0].size:
             return
-        worked = [None if a is None else self._plain(a, wide) for a in arrays]
+        worked = [None if a is None else self._plain(a) for a in arrays]
         if self._meet(worked):
-            worked = [None if a is None else a.astype(wide, "C") for a in arrays]
+            worked = [None if a is None else a.copy() for a in arrays]
         launch([worked[i] for i in form.given], list(there.values()), arrays[0].size)
         for i in form.written:
             if worked[i] is not arrays[i]:
-                arrays[i][...] = worked[i].astype(dtype)
+                arrays[i][...] = worked[i]
 
-    def _plain(self, a: Any, wide: str) -> Any:
-        """The array, as the kernel takes it: without gaps, in the dtype it computes."""
-        if a.dtype.name == wide and a.flags.c_contiguous:
-            return a
-        return a.astype(wide, "C")
+    def _plain(self, a: Any) -> Any:
+        """The array, as the kernel takes it: without gaps."""
+        return a if a.flags.c_contiguous else self._machine.xp.ascontiguousarray(a)
 
     def _meet(self, arrays: Sequence[Any]) -> bool:
         """Whether some memory is in two arrays."""
         there = [a for a in arrays if a is not None]
-        share = self._machine.xp.may_share_memory
+        share = self._machine.may_share
         return any(share(a, b) for a, b in combinations(there, 2))
 
     def _make(
-        self, dtypes: list[str | None], numbers: dict[str, Any], there: Collection[str]
+        self, arrays: Sequence[Any], numbers: dict[str, Any], there: Collection[str]
     ) -> tuple[InPlaceForm, Launch]:
+        stored = [None if a is None else a.dtype.name for a in arrays]
+        dtypes = [None if d is None else computed_in(d) for d in stored]
         absent = {name: None for name, x in numbers.items() if x is None}
         program, written = vocabularies[0].in_place_program(
             self._op, dtypes, self._attributes | absent, [*there], KNOWN
         )
-        form = InPlaceForm(self._op, program, written, len(there))
+        form = InPlaceForm(self._op, program, written, len(there), stored)
         return form, self._machine.launcher(form.form)

@@ -35,11 +35,14 @@ from dovetail.codegen.ir import (
 THREADS: Final = 256
 """Threads of a block, where nothing else is asked for."""
 _MOST_BLOCKS: Final = 1 << 16
+_MANY: Final = 1 << 18  # lanes: enough for all processors, though a thread has some
+_LANES_EACH: Final = 4
 
 
 def render(
-    *kernels: Kernel, dialect: Dialect, threads: int = THREADS, fused: bool = True
-) -> str:
+    *kernels: Kernel, dialect: Dialect, threads: int = THREADS, fused: bool = True,
+    apart: bool = False,
+) -> str:  # fmt: skip
     """A file of a dialect with kernels for a device.
 
     Args:
@@ -47,10 +50,12 @@ def render(
         dialect: see `dovetail.codegen.c_dialects`.
         threads: of a block: a power of 2, and no fewer than there are in a warp.
         fused: whether products and sums that may be rounded once are.
+        apart: no buffer shares memory with another one; what is read need then not
+            wait for what was written.
     """
     assert threads & (threads - 1) == 0, threads
     assert dialect.warp <= threads, threads
-    writers = [DeviceWriter(kernel, fused) for kernel in kernels]
+    writers = [DeviceWriter(kernel, fused, apart) for kernel in kernels]
     functions = [writer.text() for writer in writers]
     helpers = {helper: None for writer in writers for helper in writer.helpers}
     head = [f"#define THREADS {threads}", f"#define WARP {dialect.warp}", dialect.head]
@@ -75,15 +80,17 @@ def blocks_for(
         return max(1, -(-count // grain))
     (loop,) = kernel.body
     if isinstance(loop, Loop) and loop.kind == "lane":
-        count = -(-count // threads)
+        each = _LANES_EACH if count >= _MANY else 1
+        count = -(-count // (threads * each))
     return max(1, min(count, _MOST_BLOCKS))
 
 
 class DeviceWriter(KernelWriter):
     """Writes one kernel for all threads of all blocks."""
 
-    def __init__(self, kernel: Kernel, fused: bool) -> None:
+    def __init__(self, kernel: Kernel, fused: bool, apart: bool = False) -> None:
         super().__init__(kernel, fused)
+        self.apart = apart
         self.in_lanes = False
         self.in_block = False
         self.shares = False
@@ -99,7 +106,7 @@ class DeviceWriter(KernelWriter):
             (loop,) = self.kernel.body
             assert isinstance(loop, Loop)
             self._shared_out(loop)
-        given = [_pointer(b) for b in self.kernel.buffers]
+        given = [_pointer(b, self.apart) for b in self.kernel.buffers]
         given += [f"{in_memory(d)} {name}" for name, d in self.kernel.parameters]
         items = ["begin", "end", "grain"] if chunks else ["first", "last"]
         given += [f"i64 {name}" for name in items]
@@ -132,6 +139,8 @@ class DeviceWriter(KernelWriter):
         """Lanes that all threads of all blocks share."""
         first = f"{self.value(loop.first)} + BLOCK * THREADS + THREAD"
         self.in_lanes = True
+        if self.apart:
+            self.emit("UNROLLED")
         self.counted(loop, first, "BLOCKS * THREADS")
         self.in_lanes = False
 
@@ -234,9 +243,10 @@ class DeviceWriter(KernelWriter):
             self.emit("BARRIER;")
 
 
-def _pointer(buffer: Buffer) -> str:
+def _pointer(buffer: Buffer, apart: bool) -> str:
     constant = "" if buffer.written else "const "
-    return f"GLOBAL {constant}{in_memory(buffer.dtype)} *{buffer.name}"
+    alone = "APART " if apart else ""
+    return f"GLOBAL {constant}{in_memory(buffer.dtype)} *{alone}{buffer.name}"
 
 
 def _stored(body: tuple[Statement, ...]) -> set[Buffer]:

@@ -2,9 +2,10 @@
 
 Kernels are written in words that each dialect defines at the head of a file: types
 (`i32`, `f64` …), `FUNCTION`, `fma_f32` and its like; for devices also `KERNEL`,
-`GLOBAL` and `LOCAL` (memory that pointers point to), `SHARED`, `BLOCK` of `BLOCKS`,
-`THREAD` of `THREADS`, `BARRIER`, `WARP`, and `shuffled(x, step)`: what the thread
-whose number differs by the bit `step` has.
+`GLOBAL` and `LOCAL` (memory that pointers point to), `APART` (which no other pointer
+points to), `UNROLLED` (before a loop, some steps of which are made at a time),
+`SHARED`, `BLOCK` of `BLOCKS`, `THREAD` of `THREADS`, `BARRIER`, `WARP`, and
+`shuffled(x, step)`: what the thread whose number differs by the bit `step` has.
 
 No header is needed but C's own, so that a compiler at run time (NVRTC, hiprtc, clang,
 an OpenCL driver) finds everything in the text. Square roots and fused products round
@@ -85,6 +86,8 @@ typedef double f64;
 
 _CUDA: Final = f"""\
 {_TYPES}#define FUNCTION static __device__ __forceinline__
+#define APART __restrict__
+#define UNROLLED _Pragma("unroll 4")
 #define KERNEL extern "C" __global__ void __launch_bounds__(THREADS)
 #define GLOBAL
 #define LOCAL
@@ -110,6 +113,8 @@ template <class T> FUNCTION T shuffled(T x, int step) {{
 _HIP: Final = f"""\
 {_TYPES}#pragma clang fp contract(off)
 #define DEVICE __attribute__((device))
+#define APART __restrict__
+#define UNROLLED _Pragma("unroll 4")
 #define FUNCTION static inline DEVICE __attribute__((always_inline))
 #define KERNEL extern "C" __attribute__((global, amdgpu_flat_work_group_size(\
 THREADS, THREADS))) void
@@ -158,6 +163,8 @@ typedef ulong u64;
 typedef float f32;
 #define U64(number) number##ul
 #define FUNCTION static inline
+#define APART restrict
+#define UNROLLED
 #define KERNEL __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void
 #define GLOBAL __global
 #define LOCAL __local

@@ -165,19 +165,39 @@ def _subnormal(trial: Trial, at: int, got: Array, dtype: DType, flushes: bool) -
 
 
 def _flushed(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
-    """Where a device that flushes gave the answer for flushed inputs, or flushed it."""
-    want = flushed_truth(trial, at)
-    if want is None:
+    """Where a device that flushes gave the answer for flushed inputs, or flushed it.
+
+    Steps on the way are flushed, too, and what they lose later ones multiply.
+    """
+    flat = flushed_truth(trial, at)
+    if flat is None:
         return np.zeros(got.shape, bool)
     assert trial.op is not None
     assert trial.dtype is not None
     allowed = bound(trial.op, trial.example, trial.dtype, at, dtype)
     target = np.complex128 if dtype.is_complex else np.float64
-    room = allowed.error + float(limits(dtype.real).smallest_normal)
+    tiny = float(limits(dtype.real).smallest_normal)
+    room = allowed.error + tiny * _factor(trial)
     with np.errstate(all="ignore"):
-        near = np.abs(got.astype(target) - want.astype(target)) <= room
-        same = got == rounded_to(want, dtype)
-        return np.asarray(near | same | (np.isnan(got) & np.isnan(want)))
+        found = np.isnan(got) & np.isnan(flat) | (got == rounded_to(flat, dtype))
+        for want in (flat, truth(trial.op, trial.example, trial.dtype)[at]):
+            found |= np.abs(got.astype(target) - want.astype(target)) <= room
+        return np.asarray(found)
+
+
+def _factor(trial: Trial) -> float:
+    """The largest number by which a call multiplies all it has computed; at least 1."""
+    op, case = trial.op, trial.example.case
+    assert op is not None
+    assert case is not None
+    given = [*zip(case.args, op.names, strict=False)]
+    given += [(value, name) for name, value in case.kwargs.items()]
+    sizes = [abs(v) for v, name in given if name in op.scalars and _is_finite(v)]
+    return float(max([1.0, *sizes]))
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float | complex) and bool(np.isfinite(value))
 
 
 def flushed_truth(trial: Trial, at: int) -> Array | None:

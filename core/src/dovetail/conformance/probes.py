@@ -18,19 +18,22 @@ FLUSHED: Final = "flushed"
 def subnormals(subject: Subject) -> dict[str, str]:
     """What arithmetic makes of subnormal numbers in each float dtype, for certificates.
 
-    `flushed` if any of a few sums and products with a subnormal operand or result
-    gives 0 where the exact answer is none.
+    `flushed` if any of a few sums, products and reductions with a subnormal operand or
+    result gives 0 where the exact answer is none.
     """
     claimed = sorted((d for d in FLOAT if subject.claims(d)), key=lambda d: d.name)
     return {d.name: FLUSHED if flushes(subject, d) else KEPT for d in claimed}
 
 
 def flushes(subject: Subject, dtype: DType) -> bool:
-    """Whether sums or products of subnormal numbers become 0."""
+    """Whether sums, products or reductions of subnormal numbers become 0."""
     small = _subnormals(dtype)
     x = subject.tensor(small)
     least = np.full(small.shape, limits(dtype).smallest_normal, dtype.numpy)
-    results = (x + 0, x * 1, x + x, subject.tensor(least) * 0.5)
+    column = x.reshape(-1, 1)
+    results = (
+        x + 0, x * 1, x + x, subject.tensor(least) * 0.5, column.sum(1), column.amax(1),
+    )  # fmt: skip
     return not all(_nonzero(subject, y).all() for y in results)
 
 

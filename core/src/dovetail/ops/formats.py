@@ -12,6 +12,7 @@ import numpy as np
 from dovetail.dtypes import (
     COMPLEX_CATEGORY,
     FLOAT8,
+    INT_CATEGORY,
     NUMERIC,
     STORED,
     Array,
@@ -60,6 +61,10 @@ def _cast(x: Array, dtype: DType) -> Array:
         return by_table(x, dtype)
     if x.dtype.kind == "c" and not dtype.is_complex and dtype is not bool_:
         x = x.real
+    if x.dtype.kind not in "biuc" and dtype.category == INT_CATEGORY:
+        return np.trunc(
+            x.astype(np.float64)
+        )  # tells of what the format has no room for
     return x.astype(dtype.numpy)
 
 

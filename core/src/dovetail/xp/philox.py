@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from dovetail.codegen.philox import LOW32, M0, M1, keys
+from dovetail.xp.kernels import on_device
 
 # Blocks of four words computed at once. The buffers stay within the L2 cache; they are
 # apart by somewhat more than a power of two, which caches would map to one place.
@@ -85,6 +86,11 @@ def _rounds(
         return a, b, c, d
 
     return rounds
+
+
+def pairs(xp: Any, words: Any) -> Any:
+    """Words as integers of 64 bits, which devices read at multiples of 8 bytes."""
+    return (words.copy() if on_device(xp) else words).view("uint64")
 
 
 def chunks(

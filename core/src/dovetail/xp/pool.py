@@ -44,7 +44,7 @@ def _blockwise(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def call(w: Windows, *arrays: Any) -> Any:
         lead = arrays[-1]
         step = max(1, BLOCK // max(1, lead.size // max(1, len(lead))))
-        if step >= len(lead):
+        if step >= len(lead) or on_device(xp):
             return kernel(w, *arrays)
         y = None
         for n in range(0, len(lead), step):

@@ -10,7 +10,7 @@ from dovetail.dtypes import ANY, FLOAT, INTEGRAL, DType, Sizes
 from dovetail.xp import random_law as law
 from dovetail.xp.kernels import Kernels
 from dovetail.xp.orders import laid_like
-from dovetail.xp.philox import Philox, chunks
+from dovetail.xp.philox import Philox, chunks, pairs
 
 kernels: Final = Kernels()
 install = kernels.install
@@ -51,7 +51,7 @@ def _uniform(
 def _fractions(xp: Any, words: Any, bits: int, out: Any) -> None:
     """The upper bits of words, or of pairs of them, as fractions."""
     if bits > 32:
-        long = words.view("uint64") >> xp.uint64(64 - bits)
+        long = pairs(xp, words) >> xp.uint64(64 - bits)
         xp.multiply(long.view("int64"), 2.0**-bits, out=out)
         return
     words >>= xp.uint32(32 - bits)
@@ -171,7 +171,7 @@ def _scale(xp: Any, words: Any, span: int) -> tuple[Any, Any]:
 
 def _scale_long(xp: Any, words: Any, span: int) -> tuple[Any, Any]:
     """The same for pairs of words, the product in halves (Warren, 8-2)."""
-    a = words.view("uint64")
+    a = pairs(xp, words)
     if span == 1 << 64:
         return a.copy(), None
     half, low = xp.uint64(32), xp.uint64(LOW32)

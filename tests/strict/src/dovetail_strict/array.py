@@ -19,6 +19,8 @@ _PLACES: Final = {"argmax", "argmin"}
 def lower(x: Any) -> Any:
     """NumPy's side of an argument; raises for what CuPy does not take."""
     if type(x) is StrictArray:
+        if x.numpy.dtype.name == "bfloat16":
+            raise TypeError("CuPy casts, copies and views bfloat16; no more is sure")
         return x.numpy
     if isinstance(x, np.ndarray):
         raise TypeError(f"Unsupported type {type(x)}")
@@ -120,7 +122,8 @@ class StrictArray:
         return lift(self.numpy[index_of(self.numpy, key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.numpy[index_of(self.numpy, key)] = lower(value)
+        kept = type(value) is StrictArray and value.dtype == self.dtype
+        self.numpy[index_of(self.numpy, key)] = value.numpy if kept else lower(value)
 
     def __len__(self) -> int:
         return len(self.numpy)
@@ -163,6 +166,8 @@ def _method(a: StrictArray, name: str, found: Callable[..., Any]) -> Callable[..
             raise ValueError("kind can only be None or 'stable'")
         given = {k: lower(v) for k, v in options.items()}
         made = found(*map(lower, args), **given)
+        if name == "view" and made.size and made.ctypes.data % made.itemsize:
+            raise TypeError("misaligned address")  # which ends a context on a card
         return made if name in ("item", "tolist") else lift(made)
 
     return method

@@ -32,6 +32,8 @@ _AT_DTYPES: Final = {
     "int32", "int64", "uint32", "uint64", "float16", "float32", "float64",
 }  # fmt: skip
 _WAITING: Final = {"nonzero", "flatnonzero", "argwhere", "unique", "array_equal"}
+# Whatever the dtype is.
+_CARRYING: Final = {"ascontiguousarray", "broadcast_to", "may_share_memory"}
 _TAKES_HOST: Final = {
     "array", "asarray", "ascontiguousarray", "full", "arange", "where",
 }  # fmt: skip
@@ -155,6 +157,10 @@ class Library:
         """No `initial`."""
         return lift(np.min(lower(a), axis, lower(out), keepdims))
 
+    def count_nonzero(self, a: Any, axis: Any = None) -> Any:
+        """No dims that stay."""
+        return lift(np.count_nonzero(lower(a), axis))
+
     def matmul(self, a: Any, b: Any, /, *, out: Any = None) -> Any:
         """Unlike every other ufunc's, its `out` has no place."""
         if out is None:
@@ -206,9 +212,11 @@ def _function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             raise TypeError("Only cupy arrays can be concatenated")
         if name in _TAKES_HOST:  # what the host has may come in
             args = tuple(a.numpy if type(a) is StrictArray else a for a in args)
+        if name in _CARRYING:
+            args = tuple(a.numpy if type(a) is StrictArray else a for a in args)
+        elif name not in _TAKES_HOST:
+            args = tuple(map(lower, args))
         given = {k: lower(v) for k, v in options.items()}
-        return lift(
-            function(*(args if name in _TAKES_HOST else map(lower, args)), **given)
-        )
+        return lift(function(*args, **given))
 
     return call

@@ -1,0 +1,150 @@
+"""Products of matrices by cuBLAS, for operands that lie in any way.
+
+cuBLAS reads memory column by column. What lies there row by row is the transpose of
+the matrix; so y = a @ b is computed as yᵀ = bᵀ @ aᵀ, and nothing is moved.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.device_api import KernelTable
+from dovetail.dtypes import by_name
+from dovetail_cupy.cublas import FORMATS, Cublas, Side
+
+Dims = tuple[int, ...]
+_MOST: Final = (1 << 31) - 1  # what an `int` of C counts to
+DTYPES: Final = frozenset(map(by_name, FORMATS))
+"""The dtypes of products."""
+
+
+def install(table: KernelTable, xp: Any, blas: Cublas) -> None:
+    """Put products before those of a table."""
+    products = Products(xp, blas)
+    table.add("bmm", products.bmm, dtypes=DTYPES, checks=True, rank=1)
+    table.add("matmul", products.matmul, dtypes=DTYPES, checks=True, rank=1)
+    table.add("linear", products.linear, dtypes=DTYPES, rank=1)
+
+
+class Products:
+    """The kernels, each a method of the name of its op.
+
+    Args:
+        xp: makes and copies arrays.
+        blas: multiplies.
+    """
+
+    def __init__(self, xp: Any, blas: Cublas) -> None:
+        self._xp = xp
+        self._blas = blas
+
+    def bmm(self, a: Any, b: Any) -> Any:
+        """Products of two batches of matrices."""
+        if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0]:
+            raise ValueError("not two batches of matrices")
+        return self.matmul(a, b)
+
+    def matmul(self, a: Any, b: Any) -> Any:
+        """A product as NumPy's: vectors, matrices, and batches that broadcast."""
+        left = a[None, :] if a.ndim == 1 else a
+        right = b[:, None] if b.ndim == 1 else b
+        if not left.ndim or not right.ndim or left.shape[-1] != right.shape[-2]:
+            raise ValueError(f"shapes {a.shape} and {b.shape} do not fit")
+        y = self._product(left, right, None)
+        if a.ndim > 1 and b.ndim > 1:
+            return y
+        kept = y.shape[:-2] if a.ndim == 1 else y.shape[:-1]
+        last = () if b.ndim == 1 else y.shape[-1:]
+        return y.reshape(kept + last)
+
+    def linear(self, x: Any, w: Any, b: Any) -> Any:
+        """x @ wᵀ, added to a row where there is one; rounded once."""
+        if w.ndim == 1:  # a row of weights, which leaves no dim
+            y = self.matmul(x, w)
+            return y if b is None else y + b
+        if x.ndim == 1:
+            return self._product(x[None, :], w.T, b)[0]
+        return self._product(x, w.T, b)
+
+    def _product(self, a: Any, b: Any, row: Any) -> Any:
+        """The product of batches of matrices, which is added to a row."""
+        xp, n = self._xp, b.shape[-1]
+        if a.ndim > 2 and b.ndim == 2:  # one product, of all rows
+            flat = self._product(
+                a.reshape(math.prod(a.shape[:-1]), a.shape[-1]), b, row
+            )
+            return flat.reshape(*a.shape[:-1], n)
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        m, k = a.shape[-2:]
+        y = xp.empty((*lead, m, n), a.dtype)
+        if not y.size:
+            return y
+        if row is not None or not k:
+            y[...] = 0 if row is None else row
+        if not k:
+            return y
+        count = math.prod(lead)
+        (first, at_a), (second, at_b) = _side(xp, a, lead), _side(xp, b, lead)
+        if max(m, n, k, count, first.length, second.length) > _MOST:
+            return self._by_parts(y, a, b, row)
+        self._blas.gemm(
+            FORMATS[a.dtype.name], (n, m, k), second, first,
+            Side(y.data.ptr, 0, n, m * n), count, row is not None,
+        )  # fmt: skip
+        del at_a, at_b  # copies live until the work is in the stream's order
+        return y
+
+    def _by_parts(self, y: Any, a: Any, b: Any, row: Any) -> Any:
+        """What is longer than an `int` counts, by CuPy in float32 or wider."""
+        wide = "float32" if a.dtype.name in ("float16", "bfloat16") else a.dtype
+        made = self._xp.matmul(a.astype(wide), b.astype(wide))
+        y[...] = made if row is None else made + row
+        return y
+
+
+def _side(xp: Any, a: Any, lead: Dims) -> tuple[Side, Any]:
+    """How an operand lies, and the array that does: a copy where cuBLAS needs one.
+
+    Rows that follow one another make what cuBLAS takes for columns: not turned.
+    """
+    found = _as_it_lies(a, lead)
+    if found is None:
+        a = xp.ascontiguousarray(xp.broadcast_to(a, lead + a.shape[-2:]))
+        found = _as_it_lies(a, lead)
+        assert found is not None
+    turned, length, step = found
+    return Side(a.data.ptr, turned, length, step), a
+
+
+def _as_it_lies(a: Any, lead: Dims) -> tuple[int, int, int] | None:
+    """Whether turned, from row to row, and from matrix to matrix; None for others."""
+    size = a.dtype.itemsize
+    strides = [s // size for s in a.strides]
+    rows, columns = a.shape[-2:]
+    down, across = strides[-2:]
+    step = _one_step(a.shape[:-2], strides[:-2], lead)
+    if step is None:
+        return None
+    if (across == 1 or columns == 1) and (down >= columns or rows == 1):
+        return 0, max(down if rows > 1 else columns, 1), step
+    if (down == 1 or rows == 1) and (across >= rows or columns == 1):
+        return 1, max(across if columns > 1 else rows, 1), step
+    return None
+
+
+def _one_step(shape: Dims, strides: list[int], lead: Dims) -> int | None:
+    """The step by which all matrices of a batch follow one another, None for none."""
+    if math.prod(lead) == 1 or math.prod(shape) == 1:
+        return 0
+    if shape != lead:  # it broadcasts in some dims only
+        return None
+    kept = [(n, s) for n, s in zip(shape, strides, strict=True) if n > 1]
+    for (_, outer), (n, inner) in pairwise(kept):
+        if outer != n * inner:
+            return None
+    step = kept[-1][1]
+    return step if step >= 0 else None
