@@ -50,6 +50,9 @@ def test_products_of_what_lies_in_any_way(drawn: tuple[Any, Any, Any]) -> None:
     products = Products(AddressedNumpy(), HostBlas())
     want = a.astype("complex128") @ b.astype("complex128")
     assert np.array_equal(products.matmul(a, b).astype("complex128"), want)
+    into = addressed(np.full((*want.shape, 2), 9, a.dtype)[..., 0])  # with gaps
+    assert np.array_equal(products.matmul(a, b, into).astype("complex128"), want)
+    assert np.array_equal(into.astype("complex128"), want)
     if b.ndim == 2 and b.shape[0]:
         got = products.linear(a, b.T, row)
         want = want if row is None else want + row.astype("complex128")
@@ -62,6 +65,18 @@ def test_vectors(shapes: tuple[tuple[int, ...], ...]) -> None:
     """A vector is a row or a column, and its dim is gone afterwards."""
     a, b = (addressed(np.arange(np.prod(s), dtype="f4").reshape(s)) for s in shapes)
     assert np.array_equal(Products(AddressedNumpy(), HostBlas()).matmul(a, b), a @ b)
+
+
+def test_a_product_where_the_caller_wants_it() -> None:
+    """Rows of a larger array are written, and nothing beside them; without a copy."""
+    whole = addressed(np.zeros((2, 5, 7), "f4"))
+    a, b = (addressed(np.ones(s, "f4")) for s in ((2, 3, 4), (4, 2)))
+    xp = AddressedNumpy()
+    xp.empty = None  # type: ignore[attr-defined]
+    products = Products(xp, HostBlas())
+    products.matmul(a, b, whole[:, 1:4, 2:4])
+    assert np.all(whole[:, 1:4, 2:4] == 4)
+    assert whole.sum() == 4 * 2 * 3 * 2
 
 
 def test_a_transposed_batch_is_not_copied() -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.codegen.declarations import on_more, vocabularies
+from dovetail.codegen.declarations import IN_ROWS, WITH_LIMITS, on_more, vocabularies
 from dovetail.codegen.row_ops import NAMED
 from dovetail.codegen.runtime.machine import available
 from dovetail.device_api import Facts, Kernel, KernelTable
@@ -53,11 +53,7 @@ _SLOW_UFUNCS: Final = frozenset({
 _REMAINDERS: Final = frozenset({"float_fmod", "floor_divide", "fmod", "remainder"})
 # What moves elements, or reads them as others.
 _MOVES: Final = frozenset({"bitcast", "cast", "clone", "real"})
-# What asks for the limits of its dtype: in 16 bits not those of the arithmetic.
-_WITH_LIMITS: Final = frozenset({"nan_to_num"})
 _SELECTS: Final = frozenset({"where"})  # the same for numbers of any kind
-# Elementwise, but in rows, as torch has them.
-_IN_ROWS: Final = frozenset({"logsigmoid", "masked_fill"})
 _DTYPES: Final = frozenset({float32, float64})
 _NONE: Final[frozenset[DType]] = frozenset()
 _REMEMBERED: Final = 64  # attributes of an op without a kernel
@@ -116,7 +112,7 @@ def install(table: KernelTable, plain: KernelTable) -> None:
 
 
 def _ordered(op: str, bind: Any) -> Any:
-    return binding_rows(bind) if op in _IN_ROWS else bind
+    return binding_rows(bind) if op in IN_ROWS else bind
 
 
 def _add_others(table: KernelTable) -> None:
@@ -151,7 +147,7 @@ def _add_bodies(table: KernelTable, ops: Collection[str] = ()) -> None:
             if ops and op not in ops:
                 continue
             names = v.takes(op)[1]
-            dtypes = _DTYPES if op in _WITH_LIMITS else _DTYPES | HALF
+            dtypes = _DTYPES if op in WITH_LIMITS else _DTYPES | HALF
             for dtype in sorted(dtypes, key=str):
                 if op not in _MOVES and not table.select(op, dtype):
                     large = _Bodies(op)

@@ -24,16 +24,16 @@ from dovetail.device_api.graphs import hold, refuse_to_wait
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType, bfloat16, float32
 from dovetail.errors import BackendError, DovetailError
-from dovetail_cupy import convolutions, generated, probe, products, shared_kernels
+from dovetail_cupy import generated, probe, products, shared_kernels
 from dovetail_cupy.completed import keeping_sign
 from dovetail_cupy.cublas import Cublas
-from dovetail_cupy.cudnn import Cudnn
 from dovetail_cupy.exchange import CupyExchange
 from dovetail_cupy.faults import explained, guarded
 from dovetail_cupy.graphs import CupyGraphs
 from dovetail_cupy.host_copies import CupyCopies
 from dovetail_cupy.launch import CupyMachine
 from dovetail_cupy.memory import Memory
+from dovetail_cupy.products import Products
 from dovetail_cupy.streams import CupyStreams, Queue
 
 Ints = tuple[int, ...]
@@ -189,14 +189,13 @@ class CupyBackend(
         self.tell(index)
 
     def kernels(self, table: KernelTable) -> None:
-        shared = KernelTable(self.type)
-        shared_kernels.install(shared, self.xp)
+        shared, own = KernelTable(self.type), None
         if not self.platform.hip:
-            with suppress(BackendError):  # else CuPy's own products serve
-                blas = Cublas(self.xp, self.memory.is_parted)
-                products.install(shared, self.xp, blas)
-            with suppress(BackendError):
-                convolutions.install(shared, self.xp, Cudnn(self.xp))
+            with suppress(BackendError):  # else CuPy's serve
+                own = Products(self.xp, Cublas(self.xp, self.memory.is_parted))
+        shared_kernels.install(shared, self.xp, own)
+        if own is not None:
+            products.install(shared, own)
         if generated.are_wanted():
             generated.install(table, shared, CupyMachine(self.xp))
         else:

@@ -173,6 +173,24 @@ def _reduced(
     return tuple(n for d, n in enumerate(shape) if d not in axes)
 
 
+class Fourier:
+    """Transforms of what lies where cuFFT can read it: at multiples of two numbers."""
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def __getattr__(self, name: str) -> Any:
+        transform = getattr(self._own, name)
+
+        def call(a: Any, *args: Any, **options: Any) -> Any:
+            if a.dtype.kind == "f" and a.data.ptr % (2 * a.dtype.itemsize):
+                a = a.copy()
+            return transform(a, *args, **options)
+
+        setattr(self, name, call)
+        return call
+
+
 class Completed:
     """A module-like object: the library, with differences filled in."""
 
@@ -187,6 +205,7 @@ class Completed:
         for name in ("left_shift", "right_shift"):
             setattr(self, name, Shift(xp, name))
         self.fmod, self.lcm = whole_fmod(xp), wrapping_lcm(xp)
+        self.fft = Fourier(xp.fft)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._xp, name)
@@ -220,6 +239,17 @@ class Completed:
     def count_nonzero(self, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
         """With dims that stay."""
         return self._xp.sum(a != 0, axis, keepdims=keepdims)
+
+    def multiply_by(self, products: Any) -> None:
+        """Let products of matrices be those of another library, where it has them."""
+        own = self.matmul
+
+        def matmul(a: Any, b: Any, out: Any = None) -> Any:
+            if min(a.ndim, b.ndim) > 1 and products.serves(a, b):
+                return products.matmul(a, b, out)
+            return own(a, b, out)
+
+        self.matmul = matmul  # type: ignore[method-assign]
 
     def matmul(self, a: Any, b: Any, out: Any = None) -> Any:
         """CuPy takes `out` by its name alone."""

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail.codegen.declarations import vocabularies
+from dovetail.codegen.declarations import IN_ROWS, WITH_LIMITS, vocabularies
 from dovetail.codegen.formats import HALVES, computed_in
 from dovetail.codegen.pointwise import KNOWN
 from dovetail.codegen.runtime.machine import SWITCH
 from dovetail.device_api import Facts, Kernel, KernelTable
-from dovetail.dtypes import FLOAT, DType
+from dovetail.dtypes import FLOAT, HALF, DType
 from dovetail.errors import DovetailError
 from dovetail_cupy import draws, rows, steps
 from dovetail_cupy.draws import Draws
@@ -133,8 +133,9 @@ class Generated:
             half = next((d for d in dtypes if d in HALVES), None)
             result = half if half and made == "float32" else made
             return DevicePointwise(
-                self._machine, self.op, program, len(known), dtypes, result
-            )
+                self._machine, self.op, program, len(known), dtypes, result,
+                in_rows=self.op in IN_ROWS,
+            )  # fmt: skip
         except DovetailError:
             return None
 
@@ -144,7 +145,8 @@ def _add_bodies(table: KernelTable, machine: Machine) -> None:
     for v in vocabularies:
         for op, (inputs, numbers) in v.bodies().items():
             names = v.takes(op)[1]
-            for dtype in sorted(DTYPES, key=str):
+            dtypes = DTYPES - HALF if op in WITH_LIMITS else DTYPES
+            for dtype in sorted(dtypes, key=str):
                 if op not in _MOVES and not table.select(op, dtype):
                     bodies = _Bodies(machine, op)
                     table.add(

@@ -25,13 +25,15 @@ class DevicePointwise(PointwiseForm):
 
     Args:
         machine: what runs the kernels; for the others see `PointwiseForm`.
+        in_rows: results lie in rows, however operands do.
     """
 
     def __init__(
         self, machine: Machine, name: str, program: Program, scalars: int,
-        stored: Sequence[str | None], result: str,
+        stored: Sequence[str | None], result: str, in_rows: bool = False,
     ) -> None:  # fmt: skip
         self._machine = machine
+        self._in_rows = in_rows
         self._launchers: dict[Any, Launch] = {}
         super().__init__(name, program, scalars, stored, result)
         self.form((RUN,) * len(self.given), rows=False)  # refuses what is unknown
@@ -110,15 +112,17 @@ class DevicePointwise(PointwiseForm):
             way.run([*given, y], [*way.numbers, *scalars], way.count)
         return y if way.back is None else y.transpose(way.back)
 
-    def _way(self, given: list[Any], free: bool) -> _Way:
+    def _way(self, given: list[Any], apart: bool) -> _Way:
         """How operands are walked that lie so.
 
         Args:
-            free: whether the result may lie as they do.
+            apart: the result is made for this call, and may lie as they do.
         """
         shape = np.broadcast_shapes(*[a.shape for a in given])
         spread = [self._machine.xp.broadcast_to(a, shape) for a in given]
-        order = order_of(shape, [a.strides for a in spread]) if free else None
+        order = None
+        if apart and not self._in_rows:
+            order = order_of(shape, [a.strides for a in spread])
         back = None
         if order is not None and order != tuple(range(len(shape))):
             back = tuple(map(int, np.argsort(order)))
@@ -137,7 +141,7 @@ class DevicePointwise(PointwiseForm):
         if by_rows:
             numbers += [layout.lanes, *layout.row_steps]
         count = layout.rows if by_rows else layout.lanes
-        run = self.kernel(layout.kinds, by_rows, free)
+        run = self.kernel(layout.kinds, by_rows, apart)
         return _Way(
             shape, back, order if back else None, copies, tuple(numbers), count, run
         )

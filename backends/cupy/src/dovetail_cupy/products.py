@@ -22,9 +22,8 @@ DTYPES: Final = frozenset(map(by_name, FORMATS))
 """The dtypes of products."""
 
 
-def install(table: KernelTable, xp: Any, blas: Cublas) -> None:
+def install(table: KernelTable, products: Products) -> None:
     """Put products before those of a table."""
-    products = Products(xp, blas)
     table.add("bmm", products.bmm, dtypes=DTYPES, checks=True, rank=1)
     table.add("matmul", products.matmul, dtypes=DTYPES, checks=True, rank=1)
     table.add("linear", products.linear, dtypes=DTYPES, rank=1)
@@ -48,8 +47,19 @@ class Products:
             raise ValueError("not two batches of matrices")
         return self.matmul(a, b)
 
-    def matmul(self, a: Any, b: Any) -> Any:
-        """A product as NumPy's: vectors, matrices, and batches that broadcast."""
+    @staticmethod
+    def serves(a: Any, b: Any) -> bool:
+        """Whether there are products of arrays of these dtypes."""
+        return a.dtype == b.dtype and a.dtype.name in FORMATS
+
+    def matmul(self, a: Any, b: Any, out: Any = None) -> Any:
+        """A product as NumPy's: vectors, matrices, and batches that broadcast.
+
+        Args:
+            out: of the shape of the result, if it is to be there.
+        """
+        if out is not None:
+            return self._product_into(a, b, out)
         left = a[None, :] if a.ndim == 1 else a
         right = b[:, None] if b.ndim == 1 else b
         if not left.ndim or not right.ndim or left.shape[-1] != right.shape[-2]:
@@ -96,6 +106,24 @@ class Products:
             Side(y.data.ptr, 0, n, m * n), count, row is not None,
         )  # fmt: skip
         del at_a, at_b  # copies live until the work is in the stream's order
+        return y
+
+    def _product_into(self, a: Any, b: Any, y: Any) -> Any:
+        """The product of matrices, where the caller wants it; by a copy if it must."""
+        lead, (m, k), n = y.shape[:-2], a.shape[-2:], b.shape[-1]
+        lies = _as_it_lies(y, lead)
+        if not (y.size and k) or lies is None or lies[0]:
+            y[...] = self._product(a, b, None)
+            return y
+        (first, at_a), (second, at_b) = (
+            _side(self._xp, a, lead),
+            _side(self._xp, b, lead),
+        )
+        self._blas.gemm(
+            FORMATS[a.dtype.name], (n, m, k), second, first,
+            Side(y.data.ptr, *lies), math.prod(lead), False,
+        )  # fmt: skip
+        del at_a, at_b
         return y
 
     def _by_parts(self, y: Any, a: Any, b: Any, row: Any) -> Any:

@@ -54,9 +54,15 @@ WAITS: Final = frozenset(
 """Ops whose shared kernels read values, for which the host waits."""
 
 
-def install(table: KernelTable, cupy: Any) -> None:
-    """Add the shared kernels, on CuPy or on what has its interface."""
+def install(table: KernelTable, cupy: Any, products: Any = None) -> None:
+    """Add the shared kernels, on CuPy or on what has its interface.
+
+    Args:
+        products: what multiplies matrices, if not the library; see `Products`.
+    """
     xp, shared = Completed(cupy), KernelTable(table.backend)
+    if products is not None:
+        xp.multiply_by(products)
     for family in _FAMILIES:
         family.install(shared, xp)
     indexing.install(shared, xp)

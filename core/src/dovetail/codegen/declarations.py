@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from dovetail.codegen.program import Dims, Program
 
 
+WITH_LIMITS: Final = frozenset({"nan_to_num"})
+"""Ops that ask for the limits of their dtype, which arithmetic may be wider than."""
+IN_ROWS: Final = frozenset({"logsigmoid", "masked_fill"})
+"""Elementwise, but with results in rows, as torch has them."""
+
+
 class Declarations(ABC):
     """A vocabulary of ops that are computed element by element."""
 

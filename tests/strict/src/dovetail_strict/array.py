@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -59,6 +60,13 @@ def index_of(a: Numpy, key: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def _owner(a: Numpy) -> Any:
+    """What has the memory of an array."""
+    while isinstance(a.base, np.ndarray):
+        a = a.base
+    return a
+
+
 def refuse_axis_of_number(a: Any, axis: Any) -> None:
     """NumPy takes axis 0 of a number as none; CuPy refuses it."""
     if not a.ndim and axis not in (None, ()):
@@ -92,6 +100,10 @@ class StrictArray:
         if more or type(values) is not np.ndarray:
             raise TypeError("Argument 'memptr' has incorrect type")
         self.numpy = values
+
+    @property
+    def data(self) -> Any:
+        return SimpleNamespace(ptr=self.numpy.ctypes.data, mem=_owner(self.numpy))
 
     @property
     def real(self) -> StrictArray:

@@ -95,16 +95,25 @@ class Ufunc:
 class Part:
     """A module of the library, with the functions that CuPy has there."""
 
-    def __init__(self, module: Any, functions: frozenset[str]) -> None:
+    def __init__(
+        self, module: Any, functions: frozenset[str], aligned: bool = False
+    ) -> None:
         self.LinAlgError = np.linalg.LinAlgError
         for name in functions:
-            setattr(self, name, _unraised(getattr(module, name)))
+            setattr(self, name, _unraised(getattr(module, name), aligned))
 
 
-def _unraised(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that says nothing of what it could not solve, unless asked to."""
+def _unraised(function: Callable[..., Any], aligned: bool) -> Callable[..., Any]:
+    """A function that says nothing of what it could not solve, unless asked to.
+
+    Args:
+        aligned: it reads its argument two numbers at a time.
+    """
 
     def call(*args: Any, **options: Any) -> Any:
+        a = args[0]
+        if aligned and a.size and a.data.ptr % (2 * a.dtype.itemsize):
+            raise TypeError("CUFFT_INVALID_VALUE")
         given = {k: lower(v) for k, v in options.items()}
         try:
             return lift(function(*map(lower, args), **given))
@@ -133,7 +142,7 @@ class Library:
 
         self.lib = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=strided))
         self.ogrid = Grid()
-        self.fft = Part(np.fft, names.FFT)
+        self.fft = Part(np.fft, names.FFT, aligned=True)
         self.linalg = Part(np.linalg, names.LINALG)
 
     def __getattr__(self, name: str) -> Any:
