@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail_cupy.launch import Arguments
+from dovetail.codegen.ir import FIRST, LAST, Buffer, Kernel, Loop, Store
+from dovetail.codegen.values import constant, index
+from dovetail_cupy.launch import Arguments, CupyMachine
 
 PARAMETERS = (("a", "float32"), ("b", "int64"), ("c", "float64"), ("d", "uint64"),
               ("e", "int32"), ("f", "bool"))  # fmt: skip
@@ -63,3 +66,38 @@ def test_numbers_of_another_kind(number: Any) -> None:
     """A whole number may come as a float, and NumPy's scalars as they are."""
     frame = Arguments(0, (("n", "int64"),)).filled([], (number,), (0, 1))
     assert _read(frame, ["int64"]) == [int(number)]
+
+
+class Pretended:
+    """As much of CuPy as a machine asks of it, on device 0."""
+
+    is_hip = False
+    ndarray = None
+
+    def __init__(self) -> None:
+        self.cuda = self.runtime = self
+
+    def getDevice(self) -> int:  # noqa: N802  CUDA's name
+        return 0
+
+
+def test_functions_outlive_whoever_launches_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A graph launches what it recorded, after the kernels that did it are gone."""
+    made: list[Any] = []
+
+    def function_of(*_: Any) -> Any:
+        made.append(SimpleNamespace(ptr=len(made)))
+        return made[-1]
+
+    monkeypatch.setattr("dovetail_cupy.launch.function_of", function_of)
+    machine = CupyMachine(Pretended())
+    lane = index("lane")
+    store = Store(Buffer("y", "float32", written=True), lane.value, constant(1, "float32").value)
+    loop = Loop("lane", lane.value, FIRST, LAST, (store,))
+    kernel = Kernel("ones", (store.buffer,), (), (loop,))
+    first, again = (machine._function(kernel, False) for _ in range(2))
+    assert first is again
+    assert machine._function(kernel, True) is not first
+    assert len(made) == 2

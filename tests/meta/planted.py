@@ -157,7 +157,8 @@ def with_kernel(op: str, wrong: Callable[..., Any]) -> type[Sound]:
             super().kernels(table)
             found = table._kernels[op]
             for at, kernel in enumerate(found):
-                bad = _through(wrong, kernel.function)
+                through = _through_bound if kernel.binds else _through
+                bad = through(wrong, kernel.function)
                 found[at] = kernel._replace(function=bad)
 
     return Planted
@@ -165,6 +166,10 @@ def with_kernel(op: str, wrong: Callable[..., Any]) -> type[Sound]:
 
 def _through(wrong: Callable[..., Any], sound: Callable[..., Any]) -> Any:
     return lambda *args, **attrs: wrong(sound, *args, **attrs)
+
+
+def _through_bound(wrong: Callable[..., Any], bind: Callable[..., Any]) -> Any:
+    return lambda **attrs: _through(wrong, bind(**attrs))
 
 
 _kept: list[Any] = []

@@ -68,6 +68,7 @@ def test_sound_devices_obey_every_law(name: str) -> None:
         ("fill", planted.FillsContiguous),
         ("fill", planted.NoNegativeZero),
         ("subnormals", with_kernel("add", planted.flushes)),
+        ("subnormals", with_kernel("sum", planted.flushes)),
         ("random", with_kernel("bitwise_xor", planted.short_tail)),
         ("dlpack", capabilities.CopiesOnImport),
         ("dlpack", capabilities.CopiesOnExport),

@@ -52,6 +52,8 @@ class CupyMachine(Machine):
     def __init__(self, cupy: Any) -> None:
         self.xp = cupy
         self.empty = cupy.ndarray  # what `cupy.empty` makes, without its wrapping
+        # By text and device, for good: graphs have what their kernels' owners let go.
+        self._functions: dict[tuple[str, int], Any] = {}
         self._dialect: Dialect | None = None
 
     def dialect(self) -> Dialect:
@@ -76,12 +78,18 @@ class CupyMachine(Machine):
 
     def _function(self, kernel: Kernel, apart: bool) -> Any:
         """CuPy's `Function` for the current device."""
-        dialect = self.dialect()
+        dialect, runtime = self.dialect(), self.xp.cuda.runtime
         text = render(kernel, dialect=dialect, apart=apart)
-        if self.xp.cuda.runtime.is_hip:
-            made = self.xp.RawKernel(text, kernel.name, options=dialect.options)
-            return made.kernel
-        return function_of(self.xp, text, kernel.name, dialect.options)
+        key = text, runtime.getDevice()
+        found = self._functions.get(key)
+        if found is None:
+            name, options = kernel.name, dialect.options
+            if runtime.is_hip:
+                found = self.xp.RawKernel(text, name, options=options).kernel
+            else:
+                found = function_of(self.xp, text, name, options)
+            self._functions[key] = found
+        return found
 
 
 class Launcher:

@@ -30,9 +30,11 @@ def flushes(subject: Subject, dtype: DType) -> bool:
     small = _subnormals(dtype)
     x = subject.tensor(small)
     least = np.full(small.shape, limits(dtype).smallest_normal, dtype.numpy)
-    rows = subject.tensor(np.stack([small, np.zeros_like(small)], 1))
+    behind = np.stack([np.zeros_like(small), small], 1)
+    rows, sizes = subject.tensor(behind), subject.tensor(np.abs(behind))
     results = (
         x + 0, x * 1, x + x, subject.tensor(least) * 0.5, rows.sum(1),
+        rows.cumsum(1)[:, 1], sizes.amax(1),
     )  # fmt: skip
     return not all(_nonzero(subject, y).all() for y in results)
 

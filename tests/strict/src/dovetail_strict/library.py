@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from dovetail_strict import names
+from dovetail_strict import cards, names
 from dovetail_strict.array import (
     StrictArray,
     index_of,
@@ -44,8 +44,8 @@ class Ufunc:
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
-        self._ufunc = getattr(np, name)
-        self.nin = self._ufunc.nin
+        self._ufunc = cards.OTHERWISE.get(name, getattr(np, name))
+        self.nin = getattr(np, name).nin
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if "where" in options:
@@ -226,6 +226,7 @@ def _function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         elif name not in _TAKES_HOST:
             args = tuple(map(lower, args))
         given = {k: lower(v) for k, v in options.items()}
-        return lift(function(*args, **given))
+        made = function(*args, **given)
+        return lift(cards.filled(made, *args) if name in cards.FILLING else made)
 
     return call
