@@ -94,7 +94,9 @@ def test_functions_outlive_whoever_launches_them(
     monkeypatch.setattr("dovetail_cupy.launch.function_of", function_of)
     machine = CupyMachine(Pretended())
     lane = index("lane")
-    store = Store(Buffer("y", "float32", written=True), lane.value, constant(1, "float32").value)
+    store = Store(
+        Buffer("y", "float32", written=True), lane.value, constant(1, "float32").value
+    )
     loop = Loop("lane", lane.value, FIRST, LAST, (store,))
     kernel = Kernel("ones", (store.buffer,), (), (loop,))
     first, again = (machine._function(kernel, False) for _ in range(2))

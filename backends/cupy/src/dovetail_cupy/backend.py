@@ -38,8 +38,6 @@ from dovetail_cupy.streams import CupyStreams, Queue
 
 Ints = tuple[int, ...]
 Host = np.ndarray[Any, Any]
-PROVEN: str = "never run on a card"
-"""What is known of these backends on real devices, as `dovetail devices` says it."""
 
 
 class CupyBackend(
@@ -75,8 +73,9 @@ class CupyBackend(
         runtime = self.xp.cuda.runtime
         found = runtime.getDeviceProperties(index)
         driver = f"{self.platform.name} {runtime.driverGetVersion()}"
+        name = [found["name"].decode(), self.platform.unproven]
         return DeviceInfo(
-            index, f"{found['name'].decode()}; this backend was {PROVEN}",
+            index, "; ".join(filter(None, name)),
             int(found["totalGlobalMem"]), f"{driver}, CuPy {self.xp.__version__}",
             multi_processor_count=int(found["multiProcessorCount"]),
             warp_size=int(found["warpSize"]),

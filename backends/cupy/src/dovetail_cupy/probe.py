@@ -17,6 +17,8 @@ class Platform(NamedTuple):
         wheels: what the names of CuPy's wheels for it begin with.
         install: what brings one of them, for pip.
         driver: what the system has to have.
+        unproven: what is not known of the backend, "" for nothing; `dovetail devices`
+            says it beside the device's name.
     """
 
     name: str
@@ -24,13 +26,19 @@ class Platform(NamedTuple):
     wheels: str
     install: str
     driver: str
+    unproven: str = ""
 
 
 CUDA: Final = Platform(
     "CUDA", False, "cupy-cuda", "'dovetail-cuda[cuda12]' (or [cuda13])", "NVIDIA driver"
 )
 ROCM: Final = Platform(
-    "ROCm", True, "cupy-rocm", "'dovetail-rocm[rocm7]'", "amdgpu driver"
+    "ROCm",
+    True,
+    "cupy-rocm",
+    "'dovetail-rocm[rocm7]'",
+    "amdgpu driver",
+    "this backend was never run on a card",
 )
 _ALL: Final = (CUDA, ROCM)
 
