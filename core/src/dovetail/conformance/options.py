@@ -17,7 +17,7 @@ import numpy as np
 
 from dovetail.conformance.covering import Covering, Row
 from dovetail.conformance.formats import INT
-from dovetail.dtypes import DType
+from dovetail.dtypes import DType, complex128, float64
 from dovetail.engine.cases import Case, Sampler, calls_of
 from dovetail.engine.op import Op
 from dovetail.engine.parameters import REQUIRED, Param
@@ -117,6 +117,8 @@ def _levels(op: Op, dtype: DType, param: Param, own: list[Any]) -> tuple[Any, ..
         more = (*more, _MANY)
     elif name == "Ints":
         more = _TUPLES
+    elif name == "DType" and op.tensors:
+        more = _wider(dtype)
     elif name in _SCALARS:
         more = _scalars(op, dtype)
     if param.annotation.endswith(" | None"):
@@ -136,6 +138,16 @@ def _each(values: list[Any]) -> Iterator[Any]:
 def _scales(op: Op) -> bool:
     """Whether numbers are counted in steps, which so many may lead out of a format."""
     return any(p.annotation in _SCALARS and not op.draws for p in op.rest)
+
+
+def _wider(dtype: DType) -> tuple[DType, ...]:
+    """Formats that a result may be asked for in: such as hold more.
+
+    In those that hold less, differences of results show no gradient.
+    """
+    if dtype.is_complex:
+        return () if dtype.real.itemsize > 4 else (complex128,)
+    return () if dtype.is_inexact and dtype.itemsize > 4 else (float64,)
 
 
 def _scalars(op: Op, dtype: DType) -> tuple[Any, ...]:

@@ -141,13 +141,17 @@ def inplace(trial: Trial) -> None:
     )
     want = function(twin.x, *args[1:], **kwargs)
     in_place = getattr(one.x, f"{name}_")
-    _writes(trial, one, want, lambda: in_place(*args[1:], **kwargs))
+    asked = any(isinstance(a, DType) for a in (*args[1:], *kwargs.values()))
+    refusal = _refusal(one.x, want, asked)
+    _writes(trial, one, want, refusal, lambda: in_place(*args[1:], **kwargs))
 
 
-def _writes(trial: Trial, one: Watched, want: Tensor, write: Function) -> None:
+def _writes(
+    trial: Trial, one: Watched, want: Tensor, refusal: type[Exception] | None,
+    write: Function,
+) -> None:  # fmt: skip
     """The write happens as it must, or is refused as it must be."""
     subject = trial.subject
-    refusal = _refusal(one.x, want)
     if refusal is not None:
         _refuses(subject, one, refusal, write)
         return
@@ -169,10 +173,16 @@ def _same(trial: Trial, what: str, got: Array, want: Array, dtype: DType) -> Non
         agree(trial, [got], [want], [dtype], share=2.0, note=f"{what}: ")
 
 
-def _refusal(x: Tensor, want: Tensor) -> type[Exception] | None:
+def _refusal(x: Tensor, want: Tensor, asked: bool = False) -> type[Exception] | None:
+    """What a write of a result into a tensor raises, None if it is done.
+
+    Args:
+        asked: the dtype of the result is, which then has to be the tensor's.
+    """
     if tuple(x.shape) != tuple(want.shape):
         return ShapeError
-    return None if can_cast(want.dtype, x.dtype) else DTypeError
+    taken = want.dtype is x.dtype if asked else can_cast(want.dtype, x.dtype)
+    return None if taken else DTypeError
 
 
 def _refuses(
@@ -206,9 +216,11 @@ def out(trial: Trial) -> None:
 
     for target in _targets(trial, blank):
         needed = function(*args, **told(target.x))
+        refusal = _refusal(target.x, needed)
         _writes(
-            trial, target, needed, lambda t=target: function(*args, **kwargs, out=t.x)
-        )
+            trial, target, needed, refusal,
+            lambda t=target: function(*args, **kwargs, out=t.x),
+        )  # fmt: skip
     needed = function(*args, **told(want))
     _filled(trial, needed, lambda x: function(*args, **kwargs, out=x))
     _aliased(trial, function, told(want), want)
