@@ -159,7 +159,8 @@ def _put_oracle(
     return y
 
 
-_FROM_THE_END: Any = np.array([[4, -4], [2, 0]], np.int32)
+# From either end, and apart however long the dim is.
+_FROM_THE_END: Any = np.array([[1, -1], [2, 0]], np.int32)
 _PUT: Any = {
     **_ADVANCED, "accepts": ANY, "promote": "equal", "oracle": _put_oracle,
     "cases": lambda _: [

@@ -12,7 +12,7 @@ from tests.meta.mutants.benign.variant import (
     Benign,
     otherwise,
 )
-from tests.meta.mutants.mutant import Fault, Run, after
+from tests.meta.mutants.mutant import Fault, Run, after, with_faults
 from tests.meta.mutants.operators import each, results
 
 from dovetail import dtypes
@@ -37,6 +37,27 @@ def _flushed(a: Array) -> Array:
 def _flushes(run: Run, natives: list[Any], attrs: Attrs) -> Any:
     """Subnormal inputs count as 0, and so do results."""
     return results(run(*each(natives, _flushed), **attrs), _flushed)
+
+
+def _flushes_steps(run: Run, natives: list[Any], attrs: Attrs) -> Any:
+    """Nor is a product on the way to a sum kept, which a number then multiplies."""
+    x, a, b, value = natives if len(natives) > 3 else (*natives, attrs["value"])
+    if x.dtype != np.float32:
+        return run(*natives, **attrs)
+    with np.errstate(all="ignore"):
+        product = _flushed(_flushed(a) * _flushed(b))
+        return _flushed(_flushed(x) + _flushed(product * np.float32(value)))
+
+
+def _saturates(run: Run, natives: list[Any], attrs: Attrs) -> Any:
+    """Integers of what they have no room for are the nearest, and 0 of NaN."""
+    y, a = run(*natives, **attrs), natives[0]
+    if y.dtype.kind not in "iu" or a.dtype.kind in "biuc":
+        return y
+    kept, wide = np.iinfo(y.dtype), a.astype(np.float64)
+    above, below = wide >= 2.0 * (kept.max // 2 + 1), wide < kept.min
+    ends = np.where(above, kept.max, np.where(below, kept.min, y))
+    return np.where(np.isnan(wide), 0, ends).astype(y.dtype)
 
 
 def _in_wider(**wider: Any) -> Fault:
@@ -118,6 +139,7 @@ _ROWS: Final = "sum mean softmax log_softmax logsumexp layer_norm var vector_nor
 _PRODUCTS: Final = "addcmul addcdiv matmul bmm linear"
 _FUNCTIONS: Final = "exp log sin cos tanh sigmoid erf gelu sqrt"
 _FLUSHED: Final = f"{_WORD_BY_WORD} {_ROWS} sigmoid log silu softmax_backward pow"
+_EXTREMES: Final = "maximum minimum amax amin"
 _PICKS: Final = "maximum minimum amax amin relu clamp"
 
 ARITHMETIC: Final[list[Benign]] = [
@@ -132,6 +154,12 @@ ARITHMETIC: Final[list[Benign]] = [
            otherwise(_FLUSHED, _flushes, _DeclaresFlushing, rank=0),
            "softmin logaddexp softplus gelu cosh sinh normalize",
            dtypes=FLOATS),
+    Benign("flush-in-choices", "and in extremes, and in products on the way",
+           with_faults({**dict.fromkeys(_EXTREMES.split(), _flushes),
+                        "addcmul": _flushes_steps}, _DeclaresFlushing),
+           f"{_EXTREMES} addcmul", dtypes=FLOATS),
+    Benign("saturating", "integers of floats beyond them are their ends",
+           otherwise("cast", _saturates), "cast", dtypes=(*FLOATS, "bfloat16")),
     Benign("fused", "products and sums are rounded once",
            otherwise(_PRODUCTS, _in_wider(float32="float64")),
            f"{_PRODUCTS} dot mv"),
