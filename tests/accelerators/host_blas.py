@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_cupy.cublas import FORMATS, Format, Side
+from dovetail_cupy.cublas import FORMATS, Format, Lies
 
 _BY_TYPE = {fmt.data: name for name, fmt in FORMATS.items()}
 
@@ -24,30 +24,34 @@ class HostBlas:
         self.calls = 0
 
     def gemm(
-        self, fmt: Format, sizes: tuple[int, int, int], a: Side, b: Side, c: Side,
-        count: int, adds: bool,
+        self, fmt: Format, sizes: tuple[int, int, int], at: tuple[int, int, int],
+        lie: tuple[Lies, Lies, Lies], count: int, adds: bool,
     ) -> None:  # fmt: skip
-        m, n, k = sizes
+        (m, n, k), (a, b, c) = sizes, zip(at, lie, strict=True)
         self.calls += 1
         for i in range(count):
-            left = _matrix(fmt, a, i, (k, m) if a.turned else (m, k))
-            right = _matrix(fmt, b, i, (n, k) if b.turned else (k, n))
+            left = _matrix(fmt, a, i, (k, m) if lie[0].turned else (m, k))
+            right = _matrix(fmt, b, i, (n, k) if lie[1].turned else (k, n))
             target = _matrix(fmt, c, i, (m, n))
             wide = fmt.scale
             left, right = left.astype(wide), right.astype(wide)
-            y = (left.T if a.turned else left) @ (right.T if b.turned else right)
+            left = left.T if lie[0].turned else left
+            y = left @ (right.T if lie[1].turned else right)
             target[...] = (y + target.astype(wide) if adds else y).astype(target.dtype)
 
 
-def _matrix(fmt: Format, side: Side, at: int, shape: tuple[int, int]) -> Any:
+def _matrix(
+    fmt: Format, side: tuple[int, Lies], at: int, shape: tuple[int, int]
+) -> Any:
     """The memory of one matrix: columns `length` elements apart."""
     dtype = np.dtype(_BY_TYPE[fmt.data])
     rows, columns = shape
-    assert side.length >= rows  # cuBLAS refuses others
-    start = side.address + at * side.step * dtype.itemsize
-    size = ((columns - 1) * side.length + rows) * dtype.itemsize
+    address, lies = side
+    assert lies.length >= rows  # cuBLAS refuses others
+    start = address + at * lies.step * dtype.itemsize
+    size = ((columns - 1) * lies.length + rows) * dtype.itemsize
     raw = np.frombuffer((ctypes.c_char * size).from_address(start), dtype)
-    steps = (dtype.itemsize, side.length * dtype.itemsize)
+    steps = (dtype.itemsize, lies.length * dtype.itemsize)
     return np.lib.stride_tricks.as_strided(raw, shape, steps)
 
 

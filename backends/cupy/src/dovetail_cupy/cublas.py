@@ -59,17 +59,15 @@ _ADDRESSES: Final = {
 }
 
 
-class Side(NamedTuple):
-    """How one matrix of a batch lies, as cuBLAS reads it: column by column.
+class Lies(NamedTuple):
+    """How the matrices of a batch lie, as cuBLAS reads them: column by column.
 
     Attributes:
-        address: of the first element.
         turned: 1 where what lies there is the matrix transposed.
         length: elements from a column to the next.
         step: elements from a matrix to the next; 0 where they are one.
     """
 
-    address: int
     turned: int
     length: int
     step: int
@@ -96,24 +94,26 @@ class Cublas:
         self._handles = threading.local()
 
     def gemm(
-        self, fmt: Format, sizes: tuple[int, int, int], a: Side, b: Side, c: Side,
-        count: int, adds: bool,
+        self, fmt: Format, sizes: tuple[int, int, int], at: tuple[int, int, int],
+        lie: tuple[Lies, Lies, Lies], count: int, adds: bool,
     ) -> None:  # fmt: skip
         """c = a @ b, or c += a @ b, for a batch of column-major matrices.
 
         Args:
             sizes: rows and columns of the result, and the length of the sums.
+            at: the addresses of a, b and c.
+            lie: how their matrices lie.
             count: of matrices.
         """
-        m, n, k = sizes
+        (m, n, k), (a, b, c) = sizes, lie
         none, one = _ADDRESSES[fmt.scale]
         kind = fmt.data
         handle = self._placed()
         status = self._gemm(
             handle.handle, a.turned, b.turned, m, n, k, one,
-            a.address, kind, a.length, a.step, b.address, kind, b.length, b.step,
-            one if adds else none, c.address, kind, c.length, c.step, count,
-            fmt.compute, _DEFAULT,
+            at[0], kind, a.length, a.step, at[1], kind, b.length, b.step,
+            one if adds else none, at[2], kind, c.length, c.step, count, fmt.compute,
+            _DEFAULT,
         )  # fmt: skip
         if status:
             raise self._call.failed("cublasGemmStridedBatchedEx", status)

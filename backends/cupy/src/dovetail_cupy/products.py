@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import by_name
-from dovetail_cupy.cublas import FORMATS, Cublas, Side
+from dovetail_cupy.cublas import FORMATS, Cublas, Format, Lies
 
 Dims = tuple[int, ...]
 _MOST: Final = (1 << 31) - 1  # what an `int` of C counts to
+_REMEMBERED: Final = 512  # ways in which operands lie
 DTYPES: Final = frozenset(map(by_name, FORMATS))
 """The dtypes of products."""
 
@@ -27,6 +28,22 @@ def install(table: KernelTable, products: Products) -> None:
     table.add("bmm", products.bmm, dtypes=DTYPES, checks=True, rank=1)
     table.add("matmul", products.matmul, dtypes=DTYPES, checks=True, rank=1)
     table.add("linear", products.linear, dtypes=DTYPES, rank=1)
+
+
+class _Way(NamedTuple):
+    """What is the same in all products of operands of such shapes that lie so.
+
+    Attributes:
+        shape: of the result.
+        fmt: of all.
+        sizes, lie, count: as `Cublas.gemm` takes them.
+    """
+
+    shape: Dims
+    fmt: Format
+    sizes: tuple[int, int, int]
+    lie: tuple[Lies, Lies, Lies]
+    count: int
 
 
 class Products:
@@ -40,6 +57,7 @@ class Products:
     def __init__(self, xp: Any, blas: Cublas) -> None:
         self._xp = xp
         self._blas = blas
+        self._ways: dict[Any, _Way] = {}
 
     def bmm(self, a: Any, b: Any) -> Any:
         """Products of two batches of matrices."""
@@ -82,48 +100,65 @@ class Products:
 
     def _product(self, a: Any, b: Any, row: Any) -> Any:
         """The product of batches of matrices, which is added to a row."""
+        key = a.shape, a.strides, b.shape, b.strides, a.dtype
+        way = self._ways.get(key)
+        if way is None:
+            return self._of_any(a, b, row, key)
+        y = self._xp.empty(way.shape, a.dtype)
+        if row is not None:
+            y[...] = row
+        at = b.data.ptr, a.data.ptr, y.data.ptr
+        self._blas.gemm(way.fmt, way.sizes, at, way.lie, way.count, row is not None)
+        return y
+
+    def _of_any(self, a: Any, b: Any, row: Any, key: Any) -> Any:
+        """The same for operands that may have to be copied; others are remembered."""
         xp, n = self._xp, b.shape[-1]
         if a.ndim > 2 and b.ndim == 2:  # one product, of all rows
-            flat = self._product(
-                a.reshape(math.prod(a.shape[:-1]), a.shape[-1]), b, row
-            )
-            return flat.reshape(*a.shape[:-1], n)
+            rows = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
+            shape = (*a.shape[:-1], n)
+            y = self._product(rows, b, row).reshape(shape)
+            way = self._ways.get((rows.shape, rows.strides, *key[2:]))
+            if way is not None and a.flags.c_contiguous:
+                self._remember(key, way._replace(shape=shape))
+            return y
         lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         m, k = a.shape[-2:]
         y = xp.empty((*lead, m, n), a.dtype)
-        if not y.size:
-            return y
-        if row is not None or not k:
+        if not (y.size and k):
             y[...] = 0 if row is None else row
-        if not k:
             return y
+        first, at_a = _side(xp, a, lead)
+        second, at_b = _side(xp, b, lead)
         count = math.prod(lead)
-        (first, at_a), (second, at_b) = _side(xp, a, lead), _side(xp, b, lead)
         if max(m, n, k, count, first.length, second.length) > _MOST:
             return self._by_parts(y, a, b, row)
-        self._blas.gemm(
-            FORMATS[a.dtype.name], (n, m, k), second, first,
-            Side(y.data.ptr, 0, n, m * n), count, row is not None,
-        )  # fmt: skip
-        del at_a, at_b  # copies live until the work is in the stream's order
+        lie = second, first, Lies(0, n, m * n)
+        way = _Way(y.shape, FORMATS[a.dtype.name], (n, m, k), lie, count)
+        if row is not None:
+            y[...] = row
+        at = at_b.data.ptr, at_a.data.ptr, y.data.ptr
+        self._blas.gemm(way.fmt, way.sizes, at, lie, count, row is not None)
+        if at_a is a and at_b is b:
+            self._remember(key, way)
         return y
+
+    def _remember(self, key: Any, way: _Way) -> None:
+        if len(self._ways) >= _REMEMBERED:
+            self._ways.clear()
+        self._ways[key] = way
 
     def _product_into(self, a: Any, b: Any, y: Any) -> Any:
         """The product of matrices, where the caller wants it; by a copy if it must."""
         lead, (m, k), n = y.shape[:-2], a.shape[-2:], b.shape[-1]
-        lies = _as_it_lies(y, lead)
-        if not (y.size and k) or lies is None or lies[0]:
+        third = _as_it_lies(y, lead)
+        if not (y.size and k) or third is None or third.turned:
             y[...] = self._product(a, b, None)
             return y
-        (first, at_a), (second, at_b) = (
-            _side(self._xp, a, lead),
-            _side(self._xp, b, lead),
-        )
-        self._blas.gemm(
-            FORMATS[a.dtype.name], (n, m, k), second, first,
-            Side(y.data.ptr, *lies), math.prod(lead), False,
-        )  # fmt: skip
-        del at_a, at_b
+        (first, at_a), (second, at_b) = (_side(self._xp, x, lead) for x in (a, b))
+        at = at_b.data.ptr, at_a.data.ptr, y.data.ptr
+        lie, count = (second, first, third), math.prod(lead)
+        self._blas.gemm(FORMATS[a.dtype.name], (n, m, k), at, lie, count, False)
         return y
 
     def _by_parts(self, y: Any, a: Any, b: Any, row: Any) -> Any:
@@ -134,7 +169,7 @@ class Products:
         return y
 
 
-def _side(xp: Any, a: Any, lead: Dims) -> tuple[Side, Any]:
+def _side(xp: Any, a: Any, lead: Dims) -> tuple[Lies, Any]:
     """How an operand lies, and the array that does: a copy where cuBLAS needs one.
 
     Rows that follow one another make what cuBLAS takes for columns: not turned.
@@ -144,12 +179,11 @@ def _side(xp: Any, a: Any, lead: Dims) -> tuple[Side, Any]:
         a = xp.ascontiguousarray(xp.broadcast_to(a, lead + a.shape[-2:]))
         found = _as_it_lies(a, lead)
         assert found is not None
-    turned, length, step = found
-    return Side(a.data.ptr, turned, length, step), a
+    return found, a
 
 
-def _as_it_lies(a: Any, lead: Dims) -> tuple[int, int, int] | None:
-    """Whether turned, from row to row, and from matrix to matrix; None for others."""
+def _as_it_lies(a: Any, lead: Dims) -> Lies | None:
+    """How matrices lie that cuBLAS can read; None for others."""
     size = a.dtype.itemsize
     strides = [s // size for s in a.strides]
     rows, columns = a.shape[-2:]
@@ -158,9 +192,9 @@ def _as_it_lies(a: Any, lead: Dims) -> tuple[int, int, int] | None:
     if step is None:
         return None
     if (across == 1 or columns == 1) and (down >= columns or rows == 1):
-        return 0, max(down if rows > 1 else columns, 1), step
+        return Lies(0, max(down if rows > 1 else columns, 1), step)
     if (down == 1 or rows == 1) and (across >= rows or columns == 1):
-        return 1, max(across if columns > 1 else rows, 1), step
+        return Lies(1, max(across if columns > 1 else rows, 1), step)
     return None
 
 

@@ -114,7 +114,7 @@ later(
     functions="bilinear binary_cross_entropy_with_logits conv_tbc "
     "cosine_embedding_loss ctc_loss grid_sampler grid_sampler_2d grid_sampler_3d "
     "hinge_embedding_loss kl_div margin_ranking_loss native_channel_shuffle "
-    "poisson_nll_loss rrelu triplet_margin_loss",
+    "poisson_nll_loss rrelu rrelu_ triplet_margin_loss",
 )
 later("dovetail.ops.gru", ops="gru_sequence gru_sequence_backward")
 later("dovetail.ops.lstm", ops="lstm_sequence lstm_sequence_backward")

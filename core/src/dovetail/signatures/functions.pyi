@@ -2966,6 +2966,15 @@ def rrelu(
 ) -> Tensor:
     """`nn.functional.rrelu`, of which the random numbers may be said."""
 
+def rrelu_(
+    input: Tensor,
+    lower: Tensor | _float = 0.125,
+    upper: Tensor | _float = 0.3333333333333333,
+    training: _bool = False,
+    generator: _Generator | None = None,
+) -> Tensor:
+    """`rrelu` written into the tensor, which is returned."""
+
 def rsqrt(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
     """1 / sqrt(input)."""
 

@@ -74,7 +74,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return values * sigmoid(gates)
 
 
-@public("torch.rrelu F.rrelu_")
+@public("torch.rrelu torch.rrelu_ F.rrelu_")
 def _sloped(
     input: Tensor, lower: Real = 1 / 8, upper: Real = 1 / 3, training: bool = False,
     generator: Generator | None = None,
