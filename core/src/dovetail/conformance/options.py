@@ -117,7 +117,7 @@ def _levels(op: Op, dtype: DType, param: Param, own: list[Any]) -> tuple[Any, ..
         more = (*more, _MANY)
     elif name == "Ints":
         more = _TUPLES
-    elif name == "DType" and op.tensors:
+    elif param.annotation == "DType | None" and op.tensors:
         more = _wider(dtype)
     elif name in _SCALARS:
         more = _scalars(op, dtype)
