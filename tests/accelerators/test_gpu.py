@@ -92,6 +92,33 @@ def test_cupy_shares_memory() -> None:
     assert dt.from_dlpack(shared).device == a.device
 
 
+def test_a_graph_of_products_and_generated_kernels() -> None:
+    """What was recorded runs on new values, after the kernels that did it are gone."""
+    a = dt.eye(32, device=DEVICE)
+    stream, graph = dt.Stream(DEVICE), dt.accelerator.Graph()
+    with stream:
+        a @ a * 3 + 1  # compiled before it is recorded
+    dt.synchronize(DEVICE)
+    with stream, graph:
+        y = a @ a * 3 + 1
+    gc.collect()
+    a.fill_(1.0)
+    graph.replay()
+    dt.synchronize(DEVICE)
+    assert y.min().item() == y.max().item() == 97.0
+
+
+@pytest.mark.parametrize("dtype", [dt.float32, dt.bfloat16], ids=str)
+def test_products_of_views(dtype: dt.dtype) -> None:
+    """Transposed, strided and broadcast operands, by whole numbers: to the last bit."""
+    if dtype not in registry.resolve(DEVICE)[0].dtypes:
+        pytest.skip(f"{DEVICE} has no {dtype}")
+    a = dt.arange(24, device=DEVICE).reshape(2, 3, 4).remainder(5).to(dtype)
+    for left, right in ((a.mT, a), (a[:, ::2], a.mT), (a[:1], a.mT), (a, a[0].t())):
+        want = left.cpu().float() @ right.cpu().float()
+        assert dt.equal((left @ right).cpu().float(), want)
+
+
 def test_forked_child() -> None:
     """A forked child that uses the device is told to spawn."""
     a = dt.ones(2, device=DEVICE)
