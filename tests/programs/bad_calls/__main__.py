@@ -40,7 +40,7 @@ def findings(args: argparse.Namespace) -> Iterator[dict[str, str] | None]:
                 first = int(line) + 1
                 yield None
         if worker.wait() and first < end + 1:
-            call = Drawing(targets(), f"{args.seed}:{first - 1}").call()
+            call = Drawing(targets(), str(args.seed), first - 1).call()
             yield {
                 "what": "crash", "name": call.name, "call": str(call), "told": "",
                 "cause": f"the process ended with {worker.returncode}",

@@ -30,6 +30,7 @@ OPERATORS: Final = (
     "iadd({}, {})", "float({})", "int({})", "bool({})", "len({})", "list({})",
     "-{}", "~{}", "abs({})", "repr({})", "'{{:5}}'.format({})",
 )  # fmt: skip
+_OFTEN: Final = 4  # as often is an operator called as a function
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +154,30 @@ def _target(kind: str, path: str, function: Any) -> Target:
 
 
 class Drawing:
-    """One call, drawn from a seed of its own."""
+    """One call. What is called goes round, so that a new name moves no other's draws.
 
-    def __init__(self, offered: list[Target], seed: str) -> None:
-        self.rng = random.Random(seed)
-        self.offered = offered
+    Args:
+        offered: what can be called.
+        seed: of all calls.
+        number: of this call. It says what is called, and for how many times.
+    """
+
+    def __init__(self, offered: list[Target], seed: str, number: int) -> None:
+        templates = OPERATORS * _OFTEN
+        turn, at = divmod(number, len(offered) + len(templates))
+        one: Target | str = [*offered, *templates][at]
+        self.one = one
+        name = one if isinstance(one, str) else f"{one.kind} {one.path}"
+        again = max(0, at - len(offered)) // len(OPERATORS)
+        self.rng = random.Random(f"{seed}:{name}:{turn}:{again}")
         self.arguments: list[str] = []
 
     def call(self) -> Call:
-        if self.rng.random() < 0.08:
-            return self._operator()
-        target = self.rng.choice(self.offered)
+        if isinstance(self.one, str):
+            return self._operator(self.one)
+        return self._call(self.one)
+
+    def _call(self, target: Target) -> Call:
         own = list(target.parameters)
         start = ""
         if target.kind == "method":
@@ -178,8 +192,7 @@ class Drawing:
             text += ".step()"
         return Call(target.kind, target.path, text, tuple(self.arguments))
 
-    def _operator(self) -> Call:
-        template = self.rng.choice(OPERATORS)
+    def _operator(self, template: str) -> Call:
         drawn = [values.tensor(self.rng)]
         while len(drawn) < 3:
             drawn.append(values.anything(self.rng))

@@ -231,7 +231,10 @@ WIDER: Final[tuple[tuple[str, str], ...]] = (
     (r"different dtypes|same d(ata)?type|[Tt]ype promoting|but got dtype|mixed dtype"
      r"|Promotion for uint|have dtype of long|of type LongTensor|Expected a long",
      "operands are promoted as everywhere"),
-    (r"expected scalar type \w+ but found", "operands are promoted as everywhere"),
+    (r"expected scalar[ _]type \w+ but found", "operands are promoted as everywhere"),
+    (r"Got unsupported ScalarType", "NumPy's arrays stand beside tensors of any dtype"),
+    (r"cannot be converted to type int without overflow", "a size may pass 2³¹"),
+    (r"stride divisible by", "strides matter to no result but a view's"),
     (r"U\[[-\d,]+\] is zero and using it", "rounding decides whether a pivot is 0"),
     (r"MKL FFT error", "a transform of no lines has none"),
     (r"view size is not compatible with input tensor's size",

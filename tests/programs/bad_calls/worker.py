@@ -39,7 +39,7 @@ def main() -> None:
     os.chdir(tempfile.mkdtemp())
     for number in range(int(first), int(first) + int(count)):
         answers.write(f"{number}\n")
-        call = Drawing(offered, f"{seed}:{number}").call()
+        call = Drawing(offered, seed, number).call()
         for finding in judge.findings(call):
             answers.write(json.dumps(finding.json()) + "\n")
         if number % 500 == 0:

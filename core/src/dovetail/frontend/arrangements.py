@@ -64,6 +64,10 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         raise ArgumentError(
             "unravel_index", "shape", was=size, needed="no negative size"
         )
+    if 0 in size and indices.numel():
+        raise ShapeError(
+            "unravel_index", "shape", was=size, needed="sizes above 0 for any index"
+        )
     places, step, indices = [], 1, cast(indices, int64)
     for n in reversed(size):
         places.append((indices // step) % max(n, 1))

@@ -56,7 +56,7 @@ def pad(
             needed=f"elements in all dims but the batch in mode {mode!r}",
         )  # fmt: skip
     if mode != "circular":
-        return _wide_margins(input, whole, mode)
+        return _mirrored(input, whole, pairs, mode)
     if input.dtype in FLOAT8 and not input.requires_grad:  # moved, not computed with
         moved = margins.margin_pad(bitcast(input, uint8), whole, mode)
         return bitcast(moved, input.dtype)
@@ -73,6 +73,19 @@ def _sides(sizes: Sizes, dims: int) -> tuple[int, Sizes]:
     pairs = [sizes[i : i + 2] for i in range(0, len(sizes), 2)][::-1]
     whole = (0,) * (2 * (dims - len(pairs))) + tuple(n for p in pairs for n in p)
     return len(pairs), whole
+
+
+def _mirrored(input: Tensor, whole: Sizes, pairs: int, mode: str) -> Tensor:
+    """Margins by `reflect` and `replicate`, of which some padded dim has to be left."""
+    shape = tuple(input.shape)
+    sides = list(zip(shape, whole[::2], whole[1::2], strict=True))[-pairs:]
+    left = [n + before + after for n, before, after in sides]
+    if max(left) < 1 or min(left) < 0:
+        raise ShapeError(
+            "pad", "pad", was=f"{whole}, for {shape}",
+            needed=f"sizes that leave elements in mode {mode!r}",
+        )  # fmt: skip
+    return _wide_margins(input, whole, mode)
 
 
 _wide_margins: Final = as_one(margins.margin_pad, "float32")

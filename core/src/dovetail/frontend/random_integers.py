@@ -55,7 +55,8 @@ def limits(dtype: DType) -> tuple[int, int]:
 def random_range(name: str, low: Any, high: Any, dtype: DType) -> tuple[int, int]:
     """A range of integers that `dtype` holds and that is not empty."""
     for argument, value in (("low", low), ("high", high)):
-        if not isinstance(value, int) and getattr(value, "__index__", None) is None:
+        no_number = isinstance(value, type) or not hasattr(value, "__index__")
+        if no_number and not isinstance(value, int):
             raise ArgumentTypeError(
                 name, argument, was=repr(value), needed="an integer"
             )

@@ -34,7 +34,7 @@ _INTS: Final = frozenset({int})
 
 def each_axis(op: str, name: str, value: Any, n: int) -> tuple[int, ...]:
     """`value` for each of `n` axes: one number serves all of them."""
-    if not isinstance(value, Sequence):
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         return (integer(op, name, value, n),) * n
     sizes = tuple(integer(op, name, v, n) for v in value)
     if len(sizes) == 1:

@@ -212,7 +212,7 @@ def _weights(x: Tensor, counts: Tensor | None, scales: Tensor | None) -> Tensor 
     return given[0] if len(given) == 1 else given[0] * given[1]
 
 
-@public("corrcoef", out=True)
+@public("corrcoef")
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation of variables (rows), limited to -1 and 1."""
     c = cov(input)

@@ -9,7 +9,7 @@ from dovetail import frontend as ft
 from dovetail.engine.modes import no_grad
 from dovetail.engine.public import constructor
 from dovetail.engine.tensor import Parameter, Tensor
-from dovetail.errors import AutogradError
+from dovetail.errors import ArgumentTypeError, AutogradError
 
 __all__ = [
     "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter",
@@ -32,6 +32,10 @@ class Buffer(Tensor):
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         base: Any = cls
         given = ft.empty(0) if data is None else data
+        if not isinstance(given, Tensor):
+            raise ArgumentTypeError(
+                "Buffer", "data", was=f"a {type(data).__name__}", needed="a Tensor"
+            )
         made = Parameter.__new__(base, given, requires_grad=given.requires_grad)
         made.persistent = persistent
         return made

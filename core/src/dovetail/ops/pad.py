@@ -39,6 +39,19 @@ def _padded(x: Sizes, *, padding: Sizes, **_: Any) -> Sizes:
     return shape
 
 
+def _filled(x: Sizes, *, padding: Sizes, **options: Any) -> Sizes:
+    """What margins of a value make: both ends may cut off what there is, no more."""
+    shape = _padded(x, padding=padding, **options)
+    sides = zip(padding[::2], padding[1::2], strict=True)
+    for n, (a, b) in zip(x, sides, strict=True):
+        if n + min(a, 0) + min(b, 0) < 0:
+            raise ShapeError(
+                "pad", "padding", was=f"{padding}, for {tuple(x)}",
+                needed="negative sizes that cut no more off a dim than it has",
+            )  # fmt: skip
+    return shape
+
+
 def _pad_oracle(x: Array, padding: Sizes, value: Any = 0) -> Array:
     for d, (before, after) in enumerate(zip(padding[::2], padding[1::2], strict=True)):
         margins = [(0, 0)] * x.ndim
@@ -48,7 +61,7 @@ def _pad_oracle(x: Array, padding: Sizes, value: Any = 0) -> Array:
     return x
 
 
-@op(shape=_padded, accepts=STORED, unrounded=True, oracle=_pad_oracle, cases=lambda _: [
+@op(shape=_filled, accepts=STORED, unrounded=True, oracle=_pad_oracle, cases=lambda _: [
     ([2, 3], (0, 0, 1, 2)), ([2, 3], (1, 0, -1, 1), 2.0), ([4], (-1, -1), 1),
     ([0, 2], (1, 1, 0, 0), 3),
 ])  # fmt: skip
@@ -57,7 +70,7 @@ def constant_pad(input: Tensor, padding: Ints, value: Scalar = 0) -> Tensor:
 
     Negative sizes cut elements off.
     """
-    y = full(_padded(tuple(input._a.shape), padding=tuple(padding)), value, input._kind)
+    y = full(_filled(tuple(input._a.shape), padding=tuple(padding)), value, input._kind)
     inner, outer = _cuts(tuple(input._a.shape), tuple(padding))
     write("pad", basic_index(y, outer), basic_index(input, inner))
     return y
@@ -70,8 +83,7 @@ constant_pad.grad(
 
 def _kept(n: int, before: int, after: int) -> slice:
     """The part of a dim that negative margins leave."""
-    start = max(0, -before)
-    return slice(start, max(n - max(0, -after), start))
+    return slice(max(0, -before), n - max(0, -after))
 
 
 def _cuts(shape: Sizes, padding: Sizes) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
@@ -89,7 +101,8 @@ def _margined(x: Sizes, *, padding: Sizes, mode: str) -> Sizes:
     if mode not in MODES:
         raise ArgumentError("pad", "mode", was=repr(mode), needed=f"one of {MODES}")
     for n, before, after in zip(x, padding[::2], padding[1::2], strict=True):
-        limit = {"reflect": n - 1, "circular": n}.get(mode)
+        kept = n + min(before, 0) + min(after, 0)
+        limit = {"reflect": n - 1, "circular": kept}.get(mode)
         wide = max(before, after)
         if wide > 0 and (not n or (limit is not None and wide > limit)):
             raise ShapeError(
@@ -106,6 +119,7 @@ def margin_pad(input: Tensor, padding: Ints, mode: str) -> Tensor:
     `reflect` mirrors at the outermost element, `replicate` repeats it, `circular`
     continues with the other end of what is kept. Negative sizes cut elements off.
     """
+    _margined(tuple(input._a.shape), padding=tuple(padding), mode=mode)
     y = clone(input)
     for d, n in enumerate(input._a.shape):
         before, after = padding[2 * d], padding[2 * d + 1]

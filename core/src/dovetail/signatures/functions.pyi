@@ -890,9 +890,7 @@ def copysign(
 ) -> Tensor:
     """The magnitude of `input` with the sign of `other`, of -0 and NaN too."""
 
-def corrcoef(
-    input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
-) -> Tensor:
+def corrcoef(input: Tensor) -> Tensor:
     """The correlation of variables (rows), limited to -1 and 1."""
 
 def cos(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:

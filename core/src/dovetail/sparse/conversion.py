@@ -65,6 +65,10 @@ def _one_form(convert: F) -> F:
     def call(self: Tensor, *args: Any, **given: Any) -> Any:
         dims = args[0] if args else given.get("sparse_dim")
         beside = given.keys() - {"sparse_dim"}
+        if dims is None and (args or "sparse_dim" in given):
+            raise ArgumentTypeError(
+                "to_sparse", "sparse_dim", was="None", needed="an int, where given"
+            )
         if dims is not None and beside:
             raise ArgumentTypeError(
                 "to_sparse", min(beside), was="given beside sparse_dim",

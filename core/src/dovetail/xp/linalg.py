@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from dovetail.dtypes import complex64, complex128, float32, float64
-from dovetail.xp.kernels import Kernels
+from dovetail.xp.kernels import Kernels, on_device
 
 _FORMATS: Final = (float32, float64, complex64, complex128)
 _BLOCK: Final = 48  # columns that are eliminated before the rest is, by one product
@@ -124,7 +124,9 @@ def _cholesky(xp: Any, a: Any) -> Any:
     info = xp.zeros(a.shape[:-2], "int32")
     try:
         y = xp.linalg.cholesky(part)
-        return y, _first_nan(xp, y)
+        # Of infinite numbers some libraries make what is none of their factors.
+        if on_device(xp) or xp.isfinite(xp.einsum("...ii->...i", y)).all():
+            return y, _first_nan(xp, y)
     except xp.linalg.LinAlgError:
         pass
     y = xp.zeros(a.shape, a.dtype)
@@ -148,7 +150,8 @@ def _leading(xp: Any, part: Any, y: Any) -> int:
         rest = part[k:, k] - xp.matmul(y[k:, :k], xp.conj(row))
         if not rest[0].real > 0:
             return k + 1
-        y[k:, k] = rest / xp.sqrt(rest[0].real)
+        y[k, k] = xp.sqrt(rest[0].real)
+        y[k + 1 :, k] = rest[1:] / y[k, k]
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from operator import gt
 from typing import Any, Final
 
 from dovetail.dtypes import ANY, COMPLEX, STORED, DType, Sizes, from_numpy
@@ -139,12 +140,15 @@ def _flip(xp: Any, a: Any, dims: Sizes) -> Any:
 @kernels("constant_pad", STORED, binds=True, checks=True)
 def _constant_pad(xp: Any, padding: Sizes) -> Any:
     sides = list(zip(padding[::2], padding[1::2], strict=False))
+    cuts = [max(0, -before) + max(0, -after) for before, after in sides]
     inner = tuple([_within(-before, -after) for before, after in sides])
     outer = tuple([_within(before, after) for before, after in sides])
 
     def call(a: Any, value: Any) -> Any:
         if len(padding) != 2 * a.ndim:
             raise ValueError("each dim has two sides")
+        if any(map(gt, cuts, a.shape)):
+            raise ValueError("more is cut off than there is")
         shape = [n + b + e for n, (b, e) in zip(a.shape, sides, strict=True)]
         y, element = xp.empty(shape, a.dtype), _element(xp, value, a)
         if y.size < _MANY:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dovetail.dtypes import INTEGRAL, DType, bool_, int64
 from dovetail.engine.checks import refuse, values_of
+from dovetail.engine.dims import need_dims
 from dovetail.engine.inplace import inplace as written
 from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
@@ -45,6 +46,7 @@ def embedding(
         limited("embedding", weight, input, max_norm, norm_type)
     row = -1
     if padding_idx is not None:
+        need_dims("embedding", "weight", weight, 2)
         row = row_number("embedding", padding_idx, weight.shape[0])
     rows = looked_up(weight, input, row, sparse)
     if scale_grad_by_freq:
