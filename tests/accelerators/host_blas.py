@@ -25,26 +25,26 @@ class HostBlas:
 
     def gemm(
         self, fmt: Format, sizes: tuple[int, int, int], at: tuple[int, int, int],
-        lie: tuple[Lies, Lies, Lies], count: int, adds: bool,
+        lie: tuple[Lies, Lies, Lies], count: int, adds: bool, factor: float = 1.0,
     ) -> None:  # fmt: skip
+        assert factor  # cuBLAS reads nothing else
         (m, n, k), (a, b, c) = sizes, zip(at, lie, strict=True)
         self.calls += 1
         for i in range(count):
-            left = _matrix(fmt, a, i, (k, m) if lie[0].turned else (m, k))
-            right = _matrix(fmt, b, i, (n, k) if lie[1].turned else (k, n))
-            target = _matrix(fmt, c, i, (m, n))
+            left = _matrix(fmt.data, a, i, (k, m) if lie[0].turned else (m, k))
+            right = _matrix(fmt.data, b, i, (n, k) if lie[1].turned else (k, n))
+            target = _matrix(fmt.result, c, i, (m, n))
             wide = fmt.scale
             left, right = left.astype(wide), right.astype(wide)
             left = left.T if lie[0].turned else left
             y = left @ (right.T if lie[1].turned else right)
+            y *= y.dtype.type(factor)
             target[...] = (y + target.astype(wide) if adds else y).astype(target.dtype)
 
 
-def _matrix(
-    fmt: Format, side: tuple[int, Lies], at: int, shape: tuple[int, int]
-) -> Any:
+def _matrix(kind: int, side: tuple[int, Lies], at: int, shape: tuple[int, int]) -> Any:
     """The memory of one matrix: columns `length` elements apart."""
-    dtype = np.dtype(_BY_TYPE[fmt.data])
+    dtype = np.dtype(_BY_TYPE[kind])
     rows, columns = shape
     address, lies = side
     assert lies.length >= rows  # cuBLAS refuses others

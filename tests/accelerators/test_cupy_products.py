@@ -61,6 +61,34 @@ def test_products_of_what_lies_in_any_way(drawn: tuple[Any, Any, Any]) -> None:
         assert np.array_equal(got.astype("complex128"), want)
 
 
+@given(operands(), st.sampled_from([1.0, -0.5, 0.0]), st.booleans())
+def test_products_in_more_digits(
+    drawn: tuple[Any, Any, Any], factor: float, adds: bool
+) -> None:
+    """Sums of 16-bit floats can be had in float32, times a factor, and added."""
+    a, b, _ = drawn
+    products = Products(AddressedNumpy(), HostBlas())
+    want = (a.astype("complex128") @ b.astype("complex128")) * factor
+    half = a.dtype.itemsize == 2 and a.dtype.kind != "c"
+    dtype = np.dtype("float32") if half else a.dtype
+    for _ in range(2):
+        onto = addressed(np.full(want.shape, 3, dtype)) if adds and factor else None
+        got = products.wide(a, b, onto, factor)
+        assert got.dtype == dtype
+        assert onto is None or np.shares_memory(got, onto) or not got.size
+        extra = 0 if onto is None else 3
+        assert np.array_equal(got.astype("complex128"), want + extra)
+
+
+def test_nothing_times_infinity_is_none() -> None:
+    """A factor of 0 reads its operands."""
+    a = addressed(np.array([[np.inf]], "f4"))
+    b = addressed(np.ones((1, 1), "f4"))
+    with np.errstate(invalid="ignore"):
+        y = Products(AddressedNumpy(), HostBlas()).wide(a, b, factor=0.0)
+    assert np.isnan(y)
+
+
 @pytest.mark.parametrize("shapes", [((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)),
                                     ((2, 4, 3), (3,)), ((3,), (2, 3, 4))])  # fmt: skip
 def test_vectors(shapes: tuple[tuple[int, ...], ...]) -> None:

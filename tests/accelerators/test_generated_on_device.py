@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.accelerators.emulated_machine import EmulatedMachine
@@ -15,16 +16,51 @@ import dovetail as dt
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
 from dovetail.device_api import KernelTable, registry
-from dovetail_cupy import draws, generated, shared_kernels
+from dovetail_cupy import attention, draws, generated, shared_kernels
 from dovetail_strict.backend import StrictBackend
 from dovetail_strict.library import Library
 
 pytestmark = pytest.mark.skipif(not COMPILER, reason="there is no C++ compiler")
 
 # Of a body and in front of a kernel; of numbers, of a mask, of attributes.
-FEW = ["gelu", "leaky_relu", "lerp", "masked_fill", "normal", "softmax"]
+FEW = [
+    "cross_entropy_backward", "gelu", "leaky_relu", "lerp", "log_softmax_nll",
+    "masked_fill", "mixture", "mixture_backward", "normal", "softmax",
+]  # fmt: skip
 # Its body is no step on elements: CuPy serves it.
 UNSERVED = {"complex"}
+
+
+class Multiplied:
+    """The products that attention asks for, by the strict library's."""
+
+    def serves(self, a: Any, b: Any) -> bool:
+        return bool(a.dtype == b.dtype)
+
+    def wide(self, a: Any, b: Any, onto: Any = None, factor: float = 1.0) -> Any:
+        half = a.dtype.itemsize == 2
+        a, b = (x.astype("float32") for x in (a, b)) if half else (a, b)
+        y = Library().matmul(a, b)
+        y = y if factor == 1.0 else y * y.dtype.type(factor)
+        return y if onto is None else onto + y
+
+    def matmul(self, a: Any, b: Any, out: Any = None) -> Any:
+        y = self.wide(a, b).astype(a.dtype)
+        if out is None:
+            return y
+        out[...] = y
+        return out
+
+
+def fill(table: KernelTable, machine: EmulatedMachine) -> KernelTable:
+    """Add kernels to a table, generated ones in front; gives those behind."""
+    shared = KernelTable(table.backend)
+    shared_kernels.install(shared, Library())
+    generated.install(table, shared, machine)
+    products: Any = Multiplied()
+    xp = shared_kernels.interface(Library(), products)
+    attention.install(table, machine, xp, products)
+    return shared
 
 
 class Launching(StrictBackend):
@@ -37,9 +73,7 @@ class Launching(StrictBackend):
         self.machine = EmulatedMachine(folder, warp)
 
     def kernels(self, table: KernelTable) -> None:
-        shared = KernelTable(self.type)
-        shared_kernels.install(shared, Library())
-        generated.install(table, shared, self.machine)
+        fill(table, self.machine)
 
 
 @pytest.fixture(scope="module", params=[32, 64])
@@ -65,10 +99,8 @@ def checks() -> dict[str, list[Check]]:
 @cache
 def served() -> dict[str, set[str]]:
     """The ops that generated kernels serve, with the dtypes that these have."""
-    shared, table = KernelTable("cuda"), KernelTable("cuda")
-    machine = EmulatedMachine(Path(), 32)
-    shared_kernels.install(shared, machine.xp)
-    generated.install(table, shared, machine)
+    table = KernelTable("cuda")
+    shared = fill(table, EmulatedMachine(Path(), 32))
     before = {(k.op, k.function) for op in shared.names() for k in shared.rivals(op)}
     found = [k for op in table.names() for k in table.rivals(op)]
     known: dict[str, set[str]] = {}

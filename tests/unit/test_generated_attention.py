@@ -15,14 +15,14 @@ import dovetail
 from dovetail.codegen import eager_attention as large
 from dovetail.codegen.runtime import available
 from dovetail.codegen.runtime.blas import blas
-from dovetail.xp.attention import _Attention
+from dovetail.xp.attention import Attention
 
 pytestmark = pytest.mark.skipif(
     not available() or blas() is None, reason="needs llvmlite and OpenBLAS"
 )
 
 Array = np.ndarray[Any, Any]
-NUMPY = _Attention(np)
+NUMPY = Attention(np)
 
 
 @pytest.fixture

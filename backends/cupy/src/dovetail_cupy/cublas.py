@@ -33,23 +33,30 @@ class Format(NamedTuple):
     """What cuBLAS calls a dtype.
 
     Attributes:
-        data: `cudaDataType_t`.
+        data: `cudaDataType_t` of what is multiplied.
+        result: of the product.
         compute: `cublasComputeType_t`, in which products are added.
         scale: of the two factors.
     """
 
     data: int
+    result: int
     compute: int
     scale: str
 
 
 FORMATS: Final = {
-    "float32": Format(0, 68, "float32"), "float64": Format(1, 70, "float64"),
-    "float16": Format(2, 68, "float32"), "bfloat16": Format(14, 68, "float32"),
-    "complex64": Format(4, 68, "complex64"),
-    "complex128": Format(5, 70, "complex128"),
+    "float32": Format(0, 0, 68, "float32"), "float64": Format(1, 1, 70, "float64"),
+    "float16": Format(2, 2, 68, "float32"), "bfloat16": Format(14, 14, 68, "float32"),
+    "complex64": Format(4, 4, 68, "complex64"),
+    "complex128": Format(5, 5, 70, "complex128"),
 }  # fmt: skip
 """The dtypes of which there are products."""
+WIDE: Final = {
+    name: FORMATS[name]._replace(result=FORMATS["float32"].result)
+    for name in ("float16", "bfloat16")
+}
+"""Those whose sums can be had as they are added, in float32."""
 _FACTORS: Final = {
     name: (np.zeros(1, name), np.ones(1, name))
     for name in ("float32", "float64", "complex64", "complex128")
@@ -95,25 +102,29 @@ class Cublas:
 
     def gemm(
         self, fmt: Format, sizes: tuple[int, int, int], at: tuple[int, int, int],
-        lie: tuple[Lies, Lies, Lies], count: int, adds: bool,
+        lie: tuple[Lies, Lies, Lies], count: int, adds: bool, factor: float = 1.0,
     ) -> None:  # fmt: skip
-        """c = a @ b, or c += a @ b, for a batch of column-major matrices.
+        """c = factor * a @ b, or that added to c, for a batch of column-major matrices.
 
         Args:
             sizes: rows and columns of the result, and the length of the sums.
             at: the addresses of a, b and c.
             lie: how their matrices lie.
             count: of matrices.
+            factor: not 0, for which cuBLAS reads nothing.
         """
         (m, n, k), (a, b, c) = sizes, lie
         none, one = _ADDRESSES[fmt.scale]
-        kind = fmt.data
+        times = one
+        if factor != 1.0:
+            held = np.full(1, factor, fmt.scale)  # read before the call returns
+            times = int(held.ctypes.data)
         handle = self._placed()
         status = self._gemm(
-            handle.handle, a.turned, b.turned, m, n, k, one,
-            at[0], kind, a.length, a.step, at[1], kind, b.length, b.step,
-            one if adds else none, at[2], kind, c.length, c.step, count, fmt.compute,
-            _DEFAULT,
+            handle.handle, a.turned, b.turned, m, n, k, times,
+            at[0], fmt.data, a.length, a.step, at[1], fmt.data, b.length, b.step,
+            one if adds else none, at[2], fmt.result, c.length, c.step, count,
+            fmt.compute, _DEFAULT,
         )  # fmt: skip
         if status:
             raise self._call.failed("cublasGemmStridedBatchedEx", status)

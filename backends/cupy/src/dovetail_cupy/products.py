@@ -14,7 +14,7 @@ import numpy as np
 
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import by_name
-from dovetail_cupy.cublas import FORMATS, Cublas, Format, Lies
+from dovetail_cupy.cublas import FORMATS, WIDE, Cublas, Format, Lies
 
 Dims = tuple[int, ...]
 _MOST: Final = (1 << 31) - 1  # what an `int` of C counts to
@@ -35,15 +35,34 @@ class _Way(NamedTuple):
 
     Attributes:
         shape: of the result.
+        dtype: of the result.
         fmt: of all.
         sizes, lie, count: as `Cublas.gemm` takes them.
     """
 
     shape: Dims
+    dtype: Any
     fmt: Format
     sizes: tuple[int, int, int]
     lie: tuple[Lies, Lies, Lies]
     count: int
+
+
+class _How(NamedTuple):
+    """What may be asked of a product.
+
+    Attributes:
+        wide: the result is float32, of 16-bit floats.
+        onto: what it is added to, else None.
+        factor: what it is multiplied by, but 0.
+    """
+
+    wide: bool = False
+    onto: Any = None
+    factor: float = 1.0
+
+
+_PLAIN: Final = _How()
 
 
 class Products:
@@ -89,6 +108,19 @@ class Products:
         last = () if b.ndim == 1 else y.shape[-1:]
         return y.reshape(kept + last)
 
+    def wide(self, a: Any, b: Any, onto: Any = None, factor: float = 1.0) -> Any:
+        """Products of batches of matrices; of 16-bit floats, the sums in float32.
+
+        Args:
+            onto: of the shape of the result, in rows; it is added there.
+            factor: what products are multiplied by.
+        """
+        if a.shape[-1] != b.shape[-2]:
+            raise ValueError(f"shapes {a.shape} and {b.shape} do not fit")
+        how = _How(a.dtype.name in WIDE, onto, factor or 1.0)
+        y = self._product(a, b, None, how)
+        return y if factor else y * y.dtype.type(0)
+
     def linear(self, x: Any, w: Any, b: Any) -> Any:
         """x @ wᵀ, added to a row where there is one; rounded once."""
         if w.ndim == 1:  # a row of weights, which leaves no dim
@@ -98,47 +130,58 @@ class Products:
             return self._product(x[None, :], w.T, b)[0]
         return self._product(x, w.T, b)
 
-    def _product(self, a: Any, b: Any, row: Any) -> Any:
+    def _product(self, a: Any, b: Any, row: Any, how: _How = _PLAIN) -> Any:
         """The product of batches of matrices, which is added to a row."""
-        key = a.shape, a.strides, b.shape, b.strides, a.dtype
+        key = a.shape, a.strides, b.shape, b.strides, a.dtype, how.wide
         way = self._ways.get(key)
         if way is None:
-            return self._of_any(a, b, row, key)
-        y = self._xp.empty(way.shape, a.dtype)
-        if row is not None:
-            y[...] = row
+            return self._of_any(a, b, row, key, how)
+        y = self._begun(way.shape, way.dtype, row, how)
         at = b.data.ptr, a.data.ptr, y.data.ptr
-        self._blas.gemm(way.fmt, way.sizes, at, way.lie, way.count, row is not None)
+        adds = row is not None or how.onto is not None
+        self._blas.gemm(way.fmt, way.sizes, at, way.lie, way.count, adds, how.factor)
         return y
 
-    def _of_any(self, a: Any, b: Any, row: Any, key: Any) -> Any:
+    def _begun(self, shape: Dims, dtype: Any, row: Any, how: _How) -> Any:
+        """What a product is written or added to."""
+        if how.onto is not None:
+            return how.onto
+        y = self._xp.empty(shape, dtype)
+        if row is not None:
+            y[...] = row
+        return y
+
+    def _of_any(self, a: Any, b: Any, row: Any, key: Any, how: _How) -> Any:
         """The same for operands that may have to be copied; others are remembered."""
-        xp, n = self._xp, b.shape[-1]
+        n, lead = b.shape[-1], np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        fmt = (WIDE if how.wide else FORMATS)[a.dtype.name]
+        dtype = np.dtype("float32") if how.wide else a.dtype
         if a.ndim > 2 and b.ndim == 2:  # one product, of all rows
             rows = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
             shape = (*a.shape[:-1], n)
-            y = self._product(rows, b, row).reshape(shape)
+            if how.onto is not None:
+                how = how._replace(onto=how.onto.reshape(len(rows), n))
+            y = self._product(rows, b, row, how).reshape(shape)
             way = self._ways.get((rows.shape, rows.strides, *key[2:]))
             if way is not None and a.flags.c_contiguous:
                 self._remember(key, way._replace(shape=shape))
             return y
-        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         m, k = a.shape[-2:]
-        y = xp.empty((*lead, m, n), a.dtype)
+        y = self._begun((*lead, m, n), dtype, row, how)
+        adds = row is not None or how.onto is not None
         if not (y.size and k):
-            y[...] = 0 if row is None else row
+            if not adds:
+                y[...] = 0
             return y
-        first, at_a = _side(xp, a, lead)
-        second, at_b = _side(xp, b, lead)
+        first, at_a = _side(self._xp, a, lead)
+        second, at_b = _side(self._xp, b, lead)
         count = math.prod(lead)
         if max(m, n, k, count, first.length, second.length) > _MOST:
-            return self._by_parts(y, a, b, row)
+            return self._by_parts(y, a, b, adds, how)
         lie = second, first, Lies(0, n, m * n)
-        way = _Way(y.shape, FORMATS[a.dtype.name], (n, m, k), lie, count)
-        if row is not None:
-            y[...] = row
+        way = _Way(y.shape, dtype, fmt, (n, m, k), lie, count)
         at = at_b.data.ptr, at_a.data.ptr, y.data.ptr
-        self._blas.gemm(way.fmt, way.sizes, at, lie, count, row is not None)
+        self._blas.gemm(fmt, way.sizes, at, lie, count, adds, how.factor)
         if at_a is a and at_b is b:
             self._remember(key, way)
         return y
@@ -161,11 +204,13 @@ class Products:
         self._blas.gemm(FORMATS[a.dtype.name], (n, m, k), at, lie, count, False)
         return y
 
-    def _by_parts(self, y: Any, a: Any, b: Any, row: Any) -> Any:
+    def _by_parts(self, y: Any, a: Any, b: Any, adds: bool, how: _How) -> Any:
         """What is longer than an `int` counts, by CuPy in float32 or wider."""
-        wide = "float32" if a.dtype.name in ("float16", "bfloat16") else a.dtype
+        wide = "float32" if a.dtype.name in WIDE else a.dtype
         made = self._xp.matmul(a.astype(wide), b.astype(wide))
-        y[...] = made if row is None else made + row
+        if how.factor != 1.0:
+            made *= made.dtype.type(how.factor)
+        y[...] = made + y if adds else made
         return y
 
 

@@ -60,9 +60,7 @@ def install(table: KernelTable, cupy: Any, products: Any = None) -> None:
     Args:
         products: what multiplies matrices, if not the library; see `Products`.
     """
-    xp, shared = Completed(cupy), KernelTable(table.backend)
-    if products is not None:
-        xp.multiply_by(products)
+    xp, shared = interface(cupy, products), KernelTable(table.backend)
     for family in _FAMILIES:
         family.install(shared, xp)
     indexing.install(shared, xp)
@@ -70,6 +68,14 @@ def install(table: KernelTable, cupy: Any, products: Any = None) -> None:
         for kernel in shared.rivals(op):
             for part in narrowed(_as_far_as_served(kernel)):
                 add_again(table, part)
+
+
+def interface(cupy: Any, products: Any = None) -> Completed:
+    """The library as shared kernels see it."""
+    xp = Completed(cupy)
+    if products is not None:
+        xp.multiply_by(products)
+    return xp
 
 
 def _as_far_as_served(kernel: Kernel) -> Kernel:

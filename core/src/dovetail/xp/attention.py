@@ -2,6 +2,7 @@
 
 What is in memory at once beside inputs and results is a block of weights, so that it
 grows with the length of sequences, not with its square. Backward makes them anew.
+Devices take many sequences at once: each call is a launch.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from dovetail.xp.kernels import on_device
 
 BLOCK: Final = 1 << 16
 """Weights of a block: 512 KiB of float32."""
+DEVICE_BLOCK: Final = 1 << 26
+"""The same where each call is a launch: 256 MiB."""
 _FEWEST: Final = 16  # queries of a block
 
 
@@ -34,7 +37,7 @@ def become_weights(xp: Any, p: Any) -> None:
 
 def install(table: KernelTable, xp: Any) -> None:
     """Add attention and its gradient to a table."""
-    made = _Attention(xp)
+    made = Attention(xp)
     table.add("mixture", made.forward, dtypes=FLOAT - HALF)
     table.add("mixture_backward", made.backward, dtypes=FLOAT - HALF)
 
@@ -48,8 +51,12 @@ class _Part(NamedTuple):
     keys: int
 
 
-class _Attention:
-    """The kernels of a library."""
+class Attention:
+    """The kernels of a library; a device may have its own for rows of weights.
+
+    Attributes:
+        xp: the library.
+    """
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
@@ -61,10 +68,12 @@ class _Attention:
         xp, short = self.xp, causal and _are_plain(self.xp, None, v)
         q, k, v, mask = self._spread(q, k, v, mask)
         y = xp.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
-        for part in _parts(q, k, short):
-            weights = self._weights(part, q, k, mask, causal, scale)
+        parts, (q, k, v, mask, to) = self._parts(short, q, k, v, mask, y)
+        for part in parts:
+            p = self._scores(part, q, k, mask, scale)
+            weights = self.softmax(p, part.first if causal else None)
             values = v[part.at][..., : part.keys, :]
-            xp.matmul(weights, values, y[part.at][..., part.first : part.end, :])
+            self.product(weights, values, to[part.at][..., part.first : part.end, :])
         return y
 
     def backward(
@@ -74,25 +83,88 @@ class _Attention:
         xp, shapes = self.xp, (q.shape, k.shape, v.shape)
         short = causal and _are_plain(xp, mask, ct, q, k, v)
         q, k, v, mask = self._spread(q, k, v, mask)
-        gq = xp.empty(q.shape, q.dtype)
-        gk, gv = xp.zeros(k.shape, k.dtype), xp.zeros(v.shape, v.dtype)
-        factor = q.dtype.type(scale)
-        for part in _parts(q, k, short):
+        made = [xp.empty(q.shape, q.dtype), *map(self.no_sum, (k, v))]
+        given = (q, k, v, mask, ct, *made)
+        parts, (q, k, v, mask, ct, gq, gk, gv) = self._parts(short, *given)
+        for part in parts:
             at, rows, keys = part.at, slice(part.first, part.end), part.keys
-            weights = self._weights(part, q, k, mask, causal, scale)
+            p = self._scores(part, q, k, mask, scale)
             ct_part = ct[at][..., rows, :]
-            through = xp.matmul(ct_part, v[at][..., :keys, :].swapaxes(-2, -1))
-            gv[at][..., :keys, :] += xp.matmul(weights.swapaxes(-2, -1), ct_part)
-            through -= (through * weights).sum(axis=-1, keepdims=True)
-            through *= weights
-            through *= factor
-            gq[at][..., rows, :] = xp.matmul(through, k[at][..., :keys, :])
-            q_part = q[at][..., rows, :]
-            gk[at][..., :keys, :] += xp.matmul(through.swapaxes(-2, -1), q_part)
+            through = self.scores(ct_part, v[at][..., :keys, :])
+            first = part.first if causal else None
+            weights, slopes = self.slopes(p, through, first, scale)
+            gv[at][..., :keys, :] += self.gathered(weights, ct_part)
+            self.product(slopes, k[at][..., :keys, :], gq[at][..., rows, :])
+            gk[at][..., :keys, :] += self.gathered(slopes, q[at][..., rows, :])
         return tuple(
-            self._summed(g, shape)
-            for g, shape in zip((gq, gk, gv), shapes, strict=True)
+            self._summed(g, shape).astype(q.dtype, copy=False)
+            for g, shape in zip(made, shapes, strict=True)
         )
+
+    def no_sum(self, like: Any) -> Any:
+        """Zeros of a shape, to which a block after the other adds what is gathered."""
+        return self.xp.zeros(like.shape, like.dtype)
+
+    def gathered(self, weights: Any, x: Any) -> Any:
+        """What keys gather of the rows of queries, by weights as `softmax` has them."""
+        return self.xp.matmul(weights.swapaxes(-2, -1), x)
+
+    def product(self, weights: Any, x: Any, out: Any) -> None:
+        """Write what queries get of the rows of keys."""
+        self.xp.matmul(weights, x, out)
+
+    def scaled(self, queries: Any, scale: float) -> Any:
+        """Queries times the scale."""
+        return queries * queries.dtype.type(scale)
+
+    def scores(self, queries: Any, keys: Any) -> Any:
+        """The products of all queries and keys."""
+        return self.xp.matmul(queries, keys.swapaxes(-2, -1))
+
+    def slopes(
+        self, p: Any, through: Any, first: int | None, scale: float
+    ) -> tuple[Any, Any]:
+        """The weights of scores, and what scores are sent, times the scale.
+
+        Args:
+            through: what weights are sent; lost, as the scores are.
+            first: see `softmax`.
+        """
+        weights = self.softmax(p, first)
+        through -= (through * weights).sum(axis=-1, keepdims=True)
+        through *= weights
+        through *= through.dtype.type(scale)
+        return weights, through
+
+    def softmax(self, p: Any, first: int | None) -> Any:
+        """The weights of scores, which are lost; zeros where every key is hidden.
+
+        Args:
+            first: the place of the first query, from which later keys are hidden; None
+                where none are.
+        """
+        xp = self.xp
+        if first is not None and p.shape[-1] > first:
+            own = p[..., first:]
+            hidden = p.dtype.type(-xp.inf)
+            xp.copyto(own, hidden, where=_later(xp, *own.shape[-2:]))
+        if p.size:
+            become_weights(xp, p)
+        return p
+
+    def _parts(self, short: bool, *arrays: Any) -> tuple[Iterator[_Part], Any]:
+        """The blocks, and arrays for them, of which the first two are queries and keys.
+
+        `short` leaves out the keys that come after all queries of a block.
+        """
+        q, k = arrays[:2]
+        if not on_device(self.xp):
+            return _parts(q, k, short, BLOCK), arrays
+        lead = q.shape[:-2]
+        if math.prod(lead) * q.shape[-2] * k.shape[-2] <= DEVICE_BLOCK:
+            return _parts(q, k, short, DEVICE_BLOCK), arrays
+        flat = [x if x is None else _flat(x) for x in arrays]
+        return _groups(flat[0], flat[1], DEVICE_BLOCK), flat
 
     def _spread(self, q: Any, k: Any, v: Any, mask: Any) -> tuple[Any, ...]:
         """All of them for all sequences."""
@@ -115,22 +187,13 @@ class _Attention:
             mask = xp.broadcast_to(mask, lead + scores)
         return (*spread, mask)
 
-    def _weights(
-        self, part: _Part, q: Any, k: Any, mask: Any, causal: bool, scale: float
-    ) -> Any:
-        """softmax of the scores of a block, with zeros where every key is hidden."""
-        xp = self.xp
+    def _scores(self, part: _Part, q: Any, k: Any, mask: Any, scale: float) -> Any:
+        """The scores of a block."""
         rows = slice(part.first, part.end)
-        queries = q[part.at][..., rows, :] * q.dtype.type(scale)
-        p = xp.matmul(queries, k[part.at][..., : part.keys, :].swapaxes(-2, -1))
+        queries = self.scaled(q[part.at][..., rows, :], scale)
+        p = self.scores(queries, k[part.at][..., : part.keys, :])
         if mask is not None:
             p += mask[part.at][..., rows, : part.keys]
-        if causal and part.keys > part.first:
-            own = p[..., part.first :]
-            hidden = p.dtype.type(-xp.inf)
-            xp.copyto(own, hidden, where=_later(xp, *own.shape[-2:]))
-        if p.size:
-            become_weights(xp, p)
         return p
 
     def _summed(self, g: Any, shape: tuple[int, ...]) -> Any:
@@ -158,19 +221,32 @@ def _are_plain(xp: Any, mask: Any, *arrays: Any) -> bool:
     return seen and all(math.isfinite(x.sum()) for x in arrays)
 
 
-def _parts(q: Any, k: Any, short: bool) -> Iterator[_Part]:
-    """All at once where it is little, else each sequence by itself, in blocks.
+def _flat(x: Any) -> Any:
+    """Matrices behind one another; in the same memory if they were made in rows."""
+    return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
-    `short` leaves out the keys that come after all queries of a block.
-    """
+
+def _parts(q: Any, k: Any, short: bool, most: int) -> Iterator[_Part]:
+    """All at once where it is little, else each sequence by itself, in blocks."""
     (*lead, length, _), keys = q.shape, k.shape[-2]
     if not math.prod(lead) or not length:
         return
-    if math.prod(lead) * length * keys <= BLOCK:
+    if math.prod(lead) * length * keys <= most:
         yield _Part((), 0, length, keys)
         return
-    rows = max(BLOCK // max(keys, 1), _FEWEST)
+    rows = max(most // max(keys, 1), _FEWEST)
     for at in product(*map(range, lead)):
         for first in range(0, length, rows):
             end = min(first + rows, length)
             yield _Part(at, first, end, min(keys, end) if short else keys)
+
+
+def _groups(q: Any, k: Any, most: int) -> Iterator[_Part]:
+    """As many sequences at a time as there is room for, or some queries of one."""
+    count, length, keys = q.shape[0], q.shape[1], k.shape[1]
+    each = max(1, most // (length * keys))
+    rows = min(length, max(most // keys, _FEWEST))
+    for at in range(0, count, each):
+        for first in range(0, length, rows):
+            end = min(first + rows, length)
+            yield _Part(slice(at, at + each), first, end, keys)
