@@ -25,7 +25,8 @@ pytestmark = pytest.mark.skipif(not COMPILER, reason="there is no C++ compiler")
 # Of a body and in front of a kernel; of numbers, of a mask, of attributes.
 FEW = [
     "cross_entropy_backward", "gelu", "leaky_relu", "lerp", "log_softmax_nll",
-    "masked_fill", "mixture", "mixture_backward", "normal", "softmax",
+    "masked_fill", "mixture", "mixture_backward", "normal",
+    "normalise", "normalise_backward", "normalise_weight_backward", "softmax", "sum",
 ]  # fmt: skip
 # Its body is no step on elements: CuPy serves it.
 UNSERVED = {"complex"}

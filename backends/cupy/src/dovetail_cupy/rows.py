@@ -17,8 +17,8 @@ from dovetail.codegen.row_calls import RowCalls, Serve
 from dovetail.codegen.row_kernel import Halves, RowKernel
 from dovetail.codegen.row_ops import RowOp
 from dovetail.codegen.row_places import LANES
-from dovetail.device_api import Kernel
-from dovetail.dtypes import FLOAT, DType
+from dovetail.device_api import Kernel, KernelTable
+from dovetail.dtypes import FLOAT, HALF, DType, float32
 from dovetail.errors import DovetailError
 from dovetail_cupy.launch import Machine
 
@@ -41,6 +41,38 @@ def in_front(own: Kernel, machine: Machine) -> Callable[..., Any]:
         def kernel(*arrays: Any, **scalars: Any) -> Any:
             y = rows(arrays, scalars)
             return other(*arrays, **scalars) if y is None else y
+
+        return kernel
+
+    return bind
+
+
+def install_narrow(table: KernelTable, shared: KernelTable, machine: Machine) -> None:
+    """Add kernels in 16-bit floats of ops that another table has in float32 alone."""
+    for op in sorted(ROW_OPS):
+        for dtype in sorted(HALF, key=str):
+            if not table.select(op, dtype):
+                (own, *_) = shared.select(op, float32)
+                through = own._replace(
+                    function=_through_float32(own, dtype), binds=True
+                )
+                bind = in_front(through, machine)
+                table.add(op, bind, dtypes=[dtype], binds=True, checks=own.checks)
+
+
+def _through_float32(own: Kernel, dtype: DType) -> Callable[..., Any]:
+    """The kernel for arrays that are float32 meanwhile, of whose results one is not."""
+
+    def bind(**attributes: Any) -> Callable[..., Any]:
+        run = own.function(**attributes) if own.binds else own.function
+        given = {} if own.binds else attributes
+
+        def kernel(*arrays: Any, **scalars: Any) -> Any:
+            wide = [a if a is None else a.astype(float32.name) for a in arrays]
+            y = run(*wide, **given, **scalars)
+            if type(y) is not tuple:
+                return y.astype(dtype.numpy)
+            return (y[0].astype(dtype.numpy), *y[1:])
 
         return kernel
 

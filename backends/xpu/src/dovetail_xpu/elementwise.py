@@ -8,10 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from dovetail.codegen.formats import computed_in, in_memory, narrowed, widened
 from dovetail.codegen.ir import Buffer, Kernel, Store
-from dovetail.codegen.layout import RUN
-from dovetail.codegen.values import Term, load, parameter
-from dovetail.dtypes import DType
-from dovetail_xpu.lanes import (
+from dovetail.codegen.lanes import (
     Layout,
     lane,
     lane_kernel,
@@ -19,6 +16,9 @@ from dovetail_xpu.lanes import (
     parameters,
     placed,
 )
+from dovetail.codegen.layout import RUN
+from dovetail.codegen.values import Term, load, parameter
+from dovetail.dtypes import DType
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import Ints, XpuArray, row_major
 from dovetail_xpu.numbers import Number

@@ -7,10 +7,17 @@ from typing import Any, Final
 
 from dovetail.codegen.formats import computed_in, in_memory, widened
 from dovetail.codegen.ir import Buffer, Kernel, Store
+from dovetail.codegen.lanes import (
+    Layout,
+    lane,
+    lane_kernel,
+    offsets,
+    parameters,
+    placed,
+)
 from dovetail.codegen.values import Term, apply, cast, constant, load, parameter
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType
-from dovetail_xpu.lanes import Layout, lane, lane_kernel, offsets, parameters, placed
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import XpuArray
 from dovetail_xpu.primitives import BITS, FLOATS, INTS

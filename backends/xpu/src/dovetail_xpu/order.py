@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.codegen.ir import Accumulator, Buffer, Kernel, Loop, Store, Update
+from dovetail.codegen.lanes import lane, lane_kernel
 from dovetail.codegen.sort_kernels import bits_dtype, key_of
 from dovetail.codegen.values import (
     Term,
@@ -26,7 +27,6 @@ from dovetail.codegen.values import (
 from dovetail.device_api import Facts, KernelTable
 from dovetail.dtypes import ORDERED, DType, int32, int64
 from dovetail_xpu.elementwise import Elementwise
-from dovetail_xpu.lanes import lane, lane_kernel
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import Ints, XpuArray
 from dovetail_xpu.moving import taker

@@ -11,6 +11,7 @@ from typing import Any, Final
 from dovetail.codegen.accumulation import Level, Sums, accumulator, blocked
 from dovetail.codegen.formats import computed_in, in_memory, narrowed, widened
 from dovetail.codegen.ir import Buffer, Kernel, Statement, Store, Update
+from dovetail.codegen.lanes import lane, lane_kernel
 from dovetail.codegen.values import (
     Term,
     apply,
@@ -24,7 +25,6 @@ from dovetail.codegen.values import (
 from dovetail.device_api import Facts, KernelTable
 from dovetail.dtypes import DType, int32
 from dovetail.xp.windows import Windows
-from dovetail_xpu.lanes import lane, lane_kernel
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import Ints, XpuArray
 from dovetail_xpu.primitives import FLOATS, copier

@@ -10,13 +10,13 @@ from dovetail.codegen import pointwise
 from dovetail.codegen.c_dialects import TYPES
 from dovetail.codegen.formats import computed_in
 from dovetail.codegen.ir import Buffer, Store
+from dovetail.codegen.lanes import lane, lane_kernel
 from dovetail.codegen.program import Step
 from dovetail.codegen.values import Term, apply, bits, cast, choose, compare, constant
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType, bool_, int32
 from dovetail.errors import NotSupported
 from dovetail_xpu.elementwise import ByDtypes, Elementwise
-from dovetail_xpu.lanes import lane, lane_kernel
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import XpuArray
 from dovetail_xpu.text import written

@@ -8,11 +8,18 @@ from typing import Any, Final
 from dovetail.codegen import pointwise
 from dovetail.codegen.declarations import vocabularies
 from dovetail.codegen.ir import Buffer, Kernel, Store
+from dovetail.codegen.lanes import (
+    Layout,
+    lane,
+    lane_kernel,
+    offsets,
+    parameters,
+    placed,
+)
 from dovetail.codegen.values import Term, load, parameter
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType, float32, float64
 from dovetail_xpu.bodies import word
-from dovetail_xpu.lanes import Layout, lane, lane_kernel, offsets, parameters, placed
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import XpuArray
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from dovetail.codegen.accumulation import Level, Sums, accumulator, blocked
 from dovetail.codegen.formats import computed_in, in_memory, narrowed, widened
 from dovetail.codegen.ir import Buffer, Kernel, Statement, Store, Update
+from dovetail.codegen.lanes import lane, lane_kernel
 from dovetail.codegen.values import (
     Term,
     apply,
@@ -20,7 +21,6 @@ from dovetail.codegen.values import (
 )
 from dovetail.dtypes import DType
 from dovetail.xp.windows import Windows
-from dovetail_xpu.lanes import lane, lane_kernel
 from dovetail_xpu.memory import Ints
 
 _STEPS: Final = ("image_step", "channel_step", "layer_step", "row_step")
