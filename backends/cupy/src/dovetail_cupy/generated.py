@@ -16,7 +16,7 @@ from dovetail.codegen.runtime.machine import SWITCH
 from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import FLOAT, HALF, DType
 from dovetail.errors import DovetailError
-from dovetail_cupy import class_loss, draws, reductions, rows, steps
+from dovetail_cupy import class_loss, draws, norms, reductions, rows, steps
 from dovetail_cupy.draws import Draws
 from dovetail_cupy.launch import Machine
 from dovetail_cupy.pointwise import DevicePointwise
@@ -45,7 +45,8 @@ def install(table: KernelTable, shared: KernelTable, machine: Machine) -> None:
                 made = own._replace(function=getattr(drawing, op)(own.function))
             elif op in rows.ROW_OPS and own.when is None:
                 served = own.dtypes & rows.DTYPES
-                made = own._replace(function=rows.in_front(own, machine), binds=True)
+                behind = norms.behind(own, machine) if op in norms.OPS else own
+                made = own._replace(function=rows.in_front(behind, machine), binds=True)
             elif op in pointwise and own.when is None:
                 served = own.dtypes & DTYPES
                 made = own._replace(function=_in_front(own, machine), binds=True)

@@ -41,15 +41,18 @@ class DevicePointwise(PointwiseForm):
         self._flat: list[Launch | None] = [None, None]  # as `apart` says
         self._ways: dict[Any, _Way] = {}
 
-    def kernel(self, kinds: tuple[str, ...], rows: bool, apart: bool = False) -> Any:
+    def kernel(
+        self, kinds: tuple[str, ...], rows: bool, apart: bool = False,
+        blocks: bool = False,
+    ) -> Any:  # fmt: skip
         """What runs the kernel for operands that lie so.
 
         Args:
             apart: the result shares memory with none of them.
         """
-        key = kinds, rows, apart
+        key = kinds, rows, apart, blocks
         if key not in self._launchers:
-            form = self.form(kinds, rows)
+            form = self.form(kinds, rows, blocks)
             self._launchers[key] = self._machine.launcher(form, apart)
         return self._launchers[key]
 
@@ -131,19 +134,16 @@ class DevicePointwise(PointwiseForm):
         if not math.prod(shape):
             return _Way(shape, back, None, False, (), 0, None)
         steps = [_steps(a) for a in spread]
-        layout = layout_of(shape, steps)
+        layout = layout_of(shape, steps, blocks=True)
         copies = layout is None
         if layout is None:
             layout = layout_of(shape, [contiguous_strides(shape)] * len(given))
             assert layout is not None
         by_rows = layout.rows > 1
-        numbers = [*layout.lane_steps]
-        if by_rows:
-            numbers += [layout.lanes, *layout.row_steps]
         count = layout.rows if by_rows else layout.lanes
-        run = self.kernel(layout.kinds, by_rows, apart)
+        run = self.kernel(layout.kinds, by_rows, apart, bool(layout.inner))
         return _Way(
-            shape, back, order if back else None, copies, tuple(numbers), count, run
+            shape, back, order if back else None, copies, layout.words, count, run
         )
 
     def _copied(self, a: Any, way: _Way) -> Any:

@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail.codegen import reduction_form
 from dovetail.codegen.accumulation import Combine
 from dovetail.codegen.formats import computed_in, narrowed
 from dovetail.codegen.ir import Kernel
-from dovetail.codegen.reduction_form import Shape, Work
-from dovetail.codegen.values import Term, cast
+from dovetail.codegen.reduction_form import Shape, Split, Stored, Work
+from dovetail.codegen.values import Term, apply, cast, parameter
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import FLOAT, HALF, DType, by_name, float64
 from dovetail_cupy.launch import Launch, Machine
@@ -25,6 +25,7 @@ from dovetail_cupy.launch import Launch, Machine
 Dims = tuple[int, ...]
 Element = Callable[..., Term]
 _REMEMBERED: Final = 512  # ways in which operands lie
+_SPLIT: Final = Split(lanes=1 << 17, whole=256)
 _TOO_LONG: Final = 1 << 31
 _SIDE_BY_SIDE: Final = 32  # columns that a warp reads at once
 _FEW: Final = 256  # results, each of which has a warp or more
@@ -115,12 +116,12 @@ class Reductions:
     def __init__(self, machine: Machine) -> None:
         self.xp = machine.xp
         self._machine = machine
-        self._ways: dict[Any, list[tuple[Dims, Any, Launch, Work]]] = {}
+        self._ways: dict[Any, list[_Stage]] = {}
         self._launches: dict[Any, Launch] = {}
 
     def __call__(
         self, combine: Combine, arrays: Sequence[Any], shape: Dims, dims: Dims,
-        keepdim: bool, result: Any, element: Element = _itself,
+        keepdim: bool, result: Any, element: Element = _itself, share: int = 0,
     ) -> Any:  # fmt: skip
         """The elements over some dims as one.
 
@@ -128,56 +129,67 @@ class Reductions:
             arrays: all of one shape, none of which is empty.
             result: the dtype, of NumPy.
             element: what is gathered of one number of each array.
+            share: what a result is divided by, but 0.
         """
         key = (
-            combine, shape, dims, result, element,
+            combine, shape, dims, result, element, bool(share),
             *[(a.dtype, a.strides) for a in arrays],
         )  # fmt: skip
-        way = self._ways.get(key)
-        if way is None:
+        stages = self._ways.get(key)
+        if stages is None:
             if len(self._ways) >= _REMEMBERED:
                 self._ways.clear()
-            way = self._way(combine, arrays, shape, dims, result, element)
-            self._ways[key] = way
-        for size, dtype, launch, work in way:
-            made = self._machine.empty(size, dtype)
-            launch([*arrays, made], work.numbers, work.lanes)
+            stages = self._stages(combine, arrays, shape, dims, result, element, share)
+            self._ways[key] = stages
+        for work, dtype, launch in stages:
+            made = self._machine.empty(work.made, dtype)
+            last = work is stages[-1].work
+            numbers = [*work.numbers, share] if share and last else work.numbers
+            launch([*arrays, made], numbers, work.lanes)
             arrays = [made]
         if not keepdim:
-            return arrays[0]
-        return arrays[0].reshape(
-            tuple([1 if d in dims else n for d, n in enumerate(shape)])
-        )
+            return made
+        return made.reshape(tuple([1 if d in dims else n for d, n in enumerate(shape)]))
 
-    def _way(
+    def _stages(
         self, combine: Combine, arrays: Sequence[Any], shape: Dims, dims: Dims,
-        result: Any, element: Element,
-    ) -> list[tuple[Dims, Any, Launch, Work]]:  # fmt: skip
-        """The launches, with the shape and the dtype of what each of them makes."""
+        result: Any, element: Element, share: int,
+    ) -> list[_Stage]:  # fmt: skip
         names = [a.dtype.name for a in arrays]
         wide = _wide([*names, result.name])
         strides = [tuple([s // a.itemsize for s in a.strides]) for a in arrays]
-        left = tuple([n for d, n in enumerate(shape) if d not in dims])
-        found = []
+        found: list[_Stage] = []
         while True:
             work = reduction_form.work(
-                combine, names, wide, result.name, shape, strides, dims
+                combine, names, wide, result.name, shape, strides, dims, _SPLIT
             )
-            launch = self._launch(work.shape, wide, element)
-            if work.parts == 1:
-                return [*found, (left, result, launch, work)]
-            shape, dims = (*left, work.parts), (len(left),)
-            found.append((shape, by_name(wide).numpy, launch, work))
+            ends = work.parts == 1
+            launch = self._launch(work.shape, wide, element, ends and bool(share))
+            dtype = result if ends else by_name(wide).numpy
+            found.append(_Stage(work, dtype, launch))
+            if ends:
+                return found
+            shape, dims, element = work.made, (work.left,), _itself
             steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
-            names, strides, element = [wide], [tuple(steps)], _itself
+            names, strides = [wide], [tuple(steps)]
 
-    def _launch(self, shape: Shape, wide: str, element: Element) -> Launch:
-        key = shape, wide, element
+    def _launch(
+        self, shape: Shape, wide: str, element: Element, shares: bool
+    ) -> Launch:
+        key = shape, wide, element, shares
         found = self._launches.get(key)
         if found is None:
-            kernel = _kernel(shape, wide, element)
+            kernel = _kernel(shape, wide, element, shares)
             found = self._launches[key] = self._machine.launcher(kernel)
         return found
+
+
+class _Stage(NamedTuple):
+    """A launch, and the dtype of what it makes."""
+
+    work: Work
+    dtype: Any
+    launch: Launch
 
 
 def _wide(names: Sequence[str]) -> str:
@@ -185,13 +197,14 @@ def _wide(names: Sequence[str]) -> str:
     return float64.name if float64.name in names else computed_in(names[0])
 
 
-def _kernel(shape: Shape, wide: str, element: Element) -> Kernel:
+def _kernel(shape: Shape, wide: str, element: Element, shares: bool) -> Kernel:
     def gathered(*read: Term) -> Term:
         return element(*[cast(x, wide) for x in read])
 
     def stored(y: Term) -> Term:
+        y = apply("div", y, cast(parameter("share"), wide)) if shares else y
         return narrowed(cast(y, computed_in(shape.result)), shape.result)
 
-    form = reduction_form.form(shape, wide, gathered, stored)
-    name = f"{shape.combine}_over_dims_{shape.sources[0]}"
-    return replace(form, name=name)
+    numbers = (("share", "int64"),) if shares else ()
+    form = reduction_form.form(shape, wide, gathered, Stored(stored, numbers))
+    return replace(form, name=f"{shape.combine}_over_dims_{shape.sources[0]}")

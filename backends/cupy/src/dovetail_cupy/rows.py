@@ -20,6 +20,7 @@ from dovetail.codegen.row_places import LANES
 from dovetail.device_api import Kernel, KernelTable
 from dovetail.dtypes import FLOAT, HALF, DType, float32
 from dovetail.errors import DovetailError
+from dovetail_cupy import norms
 from dovetail_cupy.launch import Machine
 
 ROW_OPS: Final = frozenset({
@@ -56,6 +57,8 @@ def install_narrow(table: KernelTable, shared: KernelTable, machine: Machine) ->
                 through = own._replace(
                     function=_through_float32(own, dtype), binds=True
                 )
+                if op in norms.OPS:
+                    through = norms.behind(through, machine)
                 bind = in_front(through, machine)
                 table.add(op, bind, dtypes=[dtype], binds=True, checks=own.checks)
 

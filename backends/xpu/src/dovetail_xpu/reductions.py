@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from dovetail.codegen import reduction_form
 from dovetail.codegen.accumulation import Combine
 from dovetail.codegen.formats import computed_in, narrowed
 from dovetail.codegen.ir import Kernel
-from dovetail.codegen.reduction_form import Shape, Work
+from dovetail.codegen.reduction_form import Shape, Split, Stored, Work
 from dovetail.codegen.values import Term, cast, compare
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType, bool_, by_name, int64
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import Ints, XpuArray, row_major
 from dovetail_xpu.primitives import converted, filler
+
+_SPLIT: Final = Split(lanes=1 << 13, whole=64)
 
 
 def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -> None:
@@ -75,12 +77,14 @@ class Reductions:
         # Parts are kept in the format of arithmetic, and rounded when they meet.
         wide = bool_ if result is bool_ else by_name(computed_in(result.name))
         work = reduction_form.work(
-            combine, [a.dtype.name], wide.name, result.name, a.shape, [a.strides], inner
-        )
+            combine, [a.dtype.name], wide.name, result.name, a.shape, [a.strides],
+            inner, _SPLIT,
+        )  # fmt: skip
         if work.parts == 1:
             return self._launch(work, a, shape, result)
-        found = self._launch(work, a, (*shape, work.parts), wide)
-        return self._gathered(combine, found, range(len(shape)), (len(shape),), result)
+        found = self._launch(work, a, work.made, wide)
+        kept = [d for d in range(len(work.made)) if d != work.left]
+        return self._gathered(combine, found, kept, (work.left,), result)
 
     def _launch(self, work: Work, a: XpuArray, shape: Ints, dtype: DType) -> XpuArray:
         made = self.launcher.fresh(shape, dtype, a.device.index)
@@ -98,7 +102,7 @@ def form(shape: Shape) -> Kernel:
     gathered = _gathered_in(shape)
     return reduction_form.form(
         shape, gathered, lambda x: _as_gathered(shape, x, gathered),
-        lambda y: _as_stored(shape, y),
+        Stored(lambda y: _as_stored(shape, y)),
     )  # fmt: skip
 
 

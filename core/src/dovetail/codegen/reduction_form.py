@@ -26,8 +26,30 @@ from dovetail.codegen.lanes import (
 from dovetail.codegen.layout import walked
 from dovetail.codegen.values import Term, apply, constant, load, parameter
 
-_LANES: Final = 1 << 13  # that keep a device busy
 _FEWEST: Final = 32  # elements that are worth a lane
+
+
+class Split(NamedTuple):
+    """How a device shares out the elements of a result.
+
+    Attributes:
+        lanes: that keep it busy.
+        whole: elements that one lane gathers alone.
+    """
+
+    lanes: int
+    whole: int
+
+
+class Stored(NamedTuple):
+    """What is stored of what was gathered, with numbers that a launch brings.
+
+    Attributes:
+        numbers: their names, with their dtypes.
+    """
+
+    make: Callable[[Term], Term]
+    numbers: tuple[tuple[str, str], ...] = ()
 
 
 class Shape(NamedTuple):
@@ -38,7 +60,8 @@ class Shape(NamedTuple):
         result: dtype of the result.
         kept: how sources and result lie along the lanes.
         reduced: how many dims are walked.
-        parts: whether a result has several lanes.
+        parts: whether a result has several lanes: "inner" where they lie side by side,
+            "outer" where lanes of several results do.
     """
 
     combine: Combine
@@ -46,25 +69,29 @@ class Shape(NamedTuple):
     result: str
     kept: Layout
     reduced: int
-    parts: bool
+    parts: str
 
 
 class Work(NamedTuple):
     """A launch: its code, its numbers behind the addresses, and how many lanes it has.
 
     Attributes:
-        parts: how many lanes a result has; they write as many numbers side by side.
+        parts: how many lanes a result has, each of which writes a number.
+        made: the shape of what they write, in rows.
+        left: the dim of it that is to be reduced then.
     """
 
     shape: Shape
     numbers: list[int]
     lanes: int
     parts: int
+    made: Ints
+    left: int
 
 
 def work(
     combine: Combine, sources: Sequence[str], wide: str, result: str, sizes: Ints,
-    strides: Sequence[Ints], reduced: Sequence[int],
+    strides: Sequence[Ints], reduced: Sequence[int], split: Split,
 ) -> Work:  # fmt: skip
     """The launch that reduces some dims of arrays, or a part of each result.
 
@@ -79,18 +106,31 @@ def work(
     results = math.prod(shape)
     inner = tuple([sizes[d] for d in reduced])
     walk = walked(inner, [tuple([s[d] for d in reduced]) for s in strides])
-    parts = min(max(_LANES // results, 1), max(walk[-1][0] // _FEWEST, 1))
+    parts = _parts(results, math.prod(inner), walk[-1][0], split)
     steps = [tuple([s[d] for d in kept]) for s in strides]
-    if parts > 1:
+    # Neighbours read what lies side by side.
+    how = "outer" if kept and steps[0][-1] == 1 and shape[-1] > 1 else "inner"
+    if parts == 1:
+        how = ""
+    elif how == "outer":
+        shape, steps = (parts, *shape), [(0, *s) for s in steps]
+    else:
         shape, steps = (*shape, parts), [(*s, 0) for s in steps]
-    count = results * parts
-    layout, numbers = placed(shape, [*steps, _row_major(shape)], count)
+    layout, numbers = placed(shape, [*steps, _row_major(shape)], results * parts)
     numbers += [x for size, along in walk for x in (size, *along)]
-    key = Shape(
-        combine, tuple(sources), wide if parts > 1 else result, layout, len(walk),
-        parts > 1,
-    )  # fmt: skip
-    return Work(key, [*numbers, parts] if parts > 1 else numbers, count, parts)
+    made = wide if how else result
+    key = Shape(combine, tuple(sources), made, layout, len(walk), how)
+    if how:
+        numbers += [parts, results]
+    left = 0 if how == "outer" else len(shape) - 1
+    return Work(key, numbers, results * parts, parts, shape, left)
+
+
+def _parts(results: int, each: int, last: int, split: Split) -> int:
+    """How many lanes a result has; each takes a share of the last dim."""
+    if each <= split.whole:
+        return 1
+    return max(1, min(split.lanes // results, each // _FEWEST, last))
 
 
 def _row_major(shape: Ints) -> Ints:
@@ -99,8 +139,7 @@ def _row_major(shape: Ints) -> Ints:
 
 
 def form(
-    shape: Shape, gathered: str, element: Callable[..., Term],
-    stored: Callable[[Term], Term],
+    shape: Shape, gathered: str, element: Callable[..., Term], stored: Stored
 ) -> Kernel:  # fmt: skip
     """The kernel as loops.
 
@@ -118,7 +157,7 @@ def form(
         words += [(f"inner{d}", "int64"), *((f"along{d}_{k}", "int64") for k in many)]
     levels = _levels(shape, at)
     if shape.parts:
-        words.append(("parts", "int64"))
+        words += [("parts", "int64"), ("results", "int64")]
 
     def added(sums: Sums) -> list[Statement]:
         read = []
@@ -130,7 +169,8 @@ def form(
         return [Update(sums[0], element(*read).value)]
 
     loop, sums = blocked(levels, lambda: [accumulator(shape.combine, gathered)], added)
-    store = Store(out, place.value, stored(Term(sums[0].value)).value)
+    store = Store(out, place.value, stored.make(Term(sums[0].value)).value)
+    words += stored.numbers
     return lane_kernel([*buffers, out], words, at, [loop, store])
 
 
@@ -139,14 +179,16 @@ def _levels(shape: Shape, at: Term) -> list[Level]:
     levels = [Level(d, zero, parameter(f"inner{d}")) for d in range(shape.reduced)]
     if shape.parts:
         last = levels[-1]
-        left = last.end - _part(at) + (parameter("parts") - 1)
+        left = last.end - _part(shape, at) + (parameter("parts") - 1)
         end = apply("div", left, parameter("parts"))
         levels[-1] = Level(last.dim, zero, end, last.index)
     return levels
 
 
-def _part(at: Term) -> Term:
+def _part(shape: Shape, at: Term) -> Term:
     """Which of the parts of a result a lane gathers."""
+    if shape.parts == "outer":
+        return apply("div", at, parameter("results"))
     parts = parameter("parts")
     return at - apply("div", at, parts) * parts
 
@@ -154,8 +196,8 @@ def _part(at: Term) -> Term:
 def _along(shape: Shape, level: Level, at: Term) -> Term:
     """The place along a reduced dim."""
     if shape.parts and level.dim == shape.reduced - 1:
-        return level.index * parameter("parts") + _part(at)
+        return level.index * parameter("parts") + _part(shape, at)
     return level.index
 
 
-__all__ = ["Shape", "Work", "form", "work"]
+__all__ = ["Shape", "Split", "Stored", "Work", "form", "work"]
