@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dovetail.codegen.values import Term
+from dovetail.codegen.window_forms import Axes, add_up, lay_out
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import HALF, DType, float32
 from dovetail.xp.windows import Windows
@@ -19,9 +20,33 @@ from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import Ints, XpuArray, row_major
 from dovetail_xpu.primitives import FLOATS, converter, copier, filler, mover
 from dovetail_xpu.products import product_of
-from dovetail_xpu.windows import Sizes, add_up, axis_words, lay_out
 
 _MOST: Final = 1 << 28  # bytes of windows that are laid out at a time
+
+
+class Sizes(NamedTuple):
+    """A convolution of [batch, inside, *spatial] to [batch, out, *places]."""
+
+    inside: int
+    spatial: Ints
+    places: Ints
+    windows: Windows
+
+    @property
+    def taps(self) -> int:
+        """Elements of a window, in one channel."""
+        return math.prod(self.windows.kernel)
+
+    @property
+    def axes(self) -> Axes:
+        """The numbers of windows."""
+        return axes_of(self.spatial, self.places, self.windows)
+
+
+def axes_of(spatial: Ints, places: Ints, w: Windows) -> Axes:
+    """The numbers of windows over axes of these sizes."""
+    given = (w.kernel, w.stride, w.padding, w.dilation)
+    return Axes(spatial, places, *map(tuple, given))
 
 
 def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -> None:
@@ -200,24 +225,27 @@ class Convolutions:
         made = self.launcher.fresh(shape, self.dtype, x.device.index)
         steps = made.strides if apart else (each, batch * each, 1)
         words = [x.address, made.address, *x.strides[:2], *steps[:2]]
-        words += axis_words(x.shape[2:], x.strides[2:], sizes)
-        self._launch(lay_out, x, words, made.size)
+        words += sizes.axes.words(x.strides[2:])
+        self._launch(lay_out, x, words, made.size, self.dtype.name)
         return made
 
     def _added_up(self, columns: XpuArray, y: XpuArray, sizes: Sizes) -> None:
         """What each element of `y` was given in all windows that have it."""
         words = [columns.address, y.address, *y.strides[:2]]
-        words += axis_words(y.shape[2:], y.strides[2:], sizes)
-        self._launch(add_up, y, words, y.size)
+        words += sizes.axes.words(y.strides[2:])
+        names = (self.dtype.name,) * 2
+        self._launch(add_up, y, words, y.size, *names)
 
-    def _launch(self, form: Any, a: XpuArray, words: list[int], count: int) -> None:
+    def _launch(
+        self, form: Any, a: XpuArray, words: list[int], count: int, *dtypes: str
+    ) -> None:
         """Launch a kernel for so many spatial dims, unless there is nothing to do."""
         if not count:
             return
         key = form, len(a.shape) - 2
         found = self._kernels.get(key)
         if found is None:
-            found = self._kernels[key] = Launchable(lambda: form(key[1], self.dtype))
+            found = self._kernels[key] = Launchable(lambda: form(key[1], *dtypes))
         stream = self.launcher.stream(a.device.index)
         channels = a.shape[1]
         found.launch(stream, [*words, channels, 0, count], -(-count // THREADS))

@@ -90,11 +90,11 @@ def _coordinates(layout: Layout, lane: Term) -> list[Term]:
 
 def lane_kernel(
     buffers: Sequence[Buffer], words: Sequence[tuple[str, str]], lane: Term,
-    body: Sequence[Statement],
+    body: Sequence[Statement], name: str = "k",
 ) -> Kernel:  # fmt: skip
     """A kernel that does the same for every lane."""
     loop = Loop("lane", lane.value, FIRST, LAST, tuple(body))
-    return Kernel("k", tuple(buffers), tuple(words), (loop,))
+    return Kernel(name, tuple(buffers), tuple(words), (loop,))
 
 
 def lane() -> Term:

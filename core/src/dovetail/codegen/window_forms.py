@@ -1,14 +1,17 @@
-"""Windows over axes: as the rows of matrices, and added up where they came from."""
+"""Windows over axes: as the rows of matrices, and added up where they came from.
+
+A lane does an element. Kernels get the steps of images and channels, then the numbers
+of each axis, then how many channels there are.
+"""
 
 from __future__ import annotations
 
-import math
 from typing import Final, NamedTuple
 
 from dovetail.codegen.accumulation import Level, Sums, accumulator, blocked
 from dovetail.codegen.formats import computed_in, in_memory, narrowed, widened
 from dovetail.codegen.ir import Buffer, Kernel, Statement, Store, Update
-from dovetail.codegen.lanes import lane, lane_kernel
+from dovetail.codegen.lanes import Ints, lane, lane_kernel
 from dovetail.codegen.values import (
     Term,
     apply,
@@ -19,36 +22,30 @@ from dovetail.codegen.values import (
     load,
     parameter,
 )
-from dovetail.dtypes import DType
-from dovetail.xp.windows import Windows
-from dovetail_xpu.memory import Ints
 
 _STEPS: Final = ("image_step", "channel_step", "layer_step", "row_step")
 _AXIS: Final = ("size", "place", "tap", "stride", "padding", "dilation", "step")
 
 
-class Sizes(NamedTuple):
-    """A convolution of [batch, inside, *spatial] to [batch, out, *places]."""
+class Axes(NamedTuple):
+    """The numbers of windows, one of each for a spatial axis.
 
-    inside: int
-    spatial: Ints
+    Attributes:
+        sizes: of the input.
+        places: how many windows there are.
+    """
+
+    sizes: Ints
     places: Ints
-    windows: Windows
+    kernel: Ints
+    stride: Ints
+    padding: Ints
+    dilation: Ints
 
-    @property
-    def taps(self) -> int:
-        """Elements of a window, in one channel."""
-        return math.prod(self.windows.kernel)
-
-
-def axis_words(spatial: Ints, steps: Ints, sizes: Sizes) -> list[int]:
-    """The numbers of each spatial axis, as `_AXIS` names them."""
-    w = sizes.windows
-    axes = zip(
-        spatial, sizes.places, w.kernel, w.stride, w.padding, w.dilation, steps,
-        strict=True,
-    )  # fmt: skip
-    return [number for axis in axes for number in axis]
+    def words(self, steps: Ints) -> list[int]:
+        """What kernels get, as `_AXIS` names it; `steps` are those of the input."""
+        axes = zip(*self, steps, strict=True)
+        return [number for axis in axes for number in axis]
 
 
 def axis_names(nd: int) -> list[tuple[str, str]]:
@@ -73,9 +70,12 @@ def along(names: list[str], nd: int) -> list[Term]:
     return [parameter(f"{name}{d}") for name in names for d in range(nd)]
 
 
-def lay_out(nd: int, dtype: DType) -> Kernel:
-    """An element of a window a lane: 0 where the window reaches into the padding."""
-    at, memory = lane(), in_memory(dtype.name)
+def lay_out(nd: int, dtype: str) -> Kernel:
+    """An element of a window a lane: 0 where the window reaches into the padding.
+
+    Behind the steps of the input are those of the result, for layers and for rows.
+    """
+    at, memory = lane(), in_memory(dtype)
     x, y = Buffer("x", memory), Buffer("y", memory, written=True)
     image, channel, *rest = split(
         at, [parameter("channels"), *along(["tap", "place"], nd)]
@@ -99,13 +99,19 @@ def lay_out(nd: int, dtype: DType) -> Kernel:
     target = image * parameter("layer_step") + row * parameter("row_step") + column
     words = [(name, "int64") for name in _STEPS]
     words += [*axis_names(nd), ("channels", "int64")]
-    return lane_kernel([x, y], words, at, [Store(y, target.value, value.value)])
+    store = Store(y, target.value, value.value)
+    return lane_kernel([x, y], words, at, [store], f"windows_{dtype}")
 
 
-def add_up(nd: int, dtype: DType) -> Kernel:
-    """An element of an input a lane: the sum over the windows that have it."""
-    at, memory = lane(), in_memory(dtype.name)
-    columns, y = Buffer("columns", memory), Buffer("y", memory, written=True)
+def add_up(nd: int, dtype: str, result: str) -> Kernel:
+    """An element of an input a lane: the sum over the windows that have it.
+
+    Args:
+        dtype: of windows, `result` that of the input.
+    """
+    at = lane()
+    columns = Buffer("columns", in_memory(dtype))
+    y = Buffer("y", in_memory(result), written=True)
     image, channel, *spatial = split(at, [parameter("channels"), *along(["size"], nd)])
     zero = constant(0, "int64")
     levels = [Level(d, zero, parameter(f"tap{d}")) for d in range(nd)]
@@ -122,19 +128,19 @@ def add_up(nd: int, dtype: DType) -> Kernel:
             row = row * parameter(f"place{v.dim}")
         assert meets is not None
         place = choose(meets, row + column, zero)
-        value = widened(load(columns, place), dtype.name)
+        value = widened(load(columns, place), dtype)
         value = choose(meets, value, constant(0, value.dtype))
         return [Update(sums[0], value.value)]
 
-    wide = computed_in(dtype.name)
+    wide = computed_in(result)
     loop, sums = blocked(levels, lambda: [accumulator("add", wide)], added)
     target = image * parameter("image_step") + channel * parameter("channel_step")
     for d, q in enumerate(spatial):
         target = target + q * parameter(f"step{d}")
-    store = Store(y, target.value, narrowed(Term(sums[0].value), dtype.name).value)
+    store = Store(y, target.value, narrowed(Term(sums[0].value), result).value)
     words = [(name, "int64") for name in _STEPS[:2]]
     words += [*axis_names(nd), ("channels", "int64")]
-    return lane_kernel([columns, y], words, at, [loop, store])
+    return lane_kernel([columns, y], words, at, [loop, store], f"add_up_{dtype}")
 
 
 def meeting(tap: Term, d: int, q: Term) -> tuple[Term, Term]:
