@@ -16,7 +16,7 @@ import dovetail as dt
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
 from dovetail.device_api import KernelTable, registry
-from dovetail_cupy import attention, draws, generated, shared_kernels
+from dovetail_cupy import attention, convolution, draws, generated, shared_kernels
 from dovetail_strict.backend import StrictBackend
 from dovetail_strict.library import Library
 
@@ -24,9 +24,11 @@ pytestmark = pytest.mark.skipif(not COMPILER, reason="there is no C++ compiler")
 
 # Of a body and in front of a kernel; of numbers, of a mask, of attributes.
 FEW = [
+    "convolution", "convolution_transpose", "convolution_weight",
     "cross_entropy_backward", "gelu", "leaky_relu", "lerp", "log_softmax_nll",
-    "masked_fill", "mixture", "mixture_backward", "normal",
-    "normalise", "normalise_backward", "normalise_weight_backward", "softmax", "sum",
+    "masked_fill", "max_pool", "max_pool_backward", "mixture", "mixture_backward",
+    "normal", "normalise", "normalise_backward", "normalise_weight_backward", "softmax",
+    "sum",
 ]  # fmt: skip
 # Its body is no step on elements: CuPy serves it.
 UNSERVED = {"complex"}
@@ -61,6 +63,7 @@ def fill(table: KernelTable, machine: EmulatedMachine) -> KernelTable:
     products: Any = Multiplied()
     xp = shared_kernels.interface(Library(), products)
     attention.install(table, machine, xp, products)
+    convolution.install(table, machine, products)
     return shared
 
 

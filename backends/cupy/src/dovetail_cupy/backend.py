@@ -24,7 +24,14 @@ from dovetail.device_api.graphs import hold, refuse_to_wait
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import DType, bfloat16, float32
 from dovetail.errors import BackendError, DovetailError
-from dovetail_cupy import attention, generated, probe, products, shared_kernels
+from dovetail_cupy import (
+    attention,
+    convolution,
+    generated,
+    probe,
+    products,
+    shared_kernels,
+)
 from dovetail_cupy.completed import keeping_sign
 from dovetail_cupy.cublas import Cublas
 from dovetail_cupy.exchange import CupyExchange
@@ -201,6 +208,7 @@ class CupyBackend(
             if own is not None:
                 xp = shared_kernels.interface(self.xp, own)
                 attention.install(table, machine, xp, own)
+                convolution.install(table, machine, own)
         else:
             shared_kernels.add_all(table, shared)
 

@@ -16,7 +16,7 @@ from dovetail.codegen.runtime.machine import SWITCH
 from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import FLOAT, HALF, DType
 from dovetail.errors import DovetailError
-from dovetail_cupy import class_loss, draws, norms, reductions, rows, steps
+from dovetail_cupy import class_loss, draws, norms, pooling, reductions, rows, steps
 from dovetail_cupy.draws import Draws
 from dovetail_cupy.launch import Machine
 from dovetail_cupy.pointwise import DevicePointwise
@@ -54,6 +54,7 @@ def install(table: KernelTable, shared: KernelTable, machine: Machine) -> None:
             add_again(table, own._replace(dtypes=own.dtypes - served))
     steps.install(table, machine)
     class_loss.install(table, machine)
+    pooling.install(table, machine)
     reductions.install(table, machine)
     rows.install_narrow(table, shared, machine)
     _add_bodies(table, machine)

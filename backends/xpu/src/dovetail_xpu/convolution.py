@@ -40,13 +40,7 @@ class Sizes(NamedTuple):
     @property
     def axes(self) -> Axes:
         """The numbers of windows."""
-        return axes_of(self.spatial, self.places, self.windows)
-
-
-def axes_of(spatial: Ints, places: Ints, w: Windows) -> Axes:
-    """The numbers of windows over axes of these sizes."""
-    given = (w.kernel, w.stride, w.padding, w.dilation)
-    return Axes(spatial, places, *map(tuple, given))
+        return Axes(self.spatial, self.places, *self.windows[:4])
 
 
 def install(table: KernelTable, launcher: Launcher, claimed: frozenset[DType]) -> None:

@@ -12,7 +12,6 @@ from dovetail.codegen.window_forms import Axes
 from dovetail.device_api import Facts, KernelTable
 from dovetail.dtypes import DType, int32
 from dovetail.xp.windows import Windows
-from dovetail_xpu.convolution import axes_of
 from dovetail_xpu.launch import THREADS, Launchable, Launcher
 from dovetail_xpu.memory import XpuArray
 from dovetail_xpu.primitives import FLOATS, copier
@@ -96,4 +95,4 @@ def _windows(choices: dict[str, Any]) -> Windows:
 
 
 def _axes(x: XpuArray, windows: Windows) -> Axes:
-    return axes_of(x.shape[2:], windows.places(x.shape[2:]), windows)
+    return Axes(x.shape[2:], windows.places(x.shape[2:]), *windows[:4])
