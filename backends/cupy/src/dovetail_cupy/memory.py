@@ -17,22 +17,7 @@ class Counts:
         self.live = self.peak = self.blocks = 0
         self.allocated = self.allocations = self.refused = self.retries = 0
         self.limit: int | None = None
-        self._lock = threading.RLock()  # a block may die anywhere, in any thread
-
-    def add(self, size: int) -> None:
-        """Count a block that was made."""
-        with self._lock:
-            self.live += size
-            self.blocks += 1
-            self.allocated += size
-            self.allocations += 1
-            self.peak = max(self.peak, self.live)
-
-    def take_off(self, size: int) -> None:
-        """Count a block that died."""
-        with self._lock:
-            self.live -= size
-            self.blocks -= 1
+        self.lock = threading.RLock()  # a block may die anywhere, in any thread
 
     def fits(self, size: int) -> bool:
         """Whether so many bytes more are within the limit."""
@@ -63,7 +48,7 @@ class Memory:
     def __init__(self, device: str, cupy: Any, count: int) -> None:
         self.counts = [Counts() for _ in range(count)]
         self._device = device
-        self._runtime = cupy.cuda.runtime
+        self._current = cupy.cuda.runtime.getDevice
         self._failure = cupy.cuda.memory.OutOfMemoryError
         self._pool = cupy.cuda.MemoryPool()
         self._stream = cupy.cuda.get_current_stream
@@ -81,9 +66,9 @@ class Memory:
         """
         if self._kept:
             self._settle()
-        index = self._runtime.getDevice()
+        index = self._current()
         counts = self.counts[index]
-        if counts.fits(size):
+        if counts.limit is None or counts.fits(size):
             try:
                 return self._counted(size, index)
             except self._failure:
@@ -164,13 +149,23 @@ def _block_class(base: type[Any]) -> type[Any]:
     """Memory that tells when it dies; CuPy, whose class it has to be of, comes late."""
 
     class Block(base):  # type: ignore[misc]
+        __slots__ = ("counts", "taken")
+
         def __init__(self, taken: Any, size: int, index: int, counts: Counts) -> None:
             self.taken = taken  # a pointer into the pool, whose memory it holds
             self.ptr, self.size, self.device_id = taken.ptr, size, index
-            self._died = counts.take_off
-            counts.add(size)
+            self.counts = counts
+            with counts.lock:
+                counts.live = live = counts.live + size
+                counts.blocks += 1
+                counts.allocated += size
+                counts.allocations += 1
+                counts.peak = max(counts.peak, live)
 
         def __del__(self) -> None:
-            self._died(self.size)
+            counts = self.counts
+            with counts.lock:
+                counts.live -= self.size
+                counts.blocks -= 1
 
     return Block

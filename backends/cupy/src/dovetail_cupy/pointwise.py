@@ -8,10 +8,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dovetail.codegen.layout import RUN, layout_of
+from dovetail.codegen.layout import ONE, RUN, layout_of
 from dovetail.codegen.pointwise_form import PointwiseForm
 from dovetail.codegen.program import Program
 from dovetail.device_api.meta import contiguous_strides
+from dovetail.dtypes import by_name
 from dovetail.xp.orders import order_of
 from dovetail_cupy.launch import Launch, Machine
 
@@ -38,6 +39,7 @@ class DevicePointwise(PointwiseForm):
         super().__init__(name, program, scalars, stored, result)
         self.form((RUN,) * len(self.given), rows=False)  # refuses what is unknown
         self._ones = (1,) * len(self.given)
+        self._kinds = [by_name(d).numpy for d in self.dtypes]
         self._flat: list[Launch | None] = [None, None]  # as `apart` says
         self._ways: dict[Any, _Way] = {}
 
@@ -81,6 +83,32 @@ class DevicePointwise(PointwiseForm):
                 run = self.kernel((RUN,) * len(given), False, apart)
                 self._flat[apart] = run
             run([*given, y], [*self._ones, *scalars], size)
+        return y
+
+    def of_rows(self, arrays: Sequence[Any]) -> Any:
+        """The result for arrays of its dtypes, of one shape in rows or of one number.
+
+        It is for programs whose operands are all there, and no numbers of a call; None
+        for arrays of others.
+        """
+        shape, alike = arrays[0].shape or arrays[-1].shape, True
+        for a, kind in zip(arrays, self._kinds, strict=True):
+            if a.dtype is not kind:
+                return None
+            if a.shape != shape or not a.flags.c_contiguous:
+                if a.shape:
+                    return None
+                alike = False
+        y = self._machine.empty(shape, self.dtype)
+        count = y.size
+        if count:
+            run = self._flat[True] if alike else None
+            if run is None:
+                kinds = tuple([RUN if alike or a.shape else ONE for a in arrays])
+                run = self.kernel(kinds, False, True)
+                if alike:
+                    self._flat[True] = run
+            run([*arrays, y], self._ones, count)
         return y
 
     def takes(self, out: Any, operands: Sequence[Any]) -> bool:
