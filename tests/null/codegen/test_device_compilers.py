@@ -14,6 +14,7 @@ from tests.support.device_compilers import (
     has_clang,
     nvrtc,
 )
+from tests.support.device_forms import device_forms
 from tests.support.drawn_kernels import FLOATS
 from tests.support.forms import pointwise_forms
 from tests.support.random_forms import random_forms
@@ -32,7 +33,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> list[Kernel]:
     recorded = recorded_kernels(tmp_path_factory.mktemp("forms"))
     found = [r.form for r in recorded]
     found += [form for dtype in FLOATS for form in pointwise_forms(dtype)]
-    found += random_forms()
+    found += [*random_forms(), *device_forms()]
     return _numbered(found)
 
 
