@@ -9,6 +9,7 @@ from dovetail.codegen import (
     attention_rows,
     class_loss_rows,
     pool_forms,
+    range_forms,
     reduction_form,
     window_forms,
 )
@@ -38,6 +39,8 @@ def device_forms() -> Iterator[Kernel]:
         yield pool_forms.send_back(dtype, dims)
         yield window_forms.lay_out(dims, dtype)
         yield window_forms.add_up(dims, computed_in(dtype), dtype)
+    for dtype, spared in product(("int32", "int64"), (0, 1)):
+        yield range_forms.any_outside(dtype, spared)
     yield from _reductions()
 
 

@@ -16,7 +16,16 @@ from dovetail.codegen.runtime.machine import SWITCH
 from dovetail.device_api import Facts, Kernel, KernelTable
 from dovetail.dtypes import FLOAT, HALF, DType
 from dovetail.errors import DovetailError
-from dovetail_cupy import class_loss, draws, norms, pooling, reductions, rows, steps
+from dovetail_cupy import (
+    class_loss,
+    draws,
+    norms,
+    pooling,
+    ranges,
+    reductions,
+    rows,
+    steps,
+)
 from dovetail_cupy.draws import Draws
 from dovetail_cupy.launch import Machine
 from dovetail_cupy.pointwise import DevicePointwise
@@ -55,6 +64,7 @@ def install(table: KernelTable, shared: KernelTable, machine: Machine) -> None:
     steps.install(table, machine)
     class_loss.install(table, machine)
     pooling.install(table, machine)
+    ranges.install(table, machine)
     reductions.install(table, machine)
     rows.install_narrow(table, shared, machine)
     _add_bodies(table, machine)

@@ -18,9 +18,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim
-from dovetail.limits import iinfo
 from dovetail.ops.create import zeros_of
-from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import (
     cast,
     clone,
@@ -28,6 +26,7 @@ from dovetail.ops.primitive import (
     scatter_set_,
     take_along,
 )
+from dovetail.ops.ranges import any_outside
 from dovetail.ops.read_write import derive_read, derive_write
 from dovetail.ops.view import basic_index
 
@@ -47,17 +46,13 @@ def index_check(op: str, index: Tensor, size: int, dim: int, low: int = 0) -> Ch
     """What the check of an op gives for indices from `low` to `size` - 1."""
     if 0 in index._a.shape:
         return None
-    inside = ~(index < low)
-    if size <= iinfo(index.dtype).max:  # else it would wrap, and all are below it
-        inside = inside & (index < size)
-    outside = amax(~inside)
 
     def error() -> IndexOutOfRange:
         found = all_values(index).reshape(-1)
         bad = int(found[(found < low) | (found >= size)][0])
         return outside_dim(op, bad, size, dim, low)
 
-    return outside, error
+    return any_outside(index, low, size, ()), error
 
 
 def checks_dim(made: Any) -> None:

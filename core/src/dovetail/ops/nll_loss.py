@@ -15,12 +15,12 @@ from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError
 from dovetail.ops.create import full
-from dovetail.ops.extremes import amax
 from dovetail.ops.primitive import (
     iota,
     take_along,
     where,
 )  # fmt: skip
+from dovetail.ops.ranges import any_outside
 from dovetail.ops.sums import sum
 from dovetail.ops.view import reshape, squeeze, unsqueeze
 from dovetail.xp.classes import class_dim, refuse_label
@@ -65,15 +65,13 @@ def labels_check(name: str, x: Tensor, target: Tensor, ignore_index: int) -> Che
     if not math.prod(target._a.shape):
         return None
     classes = x._a.shape[class_dim(x.ndim)]
-    _, safe = _valid(target, ignore_index)
-    outside = (safe < 0) | (safe >= classes)
 
     def error() -> IndexOutOfRange:
-        found = all_values(safe).reshape(-1)
-        bad = int(found[(found < 0) | (found >= classes)][0])
-        return refuse_label(name, bad, classes)
+        found = all_values(target).reshape(-1)
+        bad = (found < 0) | (found >= classes)
+        return refuse_label(name, int(found[bad & (found != ignore_index)][0]), classes)
 
-    return amax(outside), error
+    return any_outside(target, 0, classes, (ignore_index,)), error
 
 
 def _valid(target: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
