@@ -34,14 +34,14 @@ _FEW: Final = 256  # results, each of which has a warp or more
 def install(table: KernelTable, machine: Machine) -> None:
     """Put them before those of a table."""
     reduce = Reductions(machine)
-    for op, kernel in (
-        ("sum", _sum), ("amax", partial(_extreme, "maximum")),
-        ("amin", partial(_extreme, "minimum")),
-    ):  # fmt: skip
-        table.add(
-            op, partial(kernel, reduce), dtypes=HALF, rank=1, when=_pays,
-            reads=("shape", "dim", *(("dtype",) if op == "sum" else ())),
-        )  # fmt: skip
+    own: dict[str, Any] = {"dtypes": HALF, "rank": 1}
+    table.add(
+        "sum", partial(_sum, reduce), **own, when=_sums_to_floats,
+        reads=("shape", "dim", "dtype"),
+    )  # fmt: skip
+    for op, combine in (("amax", "maximum"), ("amin", "minimum")):
+        kernel = partial(_extreme, reduce, combine)
+        table.add(op, kernel, **own, when=_pays, reads=("shape", "dim"))
     table.add(
         "normalise_weight_backward", partial(_of_scales, reduce), dtypes=FLOAT, rank=1,
         when=lambda facts: _are_some(facts.shape[0]), reads=("shape",),
@@ -61,8 +61,11 @@ def _pays(facts: Any) -> bool:
         bool(shape) and len(shape) - 1 not in dims and shape[-1] >= _SIDE_BY_SIDE
     )
     few = math.prod(kept) <= _FEW
-    known = getattr(facts, "dtype", None) in (None, *FLOAT)
-    return known and _are_some(shape) and (by_columns or few)
+    return _are_some(shape) and (by_columns or few)
+
+
+def _sums_to_floats(facts: Any) -> bool:
+    return facts.dtype in (None, *FLOAT) and _pays(facts)
 
 
 def _sum(
@@ -73,7 +76,7 @@ def _sum(
 
 
 def _extreme(
-    combine: Combine, reduce: Reductions, a: Any, dim: Any, keepdim: bool
+    reduce: Reductions, combine: Combine, a: Any, dim: Any, keepdim: bool
 ) -> Any:
     return reduce(combine, [a], a.shape, _dims(dim, a.ndim), keepdim, a.dtype)
 
