@@ -234,6 +234,28 @@ def test_gradients_of_weights_of_16_bits(dtype: str, rows: int) -> None:
     assert (found - want).abs().max().item() <= 4 * HALVES[dtype] * size
 
 
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("shape", [(4, 16), (300, 400)])
+def test_gradients_of_norms_of_16_bits(dtype: str, shape: tuple[int, int]) -> None:
+    """Small and large, with float32 for statistics, and rounded once."""
+    halves = [
+        dovetail.from_numpy(drawn(*s)).to(getattr(dovetail, dtype))
+        for s in (shape, shape[1:], shape)
+    ]
+
+    def gradients(given: list[dovetail.Tensor]) -> list[dovetail.Tensor]:
+        x, weight, ct = (t.clone() for t in given)
+        x.requires_grad_(), weight.requires_grad_()
+        y = dovetail.nn.functional.layer_norm(x, shape[1:], weight)
+        return list(dovetail.autograd.grad(y, [x, weight], ct))
+
+    found, want = gradients(halves), gradients([t.double() for t in halves])
+    for got, true in zip(found, want, strict=True):
+        assert got.dtype is halves[0].dtype
+        error = (got.double() - true).abs() / true.abs().clamp(min=0.05)
+        assert error.max().item() <= HALVES[dtype] * 1.1
+
+
 def test_conditions_look_at_what_they_name() -> None:
     """No op has an attribute that is named as a fact of arrays which is asked for."""
     table = registry.load("cpu").table

@@ -71,7 +71,9 @@ def _through_float32(own: Kernel, dtype: DType) -> Callable[..., Any]:
         given = {} if own.binds else attributes
 
         def kernel(*arrays: Any, **scalars: Any) -> Any:
-            wide = [a if a is None else a.astype(float32.name) for a in arrays]
+            wide = [
+                a if a is None else a.astype(float32.name, copy=False) for a in arrays
+            ]
             y = run(*wide, **given, **scalars)
             if type(y) is not tuple:
                 return y.astype(dtype.numpy)

@@ -78,8 +78,7 @@ def _through_input(
     ct_y, *others = ct
     g = None
     if ct_y is not None:
-        ct_y = narrowed(ct_y, x)
-        g = narrowed(normalise_backward(ct_y, x, weight, mean, rstd, dims), x)
+        g = normalise_backward(narrowed(ct_y, x), x, weight, mean, rstd, dims)
     if all(c is None for c in others):
         return g
     more = _through_statistics(x, mean, rstd, others, dims)
@@ -91,8 +90,7 @@ def _through_scale(
 ) -> Any:
     if ct[0] is None:
         return None
-    ct_y = narrowed(ct[0], x)
-    return narrowed(normalise_weight_backward(ct_y, x, mean, rstd, weight_shape), x)
+    return normalise_weight_backward(narrowed(ct[0], x), x, mean, rstd, weight_shape)
 
 
 # Squares of deviations leave the format before the result does.
@@ -169,7 +167,7 @@ def _backward_calls(make: Any) -> Any:
     yield case(make(3, 2, 4), make(3, 2, 4), make(1, 2, 1), mean, rstd, (0, 2))
 
 
-@op(cancels=True, shape=lambda ct, x, *_, **__: x, accepts=FLOAT,
+@op(cancels=True, shape=lambda ct, x, *_, **__: x, accepts=FLOAT, promote=None,
     oracle=_backward_truth, cases=_backward_calls)  # fmt: skip
 def normalise_backward(
     ct: Tensor, x: Tensor, weight: Tensor | None, mean: Tensor, rstd: Tensor,
@@ -177,14 +175,23 @@ def normalise_backward(
 ) -> Tensor:  # fmt: skip
     """The gradient rstd (g - mean(g) - z mean(g z)) with g = ct weight, z = y's core.
 
-    Ioffe & Szegedy 2015, section 3; Ba et al. 2016.
+    Ioffe & Szegedy 2015, section 3; Ba et al. 2016. Of 16-bit floats, the statistics
+    may be float32.
     """
+    if ct._kind.dtype in HALF:
+        wide = _widened(ct, x, weight, mean, rstd)
+        return cast(normalise_backward(*wide, dims), ct._kind.dtype)
     g = ct if weight is None else ct * weight
     z = (x - mean) * rstd
     if not dims:
         return g * 0
     over = tuple(dims)
     return (g - mean_over(g, over) - z * mean_over(g * z, over)) * rstd
+
+
+def _widened(*given: Any) -> list[Any]:
+    """Tensors of 16-bit floats as float32."""
+    return [x if x is None else cast(x, float32) for x in given]
 
 
 def _weight_truth(
@@ -207,11 +214,14 @@ def _weight_calls(make: Any) -> Any:
 
 
 @op(cancels=True, shape=lambda ct, x, mean, rstd, *, weight_shape: weight_shape,
-    accepts=FLOAT, oracle=_weight_truth, cases=_weight_calls)  # fmt: skip
+    accepts=FLOAT, promote=None, oracle=_weight_truth, cases=_weight_calls)  # fmt: skip
 def normalise_weight_backward(
     ct: Tensor, x: Tensor, mean: Tensor, rstd: Tensor, weight_shape: Shape
 ) -> Tensor:
     """The gradient of a weight of that shape: ct z, summed where it broadcasts."""
+    if ct._kind.dtype in HALF:
+        wide = _widened(ct, x, mean, rstd)
+        return cast(normalise_weight_backward(*wide, weight_shape), ct._kind.dtype)
     return sum_to(ct * ((x - mean) * rstd), weight_shape)
 
 
