@@ -33,6 +33,7 @@ from dovetail_xpu import (
     primitives,
     products,
     random,
+    ranges,
     reductions,
     rows,
     scans,
@@ -50,7 +51,7 @@ from dovetail_xpu.runtime import end_without_sycl, sycl_devices
 
 _FAMILIES: Final = (
     primitives, moving, reductions, products, convolution, pooling, random, steps,
-    rows, order, scans, layers, class_loss, attention, bodies, slices,
+    rows, order, scans, layers, class_loss, attention, bodies, slices, ranges,
 )  # fmt: skip
 
 
