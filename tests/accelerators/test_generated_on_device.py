@@ -16,6 +16,8 @@ import dovetail as dt
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
 from dovetail.device_api import KernelTable, registry
+from dovetail.ops.attention import mixture
+from dovetail.xp import attention as whole_attention
 from dovetail_cupy import attention, convolution, draws, generated, shared_kernels
 from dovetail_strict.backend import StrictBackend
 from dovetail_strict.library import Library
@@ -175,6 +177,25 @@ def test_steps_of_any_layout(device: Launching) -> None:
     device.machine.ran.clear()
     assert stepped("launching") == stepped("cpu")
     assert len([name for name in device.machine.ran if "step_" in name]) == 9
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("block", [700, 6000])
+def test_attention_in_parts(
+    block: int, causal: bool, device: Launching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some queries of a sequence, or some sequences, make what all of them make."""
+    shapes = ((2, 3, 40, 4), (2, 1, 50, 4), (2, 1, 50, 6))
+    drawn = [dt.randn(*s) for s in shapes]
+    mask, found = dt.randn(40, 50), []
+    monkeypatch.setattr(whole_attention, "DEVICE_BLOCK", block)
+    for place in ("launching", "cpu"):
+        given = [x.detach().to(place).requires_grad_() for x in drawn]
+        y = mixture(*given, mask.to(place), causal, 0.5)
+        y.backward(dt.ones_like(y))
+        found.append([y.detach(), *[x.grad for x in given]])
+    for ours, want in zip(*found, strict=True):
+        dt.testing.assert_close(ours.cpu(), want)
 
 
 def test_one_launch(device: Launching) -> None:

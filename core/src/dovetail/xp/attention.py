@@ -82,10 +82,10 @@ class Attention:
         """The gradients of queries, keys and values."""
         xp, shapes = self.xp, (q.shape, k.shape, v.shape)
         short = causal and _are_plain(xp, mask, ct, q, k, v)
-        q, k, v, mask = self._spread(q, k, v, mask)
-        made = [xp.empty(q.shape, q.dtype), *map(self.no_sum, (k, v))]
-        given = (q, k, v, mask, ct, *made)
-        parts, (q, k, v, mask, ct, gq, gk, gv) = self._parts(short, *given)
+        q, k, v, mask = whole = self._spread(q, k, v, mask)
+        made = xp.empty(q.shape, q.dtype)
+        parts, (q, k, v, mask, ct, gq) = self._parts(short, q, k, v, mask, ct, made)
+        sums: list[Any] = []
         for part in parts:
             at, rows, keys = part.at, slice(part.first, part.end), part.keys
             p = self._scores(part, q, k, mask, scale)
@@ -93,12 +93,21 @@ class Attention:
             through = self.scores(ct_part, v[at][..., :keys, :])
             first = part.first if causal else None
             weights, slopes = self.slopes(p, through, first, scale)
-            gv[at][..., :keys, :] += self.gathered(weights, ct_part)
             self.product(slopes, k[at][..., :keys, :], gq[at][..., rows, :])
-            gk[at][..., :keys, :] += self.gathered(slopes, q[at][..., rows, :])
+            found = [
+                self.gathered(slopes, q[at][..., rows, :]),
+                self.gathered(weights, ct_part),
+            ]
+            if part == _Part((), 0, q.shape[-2], k.shape[-2]):  # the only one
+                sums = found
+                break
+            sums = sums or [self.no_sum(k), self.no_sum(v)]
+            for total, more in zip(sums, found, strict=True):
+                total[at][..., :keys, :] += more
+        gk, gv = sums or [self.no_sum(k), self.no_sum(v)]
         return tuple(
-            self._summed(g, shape).astype(q.dtype, copy=False)
-            for g, shape in zip(made, shapes, strict=True)
+            self._summed(g.reshape(x.shape), shape).astype(made.dtype, copy=False)
+            for g, x, shape in zip((made, gk, gv), whole[:3], shapes, strict=True)
         )
 
     def no_sum(self, like: Any) -> Any:
