@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.accelerators.emulated_machine import EmulatedMachine
 from tests.support import kit
 from tests.support.emulator import COMPILER
@@ -180,14 +184,18 @@ def test_steps_of_any_layout(device: Launching) -> None:
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("block", [700, 6000])
+@pytest.mark.parametrize(
+    ("block", "masked"),
+    [(700, (40, 50)), (2000, (2, 1, 1, 50)), (4000, (3, 1, 50)), (6000, (1,))],
+)
 def test_attention_in_parts(
-    block: int, causal: bool, device: Launching, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    block: int, masked: tuple[int, ...], causal: bool, device: Launching,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     """Some queries of a sequence, or some sequences, make what all of them make."""
     shapes = ((2, 3, 40, 4), (2, 1, 50, 4), (2, 1, 50, 6))
     drawn = [dt.randn(*s) for s in shapes]
-    mask, found = dt.randn(40, 50), []
+    mask, found = dt.randn(*masked).expand(*masked[:-1], 50), []
     monkeypatch.setattr(whole_attention, "DEVICE_BLOCK", block)
     for place in ("launching", "cpu"):
         given = [x.detach().to(place).requires_grad_() for x in drawn]
@@ -196,6 +204,18 @@ def test_attention_in_parts(
         found.append([y.detach(), *[x.grad for x in given]])
     for ours, want in zip(*found, strict=True):
         dt.testing.assert_close(ours.cpu(), want)
+
+
+@given(st.lists(st.integers(1, 4), max_size=4), st.integers(1, 40))
+def test_sequences_that_are_taken_together(lead: list[int], each: int) -> None:
+    """Each sequence is in one group; groups are as large as they may be in one dim."""
+    place = np.arange(math.prod(lead)).reshape(lead)
+    groups = [place[at] for at in whole_attention._together(lead, each)]
+    found = np.concatenate([np.ravel(g) for g in groups])
+    assert (found == place.ravel()).all()
+    assert max(np.size(g) for g in groups) <= each
+    if math.prod(lead) <= each:
+        assert len(groups) == 1
 
 
 def test_one_launch(device: Launching) -> None:

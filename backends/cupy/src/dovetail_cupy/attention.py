@@ -15,7 +15,7 @@ from dovetail.codegen.ir import Kernel
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType, bfloat16, float16, float32, float64
 from dovetail.xp.attention import Attention
-from dovetail_cupy.launch import Launch, Machine
+from dovetail_cupy.launch import Forms, Machine
 from dovetail_cupy.products import Products
 
 
@@ -70,7 +70,7 @@ class DeviceAttention(Attention):
         self._machine = machine
         self._products = products
         self._dtype = dtype
-        self._launches: dict[Any, Launch] = {}
+        self._forms = Forms(machine)
 
     def softmax(self, p: Any, first: int | None) -> Any:
         self._run(attention_rows.weights, first, [p])
@@ -88,15 +88,10 @@ class DeviceAttention(Attention):
     ) -> None:  # fmt: skip
         """Launch a form for all rows of scores, the first of the arrays."""
         p = arrays[0]
-        if not p.size:
-            return
-        key = form, first is not None
-        launch = self._launches.get(key)
-        if launch is None:
-            kernel = form(self._dtype.name, first is not None)
-            launch = self._launches[key] = self._machine.launcher(kernel)
         queries, keys = p.shape[-2:]
-        launch(arrays, [keys, queries, first or 0, *numbers], p.size // keys)
+        made = form, self._dtype.name, first is not None
+        words = [keys, queries, first or 0, *numbers]
+        self._forms.run(made, arrays, words, p.size // max(keys, 1))
 
 
 class NarrowAttention(DeviceAttention):

@@ -11,7 +11,7 @@ from dovetail.codegen.formats import computed_in
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import FLOAT, DType, by_name
 from dovetail.xp.classes import class_dim
-from dovetail_cupy.launch import Launch, Machine
+from dovetail_cupy.launch import Forms, Machine
 
 _MANY: Final = 1 << 16  # samples that one block of threads does not add up alone
 
@@ -32,7 +32,7 @@ class Losses:
         self._machine = machine
         self._dtype = dtype
         self._wide = by_name(computed_in(dtype.name)).numpy
-        self._launches: dict[Any, Launch] = {}
+        self._forms = Forms(machine)
 
     def forward(self, *given: Any, **choices: Any) -> Any:
         """The loss."""
@@ -105,16 +105,9 @@ class Losses:
     def _run(
         self, form: Any, arrays: Sequence[Any], words: list[int], count: int
     ) -> None:
-        """Launch the kernel that a form makes, for so many items."""
-        if not count:
-            return
-        launch = self._launches.get(form)
-        if launch is None:
-            make, *choices = form
-            launch = self._launches[form] = self._machine.launcher(make(*choices))
-        plain = self._machine.xp.ascontiguousarray
-        there = [a for a in arrays if a is not None]
-        launch([a if a.flags.c_contiguous else plain(a) for a in there], words, count)
+        """Launch a kernel for those arrays that are there, for so many items."""
+        given = [self._machine.in_rows(a) for a in arrays if a is not None]
+        self._forms.run(form, given, words, count)
 
 
 def _sizes(x: Any) -> list[int]:

@@ -16,7 +16,7 @@ from dovetail.codegen.window_forms import Axes, add_up, lay_out
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType, bfloat16, by_name, float16, float32, float64
 from dovetail.xp.windows import Windows
-from dovetail_cupy.launch import Launch, Machine
+from dovetail_cupy.launch import Forms, Machine, steps
 from dovetail_cupy.products import Products
 
 Dims = tuple[int, ...]
@@ -67,7 +67,7 @@ class Convolutions:
         self._dtype = dtype.numpy
         self._wide = by_name(computed_in(dtype.name))
         self._name = dtype.name
-        self._launches: dict[Any, Launch] = {}
+        self._forms = Forms(machine)
 
     def convolution(
         self, *, stride: Dims, padding: Dims, dilation: Dims, groups: int
@@ -99,7 +99,7 @@ class Convolutions:
             windows = Windows(w.shape[2:], stride, padding, dilation)
             inside = w.shape[1] * groups
             sizes = _Sizes(inside, tuple(size), dy.shape[2:], windows)
-            return self._transposed(self._dense(dy), w, sizes, groups)
+            return self._transposed(self._machine.in_rows(dy), w, sizes, groups)
 
         return call
 
@@ -157,16 +157,13 @@ class Convolutions:
             windows = self._laid_out(x[at], sizes, apart=False)
             length = windows.shape[1]
             windows = windows.reshape(groups, inner, length).swapaxes(-2, -1)
-            given = self._dense(dy[at].swapaxes(0, 1))
+            given = self._machine.in_rows(dy[at].swapaxes(0, 1))
             given = given.reshape(groups, out // groups, length)
             total = self._products.wide(given, windows, total)
         if total is None:  # of no images
             total = self._machine.xp.zeros((groups, out // groups, inner), self._dtype)
         shape = (out, inside, *sizes.windows.kernel)
         return total.reshape(shape).astype(self._dtype, copy=False)
-
-    def _dense(self, a: Any) -> Any:
-        return a if a.flags.c_contiguous else self._machine.xp.ascontiguousarray(a)
 
     def _parts(self, batch: int, each: int) -> Iterator[slice]:
         """Images whose windows are laid out together."""
@@ -180,19 +177,19 @@ class Convolutions:
         batch, each = x.shape[0], sizes.each
         rows = sizes.inside * math.prod(sizes.windows.kernel)
         if sizes.is_plain:
-            x = self._dense(x if apart else x.swapaxes(0, 1))
+            x = self._machine.in_rows(x if apart else x.swapaxes(0, 1))
             return x.reshape((batch, rows, each) if apart else (rows, batch * each))
         shape = (batch, rows, each) if apart else (rows, batch * each)
         made = self._machine.empty(shape, self._dtype)
-        steps = (rows * each, each) if apart else (each, batch * each)
-        strides = _steps(x)
-        words = [*strides[:2], *steps, *sizes.axes().words(strides[2:])]
+        to = (rows * each, each) if apart else (each, batch * each)
+        strides = steps(x)
+        words = [*strides[:2], *to, *sizes.axes().words(strides[2:])]
         self._launch((lay_out, x.ndim - 2, self._name), [x, made], words, made.size)
         return made
 
     def _added_up(self, windows: Any, y: Any, sizes: _Sizes) -> None:
         """What each element of `y` was given in all windows that have it."""
-        strides = _steps(y)
+        strides = steps(y)
         words = [*strides[:2], *sizes.axes().words(strides[2:])]
         form = add_up, y.ndim - 2, windows.dtype.name, self._name
         self._launch(form, [windows, y], words, y.size)
@@ -200,17 +197,6 @@ class Convolutions:
     def _launch(
         self, form: tuple[Any, ...], arrays: list[Any], words: list[int], count: int
     ) -> None:
-        """Launch a kernel for images, unless there is nothing to do."""
-        if not count:
-            return
-        launch = self._launches.get(form)
-        if launch is None:
-            make, *choices = form
-            launch = self._launches[form] = self._machine.launcher(make(*choices))
+        """Launch a kernel for images."""
         image = arrays[0] if form[0] is lay_out else arrays[1]
-        launch(arrays, [*words, image.shape[1]], count)
-
-
-def _steps(a: Any) -> Dims:
-    """Strides in elements."""
-    return tuple([s // a.itemsize for s in a.strides])
+        self._forms.run(form, arrays, [*words, image.shape[1]], count)

@@ -37,6 +37,10 @@ class Machine(ABC):
         """Whether two arrays may have memory in common."""
         return bool(self.xp.may_share_memory(a, b))
 
+    def in_rows(self, a: Any) -> Any:
+        """An array in row-major order: itself, or a copy."""
+        return a if a.flags.c_contiguous else self.xp.ascontiguousarray(a)
+
     @abstractmethod
     def launcher(self, kernel: Kernel, apart: bool = False) -> Launch:
         """What runs this kernel; compiles it, now or when it is first called.
@@ -44,6 +48,41 @@ class Machine(ABC):
         Args:
             apart: none of its arrays will share memory with another one.
         """
+
+
+class Forms:
+    """Kernels by what makes them, each made once.
+
+    Args:
+        machine: what runs them.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._launches: dict[tuple[Any, ...], Launch] = {}
+
+    def run(
+        self, form: tuple[Any, ...], arrays: Sequence[Any], numbers: Sequence[Any],
+        count: int,
+    ) -> None:  # fmt: skip
+        """Launch a kernel for so many items, unless there are none.
+
+        Args:
+            form: a function that makes it, and what that is given.
+        """
+        if not count:
+            return
+        launch = self._launches.get(form)
+        if launch is None:
+            make, *given = form
+            launch = self._launches[form] = self._machine.launcher(make(*given))
+        launch(arrays, numbers, count)
+
+
+def steps(a: Any) -> tuple[int, ...]:
+    """Strides in elements."""
+    size = a.itemsize
+    return tuple([s // size for s in a.strides])
 
 
 class CupyMachine(Machine):

@@ -14,7 +14,7 @@ from dovetail.codegen.program import Program
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import by_name
 from dovetail.xp.orders import order_of
-from dovetail_cupy.launch import Launch, Machine
+from dovetail_cupy.launch import Launch, Machine, steps
 
 _REMEMBERED: Final = 64  # ways in which operands lie
 
@@ -161,8 +161,7 @@ class DevicePointwise(PointwiseForm):
             shape = spread[0].shape
         if not math.prod(shape):
             return _Way(shape, back, None, False, (), 0, None)
-        steps = [_steps(a) for a in spread]
-        layout = layout_of(shape, steps, blocks=True)
+        layout = layout_of(shape, [steps(a) for a in spread], blocks=True)
         copies = layout is None
         if layout is None:
             layout = layout_of(shape, [contiguous_strides(shape)] * len(given))
@@ -205,8 +204,3 @@ class _Way(NamedTuple):
     numbers: tuple[int, ...]
     count: int
     run: Any
-
-
-def _steps(a: Any) -> tuple[int, ...]:
-    """Strides in elements."""
-    return tuple([s // a.itemsize for s in a.strides])

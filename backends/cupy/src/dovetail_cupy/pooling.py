@@ -11,7 +11,7 @@ from dovetail.codegen.window_forms import Axes
 from dovetail.device_api import Facts, KernelTable
 from dovetail.dtypes import FLOAT, int32
 from dovetail.xp.windows import Windows
-from dovetail_cupy.launch import Launch, Machine
+from dovetail_cupy.launch import Forms, Machine, steps
 
 _MOST_TAPS: Final = 64  # that are written out
 _TOO_MANY: Final = 1 << 31  # elements
@@ -41,7 +41,7 @@ class Pools:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._launches: dict[Any, Launch] = {}
+        self._forms = Forms(machine)
 
     def greatest(self, **choices: Any) -> Callable[[Any], Any]:
         """The greatest element of each window."""
@@ -58,33 +58,22 @@ class Pools:
         def call(dy: Any, x: Any) -> Any:
             slots = self._found(x, windows, True)
             made = self._machine.empty(x.shape, x.dtype)
-            dy = self._machine.xp.ascontiguousarray(dy)
-            words = _axes(x, windows).words(_steps(made)[2:])
+            dy = self._machine.in_rows(dy)
+            words = _axes(x, windows).words(steps(made)[2:])
             form = send_back, x.dtype.name, x.ndim - 2
-            self._launch(form, [dy, slots, made], [*words, x.shape[1]])
+            self._forms.run(form, [dy, slots, made], [*words, x.shape[1]], made.size)
             return made
 
         return call
 
     def _found(self, x: Any, windows: Windows, slots: bool) -> Any:
-        axes, steps = _axes(x, windows), _steps(x)
+        axes, strides = _axes(x, windows), steps(x)
         dtype = int32.numpy if slots else x.dtype
         made = self._machine.empty((*x.shape[:2], *axes.places), dtype)
-        words = [*steps[:2], *axes.words(steps[2:])]
+        words = [*strides[:2], *axes.words(strides[2:])]
         form = greatest, x.dtype.name, tuple(windows.kernel), slots
-        self._launch(form, [x, made], [*words, x.shape[1]])
+        self._forms.run(form, [x, made], [*words, x.shape[1]], made.size)
         return made
-
-    def _launch(self, form: Any, arrays: list[Any], words: list[int]) -> None:
-        """Launch a kernel for each element of the last array."""
-        count = arrays[-1].size
-        if not count:
-            return
-        launch = self._launches.get(form)
-        if launch is None:
-            make, *choices = form
-            launch = self._launches[form] = self._machine.launcher(make(*choices))
-        launch(arrays, words, count)
 
 
 def _windows(choices: dict[str, Any]) -> Windows:
@@ -94,8 +83,3 @@ def _windows(choices: dict[str, Any]) -> Windows:
 
 def _axes(x: Any, windows: Windows) -> Axes:
     return Axes(x.shape[2:], windows.places(x.shape[2:]), *windows[:4])
-
-
-def _steps(a: Any) -> tuple[int, ...]:
-    """Strides in elements."""
-    return tuple([s // a.itemsize for s in a.strides])

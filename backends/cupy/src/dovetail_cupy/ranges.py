@@ -8,7 +8,7 @@ from typing import Any, Final
 from dovetail.codegen.range_forms import any_outside
 from dovetail.device_api import KernelTable
 from dovetail.dtypes import DType, int32, int64
-from dovetail_cupy.launch import Launch, Machine
+from dovetail_cupy.launch import Forms, Machine
 
 _MANY: Final = 1 << 16  # indices, for which one block of threads is too few
 
@@ -23,20 +23,17 @@ def install(table: KernelTable, machine: Machine) -> None:
 
 
 class Ranges:
-    """The kernels of one dtype, by how many numbers do not count."""
+    """The kernels of one dtype."""
 
     def __init__(self, machine: Machine, dtype: DType) -> None:
         self._machine = machine
         self._dtype = dtype
-        self._launches: dict[int, Launch] = {}
+        self._forms = Forms(machine)
 
     def __call__(self, a: Any, *, low: int, end: int, spared: tuple[int, ...]) -> Any:
         """Whether some index is out of range."""
-        launch = self._launches.get(len(spared))
-        if launch is None:
-            kernel = any_outside(self._dtype.name, len(spared))
-            launch = self._launches[len(spared)] = self._machine.launcher(kernel)
         made = self._machine.empty((), "bool")
-        plain = self._machine.xp.ascontiguousarray(a)
-        launch([plain, made], [low, end, *spared, a.size], 1)
+        form = any_outside, self._dtype.name, len(spared)
+        given = [self._machine.in_rows(a), made]
+        self._forms.run(form, given, [low, end, *spared, a.size], 1)
         return made

@@ -19,8 +19,9 @@ from dovetail.codegen.ir import Kernel
 from dovetail.codegen.reduction_form import Shape, Split, Stored, Work
 from dovetail.codegen.values import Term, apply, cast, parameter
 from dovetail.device_api import KernelTable
+from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import FLOAT, HALF, DType, by_name, float64
-from dovetail_cupy.launch import Launch, Machine
+from dovetail_cupy.launch import Launch, Machine, steps
 
 Dims = tuple[int, ...]
 Element = Callable[..., Term]
@@ -160,7 +161,7 @@ class Reductions:
     ) -> list[_Stage]:  # fmt: skip
         names = [a.dtype.name for a in arrays]
         wide = _wide([*names, result.name])
-        strides = [tuple([s // a.itemsize for s in a.strides]) for a in arrays]
+        strides = [steps(a) for a in arrays]
         found: list[_Stage] = []
         while True:
             work = reduction_form.work(
@@ -173,8 +174,7 @@ class Reductions:
             if ends:
                 return found
             shape, dims, element = work.made, (work.left,), _itself
-            steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
-            names, strides = [wide], [tuple(steps)]
+            names, strides = [wide], [contiguous_strides(shape)]
 
     def _launch(
         self, shape: Shape, wide: str, element: Element, shares: bool

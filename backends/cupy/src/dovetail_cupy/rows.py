@@ -175,8 +175,7 @@ class DeviceRowOp:
             return None
         if serve is None:
             return None
-        contiguous = self._machine.xp.ascontiguousarray
-        given = [None if a is None else contiguous(a) for a in arrays]
+        given = [None if a is None else self._machine.in_rows(a) for a in arrays]
         outs = [form.shaped(y) for y in serve(given, list(scalars.values()))]
         return outs[0] if len(outs) == 1 else tuple(outs)
 

@@ -73,17 +73,13 @@ class _Step:
         form, launch = made
         if not arrays[0].size:
             return
-        worked = [None if a is None else self._plain(a) for a in arrays]
+        worked = [None if a is None else self._machine.in_rows(a) for a in arrays]
         if self._meet(worked):
             worked = [None if a is None else a.copy() for a in arrays]
         launch([worked[i] for i in form.given], list(there.values()), arrays[0].size)
         for i in form.written:
             if worked[i] is not arrays[i]:
                 arrays[i][...] = worked[i]
-
-    def _plain(self, a: Any) -> Any:
-        """The array, as the kernel takes it: without gaps."""
-        return a if a.flags.c_contiguous else self._machine.xp.ascontiguousarray(a)
 
     def _meet(self, arrays: Sequence[Any]) -> bool:
         """Whether some memory is in two arrays."""

@@ -6,6 +6,8 @@ of each axis, then how many channels there are.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Final, NamedTuple
 
 from dovetail.codegen.accumulation import Level, Sums, accumulator, blocked
@@ -23,7 +25,8 @@ from dovetail.codegen.values import (
     parameter,
 )
 
-_STEPS: Final = ("image_step", "channel_step", "layer_step", "row_step")
+_INTO: Final = ("layer_step", "row_step")
+Words = list[tuple[str, str]]
 _AXIS: Final = ("size", "place", "tap", "stride", "padding", "dilation", "step")
 
 
@@ -48,9 +51,16 @@ class Axes(NamedTuple):
         return [number for axis in axes for number in axis]
 
 
-def axis_names(nd: int) -> list[tuple[str, str]]:
-    """Those numbers as parameters of a kernel."""
-    return [(f"{name}{d}", "int64") for d in range(nd) for name in _AXIS]
+def words(nd: int, *, strided: bool = True, more: Sequence[str] = ()) -> Words:
+    """The parameters of a kernel.
+
+    Args:
+        strided: it gets the steps of images and channels.
+        more: names behind these.
+    """
+    steps = ("image_step", "channel_step") if strided else ()
+    axes = [f"{name}{d}" for d in range(nd) for name in _AXIS]
+    return [(name, "int64") for name in (*steps, *more, *axes, "channels")]
 
 
 def split(at: Term, sizes: list[Term]) -> list[Term]:
@@ -80,27 +90,36 @@ def lay_out(nd: int, dtype: str) -> Kernel:
     image, channel, *rest = split(
         at, [parameter("channels"), *along(["tap", "place"], nd)]
     )
-    inside: Term | None = None
-    source = image * parameter("image_step") + channel * parameter("channel_step")
+    taps, places = rest[:nd], rest[nd:]
+    inside, source = read_at(plane(image, channel), places, taps)
     row, column = channel, constant(0, "int64")
-    for d, (tap, place) in enumerate(zip(rest[:nd], rest[nd:], strict=True)):
-        q = place * parameter(f"stride{d}") - parameter(f"padding{d}")
-        q = q + tap * parameter(f"dilation{d}")
-        here = both(compare("ge", q, 0), q < parameter(f"size{d}"))
-        inside = here if inside is None else both(inside, here)
-        source = source + q * parameter(f"step{d}")
+    for d, (tap, place) in enumerate(zip(taps, places, strict=True)):
         row = row * parameter(f"tap{d}") + tap
         column = column * parameter(f"place{d}") + place
-    if inside is not None:
-        value = load(x, choose(inside, source, constant(0, "int64")))
-        value = choose(inside, value, constant(0, memory))
-    else:
-        value = load(x, source)
+    value = load(x, choose(inside, source, constant(0, "int64")))
+    value = choose(inside, value, constant(0, memory))
     target = image * parameter("layer_step") + row * parameter("row_step") + column
-    words = [(name, "int64") for name in _STEPS]
-    words += [*axis_names(nd), ("channels", "int64")]
     store = Store(y, target.value, value.value)
-    return lane_kernel([x, y], words, at, [store], f"windows_{dtype}")
+    return lane_kernel([x, y], words(nd, more=_INTO), at, [store], f"windows_{dtype}")
+
+
+def plane(image: Term, channel: Term) -> Term:
+    """Where a channel of an image begins."""
+    return image * parameter("image_step") + channel * parameter("channel_step")
+
+
+def read_at(
+    begin: Term, places: Sequence[Term], taps: Sequence[Term | int]
+) -> tuple[Term, Term]:
+    """Whether a tap of a window is within the input, and where it lies."""
+    inside = constant(True, "bool")
+    for d, (place, tap) in enumerate(zip(places, taps, strict=True)):
+        q = place * parameter(f"stride{d}") - parameter(f"padding{d}")
+        q = q + parameter(f"dilation{d}") * tap
+        here = both(compare("ge", q, 0), q < parameter(f"size{d}"))
+        inside = both(inside, here) if d else here
+        begin = begin + q * parameter(f"step{d}")
+    return inside, begin
 
 
 def add_up(nd: int, dtype: str, result: str) -> Kernel:
@@ -113,37 +132,53 @@ def add_up(nd: int, dtype: str, result: str) -> Kernel:
     columns = Buffer("columns", in_memory(dtype))
     y = Buffer("y", in_memory(result), written=True)
     image, channel, *spatial = split(at, [parameter("channels"), *along(["size"], nd)])
-    zero = constant(0, "int64")
-    levels = [Level(d, zero, parameter(f"tap{d}")) for d in range(nd)]
 
-    def added(sums: Sums) -> list[Statement]:
-        row, column = image * parameter("channels") + channel, zero
-        meets: Term | None = None
-        for v, q in zip(levels, spatial, strict=True):
-            here, p = meeting(v.index, v.dim, q)
-            meets = here if meets is None else both(meets, here)
-            row = row * parameter(f"tap{v.dim}") + v.index
-            column = column * parameter(f"place{v.dim}") + p
-        for v in levels:
-            row = row * parameter(f"place{v.dim}")
-        assert meets is not None
-        place = choose(meets, row + column, zero)
-        value = widened(load(columns, place), dtype)
-        value = choose(meets, value, constant(0, value.dtype))
-        return [Update(sums[0], value.value)]
+    def sent(meets: Term, taps: list[Term], places: list[Term]) -> tuple[Term, Term]:
+        row, column = image * parameter("channels") + channel, constant(0, "int64")
+        for d, (tap, place) in enumerate(zip(taps, places, strict=True)):
+            row = row * parameter(f"tap{d}") + tap
+            column = column * parameter(f"place{d}") + place
+        for d in range(nd):
+            row = row * parameter(f"place{d}")
+        there = choose(meets, row + column, constant(0, "int64"))
+        return meets, widened(load(columns, there), dtype)
 
-    wide = computed_in(result)
-    loop, sums = blocked(levels, lambda: [accumulator("add", wide)], added)
-    target = image * parameter("image_step") + channel * parameter("channel_step")
+    loop, total = over_windows(spatial, computed_in(result), sent)
+    target = plane(image, channel)
     for d, q in enumerate(spatial):
         target = target + q * parameter(f"step{d}")
-    store = Store(y, target.value, narrowed(Term(sums[0].value), result).value)
-    words = [(name, "int64") for name in _STEPS[:2]]
-    words += [*axis_names(nd), ("channels", "int64")]
-    return lane_kernel([columns, y], words, at, [loop, store], f"add_up_{dtype}")
+    store = Store(y, target.value, narrowed(total, result).value)
+    return lane_kernel([columns, y], words(nd), at, [loop, store], f"add_up_{dtype}")
 
 
-def meeting(tap: Term, d: int, q: Term) -> tuple[Term, Term]:
+def over_windows(
+    spatial: Sequence[Term], wide: str,
+    sent: Callable[[Term, list[Term], list[Term]], tuple[Term, Term]],
+) -> tuple[Statement, Term]:  # fmt: skip
+    """The loop over windows that may have an element, and the sum of what they send.
+
+    Args:
+        spatial: where the element is.
+        sent: given whether a window has the element, at which taps, and which window it
+            is, says whether it sends anything, and what.
+    """
+    zero = constant(0, "int64")
+    levels = [Level(d, zero, parameter(f"tap{d}")) for d in range(len(spatial))]
+
+    def added(sums: Sums) -> list[Statement]:
+        met = [
+            _meeting(v.index, v.dim, q) for v, q in zip(levels, spatial, strict=True)
+        ]
+        meets = reduce(both, [here for here, _ in met])
+        sends, value = sent(meets, [v.index for v in levels], [p for _, p in met])
+        value = choose(sends, value, constant(0, value.dtype))
+        return [Update(sums[0], value.value)]
+
+    loop, sums = blocked(levels, lambda: [accumulator("add", wide)], added)
+    return loop, Term(sums[0].value)
+
+
+def _meeting(tap: Term, d: int, q: Term) -> tuple[Term, Term]:
     """Whether a window has the element `q` of an axis at a tap, and which window."""
     m = q + parameter(f"padding{d}") - tap * parameter(f"dilation{d}")
     p = apply("div", m, parameter(f"stride{d}"))

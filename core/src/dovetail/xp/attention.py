@@ -68,12 +68,11 @@ class Attention:
         xp, short = self.xp, causal and _are_plain(self.xp, None, v)
         q, k, v, mask = self._spread(q, k, v, mask)
         y = xp.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
-        parts, (q, k, v, mask, to) = self._parts(short, q, k, v, mask, y)
-        for part in parts:
+        for part in self._parts(short, q, k):
             p = self._scores(part, q, k, mask, scale)
             weights = self.softmax(p, part.first if causal else None)
             values = v[part.at][..., : part.keys, :]
-            self.product(weights, values, to[part.at][..., part.first : part.end, :])
+            self.product(weights, values, y[part.at][..., part.first : part.end, :])
         return y
 
     def backward(
@@ -82,11 +81,10 @@ class Attention:
         """The gradients of queries, keys and values."""
         xp, shapes = self.xp, (q.shape, k.shape, v.shape)
         short = causal and _are_plain(xp, mask, ct, q, k, v)
-        q, k, v, mask = whole = self._spread(q, k, v, mask)
-        made = xp.empty(q.shape, q.dtype)
-        parts, (q, k, v, mask, ct, gq) = self._parts(short, q, k, v, mask, ct, made)
+        q, k, v, mask = self._spread(q, k, v, mask)
+        gq = xp.empty(q.shape, q.dtype)
         sums: list[Any] = []
-        for part in parts:
+        for part in self._parts(short, q, k):
             at, rows, keys = part.at, slice(part.first, part.end), part.keys
             p = self._scores(part, q, k, mask, scale)
             ct_part = ct[at][..., rows, :]
@@ -106,8 +104,8 @@ class Attention:
                 total[at][..., :keys, :] += more
         gk, gv = sums or [self.no_sum(k), self.no_sum(v)]
         return tuple(
-            self._summed(g.reshape(x.shape), shape).astype(made.dtype, copy=False)
-            for g, x, shape in zip((made, gk, gv), whole[:3], shapes, strict=True)
+            self._summed(g, shape).astype(gq.dtype, copy=False)
+            for g, shape in zip((gq, gk, gv), shapes, strict=True)
         )
 
     def no_sum(self, like: Any) -> Any:
@@ -161,19 +159,11 @@ class Attention:
             become_weights(xp, p)
         return p
 
-    def _parts(self, short: bool, *arrays: Any) -> tuple[Iterator[_Part], Any]:
-        """The blocks, and arrays for them, of which the first two are queries and keys.
-
-        `short` leaves out the keys that come after all queries of a block.
-        """
-        q, k = arrays[:2]
-        if not on_device(self.xp):
-            return _parts(q, k, short, BLOCK), arrays
-        lead = q.shape[:-2]
-        if math.prod(lead) * q.shape[-2] * k.shape[-2] <= DEVICE_BLOCK:
-            return _parts(q, k, short, DEVICE_BLOCK), arrays
-        flat = [x if x is None else _flat(x) for x in arrays]
-        return _groups(flat[0], flat[1], DEVICE_BLOCK), flat
+    def _parts(self, short: bool, q: Any, k: Any) -> Iterator[_Part]:
+        """The blocks; `short` leaves out keys that come after all queries of one."""
+        if on_device(self.xp):
+            return _groups(q, k, DEVICE_BLOCK)
+        return _parts(q, k, short, BLOCK)
 
     def _spread(self, q: Any, k: Any, v: Any, mask: Any) -> tuple[Any, ...]:
         """All of them for all sequences."""
@@ -230,11 +220,6 @@ def _are_plain(xp: Any, mask: Any, *arrays: Any) -> bool:
     return seen and all(math.isfinite(x.sum()) for x in arrays)
 
 
-def _flat(x: Any) -> Any:
-    """Matrices behind one another; in the same memory if they were made in rows."""
-    return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
-
-
 def _parts(q: Any, k: Any, short: bool, most: int) -> Iterator[_Part]:
     """All at once where it is little, else each sequence by itself, in blocks."""
     (*lead, length, _), keys = q.shape, k.shape[-2]
@@ -252,10 +237,29 @@ def _parts(q: Any, k: Any, short: bool, most: int) -> Iterator[_Part]:
 
 def _groups(q: Any, k: Any, most: int) -> Iterator[_Part]:
     """As many sequences at a time as there is room for, or some queries of one."""
-    count, length, keys = q.shape[0], q.shape[1], k.shape[1]
+    (*lead, length, _), keys = q.shape, k.shape[-2]
+    if not math.prod(lead) or not length:
+        return
+    if math.prod(lead) * length * keys <= most:
+        yield _Part((), 0, length, keys)
+        return
     each = max(1, most // (length * keys))
     rows = min(length, max(most // keys, _FEWEST))
-    for at in range(0, count, each):
+    for at in _together(lead, each):
         for first in range(0, length, rows):
-            end = min(first + rows, length)
-            yield _Part(slice(at, at + each), first, end, keys)
+            yield _Part(at, first, min(first + rows, length), keys)
+
+
+def _together(lead: list[int], each: int) -> Iterator[tuple[Any, ...]]:
+    """Places of so many sequences at a time, within dims that stay as they are."""
+    cut, inner = len(lead), 1
+    while cut and inner * lead[cut - 1] <= each:
+        cut -= 1
+        inner *= lead[cut]
+    if not cut:
+        yield ()
+        return
+    step, size = each // inner, lead[cut - 1]
+    for at in product(*map(range, lead[: cut - 1])):
+        for first in range(0, size, step):
+            yield (*at, slice(first, min(first + step, size)))
