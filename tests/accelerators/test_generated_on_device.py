@@ -183,6 +183,21 @@ def test_steps_of_any_layout(device: Launching) -> None:
     assert len([name for name in device.machine.ran if "step_" in name]) == 9
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("padding", [0, 1])
+def test_windows_of_one_element(stride: int, padding: int, device: Launching) -> None:
+    """They are elements as they lie only where each has one, in as many places."""
+    x, w = dt.randn(2, 3, 2, 2), dt.randn(4, 3, 1, 1)
+    found = []
+    for place in ("launching", "cpu"):
+        given = [a.detach().to(place).requires_grad_() for a in (x, w)]
+        y = dt.nn.functional.conv2d(*given, stride=stride, padding=padding)
+        y.backward(dt.ones_like(y))
+        found.append([y.detach(), *[a.grad for a in given]])
+    for ours, want in zip(*found, strict=True):
+        dt.testing.assert_close(ours.cpu(), want)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
     ("block", "masked"),

@@ -50,8 +50,7 @@ class _Sizes(NamedTuple):
     def is_plain(self) -> bool:
         """Whether a window is one element, and each element is one."""
         w = self.windows
-        ones = {*w.kernel, *w.stride} == {1}
-        return ones and not any(w.padding) and self.spatial == self.places
+        return {*w.kernel} == {1} and not any(w.padding) and self.spatial == self.places
 
     def axes(self) -> Axes:
         """The numbers of windows."""
