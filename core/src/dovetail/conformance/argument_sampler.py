@@ -39,8 +39,10 @@ _APART: Final = (NOT_FINITE - {PAIRS}) | {
     "zeros",
     "great",
 }  # stand out alone
-_ALONE: Final = 0.25  # of their calls, each with some arguments that stay ordinary
-_IN_TURN: Final = 0.5  # of them, each with such rows in every argument
+# Of their calls, those with some arguments that stay ordinary, and those with such rows
+# in every argument; the first where there are two at most, then where there are more.
+_ALONE: Final = (0.25, 0.5)
+_IN_TURN: Final = (0.5, 0.35)
 _REPEATED: Final = frozenset({"ties", "flat", MASKED, EQUAL})
 _SLICES: Final = frozenset({"flat", MASKED})
 
@@ -75,13 +77,14 @@ class Varied(Sampler):
         self._bounded: list[Array] = []  # what it wants between two numbers
         # Some arguments stay ordinary, or some rows of them, that none hides what is
         # alone in one.
+        data = sum(p.name not in op.indices | op.masks for p in op.tensors)
+        many = data > 2
         share = float(self.random.random()) if values in _APART else 1.0
-        self._alone = share < _ALONE
-        self._in_turn = _ALONE <= share < _ALONE + _IN_TURN
+        self._alone = share < _ALONE[many]
+        self._in_turn = _ALONE[many] <= share < _ALONE[many] + _IN_TURN[many]
         self._numbers = count(int(self.random.integers(6)))  # of arguments
         # Of many, one may be all that is of the class: others would outweigh it.
-        data = sum(p.name not in op.indices | op.masks for p in op.tensors)
-        self._only = int(self.random.integers(data)) if data > 2 else None
+        self._only = int(self.random.integers(data)) if many else None
         self._drawn = count()
 
     def _shape(self, shape: Sizes) -> Sizes:

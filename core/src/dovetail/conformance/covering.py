@@ -88,6 +88,10 @@ class Covering:
         """The levels that were asked for and not met in any row."""
         return sorted(x for x in self._unmet if self._failed[x])
 
+    def has_met(self, factor: str, level: str) -> bool:
+        """Whether a row had a level."""
+        return (factor, level) not in self._unmet
+
     def _pairs(self, row: Row) -> list[Pair]:
         order = [name for name in self._factors if name in row]
         return [(a, row[a], b, row[b]) for a, b in itertools.combinations(order, 2)]

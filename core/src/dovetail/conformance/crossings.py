@@ -12,10 +12,18 @@ from typing import Final
 import numpy as np
 
 from dovetail.conformance.argument_sampler import Varied
-from dovetail.conformance.example import Example
+from dovetail.conformance.example import PLAIN, Example
+from dovetail.conformance.layouts import REORDERED, laid
 from dovetail.conformance.meaning import REFUSALS, means_something
 from dovetail.conformance.options import CROSSED, Crossing, Options
-from dovetail.conformance.sizes import BEYOND, OWN, has_size, named_shapes, sizes_for
+from dovetail.conformance.sizes import (
+    BEYOND,
+    FOUR_DIMS,
+    OWN,
+    has_size,
+    named_shapes,
+    sizes_for,
+)
 from dovetail.conformance.values import FEW, ORDINARY, SPECIAL
 from dovetail.conformance.verdicts import Check
 from dovetail.dtypes import DType
@@ -26,6 +34,8 @@ _CROSSINGS: Final = 10  # attempts at options, of which ops refuse many
 _ROOMY: Final = "32"  # elements, for special values that meet options
 _BLOCK: Final = "1024"
 _GROWN_EVERY: Final = 3  # rows of options
+_FOUR_EVERY: Final = 4  # rows of ordinary values
+_THREES: Final = 8  # rows beyond those in which any two options meet
 _CASES: Final = 6  # tried for a size
 # Ways to size a call on devices for which every new shape is compiled.
 FEW_SHAPES: Final = 3
@@ -43,12 +53,13 @@ def served_apart(op: Op, sizes: Sequence[str], boundaries: tuple[int, ...]) -> s
 
 
 def crossed(
-    op: Op, dtype: DType, count: int, values: Sequence[str], grown: str,
-    run: int,
+    op: Op, dtype: DType, count: int, values: Sequence[str], layouts: Sequence[str],
+    grown: str, run: int,
 ) -> Iterator[Example]:  # fmt: skip
     """The op's own cases with other options, each second one of special values.
 
-    Beside some, there is one as large as what kernels for many elements serve.
+    They lie in each layout in turn, and some have four dims in another order. Beside
+    some, there is one as large as what kernels for many elements serve.
     """
     seed = Check(op.name, dtype.name, "options").seeded(run)
     crossing = Crossing(op, dtype, seed)
@@ -56,19 +67,26 @@ def crossed(
     # none has a say in what becomes of others, half of all may be such.
     kinds = (SPECIAL,) if op.is_elementwise else (FEW, "zeros")
     others = [x for x in kinds if x in values] or [ORDINARY]
-    found = 0
+    found, more = 0, _THREES if len(crossing.levels) > 3 else 0
     for number in range(_CROSSINGS * count if crossing.levels else 0):
         if found == count:
             return
         row = crossing.wanted()
-        if row is None:
-            return
+        if not crossing.is_new(row):  # all pairs have met
+            if not more:
+                return
+            more -= 1
         options = crossing.options(row)
         values = others[number // 2 % len(others)] if number % 2 else ORDINARY
+        layout = layouts[(number + number // 4) % len(layouts)]
         # Of six numbers few are special, and hardly each kind of them.
         sizes = (_ROOMY, OWN) if number % 2 else (OWN,)
+        if number % _FOUR_EVERY == 0 and len(layouts) > 1:
+            sizes = (FOUR_DIMS, OWN)
+            layout = REORDERED[number // _FOUR_EVERY % len(REORDERED)]
         asked = (
-            _optioned(op, dtype, values, size, options, seed + number) for size in sizes
+            _optioned(op, dtype, values, size, options, seed + number, layout)
+            for size in sizes
         )
         example = next(filter(None, asked), None)
         crossing.drawn(row, example is not None)
@@ -99,8 +117,9 @@ def _has_elements(size: str, example: Example) -> bool:
 
 
 def _optioned(
-    op: Op, dtype: DType, values: str, size: str, options: Options, number: int
-) -> Example | None:
+    op: Op, dtype: DType, values: str, size: str, options: Options, number: int,
+    layout: str = PLAIN,
+) -> Example | None:  # fmt: skip
     """One of the op's own cases in a size, with other options; None if refused."""
     named = named_shapes(op, dtype)
     if options.case >= len(named):
@@ -110,9 +129,11 @@ def _optioned(
     make = Varied(op, dtype, values, sizing, number)
     make.options = options
     case = chosen_case(op, make, options.case)
-    example = Example(case, values=values, size=size, options=CROSSED)
-    takes = case is not None and means_something(op, example, dtype)
-    return example if takes else None
+    if case is None:
+        return None
+    case = laid(op, case, layout)
+    example = Example(case, layout, values, size, CROSSED)
+    return example if means_something(op, example, dtype) else None
 
 
 def chosen_case(op: Op, make: Varied, chosen: int) -> Case | None:

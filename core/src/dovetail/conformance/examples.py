@@ -6,13 +6,11 @@ draws one of them again with other values, other sizes and another layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
-from typing import Any, Final
-
-import numpy as np
+from typing import Final
 
 from dovetail.conformance.argument_sampler import Varied
 from dovetail.conformance.budget import Budget
@@ -35,14 +33,16 @@ from dovetail.conformance.factors import (
     coverage_of,
     factors_of,
 )
-from dovetail.conformance.layouts import layouts_for, projected
+from dovetail.conformance.layouts import laid
 from dovetail.conformance.meaning import means_something
-from dovetail.conformance.operands import operand_shapes
+from dovetail.conformance.operands import operand_shapes, repeated_shapes
 from dovetail.conformance.presence import reached
 from dovetail.conformance.regions import regional
 from dovetail.conformance.sizes import (
     AS_NAMED,
     EMPTY,
+    FOUR_DIMS,
+    MANY_DIMS,
     OWN,
     named_shapes,
     sizes_for,
@@ -62,6 +62,7 @@ from dovetail.engine.cases import Case, case, cases_of
 from dovetail.engine.op import Op
 from dovetail.engine.results import DATA
 
+Ints = tuple[int, ...]
 # Ops whose work may grow faster than their inputs are tried on smaller ones.
 _LINEAR_ONLY_ABOVE: Final = 1 << 16
 _NOT_A_NUMBER: Final = {"values": SPECIAL, "size": OWN}
@@ -73,6 +74,8 @@ _REGIONS: Final[tuple[Row, ...]] = (
     {"values": MASKED, "layout": PLAIN, "size": OWN},
     {"values": MASKED, "layout": PLAIN, "size": "1024"},
 )
+# Where a level is looked for that no row had: here arrays have more dims, or elements.
+_ROOMS: Final = (OWN, FOUR_DIMS, MANY_DIMS, "32")
 # A row is given up if as many cases and sizes have none like it.
 _TRIES: Final = 6
 _ATTEMPTS: Final = 2  # at rows, for each that is to be found
@@ -136,7 +139,9 @@ def _examples(
     reasons = Reasons()
     made = _generated(op, dtype, count, factors, reasons, shapes, seed)
     grown = "" if shapes else served_apart(op, factors["size"], boundaries)
-    options = crossed(op, dtype, count, factors["values"], grown, seed)
+    options = crossed(
+        op, dtype, count, factors["values"], factors["layout"], grown, seed
+    )
     # In turn, so that laws that look at a few calls see some of both.
     both = (e for pair in zip_longest(made, options) for e in pair if e is not None)
     return _Drawn((*own, *both), factors, reasons)
@@ -161,10 +166,27 @@ def _generated(
         if example is not None:
             made += 1
             yield example
+    yield from _repeated(op, dtype, seed)
     for factor, level in covering.in_vain():
-        wanted = _PLAINEST | {factor: level}
-        example = _asked(op, dtype, wanted, seed, shapes, covering, reasons)
-        if example is not None:
+        rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]
+        for number, size in enumerate(rooms):
+            wanted = _PLAINEST | {"size": size} | {factor: level}
+            found = _asked(op, dtype, wanted, seed + number, shapes, covering, reasons)
+            if found is not None:
+                yield found
+            if covering.has_met(factor, level):
+                break
+
+
+def _repeated(op: Op, dtype: DType, seed: int) -> Iterator[Example]:
+    """Elementwise calls of four dims, one operand repeated along each set of them."""
+    if op.cases is not None or len(op.tensors) < 2:
+        return
+    for number, shapes in enumerate(repeated_shapes(len(op.tensors))):
+        make = Varied(op, dtype, ORDINARY, AS_NAMED, seed + number)
+        call = _of_shapes(op, make, shapes)
+        example = Example(call, size=FOUR_DIMS)
+        if call is not None and means_something(op, example, dtype):
             yield example
 
 
@@ -280,31 +302,12 @@ def _elementwise(op: Op, make: Varied, row: Row, number: int) -> Case | None:
     if row["values"] == PAIRS:
         number |= 1  # of one shape, that each number meets each
     shapes = operand_shapes(len(op.tensors), row["size"], number, row["layout"])
+    return _of_shapes(op, make, shapes)
+
+
+def _of_shapes(op: Op, make: Varied, shapes: Sequence[Ints]) -> Case | None:
     drawn = (
         make.bools(*shape) if p.name in op.masks else make(*shape)
         for p, shape in zip(op.tensors, shapes, strict=True)
     )
     return make.together(case(*drawn))
-
-
-def laid(op: Op, case: Case, layout: str) -> Case:
-    """The call with values that the layout can hold."""
-    if layout == PLAIN:
-        return case
-    args = [
-        _projected(v, layouts_for(op, p.name, v, layout))
-        for v, p in zip(case.args, op.params, strict=False)
-    ]
-    kwargs = {
-        k: _projected(v, layouts_for(op, k, v, layout)) for k, v in case.kwargs.items()
-    }
-    return Case(tuple(args), kwargs)
-
-
-def _projected(value: Any, layouts: list[str]) -> Any:
-    if isinstance(value, np.ndarray):
-        return projected(value, layouts[0])
-    if isinstance(value, list):
-        each = zip(value, layouts, strict=True)
-        return [_projected(v, [layout]) for v, layout in each]
-    return value

@@ -16,13 +16,17 @@ from zlib import crc32
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from dovetail.conformance.example import PLAIN
+from dovetail.conformance.repeated import may_repeat
 from dovetail.device_api.contract import Backend
 from dovetail.device_api.meta import contiguous_strides
 from dovetail.dtypes import Array, DType
+from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 from dovetail.float8 import is_packed
 
 Ints = tuple[int, ...]
+_ODD: Final = (5, 0)  # strides of dims of one element
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,35 +67,38 @@ def _contiguous(shape: Ints) -> Span:
     return Span(math.prod(shape), contiguous_strides(shape))
 
 
-def _transposed(shape: Ints) -> Span | None:
+def _ordered(ndim: int, order: Callable[[Ints], Ints]) -> Layout:
     """Dims in another order in memory, without gaps.
 
-    Of two dims the other one. Of more they are reversed, or the second is innermost, as
-    channels of images may be, or it is exchanged with the third, as heads of attention
-    are: which one follows from the sizes, as kernels that know one may take the others
-    for it.
+    Args:
+        ndim: how many there are at least.
+        order: of the dims of an array, that from the outermost in memory.
     """
-    if len(shape) < 2:
-        return None
-    orders = _orders(len(shape))
-    return _packed(shape, orders[crc32(repr(shape).encode()) % len(orders)])
+
+    def place(shape: Ints) -> Span | None:
+        if len(shape) < ndim:
+            return None
+        found = order(tuple(range(len(shape))))
+        steps = contiguous_strides(tuple(shape[d] for d in found))
+        at = dict(zip(found, steps, strict=True))
+        return Span(math.prod(shape), tuple(at[d] for d in range(len(shape))))
+
+    return Layout(place, _same)
 
 
-def _orders(ndim: int) -> list[Ints]:
-    """Orders of dims in memory, from the outermost; none is row-major."""
-    first, second, *rest = range(ndim)
-    if not rest:
-        return [(second, first)]
-    last_second = (first, *rest, second)
-    exchanged = (first, rest[0], second, *rest[1:])
-    return [tuple(reversed(range(ndim))), last_second, exchanged]
+def _channels_last(dims: Ints) -> Ints:
+    """The second innermost, as channels of images may be."""
+    return (dims[0], *dims[2:], dims[1])
 
 
-def _packed(shape: Ints, order: Ints) -> Span:
-    """Without gaps, the dims in that order from the outermost."""
-    steps = contiguous_strides(tuple(shape[d] for d in order))
-    place = dict(zip(order, steps, strict=True))
-    return Span(math.prod(shape), tuple(place[d] for d in range(len(shape))))
+def _heads(dims: Ints) -> Ints:
+    """The second exchanged with the third, as heads of attention are."""
+    return (dims[0], dims[2], dims[1], *dims[3:])
+
+
+def _outer(dims: Ints) -> Ints:
+    """The first two exchanged, as of sequences whose steps come first."""
+    return (dims[1], dims[0], *dims[2:])
 
 
 def _strided(shape: Ints) -> Span | None:
@@ -105,7 +112,13 @@ def _strided(shape: Ints) -> Span | None:
 
 def _offset(shape: Ints) -> Span:
     """Contiguous, but not from the start of its memory."""
-    return Span(math.prod(shape) + 4, contiguous_strides(shape), 3)
+    return Span(math.prod(shape) + 4, _odd(shape, contiguous_strides(shape)), 3)
+
+
+def _odd(shape: Ints, strides: Ints) -> Ints:
+    """Strides of which those of dims of one element mean nothing, and say so."""
+    usual = zip(shape, strides, strict=True)
+    return tuple(_ODD[d % 2] if n == 1 else s for d, (n, s) in enumerate(usual))
 
 
 def _padded(shape: Ints) -> Span | None:
@@ -113,7 +126,7 @@ def _padded(shape: Ints) -> Span | None:
     if len(shape) < 2 or not math.prod(shape):
         return None
     *lead, rows, width = shape
-    strides = contiguous_strides((*lead, rows, width + 3))
+    strides = _odd(shape, contiguous_strides((*lead, rows, width + 3)))
     return Span(math.prod(lead) * rows * (width + 3), strides)
 
 
@@ -168,7 +181,10 @@ def _row_of_windows(a: Array) -> Array:
 
 LAYOUTS: Final = {
     "contiguous": Layout(_contiguous, _same),
-    "transposed": Layout(_transposed, _same),
+    "transposed": _ordered(2, lambda dims: dims[::-1]),
+    "channels last": _ordered(3, _channels_last),
+    "heads": _ordered(4, _heads),
+    "outer": _ordered(3, _outer),
     "strided": Layout(_strided, _same),
     "offset": Layout(_offset, _same),
     "padded": Layout(_padded, _same),
@@ -177,6 +193,9 @@ LAYOUTS: Final = {
     "broadcast last": _broadcast(-1),
     "overlapping": Layout(_overlapping, _windows, _row_of_windows),
 }
+
+# Without gaps, and dims in another order in memory.
+REORDERED: Final = ("transposed", "channels last", "heads", "outer")
 
 
 def holds(shape: Ints, name: str) -> bool:
@@ -195,8 +214,10 @@ def holds(shape: Ints, name: str) -> bool:
 
 def layout_for(op: Op, name: str, layout: str) -> str:
     """The layout for one parameter: strided where elements must not share memory."""
-    shared = not LAYOUTS[layout].writable
-    return "strided" if shared and name in (*op.mutates, *op.indices) else layout
+    if LAYOUTS[layout].writable:
+        return layout
+    apart = name in op.mutates or (name in op.indices and not may_repeat(op))
+    return "strided" if apart else layout
 
 
 def layouts_for(op: Op, name: str, value: Any, layout: str) -> list[str]:
@@ -259,3 +280,26 @@ def laid_out(backend: Backend, index: int, a: Array, dtype: DType, name: str) ->
     target = backend.view(root, a.shape, place.strides, offset)
     backend.copy(target, backend.copy_in(np.array(a, order="C"), index))
     return target
+
+
+def laid(op: Op, case: Case, layout: str) -> Case:
+    """The call with values that the layout can hold."""
+    if layout == PLAIN:
+        return case
+    args = [
+        _projected(v, layouts_for(op, p.name, v, layout))
+        for v, p in zip(case.args, op.params, strict=False)
+    ]
+    kwargs = {
+        k: _projected(v, layouts_for(op, k, v, layout)) for k, v in case.kwargs.items()
+    }
+    return Case(tuple(args), kwargs)
+
+
+def _projected(value: Any, layouts: list[str]) -> Any:
+    if isinstance(value, np.ndarray):
+        return projected(value, layouts[0])
+    if isinstance(value, list):
+        each = zip(value, layouts, strict=True)
+        return [_projected(v, [layout]) for v, layout in each]
+    return value

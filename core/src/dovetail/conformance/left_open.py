@@ -51,7 +51,7 @@ def left_open(trial: Trial, at: int, got: Array, dtype: DType) -> Array:
     finite = _of_the_finite(trial.example)
     if op.sums or op.cancels:
         reach = terms(op, finite, lead, at, dtype)
-        over = np.asarray(reach >= float(limits(dtype.real).max))
+        over = np.asarray(reach >= float(limits(accumulates_in(dtype)).max))
         beyond = beyond | over & ~np.isfinite(got)
     if limits(dtype.real).bits == 64:  # the oracle leaves the format where the op does
         beyond = beyond | ~np.isfinite(ask(op, finite, lead)[at])

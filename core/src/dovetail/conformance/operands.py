@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -13,6 +15,7 @@ from dovetail.conformance.layouts import holds
 from dovetail.conformance.sizes import (
     DRAWN,
     EMPTY,
+    FOUR_DIMS,
     MANY_DIMS,
     OWN,
     SHAPES,
@@ -27,6 +30,8 @@ from dovetail.conformance.sizes import (
 
 Ints = tuple[int, ...]
 _LEADS: Final[tuple[Ints, ...]] = ((), (2,))
+_FOUR: Final = (2, 3, 3, 2)
+_DIMS: Final = {FOUR_DIMS: (4, 4), MANY_DIMS: (5, 6)}
 _TRIES: Final = 8  # of shapes that can lie in a layout
 
 
@@ -39,11 +44,12 @@ def operand_shapes(
     """
     elements = elements_of(size)
     found: list[list[Ints]]
-    if size in (DRAWN, EMPTY, MANY_DIMS):
+    if size in (DRAWN, EMPTY, FOUR_DIMS, MANY_DIMS):
         return _drawn_for(layout, count, size, number)
     if size == OWN:
         # Squares may be transposed.
-        found = [[(3, 4)] * count, [(4, 4)] * count, [(2, 3, 4)] * count]
+        own: tuple[Ints, ...] = ((3, 4), (4, 4), (2, 3, 4), (2, 3, 2, 4))
+        found = [[shape] * count for shape in own]
     elif elements:
         found = [
             [whole if i != 1 or number % 2 else whole[-1:] for i in range(count)]
@@ -58,6 +64,19 @@ def operand_shapes(
     return next((s for s in turned if any(holds(a, layout) for a in s)), turned[0])
 
 
+def repeated_shapes(count: int) -> Iterator[list[Ints]]:
+    """Four dims, and for each set of them an operand that is repeated along these.
+
+    It is the last and the first operand in turn.
+    """
+    sets = itertools.product((False, True), repeat=len(_FOUR))
+    for number, ones in enumerate(s for s in sets if any(s) and not all(s)):
+        other = tuple(1 if one else n for n, one in zip(_FOUR, ones, strict=True))
+        shapes = [_FOUR] * count
+        shapes[-(number % 2)] = other
+        yield shapes
+
+
 def _large(size: str, elements: int) -> list[Ints]:
     if size.startswith(TALL):
         return [(elements, 1)]
@@ -65,6 +84,7 @@ def _large(size: str, elements: int) -> list[Ints]:
         return [(1, elements)]
     return [
         (elements,), (elements // 4, 4), (2, elements // 2), (2, elements // 8, 4),
+        (2, 3, elements // 24, 4),
     ]  # fmt: skip
 
 
@@ -84,7 +104,8 @@ def _drawn_for(layout: str, count: int, size: str, number: int) -> list[Ints]:
 
 
 def _drawn(count: int, size: str, number: int) -> list[Ints]:
-    common = [*_common_shape(number % SHAPES, 5 if size == MANY_DIMS else 0)]
+    least, most = _DIMS.get(size, (0, 6))
+    common = [*_common_shape(number % SHAPES, least, most)]
     if size == EMPTY:
         common = [*common, 2]
         common[number % len(common)] = 0
@@ -92,12 +113,10 @@ def _drawn(count: int, size: str, number: int) -> list[Ints]:
 
 
 @lru_cache(maxsize=2 * SHAPES)
-def _common_shape(number: int, dims: int) -> Ints:
-    """What operands broadcast to: of `dims` dims at least, up to six."""
-    most = 3 if dims > 4 else 5
-    return tuple(
-        draw(st.lists(st.integers(1, most), min_size=dims, max_size=6), number)
-    )
+def _common_shape(number: int, least: int, most: int) -> Ints:
+    """What operands broadcast to: of so many dims at least, and at most."""
+    sizes = st.integers(1, 3 if least > 4 else 5)
+    return tuple(draw(st.lists(sizes, min_size=least, max_size=most), number))
 
 
 def _operand(common: list[int], number: int) -> Ints:

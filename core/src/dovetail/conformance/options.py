@@ -221,10 +221,13 @@ class Crossing:
             seed,
         )
 
-    def wanted(self) -> Row | None:
-        """The row that promises most: numbers of levels; None if all have met."""
-        row = self._covering.wanted()
-        return row if self._covering.worth(row) else None
+    def wanted(self) -> Row:
+        """The row that promises most: numbers of levels; any if all have met."""
+        return self._covering.wanted()
+
+    def is_new(self, row: Row) -> bool:
+        """Whether two levels meet in it that did not yet."""
+        return self._covering.worth(row) > 0
 
     def options(self, row: Row) -> Options:
         """What a row stands for."""

@@ -27,6 +27,7 @@ BOUNDARIES: Final = (1 << 5, 1 << 8, 1 << 10, 1 << 16)
 OWN: Final = "own"
 DRAWN: Final = "drawn"
 EMPTY: Final = "empty"
+FOUR_DIMS: Final = "four dims"
 MANY_DIMS: Final = "five dims"
 # Sizes that grow together, past a tile of products, and past that of convolutions.
 SEVERAL: Final = "several"
@@ -85,7 +86,7 @@ def size_classes(
     several = [SEVERAL] if top >= _TILED else []
     if top >= SMALL_TILE**2:
         several.append(SEVERAL_SMALL)
-    return (OWN, DRAWN, EMPTY, MANY_DIMS, *several, *long, *map(str, grown))
+    return (OWN, DRAWN, EMPTY, FOUR_DIMS, MANY_DIMS, *several, *long, *map(str, grown))
 
 
 def elements_of(size: str) -> int:
@@ -168,7 +169,9 @@ def sizes_for(size: str, shapes: Sequence[Ints], number: int) -> Sizing:
         drawn = _draw_sizes(len(named), number % SHAPES)
         return _mapped(dict(zip(named, drawn, strict=True)))
     if size == MANY_DIMS:
-        return _lifted(max(map(len, shapes)), number)
+        return _lifted(max(map(len, shapes)), 5 + number % 2, number)
+    if size == FOUR_DIMS:
+        return _lifted(max(map(len, shapes)), 4, number)
     some = [shape for shape in shapes if 0 not in shape]
     if not size.isdigit() and len(some) < len(shapes):
         return AS_NAMED  # nothing is computed of nothing
@@ -184,9 +187,9 @@ def _mapped(sizes: dict[int, int]) -> Sizing:
     return Sizing(lambda n: sizes.get(n, n))
 
 
-def _lifted(ndim: int, number: int) -> Sizing:
-    """Five or six dims: others in front of those of every array."""
-    more = max(5 + number % 2 - ndim, 1)
+def _lifted(ndim: int, dims: int, number: int) -> Sizing:
+    """So many dims, or one more than there are: others in front of every array's."""
+    more = max(dims - ndim, int(ndim > dims))
     lead = [(2, 3, 1, 2, 2, 1), (2, 1, 3, 2, 1, 2)][number // 2 % 2]
     return Sizing(lambda n: n, lead[:more])
 
@@ -265,6 +268,8 @@ def has_size(size: str, shapes: list[Ints]) -> bool:
         return True
     if not all(map(math.prod, shapes)):
         return False
+    if size == FOUR_DIMS:
+        return any(len(s) == 4 and math.prod(s) > 1 for s in shapes)
     if size == MANY_DIMS:
         return any(len(s) > 4 and math.prod(s) > 1 for s in shapes)
     if size in TILE_OF:

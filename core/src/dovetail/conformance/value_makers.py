@@ -134,6 +134,20 @@ def great(a: Array, random: Generator, dtype: DType) -> Array:
     return np.where(where, np.copysign(2.0**reach, wide), wide)
 
 
+def balanced(a: Array, random: Generator, dtype: DType) -> Array:
+    """Numbers of which half a line leaves the format, and a whole one comes to little.
+
+    Along each dim the second half is the first one, mirrored and of the other sign. In
+    the middle all is as it was.
+    """
+    made = random.uniform(0.3, 0.6, a.shape) * float(limits(dtype).max)
+    for d, n in enumerate(a.shape):
+        place = np.arange(n)
+        sign = np.sign(n - 1 - 2 * place).reshape(-1, *(1,) * (a.ndim - d - 1))
+        made = np.take(made, np.minimum(place, n - 1 - place), axis=d) * sign
+    return np.where(made == 0, a, made)
+
+
 def ties(a: Array, random: Generator, dtype: DType) -> Array:
     """Two or three different values in all, zeros that differ in sign among some."""
     pool = list(a.reshape(-1)[:2])

@@ -103,6 +103,14 @@ def squares_leave(a: Array, dtype: DType) -> bool:
     return bool(np.any(np.isfinite(size) & (size > float(limits(dtype).max) ** 0.5)))
 
 
+def halves_leave(a: Array, dtype: DType) -> bool:
+    """Whether numbers fit the format, and sums of those of one sign do not."""
+    wide = a.astype(np.float64)
+    most = float(limits(dtype).max)
+    up, down = float(np.sum(wide[wide > 0])), -float(np.sum(wide[wide < 0]))
+    return bool(np.all(np.isfinite(wide))) and min(up, down) > most
+
+
 def over_powers(a: Array, dtype: DType) -> bool:
     size = np.abs(a.astype(np.float64)) if dtype.category == INT else np.abs(a)
     if dtype.category == INT:  # products of two leave half the format

@@ -15,7 +15,7 @@ import numpy as np
 from dovetail.conformance import value_makers as makers
 from dovetail.conformance import value_marks as marks
 from dovetail.conformance.formats import BOOL, COMPLEX, FLOAT, INT, limits
-from dovetail.dtypes import Array, DType
+from dovetail.dtypes import Array, DType, float16
 
 ORDINARY: Final = "ordinary"
 SPECIAL: Final = "special"
@@ -151,6 +151,8 @@ TABLE: Final = {
                    edge=True, finite=False),
         ValueClass(SWEEP, makers.sweep, marks.beyond_ten, edge=True),
         ValueClass("borders", makers.borders, marks.far, like=("extreme",), edge=True),
+        ValueClass("balanced", makers.balanced, marks.halves_leave, edge=True,
+                   needs=lambda dtype: dtype is float16),
         ValueClass("great", makers.great, marks.squares_leave, _INEXACT,
                    like=("extreme",), edge=True),
         ValueClass("flat", makers.flat, marks.a_slice_is_flat, _ALL),

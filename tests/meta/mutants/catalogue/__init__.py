@@ -8,9 +8,11 @@ from tests.meta.mutants.catalogue.elementwise import ELEMENTWISE
 from tests.meta.mutants.catalogue.errors import ERRORS
 from tests.meta.mutants.catalogue.field_places import FIELD_PLACES
 from tests.meta.mutants.catalogue.field_values import FIELD_VALUES
+from tests.meta.mutants.catalogue.four_dims import FOUR_DIMS
 from tests.meta.mutants.catalogue.gradients import GRADIENTS
 from tests.meta.mutants.catalogue.handed_out import HANDED_OUT
 from tests.meta.mutants.catalogue.history import HISTORY
+from tests.meta.mutants.catalogue.large_calls import LARGE_CALLS
 from tests.meta.mutants.catalogue.memory import MEMORY
 from tests.meta.mutants.catalogue.moves import MOVES
 from tests.meta.mutants.catalogue.nets import NETS
@@ -39,5 +41,5 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *SHIPPED_VALUES, *SHIPPED_PRODUCTS, *SHIPPED_PLACES, *SHIPPED_CALLS,
     *FIELD_VALUES, *FIELD_PLACES, *WILD_VALUES, *WILD_PLACES,
     *RARE_VALUES, *RARE_PLACES, *SELDOM_VALUES, *SELDOM_PLACES,
-    *UNMET,
+    *UNMET, *FOUR_DIMS, *LARGE_CALLS,
 )  # fmt: skip

@@ -6,6 +6,7 @@ from dovetail.conformance.laws import (  # noqa: F401
     arithmetic,
     backward,
     batch,
+    blocks,
     conversions,
     definition,
     devices,

@@ -32,7 +32,10 @@ def graphs(trial: Trial) -> None:
     """
     if trial.subject.backend.capability(Graphs) is None:
         raise Unclaimed(f"{trial.subject.device} has no capability Graphs")
-    for claim in (_not_done, _on_new_values, _own_memory, _numbers, _draws, _refusals):
+    claims = (
+        _not_done, _on_new_values, _fills, _own_memory, _numbers, _draws, _refusals,
+    )  # fmt: skip
+    for claim in claims:
         contextvars.copy_context().run(claim, trial)
         dt.synchronize(trial.subject.device)
 
@@ -77,6 +80,21 @@ def _on_new_values(trial: Trial) -> None:
         graph.replay()
     dt.synchronize(subject.device)
     expect_bits("what a launch left of other inputs", subject.values(made), twice)
+
+
+def _fills(trial: Trial) -> None:
+    """A launch fills memory again, whatever was written there since."""
+    subject = trial.subject
+    x = dt.zeros_like(work(trial)[0])
+    dt.synchronize(subject.device)
+    graph, made = _recorded(subject, lambda: x.fill_(_NUMBER) + dt.ones_like(x))
+    for number in range(_LAUNCHES):
+        x.fill_(number)
+        made.fill_(number)
+        _launch(subject, graph)
+        want = np.full(tuple(x.shape), _NUMBER, np.float32)
+        expect_bits("what a graph fills", subject.values(x), want)
+        expect_bits("what it makes of that", subject.values(made), want + 1)
 
 
 def _own_memory(trial: Trial) -> None:

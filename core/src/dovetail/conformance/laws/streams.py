@@ -50,7 +50,10 @@ def streams(trial: Trial) -> None:
 
 
 def _judge(trial: Trial) -> None:
-    for claim in (_in_order, _across, _write_after_read, _questions, _clock, _current):
+    claims = (
+        _in_order, _across, _again, _write_after_read, _questions, _clock, _current,
+    )  # fmt: skip
+    for claim in claims:
         claim(trial)
 
 
@@ -111,6 +114,21 @@ def _across(trial: Trial) -> None:
     with third:
         expect_bits("work on a stream that waited for a stream",
                     trial.subject.values(z + y), want * 3)  # fmt: skip
+
+
+def _again(trial: Trial) -> None:
+    """An event that is recorded again stands for all the work before it then."""
+    a, order, want, twice = work(trial)
+    first, second = (dt.Stream(trial.subject.device) for _ in range(2))
+    with first:
+        y = long_work(a, order)
+        done = first.record_event()
+        z = long_work(y, order)
+        done.record(first)
+    with second:
+        second.wait_event(done)
+        expect_bits("work on a stream that waited for an event recorded twice",
+                    trial.subject.values(z + y), twice + want)  # fmt: skip
 
 
 def _write_after_read(trial: Trial) -> None:
