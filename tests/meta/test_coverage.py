@@ -195,6 +195,17 @@ def test_squares_of_great_numbers_leave_their_format(dtype: dt.dtype) -> None:
     assert np.all(np.isfinite(np.abs(a)))
 
 
+@pytest.mark.parametrize("shape", [(40,), (9, 12), (4, 5, 12)])
+def test_halves_of_balanced_lines_leave_float16(shape: tuple[int, ...]) -> None:
+    """Along a line the sums go beyond the format, and come back to what it holds."""
+    random = np.random.default_rng(0)
+    a = varied(np.ones(shape, np.float16), "balanced", random, dt.float16)
+    sums = np.cumsum(a.astype(np.float64), axis=-1)
+    assert np.all(np.isfinite(a))
+    assert np.max(np.abs(sums)) > np.finfo(np.float16).max
+    assert np.all(np.abs(sums[..., -1]) < np.finfo(np.float16).max)
+
+
 def test_lone_special_values_are_at_each_place() -> None:
     """One a row, in the last place first, and in each other in turn."""
     random = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,22 @@ from dovetail.conformance.budget import BUDGETS
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.examples import examples
 from dovetail.conformance.judge import judge
-from dovetail.conformance.layouts import LAYOUTS, holds, layout_for, projected
+from dovetail.conformance.layouts import (
+    LAYOUTS,
+    REORDERED,
+    holds,
+    layout_for,
+    projected,
+)
 from dovetail.conformance.options import CROSSED, DECLARED
-from dovetail.conformance.sizes import AS_NAMED, SMALL_TILE, TILE, has_size, tiles
+from dovetail.conformance.sizes import (
+    AS_NAMED,
+    FOUR_DIMS,
+    SMALL_TILE,
+    TILE,
+    has_size,
+    tiles,
+)
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.verdicts import Check
 from dovetail.dtypes import by_name
@@ -26,6 +40,7 @@ from dovetail.engine.op import Op, vocabulary
 
 Array = np.ndarray[Any, Any]
 STANDARD = BUDGETS["standard"]
+SHAPE = (2, 3, 4, 5)
 
 
 def drawn(op: Op, dtype: dt.dtype = dt.float32) -> list[Example]:
@@ -53,29 +68,75 @@ def failing_on(device: str, op: str, dtype: str) -> list[Example]:
 def test_a_layout_lies_otherwise_than_contiguous(layout: str) -> None:
     """Native arrays have the values and the strides that their layout says."""
     subject = Subject("cpu")
-    values = projected(np.arange(24, dtype=np.float32).reshape(2, 3, 4), layout)
+    values = projected(np.arange(120, dtype=np.float32).reshape(SHAPE), layout)
     native = subject.native(values, layout)
-    place = LAYOUTS[layout].place((2, 3, 4))
+    place = LAYOUTS[layout].place(SHAPE)
     assert place is not None
     assert np.array_equal(native, values)
     assert tuple(s // 4 for s in native.strides) == place.strides
-    assert holds((2, 3, 4), layout)
+    assert holds(SHAPE, layout)
 
 
-def test_many_dims_lie_in_every_order() -> None:
-    """Reversed, the second one innermost, and the second and the third exchanged."""
-    place = LAYOUTS["transposed"].place
-    for n, orders in ((2, {(1, 0)}), (4, {(3, 2, 1, 0), (0, 2, 3, 1), (0, 2, 1, 3)})):
-        found = set()
-        for size in range(2, 20):
-            shape = (*range(2, n + 1), size)
-            span = place(shape)
-            assert span is not None
-            order = np.argsort(span.strides)[::-1]
-            steps = [span.strides[d] * shape[d] for d in order]
-            assert [*steps, 1] == [span.size, *(span.strides[d] for d in order)]
-            found.add(tuple(order.tolist()))
-        assert found == orders
+ORDERS = {
+    "transposed": (3, 2, 1, 0), "channels last": (0, 2, 3, 1), "heads": (0, 2, 1, 3),
+    "outer": (1, 0, 2, 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", REORDERED)
+def test_four_dims_lie_in_another_order(layout: str) -> None:
+    """Reversed, or as images, heads of attention and steps of sequences may lie."""
+    shape = (2, 3, 4, 5)
+    span = LAYOUTS[layout].place(shape)
+    assert span is not None
+    order = np.argsort(span.strides)[::-1]
+    assert tuple(order.tolist()) == ORDERS[layout]
+    steps = [span.strides[d] * shape[d] for d in order]
+    assert [*steps, 1] == [span.size, *(span.strides[d] for d in order)]
+
+
+@pytest.mark.parametrize("layout", ["offset", "padded"])
+def test_strides_of_single_dims_mean_nothing(layout: str) -> None:
+    """Dims of one element have strides that no packed array has."""
+    span = LAYOUTS[layout].place((1, 6, 1, 7))
+    packed = LAYOUTS[PLAIN].place((1, 6, 1, 7))
+    assert span is not None
+    assert packed is not None
+    assert all(span.strides[d] != packed.strides[d] for d in (0, 2))
+
+
+@pytest.mark.parametrize("name", ["sum", "amax", "cumsum", "softmax"])
+def test_options_meet_arrays_that_lie_in_another_order(name: str) -> None:
+    """Some calls with other options have four dims, in each order of them."""
+    found = {
+        e.layout for e in drawn(vocabulary[name])
+        if e.options == CROSSED and has_size(FOUR_DIMS, [a.shape for a in e.arrays()])
+    }  # fmt: skip
+    assert found >= set(REORDERED)
+
+
+def test_an_operand_is_repeated_along_any_dims_of_four() -> None:
+    """Of two operands, one is of size 1 in each set of dims, but none and all."""
+    found = set()
+    for e in drawn(vocabulary["add"]):
+        a, b = e.case.args if e.case is not None else (None, None)
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+            shapes = zip(a.shape, b.shape, strict=False)
+            if a.ndim == b.ndim == 4 and e.size == FOUR_DIMS:
+                found.add(frozenset(i for i, (m, n) in enumerate(shapes) if m != n))
+    sets = {frozenset(s) for k in (1, 2, 3) for s in combinations(range(4), k)}
+    assert found >= sets
+
+
+@pytest.mark.parametrize(
+    ("name", "may"),
+    [("gather", True), ("index_add", True), ("scatter", False), ("index_put_", False)],
+)
+def test_indices_are_repeated_where_that_means_something(name: str, may: bool) -> None:
+    """An index lies with a stride of 0 unless what is written twice is left open."""
+    op = vocabulary[name]
+    (index, *_) = op.indices
+    assert (layout_for(op, index, "broadcast") == "broadcast") is may
 
 
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != PLAIN])

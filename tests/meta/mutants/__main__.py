@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from tests.meta.mutants.generated import COUNT, SEED
 from tests.meta.mutants.judging import Fate
+from tests.meta.mutants.killers import remember
 from tests.meta.mutants.runner import Alarms, Plan, false_alarms, fates
 
 
@@ -44,6 +45,12 @@ from tests.meta.mutants.runner import Alarms, Plan, false_alarms, fates
     show_default=True,
     help="The kit's seed of --benign, which samples other checks too.",
 )
+@click.option(
+    "--remember",
+    "remembers",
+    is_flag=True,
+    help="Ask what killed each first next time.",
+)
 @click.option("--json", "file", type=click.Path(path_type=Path), help="Write it here.")
 def main(
     seed: int,
@@ -55,6 +62,7 @@ def main(
     budget: str,
     one_in: int,
     examples: int,
+    remembers: bool,
     file: Path | None,
 ) -> None:
     """Plant broken kernels and devices, and see whether `standard` finds each."""
@@ -69,6 +77,8 @@ def main(
         judged = _watched_fates(console, plan)
         report = summary(judged) | {"seed": seed}
         _print(console, judged, report)
+        if remembers:
+            remember({f.name: f.killer for f in judged if f.killer})
         bad = report["killed"] < report["mutants"] or not judged
     report["seconds"] = round(time.monotonic() - started, 1)
     console.print(f"in {report['seconds']:.0f} s")

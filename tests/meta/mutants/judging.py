@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
+from tests.meta.mutants.killers import killers
 from tests.meta.mutants.mutant import MUTANT, Mutant
 from tests.meta.mutants.witness import witness
 
@@ -180,23 +181,26 @@ def verdict(
 
 
 def checks_for(mutant: Mutant, subject: Subject, dtype: str = "") -> list[Check]:
-    """The checks that could see a mutant, the likeliest first.
+    """The checks that could see a mutant, the likeliest first: what killed it before.
 
     Those of the ops it touches, of the ops made of these, and of the device; for a
     fault of the device itself all of them. One law is asked in every dtype before the
     next one, in the dtype that the fault was seen in first.
     """
     found = _plan(subject)
-    mine = set(mutant.touches)
+    mine, killer = set(mutant.touches), killers().get(mutant.name)
     if not mine:
-        return sorted(found, key=lambda c: (not _hinted(mutant, c), c.op != DEVICE))
+        return sorted(
+            found,
+            key=lambda c: (c.id != killer, not _hinted(mutant, c), c.op != DEVICE),
+        )
     users = {op.name for op in declared() if uses(op) & mine}
     found = [c for c in found if c.op in mine | users | {DEVICE}]
     return sorted(
         found,
         key=lambda c: (
-            not _hinted(mutant, c), c.op not in mine, c.op != DEVICE, _rank(c),
-            c.dtype != dtype,
+            c.id != killer, not _hinted(mutant, c), c.op not in mine, c.op != DEVICE,
+            _rank(c), c.dtype != dtype,
         ),
     )  # fmt: skip
 

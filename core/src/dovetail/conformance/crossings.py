@@ -34,7 +34,7 @@ _CROSSINGS: Final = 10  # attempts at options, of which ops refuse many
 _ROOMY: Final = "32"  # elements, for special values that meet options
 _BLOCK: Final = "1024"
 _GROWN_EVERY: Final = 3  # rows of options
-_FOUR_EVERY: Final = 4  # rows of ordinary values
+_OF_FOUR: Final = (0, 2)  # of six rows, those that are to have four dims
 _THREES: Final = 8  # rows beyond those in which any two options meet
 _CASES: Final = 6  # tried for a size
 # Ways to size a call on devices for which every new shape is compiled.
@@ -67,7 +67,7 @@ def crossed(
     # none has a say in what becomes of others, half of all may be such.
     kinds = (SPECIAL,) if op.is_elementwise else (FEW, "zeros")
     others = [x for x in kinds if x in values] or [ORDINARY]
-    found, more = 0, _THREES if len(crossing.levels) > 3 else 0
+    found, turn, more = 0, 0, _THREES if len(crossing.levels) > 3 else 0
     for number in range(_CROSSINGS * count if crossing.levels else 0):
         if found == count:
             return
@@ -81,9 +81,9 @@ def crossed(
         layout = layouts[(number + number // 4) % len(layouts)]
         # Of six numbers few are special, and hardly each kind of them.
         sizes = (_ROOMY, OWN) if number % 2 else (OWN,)
-        if number % _FOUR_EVERY == 0 and len(layouts) > 1:
+        if number % 6 in _OF_FOUR and len(layouts) > 1:
             sizes = (FOUR_DIMS, OWN)
-            layout = REORDERED[number // _FOUR_EVERY % len(REORDERED)]
+            layout = REORDERED[turn % len(REORDERED)]
         asked = (
             _optioned(op, dtype, values, size, options, seed + number, layout)
             for size in sizes
@@ -92,9 +92,10 @@ def crossed(
         crossing.drawn(row, example is not None)
         if example is not None:
             found += 1
+            turn += example.size == FOUR_DIMS
             yield example
-        turn, now = divmod(number, _GROWN_EVERY)
-        if grown and not now and turn < crossing.turns:
+        grows, now = divmod(number, _GROWN_EVERY)
+        if grown and not now and grows < crossing.turns:
             yield from _at_size(op, dtype, values, grown, crossing, number, seed)
 
 

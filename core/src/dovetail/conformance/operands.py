@@ -29,7 +29,7 @@ from dovetail.conformance.sizes import (
 )
 
 Ints = tuple[int, ...]
-_LEADS: Final[tuple[Ints, ...]] = ((), (2,))
+_LEADS: Final[tuple[Ints, ...]] = ((), (2,), (2, 2))
 _FOUR: Final = (2, 3, 3, 2)
 _DIMS: Final = {FOUR_DIMS: (4, 4), MANY_DIMS: (5, 6)}
 _TRIES: Final = 8  # of shapes that can lie in a layout

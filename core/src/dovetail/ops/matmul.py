@@ -253,7 +253,8 @@ def _cross_shape(a: Sizes, b: Sizes, *, dim: int | None) -> Sizes:
 
 
 @op(out="same", shape=_cross_shape, accepts=NUMERIC, torch="cross",
-    oracle=lambda input, other, dim: np.cross(input, other, axis=dim),
+    oracle=lambda input, other, dim: np.cross(
+        input, other, axis=input.shape.index(3) if dim is None else dim),
     cases=lambda _: [([2, 3], [2, 3], 1), ([3, 2], [3, 1], -2)])  # fmt: skip
 def cross(input: Tensor, other: Tensor, dim: Axis | None = None) -> Tensor:
     """The vector product along `dim`, where both have size 3.
