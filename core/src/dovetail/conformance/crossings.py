@@ -27,7 +27,7 @@ from dovetail.conformance.sizes import (
 from dovetail.conformance.values import FEW, ORDINARY, SPECIAL
 from dovetail.conformance.verdicts import Check
 from dovetail.dtypes import DType
-from dovetail.engine.cases import Case, calls_of
+from dovetail.engine.cases import Case, numbered_calls
 from dovetail.engine.op import Op
 
 _CROSSINGS: Final = 10  # attempts at options, of which ops refuse many
@@ -141,7 +141,7 @@ def chosen_case(op: Op, make: Varied, chosen: int) -> Case | None:
     """One of the op's cases in the sampler's sizes; None where it has none such."""
     # What cases compute of extreme numbers may overflow.
     with suppress(*REFUSALS), np.errstate(all="ignore"):
-        for number, case in enumerate(calls_of(op, make)):
+        for number, case in numbered_calls(op, make, chosen):
             if number == chosen:
                 return None if make.oversized else make.together(case)
             make.oversized.clear()

@@ -52,7 +52,9 @@ def _values(op: Op, dtype: DType) -> tuple[str, ...]:
 def _layouts(op: Op) -> tuple[str, ...]:
     if not op.tensors or op.layout_matters:
         return (PLAIN,)
-    return tuple(LAYOUTS)
+    # Where elements share memory they are equal, and matrices singular.
+    apart = undefined("ties", op.undefined_on)
+    return tuple(name for name, how in LAYOUTS.items() if how.writable or not apart)
 
 
 class Reasons:

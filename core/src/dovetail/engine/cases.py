@@ -120,12 +120,26 @@ def cases_of(op: Op, dtype: DType) -> Iterator[Case]:
 
 def calls_of(op: Op, make: Sampler) -> Iterator[Case]:
     """The sample calls of an op, their values drawn by `make`."""
+    return (call for _, call in numbered_calls(op, make))
+
+
+def numbered_calls(
+    op: Op, make: Sampler, only: int | None = None
+) -> Iterator[tuple[int, Case]]:
+    """The same with their numbers.
+
+    Args:
+        only: the number of the one that is wanted; those may be left out whose values
+            need not be drawn for it.
+    """
     if op.cases is not None:
         for number, call in enumerate(op.cases(make)):
-            drawn = call if isinstance(call, Case) else _called(call, make)
-            yield make.crossed(op, number, drawn)
+            if isinstance(call, Case):
+                yield number, make.crossed(op, number, call)
+            elif only in (None, number):
+                yield number, make.crossed(op, number, _called(call, make))
     elif op.is_elementwise and not op.has_list and not op.rest:
-        yield from _elementwise(op, make)
+        yield from enumerate(_elementwise(op, make))
     else:
         raise NotSupported(
             f"op {op.name}", "cases", was="missing", needed="sample calls",

@@ -238,8 +238,16 @@ def _by_calls(make: Any) -> Any:
     yield case(make(2, 3, 4), mean, var, weight, bias, 1e-3)
 
 
-@op(cancels=True, shape=lambda x, mean, var, weight, bias, *, eps: x, accepts=FLOAT,
-    row_major=False, oracle=_by_truth, cases=_by_calls)  # fmt: skip
+def _by_shape(
+    x: Sizes, mean: Sizes, var: Sizes, weight: Sizes | None, bias: Sizes | None, *,
+    eps: float,
+) -> Sizes:  # fmt: skip
+    check_weights("normalise_by", x, mean=mean, var=var, weight=weight, bias=bias)
+    return x
+
+
+@op(cancels=True, shape=_by_shape, accepts=FLOAT, row_major=False, oracle=_by_truth,
+    cases=_by_calls)  # fmt: skip
 def normalise_by(
     x: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None,
     eps: Scalar,
