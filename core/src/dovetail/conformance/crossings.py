@@ -19,6 +19,7 @@ from dovetail.conformance.options import CROSSED, Crossing, Options
 from dovetail.conformance.sizes import (
     BEYOND,
     FOUR_DIMS,
+    ONES,
     OWN,
     has_size,
     named_shapes,
@@ -35,6 +36,7 @@ _ROOMY: Final = "32"  # elements, for special values that meet options
 _BLOCK: Final = "1024"
 _GROWN_EVERY: Final = 3  # rows of options
 _OF_FOUR: Final = (0, 2)  # of six rows, those that are to have four dims
+_OF_ONES: Final = 4  # that in which some sizes are to be 1
 _THREES: Final = 8  # rows beyond those in which any two options meet
 _CASES: Final = 6  # tried for a size
 # Ways to size a call on devices for which every new shape is compiled.
@@ -84,6 +86,8 @@ def crossed(
         if number % 6 in _OF_FOUR and len(layouts) > 1:
             sizes = (FOUR_DIMS, OWN)
             layout = REORDERED[turn % len(REORDERED)]
+        elif number % 6 == _OF_ONES:
+            sizes = (ONES, OWN)
         asked = (
             _optioned(op, dtype, values, size, options, seed + number, layout)
             for size in sizes

@@ -57,7 +57,7 @@ from dovetail.conformance.values import (
     SWEEP,
 )
 from dovetail.conformance.verdicts import Check, How
-from dovetail.dtypes import ALL, DType
+from dovetail.dtypes import ALL, DType, bool_, int8, int16, uint16, uint32, uint64
 from dovetail.engine.cases import Case, case, cases_of
 from dovetail.engine.op import Op
 from dovetail.engine.results import DATA
@@ -65,6 +65,8 @@ from dovetail.engine.results import DATA
 Ints = tuple[int, ...]
 # Ops whose work may grow faster than their inputs are tried on smaller ones.
 _LINEAR_ONLY_ABOVE: Final = 1 << 16
+# Of few classes of values, and by kernels that other dtypes have as well.
+_ALIKE: Final = frozenset({bool_, int8, int16, uint16, uint32, uint64})
 _NOT_A_NUMBER: Final = {"values": SPECIAL, "size": OWN}
 _EMPTY: Final = {"size": EMPTY}
 _PLAINEST: Final = {"values": ORDINARY, "layout": PLAIN, "size": OWN}
@@ -105,7 +107,8 @@ def covered(
 def _drawn_for(subject: Subject, op: Op, dtype: DType, budget: Budget) -> _Drawn:
     native = subject.how(op, dtype) is How.NATIVE
     boundaries = subject.backend.launch_boundaries
-    count = budget.rows if native else max(budget.rows * 3 // 5, 1)
+    few = not native or dtype in _ALIKE
+    count = max(budget.rows * 3 // 5, 1) if few else budget.rows
     largest = budget.largest
     if (callable(op.shape) or op.shape is DATA) and not (op.unrounded and native):
         largest = min(largest, _LINEAR_ONLY_ABOVE)

@@ -17,6 +17,7 @@ from dovetail.conformance.sizes import (
     EMPTY,
     FOUR_DIMS,
     MANY_DIMS,
+    ONES,
     OWN,
     SHAPES,
     TALL,
@@ -31,7 +32,7 @@ from dovetail.conformance.sizes import (
 Ints = tuple[int, ...]
 _LEADS: Final[tuple[Ints, ...]] = ((), (2,), (2, 2))
 _FOUR: Final = (2, 3, 3, 2)
-_DIMS: Final = {FOUR_DIMS: (4, 4), MANY_DIMS: (5, 6)}
+_DIMS: Final = {FOUR_DIMS: (4, 4), MANY_DIMS: (5, 6), ONES: (0, 3)}
 _TRIES: Final = 8  # of shapes that can lie in a layout
 
 
@@ -44,7 +45,7 @@ def operand_shapes(
     """
     elements = elements_of(size)
     found: list[list[Ints]]
-    if size in (DRAWN, EMPTY, FOUR_DIMS, MANY_DIMS):
+    if size in (DRAWN, EMPTY, ONES, FOUR_DIMS, MANY_DIMS):
         return _drawn_for(layout, count, size, number)
     if size == OWN:
         # Squares may be transposed.
@@ -106,6 +107,9 @@ def _drawn_for(layout: str, count: int, size: str, number: int) -> list[Ints]:
 def _drawn(count: int, size: str, number: int) -> list[Ints]:
     least, most = _DIMS.get(size, (0, 6))
     common = [*_common_shape(number % SHAPES, least, most)]
+    if size == ONES:
+        at = number % (len(common) + 1)
+        common = [*common[:at], 1, *common[at:], 3]
     if size == EMPTY:
         common = [*common, 2]
         common[number % len(common)] = 0

@@ -27,6 +27,7 @@ BOUNDARIES: Final = (1 << 5, 1 << 8, 1 << 10, 1 << 16)
 OWN: Final = "own"
 DRAWN: Final = "drawn"
 EMPTY: Final = "empty"
+ONES: Final = "ones"
 FOUR_DIMS: Final = "four dims"
 MANY_DIMS: Final = "five dims"
 # Sizes that grow together, past a tile of products, and past that of convolutions.
@@ -86,7 +87,17 @@ def size_classes(
     several = [SEVERAL] if top >= _TILED else []
     if top >= SMALL_TILE**2:
         several.append(SEVERAL_SMALL)
-    return (OWN, DRAWN, EMPTY, FOUR_DIMS, MANY_DIMS, *several, *long, *map(str, grown))
+    return (
+        OWN,
+        DRAWN,
+        EMPTY,
+        ONES,
+        FOUR_DIMS,
+        MANY_DIMS,
+        *several,
+        *long,
+        *map(str, grown),
+    )
 
 
 def elements_of(size: str) -> int:
@@ -165,6 +176,10 @@ def sizes_for(size: str, shapes: Sequence[Ints], number: int) -> Sizing:
         # Many numbers are tried in turn, each with another case.
         chosen = named[number // 5 % len(named)]
         return Sizing(lambda n: 0 if n == chosen else n)
+    if size == ONES:
+        count = 1 + number // 3 % 2  # one of them, or two
+        ones = {named[(number + i) % len(named)] for i in range(count)}
+        return Sizing(lambda n: min(n, 1) if n in ones else n)
     if size == DRAWN:
         drawn = _draw_sizes(len(named), number % SHAPES)
         return _mapped(dict(zip(named, drawn, strict=True)))
@@ -264,6 +279,8 @@ def has_size(size: str, shapes: list[Ints]) -> bool:
         return any(not math.prod(s) for s in shapes)
     if size == DRAWN:
         return most > 1
+    if size == ONES:
+        return most > 1 and any(1 in s for s in shapes)
     if size == OWN:
         return True
     if not all(map(math.prod, shapes)):

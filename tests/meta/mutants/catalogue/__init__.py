@@ -16,6 +16,7 @@ from tests.meta.mutants.catalogue.large_calls import LARGE_CALLS
 from tests.meta.mutants.catalogue.memory import MEMORY
 from tests.meta.mutants.catalogue.moves import MOVES
 from tests.meta.mutants.catalogue.nets import NETS
+from tests.meta.mutants.catalogue.odd_calls import ODD_CALLS
 from tests.meta.mutants.catalogue.pools import POOLS
 from tests.meta.mutants.catalogue.randomness import RANDOMNESS
 from tests.meta.mutants.catalogue.rare_places import RARE_PLACES
@@ -41,5 +42,5 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *SHIPPED_VALUES, *SHIPPED_PRODUCTS, *SHIPPED_PLACES, *SHIPPED_CALLS,
     *FIELD_VALUES, *FIELD_PLACES, *WILD_VALUES, *WILD_PLACES,
     *RARE_VALUES, *RARE_PLACES, *SELDOM_VALUES, *SELDOM_PLACES,
-    *UNMET, *FOUR_DIMS, *LARGE_CALLS,
+    *UNMET, *FOUR_DIMS, *LARGE_CALLS, *ODD_CALLS,
 )  # fmt: skip
