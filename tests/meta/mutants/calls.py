@@ -15,8 +15,7 @@ import numpy as np
 
 from dovetail.conformance.argument_sampler import Varied
 from dovetail.conformance.example import Example
-from dovetail.conformance.examples import laid
-from dovetail.conformance.layouts import LAYOUTS
+from dovetail.conformance.layouts import LAYOUTS, laid
 from dovetail.conformance.sizes import AS_NAMED, Sizing
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import classes_for, undefined

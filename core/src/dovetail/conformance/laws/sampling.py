@@ -9,8 +9,9 @@ from typing import Final
 
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import PLAIN, Example
-from dovetail.conformance.examples import examples, laid
+from dovetail.conformance.examples import examples
 from dovetail.conformance.law import Examples
+from dovetail.conformance.layouts import laid
 from dovetail.conformance.options import DECLARED
 from dovetail.conformance.sizes import OWN
 from dovetail.conformance.subject import Subject
