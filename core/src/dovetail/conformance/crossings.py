@@ -130,6 +130,7 @@ def _optioned(
     if options.case >= len(named):
         return None
     how = number % FEW_SHAPES if size in (OWN, _ROOMY) else BEYOND
+    how = number if size == ONES else how
     sizing = sizes_for(size, named[options.case], how)
     make = Varied(op, dtype, values, sizing, number)
     make.options = options

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Final
 
 from dovetail.conformance.argument_sampler import Varied
@@ -169,7 +169,7 @@ def _generated(
         if example is not None:
             made += 1
             yield example
-    yield from _repeated(op, dtype, seed)
+    yield from islice(_repeated(op, dtype, seed), count // 2)
     for factor, level in covering.in_vain():
         rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]
         for number, size in enumerate(rooms):
