@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from itertools import product
 
 from dovetail.codegen.formats import computed_in, in_memory, narrowed, widened
@@ -31,7 +32,7 @@ from dovetail.codegen.window_forms import (
 
 def greatest(dtype: str, taps: Ints, slots: bool) -> Kernel:
     """The greatest element of a window, or its tap: of equal ones the first, of NaNs
-    the last; where all is less than the padding, the first within."""
+    the last; where all is less than the padding, the first behind that."""
     nd, at = len(taps), lane()
     x = Buffer("x", in_memory(dtype))
     out = Buffer("y", "int32" if slots else in_memory(dtype), written=True)
@@ -44,8 +45,8 @@ def greatest(dtype: str, taps: Ints, slots: bool) -> Kernel:
         value = widened(load(x, there), dtype)
         parts.append((inside, choose(inside, value, constant(-math.inf, wide))))
     slot = constant(0, "int32")
-    for i, (inside, _) in reversed(tuple(enumerate(parts))):
-        slot = choose(inside, constant(i, "int32"), slot)
+    for i, tap in reversed(tuple(enumerate(product(*map(range, taps))))):
+        slot = choose(_begins(place, tap), constant(i, "int32"), slot)
     best = parts[0][1]
     for i, (_, value) in enumerate(parts[1:], 1):
         wins = apply("or", best < value, compare("ne", value, value))
@@ -54,6 +55,15 @@ def greatest(dtype: str, taps: Ints, slots: bool) -> Kernel:
     y = slot if slots else narrowed(best, dtype)
     store = Store(out, at.value, y.value)
     return lane_kernel([x, out], words(nd), at, [store], f"greatest_{dtype}")
+
+
+def _begins(places: list[Term], taps: Ints) -> Term:
+    """Whether a tap of a window is behind the padding in front of the input."""
+    found = []
+    for d, (place, tap) in enumerate(zip(places, taps, strict=True)):
+        at = place * parameter(f"stride{d}") + parameter(f"dilation{d}") * tap
+        found.append(compare("ge", at, parameter(f"padding{d}")))
+    return reduce(both, found)
 
 
 def send_back(dtype: str, nd: int) -> Kernel:

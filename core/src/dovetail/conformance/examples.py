@@ -296,7 +296,7 @@ def _case(op: Op, dtype: DType, row: Row, number: int, sized: int) -> Case | Non
     if not named:
         return None
     chosen = number % len(named)
-    make.sizes = sizes_for(row["size"], named[chosen], sized)
+    make.sizes = sizes_for(row["size"], named[chosen], sized, op.largest)
     return chosen_case(op, make, chosen)
 
 

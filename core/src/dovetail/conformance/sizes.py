@@ -167,8 +167,14 @@ def about(elements: int, number: int) -> int:
     return elements + number % 3 - 1
 
 
-def sizes_for(size: str, shapes: Sequence[Ints], number: int) -> Sizing:
-    """How a class of sizes maps those in the shapes that a case names."""
+def sizes_for(
+    size: str, shapes: Sequence[Ints], number: int, largest: int | None = None
+) -> Sizing:
+    """How a class of sizes maps those in the shapes that a case names.
+
+    Args:
+        largest: elements that an op has time for; matrices are not drawn larger.
+    """
     named = sorted({n for shape in shapes for n in shape})
     if size == OWN or not named:
         return AS_NAMED
@@ -182,6 +188,8 @@ def sizes_for(size: str, shapes: Sequence[Ints], number: int) -> Sizing:
         return Sizing(lambda n: min(n, 1) if n in ones else n)
     if size == DRAWN:
         drawn = _draw_sizes(len(named), number % SHAPES)
+        if largest is not None:
+            drawn = [min(n, math.isqrt(largest)) for n in drawn]
         return _mapped(dict(zip(named, drawn, strict=True)))
     if size == MANY_DIMS:
         return _lifted(max(map(len, shapes)), 5 + number % 2, number)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -60,15 +61,18 @@ class Bound:
             takes a while and is asked only where `least` does not do.
         unit: one unit in the last place of the truth in the result's format.
         least: what is allowed whatever `error` comes to.
+        further: finds `error` with more care, before a result is called wrong.
     """
 
-    __slots__ = ("_error", "_find", "least", "unit")
+    __slots__ = ("_error", "_find", "_further", "least", "unit")
 
     def __init__(
-        self, error: Array | Callable[[], Array], unit: Array, least: Array | float = 0
-    ) -> None:
+        self, error: Array | Callable[[], Array], unit: Array,
+        least: Array | float = 0, further: Callable[[], Array] | None = None,
+    ) -> None:  # fmt: skip
         self._error = None if callable(error) else error
         self._find = error if callable(error) else None
+        self._further = further
         self.unit = unit
         self.least = least
 
@@ -80,9 +84,17 @@ class Bound:
             self._error = self._find()
         return self._error
 
+    @property
+    def with_care(self) -> Array:
+        """The same, found with more care where there is a way to."""
+        return self.error if self._further is None else self._further()
+
     def times(self, share: float) -> Bound:
         """That share of what is allowed."""
-        return Bound(lambda: self.error * share, self.unit, self.least * share)
+        return Bound(
+            lambda: self.error * share, self.unit, self.least * share,
+            lambda: self.with_care * share,
+        )  # fmt: skip
 
 
 def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
@@ -101,16 +113,17 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
         error = error + factor / 8 * smallest
         return error * _ORACLE if float64 in (out.real, dtype.real) else error
 
-    def error() -> Array:
+    def error(further: bool = False) -> Array:
         whole = max(count, _counted(op, example, dtype, at))
         factor = of_terms(whole, _repeated(op, example, whole))
         rounding = factor * roundoff(accumulates_in(out))
-        moved = allowed_moves(op, example, dtype, at, size, rounding)
+        moved = allowed_moves(op, example, dtype, at, size, rounding, further)
         return allowed(factor, moved)
 
     # Conditioning asks the oracle again, and makes results no smaller than they are,
     # beside those that are said to be sums.
-    return Bound(error, unit, allowed(of_terms(count), 0.0 if op.sums else size / UNIT))
+    least = allowed(of_terms(count), 0.0 if op.sums else size / UNIT)
+    return Bound(error, unit, least, partial(error, True))
 
 
 def _power_below(size: Array) -> Array:

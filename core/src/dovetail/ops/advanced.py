@@ -175,7 +175,7 @@ _PUT: Any = {
 }  # fmt: skip
 
 
-@op(shape=_put_shape, largest=1 << 12, row_major=False, **_PUT)
+@op(shape=_put_shape, sums=True, largest=1 << 12, row_major=False, **_PUT)
 def index_put(
     input: Tensor, values: Tensor, indices: Sequence[Tensor | None],
     accumulate: bool = False,

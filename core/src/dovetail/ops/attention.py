@@ -133,9 +133,12 @@ def _like_inputs(ct: Sizes, q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -
     return q, k, v
 
 
-# Of weights near one, gradients are differences of products that are far larger.
+# Of weights near one, gradients are differences of products that are far larger. What
+# scores are sent adds up to 0 but for its roundings; keys that have much in common
+# multiply these, in one order of the sums by more than in another.
 @op(cancels=True, shape=_like_inputs, accepts=FLOAT, promote="equal",
     domain=(-1.0, 1.0), largest=_LARGEST, outputs=("gq", "gk", "gv"),
+    undefined_on=("shifted",),
     levels={"scale": (0.0, -1.0, 2.0)})  # fmt: skip
 def mixture_backward(
     ct: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool,

@@ -144,11 +144,18 @@ def _columns(x: Any, *steps: Any) -> Any:
 
 
 def _best(x: Any, *steps: Any) -> Any:
-    """Which offset is largest; where none is more than padding, the first inside."""
+    """Which offset is largest; where none is more than padding, the first behind it.
+
+    Of windows that reach beyond the input at both ends, none need be within.
+    """
+    w = Windows(*steps)
     best = first_of_largest(_columns(x, *steps))[..., None]
-    inside = columns_of(np.ones(x.shape, bool), Windows(*steps))
-    wins = np.take_along_axis(inside, best, -1)
-    return np.where(wins, best, inside.argmax(-1)[..., None])
+    wins = np.take_along_axis(columns_of(np.ones(x.shape, bool), w), best, -1)
+    first = np.zeros((), int)
+    for n, k, t, p, d in zip(w.places(x.shape[2:]), *w[:4], strict=True):
+        before = np.maximum(p - np.arange(n) * t, 0)
+        first = first[..., None] * k + -(-before // d)
+    return np.where(wins, best, first[..., None])
 
 
 @max_pool.oracle

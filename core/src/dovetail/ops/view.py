@@ -255,7 +255,17 @@ def _place_oracle(x: Array, shape: Sizes, index: Any) -> Array:
     return y
 
 
-@op(shape=lambda ct, *, shape, index: shape, accepts=STORED, promote=None,
+def _place_shape(x: Sizes, *, shape: Sizes, index: Any) -> Sizes:
+    seen, _, _ = indexed(shape, None, index=index)
+    if seen != tuple(x):
+        raise ShapeError(
+            "place", "input", was=f"of shape {tuple(x)}",
+            needed=f"shape {seen}, that of what the index reads",
+        )  # fmt: skip
+    return shape
+
+
+@op(shape=_place_shape, accepts=STORED, promote=None,
     unrounded=True, grad=lambda ct, index: basic_index(ct, index), oracle=_place_oracle,
     cases=lambda _: [
         ([3], (2, 3), (-1,)), ([2, 2], (4, 3), (slice(0, 4, 2), slice(1, 3))),
