@@ -138,7 +138,7 @@ def _like_inputs(ct: Sizes, q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -
 # multiply these, in one order of the sums by more than in another.
 @op(cancels=True, shape=_like_inputs, accepts=FLOAT, promote="equal",
     domain=(-1.0, 1.0), largest=_LARGEST, outputs=("gq", "gk", "gv"),
-    undefined_on=("shifted",),
+    undefined_on=("shifted", "sweep", "wide", "great", "borders"),
     levels={"scale": (0.0, -1.0, 2.0)})  # fmt: skip
 def mixture_backward(
     ct: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool,
