@@ -67,6 +67,7 @@ Ints = tuple[int, ...]
 _LINEAR_ONLY_ABOVE: Final = 1 << 16
 # Of few classes of values, and by kernels that other dtypes have as well.
 _ALIKE: Final = frozenset({bool_, int8, int16, uint16, uint32, uint64})
+_LINE: Final = (37,)
 _NOT_A_NUMBER: Final = {"values": SPECIAL, "size": OWN}
 _EMPTY: Final = {"size": EMPTY}
 _PLAINEST: Final = {"values": ORDINARY, "layout": PLAIN, "size": OWN}
@@ -169,7 +170,7 @@ def _generated(
         if example is not None:
             made += 1
             yield example
-    yield from islice(_repeated(op, dtype, seed), count // 2)
+    yield from islice(_meeting(op, dtype, seed), count // 2)
     for factor, level in covering.in_vain():
         rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]
         for number, size in enumerate(rooms):
@@ -181,14 +182,21 @@ def _generated(
                 break
 
 
-def _repeated(op: Op, dtype: DType, seed: int) -> Iterator[Example]:
-    """Elementwise calls of four dims, one operand repeated along each set of them."""
-    if op.cases is not None or len(op.tensors) < 2:
+def _meeting(op: Op, dtype: DType, seed: int) -> Iterator[Example]:
+    """Elementwise calls of lines with gaps, and of operands that meet in four dims.
+
+    Of these one is repeated along each set of dims.
+    """
+    if op.cases is not None or not op.tensors:
         return
-    for number, shapes in enumerate(repeated_shapes(len(op.tensors))):
+    count = len(op.tensors)
+    wanted: list[tuple[list[Ints], str, str]] = [([_LINE] * count, OWN, "strided")]
+    if count > 1:
+        wanted += [(shapes, FOUR_DIMS, PLAIN) for shapes in repeated_shapes(count)]
+    for number, (shapes, size, layout) in enumerate(wanted):
         make = Varied(op, dtype, ORDINARY, AS_NAMED, seed + number)
         call = _of_shapes(op, make, shapes)
-        example = Example(call, size=FOUR_DIMS)
+        example = Example(call, layout, size=size)
         if call is not None and means_something(op, example, dtype):
             yield example
 
