@@ -56,6 +56,7 @@ class Varied(Sampler):
 
     Attributes:
         options: for one of the cases, instead of those that it declares.
+        bounded: what cases want between two numbers, of what was drawn.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Varied(Sampler):
         # What a case asked for that cannot be drawn, and got as it is named.
         self.oversized: list[Sizes] = []
         self._free: list[Array] = []  # what a case leaves free
-        self._bounded: list[Array] = []  # what it wants between two numbers
+        self.bounded: list[Array] = []
         # Some arguments stay ordinary, or some rows of them, that none hides what is
         # alone in one.
         data = sum(p.name not in op.indices | op.masks for p in op.tensors)
@@ -136,7 +137,7 @@ class Varied(Sampler):
         with np.errstate(all="ignore"):
             wide = of_class.astype(np.float64)
         made = np.where((wide >= lo) & (wide <= hi), of_class, made)
-        self._bounded.append(made)
+        self.bounded.append(made)
         return made
 
     def _stays_ordinary(self) -> bool:
@@ -225,7 +226,7 @@ class Varied(Sampler):
         numbers = TABLE[self.values].regions
         if numbers and regional(self.op):
             return regions_filled(
-                self.op, call, numbers, self._bounded, self.dtype, self.random
+                self.op, call, numbers, self.bounded, self.dtype, self.random
             )
         if self.values not in (EQUAL, PAIRS):
             return call
@@ -248,7 +249,7 @@ class Varied(Sampler):
 
     def _with_signs(self, call: Case) -> Case:
         """The call, half of the zeros negative in what was not drawn of a class."""
-        known = (*self._free, *self._bounded)
+        known = (*self._free, *self.bounded)
 
         def of(value: Any) -> Any:
             if isinstance(value, list):
@@ -265,7 +266,7 @@ class Varied(Sampler):
         """What others become equal to: the least; of bounds, if only one has none."""
         among = free
         if len(free) == 1:
-            among = [a for a in _arrays(call) if any(a is b for b in self._bounded)]
+            among = [a for a in _arrays(call) if any(a is b for b in self.bounded)]
         return min(among, key=lambda a: (a.size == 0, a.size), default=None)
 
     def _equal(self, free: list[Array], source: Array | None) -> list[Array]:

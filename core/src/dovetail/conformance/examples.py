@@ -35,6 +35,7 @@ from dovetail.conformance.factors import (
 )
 from dovetail.conformance.layouts import laid
 from dovetail.conformance.meaning import means_something
+from dovetail.conformance.one_of_many import one_by_one
 from dovetail.conformance.operands import operand_shapes, repeated_shapes
 from dovetail.conformance.presence import reached
 from dovetail.conformance.regions import regional
@@ -171,6 +172,7 @@ def _generated(
             made += 1
             yield example
     yield from islice(_meeting(op, dtype, seed), count // 2)
+    yield from islice(one_by_one(op, dtype, factors["values"], seed), count // 2)
     for factor, level in covering.in_vain():
         rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]
         for number, size in enumerate(rooms):
