@@ -110,7 +110,7 @@ def test_size_that_is_not_reached_is_not_covered(
     monkeypatch: pytest.MonkeyPatch, afresh: None
 ) -> None:
     """If nothing grows, large sizes are said to be missing, with the reason."""
-    monkeypatch.setattr(drawing, "sizes_for", lambda size, case, n: sizes.AS_NAMED)
+    monkeypatch.setattr(drawing, "sizes_for", lambda *_: sizes.AS_NAMED)
     missed = of(vocabulary["sum"], dt.float32).missed["size"]
     assert {"256", "1024", "65536"} <= set(missed)
     assert missed["65536"] == NOT_HELD

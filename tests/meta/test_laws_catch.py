@@ -111,7 +111,14 @@ def _in_turn(x: Array, dim: Any, keepdim: bool, dtype: Any) -> Array:
 
 
 Plant = tuple[str, str, Callable[..., Any], str]
+
+
 # law, op whose kernel is replaced, the kernel, op that is judged
+def _of_large_matrices(a: Array) -> Array:
+    """Half as large again where there is more than a block."""
+    return np.asarray(np.linalg.det(a) * (1.5 if a.shape[-1] > 32 else 1))
+
+
 PLANTS: Final[list[Plant]] = [
     ("body", "relu", lambda x: np.maximum(x, 0) * x.dtype.type(1.001), "relu"),
     ("rule", "amax", lambda x, dim, keepdim: np.max(x, dim, keepdims=True), "amax"),
@@ -135,6 +142,7 @@ PLANTS: Final[list[Plant]] = [
     ("carried", "flip", lambda x, dims: np.flip(x, dims) + x.dtype.type(0), "flip"),
     ("tails", "amax", _all_but_the_last, "amax"),
     ("vast", "sum", _in_turn, "sum"),
+    ("blocks", "determinant", _of_large_matrices, "determinant"),
     ("writes", "relu_backward", _found_again, "relu"),
     ("writes", "sort", _same_places, "sort"),
     ("twins", "maximum", lambda a, b: a - b if a is b else np.maximum(a, b), "maximum"),
@@ -142,7 +150,7 @@ PLANTS: Final[list[Plant]] = [
 # Laws that other tests prove.
 _ELSEWHERE: Final = frozenset({"forward", "history", "memory", "transfers"})
 _BESIDE: Final = ("backward", "refused")  # these ask the reference device
-DTYPE_OF: Final = {"gradient": "float64"}
+DTYPE_OF: Final = {"gradient": "float64", "blocks": "float64"}
 
 
 @pytest.fixture(autouse=True)
@@ -186,7 +194,7 @@ def test_a_planted_fault_is_caught(
     subject: Subject, law: str, op: str, kernel: Callable[..., Any], judged: str
 ) -> None:
     """The law passes on the reference device, and fails with the fault in it."""
-    if law != "body":  # there, only a native kernel can be asked
+    if law not in ("body", "blocks"):  # there, only a native kernel can be asked
         assert outcome(subject, judged, law) is Outcome.PASSED
     plant(subject, op, kernel)
     assert outcome(subject, judged, law) in (Outcome.WRONG, Outcome.REFUSED)

@@ -140,5 +140,7 @@ class NarrowAttention(DeviceAttention):
 
     def _by_pair(self, weights: Any, x: Any) -> Any:
         rounded, rest = weights
-        y = self._products.wide(rounded, x)
-        return self._products.wide(rest, x, y)
+        y, more = self._products.wide(rounded, x), self._products.wide(rest, x)
+        # Of what is infinite, the first product says all that there is to say: 0 times
+        # it is NaN, and what rounding left may be of either sign.
+        return self.xp.where(self.xp.isfinite(more), y + more, y)

@@ -18,10 +18,10 @@ from dovetail.engine.cases import Case
 from dovetail.engine.op import Op
 
 _SHARE: Final = 0.75  # of the calls that can depart
-_WITHOUT: Final = 0.3  # of these, where an operand may be left out
+_WITHOUT: Final = 0.5  # of these, where an operand may be left out
 _LINES: Final = 0.5  # of these, where operands are of one shape
 _FEW: Final = 16  # elements that kernels keep in registers; counts are to pass it
-_LONGER: Final = 0.4  # of these, where tensors are in lists
+_LONGER: Final = 0.6  # of these, where tensors are in lists
 _LISTS: Final = (9, 17, 33)  # members: launches take 8, 16 or 32, and one is left
 _MEMBERS: Final = 1 << 14  # elements of the longer lists
 _MOST: Final = 100  # elements that an option counts
