@@ -132,11 +132,19 @@ def _transposed(
     if not (op.sums or op.unrounded):
         # The products within a rule may cancel; slopes are taken to be about 1.
         size = max(size, _largest(ct) * _largest(v) * _difference_of(op, trial))
+        if op.is_elementwise:  # and of each element
+            size = max(size, _met(ct, v))
     allowed = _TERMS * roundoff(tape.leaves[0].dtype) * size
     if _is_exact(op, [*grads, *pushed]):
         allowed = 0.0
     if not abs(left - right) <= allowed:
         raise Wrong(f"⟨ct, J v⟩ is {left:.9g}, but ⟨Jᵀ ct, v⟩ is {right:.9g}")
+
+
+def _met(ct: Sequence[Array], v: Sequence[Array]) -> float:
+    """The sum of all products of what meets, each of its absolute value."""
+    pairs = ((dx.wide(c), dx.wide(x)) for c in ct for x in v)
+    return sum(float(np.sum(np.abs(c * x))) for c, x in pairs)
 
 
 def _difference_of(op: Op, trial: Trial) -> float:
