@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -219,6 +220,25 @@ def test_attention_in_parts(
         found.append([y.detach(), *[x.grad for x in given]])
     for ours, want in zip(*found, strict=True):
         dt.testing.assert_close(ours.cpu(), want)
+
+
+def test_a_mask_is_never_copied_for_all_sequences(
+    device: Launching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one mask is for many sequences, memory is that of a block of weights."""
+    monkeypatch.setattr(whole_attention, "DEVICE_BLOCK", 1 << 12)
+    length, count = 64, 8
+    q = dt.randn(count, 4, length, 2).to("launching")
+    mask = dt.randn(count, 1, 1, length).to("launching")
+    mixture(q, q, q, mask, False, 0.5)  # compiles
+    tracemalloc.start()
+    try:
+        mixture(q, q, q, mask, False, 0.5)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    whole = 4 * count * 4 * length * length  # bytes of float32
+    assert most < whole // 4
 
 
 @given(st.lists(st.integers(1, 4), max_size=4), st.integers(1, 40))

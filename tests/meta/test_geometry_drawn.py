@@ -128,6 +128,34 @@ def test_an_operand_is_repeated_along_any_dims_of_four() -> None:
     assert found >= sets
 
 
+@pytest.mark.parametrize("name", ["exp", "add", "where", "bitwise_xor"])
+def test_lines_have_gaps_and_go_past_a_boundary(name: str) -> None:
+    """Of each elementwise op one is strided, and one half as long again."""
+    calls = drawn(vocabulary[name], dt.int16 if name == "bitwise_xor" else dt.float32)
+    lines = [e for e in calls if all(a.ndim == 1 for a in e.arrays())]
+    assert any(e.layout == "strided" and e.arrays()[0].size > 1 for e in lines)
+    most = STANDARD.largest * 3 // 2
+    assert any(min(a.size for a in e.arrays()) >= most for e in lines)
+
+
+@pytest.mark.parametrize("name", ["addcmul", "normalise", "layer_norm", "mixture"])
+@pytest.mark.parametrize("values", ["masked", "few"])
+def test_each_of_many_operands_is_special_alone(name: str, values: str) -> None:
+    """In a call of its own, with nothing else that is not finite."""
+    op = vocabulary[name]
+    alone = set()
+    for e in drawn(op):
+        given = dict(zip(op.names, e.case.args, strict=False)) if e.case else {}
+        floats = {
+            k: v for k, v in given.items()
+            if isinstance(v, np.ndarray) and v.dtype == np.float32
+        }  # fmt: skip
+        special = [k for k, v in floats.items() if not np.all(np.isfinite(v))]
+        if e.values == values and len(special) == 1:
+            alone.add(special[0])
+    assert alone >= {p.name for p in op.tensors}
+
+
 @pytest.mark.parametrize(
     ("name", "may"),
     [("gather", True), ("index_add", True), ("scatter", False), ("index_put_", False)],

@@ -80,6 +80,16 @@ class OldInputs(Chaotic):
         return made
 
 
+class FillsAtOnce(Chaotic):
+    """Fills are done while a graph is recorded, and by none of its launches."""
+
+    def fill(self, a: Any, value: complex) -> None:
+        if graphs.recording.get():
+            self.wrapped.fill(a.inner, value)
+        else:
+            super().fill(a, value)
+
+
 class Waits(Chaotic):
     """Reading values is not refused."""
 
@@ -93,7 +103,7 @@ class Waits(Chaotic):
 
 
 @pytest.mark.parametrize(
-    "fault", [DoesItToo, DoesNothing, OnlyOnce, LetsGo, OldInputs, Waits]
+    "fault", [DoesItToo, DoesNothing, OnlyOnce, LetsGo, OldInputs, FillsAtOnce, Waits]
 )
 def test_faults_are_caught(fault: type[ChaosBackend]) -> None:
     """The law calls the planted fault wrong."""

@@ -111,6 +111,16 @@ def test_vocabulary_in_every_dtype(seed: int) -> None:
     assert count > 500
 
 
+@pytest.mark.weekly
+@pytest.mark.parametrize("seed", range(ORDERS))
+def test_vocabulary_in_every_order(seed: int) -> None:
+    """The same, each op and dtype in all these orders."""
+    subject, budget = Subject(DEVICE), replace(kit.QUICK, dtypes=dtypes.ALL)
+    with chaos(seed=seed):
+        for checks in kit.planned(subject, laws="forward", budget=budget).values():
+            kit.assert_proven(subject, checks, budget)
+
+
 def mlp() -> nn.Module:
     return nn.Sequential(
         nn.Linear(6, 8), nn.LayerNorm(8), nn.GELU(), nn.Dropout(0.25), nn.Linear(8, 3)

@@ -16,8 +16,7 @@ class Budget:
 
     Attributes:
         rows: generated calls per op and dtype beside the op's own cases; composed
-            ops get three fifths of what native ones get, and so do bool and integers
-            but int32, int64 and uint8.
+            ops get three fifths of what native ones get.
         depth: how many times the calls of `quick` other laws try.
         largest: elements of the largest generated inputs.
         dtypes: what is proven of what the device claims.

@@ -104,8 +104,6 @@ def within(
         if np.any(bad):
             # Also to a truth beyond the format that is allowed to be off by as much.
             near = np.isfinite(exact) & (error <= allowed.error)
-            if not np.all(near | special & same):
-                near = np.isfinite(exact) & (error <= allowed.with_care)
             bad = ~(near | special & same)
             # Near the largest number, one may overflow where the other does not.
             bad &= ~_overflowed(have, exact, allowed, dtype)

@@ -41,10 +41,12 @@ from dovetail.conformance.presence import reached
 from dovetail.conformance.regions import regional
 from dovetail.conformance.sizes import (
     AS_NAMED,
+    BEYOND,
     EMPTY,
     FOUR_DIMS,
     MANY_DIMS,
     OWN,
+    about,
     named_shapes,
     sizes_for,
 )
@@ -58,7 +60,7 @@ from dovetail.conformance.values import (
     SWEEP,
 )
 from dovetail.conformance.verdicts import Check, How
-from dovetail.dtypes import ALL, DType, bool_, int8, int16, uint16, uint32, uint64
+from dovetail.dtypes import ALL, DType
 from dovetail.engine.cases import Case, case, cases_of
 from dovetail.engine.op import Op
 from dovetail.engine.results import DATA
@@ -66,8 +68,6 @@ from dovetail.engine.results import DATA
 Ints = tuple[int, ...]
 # Ops whose work may grow faster than their inputs are tried on smaller ones.
 _LINEAR_ONLY_ABOVE: Final = 1 << 16
-# Of few classes of values, and by kernels that other dtypes have as well.
-_ALIKE: Final = frozenset({bool_, int8, int16, uint16, uint32, uint64})
 _LINE: Final = (37,)
 _NOT_A_NUMBER: Final = {"values": SPECIAL, "size": OWN}
 _EMPTY: Final = {"size": EMPTY}
@@ -109,8 +109,7 @@ def covered(
 def _drawn_for(subject: Subject, op: Op, dtype: DType, budget: Budget) -> _Drawn:
     native = subject.how(op, dtype) is How.NATIVE
     boundaries = subject.backend.launch_boundaries
-    few = not native or dtype in _ALIKE
-    count = max(budget.rows * 3 // 5, 1) if few else budget.rows
+    count = budget.rows if native else max(budget.rows * 3 // 5, 1)
     largest = budget.largest
     if (callable(op.shape) or op.shape is DATA) and not (op.unrounded and native):
         largest = min(largest, _LINEAR_ONLY_ABOVE)
@@ -171,7 +170,7 @@ def _generated(
         if example is not None:
             made += 1
             yield example
-    yield from islice(_meeting(op, dtype, seed), count // 2)
+    yield from islice(_meeting(op, dtype, factors["size"], seed), count // 2)
     yield from islice(one_by_one(op, dtype, factors["values"], seed), count // 2)
     for factor, level in covering.in_vain():
         rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]
@@ -184,15 +183,21 @@ def _generated(
                 break
 
 
-def _meeting(op: Op, dtype: DType, seed: int) -> Iterator[Example]:
-    """Elementwise calls of lines with gaps, and of operands that meet in four dims.
+def _meeting(
+    op: Op, dtype: DType, sizes: Sequence[str], seed: int
+) -> Iterator[Example]:
+    """Elementwise calls of lines, and of operands that meet in four dims.
 
-    Of these one is repeated along each set of dims.
+    A line has gaps, and one is half as long again as the largest size. Of operands one
+    is repeated along each set of dims.
     """
     if op.cases is not None or not op.tensors:
         return
     count = len(op.tensors)
     wanted: list[tuple[list[Ints], str, str]] = [([_LINE] * count, OWN, "strided")]
+    most = max((int(s) for s in sizes if s.isdigit()), default=0)
+    if most:
+        wanted.append(([(about(most, BEYOND),)] * count, str(most), PLAIN))
     if count > 1:
         wanted += [(shapes, FOUR_DIMS, PLAIN) for shapes in repeated_shapes(count)]
     for number, (shapes, size, layout) in enumerate(wanted):

@@ -32,7 +32,6 @@ UNIT: Final = 2.0**34
 # A result that roundings move by that part of it has no digits left.
 _LOST: Final = 1 / 64
 _MORE: Final = 4  # moves, where that is so of any
-_FURTHER: Final = 8  # of either kind, before a result is called wrong
 _MOST_SPREAD: Final = 1 << 16  # elements of an operand that is made to lack no dim
 
 
@@ -59,46 +58,21 @@ def sensitivity(
         else:
             known[at] = _probed(op, example, dtype, at, size / UNIT, rounding)
         if op.cancels:
-            known[at] = np.maximum(known[at], largest_input(example, size) / UNIT)
-    found: Array = known[at]
-    return found
-
-
-def _further(
-    op: Op, example: Example, dtype: DType, at: int, size: Array, rounding: float
-) -> Array:
-    """The sensitivity by many more moves, as a few need not show the largest."""
-    moved = sensitivity(op, example, dtype, at, size, rounding)
-    if at not in example.known.get("probed", {}):  # it is no chance
-        return moved
-    known = example.known.setdefault("moved further", {})
-    if at not in known:
-        random = np.random.default_rng(11)
-        want = wide(truth(op, example, dtype)[at])
-        for step in (_STEP, rounding) * _FURTHER:
-            nudged = mapped(op, example, partial(moves.apart, random, step))
-            again = _again(op, nudged, dtype, at, size)
-            if again is not None and again.shape == want.shape:
-                moved = np.maximum(moved, _slope(again, want, step))
-        known[at] = moved
+            of = _differing(op, example, dtype, at, size)
+            known[at] = np.maximum(known[at], of / UNIT)
     found: Array = known[at]
     return found
 
 
 def allowed_moves(
-    op: Op, example: Example, dtype: DType, at: int, size: Array, rounding: float,
-    further: bool = False,
-) -> Array:  # fmt: skip
+    op: Op, example: Example, dtype: DType, at: int, size: Array, rounding: float
+) -> Array:
     """The sensitivity; more where a rounding of the inputs leaves nothing of a result.
 
     How far such a result is off is chance, as of a sine of large numbers, and a few
     moves need not have shown the most of it.
-
-    Args:
-        further: many more moves are tried.
     """
-    measured = _further if further else sensitivity
-    moved = measured(op, example, dtype, at, size, rounding)
+    moved = sensitivity(op, example, dtype, at, size, rounding)
     probed = example.known.get("probed", {}).get(at)
     if probed is None:
         return moved
@@ -110,6 +84,16 @@ def allowed_moves(
 
 def _lost(moved: Array, size: Array, rounding: float) -> Array:
     return np.asarray(moved * rounding > size * _LOST)
+
+
+def _differing(
+    op: Op, example: Example, dtype: DType, at: int, size: Array
+) -> Array | float:
+    """What a result is a difference of; where it is not finite, what it is itself."""
+    if not callable(op.cancels):
+        return largest_input(example, size)
+    found = ask(op, example, dtype, op.cancels)[at]
+    return np.where(np.isfinite(found), found, size)
 
 
 def largest_input(example: Example, size: Array) -> float:

@@ -8,7 +8,8 @@ op's conditioning makes of it: for sums of products the sum of the terms' absolu
 values, for the others how the truth moves when the inputs move by rounding (Higham,
 Accuracy and Stability of Numerical Algorithms, 2002, chapters 1 and 3). Ops that move
 bits, and results that are exact in every order of summation, have no tolerance.
-Where an op's definition cancels (`cancels`), S is as large as its largest input.
+Where an op's definition cancels (`cancels`), S is as large as its largest input, or as
+what the declaration says that it is a difference of.
 
 2√n is a random walk, which roundings of equal terms are not: those of one term to sums
 of one magnitude all go the same way. Of n terms that are values repeated m₁, m₂ …
@@ -20,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -61,18 +61,15 @@ class Bound:
             takes a while and is asked only where `least` does not do.
         unit: one unit in the last place of the truth in the result's format.
         least: what is allowed whatever `error` comes to.
-        further: finds `error` with more care, before a result is called wrong.
     """
 
-    __slots__ = ("_error", "_find", "_further", "least", "unit")
+    __slots__ = ("_error", "_find", "least", "unit")
 
     def __init__(
-        self, error: Array | Callable[[], Array], unit: Array,
-        least: Array | float = 0, further: Callable[[], Array] | None = None,
-    ) -> None:  # fmt: skip
+        self, error: Array | Callable[[], Array], unit: Array, least: Array | float = 0
+    ) -> None:
         self._error = None if callable(error) else error
         self._find = error if callable(error) else None
-        self._further = further
         self.unit = unit
         self.least = least
 
@@ -84,17 +81,9 @@ class Bound:
             self._error = self._find()
         return self._error
 
-    @property
-    def with_care(self) -> Array:
-        """The same, found with more care where there is a way to."""
-        return self.error if self._further is None else self._further()
-
     def times(self, share: float) -> Bound:
         """That share of what is allowed."""
-        return Bound(
-            lambda: self.error * share, self.unit, self.least * share,
-            lambda: self.with_care * share,
-        )  # fmt: skip
+        return Bound(lambda: self.error * share, self.unit, self.least * share)
 
 
 def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
@@ -113,17 +102,16 @@ def bound(op: Op, example: Example, dtype: DType, at: int, out: DType) -> Bound:
         error = error + factor / 8 * smallest
         return error * _ORACLE if float64 in (out.real, dtype.real) else error
 
-    def error(further: bool = False) -> Array:
+    def error() -> Array:
         whole = max(count, _counted(op, example, dtype, at))
         factor = of_terms(whole, _repeated(op, example, whole))
         rounding = factor * roundoff(accumulates_in(out))
-        moved = allowed_moves(op, example, dtype, at, size, rounding, further)
+        moved = allowed_moves(op, example, dtype, at, size, rounding)
         return allowed(factor, moved)
 
     # Conditioning asks the oracle again, and makes results no smaller than they are,
     # beside those that are said to be sums.
-    least = allowed(of_terms(count), 0.0 if op.sums else size / UNIT)
-    return Bound(error, unit, least, partial(error, True))
+    return Bound(error, unit, allowed(of_terms(count), 0.0 if op.sums else size / UNIT))
 
 
 def _power_below(size: Array) -> Array:

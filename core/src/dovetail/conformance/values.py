@@ -15,7 +15,8 @@ import numpy as np
 from dovetail.conformance import value_makers as makers
 from dovetail.conformance import value_marks as marks
 from dovetail.conformance.formats import BOOL, COMPLEX, FLOAT, INT, limits
-from dovetail.dtypes import Array, DType, float16
+from dovetail.conformance.rounding import accumulates_in
+from dovetail.dtypes import Array, DType
 
 ORDINARY: Final = "ordinary"
 SPECIAL: Final = "special"
@@ -76,6 +77,11 @@ def _has_two_zeros(dtype: DType) -> bool:
 def _has_digits(dtype: DType) -> bool:
     """Whether a format has more numbers than powers of two, and some below those."""
     return bool(limits(dtype.real).nmant > 0)
+
+
+def _has_wider_sums(dtype: DType) -> bool:
+    """Whether a format's sums are kept in one that reaches further."""
+    return float(limits(accumulates_in(dtype)).max) > 2 * float(limits(dtype).max)
 
 
 def undefined(name: str, undefined_on: tuple[str, ...]) -> bool:
@@ -152,7 +158,7 @@ TABLE: Final = {
         ValueClass(SWEEP, makers.sweep, marks.beyond_ten, edge=True),
         ValueClass("borders", makers.borders, marks.far, like=("extreme",), edge=True),
         ValueClass("balanced", makers.balanced, marks.halves_leave, edge=True,
-                   needs=lambda dtype: dtype is float16),
+                   needs=_has_wider_sums),
         ValueClass("great", makers.great, marks.squares_leave, _INEXACT,
                    like=("extreme",), edge=True),
         ValueClass("flat", makers.flat, marks.a_slice_is_flat, _ALL),

@@ -54,7 +54,7 @@ def op(
     sums: bool = False,
     averages: bool = False,
     multiplies: bool = False,
-    cancels: bool = False,
+    cancels: bool | Callable[..., Any] = False,
     signed_zeros: bool = False,
     holds_back: Sequence[str] = (),
     undefined_on: Sequence[str] = (),
@@ -117,7 +117,8 @@ def op(
         multiplies: results may be products of many inputs, in whichever order, so that
             partial ones may leave the format where the whole does not.
         cancels: results are differences of values as large as the inputs, to which
-            their error is relative.
+            their error is relative; of others, a function gives these by NumPy, called
+            as the oracle is, one array for each result.
         signed_zeros: a real result that is 0 has the sign which IEEE 754, or Annex F of
             the C standard, gives it.
         holds_back: attributes that keep gradients from inputs which results depend on:

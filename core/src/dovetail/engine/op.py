@@ -112,7 +112,7 @@ class Op(Results, Gradient):
         self.largest: int | None = options.pop("largest", None)
         self.grows: tuple[int, ...] = options.pop("grows", ())
         self.multiplies: bool = options.pop("multiplies", False)
-        self.cancels: bool = options.pop("cancels", False)
+        self.cancels: bool | Callable[..., Any] = options.pop("cancels", False)
         self.holds_back: tuple[str, ...] = options.pop("holds_back", ())
         self.signed_zeros: bool = options.pop("signed_zeros", False)
         self.layout_matters: bool = options.pop("layout_matters", False)

@@ -133,12 +133,22 @@ def _like_inputs(ct: Sizes, q: Sizes, k: Sizes, v: Sizes, mask: Any, **_: Any) -
     return q, k, v
 
 
-# Of weights near one, gradients are differences of products that are far larger. What
-# scores are sent adds up to 0 but for its roundings; keys that have much in common
-# multiply these, in one order of the sums by more than in another.
-@op(cancels=True, shape=_like_inputs, accepts=FLOAT, promote="equal",
+def _differing(
+    ct: Array, q: Array, k: Array, v: Array, mask: Any, causal: bool, scale: float
+) -> Any:
+    """What the gradients are differences of: the same, all of one sign.
+
+    What scores are sent adds up to 0 but for its roundings, which keys multiply.
+    """
+    _, p = attention.op.oracle(q, k, v, mask, causal, scale)  # type: ignore[misc]
+    ct, q, k, v = (np.abs(x) for x in (ct, q, k, v))
+    through = np.einsum("...lv,...sv->...ls", ct, v)
+    scores = p * (through + (p * through).sum(-1, keepdims=True)) * abs(scale)
+    return _gradients(p, scores, ct, q, k, v)
+
+
+@op(cancels=_differing, shape=_like_inputs, accepts=FLOAT, promote="equal",
     domain=(-1.0, 1.0), largest=_LARGEST, outputs=("gq", "gk", "gv"),
-    undefined_on=("shifted", "sweep", "wide", "great", "borders"),
     levels={"scale": (0.0, -1.0, 2.0)})  # fmt: skip
 def mixture_backward(
     ct: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool,
@@ -213,6 +223,13 @@ def _(
     _, p = attention.op.oracle(q, k, v, mask, causal, scale)  # type: ignore[misc]
     through = np.einsum("...lv,...sv->...ls", ct, v)
     scores = p * (through - (p * through).sum(-1, keepdims=True)) * scale
+    return _gradients(p, scores, ct, q, k, v)
+
+
+def _gradients(
+    p: Array, scores: Array, ct: Array, q: Array, k: Array, v: Array
+) -> tuple[Array, ...]:
+    """Of weights and of what scores are sent, by NumPy."""
     gq = np.einsum("...ls,...se->...le", scores, k)
     gk = np.einsum("...ls,...le->...se", scores, q)
     gv = np.einsum("...ls,...lv->...sv", p, ct)

@@ -160,10 +160,24 @@ class Attention:
         return p
 
     def _parts(self, short: bool, q: Any, k: Any) -> Iterator[_Part]:
-        """The blocks; `short` leaves out keys that come after all queries of one."""
-        if on_device(self.xp):
-            return _groups(q, k, DEVICE_BLOCK)
-        return _parts(q, k, short, BLOCK)
+        """All at once where it is little, else blocks.
+
+        `short` leaves out the keys that come after all queries of one.
+        """
+        (*lead, length, _), keys = q.shape, k.shape[-2]
+        waits = on_device(self.xp)
+        most = DEVICE_BLOCK if waits else BLOCK
+        if not math.prod(lead) or not length:
+            return
+        if math.prod(lead) * length * keys <= most:
+            yield _Part((), 0, length, keys)
+            return
+        each = max(1, most // (length * keys)) if waits else 1
+        rows = min(length, max(most // max(keys, 1), _FEWEST))
+        for at in _together(lead, each):
+            for first in range(0, length, rows):
+                end = min(first + rows, length)
+                yield _Part(at, first, end, min(keys, end) if short else keys)
 
     def _spread(self, q: Any, k: Any, v: Any, mask: Any) -> tuple[Any, ...]:
         """All of them for all sequences."""
@@ -220,38 +234,11 @@ def _are_plain(xp: Any, mask: Any, *arrays: Any) -> bool:
     return seen and all(math.isfinite(x.sum()) for x in arrays)
 
 
-def _parts(q: Any, k: Any, short: bool, most: int) -> Iterator[_Part]:
-    """All at once where it is little, else each sequence by itself, in blocks."""
-    (*lead, length, _), keys = q.shape, k.shape[-2]
-    if not math.prod(lead) or not length:
-        return
-    if math.prod(lead) * length * keys <= most:
-        yield _Part((), 0, length, keys)
-        return
-    rows = max(most // max(keys, 1), _FEWEST)
-    for at in product(*map(range, lead)):
-        for first in range(0, length, rows):
-            end = min(first + rows, length)
-            yield _Part(at, first, end, min(keys, end) if short else keys)
-
-
-def _groups(q: Any, k: Any, most: int) -> Iterator[_Part]:
-    """As many sequences at a time as there is room for, or some queries of one."""
-    (*lead, length, _), keys = q.shape, k.shape[-2]
-    if not math.prod(lead) or not length:
-        return
-    if math.prod(lead) * length * keys <= most:
-        yield _Part((), 0, length, keys)
-        return
-    each = max(1, most // (length * keys))
-    rows = min(length, max(most // keys, _FEWEST))
-    for at in _together(lead, each):
-        for first in range(0, length, rows):
-            yield _Part(at, first, min(first + rows, length), keys)
-
-
 def _together(lead: list[int], each: int) -> Iterator[tuple[Any, ...]]:
     """Places of so many sequences at a time, within dims that stay as they are."""
+    if each == 1:
+        yield from product(*map(range, lead))
+        return
     cut, inner = len(lead), 1
     while cut and inner * lead[cut - 1] <= each:
         cut -= 1

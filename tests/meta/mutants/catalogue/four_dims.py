@@ -174,9 +174,9 @@ class _KeptRecord(Chaotic):
     """An event that was recorded stays what it was."""
 
     def record_event(self, event: Any, stream: Any) -> None:
-        seen = self.__dict__.setdefault("seen", set())
-        if id(event) not in seen:
-            seen.add(id(event))
+        seen: list[Any] = self.__dict__.setdefault("seen", [])
+        if not any(e is event for e in seen):
+            seen.append(event)
             super().record_event(event, stream)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -111,11 +111,11 @@ def blocks(trial: Trial) -> None:
 
 
 def _widened(example: Example, dtype: DType, wide: DType) -> Example:
-    def of(value: object) -> object:
+    def of(value: Any) -> Any:
         if isinstance(value, list):
             return [of(v) for v in value]
         own = isinstance(value, np.ndarray) and value.dtype == dtype.numpy
-        return value.astype(wide.numpy) if own else value  # type: ignore[attr-defined]
+        return value.astype(wide.numpy) if own else value
 
     call = example.case
     assert call is not None
