@@ -23,6 +23,7 @@ from dovetail.conformance.laws.agreement import judged, named
 from dovetail.conformance.laws.definition import run_body
 from dovetail.conformance.meaning import REFUSALS
 from dovetail.conformance.operands import operand_shapes
+from dovetail.conformance.oracle import ask
 from dovetail.conformance.reference import reference
 from dovetail.conformance.sizes import AS_NAMED, has_size, named_shapes, sizes_for
 from dovetail.conformance.subject import Subject
@@ -90,7 +91,20 @@ def _means(op: Op, example: Example, dtype: DType) -> bool:
     except REFUSALS:
         return False
     double = dtype.real is float64
-    return double or all(y.dtype.is_inexact for y in results)
+    rounded = double or all(y.dtype.is_inexact for y in results)
+    return rounded and (not op.multiplies or _stays(op, example, dtype))
+
+
+def _stays(op: Op, example: Example, dtype: DType) -> bool:
+    """Whether half of the products of so many factors are within the format."""
+    found = [_within(y, dtype) for y in ask(op, example, dtype)]
+    return all(np.mean(y) >= 0.5 for y in found)
+
+
+def _within(a: Array, dtype: DType) -> Array:
+    """Where numbers are in the range of a format, and what is on the way to them."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.abs(a) <= float(limits(dtype.real).max) / _SPARE)
 
 
 @law("blocks", examples=_calls, fits=_fits, rank=60, shrinks=False, depth=4)
@@ -127,11 +141,9 @@ def _near(name: str, got: Array, want: Array, dtype: DType) -> None:
     if got.shape != want.shape:
         raise Wrong(f"{name} is of shape {got.shape}, needed {want.shape}")
     with np.errstate(all="ignore"):
-        size = np.abs(want)
-        kept = size <= float(limits(dtype.real).max) / _SPARE
-        room = float(limits(dtype.real).eps) ** 0.5 * np.max(
-            size, where=kept, initial=0
-        )
+        kept = _within(want, dtype)
+        size = float(np.max(np.abs(want), where=kept, initial=0))
+        room = float(limits(dtype.real).eps) ** 0.5 * size
         right = ~kept | (np.abs(got.astype(want.dtype) - want) <= room)
     if not np.all(right):
         at = np.unravel_index(int(np.argmin(right)), got.shape)
