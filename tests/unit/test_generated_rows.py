@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import Any
 
@@ -14,7 +15,7 @@ from dovetail.codegen.row_ops import NAMED
 from dovetail.device_api import registry
 from dovetail.engine.op import declared
 from dovetail.ops.norm import normalise_weight_backward
-from dovetail_cpu.generated_rows import Generated
+from dovetail_cpu.generated_rows import SHORTEST, Generated
 
 Array = np.ndarray[Any, Any]
 
@@ -91,6 +92,20 @@ def test_dims_are_reduced_wherever_they_are(
             continue
         got = getattr(dovetail, name)(t, dims).numpy()
         np.testing.assert_allclose(got, want, rtol=near, atol=near * 300, err_msg=name)
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("last", [1, 3, 9, 70])
+def test_results_lie_in_rows(last: int, keepdim: bool) -> None:
+    """Whichever dims are reduced, and however short the last one is that stays."""
+    x = drawn(2, 3, 29, last)
+    for count in range(1, 4):
+        for dims in itertools.combinations(range(4), count):
+            op = Generated("amax", {"dim": dims, "keepdim": keepdim}, SHORTEST)
+            y = op((x,), {})
+            assert y is None or y.flags.c_contiguous, dims
+            want = x.max(dims, keepdims=keepdim)
+            assert y is None or (y == want).all(), dims
 
 
 @pytest.mark.parametrize("keepdim", [False, True])

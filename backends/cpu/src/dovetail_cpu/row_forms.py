@@ -59,7 +59,7 @@ class Form(NamedTuple):
             return y
         if y.size != math.prod(self.shape):
             if self.turns and self.pattern[0] == "k":
-                y = y.reshape(self.sizes[0], -1).T
+                y = np.ascontiguousarray(y.reshape(self.sizes[0], -1).T)
             return y.reshape(self.left)
         if self.turns:
             y = np.ascontiguousarray(y.transpose(*range(1, y.ndim), 0))
