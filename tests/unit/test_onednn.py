@@ -279,6 +279,16 @@ def test_maxima_are_exact(call: Any) -> None:
 
 
 @needs_onednn
+def test_the_least_number_is_greater_than_padding() -> None:
+    """Gradients reach an element that is as low as floats go, beside padding."""
+    x = dovetail.full((64, 8, 9, 9), float(np.finfo(np.float32).min))
+    x.requires_grad_()
+    dovetail.nn.functional.max_pool2d(x, 3, 2, 1).sum().backward()
+    assert x.grad is not None
+    assert x.grad.sum().item() == 64 * 8 * 25
+
+
+@needs_onednn
 @pytest.mark.parametrize("call", POOLS.values(), ids=POOLS)
 @pytest.mark.parametrize("include", [True, False])
 def test_means_are_right(call: Any, include: bool) -> None:

@@ -17,6 +17,7 @@ from dovetail.conformance.sizes import AS_NAMED, Sizing
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.value_makers import pool
 from dovetail.conformance.values import (
+    BALANCED,
     EQUAL,
     MASKED,
     NOT_FINITE,
@@ -45,6 +46,16 @@ _ALONE: Final = (0.25, 0.5)
 _IN_TURN: Final = (0.5, 0.35)
 _REPEATED: Final = frozenset({"ties", "flat", MASKED, EQUAL})
 _SLICES: Final = frozenset({"flat", MASKED})
+
+
+class _Turn:
+    """Whose turn it is, for a sampler and its copies.
+
+    Attributes:
+        plain: what draws for a call that nobody looks at.
+    """
+
+    plain: Sampler | None = None
 
 
 class Varied(Sampler):
@@ -87,6 +98,15 @@ class Varied(Sampler):
         # Of many, one may be all that is of the class: others would outweigh it.
         self._only = int(self.random.integers(data)) if many else None
         self._drawn = count()
+        self._turn = _Turn()
+
+    def turn_to(self, wanted: bool) -> None:
+        """From here on a call is drawn that is wanted, or one that nobody looks at.
+
+        Of the latter the arguments are as the case names them and are drawn apart, so
+        that no call depends on what was drawn for those before it.
+        """
+        self._turn.plain = None if wanted else Sampler(self.op, self.dtype, seed=0)
 
     def _shape(self, shape: Sizes) -> Sizes:
         drawn = self.sizes.shape(shape)
@@ -98,6 +118,8 @@ class Varied(Sampler):
     def exactly(
         self, shape: Sizes, low: float | None = None, high: float | None = None
     ) -> Array:
+        if self._turn.plain is not None:
+            return self._plainly(self._turn.plain, shape, low, high)
         if math.prod(shape) > MOST:
             self.oversized.append(shape)
             return np.broadcast_to(np.zeros((), self.dtype.numpy), shape)
@@ -121,6 +143,8 @@ class Varied(Sampler):
     def __call__(
         self, *shape: int, low: float | None = None, high: float | None = None
     ) -> Array:
+        if self._turn.plain is not None:
+            return self._plainly(self._turn.plain, shape, low, high)
         made = super().__call__(*self._shape(shape), low=low, high=high)
         if self._alone and self._stays_ordinary():
             return made
@@ -139,6 +163,12 @@ class Varied(Sampler):
         made = np.where((wide >= lo) & (wide <= hi), of_class, made)
         self.bounded.append(made)
         return made
+
+    def _plainly(
+        self, plain: Sampler, shape: Sizes, low: float | None, high: float | None
+    ) -> Array:
+        plain.low, plain.high = self.low, self.high  # which are another op's at times
+        return plain(*shape, low=low, high=high)
 
     def _stays_ordinary(self) -> bool:
         """Whether this argument does, in a call of which some are to."""
@@ -165,6 +195,8 @@ class Varied(Sampler):
 
     def distinct(self, *shape: int) -> Array:
         """Values of the class at most once each, so that all still differ."""
+        if self._turn.plain is not None:
+            return self._turn.plain.distinct(*shape)
         made = super().distinct(*self._shape(shape))
         if self.values == ORDINARY or made.size < 2:
             return made
@@ -184,6 +216,8 @@ class Varied(Sampler):
         self, *shape: int, low: int = 0, high: int = 10, dtype: str = "int64"
     ) -> Array:
         """Of the class as far as integers in a range can be: the ends, or a few."""
+        if self._turn.plain is not None:
+            return self._turn.plain.ints(*shape, low=low, high=high, dtype=dtype)
         made = super().ints(*self._shape(shape), low=low, high=high, dtype=dtype)
         if not made.size:
             return made
@@ -205,19 +239,24 @@ class Varied(Sampler):
 
     def bools(self, *shape: int) -> Array:
         """With whole slices that are all the same, where others have such."""
+        if self._turn.plain is not None:
+            return self._turn.plain.bools(*shape)
         made = super().bools(*self._shape(shape))
         if self.values in _SLICES and made.size:
             return varied(made, "flat", self.random, bool_)
         return made
 
     def permutation(self, n: int) -> Array:
+        if self._turn.plain is not None:
+            return self._turn.plain.permutation(n)
         return super().permutation(self.sizes(n))
 
     def together(self, call: Case) -> Case:
         """The call, its free operands matched where the class says how.
 
         Equal ones are so by `==`, all or half of their elements, and zeros of floats
-        among them differ in sign. Of pairs, each number of a pool meets each. Zeros
+        among them differ in sign. Of pairs, each number of a pool meets each. What is
+        balanced meets ones. Zeros
         that a case makes itself are of either sign, where zeros are what to draw. What
         is masked is so in whole regions of what the op takes together.
         """
@@ -228,15 +267,18 @@ class Varied(Sampler):
             return regions_filled(
                 self.op, call, numbers, self.bounded, self.dtype, self.random
             )
-        if self.values not in (EQUAL, PAIRS):
+        if self.values not in (EQUAL, PAIRS, BALANCED):
             return call
         free = [a for a in _arrays(call) if any(a is b for b in self._free)]
-        if self.values == PAIRS and len(free) < 2:
+        if self.values != EQUAL and len(free) < 2:
             return call
         if self.values == EQUAL:
             made = self._equal(free, self._source(free, call))
-        else:
+        elif self.values == PAIRS:
             made = self._crossed(free)
+        else:  # of products the terms are to be so
+            kept = int(self.random.integers(len(free)))
+            made = [a if at == kept else np.ones_like(a) for at, a in enumerate(free)]
 
         def of(value: Any) -> Any:
             if isinstance(value, list):

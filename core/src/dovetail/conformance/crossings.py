@@ -149,5 +149,4 @@ def chosen_case(op: Op, make: Varied, chosen: int) -> Case | None:
         for number, case in numbered_calls(op, make, chosen):
             if number == chosen:
                 return None if make.oversized else make.together(case)
-            make.oversized.clear()
     return None

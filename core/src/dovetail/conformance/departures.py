@@ -22,7 +22,8 @@ _WITHOUT: Final = 0.5  # of these, where an operand may be left out
 _LINES: Final = 0.5  # of these, where operands are of one shape
 _FEW: Final = 16  # elements that kernels keep in registers; counts are to pass it
 _LONGER: Final = 0.6  # of these, where tensors are in lists
-_LISTS: Final = (9, 17, 33)  # members: launches take 8, 16 or 32, and one is left
+# Members: launches take 8, 16, 32 or more, and one is left.
+_LISTS: Final = (9, 17, 33, 67, 131)
 _MEMBERS: Final = 1 << 14  # elements of the longer lists
 _MOST: Final = 100  # elements that an option counts
 _ELEMENTS: Final = 1 << 20  # of a result, if each of the input is there as often
@@ -123,9 +124,14 @@ def _lengthened(
     if most * count > _MEMBERS:
         return {}
     return {
-        name: [np.array(many[at % len(many)]) for at in range(count)]
+        name: [_turned(many[at % len(many)], at) for at in range(count)]
         for name, many in lists.items()
     }
+
+
+def _turned(a: Array, places: int) -> Array:
+    """The same elements in other places, so that no member is another's twin."""
+    return np.roll(a.reshape(-1), places).reshape(a.shape)
 
 
 def _cut(index: Array, dims: list[int], random: np.random.Generator) -> Array:

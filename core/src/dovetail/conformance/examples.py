@@ -33,8 +33,9 @@ from dovetail.conformance.factors import (
     coverage_of,
     factors_of,
 )
-from dovetail.conformance.layouts import laid
+from dovetail.conformance.layouts import LAYOUTS, holds, laid
 from dovetail.conformance.meaning import means_something
+from dovetail.conformance.one_long import one_long
 from dovetail.conformance.one_of_many import one_by_one
 from dovetail.conformance.operands import operand_shapes, repeated_shapes
 from dovetail.conformance.presence import reached
@@ -47,6 +48,8 @@ from dovetail.conformance.sizes import (
     MANY_DIMS,
     OWN,
     about,
+    given_shapes,
+    has_size,
     named_shapes,
     sizes_for,
 )
@@ -141,7 +144,7 @@ def _examples(
     own = [Example(case) for case in cases_of(op, dtype)]
     factors = factors_of(op, dtype, largest, boundaries)
     reasons = Reasons()
-    made = _generated(op, dtype, count, factors, reasons, shapes, seed)
+    made = _generated(op, dtype, count, factors, reasons, largest, shapes, seed)
     grown = "" if shapes else served_apart(op, factors["size"], boundaries)
     options = crossed(
         op, dtype, count, factors["values"], factors["layout"], grown, seed
@@ -153,7 +156,7 @@ def _examples(
 
 def _generated(
     op: Op, dtype: DType, count: int, factors: Factors, reasons: Reasons,
-    shapes: int | None, run: int,
+    largest: int, shapes: int | None, run: int,
 ) -> Iterator[Example]:  # fmt: skip
     if max(map(len, factors.values())) == 1:
         return
@@ -170,8 +173,10 @@ def _generated(
         if example is not None:
             made += 1
             yield example
-    yield from islice(_meeting(op, dtype, factors["size"], seed), count // 2)
+    yield from islice(_meeting(op, dtype, factors["size"], seed), count)
     yield from islice(one_by_one(op, dtype, factors["values"], seed), count // 2)
+    if not shapes:
+        yield from one_long(op, dtype, factors["values"], largest, seed)
     for factor, level in covering.in_vain():
         rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]
         for number, size in enumerate(rooms):
@@ -189,7 +194,7 @@ def _meeting(
     """Elementwise calls of lines, and of operands that meet in four dims.
 
     A line has gaps, and one is half as long again as the largest size. Of operands one
-    is repeated along each set of dims.
+    is repeated along each set of dims, of four and of three of one size.
     """
     if op.cases is not None or not op.tensors:
         return
@@ -199,7 +204,10 @@ def _meeting(
     if most:
         wanted.append(([(about(most, BEYOND),)] * count, str(most), PLAIN))
     if count > 1:
-        wanted += [(shapes, FOUR_DIMS, PLAIN) for shapes in repeated_shapes(count)]
+        wanted += [
+            (shapes, FOUR_DIMS if len(shapes[0]) == 4 else OWN, PLAIN)
+            for shapes in repeated_shapes(count)
+        ]
     for number, (shapes, size, layout) in enumerate(wanted):
         make = Varied(op, dtype, ORDINARY, AS_NAMED, seed + number)
         call = _of_shapes(op, make, shapes)
@@ -258,7 +266,8 @@ def _attempt(
     rare = row["size"] == EMPTY or (row["values"] == MASKED and regional(op))
     tries = _MANY_TRIES if rare else _TRIES
     for at in range(number, number + tries):
-        case = _case(op, dtype, row, at, at if shapes is None else at % shapes)
+        turn = at if shapes is None else at % shapes
+        case = _case(op, dtype, row, at, turn, most)
         if case is None:
             continue
         example, has = _fuller(op, dtype, row, case, at, most)
@@ -303,23 +312,35 @@ def _counted(op: Op, dtype: DType, example: Example) -> int:
     return len(has)
 
 
-def _case(op: Op, dtype: DType, row: Row, number: int, sized: int) -> Case | None:
+def _case(
+    op: Op, dtype: DType, row: Row, number: int, turn: int, most: int
+) -> Case | None:
+    """One of the op's cases for a row; None where it cannot have more than `most`."""
     make = Varied(op, dtype, row["values"], AS_NAMED, number)
     if op.cases is None:
-        return _elementwise(op, make, row, sized)
+        return _elementwise(op, make, row, turn, most)
     named = named_shapes(op, dtype)
     if not named:
         return None
     chosen = number % len(named)
-    make.sizes = sizes_for(row["size"], named[chosen], sized, op.largest)
+    make.sizes = sizes_for(row["size"], named[chosen], turn, op.largest)
+    shapes = given_shapes(op, dtype)[chosen]
+    dims = max(map(len, shapes), default=0) + len(make.sizes.lead)
+    lies = LAYOUTS[row["layout"]].place((2,) * dims) is not None
+    sized = make.sizes is not AS_NAMED or has_size(row["size"], list(shapes))
+    if _WHOLE - (not lies) - (not sized) <= most:
+        return None
     return chosen_case(op, make, chosen)
 
 
-def _elementwise(op: Op, make: Varied, row: Row, number: int) -> Case | None:
+def _elementwise(op: Op, make: Varied, row: Row, number: int, most: int) -> Case | None:
     """Operands that broadcast, of drawn shapes."""
     if row["values"] == PAIRS:
         number |= 1  # of one shape, that each number meets each
     shapes = operand_shapes(len(op.tensors), row["size"], number, row["layout"])
+    lies = row["layout"] == PLAIN or any(holds(s, row["layout"]) for s in shapes)
+    if most == _WHOLE - 1 and not (lies and has_size(row["size"], list(shapes))):
+        return None
     return _of_shapes(op, make, shapes)
 
 

@@ -32,6 +32,8 @@ from dovetail.conformance.sizes import (
 Ints = tuple[int, ...]
 _LEADS: Final[tuple[Ints, ...]] = ((), (2,), (2, 2))
 _FOUR: Final[Ints] = (2, 3, 3, 2)
+_SQUARE: Final[Ints] = (9, 9)
+_CUBE: Final[Ints] = (9, 9, 9)
 _DIMS: Final = {FOUR_DIMS: (4, 4), MANY_DIMS: (5, 6), ONES: (0, 3)}
 _TRIES: Final = 8  # of shapes that can lie in a layout
 
@@ -68,14 +70,17 @@ def operand_shapes(
 def repeated_shapes(count: int) -> Iterator[list[Ints]]:
     """Four dims, and for each set of them an operand that is repeated along these.
 
-    It is the last and the first operand in turn.
+    It is the last and the first operand in turn. The same for two dims and for three
+    of one size, where no size tells one dim from another; of two, for both operands.
     """
-    sets = itertools.product((False, True), repeat=len(_FOUR))
-    for number, ones in enumerate(s for s in sets if any(s) and not all(s)):
-        other = tuple(1 if one else n for n, one in zip(_FOUR, ones, strict=True))
-        shapes = [_FOUR] * count
-        shapes[-(number % 2)] = other
-        yield shapes
+    for whole in (_SQUARE, _FOUR, _CUBE):
+        sets = itertools.product((False, True), repeat=len(whole))
+        for number, ones in enumerate(s for s in sets if any(s) and not all(s)):
+            other = tuple(1 if one else n for n, one in zip(whole, ones, strict=True))
+            for at in (0, -1) if whole is _SQUARE else (-(number % 2),):
+                shapes = [whole] * count
+                shapes[at] = other
+                yield shapes
 
 
 def _large(size: str, elements: int) -> list[Ints]:

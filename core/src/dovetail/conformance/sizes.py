@@ -150,14 +150,20 @@ class Asked(Sampler):
 def named_shapes(op: Op, dtype: DType) -> tuple[tuple[Ints, ...], ...]:
     """The shapes that each of an op's own cases names, as it asks for them."""
     asked = Asked(op, dtype)
-    found, given = [], []
-    for call in calls_of(op, asked):
+    found = []
+    for _ in calls_of(op, asked):
         found.append(tuple(asked.shapes))
-        given.append(tuple(a.shape for a in Example(call).arrays()))
         asked.shapes.clear()
     # Cases that are drawn all at once do not tell which asked for what.
     one_by_one = all(map(len, found[1:]))
-    return tuple(found if one_by_one else given)
+    return tuple(found) if one_by_one else given_shapes(op, dtype)
+
+
+@lru_cache(maxsize=8)
+def given_shapes(op: Op, dtype: DType) -> tuple[tuple[Ints, ...], ...]:
+    """The shapes of all arrays of each of them, as the cases have them."""
+    calls = calls_of(op, Sampler(op, dtype))
+    return tuple(tuple(a.shape for a in Example(call).arrays()) for call in calls)
 
 
 def about(elements: int, number: int) -> int:

@@ -11,6 +11,21 @@ from dovetail.dtypes import Array, DType
 
 Generator = np.random.Generator
 SPARSE: Final = 0.05  # the share of what is to stand out
+_WIDTHS: Final = (15, 31, 32, 33, 63)  # of words, and what is beside them
+# Where other formats count no further: of bytes, words and the digits of floats.
+_ENDS: Final = (
+    127,
+    255,
+    1 << 11,
+    32767,
+    65535,
+    1 << 24,
+    (1 << 31) - 1,
+    1 << 32,
+    1 << 53,
+)
+_BESIDE: Final = (-1, 0, 1)
+_SIGNS: Final = (1, -1)
 MASKS: Final = (-np.inf, -np.inf, np.inf, np.nan)
 
 
@@ -214,6 +229,7 @@ def pool(dtype: DType) -> Array:
         found += [-1, -2, info.min]
     if dtype.category == INT:
         found += [info.max - 1, 7]
+        found += [x for x in _WIDTHS if x < 8 * dtype.itemsize]
     if dtype.is_floating_point:
         found += [-0.0, 0.5, -0.5, 1.5, np.inf, -np.inf, np.nan]
         found += [info.smallest_normal, info.smallest_subnormal]
@@ -237,6 +253,13 @@ def sweep(a: Array, random: Generator, dtype: DType) -> Array:
 
 def borders(a: Array, random: Generator, dtype: DType) -> Array:
     """Where other formats end: the last number, what rounds to it, what does not."""
+    if dtype.category == INT:
+        info = limits(dtype)
+        reach = range(info.min, info.max + 1)
+        ends = [
+            sign * (end + more) for end in _ENDS for more in _BESIDE for sign in _SIGNS
+        ]
+        return mixed(a, [x for x in ends if x in reach], random)
     last = np.array(
         [127, 255, 32767, 65504, 65519, 65520, 65535, 1 << 24, 1 << 31, 1 << 32,
          1 << 53, 1 << 63, 3.3895314e38, 3.396e38]

@@ -25,6 +25,7 @@ PAIRS: Final = "pairs"
 FEW: Final = "few"
 SWEEP: Final = "sweep"
 MASKED: Final = "masked"
+BALANCED: Final = "balanced"
 _REAL: Final = (INT, FLOAT)
 _ALL: Final = (BOOL, INT, FLOAT, COMPLEX)
 _INEXACT: Final = (FLOAT, COMPLEX)
@@ -156,8 +157,9 @@ TABLE: Final = {
         ValueClass(PAIRS, makers.pairs, marks.anything, _REAL, (SPECIAL, "extreme"),
                    edge=True, finite=False),
         ValueClass(SWEEP, makers.sweep, marks.beyond_ten, edge=True),
-        ValueClass("borders", makers.borders, marks.far, like=("extreme",), edge=True),
-        ValueClass("balanced", makers.balanced, marks.halves_leave, edge=True,
+        ValueClass("borders", makers.borders, marks.far, _REAL, like=("extreme",),
+                   edge=True),
+        ValueClass(BALANCED, makers.balanced, marks.halves_leave, edge=True,
                    needs=_has_wider_sums),
         ValueClass("great", makers.great, marks.squares_leave, _INEXACT,
                    like=("extreme",), edge=True),

@@ -85,6 +85,12 @@ class Sampler:
         """Values in the shape of what was drawn before: its sizes are no names."""
         return self(*shape, low=low, high=high)
 
+    def turn_to(self, wanted: bool) -> None:
+        """What is drawn from here on is for a call that is wanted, or for another.
+
+        That is told while a generator goes on, so its calls may share no arrays.
+        """
+
     def crossed(self, op: Op, number: int, call: Case) -> Case:
         """A sample call of an op, with other options where that is asked for."""
         return call
@@ -133,11 +139,17 @@ def numbered_calls(
             need not be drawn for it.
     """
     if op.cases is not None:
-        for number, call in enumerate(op.cases(make)):
+        calls = op.cases(make)
+        turning = only is not None and isinstance(calls, Iterator)
+        if turning:
+            make.turn_to(wanted=only == 0)
+        for number, call in enumerate(calls):
             if isinstance(call, Case):
                 yield number, make.crossed(op, number, call)
             elif only in (None, number):
                 yield number, make.crossed(op, number, _called(call, make))
+            if turning:
+                make.turn_to(wanted=only == number + 1)
     elif op.is_elementwise and not op.has_list and not op.rest:
         yield from enumerate(_elementwise(op, make))
     else:

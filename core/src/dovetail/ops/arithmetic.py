@@ -22,7 +22,7 @@ from dovetail.dtypes import (
     float32,
 )
 from dovetail.engine.attributes import Operand
-from dovetail.engine.cases import case
+from dovetail.engine.cases import case, distinct, ints, values
 from dovetail.engine.declare import op
 from dovetail.engine.exact import exact, whole
 from dovetail.engine.tensor import Tensor
@@ -212,10 +212,10 @@ def shift_right(input: Tensor, other: Tensor) -> Tensor:
 @shift_right.cases
 def _(make: Any) -> Any:
     width = make.dtype.itemsize * 8
-    counts = make.ints(3, 4, high=width, dtype=make.dtype.name)
-    yield case(make.distinct(3, 4), counts)
-    yield case(make(4, low=-128, high=127), counts)
-    yield case(make.distinct(2, 1), np.array([0, width - 1], make.dtype.numpy))
+    counts = ints(3, 4, high=width, dtype=make.dtype.name)
+    yield distinct(3, 4), counts
+    yield values(4, low=-128, high=127), counts
+    yield distinct(2, 1), np.array([0, width - 1], make.dtype.numpy)
 
 
 @op(signed_zeros=True,

@@ -204,9 +204,8 @@ def _(q: Array, k: Array, v: Array, mask: Any, causal: bool, scale: float) -> An
 @attention.cases
 def _cases(make: Any) -> Any:
     yield case(make(2, 3), make(4, 3), make(4, 5), None, False, 0.5)
-    qkv = (make(2, 3, 4), make(2, 3, 4), make(2, 3, 4))
-    yield case(*qkv, None, True, 0.5)
-    yield case(*qkv, make(3, 3), False, 1.0)
+    yield case(make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), None, True, 0.5)
+    yield case(make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), make(3, 3), False, 1.0)
     yield case(make(2, 1, 3, 2), make(4, 2), make(3, 4, 2), make(4), True, 1.0)
     yield case(make(2, 1, 3, 2), make(1, 4, 2), make(4, 2), make(5, 1, 4), False, 1.0)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.dtypes import ORDERED, Array, bool_
 from dovetail.engine.attributes import Operand
-from dovetail.engine.cases import case
+from dovetail.engine.cases import distinct, values
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import maximum
@@ -99,12 +99,12 @@ def clamp(
 
 @clamp.cases
 def _(make: Any) -> Any:
-    x = make.distinct(3, 4)
-    if x.dtype.kind in "fiu":
-        yield case(x, make(3, 1, low=-1, high=0), make(4, low=1, high=3))
-        yield case(x, None, make(low=1, high=3))
-        between = 0.3 if x.dtype.kind == "f" else 1  # no element is at a bound
-        yield case(x, between, between + 1)
-        yield case(make(), between, None)
-    yield case(x, make(4), None)
-    yield case(make(0, 2), make(2), make(2))
+    x = distinct(3, 4)
+    if make.dtype.numpy.kind in "fiu":
+        yield x, values(3, 1, low=-1, high=0), values(4, low=1, high=3)
+        yield x, None, values(low=1, high=3)
+        between = 0.3 if make.dtype.is_inexact else 1  # no element is at a bound
+        yield x, between, between + 1
+        yield [], between, None
+    yield x, [4], None
+    yield [0, 2], [2], [2]

@@ -7,12 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from dovetail.dtypes import FLOAT, Array
-from dovetail.engine.cases import case
+from dovetail.engine.cases import case, ints, values
 from dovetail.engine.declare import op
 from dovetail.engine.exact import exact
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.ops.nll_loss import (
+    check_cotangent,
     labelled,
     labels_check,
     nll_backward_truth,
@@ -41,8 +42,11 @@ def _shapes(
     return samples if reduction == "none" else (), x
 
 
-def _logits_shape(ct: Any, target: Any, logp: Any, weight: Any, **_: Any) -> Any:
-    samples_shape("cross_entropy_backward", logp, target, weight)
+def _logits_shape(
+    ct: Any, target: Any, logp: Any, weight: Any, *, reduction: str, **_: Any
+) -> Any:
+    samples = samples_shape("cross_entropy_backward", logp, target, weight)
+    check_cotangent("cross_entropy_backward", ct, samples, reduction)
     return logp
 
 
@@ -160,6 +164,6 @@ def _(make: Any) -> Any:
 @cross_entropy_backward.cases
 def _(make: Any) -> Any:
     yield case(make(), make.ints(4, high=3), make(4, 3), None, -100, "mean")
-    weight = make(4, low=0.5)
-    yield case(make(2, 3), make.ints(2, 3, high=4), make(2, 4, 3), weight, 1, "none")
-    yield case(make(), np.array([0, 2, 1]), make(3, 4), weight, 1, "mean")
+    weights = values(4, low=0.5)
+    yield [2, 3], ints(2, 3, high=4), [2, 4, 3], weights, 1, "none"
+    yield [], np.array([0, 2, 1]), [3, 4], weights, 1, "mean"

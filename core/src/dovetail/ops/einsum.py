@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dovetail.dtypes import NUMERIC, Sizes, int32
-from dovetail.engine.cases import case
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
@@ -254,14 +253,12 @@ def _full(x: Tensor, labels: Labels, wanted: Labels, sizes: dict[str, int]) -> T
 
 @einsum.cases
 def _(make: Any) -> Any:
-    two, three = make(2, 3), make(3, 4)
     for equation, *operands in (
-        ("ij,jk->ik", two, three), ("ij,jk", two, three), ("ij->ji", two),
-        ("ij->", two), ("ii->i", make(3, 3)), ("ii", make(3, 3)),
-        ("i,j->ij", make(2), make(3)),
-        ("...ij,...jk->...ik", make(2, 2, 3), make(3, 4)), ("i,i->i", make(3), make(3)),
-        ("bij,bjk,bkl->bil", make(2, 2, 3), make(2, 3, 2), make(2, 2, 2)),
-        ("ij,kj->ikj", two, make(4, 3)), ("iji->j", make(2, 3, 2)),
-        ("...i,kij,...j->...k", make(2, 3), make(4, 3, 2), make(2, 2)),
+        ("ij,jk->ik", [2, 3], [3, 4]), ("ij,jk", [2, 3], [3, 4]), ("ij->ji", [2, 3]),
+        ("ij->", [2, 3]), ("ii->i", [3, 3]), ("ii", [3, 3]), ("i,j->ij", [2], [3]),
+        ("...ij,...jk->...ik", [2, 2, 3], [3, 4]), ("i,i->i", [3], [3]),
+        ("bij,bjk,bkl->bil", [2, 2, 3], [2, 3, 2], [2, 2, 2]),
+        ("ij,kj->ikj", [2, 3], [4, 3]), ("iji->j", [2, 3, 2]),
+        ("...i,kij,...j->...k", [2, 3], [4, 3, 2], [2, 2]),
     ):  # fmt: skip
-        yield case(operands, equation)
+        yield operands, equation

@@ -71,7 +71,7 @@ def _replaced(name: str) -> Any:
 @op(out="same",
     shape=_selected, lines="input", torch="index_select",
     **READS | {"accepts": STORED}, cases=lambda _: [
-    ([4, 3], 0, ints(6, high=4)), ([2, 3, 4], -2, ints(2, high=3, dtype="int32")),
+    ([4, 3], 0, ints(6, high=4)), ([2, 3, 4], -2, ints(5, high=3, dtype="int32")),
     ([], 0, ints(1, high=1)), ([3], 0, ints(high=3)),
 ])  # fmt: skip
 def index_select(input: Tensor, dim: Axis, index: Tensor) -> Tensor:

@@ -53,11 +53,24 @@ def _nll_shape(x: Any, target: Any, weight: Any, *, reduction: str, **_: Any) ->
     return samples if reduction == "none" else ()
 
 
-def _dense_shape(ct: Any, target: Any, weight: Any, *, classes: int, **_: Any) -> Any:
+def _dense_shape(
+    ct: Any, target: Any, weight: Any, *, classes: int, reduction: str, **_: Any
+) -> Any:
     dim = class_dim(len(target) + 1)
     dense = (*target[:dim], classes, *target[dim:])
-    samples_shape("nll_loss_backward", dense, target, weight)
+    samples = samples_shape("nll_loss_backward", dense, target, weight)
+    check_cotangent("nll_loss_backward", ct, samples, reduction)
     return dense
+
+
+def check_cotangent(name: str, ct: Sizes, samples: Sizes, reduction: str) -> None:
+    """Refuse a cotangent that is not of the shape of a loss so reduced."""
+    needed = tuple(samples) if reduction == "none" else ()
+    if tuple(ct) != needed:
+        raise ShapeError(
+            name, "ct", was=f"of shape {tuple(ct)}",
+            needed=f"{needed}, as the loss with reduction {reduction!r}",
+        )  # fmt: skip
 
 
 def labels_check(name: str, x: Tensor, target: Tensor, ignore_index: int) -> Checked:

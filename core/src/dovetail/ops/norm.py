@@ -165,6 +165,9 @@ def _backward_calls(make: Any) -> Any:
     yield case(make(4, 5), make(4, 5), None, mean, rstd, (1,))
     mean, rstd = make(1, 2, 1), make(1, 2, 1, low=0.2, high=3)
     yield case(make(3, 2, 4), make(3, 2, 4), make(1, 2, 1), mean, rstd, (0, 2))
+    mean, rstd = make(1, 3, 1, 1), make(1, 3, 1, 1, low=0.2, high=3)
+    images = make(2, 3, 2, 2), make(2, 3, 2, 2)
+    yield case(*images, make(3, 1, 1), mean, rstd, (0, 2, 3))
 
 
 @op(cancels=True, shape=lambda ct, x, *_, **__: x, accepts=FLOAT, promote=None,
@@ -208,6 +211,8 @@ def _weight_calls(make: Any) -> Any:
     yield case(make(4, 5), make(4, 5), mean, rstd, (5,))
     mean, rstd = make(1, 2, 1), make(1, 2, 1, low=0.2, high=3)
     yield case(make(3, 2, 4), make(3, 2, 4), mean, rstd, (2, 1))
+    mean, rstd = make(1, 3, 1, 1), make(1, 3, 1, 1, low=0.2, high=3)
+    yield case(make(2, 3, 2, 2), make(2, 3, 2, 2), mean, rstd, (3, 1, 1))
     # As many rows as several blocks have, and a few more.
     mean, rstd = make(301, 1), make(301, 1, low=0.2, high=3)
     yield case(make(301, 2), make(301, 2), mean, rstd, (2,))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.dtypes import FLOAT, HALF, Sizes, float32
-from dovetail.engine.cases import case
+from dovetail.engine.cases import values
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import commit, fitting
 from dovetail.engine.op import Formula
@@ -246,23 +246,23 @@ def _(p: Any, grad: Any, m: Any, v: Any, top: Any, lr: float, *how: Any) -> Any:
 @sgd_step_.cases
 def _(make: Any) -> Iterator[Any]:
     for shape in ((3, 4), (), (0,), (20001,)):
-        p, g, b = make(*shape), make(*shape), make(*shape)
-        yield case(p, g, None, 0.1, 0.0, 0.0, 0.0, False, False, False)
-        yield case(p, g, None, 0.1, 0.0, 0.0, 0.5, False, True, False)
-        yield case(p, g, b, 0.1, 0.9, 0.25, 0.01, False, False, False)
-        yield case(p, g, b, 0.1, 0.9, 0.0, 0.01, True, True, False)
-        yield case(p, g, np.zeros_like(b), 0.1, 0.9, 0.0, 0.0, False, False, True)
+        one = list(shape)
+        yield one, one, None, 0.1, 0.0, 0.0, 0.0, False, False, False
+        yield one, one, None, 0.1, 0.0, 0.0, 0.5, False, True, False
+        yield one, one, one, 0.1, 0.9, 0.25, 0.01, False, False, False
+        yield one, one, one, 0.1, 0.9, 0.0, 0.01, True, True, False
+        none = values(*shape, low=0, high=0)
+        yield one, one, none, 0.1, 0.9, 0.0, 0.0, False, False, True
 
 
 @adam_step_.cases
 def _(make: Any) -> Iterator[Any]:
     for shape in ((3, 4), (), (0,), (20001,)):
-        p, g, m = make(*shape), make(*shape), make(*shape)
-        v, top = make(*shape, low=0.5, high=3), make(*shape, low=0.5, high=3)
+        one, above = list(shape), values(*shape, low=0.5, high=3)
         rates = (0.01, 0.9, 0.99, 1e-6)
-        yield case(p, g, m, v, None, *rates, 0.0, 1.0, False, False)
-        yield case(p, g, m, v, top, *rates, 0.1, 3.0, True, True)
-        yield case(p, g, m, v, None, *rates, 0.1, 100.0, False, False)
+        yield one, one, one, above, None, *rates, 0.0, 1.0, False, False
+        yield one, one, one, above, above, *rates, 0.1, 3.0, True, True
+        yield one, one, one, above, None, *rates, 0.1, 100.0, False, False
 
 
 @sgd_steps_.oracle
@@ -284,20 +284,22 @@ def _(params: Any, grads: Any, ms: Any, vs: Any, tops: Any, *how: Any) -> Any:
     return [y for written in zip(*each, strict=True) for y in written]
 
 
+def _no_list(make: Any) -> list[Any]:
+    return []
+
+
 @sgd_steps_.cases
 def _(make: Any) -> Iterator[Any]:
-    shapes = ((3, 4), (0,), (2,))
-    p, g, b = ([make(*s) for s in shapes] for _ in range(3))
-    yield case(p, g, [], 0.1, 0.0, 0.0, 0.5, False, True, False)
-    yield case(p, g, b, 0.1, 0.9, 0.25, 0.01, False, False, False)
-    yield case(p, g, b, 0.1, 0.9, 0.0, 0.01, True, False, True)
+    some = [[3, 4], [0], [2]]
+    yield some, some, _no_list, 0.1, 0.0, 0.0, 0.5, False, True, False
+    yield some, some, some, 0.1, 0.9, 0.25, 0.01, False, False, False
+    yield some, some, some, 0.1, 0.9, 0.0, 0.01, True, False, True
 
 
 @adam_steps_.cases
 def _(make: Any) -> Iterator[Any]:
-    shapes = ((3, 4), (0,), (2,))
-    p, g, m = ([make(*s) for s in shapes] for _ in range(3))
-    v, top = ([make(*s, low=0.5, high=3) for s in shapes] for _ in range(2))
+    some: Any = [[3, 4], [0], [2]]
+    above = [values(*shape, low=0.5, high=3) for shape in some]
     rates = (0.01, 0.9, 0.99, 1e-6)
-    yield case(p, g, m, v, [], *rates, 0.0, 1.0, False, False)
-    yield case(p, g, m, v, top, *rates, 0.1, 3.0, True, True)
+    yield some, some, some, above, _no_list, *rates, 0.0, 1.0, False, False
+    yield some, some, some, above, above, *rates, 0.1, 3.0, True, True

@@ -146,19 +146,14 @@ def _cases_place(make: Any) -> Iterator[Case]:
         yield case(x, 1)
 
 
-def _last_best(x: Array, dim: int, better: Any) -> tuple[Array, Array]:
+def _last_best(x: Array, dim: int, best: np.ufunc) -> tuple[Array, Array]:
+    """Where an element is the best so far, or NaN, its place is that of the best."""
     if not x.ndim:
         return x, np.zeros((), np.int64)
     lines = np.moveaxis(x, dim, -1)
-    found = np.zeros(lines.shape, np.int64)
-    for at in np.ndindex(*lines.shape[:-1]):
-        line, nan = lines[at].tolist(), np.isnan(lines[at]).tolist()
-        best = 0
-        for i, value in enumerate(line):
-            if nan[i] or (not nan[best] and better(value, line[best])):
-                best = i
-            found[(*at, i)] = best
-    index = np.moveaxis(found, -1, dim)
+    is_best = (lines == best.accumulate(lines, -1)) | np.isnan(lines)
+    places = np.where(is_best, np.arange(lines.shape[-1]), 0)
+    index = np.moveaxis(np.maximum.accumulate(places, -1), -1, dim)
     return np.take_along_axis(x, index, dim), index
 
 
@@ -170,7 +165,7 @@ _EXTREME: Any = {
 
 
 @op(out="same", torch="cummax", **_EXTREME,
-    oracle=lambda x, dim: _last_best(x, dim, lambda a, b: a >= b),
+    oracle=lambda x, dim: _last_best(x, dim, np.maximum),
     grad=ungathered)  # fmt: skip
 def cummax(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:
     """The greatest so far along `dim`, and where it is; the last of several or NaNs."""
@@ -178,7 +173,7 @@ def cummax(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:
 
 
 @op(out="same", torch="cummin", **_EXTREME,
-    oracle=lambda x, dim: _last_best(x, dim, lambda a, b: a <= b),
+    oracle=lambda x, dim: _last_best(x, dim, np.minimum),
     grad=ungathered)  # fmt: skip
 def cummin(input: Tensor, dim: Axis) -> tuple[Tensor, Tensor]:
     """The least so far along `dim`, and where it is; the last of several or NaNs."""

@@ -262,10 +262,9 @@ def _(make: Any) -> Iterator[Case]:
     for reduce in REDUCTIONS:
         if reduce == "mean" and not make.dtype.category:
             continue
-        x, src = make.distinct(4, 3), make.distinct(6, 3) + make.dtype.numpy.type(1)
-        index = make.ints(6, 2, high=4)
-        yield case(x, 0, index, src, reduce)
-        yield case(x, 0, index, src, reduce, include_self=False)
+        for how in ({}, {"include_self": False}):
+            x, src = make.distinct(4, 3), make.distinct(6, 3) + make.dtype.numpy.type(1)
+            yield case(x, 0, make.ints(6, 2, high=4), src, reduce, **how)
         yield case(make(5), -1, make.ints(4, high=5), make(4), reduce)
         if reduce == "mean":  # more than 8 bits count
             yield case(make(2), 0, make.ints(300, high=1), make(300), reduce)

@@ -16,6 +16,7 @@ from dovetail.engine.promotion import index_dtype
 from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, refuse_bins, refuse_negative_bins
+from dovetail.limits import iinfo
 from dovetail.ops.compare import isnan
 from dovetail.ops.complex import real_dtype
 from dovetail.ops.create import full, zeros_of
@@ -175,8 +176,9 @@ def _(make: Any) -> Iterator[Case]:
 @op(shape=DATA, accepts=INTEGRAL, promote=None, result=int64, nondifferentiable=True,
     undefined_on=("extreme", "pairs", "wide"),
     oracle=lambda x, minlength=0: np.bincount(x, minlength=minlength),
-    cases=lambda _: [
+    cases=lambda make: [
         values(9, low=0, high=5), (values(4, low=0, high=2), 6), ([0], 2),
+        values(7, low=0, high=min(int(iinfo(make.dtype).max), 5000)),
     ])  # fmt: skip
 def bincount(input: Tensor, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, … occurs in a 1-d tensor; waits for the greatest."""

@@ -149,12 +149,9 @@ def _windows(x: Array, dimension: int, size: int, step: int) -> Array:
     if not x.ndim:
         return x.reshape(1)[:size]
     dimension %= x.ndim
-    starts = range(0, x.shape[dimension] - size + 1, step)
-    windows = [
-        np.moveaxis(x.take(range(s, s + size), dimension), dimension, -1)
-        for s in starts
-    ]
-    return np.stack(windows, dimension)
+    starts = np.arange(0, x.shape[dimension] - size + 1, step)
+    windows = x.take(starts[:, None] + np.arange(size), dimension)
+    return np.moveaxis(windows, dimension + 1, -1)
 
 
 @op(accepts=STORED, promote=None, view=True, unrounded=True, torch="Tensor.unfold",

@@ -21,6 +21,7 @@ from tests.meta.mutants.catalogue.pools import POOLS
 from tests.meta.mutants.catalogue.randomness import RANDOMNESS
 from tests.meta.mutants.catalogue.rare_places import RARE_PLACES
 from tests.meta.mutants.catalogue.rare_values import RARE_VALUES
+from tests.meta.mutants.catalogue.reach import REACH
 from tests.meta.mutants.catalogue.reductions import REDUCTIONS
 from tests.meta.mutants.catalogue.resources import RESOURCES
 from tests.meta.mutants.catalogue.seldom_places import SELDOM_PLACES
@@ -42,5 +43,5 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *SHIPPED_VALUES, *SHIPPED_PRODUCTS, *SHIPPED_PLACES, *SHIPPED_CALLS,
     *FIELD_VALUES, *FIELD_PLACES, *WILD_VALUES, *WILD_PLACES,
     *RARE_VALUES, *RARE_PLACES, *SELDOM_VALUES, *SELDOM_PLACES,
-    *UNMET, *FOUR_DIMS, *LARGE_CALLS, *ODD_CALLS,
+    *UNMET, *FOUR_DIMS, *LARGE_CALLS, *ODD_CALLS, *REACH,
 )  # fmt: skip

@@ -28,6 +28,7 @@ MAXIMUM, MEAN, MEAN_OF_INPUT = 0x1FF, 0x2FF, 0x3FF  # algorithms of oneDNN
 _TRAINING: Final = 64  # a propagation kind
 _DTYPE: Final = "float32"
 _ITEM: Final = 4
+_LOWEST: Final = np.finfo(np.float32).min
 _INPUT, _RESULT, _GRADIENT = range(3)  # operands of programs
 
 
@@ -43,6 +44,7 @@ class Pooling:
 
     def __init__(self, x: Sizes, y: Sizes, windows: Windows, algorithm: int) -> None:
         self.x, self.y, self.algorithm = tuple(x), tuple(y), algorithm
+        self.padded = any(windows.padding)
         w = windows
         behind = padding_behind(w, x[2:], y[2:])
         dilation = [d - 1 for d in w.dilation]
@@ -153,8 +155,11 @@ class Backward(_Runs):
         """
         dy = np.ascontiguousarray(dy)
         x = dy if x is None else np.ascontiguousarray(x)
-        if self.sizes.algorithm == MAXIMUM and not is_finite(x):
-            return None
+        if self.sizes.algorithm == MAXIMUM:
+            # A maximum no greater than the padding would be taken to lie there.
+            lost = self.sizes.padded and x.min() <= _LOWEST
+            if lost or not is_finite(x):
+                return None
         dx = np.empty(self.sizes.x, dy.dtype)
         for start, program in self.runs:
             program.run(x[start:], dy[start:], dx[start:])

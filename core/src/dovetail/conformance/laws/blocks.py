@@ -6,7 +6,7 @@ what is right, in double precision; what kernels forget between blocks is no rou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
@@ -23,8 +23,10 @@ from dovetail.conformance.laws.agreement import judged, named
 from dovetail.conformance.laws.definition import run_body
 from dovetail.conformance.meaning import REFUSALS
 from dovetail.conformance.operands import operand_shapes
+from dovetail.conformance.options import Options
 from dovetail.conformance.oracle import ask
 from dovetail.conformance.reference import reference
+from dovetail.conformance.sensitivity import partial_products_leave
 from dovetail.conformance.sizes import AS_NAMED, has_size, named_shapes, sizes_for
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import ORDINARY
@@ -38,6 +40,7 @@ _ELEMENTS: Final = 1 << 12  # matrices of 64 rows
 _FEWEST: Final = 36  # of what an oracle does, below which bodies take many sweeps
 _SWEPT: Final = 1 << 8  # elements of those
 _CALLS: Final = 2
+_OTHERS: Final = 2  # calls with options of their own
 _SPARE: Final = 16  # of the largest number; what is on the way beyond it may leave
 _NUMBER: Final = 2  # of a way to size a call: sizes that are no multiples of a block's
 
@@ -56,17 +59,39 @@ def _calls(subject: Subject, op: Op, dtype: DType, budget: Budget) -> list[Examp
 
 @lru_cache(maxsize=8)
 def _large(op: Op, dtype: DType) -> tuple[Example, ...]:
-    """The first of the op's cases that get as large."""
-    return tuple(islice(_drawn(op, dtype), _CALLS))
-
-
-def _drawn(op: Op, dtype: DType) -> Iterator[Example]:
+    """The first of the op's cases that get as large, one with others' options."""
     assert op.largest is not None
     size = str(_ELEMENTS if op.largest >= _FEWEST else _SWEPT)
-    for number, call in enumerate(_grown(op, dtype, size)):
+    grown = list(_grown(op, dtype, size))
+    found = list(islice(_meant(op, dtype, size, grown), _CALLS))
+    if found and found[0].case is not None:
+        more = _with_options(op, found[0].case, grown)
+        found += islice(_meant(op, dtype, size, more), _OTHERS)
+    return tuple(found)
+
+
+def _meant(op: Op, dtype: DType, size: str, calls: Iterable[Case]) -> Iterator[Example]:
+    for number, call in enumerate(calls):
         example = Example(call, size=size, known={"at": number})
         if _means(op, example, dtype):
             yield example
+
+
+def _with_options(op: Op, call: Case, others: Iterable[Case]) -> Iterator[Case]:
+    """The call with the options of other ones, each of these once."""
+    names = [p.name for p in op.rest]
+    met = [_options(op, call)]
+    for other in others:
+        options = _options(op, other)
+        if options not in met:
+            met.append(options)
+            values = dict(zip(names, options, strict=True))
+            yield Options(op, 0, values).applied(call)
+
+
+def _options(op: Op, call: Case) -> list[Any]:
+    given = dict(zip(op.names, call.args, strict=False)) | call.kwargs
+    return [given.get(p.name, p.default) for p in op.rest]
 
 
 def _grown(op: Op, dtype: DType, size: str) -> Iterator[Case]:
@@ -121,7 +146,11 @@ def blocks(trial: Trial) -> None:
     if len(got) != len(want):
         raise Wrong(f"{len(got)} results, the body has {len(want)}")
     for at, (y, right) in enumerate(zip(got, want, strict=True)):
-        _near(named(op, at), trial.subject.values(y), reference().values(right), dtype)
+        found = trial.subject.values(y)
+        left = np.zeros(found.shape, bool)
+        if op.multiplies:  # and factors leave the format in one order or another
+            left = partial_products_leave(op, trial.example, dtype, at, found, dtype)
+        _near(named(op, at), found, reference().values(right), dtype, left)
 
 
 def _widened(example: Example, dtype: DType, wide: DType) -> Example:
@@ -137,14 +166,15 @@ def _widened(example: Example, dtype: DType, wide: DType) -> Example:
     return Example(Case(tuple(map(of, call.args)), kwargs), size=example.size)
 
 
-def _near(name: str, got: Array, want: Array, dtype: DType) -> None:
+def _near(name: str, got: Array, want: Array, dtype: DType, left: Array) -> None:
+    """Refuse what is off; `left` is what the definition leaves open."""
     if got.shape != want.shape:
         raise Wrong(f"{name} is of shape {got.shape}, needed {want.shape}")
     with np.errstate(all="ignore"):
         kept = _within(want, dtype)
         size = float(np.max(np.abs(want), where=kept, initial=0))
         room = float(limits(dtype.real).eps) ** 0.5 * size
-        right = ~kept | (np.abs(got.astype(want.dtype) - want) <= room)
+        right = left | ~kept | (np.abs(got.astype(want.dtype) - want) <= room)
     if not np.all(right):
         at = np.unravel_index(int(np.argmin(right)), got.shape)
         raise Wrong(f"{name}{[*map(int, at)]} is {got[at]}, the body's is {want[at]}")

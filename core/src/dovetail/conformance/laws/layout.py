@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import Final
 
 from dovetail.conformance.budget import Budget
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.law import Trial, Wrong, law
 from dovetail.conformance.laws.agreement import agree, arrays, judged
 from dovetail.conformance.laws.sampling import guarded, relaid, some
-from dovetail.conformance.layouts import LAYOUTS
+from dovetail.conformance.layouts import LAYOUTS, REORDERED
 from dovetail.conformance.subject import Subject
 from dovetail.dtypes import DType
 from dovetail.engine.op import Op
@@ -18,16 +19,25 @@ from dovetail.engine.plans import is_contiguous
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, NotSupported
 
+_IMAGES: Final = 3  # dims, and one more with a batch
+
 
 def _laid_otherwise(
     subject: Subject, op: Op, dtype: DType, budget: Budget
 ) -> Iterator[Example]:
-    """The op's own cases in every layout there is, then generated calls."""
+    """The op's own cases in every layout there is, then generated calls.
+
+    Those of four dims and more in each order of these.
+    """
     whole = [e for e in some(8, 0)(subject, op, dtype, budget) if _has_several(e)]
     others = [name for name in LAYOUTS if name != PLAIN]
     for number in range(len(others) * max(budget.depth // 2, 1) if whole else 0):
         turn, at = divmod(number, len(others))
         yield relaid(op, whole[(at + turn) % len(whole)], others[at])
+    for example in whole:
+        if any(a.ndim > _IMAGES for a in example.arrays()):
+            for name in REORDERED:
+                yield relaid(op, example, name)
     for example in guarded(0, 2)(subject, op, dtype, budget):
         if example.layout != PLAIN:
             yield example
