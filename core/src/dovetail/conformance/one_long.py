@@ -119,16 +119,34 @@ def _with(
     op: Op, dtype: DType, values: str, number: int, shapes: Sequence[Ints], size: int,
     most: int, seed: int, options: Options | None = None,
 ) -> Iterator[Example]:  # fmt: skip
-    """A case with one size long, as far as an op has time; nothing if refused."""
-    alone = max(1, *(_without(shape, size) for shape in shapes if size in shape))
-    length = min(_LONG, most // alone)
-    if any(shape.count(size) > 1 for shape in shapes):
-        length = min(length, math.isqrt(most // alone))
-    if length <= size:
-        return
-    make = Varied(op, dtype, values, _of({size: length}), seed + 31 * number + size)
-    make.options = options
-    yield from _drawn(op, make, number, str(length))
+    """A case with one size long, as far as an op has time; nothing if refused.
+
+    If it is refused alone, the sizes that are multiples of it grow along: gates of
+    recurrent layers, channels of groups.
+    """
+    multiples = [n for n in sorted(_sizes(shapes)) if n % size == 0]
+    for growing in ([size], multiples):
+        length = _length(shapes, growing, most)
+        if length <= size:
+            return
+        sizing = _of({n: n // size * length for n in growing})
+        make = Varied(op, dtype, values, sizing, seed + 31 * number + size)
+        make.options = options
+        found = list(_drawn(op, make, number, str(length)))
+        yield from found
+        if found or growing == multiples:
+            return
+
+
+def _length(shapes: Sequence[Ints], growing: Sequence[int], most: int) -> int:
+    """How long sizes, the first of them and multiples of it, may become together."""
+    length = _LONG
+    for shape in shapes:
+        own = [n for n in shape if n in growing]
+        if own:
+            rest = math.prod(shape) // growing[0] ** len(own)
+            length = min(length, int((most / max(rest, 1)) ** (1 / len(own))))
+    return length
 
 
 def _of_tiles(
@@ -183,10 +201,6 @@ def _of(sizes: dict[int, int]) -> Sizing:
 
 def _sizes(shapes: Sequence[Ints]) -> set[int]:
     return {n for shape in shapes for n in shape if n > 1}
-
-
-def _without(shape: Ints, size: int) -> int:
-    return math.prod(n for n in shape if n != size)
 
 
 def _type(param: Param) -> str:
