@@ -87,6 +87,7 @@ _ROOMS: Final = (OWN, FOUR_DIMS, MANY_DIMS, "32")
 _TRIES: Final = 6
 _ATTEMPTS: Final = 2  # at rows, for each that is to be found
 _EMPTY_EVERY: Final = 12  # rows: without elements there are no values to get wrong
+_ROWS: Final = 16  # of a budget that has time for more than rows
 _WHOLE: Final = 3  # values, layout and size
 _MANY_TRIES: Final = 24  # at what few cases have in few sizes
 
@@ -173,10 +174,13 @@ def _generated(
         if example is not None:
             made += 1
             yield example
-    yield from islice(_meeting(op, dtype, factors["size"], seed), count)
+    brief = count < _ROWS
+    meeting = _meeting(op, dtype, factors["size"], seed)
+    yield from islice(meeting, count // 2 if brief else count)
     yield from islice(one_by_one(op, dtype, factors["values"], seed), count // 2)
-    if not shapes:
-        yield from one_long(op, dtype, factors["values"], largest, seed)
+    if not shapes and not brief:
+        long = one_long(op, dtype, factors["values"], largest, seed)
+        yield from islice(long, count)
     for factor, level in covering.in_vain():
         rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]
         for number, size in enumerate(rooms):

@@ -110,7 +110,7 @@ def _of_each(
     """
     for number in _of_most_sizes(named)[:_CASES]:
         shapes = named[number]
-        known = set(shapes[0]) if beside else set[int]()
+        known = set(shapes[0]) if beside and shapes else set[int]()
         for size in sorted(_sizes(shapes) - known):
             yield from _with(op, dtype, values, number, shapes, size, most, seed)
 

@@ -167,3 +167,4 @@ def _(make: Any) -> Any:
     weights = values(4, low=0.5)
     yield [2, 3], ints(2, 3, high=4), [2, 4, 3], weights, 1, "none"
     yield [], np.array([0, 2, 1]), [3, 4], weights, 1, "mean"
+    yield [], ints(2, 3, high=4), [2, 4, 3], None, 1, "mean"
