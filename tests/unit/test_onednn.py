@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import platform
 import threading
 import weakref
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from llvmlite import binding
 from tests.support import child
 
 import dovetail
@@ -22,6 +24,13 @@ from dovetail_cpu.onednn import kernels, why_not
 Array = np.ndarray[Any, Any]
 
 needs_onednn = pytest.mark.skipif(why_not() is not None, reason=f"oneDNN: {why_not()}")
+# By its documentation; elsewhere it has but a slow reference, which is not used.
+_X86 = platform.machine().lower() in ("x86_64", "amd64")
+_HAS = binding.get_host_cpu_features()
+needs_bfloat16 = pytest.mark.skipif(
+    _X86 and not (_HAS.get("avx512bw") or _HAS.get("avxneconvert")),
+    reason="oneDNN has bfloat16 with AVX-512 or AVX-NE-CONVERT alone",
+)
 
 # x, w, stride, padding, dilation, groups
 CALLS: Any = {
@@ -100,6 +109,7 @@ def test_convolutions_are_right(op: str, call: Any) -> None:
 
 
 @needs_onednn
+@needs_bfloat16
 @pytest.mark.parametrize("op", OPS)
 def test_convolutions_of_bfloat16_round_once(op: str) -> None:
     """Sums of bfloat16 are those of float32, rounded to the nearest."""
@@ -131,6 +141,7 @@ def lying(shape: Any, by_columns: bool, seed: int) -> Array:
 
 
 @needs_onednn
+@needs_bfloat16
 @pytest.mark.parametrize("call", PRODUCTS.values(), ids=PRODUCTS)
 def test_products_of_bfloat16_round_once(call: Any) -> None:
     """Products are summed in float32 and rounded to the nearest, however they lie."""
@@ -194,6 +205,7 @@ def test_threads_change_no_bit_of_large_products() -> None:
 
 
 @needs_onednn
+@needs_bfloat16
 def test_a_linear_layer_of_bfloat16_rounds_once() -> None:
     """The bias is added before the sum is rounded."""
     x, w = lying((2, 70, 40), False, 1), lying((30, 40), False, 2)
