@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
+from functools import lru_cache
 from itertools import count
 from typing import Any, Final
 
@@ -46,6 +47,44 @@ _ALONE: Final = (0.25, 0.5)
 _IN_TURN: Final = (0.5, 0.35)
 _REPEATED: Final = frozenset({"ties", "flat", MASKED, EQUAL})
 _SLICES: Final = frozenset({"flat", MASKED})
+
+
+class _PassedBy(Sampler):
+    """Draws for calls that nobody looks at: what is asked for again is not drawn again.
+
+    Generators may write into what they are given, so each gets a copy.
+    """
+
+    def __init__(self, op: Op, dtype: DType) -> None:
+        super().__init__(op, dtype, seed=0)
+        self._known: dict[tuple[Any, ...], Array] = {}
+
+    def _made(self, key: tuple[Any, ...], make: Callable[[], Array]) -> Array:
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = make()
+        return found.copy()
+
+    def __call__(
+        self, *shape: int, low: float | None = None, high: float | None = None
+    ) -> Array:
+        draw = super().__call__
+        key = ("", shape, low, high, self.low, self.high)
+        return self._made(key, lambda: draw(*shape, low=low, high=high))
+
+    def distinct(self, *shape: int) -> Array:
+        draw = super().distinct
+        return self._made(("distinct", shape), lambda: draw(*shape))
+
+    def ints(
+        self, *shape: int, low: int = 0, high: int = 10, dtype: str = "int64"
+    ) -> Array:
+        draw = super().ints
+        key = ("ints", shape, low, high, dtype)
+        return self._made(key, lambda: draw(*shape, low=low, high=high, dtype=dtype))
+
+
+_passed_by: Final = lru_cache(maxsize=8)(_PassedBy)
 
 
 class _Turn:
@@ -106,7 +145,7 @@ class Varied(Sampler):
         Of the latter the arguments are as the case names them and are drawn apart, so
         that no call depends on what was drawn for those before it.
         """
-        self._turn.plain = None if wanted else Sampler(self.op, self.dtype, seed=0)
+        self._turn.plain = None if wanted else _passed_by(self.op, self.dtype)
 
     def _shape(self, shape: Sizes) -> Sizes:
         drawn = self.sizes.shape(shape)
@@ -207,7 +246,8 @@ class Varied(Sampler):
         of_class = _differing(varied(some, self.values, self.random, self.dtype))
         if self.values == "zeros" and self.dtype.is_floating_point:
             flat[flat == 0] = -0.0
-        chosen = of_class[~_among(of_class, flat)][: made.size // 2]
+        others = self.apart(np.arange(made.size))
+        chosen = of_class[~_among(of_class, others)][: made.size // 2]
         places = self.random.choice(made.size, len(chosen), replace=False)
         flat[places] = chosen
         return made
@@ -364,8 +404,8 @@ def _far_from_zero(a: Array) -> Array:
 
 
 def _among(some: Array, many: Array) -> Array:
-    """Which of a few values are among many; NaN is not."""
-    ordered = np.sort(_comparable(many))
+    """Which of a few values are among many, mostly in order; NaN is not."""
+    ordered = np.sort(_comparable(many), kind="stable")  # quick where little is to do
     wanted = _comparable(some)
     at = np.searchsorted(ordered, wanted).clip(max=ordered.size - 1)
     return np.asarray(ordered[at] == wanted)

@@ -47,6 +47,7 @@ from dovetail.conformance.sizes import (
     FOUR_DIMS,
     MANY_DIMS,
     OWN,
+    Sizing,
     about,
     given_shapes,
     has_size,
@@ -328,13 +329,31 @@ def _case(
         return None
     chosen = number % len(named)
     make.sizes = sizes_for(row["size"], named[chosen], turn, op.largest)
-    shapes = given_shapes(op, dtype)[chosen]
-    dims = max(map(len, shapes), default=0) + len(make.sizes.lead)
-    lies = LAYOUTS[row["layout"]].place((2,) * dims) is not None
-    sized = make.sizes is not AS_NAMED or has_size(row["size"], list(shapes))
-    if _WHOLE - (not lies) - (not sized) <= most:
+    given = given_shapes(op, dtype)[chosen]
+    if most >= 0 and _promised(row, make.sizes, named[chosen], given) <= most:
         return None
     return chosen_case(op, make, chosen)
+
+
+def _promised(
+    row: Row, sizing: Sizing, named: tuple[Ints, ...], given: tuple[Ints, ...]
+) -> int:
+    """How much of a row a call of such sizes has at most, before it is drawn.
+
+    Args:
+        named: the shapes that the case asks for, which are drawn in those sizes.
+        given: the shapes that its arrays have then, where sizes are as it names them.
+    """
+    layout, size = row["layout"], row["size"]
+    if sorted(named) == sorted(given):  # so the arrays are what is drawn
+        shapes = [sizing.shape(s) for s in named]
+        lies = layout == PLAIN or any(holds(s, layout) for s in shapes)
+        sized = has_size(size, shapes)
+    else:
+        dims = max(map(len, given), default=0) + len(sizing.lead)
+        lies = LAYOUTS[layout].place((2,) * dims) is not None
+        sized = sizing is not AS_NAMED or has_size(size, list(given))
+    return _WHOLE - (not lies) - (not sized)
 
 
 def _elementwise(op: Op, make: Varied, row: Row, number: int, most: int) -> Case | None:

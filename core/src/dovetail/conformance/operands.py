@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -121,7 +121,7 @@ def _drawn(count: int, size: str, number: int) -> list[Ints]:
     return [_operand(common, number + 7 * i) for i in range(count)]
 
 
-@lru_cache(maxsize=2 * SHAPES)
+@cache  # of so many numbers, and of few dims
 def _common_shape(number: int, least: int, most: int) -> Ints:
     """What operands broadcast to: of so many dims at least, and at most."""
     sizes = st.integers(1, 3 if least > 4 else 5)

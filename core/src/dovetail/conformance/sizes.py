@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -312,7 +312,7 @@ def has_size(size: str, shapes: list[Ints]) -> bool:
     return max(ends, default=0) >= elements
 
 
-@lru_cache(maxsize=8 * SHAPES)
+@cache  # of so many numbers, and of few sizes
 def _draw_sizes(count: int, number: int) -> list[int]:
     """Sizes that Hypothesis draws for as many of a case, growing where they grow."""
     strategy = st.lists(st.integers(1, 9), min_size=count, max_size=count).map(sorted)

@@ -97,12 +97,14 @@ class Sampler:
 
     def distinct(self, *shape: int) -> Array:
         """Values that all differ (as far as the dtype has them), well apart."""
-        count = int(np.prod(shape))
-        values = self.random.permutation(count)
+        return self.apart(self.random.permutation(int(np.prod(shape)))).reshape(shape)
+
+    def apart(self, places: Array) -> Array:
+        """The numbers at places 0, 1 … of those that are well apart, from the least."""
         if self.dtype.is_signed:
-            values = values - count // 2
+            places = places - len(places) // 2
         scale = 0.5 if self.dtype.is_inexact else 1
-        return (values * scale).reshape(shape).astype(self.dtype.numpy)
+        return (places * scale).astype(self.dtype.numpy)
 
     def ints(
         self, *shape: int, low: int = 0, high: int = 10, dtype: str = "int64"
