@@ -47,6 +47,21 @@ def test_each_dim_is_gone_along_where_it_is_long(name: str, dtype: dt.dtype) -> 
     assert any({(rank, d) for d in range(rank)} <= long for rank in ranks), long
 
 
+@pytest.mark.parametrize("name", ["matmul", "softmax", "sum"])
+def test_long_calls_are_made_of_what_lies_column_by_column(name: str) -> None:
+    """Of the same values, so that the oracle is asked once."""
+    found = examples(Subject("cpu"), vocabulary[name], dt.float32, BUDGETS["standard"])
+    rows = [e for e in found if e.layout == PLAIN and "truth" in e.known]
+    long = [
+        e for e in found if max(n for a in e.arrays() for n in (1, *a.shape)) > _LONG
+    ]
+    turned = [
+        e for e in long if e.layout == "transposed"
+        and any(e.known.get("truth") is other.known["truth"] for other in rows)
+    ]  # fmt: skip
+    assert len(turned) > 2
+
+
 @pytest.mark.parametrize("name", ["matmul", "linear", "bmm", "convolution"])
 def test_each_two_sizes_are_whole_tiles(name: str) -> None:
     """Of the inner sizes of products any two, and the rows as well."""

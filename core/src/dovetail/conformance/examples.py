@@ -35,7 +35,7 @@ from dovetail.conformance.factors import (
 )
 from dovetail.conformance.layouts import LAYOUTS, holds, laid
 from dovetail.conformance.meaning import means_something
-from dovetail.conformance.one_long import one_long
+from dovetail.conformance.one_long import one_long, turned
 from dovetail.conformance.one_of_many import one_by_one
 from dovetail.conformance.operands import operand_shapes, repeated_shapes
 from dovetail.conformance.presence import reached
@@ -180,8 +180,10 @@ def _generated(
     yield from islice(meeting, count // 2 if brief else count)
     yield from islice(one_by_one(op, dtype, factors["values"], seed), count // 2)
     if not shapes and not brief:
-        long = one_long(op, dtype, factors["values"], largest, seed)
-        yield from islice(long, count)
+        longs = one_long(op, dtype, factors["values"], largest, seed)
+        long = list(islice(longs, count))
+        yield from long
+        yield from turned(op, dtype, long)
     for factor, level in covering.in_vain():
         rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]
         for number, size in enumerate(rooms):

@@ -20,6 +20,8 @@ from dovetail.conformance.crossings import chosen_case
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.meaning import means_something
 from dovetail.conformance.options import CROSSED, DECLARED, Options, crossed_op
+from dovetail.conformance.oracle import truth
+from dovetail.conformance.presence import has_layout
 from dovetail.conformance.sizes import (
     SEVERAL_SMALL,
     SMALL_TILE,
@@ -38,6 +40,7 @@ _DIMS: Final = (2, 3)
 _CASES: Final = 2
 _TILED_CASES: Final = 3
 _TILES: Final = 2 * SMALL_TILE
+_TURNED: Final = "transposed"
 _ONE: Final = frozenset({
     "Axis", "AxisOrAll", "AxisOrEvery", "Axes", "AxesIfAny", "AxesGiven", "AxesOrEvery",
 })  # fmt: skip
@@ -56,6 +59,19 @@ def one_long(
     for kind in (ORDINARY, BALANCED):
         if kind in values:
             yield from _of_values(op, dtype, kind, largest, seed)
+
+
+def turned(op: Op, dtype: DType, calls: Sequence[Example]) -> Iterator[Example]:
+    """The calls of ordinary numbers again, matrices lying column by column.
+
+    What reads a long or a tiled operand goes another way then, above all in products.
+    """
+    for example in calls:
+        if example.values == ORDINARY and example.case is not None:
+            other = example.with_case(example.case, _TURNED)
+            if has_layout(op, other):
+                other.known["truth"] = truth(op, example, dtype)
+                yield other
 
 
 def _of_values(
@@ -207,4 +223,4 @@ def _type(param: Param) -> str:
     return param.annotation.removesuffix(" | None")
 
 
-__all__ = ["one_long"]
+__all__ = ["one_long", "turned"]

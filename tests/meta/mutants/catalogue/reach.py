@@ -16,6 +16,7 @@ Attrs = dict[str, Any]
 _BINS: Final = 1 << 11
 _MEMBERS: Final = 64
 _SIDE: Final = 8
+_PANEL: Final = 512
 
 
 def _few_bins(y: Array, a: Array, **attrs: Any) -> Array:
@@ -72,6 +73,20 @@ def _column_of_a_square(run: Run, natives: list[Any], attrs: Attrs) -> Any:
     return run(a, b, **attrs)
 
 
+def _panel_of_columns(run: Run, natives: list[Any], attrs: Attrs) -> Any:
+    """Of an operand that lies column by column, what is beyond a panel is left out."""
+    a, b = natives
+    if b.ndim == 2 and b.strides[0] == b.itemsize < b.strides[1] and len(b) > _PANEL:
+        a, b = a[..., :_PANEL], b[:_PANEL]
+    return run(a, b, **attrs)
+
+
+def _columns(subject: Subject) -> Any:
+    """A long product with what lies column by column."""
+    ones = subject.tensor(np.ones((2, 2 * _PANEL)))
+    return bits(subject.values(vocabulary["matmul"].function(ones, ones.t())))
+
+
 def _many(subject: Subject) -> Any:
     """What many lines are together."""
     lines = [subject.tensor(np.array([float(n)])) for n in range(_MEMBERS + 3)]
@@ -92,4 +107,6 @@ REACH: Final[list[Mutant]] = [
     kernel("reach/square", "sub div", "with a column is one with a row",
            _column_of_a_square,
            observe=sees("sub", np.eye(9), np.arange(9.0).reshape(9, 1))),
+    kernel("reach/panel", "matmul", "reads one panel of columns", _panel_of_columns,
+           observe=_columns),
 ]  # fmt: skip
