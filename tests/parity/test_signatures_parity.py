@@ -108,6 +108,8 @@ def _same_default(theirs: Parameter, own: Parameter) -> bool:
         return True
     if isinstance(theirs.default, str) and isinstance(own.default, dt.dtype):
         return True
+    if isinstance(theirs.default, torch.dtype):
+        return str(theirs.default) == str(own.default).replace("dovetail", "torch")
     return bool(own.default == theirs.default)
 
 

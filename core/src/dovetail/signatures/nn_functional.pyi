@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 from dovetail.dtypes import DType
 from dovetail.engine.generator import Generator
 from dovetail.engine.tensor import Tensor
+from dovetail.nn.functional._scaled import ScalingType, SwizzleType
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows of 1 axes, to a size of the result."""
@@ -480,6 +481,16 @@ def group_norm(
     """Mean 0 and variance 1 over groups of channels (Wu & He 2018,
     arXiv:1803.08494).
     """
+
+def grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: DType | None = None,
+) -> Tensor:
+    """Products of groups: of rows with a matrix each, as `offs` cuts them."""
 
 def gumbel_softmax(
     logits: Tensor,
@@ -1036,6 +1047,39 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
 ) -> Tensor:
     """softmax(scale query keyᵀ + mask) value (Vaswani et al. 2017)."""
+
+def scaled_grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    scale_a: Tensor | list[Tensor],
+    scale_recipe_a: ScalingType | list[ScalingType],
+    scale_b: Tensor | list[Tensor],
+    scale_recipe_b: ScalingType | list[ScalingType],
+    swizzle_a: SwizzleType | list[SwizzleType] | None = None,
+    swizzle_b: SwizzleType | list[SwizzleType] | None = None,
+    bias: Tensor | None = None,
+    offs: Tensor | None = None,
+    output_dtype: DType | None = ...,
+    contraction_dim: Sequence[int] = ...,
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """`grouped_mm` of 8-bit floats whose rows and columns have scales."""
+
+def scaled_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    scale_a: Tensor | list[Tensor],
+    scale_recipe_a: ScalingType | list[ScalingType],
+    scale_b: Tensor | list[Tensor],
+    scale_recipe_b: ScalingType | list[ScalingType],
+    swizzle_a: SwizzleType | list[SwizzleType] | None = None,
+    swizzle_b: SwizzleType | list[SwizzleType] | None = None,
+    bias: Tensor | None = None,
+    output_dtype: DType | None = ...,
+    contraction_dim: Sequence[int] = ...,
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """`(mat_a * scale_a) @ (mat_b * scale_b) + bias`, of 8-bit floats."""
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """ELU scaled so that activations normalise themselves (Klambauer et al.

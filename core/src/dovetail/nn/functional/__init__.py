@@ -17,6 +17,7 @@ from dovetail.nn.functional import (  # noqa: F401
     _embedding,
     _embedding_bag,
     _grid,
+    _grouped,
     _linear,
     _loss,
     _margin_loss,
@@ -24,8 +25,11 @@ from dovetail.nn.functional import (  # noqa: F401
     _norm,
     _numbered_loss,
     _resample,
+    _scaled,
     _unpool,
 )
+from dovetail.nn.functional._scaled import ScalingType as ScalingType
+from dovetail.nn.functional._scaled import SwizzleType as SwizzleType
 
 globals().update(_NAMESPACES["F"])
 
