@@ -47,6 +47,7 @@ try:
         set_default_device,
         set_grad_enabled,
     )  # fmt: skip
+    from dovetail.engine.second_names import install as _install
     from dovetail.engine.tensor import Tensor
     from dovetail.engine.tensor_type import Size
     from dovetail.frontend import NAMES as _NAMES
@@ -64,6 +65,7 @@ __version__: _Final = "0.1.0"
 
 globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
 globals().update(_FORMATS | _LAYOUTS)
+_install()
 e: _Final = 2.718281828459045
 pi: _Final = 3.141592653589793
 inf: _Final = _inf

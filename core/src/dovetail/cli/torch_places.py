@@ -65,7 +65,6 @@ PLACES: Final[dict[str, tuple[str, ...]]] = {
     "torch.version": (_PRIVATE,),
     "torch.serialization": ("dovetail.io", _PRIVATE),
     "torch.utils._pytree": ("dovetail.cli.torch_trees",),
-    "torch.utils.data.distributed": ("dovetail.data",),
     "torch.__config__": (_CONFIG,),
     "torch.autograd.gradcheck": ("dovetail.autograd",),
     "torch.autograd.grad_mode": ("dovetail",),

@@ -1,4 +1,7 @@
-"""torch.utils: `data`, whose classes live in `dovetail.data`, and `checkpoint`."""
+"""torch.utils: `data`, whose classes live in `dovetail.data`, and `checkpoint`.
+
+`dovetail.utils.data` may be imported as well (`dovetail.engine.second_names`).
+"""
 
 import typing as _typing
 

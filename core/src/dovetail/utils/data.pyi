@@ -1,0 +1,1 @@
+from dovetail.data import *  # noqa: F403
