@@ -65,6 +65,17 @@ def _leaf(*values: float) -> dt.Tensor:
     return dt.tensor(values, dtype=dt.float64, requires_grad=True)
 
 
+def test_a_node_has_what_its_context_has() -> None:
+    """In torch the context is the node: programs look there for what forward left."""
+    x = dt.ones(2, requires_grad=True)
+    y = Cube.apply(x, 3.0)
+    assert y.grad_fn.k == 3.0
+    assert y.grad_fn.needs_input_grad == (True, False)
+    assert y.grad_fn.saved_tensors[0] is not None
+    assert not hasattr(y.grad_fn, "nothing")
+    assert not hasattr((x * 2).grad_fn, "k")
+
+
 def test_second_gradients_go_through_what_was_saved() -> None:
     """A backward of ops is differentiated again, through inputs that were kept."""
     x = _leaf(1, 2)

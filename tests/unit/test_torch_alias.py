@@ -242,6 +242,10 @@ except ValueError as error:
     assert "has not been initialized" in str(error)
 torch.distributed.init_process_group("gloo", rank=0, world_size=1, init_method="tcp://x:1")
 assert dist_nn.all_reduce(net.weight, ReduceOp.SUM).grad_fn is not None
+try:
+    torch.linalg.inv(torch.zeros(2, 2))
+except (torch._C._LinAlgError, torch._C._SomeNewError) as error:
+    assert isinstance(error, torch.linalg.LinAlgError)
 for refused in (
     lambda: FSDP(net), lambda: torch.onnx.export(net, ()),
     lambda: torch.jit.save(net, "x"),

@@ -11,7 +11,11 @@ from types import ModuleType
 from typing import Any, Final
 
 from dovetail.cli import torch_overrides
-from dovetail.errors import NotSupported
+from dovetail.device import device
+from dovetail.dtypes import DType
+from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor_type import Size
+from dovetail.errors import LinAlgError, NotSupported, OutOfMemory
 
 # Modules whose names may be imported, with what is below them.
 MISSING: Final = (
@@ -56,6 +60,13 @@ _ASIDES: Final = (
 _QUESTIONS: Final = ("cuda_is", "get", "has", "is")
 
 
+# What programs catch and ask for by the name of torch's library of C++.
+_OF_C: Final = {
+    "_LinAlgError": LinAlgError, "_OutOfMemoryError": OutOfMemory, "Size": Size,
+    "TensorBase": Tensor, "device": device, "dtype": DType,
+}  # fmt: skip
+
+
 class Kept(ModuleType):
     """Switches, which are kept as they are set, groups of them, and functions.
 
@@ -70,8 +81,11 @@ class Kept(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no {name!r}")
-        if self.__name__ == "torch._C" and hasattr(torch_overrides, name):
-            return getattr(torch_overrides, name)
+        if self.__name__ == "torch._C":
+            if hasattr(torch_overrides, name):
+                return getattr(torch_overrides, name)
+            if name in _OF_C:
+                return _OF_C[name]
         if "config" in (name, *self.__name__.split(".")):
             found: Any = Kept(f"{self.__name__}.{name}")
         else:
@@ -105,6 +119,8 @@ def missing(room: str, name: str) -> Any:
     """What stands for a name: a class without instances, or a question, said no to."""
     if name.startswith("is_"):
         return _no
+    if name.endswith("Error"):
+        return type(name, (RuntimeError,), {"__module__": room})  # nothing raises it
 
     def refuse(cls: type, *_args: Any, **_options: Any) -> Any:
         raise NotSupported(

@@ -127,6 +127,13 @@ class Node:
     def __repr__(self) -> str:
         return f"<{self.op.name} backward>"
 
+    def __getattr__(self, name: str) -> Any:
+        """What a custom Function's context has: in torch that is the node."""
+        context = self.attrs.get("ctx") if name != "attrs" else None
+        if context is None or name.startswith("__"):
+            raise AttributeError(f"{self!r} has no attribute {name!r}")
+        return getattr(context, name)
+
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """As torch: the nodes that the inputs' gradients go to."""
