@@ -9,6 +9,7 @@ from typing import Any, Final
 from dovetail.engine.annotations import conforms, described
 from dovetail.engine.arguments import Shown, explained
 from dovetail.engine.calls import over
+from dovetail.engine.homes import home_of
 from dovetail.engine.inplace import inplace
 from dovetail.engine.op import Op
 from dovetail.engine.overrides import ask, overridden
@@ -37,7 +38,7 @@ def opened(function: Callable[..., Any]) -> Callable[..., Any]:
     method.takes_items = True  # type: ignore[attr-defined]
     method.__name__ = method.__qualname__ = function.__name__
     method.__doc__ = function.__doc__
-    method.__module__ = function.__module__
+    method.__module__ = home_of(function)
     method.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
     return method
 
@@ -79,7 +80,7 @@ def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
 
     written.__name__ = written.__qualname__ = name
     written.__doc__ = f"`{name[:-1]}` written into the tensor, which is returned."
-    written.__module__ = function.__module__
+    written.__module__ = home_of(function)
     written.__wrapped__ = Shown(function)  # type: ignore[attr-defined]
     op = getattr(function, "op", None)
     offered = written if op is None else over(op, name, written)
@@ -107,6 +108,6 @@ def overwriting(name: str, op: Op, call: Any) -> Callable[..., Any]:
         return call(input, *args, **kwargs)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__, function.__module__ = call.__doc__, call.__module__
+    function.__doc__, function.__module__ = call.__doc__, home_of(call)
     function.__wrapped__ = Shown(op.body, inplace=True)  # type: ignore[attr-defined]
     return function

@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail.engine import modes
 from dovetail.engine.arguments import Shown
+from dovetail.engine.homes import home_of
 from dovetail.engine.inplace import follow_retained, touched
 from dovetail.engine.scopes import anywhere, tell
 from dovetail.engine.tape_of_views import View, change_geometry
@@ -26,7 +27,7 @@ def geometry_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]
 
     taken.__name__ = taken.__qualname__ = name
     taken.__doc__ = f"`{name[:-1]}` of this tensor itself; returns it."
-    taken.__module__ = function.__module__
+    taken.__module__ = home_of(function)
     taken.__wrapped__ = Shown(function)  # type: ignore[attr-defined]
     return taken
 

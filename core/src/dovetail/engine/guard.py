@@ -20,6 +20,7 @@ from dovetail.engine.annotations import (
 from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.attributes import SPELLINGS
 from dovetail.engine.autocast import as_one, casting
+from dovetail.engine.homes import home_of
 from dovetail.engine.integers import LEAST, MOST
 from dovetail.engine.older_calls import in_order
 from dovetail.engine.op import TakesOut
@@ -179,6 +180,6 @@ def guarded(
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
-    call.__module__ = function.__module__
+    call.__module__ = home_of(function)
     call.__wrapped__ = Shown(function, True) if out else function  # type: ignore[attr-defined]
     return call

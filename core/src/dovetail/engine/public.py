@@ -19,6 +19,7 @@ from dovetail.engine.calls import before, over, public_callable
 from dovetail.engine.derived_forms import in_place_form, opened, overwriting
 from dovetail.engine.geometry import geometry_form
 from dovetail.engine.guard import guarded
+from dovetail.engine.homes import called_so
 from dovetail.engine.op import Op, TakesOut
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DovetailError
@@ -27,6 +28,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # By where torch has them: the package itself, nn.functional, and so on.
 NAMESPACES: Final[dict[str, dict[str, Any]]] = {"torch": {}, "F": {}}
+_PACKAGE: Final = __name__.partition(".")[0]
+_ROOMS: Final = {"F": "nn.functional"}
 
 
 def public(
@@ -145,8 +148,11 @@ def _put(space: str, name: str, method: Any, function: Any) -> None:
         method = method if getattr(method, "takes_items", False) else opened(method)
     if space in ("", "Tensor"):
         setattr(Tensor, name, method)
+        called_so(method, _PACKAGE, f"Tensor.{name}")
     if space != "Tensor":
         NAMESPACES.setdefault(space or "torch", {})[name] = function
+        room = "" if space in ("", "torch") else f".{_ROOMS.get(space, space)}"
+        called_so(function, _PACKAGE + room, name)
 
 
 def _last(entry: str) -> str:
@@ -156,7 +162,9 @@ def _last(entry: str) -> str:
 def methods(**functions: Callable[..., Any]) -> None:
     """Give Tensor methods of its own, guarded as public functions are."""
     for name, function in functions.items():
-        setattr(Tensor, name, guarded(function, name, False))
+        method = guarded(function, name, False)
+        called_so(method, _PACKAGE, f"Tensor.{name}")
+        setattr(Tensor, name, method)
 
 
 def constructor(init: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dovetail.device import device
 from dovetail.dtypes import DType
+from dovetail.engine.homes import called_so
 from dovetail.engine.kinds import Kind
 from dovetail.engine.leaves import check_differentiable, set_requires_grad
 from dovetail.engine.scopes import anywhere, here, tell
@@ -258,6 +259,7 @@ def _describe(value: Any) -> str:
 def extend(**attributes: Any) -> None:
     """Give Tensor methods and properties from the floors above."""
     for name, value in attributes.items():
+        called_so(value, "dovetail", f"Tensor.{name}")
         setattr(Tensor, name, value)
 
 

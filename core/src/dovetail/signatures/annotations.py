@@ -14,6 +14,7 @@ from typing import Any, ForwardRef, Literal, Union, get_args, get_origin
 from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.arguments import Shown
+from dovetail.engine.homes import home_of
 from dovetail.engine.tensor import Tensor
 from dovetail.memory_formats import layout, memory_format
 
@@ -89,7 +90,7 @@ class _Scope:
     """The names that a function's annotations may use."""
 
     def __init__(self, function: Any) -> None:
-        module = sys.modules[function.__module__]
+        module = sys.modules[home_of(function)]
         self.names = {**vars(builtins), **vars(module), **_only_checked(module)}
 
     def value(self, text: str) -> Any:

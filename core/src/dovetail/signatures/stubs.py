@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dovetail import dtypes
+from dovetail.engine.homes import home_of
 from dovetail.engine.op import vocabulary
 from dovetail.engine.public import NAMESPACES
 from dovetail.engine.tensor import Tensor
@@ -71,7 +72,7 @@ def _is_installed(name: str, value: Any) -> bool:
     function = value.fget if isinstance(value, property) else value
     if _DERIVED.fullmatch(name) or (name.startswith("_") and not name.endswith("__")):
         return False
-    own = getattr(function, "__module__", None) == Tensor.__module__
+    own = hasattr(function, "__module__") and home_of(function) == Tensor.__module__
     return inspect.isfunction(function) and not own
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.engine.homes import home_of
 from dovetail.engine.tape_of_views import leaf_of
 from dovetail.errors import NotSupported, ShapeError
 from dovetail.sparse.arrays import CooArray, CsrArray
@@ -14,7 +15,7 @@ from dovetail.sparse.tensor import CSR, SparseTensor
 def handled(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function with sparse arguments, by its handler."""
     name = function.__name__
-    if str(function.__module__).startswith("dovetail.sparse."):
+    if home_of(function).startswith("dovetail.sparse."):
         return called(name, function.__wrapped__, args, kwargs)
     found = handler_of(function)
     if found is None:
@@ -56,7 +57,7 @@ def _in_place(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         NotSupported: it has none, or sparse tensors do not have the function.
     """
     name = function.__name__
-    plain = _Named(name.removesuffix("_"), function.__module__)
+    plain = _Named(name.removesuffix("_"), home_of(function))
     x = args[0] if args else None
     fits = name.endswith("_") and not name.endswith("__")
     if not fits or not isinstance(x, SparseTensor) or handler_of(plain) is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
 from dovetail.engine.arguments import explained
+from dovetail.engine.homes import home_of
 from dovetail.errors import DovetailError, NotSupported
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,7 +56,7 @@ def handles(names: str, compressed: bool = False) -> Callable[[F], F]:
 
 def handler_of(function: Any) -> Handler | None:
     """What handles a public function, or an op of the engine's."""
-    if str(function.__module__).startswith(_ROOMS):
+    if home_of(function).startswith(_ROOMS):
         return None
     return HANDLERS.get(function.__name__)
 

@@ -14,7 +14,7 @@ from dovetail.engine.kinds import kind_of
 from dovetail.engine.public import public
 from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
-from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.tensor import Tensor, extend, wrap
 from dovetail.errors import (
     ArgumentTypeError,
     NotSupported,
@@ -134,7 +134,7 @@ for _name, _dtype in {
     "bool": dtypes.bool_,
     "bfloat16": dtypes.bfloat16,
 }.items():
-    setattr(Tensor, _name, caster(_name, _dtype))
+    extend(**{_name: caster(_name, _dtype)})
 
 
 @public("Tensor.view*", plain=v.view)
