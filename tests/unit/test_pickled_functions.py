@@ -1,4 +1,4 @@
-"""Public functions are pickled by where users find them."""
+"""Public functions are pickled by where users find them; frozen parameters copied."""
 
 from __future__ import annotations
 
@@ -54,3 +54,30 @@ def test_networks_that_hold_functions_are_saved(tmp_path: Any) -> None:
     dt.save(net, tmp_path / "net.pt")
     for other in (dt.load(tmp_path / "net.pt", weights_only=False), copy.deepcopy(net)):
         assert dt.equal(other(x), net(x))
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_frozen_parameters_are_copied(used: bool) -> None:
+    """Those that required gradients once, and may again, with a gradient or without."""
+    net = Net()
+    if used:
+        net(dt.ones(1, 2)).sum().backward()
+    net.layer.weight.requires_grad_(False)
+    net.layer.bias.requires_grad = False
+    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net)), copy.copy(net)):
+        assert not any(p.requires_grad for p in other.parameters())
+        assert dt.equal(other.layer.weight, net.layer.weight)
+    weight = copy.deepcopy(net.layer.weight).requires_grad_()
+    (weight * 2).sum().backward()
+    assert weight.grad is not None
+    assert weight.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    assert (net.layer.weight.grad is not None) == used
+
+
+def test_a_base_that_was_written_by_its_views_is_copied() -> None:
+    """What the tape knows of it is not the user's."""
+    base = dt.zeros(3, requires_grad=True) * 1
+    base[0] = dt.ones((), requires_grad=True)
+    plain = base.detach()
+    assert copy.deepcopy(plain).tolist() == [1.0, 0.0, 0.0]
+    assert pickle.loads(pickle.dumps(plain)).tolist() == [1.0, 0.0, 0.0]

@@ -113,6 +113,25 @@ def _along_each(
                 ):
                     met.add(len(shape))
                     yield example
+            if values == ORDINARY and len(shapes) == 1:
+                yield from _beside(op, dtype, number, shape, size, most, seed, options)
+
+
+def _beside(
+    op: Op, dtype: DType, number: int, shape: Ints, size: int, most: int, seed: int,
+    options: Options,
+) -> Iterator[Example]:  # fmt: skip
+    """Along a long dim, beside one that is a little longer than a tile.
+
+    Where both are cut into tiles, what is left of either meets in a corner.
+    """
+    other = next(n for n in reversed(shape) if n != size)
+    sizes = dict.fromkeys(shape, 1) | {other: _TILES + 3, size: _LONG}
+    sizing = _of(sizes)
+    if math.prod(map(sizing, shape)) <= most:
+        make = Varied(op, dtype, ORDINARY, sizing, seed + 31 * number + size)
+        make.options = options
+        yield from _drawn(op, make, number, str(_LONG))
 
 
 def _of_each(

@@ -32,7 +32,7 @@ from dovetail.conformance.sizes import (
 Ints = tuple[int, ...]
 _LEADS: Final[tuple[Ints, ...]] = ((), (2,), (2, 2))
 _FOUR: Final[Ints] = (2, 3, 3, 2)
-_SQUARE: Final[Ints] = (9, 9)
+_SQUARE: Final[Ints] = (47, 47)  # rows of no whole lanes, more than a block of elements
 _CUBE: Final[Ints] = (9, 9, 9)
 _DIMS: Final = {FOUR_DIMS: (4, 4), MANY_DIMS: (5, 6), ONES: (0, 3)}
 _TRIES: Final = 8  # of shapes that can lie in a layout

@@ -12,7 +12,7 @@ from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported, ShapeError
 
-from .constraints import Constraint
+from .constraints import Constraint, is_dependent
 
 
 class Distribution:
@@ -82,11 +82,18 @@ class Distribution:
         return ()
 
     def _given(self) -> tuple[str, ...]:
-        return getattr(self, "_names", ())
+        """The parameters; of a class of users', those that it has as tensors."""
+        names: tuple[str, ...] | None = self.__dict__.get("_names")
+        if names is not None:
+            return names
+        known = (n for n in self.arg_constraints if not hasattr(type(self), n))
+        return tuple(n for n in known if isinstance(getattr(self, n, None), Tensor))
 
     def _check_parameter(self, name: str, value: Tensor) -> None:
         constraint = self.arg_constraints.get(name)
-        if constraint is not None and not bool(constraint.check(value).all().item()):
+        if constraint is None or is_dependent(constraint):
+            return
+        if not bool(constraint.check(value).all().item()):
             raise ArgumentError(
                 type(self).__name__, name, was=repr(value), needed=repr(constraint)
             )
@@ -100,11 +107,18 @@ class Distribution:
             raise ArgumentTypeError(op, "value", was=repr(value), needed="a Tensor")
         events = len(self._event_shape)
         if tuple(value.shape[value.ndim - events :]) != tuple(self._event_shape):
-            raise ShapeError(
+            raise ArgumentError(
                 op, "value", was=f"of shape {tuple(value.shape)}",
                 needed=f"{tuple(self._event_shape)} at its end",
             )  # fmt: skip
-        ft.broadcast_shapes(value.shape, (*self._batch_shape, *self._event_shape))
+        whole = (*self._batch_shape, *self._event_shape)
+        try:
+            ft.broadcast_shapes(value.shape, whole)
+        except ShapeError as error:
+            raise ArgumentError(
+                op, "value", was=f"of shape {tuple(value.shape)}",
+                needed=f"one that broadcasts with {whole}",
+            ) from error  # fmt: skip
         support = self.support
         if support is not None and not bool(support.check(value).all().item()):
             raise ArgumentError(op, "value", was=repr(value), needed=repr(support))
@@ -153,6 +167,8 @@ class Distribution:
     def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Random values, without gradients."""
         with no_grad():
+            if type(self).rsample is not Distribution.rsample:  # a class of users'
+                return self.rsample(sample_shape)
             return self._draw(self._extended_shape(sample_shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
 
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
@@ -14,6 +15,7 @@ from dovetail.linalg import cholesky, solve_triangular
 from . import constraints
 from .classes import Categorical
 from .constraints import Constraint
+from .derived import derived
 from .distribution import Distribution
 
 
@@ -63,22 +65,32 @@ class MultivariateNormal(Distribution):
                 "MultivariateNormal", "loc", was="of no dims", needed="one or more"
             )
         self._keep(validate_args, loc=loc, **given)
+        ((name, matrix),) = given.items()
+        # Subclasses of users' have this as a property of their own.
+        self._unbroadcasted_scale_tril: Any = _FACTORS[name](matrix)
 
     def _event_of(self, tensors: dict[str, Tensor]) -> Any:
         return tensors["loc"].shape[-1:]
 
-    def __getattr__(self, name: str) -> Any:
-        given = self.__dict__
-        if name == "scale_tril":
-            if "covariance_matrix" in given:
-                return cholesky(given["covariance_matrix"])
-            if "precision_matrix" in given:
-                return _factor_of_inverse(given["precision_matrix"])
-        if name == "covariance_matrix" and "loc" in given:
-            return self.scale_tril @ self.scale_tril.mT
-        if name == "precision_matrix" and "loc" in given:
-            return _inverse(self.scale_tril)
-        raise AttributeError(f"MultivariateNormal has no attribute {name!r}")
+    def _whole(self, matrix: Any) -> Any:
+        """A matrix for each place of the batch."""
+        return matrix.expand((*self._batch_shape, *self._event_shape * 2))
+
+    @derived
+    def scale_tril(self) -> Any:
+        """The Cholesky factor of how it spreads."""
+        return self._whole(self._unbroadcasted_scale_tril)
+
+    @derived
+    def covariance_matrix(self) -> Any:
+        """How it spreads."""
+        factor = self._unbroadcasted_scale_tril
+        return self._whole(factor @ factor.mT)
+
+    @derived
+    def precision_matrix(self) -> Any:
+        """The inverse of that."""
+        return self._whole(_inverse(self._unbroadcasted_scale_tril))
 
     @property
     def mean(self) -> Any:
@@ -88,19 +100,22 @@ class MultivariateNormal(Distribution):
 
     @property
     def variance(self) -> Any:
-        return (self.scale_tril**2).sum(-1).expand(self.loc.shape)
+        squares = self._unbroadcasted_scale_tril**2
+        return squares.sum(-1).expand((*self._batch_shape, *self._event_shape))
 
     def _draw(self, shape: Size) -> Any:
         noise = ft.randn(tuple(shape), dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + (self.scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
+        spread = self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)
+        return self.loc + spread.squeeze(-1)
 
     def _log_prob(self, value: Tensor) -> Any:
-        distance = squared_distance(self.scale_tril, value - self.loc)
+        distance = squared_distance(self._unbroadcasted_scale_tril, value - self.loc)
         n = self._event_shape[0]
         return -0.5 * (n * math.log(2 * math.pi) + distance) - self._half_log_det()
 
     def _half_log_det(self) -> Any:
-        return ft.log(ft.diagonal(self.scale_tril, dim1=-2, dim2=-1)).sum(-1)
+        diagonal = ft.diagonal(self._unbroadcasted_scale_tril, dim1=-2, dim2=-1)
+        return ft.log(diagonal).sum(-1).expand(self._batch_shape)
 
     def entropy(self) -> Any:
         n = self._event_shape[0]
@@ -129,6 +144,12 @@ def _factor_of_inverse(matrix: Tensor) -> Any:
     upper = ft.flip(reversed_, (-2, -1)).mT
     unit = ft.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
     return solve_triangular(upper, unit.expand(upper.shape), upper=False)
+
+
+_FACTORS: Final[dict[str, Callable[[Tensor], Any]]] = {
+    "covariance_matrix": cholesky, "precision_matrix": _factor_of_inverse,
+    "scale_tril": lambda factor: factor,
+}  # fmt: skip
 
 
 class MixtureSameFamily(Distribution):

@@ -11,7 +11,9 @@ from dovetail.engine.tensor import Parameter, Tensor, alias, extend
 from dovetail.errors import AutogradError
 from dovetail.tensor_api.memory import Ground, Layout, Memory
 
-_OURS: Final = frozenset({"_grad", "_retains"})  # in the __dict__ of a tensor
+_OURS: Final = frozenset(
+    {"_former", "_grad", "_leaf", "_retains"}
+)  # in the __dict__ of a tensor
 
 
 def _copy(self: Tensor) -> Tensor:

@@ -1,0 +1,82 @@
+"""Distributions that users write, as they write them for PyTorch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import dovetail as torch
+from dovetail.distributions import Distribution, MultivariateNormal, constraints
+from dovetail.linalg import cholesky
+
+
+class Point(Distribution):
+    """All at one place: it has nothing but `rsample`."""
+
+    arg_constraints = {"place": constraints.positive}  # noqa: RUF012
+    has_rsample = True
+
+    def __init__(self, place: Any, validate_args: bool | None = None) -> None:
+        self.place = place
+        super().__init__(place.shape, validate_args=validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        return self.place * torch.ones(self._extended_shape(sample_shape))
+
+
+def test_a_sample_is_what_rsample_gives_without_gradients() -> None:
+    """Of a class that defines no more."""
+    place = torch.tensor([1.0, 2.0], requires_grad=True)
+    drawn = Point(place).sample((3,))
+    assert drawn.tolist() == [[1.0, 2.0]] * 3
+    assert not drawn.requires_grad
+    assert Point(place).rsample().requires_grad
+
+
+def test_its_parameters_are_checked() -> None:
+    """By what it says of them."""
+    with pytest.raises(ValueError, match="Point: place"):
+        Point(torch.tensor([-1.0]))
+    assert Point(torch.tensor([-1.0]), validate_args=False).place.item() == -1.0
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_values_that_do_not_fit_are_refused(shape: tuple[int, ...]) -> None:
+    """By the class of error that PyTorch raises."""
+    with pytest.raises(ValueError, match="value is of shape"):
+        torch.distributions.Normal(torch.zeros(2), 1.0).log_prob(torch.zeros(shape))
+    with pytest.raises(ValueError, match="value is of shape"):
+        MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(shape))
+
+
+class Lazy(MultivariateNormal):
+    """Its factor is a property, and its covariance asks the class above."""
+
+    @property
+    def _unbroadcasted_scale_tril(self) -> Any:
+        return self._own
+
+    @_unbroadcasted_scale_tril.setter
+    def _unbroadcasted_scale_tril(self, factor: Any) -> None:
+        self._own = factor
+
+    @property
+    def spread(self) -> Any:
+        return super().covariance_matrix
+
+
+def test_subclasses_of_normal_vectors() -> None:
+    """They compute by the factor, under its name."""
+    matrix = torch.tensor([[2.0, 0.5], [0.5, 1.0]])
+    made = Lazy(torch.zeros(3, 2), matrix)
+    assert torch.equal(made._own, cholesky(matrix))
+    torch.testing.assert_close(made.spread, matrix.expand(3, 2, 2))
+    torch.testing.assert_close(made.variance, torch.tensor([[2.0, 1.0]] * 3))
+    found = made.log_prob(torch.zeros(2))
+    want = -math.log(2 * math.pi) - 0.5 * math.log(1.75)
+    assert found.shape == (3,)
+    assert abs(found[0].item() - want) < 1e-5
+    with pytest.raises(AttributeError, match="nothing"):
+        made.nothing  # noqa: B018
