@@ -12,6 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes tells of the load, and of kernels that are compiled.
+settings.register_profile("dovetail", parent=settings.default, deadline=None)
+settings.load_profile("dovetail")
 
 LEFT_OUT = (
     "tests/parity is skipped, for torch is not installed; "
