@@ -80,3 +80,27 @@ def test_subclasses_of_normal_vectors() -> None:
     assert abs(found[0].item() - want) < 1e-5
     with pytest.raises(AttributeError, match="nothing"):
         made.nothing  # noqa: B018
+
+
+ONE, TWO = torch.tensor([0.7, 1.5]), torch.tensor([1.2, 0.4])
+MAPPED = {
+    "Gumbel": (ONE, TWO), "HalfCauchy": (TWO,), "HalfNormal": (TWO,),
+    "InverseGamma": (ONE, TWO), "Kumaraswamy": (ONE, TWO), "LogNormal": (ONE, TWO),
+    "Pareto": (ONE, TWO), "Weibull": (ONE, TWO),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_distributions_that_are_mapped_say_so(name: str) -> None:
+    """What is mapped, and how, gives the densities of their own formulas."""
+    made = getattr(torch.distributions, name)(*MAPPED[name])
+    assert isinstance(made, torch.distributions.TransformedDistribution)
+    again = torch.distributions.TransformedDistribution(made.base_dist, made.transforms)
+    value = made.sample((4,))
+    if name.startswith("Half"):  # of which the map has no inverse
+        assert (again.sample((9,)) >= 0).all()
+    else:
+        torch.testing.assert_close(made.log_prob(value), again.log_prob(value))
+    wider = made.expand((3, 2))
+    assert type(wider) is type(made)
+    assert wider.sample().shape == wider.base_dist.batch_shape == (3, 2)

@@ -13,6 +13,8 @@ from . import constraints
 from .constraints import Constraint
 from .distribution import Distribution, ExponentialFamily
 from .gamma_gradient import standard_gamma
+from .mapped import Mapped
+from .transforms import PowerTransform, Transform
 
 
 class Gamma(ExponentialFamily):
@@ -86,7 +88,7 @@ class Chi2(Gamma):
         return ft.full_like(self.df, 0.5)
 
 
-class InverseGamma(Distribution):
+class InverseGamma(Mapped):
     """One over a gamma value.
 
     Args:
@@ -105,6 +107,10 @@ class InverseGamma(Distribution):
         self, concentration: Any, rate: Any, validate_args: bool | None = None
     ) -> None:
         self._keep(validate_args, concentration=concentration, rate=rate)
+
+    def _map(self) -> tuple[Distribution, list[Transform]]:
+        base = Gamma(self.concentration, self.rate, validate_args=False)
+        return base, [PowerTransform(-ft.ones_like(self.rate))]
 
     @property
     def mean(self) -> Any:

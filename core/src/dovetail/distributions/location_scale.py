@@ -8,14 +8,17 @@ from typing import Any, ClassVar, Final
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
+from dovetail.limits import finfo
 from dovetail.special import ndtr, ndtri
 
 from . import constraints
 from .constraints import Constraint
-from .distribution import ExponentialFamily
-from .quantiles import ByQuantile
+from .distribution import Distribution, ExponentialFamily
+from .mapped import Mapped
+from .powers import Uniform
+from .quantiles import EULER, ByQuantile
+from .transforms import AbsTransform, AffineTransform, ExpTransform, Transform
 
-EULER: Final = 0.5772156649015329
 _LOG_ROOT_TAU: Final = 0.5 * math.log(2 * math.pi)
 
 
@@ -134,8 +137,18 @@ class Cauchy(_LocScale):
         return math.log(4 * math.pi) + ft.log(self.scale)
 
 
-class Gumbel(_LocScale):
+class Gumbel(_LocScale, Mapped):
     """The limit of the largest of many values."""
+
+    def _map(self) -> tuple[Distribution, list[Transform]]:
+        info = finfo(self.loc.dtype)
+        low = ft.full_like(self.loc, info.tiny)
+        base = Uniform(low, ft.full_like(self.loc, 1 - info.eps), validate_args=False)
+        one = ft.ones_like(self.scale)
+        return base, [
+            ExpTransform().inv, AffineTransform(0, -one), ExpTransform().inv,
+            AffineTransform(self.loc, -self.scale),
+        ]  # fmt: skip
 
     @property
     def mean(self) -> Any:
@@ -167,7 +180,7 @@ class Gumbel(_LocScale):
         return ft.log(self.scale) + (1 + EULER)
 
 
-class LogNormal(_LocScale):
+class LogNormal(_LocScale, Mapped):
     """The exponential of a normal distribution."""
 
     support = constraints.positive
@@ -175,6 +188,9 @@ class LogNormal(_LocScale):
     @property
     def _base(self) -> Normal:
         return Normal(self.loc, self.scale, validate_args=False)
+
+    def _map(self) -> tuple[Distribution, list[Transform]]:
+        return self._base, [ExpTransform()]
 
     @property
     def mean(self) -> Any:
@@ -206,7 +222,7 @@ class LogNormal(_LocScale):
         return self._base.entropy() + self.loc
 
 
-class _Folded(ByQuantile):
+class _Folded(ByQuantile, Mapped):
     """The distance from zero of a distribution around it."""
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {"scale": constraints.positive}
@@ -220,6 +236,9 @@ class _Folded(ByQuantile):
     @property
     def _base(self) -> _LocScale:
         return self.both(ft.zeros_like(self.scale), self.scale, validate_args=False)
+
+    def _map(self) -> tuple[Distribution, list[Transform]]:
+        return self._base, [AbsTransform()]
 
     @property
     def mode(self) -> Any:

@@ -18,7 +18,6 @@ from .distribution import Distribution, summed
 from .divergences import kl_divergence, register_kl
 from .gamma_family import Gamma
 from .location_scale import (
-    EULER,
     Cauchy,
     Gumbel,
     HalfNormal,
@@ -30,6 +29,7 @@ from .matrices import LowRankMultivariateNormal
 from .multivariate import MultivariateNormal
 from .powers import Exponential, Pareto, Uniform
 from .proportions import Beta
+from .quantiles import EULER
 from .transformed_distribution import TransformedDistribution
 
 _LOG_ROOT_TAU: Final = 0.5 * math.log(2 * math.pi)

@@ -12,9 +12,10 @@ from dovetail.errors import ArgumentError
 
 from . import constraints
 from .constraints import Constraint
-from .distribution import ExponentialFamily
-from .location_scale import EULER
-from .quantiles import ByQuantile
+from .distribution import Distribution, ExponentialFamily
+from .mapped import Mapped
+from .quantiles import EULER, ByQuantile
+from .transforms import AffineTransform, ExpTransform, PowerTransform, Transform
 
 
 class Uniform(ByQuantile):
@@ -106,7 +107,7 @@ class Exponential(ByQuantile, ExponentialFamily):
         return 1 - ft.log(self.rate)
 
 
-class Weibull(ByQuantile):
+class Weibull(ByQuantile, Mapped):
     """A power of an exponential value."""
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
@@ -120,6 +121,11 @@ class Weibull(ByQuantile):
         self, scale: Any, concentration: Any, validate_args: bool | None = None
     ) -> None:
         self._keep(validate_args, scale=scale, concentration=concentration)
+
+    def _map(self) -> tuple[Distribution, list[Transform]]:
+        base = Exponential(ft.ones_like(self.scale), validate_args=False)
+        power = PowerTransform(1 / self.concentration)
+        return base, [power, AffineTransform(0, self.scale)]
 
     def _moment(self, order: int) -> Any:
         return ft.exp(ft.lgamma(1 + order / self.concentration))
@@ -152,7 +158,7 @@ class Weibull(ByQuantile):
         return EULER * (1 - 1 / k) + ft.log(self.scale / k) + 1
 
 
-class Pareto(ByQuantile):
+class Pareto(ByQuantile, Mapped):
     """Values above one, whose logarithms are exponential."""
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
@@ -165,6 +171,10 @@ class Pareto(ByQuantile):
         self, scale: Any, alpha: Any, validate_args: bool | None = None
     ) -> None:
         self._keep(validate_args, scale=scale, alpha=alpha)
+
+    def _map(self) -> tuple[Distribution, list[Transform]]:
+        base = Exponential(self.alpha, validate_args=False)
+        return base, [ExpTransform(), AffineTransform(0, self.scale)]
 
     @property
     def support(self) -> Any:
@@ -198,7 +208,7 @@ class Pareto(ByQuantile):
         return ft.log(self.scale / self.alpha) + 1 + 1 / self.alpha
 
 
-class Kumaraswamy(ByQuantile):
+class Kumaraswamy(ByQuantile, Mapped):
     """Values in 0 … 1, much as Beta's, with a cdf in closed form."""
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
@@ -217,6 +227,14 @@ class Kumaraswamy(ByQuantile):
         self._keep(
             validate_args, concentration1=concentration1, concentration0=concentration0
         )
+
+    def _map(self) -> tuple[Distribution, list[Transform]]:
+        a, b = self.concentration1, self.concentration0
+        base = Uniform(ft.zeros_like(a), ft.ones_like(a), validate_args=False)
+        return base, [
+            PowerTransform(1 / b), AffineTransform(1, -ft.ones_like(a)),
+            PowerTransform(1 / a),
+        ]  # fmt: skip
 
     def _moment(self, order: int) -> Any:
         a, b = 1 + order / self.concentration1, self.concentration0

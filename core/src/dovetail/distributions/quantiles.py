@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
@@ -11,6 +11,8 @@ from dovetail.engine.tensor_type import Size
 from dovetail.limits import finfo
 
 from .distribution import Distribution
+
+EULER: Final = 0.5772156649015329
 
 
 def uniform_like(x: Tensor, shape: Sequence[int]) -> Any:
