@@ -104,3 +104,23 @@ def test_distributions_that_are_mapped_say_so(name: str) -> None:
     wider = made.expand((3, 2))
     assert type(wider) is type(made)
     assert wider.sample().shape == wider.base_dist.batch_shape == (3, 2)
+
+
+class _Mine(torch.distributions.TransformedDistribution):
+    pass
+
+
+class _Own(torch.distributions.Independent):
+    pass
+
+
+def test_wider_ones_are_of_the_same_class() -> None:
+    """Also where users derive from what is made of others."""
+    normal = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+    mapped = _Mine(normal, [torch.distributions.ExpTransform()])
+    for made, shape in ((mapped, (3, 2)), (_Own(normal, 1), (3,))):
+        wider = made.expand(shape)
+        assert type(wider) is type(made)
+        assert wider.batch_shape == shape
+        assert wider.log_prob(wider.sample()).shape == shape
+    assert repr(torch.distributions.ExpTransform().inv).count("Exp")

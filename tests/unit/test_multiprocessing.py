@@ -262,7 +262,9 @@ def test_a_context_is_joined_in_its_time() -> None:
 def test_bad_input() -> None:
     with pytest.raises(ArgumentError, match="nprocs is 0"):
         mp.spawn(sleeps, (0,), nprocs=0)
-    with pytest.raises(ArgumentError, match="'file_system', needed 'file_descriptor'"):
+    with pytest.raises(ArgumentError, match="'pigeons', needed 'file_descriptor'"):
+        mp.set_sharing_strategy("pigeons")
+    with pytest.warns(UserWarning, match="file_descriptor all the same"):
         mp.set_sharing_strategy("file_system")
     mp.set_sharing_strategy("file_descriptor")
     assert mp.get_all_sharing_strategies() == {mp.get_sharing_strategy()}

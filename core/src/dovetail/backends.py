@@ -129,7 +129,7 @@ class EinsumSwitches(Switches):
 
     @property
     def strategy(self) -> str | None:
-        """How opt_einsum looks for it: auto, greedy or optimal; None without it."""
+        """How opt_einsum looks: auto, greedy, optimal or auto-hq; None without it."""
         return contractions.choice.strategy if self.is_available() else None
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -54,7 +54,12 @@ class Independent(Distribution):
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         extra = self._event_shape[: self.reinterpreted_batch_ndims]
         wider = self.base_dist.expand((*batch_shape, *extra))
-        return Independent(wider, self.reinterpreted_batch_ndims, self._validate_args)
+        new = object.__new__(type(self)) if _instance is None else _instance
+        new.__dict__.update(self.__dict__)
+        Independent.__init__(
+            new, wider, self.reinterpreted_batch_ndims, self._validate_args
+        )
+        return new
 
     @property
     def mean(self) -> Any:

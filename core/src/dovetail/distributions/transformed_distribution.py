@@ -60,9 +60,12 @@ class TransformedDistribution(Distribution):
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         base = self._whole.inverse_shape((*batch_shape, *self._event_shape))
         wider = base[: len(base) - len(self.base_dist.event_shape)]
-        return TransformedDistribution(
-            self.base_dist.expand(wider), self.transforms, self._validate_args
+        new = object.__new__(type(self)) if _instance is None else _instance
+        new.__dict__.update(self.__dict__)
+        TransformedDistribution.__init__(
+            new, self.base_dist.expand(wider), self.transforms, self._validate_args
         )
+        return new
 
     def _draw(self, shape: Size) -> Any:
         return self._whole(self.base_dist._draw(Size(self._whole.inverse_shape(shape))))

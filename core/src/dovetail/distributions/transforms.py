@@ -72,7 +72,7 @@ class Transform:
     @property
     def inv(self) -> Transform:
         """The inverse."""
-        return _Inverse(self)
+        return _InverseTransform(self)
 
     def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The shape that values of a shape are mapped to."""
@@ -86,7 +86,7 @@ class Transform:
         return f"{type(self).__name__}()"
 
 
-class _Inverse(Transform):
+class _InverseTransform(Transform):
     def __init__(self, forward: Transform) -> None:
         super().__init__()
         self.forward = forward

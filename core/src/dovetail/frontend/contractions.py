@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from dovetail.dtypes import Sizes
 
-STRATEGIES: Final = ("auto", "greedy", "optimal")
+STRATEGIES: Final = ("auto", "greedy", "optimal", "auto-hq")
 _REMEMBERED: Final = 512  # equations, each with the shapes of its operands
 
 

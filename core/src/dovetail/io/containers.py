@@ -76,7 +76,9 @@ class _Encoder:
         ):
             return {"module": pickled(x, self.packer, path)}
         if found is None and x is not None:
-            raise _refused(x, path)
+            if not _is_of_users(x):
+                raise _refused(x, path)
+            return {"module": pickled(x, self.packer, path)}
         return found
 
     def _parts(self, x: Any, path: Path) -> Json:
@@ -159,6 +161,15 @@ def _plain(x: Any) -> Json:
     return {"device": str(x)} if cls is device else None
 
 
+def _is_of_users(x: Any) -> bool:
+    """Whether it is an object of a class that is neither ours nor NumPy's.
+
+    What is ours has a state to be saved, and arrays have dtypes that tensors lack.
+    """
+    rooms = {cls.__module__.partition(".")[0] for cls in type(x).__mro__}
+    return not rooms & {"dovetail", "numpy"}
+
+
 def _refused(x: Any, path: Path) -> ArgumentTypeError:
     name, remedy = type(x).__name__, "keep it out, or save what it is made of"
     if hasattr(x, "state_dict"):
@@ -184,7 +195,7 @@ class Contents(NamedTuple):
     Attributes:
         tensors: by number.
         array: the NumPy array of a name, a dtype and a shape.
-        trusted: whether modules may be unpickled.
+        trusted: whether modules, and objects of other classes, may be unpickled.
     """
 
     tensors: Sequence[Tensor]

@@ -135,12 +135,12 @@ def _distrusted(what: str) -> ArgumentError:
         "load", "weights_only", was=f"True, for a file with a {what}",
         needed="False, and only for files that you trust: they may run any code; or "
         "the class among dovetail.io.add_safe_globals",
-        remedy="save the module's state_dict() instead",
+        remedy="save the module's state_dict() instead, or plain values",
     )  # fmt: skip
 
 
 def pickled(x: Any, packer: Packer, path: Path) -> str:
-    """A module as text, its tensors added to `packer`.
+    """A module, or what is of a class of users', as text; its tensors go to `packer`.
 
     Raises: ArgumentTypeError if it holds what cannot be pickled.
     """
@@ -148,10 +148,12 @@ def pickled(x: Any, packer: Packer, path: Path) -> str:
     try:
         _Pickler(file, packer, path).dump(x)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
+        has_state = hasattr(x, "state_dict")
         raise ArgumentTypeError(
             "save", f"the {type(x).__name__}", was=f"not picklable: {error}",
-            needed="a module of classes that lie in modules",
-            remedy="save its state_dict()",
+            needed="objects of classes that lie in modules",
+            remedy="save its state_dict()" if has_state
+            else "keep it out, or save what it is made of",
         ) from error  # fmt: skip
     return base64.b64encode(file.getvalue()).decode("ascii")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from multiprocessing import reduction
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Final
@@ -39,13 +40,18 @@ def get_sharing_strategy() -> str:
 def set_sharing_strategy(new_strategy: str) -> None:
     """Choose how memory is shared, which there is one way for.
 
-    Raises: ArgumentError for another than "file_descriptor".
+    "file_system" warns: descriptors serve there, too. Programs choose it where they
+    are few; raise their limit (ulimit -n) where it is met.
+
+    Raises: ArgumentError for another than these two.
     """
-    if new_strategy != _STRATEGY:
+    if new_strategy == "file_system":
+        text = f"memory is shared by {_STRATEGY} all the same: no file is left behind"
+        warnings.warn(text, UserWarning, stacklevel=2)
+    elif new_strategy != _STRATEGY:
         raise ArgumentError(
             "set_sharing_strategy", "new_strategy", was=repr(new_strategy),
-            needed=repr(_STRATEGY), remedy="leave it: no file has a name that could "
-            "stay behind; raise the limit of open files (ulimit -n) where it is met",
+            needed=f"{_STRATEGY!r} or 'file_system'",
         )  # fmt: skip
 
 

@@ -157,3 +157,8 @@ extend(
     is_cpu=property(_is_cpu), is_meta=property(_is_meta),
     itemsize=property(element_size),
 )  # fmt: skip
+
+
+extend(
+    _cdata=property(id, doc="What tells one tensor from another, as PyTorch has it.")
+)

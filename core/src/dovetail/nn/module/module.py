@@ -260,7 +260,8 @@ Module.forward = _forward
 
 def indented(text: str) -> str:
     """`text` with all lines but the first moved two columns to the right."""
-    return text.replace("\n", "\n  ")
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(f"  {line}" if line else "" for line in rest)])
 
 
 def bracketed(name: str, extra: list[str], children: list[str]) -> str:
