@@ -124,3 +124,17 @@ def test_wider_ones_are_of_the_same_class() -> None:
         assert wider.batch_shape == shape
         assert wider.log_prob(wider.sample()).shape == shape
     assert repr(torch.distributions.ExpTransform().inv).count("Exp")
+
+
+def test_samples_that_go_straight_through() -> None:
+    """One class each, with the gradient of the probabilities in `rsample` alone."""
+    probs = torch.tensor([0.2, 0.3, 0.5], requires_grad=True)
+    made = torch.distributions.OneHotCategoricalStraightThrough(probs)
+    for drawn in (made.sample((5,)), made.rsample((5,))):
+        assert drawn.shape == (5, 3)
+        assert set(drawn.detach().round().unique().tolist()) <= {0.0, 1.0}
+        assert drawn.sum(-1).tolist() == pytest.approx([1.0] * 5)
+    assert not made.sample().requires_grad
+    made.rsample()[0].backward()
+    assert probs.grad is not None
+    assert probs.grad.abs().sum() > 0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dovetail import frontend as ft
+from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError
@@ -175,7 +176,9 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     has_rsample = True
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
-        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+        with no_grad():
+            drawn = self._draw(self._extended_shape(sample_shape))
+        return drawn + (self.probs - self.probs.detach())
 
 
 class Multinomial(_Classes):
