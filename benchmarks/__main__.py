@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 BENCHMARKS: Final = (
-    "eager", "gpu", "imports", "lines", "memory", "ops", "scaling", "train",
-    "transforms",
+    "eager", "functions", "gpu", "imports", "lines", "memory", "ops", "scaling",
+    "train", "transforms",
 )  # fmt: skip
 # Set in some environments, these keep OpenBLAS from choosing its own kernels.
 UNSET: Final = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
+from tests.meta.mutants.killers import killers
 
 import dovetail as dt
 from dovetail.conformance import laws  # noqa: F401  registers them
@@ -149,6 +150,8 @@ PLANTS: Final[list[Plant]] = [
 ]
 # Laws that other tests prove.
 _ELSEWHERE: Final = frozenset({"forward", "history", "memory", "transfers"})
+# Laws on what several calls or gradients have in common, whose faults are mutants.
+BY_MUTANTS: Final = frozenset({"asked_apart", "failed_members", "spread"})
 _BESIDE: Final = ("backward", "refused")  # these ask the reference device
 DTYPE_OF: Final = {"gradient": "float64", "blocks": "float64"}
 
@@ -235,4 +238,9 @@ def test_a_form_that_writes_elsewhere_is_caught(
 def test_every_law_on_ops_has_a_fault() -> None:
     """A law that nothing was planted for may as well not be there."""
     planted = {p[0] for p in PLANTS} | {"views", "inplace", "out"}
-    assert {name for name in LAWS if name not in _ELSEWHERE} == planted
+    assert {name for name in LAWS if name not in _ELSEWHERE} == planted | BY_MUTANTS
+
+
+def test_laws_without_a_plant_kill_mutants() -> None:
+    """They are proven by the catalogue, which says what each mutant died of."""
+    assert {by.rpartition("/")[2] for by in killers().values()} >= BY_MUTANTS

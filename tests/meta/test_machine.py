@@ -82,7 +82,7 @@ def test_old_values_that_are_not_kept_are_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`a.mul_(b)` needs `a` as it was."""
-    monkeypatch.setattr(inplace, "_keep_old_values", lambda *_: None)
+    monkeypatch.setattr(inplace, "keep_old_values", lambda *_: None)
     assert verdict_on("cpu", "machine", "-", "standard").outcome is Outcome.WRONG
 
 

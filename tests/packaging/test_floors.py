@@ -51,9 +51,18 @@ FLOORS = (
         "return_types",
         "utils",
     },
-    {"distributions", "device_modules", "fx"},
+    {"distributions", "device_modules", "fx", "library"},
     {"cpu", "cuda", "mps", "xpu"},
-    {"train", "serve", "cli", "demos", "conformance", "testing", "scaffold"}
+    {
+        "train",
+        "serve",
+        "cli",
+        "torch_names",
+        "demos",
+        "conformance",
+        "testing",
+        "scaffold",
+    }
     | {"signatures"},
     {"dovetail"},  # the package's own __init__ and __main__
 )
@@ -67,6 +76,7 @@ STANDARD = sys.stdlib_module_names
 # (`xp` fills a backend's table, whose class it has to name.)
 XP_MAY_IMPORT = {
     "dovetail.codegen.array_steps",
+    "dovetail.codegen.grid_places",
     "dovetail.codegen.philox",
     "dovetail.codegen.random_values",
     "dovetail.codegen.values",
@@ -95,7 +105,10 @@ DEFERRED = {
     ("dovetail.codegen.runtime", "dovetail.codegen.runtime.kernels"),  # hashes, 10 ms
     ("dovetail.nn.recurrent_steps", "dovetail.ops.gru"),  # few programs have one
     ("dovetail.nn.recurrent_steps", "dovetail.ops.lstm"),
-    ("dovetail.nn.parallel", "dovetail.distributed.groups"),  # few programs have any
+    (
+        "dovetail.nn.parallel.distributed",
+        "dovetail.distributed.groups",
+    ),  # few programs have any
     ("dovetail.data.sampler", "dovetail.distributed.groups"),
     ("dovetail.nn.module.compilation", "dovetail.compiler"),  # few programs compile
     # for gradients that are sparse
@@ -103,6 +116,7 @@ DEFERRED = {
     ("dovetail.optim.sgd", "dovetail.optim.sparse_gradients"),
     ("dovetail.optim.sparse_adam", "dovetail.optim.sparse_gradients"),
     ("dovetail.io.containers", "dovetail.sparse.file_parts"),  # few files have one
+    ("dovetail.io.torch_pickles", "dovetail.sparse.file_parts"),
     ("dovetail.nn.functional._embedding", "dovetail.nn.functional._sparse_rows"),
     ("dovetail.device_api.registry", "dovetail.device_api.plugins"),  # pluggy, 3 ms
     ("dovetail.engine.kernel_programs", "dovetail.engine.numbered_steps"),  # graphs

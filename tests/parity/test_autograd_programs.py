@@ -12,8 +12,8 @@ pytestmark = pytest.mark.parity
 
 
 def test_programs_agree() -> None:
-    """A hundred programs: values, gradients, refusals and hooks are torch's."""
-    found = [str(d) for _, d in run(range(100), 1)]
+    """Some hundreds: values, gradients, refusals and hooks are torch's."""
+    found = [str(d) for _, d in run(range(600), 1)]
     assert not found, found[0]
 
 

@@ -66,3 +66,31 @@ def test_policies_have_torchs_members() -> None:
     """By name and value."""
     mine = {p.name: p.value for p in ours.CheckpointPolicy}
     assert mine == {p.name: p.value for p in theirs.CheckpointPolicy}
+
+
+@pytest.mark.parametrize("inner", [False, True], ids=["", "nested"])
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_the_second_run_is_cast_as_the_first(reentrant: bool, inner: bool) -> None:
+    """Backward may come when autocast is over; inner scopes are the function's own."""
+
+    def gradients(side: Any, checkpointed: bool) -> Any:
+        xp, room, _ = side
+        w = xp.linspace(-1, 1, 64).reshape(8, 8).requires_grad_()
+        x = xp.linspace(0, 1, 32).reshape(4, 8).requires_grad_()
+
+        def f(x: Any) -> Any:
+            y = (x @ w).tanh()
+            if inner:
+                with xp.autocast("cpu", enabled=False):
+                    y = y.float() @ w
+            return (y @ w).sin()
+
+        with xp.autocast("cpu", dtype=xp.bfloat16):
+            y = room.checkpoint(f, x, use_reentrant=reentrant) if checkpointed else f(x)
+        assert str(y.dtype).endswith("bfloat16")
+        y.float().square().sum().backward()
+        return x.grad.tolist(), w.grad.tolist()
+
+    assert gradients(_SIDES[0], True) == gradients(_SIDES[0], False)
+    ours, torchs = (dt.tensor(gradients(side, True)[0]) for side in _SIDES)
+    assert dt.allclose(ours, torchs, rtol=5e-2, atol=5e-2)

@@ -183,13 +183,3 @@ def test_files(tmp_path: Path) -> None:
     safetensors.save_file(kept, tmp_path / "y")
     for name, x in dovetail.load(tmp_path / "y").items():
         assert (x.dtype.name, x.tolist()) == (name, kept[name].tolist())
-
-
-@pytest.mark.parametrize("zipped", [True, False])
-def test_torchs_own_files(zipped: bool, tmp_path: Path) -> None:
-    """A checkpoint that PyTorch wrote is named as one."""
-    path = tmp_path / "x.pt"
-    obj = {"x": torch.ones(2)}
-    torch.save(obj, path, _use_new_zipfile_serialization=zipped)
-    with pytest.raises(dovetail.errors.NotSupported, match="one of PyTorch's own"):
-        dovetail.load(path)

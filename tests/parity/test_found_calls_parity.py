@@ -47,6 +47,10 @@ SAME: Final = (
     "L.nan_to_num(z)", "L.nan_to_num(z, 1.0, 2.0, 3.0)", "z.nan_to_num_(posinf=9)",
     "m[1:].resize_(2, 1)", "m.t().resize_(3)", "m[:, 1].resize_(2)",
     "m[:, 1].resize_(2, 1)", "(m[1:].resize_(1).fill_(9), m)[1]",
+    "L.ones(1, 1, 3).squeeze(0, 1)", "L.ones(1, 1, 3).squeeze_(0, 1)",
+    "L.ones(1, 1, 3).squeeze()", "L.ones(1, 2, 1).squeeze(-1)",
+    "L.ones(1, 2, 1).squeeze(dim=0)", "L.ones(1, 2, 1).squeeze((0, 2))",
+    "m.count_nonzero(0, 1)", "m.count_nonzero()", "m.count_nonzero(dim=1)",
     "np.ones(2) / f", "np.ones((1, 2)) / f", "np.ones((2, 1)) / i",
 )  # fmt: skip
 REFUSED: Final = (

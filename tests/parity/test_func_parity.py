@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +37,19 @@ def _in_out_dims(m: Any, t: Callable[[Any], Any]) -> Any:
     return m.vmap(lambda a, b: (a @ b.T, a.sum()), in_dims=(1, -1), out_dims=(1, 0))(
         t(MATRICES), t(MATRICES)
     )
+
+
+def _made_within(m: Any, t: Callable[[Any], Any]) -> Any:
+    """What a function makes for its rows, numbers too, it may write to."""
+
+    def f(x: Any) -> Any:
+        total = x.sum()
+        made = [total.new_empty(()).copy_(total), total.new_zeros(()).add_(total),
+                total.new_full((), 2.0).mul_(total), x.new_empty(3).copy_(x),
+                m.full_like(x, 2.0).mul_(x), m.empty_like(x).copy_(x)]  # fmt: skip
+        return tuple(made)
+
+    return m.vmap(f)(t(ROWS))
 
 
 def _nested(m: Any, t: Callable[[Any], Any]) -> Any:
@@ -128,10 +142,43 @@ def _rows_by_rows(m: Any, t: Callable[[Any], Any]) -> Any:
     )  # fmt: skip
 
 
+def _rows_written_into_one(m: Any, t: Callable[[Any], Any]) -> Any:
+    """Rows, or places that differ by row, in a tensor that is the same for all."""
+    places, zeros = t(np.array([[0, 1, 1], [2, 2, 0]])), t(np.zeros((3, 3)))
+    found = []
+    for reduce in ("sum", "prod", "mean", "amax", "amin"):
+        for whole in (False, True):
+            found.append(
+                m.vmap(
+                    lambda a, i, how=reduce, own=whole: t(ROWS[0]).scatter_reduce(
+                        0, i, a, reduce=how, include_self=own
+                    )
+                )(t(ROWS[:2]), places)
+            )
+            found.append(
+                m.vmap(
+                    lambda i, how=reduce, own=whole: t(ROWS[0]).scatter_reduce(
+                        0, i, t(ROWS[1]), reduce=how, include_self=own
+                    )
+                )(places)
+            )
+    return (
+        *found,
+        m.vmap(lambda a: zeros.select_scatter(a, 0, 1))(t(ROWS)),
+        m.vmap(lambda a: zeros.slice_scatter(a[None], 0, 1, 2))(t(ROWS)),
+        m.vmap(lambda a: zeros.diagonal_scatter(a))(t(ROWS)),
+        m.vmap(lambda a: zeros.scatter(1, places[:1], a[None]))(t(ROWS)),
+        m.vmap(lambda i: zeros.scatter(1, i[None], t(ROWS[:1])))(places),
+        m.vmap(lambda i: m.bincount(i, minlength=5))(places),
+        m.vmap(m.linalg.matrix_exp)(t(MATRICES)),
+    )  # fmt: skip
+
+
 PROGRAMS = [
-    _where, _ensemble, _in_out_dims, _nested, _weights_of_rows, _indexed, _containers,
+    _where, _ensemble, _in_out_dims, _made_within, _nested, _weights_of_rows, _indexed,
+    _containers,
     _chunked, _jacobians, _jvp, _linearized, _auxiliary, _module, _learned_to_learn,
-    _rows_by_rows,
+    _rows_by_rows, _rows_written_into_one,
 ]  # fmt: skip
 
 
@@ -144,6 +191,7 @@ def _numbers(value: Any) -> list[np.ndarray[Any, Any]]:
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is dep:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr:UserWarning")
+@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__.strip("_"))
 def test_transforms_give_what_torch_gives(program: Program) -> None:
     """A program of transforms has torch's results, in torch's form."""
@@ -152,3 +200,22 @@ def test_transforms_give_what_torch_gives(program: Program) -> None:
     assert [a.shape for a in ours] == [a.shape for a in theirs]
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("draw", [
+    lambda m, p: m.multinomial(p, 2), lambda m, p: m.bernoulli(p),
+    lambda m, p: m.poisson(p), lambda m, p: m.normal(p, p),
+])  # fmt: skip
+def test_rows_of_chances_are_drawn_from(draw: Callable[[Any, Any], Any]) -> None:
+    """What is checked of chances is checked of all rows at once, as torch has it."""
+    chances = np.abs(ROWS) / 4
+    drawn = [
+        m.vmap(functools.partial(draw, m), randomness="different")(m.tensor(chances))
+        for m in (dt, torch)
+    ]
+    assert tuple(drawn[0].shape) == tuple(drawn[1].shape)
+    for m in (dt, torch):
+        with pytest.raises(RuntimeError):
+            m.vmap(functools.partial(draw, m), randomness="different")(
+                m.tensor(-chances)
+            )

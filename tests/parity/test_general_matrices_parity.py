@@ -192,13 +192,19 @@ def test_counts_distances_and_statistics(line: str) -> None:
 
 @pytest.mark.parametrize("driver", [None, "gels", "gelsy", "gelsd", "gelss"])
 @pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (3, 4)])
-def test_what_least_squares_return(driver: str | None, shape: tuple[int, ...]) -> None:
-    """Which results a driver gives, and their shapes, are torch's."""
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_what_least_squares_return(
+    driver: str | None, shape: tuple[int, ...], dtype: str
+) -> None:
+    """Which results a driver gives, their shapes and dtypes, are torch's."""
     (a, ta), (b, tb) = pair(*shape), pair(*shape[:-1], 2, seed=1)
+    if dtype == "complex128":
+        (a, ta), (b, tb) = ((x + x.flip(0) * 1j for x in y) for y in ((a, ta), (b, tb)))
     ours = dovetail.linalg.lstsq(a, b, driver=driver)
     theirs = torch.linalg.lstsq(ta, tb, driver=driver)
     for mine, wanted in zip(ours, theirs, strict=True):
         assert tuple(mine.shape) == tuple(wanted.shape)
+        assert str(mine.dtype).partition(".")[2] == str(wanted.dtype).partition(".")[2]
         np.testing.assert_allclose(mine.numpy(), wanted.numpy(), atol=1e-12)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dovetail as dt
-from dovetail.cli.torch_lists import of_lists
+from dovetail.torch_names.lists import of_lists
 
 torch = pytest.importorskip("torch")
 
@@ -49,6 +49,13 @@ def test_lists(name: str) -> None:
                 np.testing.assert_allclose(ours, other, rtol=1e-6)
             compared += 1
     assert compared
+
+
+def test_orders_of_norms_by_name() -> None:
+    xs = [[3.0, -4.0], [1.0]]
+    ours = of_lists("_foreach_norm")([dt.tensor(x) for x in xs], ord=1)
+    theirs = torch._foreach_norm([torch.tensor(x) for x in xs], ord=1)
+    assert [y.item() for y in ours] == [y.item() for y in theirs] == [7, 1]
 
 
 def test_bad_lists() -> None:

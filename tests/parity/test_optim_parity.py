@@ -404,3 +404,22 @@ def test_the_count_of_sparse_adam_is_an_int() -> None:
         made.load_state_dict(saved)
         made.step()
         assert made.state_dict()["state"][0]["step"] == 2
+
+
+def test_a_schedule_begins_by_a_step_of_its_own() -> None:
+    """Schedules of others' give their rates in `step`, and have no other."""
+    for lib in (torch, dovetail):
+
+        class Halved(lib.optim.lr_scheduler.LRScheduler):
+            def get_lr(self) -> float:
+                return 1.0
+
+            def step(self, epoch: int | None = None) -> None:
+                for group in self.optimizer.param_groups:
+                    group["lr"] = group["lr"] / 2
+
+        optimizer = lib.optim.SGD([lib.ones(1, requires_grad=True)], lr=1.0)
+        schedule = Halved(optimizer)
+        assert optimizer.param_groups[0]["lr"] == 0.5
+        schedule.step()
+        assert optimizer.param_groups[0]["lr"] == 0.25

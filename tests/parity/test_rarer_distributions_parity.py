@@ -374,3 +374,37 @@ def test_degrees_of_freedom_have_gradients() -> None:
     assert df.grad is not None
     wanted, spread = -2 / (9.0 - 2) ** 2, df.grad.std().item()
     assert abs(df.grad.mean().item() - wanted) <= 6 * spread / 20000**0.5
+
+
+def test_shares_of_gamma_values() -> None:
+    """The probabilities of values up to some, and the divergences of Wishart's."""
+    found = []
+    for m in (dovetail, torch):
+        d = m.distributions
+        x, a = (
+            m.tensor(v, dtype=m.float64) for v in ([0.2, 1.5, 9.0], [0.5, 2.0, 7.0])
+        )
+        shares = [
+            made.cdf(x) for made in (d.Gamma(a, 1.3), d.Chi2(a), d.InverseGamma(a, 1.3))
+        ]
+        spread = m.tensor([[2.0, 0.5], [0.5, 1.0]], dtype=m.float64)
+        p = d.Wishart(m.tensor(3.0, dtype=m.float64), spread)
+        q = d.Wishart(m.tensor(4.5, dtype=m.float64), spread * 2)
+        found.append([*shares, d.kl_divergence(p, q)])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.detach().numpy(), rtol=1e-9)
+
+
+def test_relaxed_ends() -> None:
+    """Densities at and near the ends of what relaxed values may be."""
+    found = []
+    for m in (dovetail, torch):
+        t, p = m.tensor(0.4), m.tensor([0.0, 0.3, 1.0])
+        coin = m.distributions.RelaxedBernoulli(t, p, validate_args=False)
+        x = m.tensor([[1e-30], [1e-6], [0.5], [1 - 1e-6]])
+        found.append(coin.log_prob(x).numpy())
+        sigmoid = m.distributions.SigmoidTransform()
+        found.append(sigmoid.inv(m.tensor([0.0, 1e-40, 0.3, 1.0])).numpy())
+        found.append(sigmoid(m.tensor([-200.0, -3.0, 40.0])).numpy())
+    for ours, theirs in zip(found[:3], found[3:], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)

@@ -82,6 +82,21 @@ def test_grid_sample_is_torchs(
         both("grid_sample", [VOLUME, floats(1, 4, 3, 2, 3, seed=3)], **how)
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
+def test_places_that_are_no_numbers_are_torchs(mode: str, padding_mode: str) -> None:
+    """Margins take them for the first element, or weights are NaN; and far ones."""
+    none = [[np.nan, 0], [0, np.nan], [np.inf, 0], [-np.inf, 0.1], [1e9, -1e9]]
+    grid = np.array(none, np.float32)[None, None]
+    found = [
+        f.grid_sample(
+            t.from_numpy(IMAGE[:1]), t.from_numpy(grid), mode, padding_mode, False
+        ).numpy()
+        for t, f in ((dovetail, F), (torch, torch.nn.functional))
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
 @pytest.mark.parametrize("align_corners", [True, False])
 @pytest.mark.parametrize("size", [(2, 3, 4, 5), (2, 1, 2, 4, 3)])
 def test_affine_grid_is_torchs(size: tuple[int, ...], align_corners: bool) -> None:

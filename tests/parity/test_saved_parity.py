@@ -138,6 +138,20 @@ BY_HAND: Final[dict[str, tuple[Written, list[Any]]]] = {
     "margin_pad": (
         lambda lib, x: lib.nn.functional.pad(x, (1, 1, 1, 1), mode="reflect"), [IMAGE],
     ),
+    **dict.fromkeys(("grid_taps", "tap_sum"), (
+        lambda lib, x, g: lib.nn.functional.grid_sample(x, g, align_corners=False),
+        [IMAGE, X.reshape(1, 1, 6, 2).repeat(IMAGE.shape[0], 0) / 9],
+    )),
+    "ctc_losses": (
+        lambda lib, x: lib.nn.functional.ctc_loss(
+            x.view(6, 1, 2), lib.tensor([[1]]), (6,), (1,)
+        ),
+        [X],
+    ),
+    "normal_quantile": (lambda lib, x: lib.special.ndtri(x / 99), [X]),
+    "trigamma": (lambda lib, x: lib.polygamma(1, x), [X]),
+    "polygamma_above": (lambda lib, x: lib.polygamma(2, x), [X]),
+    "float_parts": (lambda lib, x: lib.frexp(x)[0], [X]),
     "normalize": (lambda lib, x: lib.nn.functional.normalize(x, dim=1), [X]),
     "masked attention": (
         lambda lib, q, m: ((q * 2) / 8.0).masked_fill_(m, -1e9).softmax(-1),
@@ -158,6 +172,7 @@ BY_HAND: Final[dict[str, tuple[Written, list[Any]]]] = {
     "qr_factorise": (lambda lib, a: lib.linalg.qr(a), [MATRIX]),
     "eigen_hermitian": (lambda lib, a: lib.linalg.eigh(a), [DEFINITE]),
     "singular_values": (lambda lib, a: lib.linalg.svd(a)[1], [MATRIX]),
+    "least_squares": (lambda lib, a, b: lib.linalg.lstsq(a, b)[0], [MATRIX, DEFINITE]),
     "pseudo_inverse": (lambda lib, a: lib.linalg.pinv(a), [MATRIX]),
     "i0e": (lambda lib, x: lib.special.i0e(x), [X]),
     "i1e": (lambda lib, x: lib.special.i1e(x), [X]),
@@ -265,6 +280,24 @@ NOT_IN_TORCH: Final[dict[str, str]] = {
     "max_pool_backward": OF_GRADIENTS,
     "max_pool_take": OF_GRADIENTS,
     "sigmoid_grad": OF_GRADIENTS,
+    "tap_dot": OF_GRADIENTS,
+    "tap_spread": OF_GRADIENTS,
+    "margin_pad_backward": OF_GRADIENTS,
+    "mirrored": "a step of cholesky and others, which has no function of its own",
+    **dict.fromkeys(
+        (
+            "bessel_j0",
+            "bessel_j1",
+            "bessel_y0",
+            "bessel_y1",
+            "modified_bessel_k0",
+            "modified_bessel_k1",
+            "scaled_modified_bessel_k0",
+            "scaled_modified_bessel_k1",
+            "spherical_bessel_j0",
+        ),
+        "torch has no gradient for it",
+    ),
     "imag": "dovetail's is a copy, which refuses to be written",
     "real_pairs": "dovetail's is a copy, which refuses to be written",
     "normal_cdf": OF_CALLS,

@@ -73,6 +73,14 @@ def test_zeta(x: float) -> None:
     np.testing.assert_array_equal(edges.numpy(), theirs.numpy())
 
 
+def test_zeta_of_large_arguments() -> None:
+    """Powers that leave the format, and infinite ones, are the limits they have."""
+    x, q = [200.0, 40.0, np.inf, np.inf, np.inf], [0.3, 1e-3, 0.5, 1.0, -0.5]
+    got = dt.special.zeta(dt.tensor(x), dt.tensor(q)).tolist()
+    assert got == torch.special.zeta(torch.tensor(x), torch.tensor(q)).tolist()
+    assert dt.special.zeta(dt.tensor(np.inf), 2.0).item() == 0
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 25, 33, 100])
 def test_polygamma(n: int) -> None:
     """Derivatives of digamma on both sides of 0, and their gradients."""

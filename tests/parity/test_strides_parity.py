@@ -167,7 +167,7 @@ OTHERWISE: Final = {
     """
 x / r | x + r | x * r | T.maximum(x, r) | T.where(b, r, x) | T.lerp(x, r, 0.5)
 T.addcmul(x, r, r) | x > r | T.hypot(x, r) | T.heaviside(x, x) | T.ldexp(x, x)
-T.special.zeta(x + 1, x + 1) | T.digamma(x) | F.normalize(x, dim=1)
+T.special.zeta(x + 1, x + 1) | F.normalize(x, dim=1)
 F.rms_norm(x, (5,)) | F.local_response_norm(x, 2) | T.kron(m, m)
 """,
     "windows are computed in rows, and turning what they give is a copy": """

@@ -35,6 +35,26 @@ def test_shares_of_the_gamma_integral(upper: bool) -> None:
     np.testing.assert_allclose(found.numpy(), truth, rtol=1e-11, atol=1e-300)
 
 
+def test_shares_beside_the_mean() -> None:
+    """In float64 shares of a few digits are right to the last ones (mpmath)."""
+    a, x = [10.2, 11.0287, 15.0, 3.0, 19.99], [6.1, 6.3907, 9.0, 3.5, 20.98]
+    got = dovetail.igamma(*(dovetail.tensor(v, dtype=dovetail.float64) for v in (a, x)))
+    truth = [float(mpmath.gammainc(*v, regularized=True))
+             for v in zip(a, [0] * 5, x, strict=True)]  # fmt: skip
+    np.testing.assert_allclose(got.numpy(), truth, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_small_shares_above(dtype: str) -> None:
+    """Q of a small `a` is as small, and has its digits (mpmath)."""
+    a, x = [1e-30, 5e-4, 0.05, 0.3, 0.99], [1.0, 0.8, 1.4, 1e-3, 1.49]
+    given = [dovetail.tensor(v, dtype=getattr(dovetail, dtype)) for v in (a, x)]
+    truth = [float(mpmath.gammainc(*map(mpmath.mpf, v), regularized=True))
+             for v in zip(*(g.tolist() for g in given), strict=True)]  # fmt: skip
+    rtol = 2e-7 if dtype == "float32" else 4e-15
+    np.testing.assert_allclose(dovetail.igammac(*given).numpy(), truth, rtol=rtol)
+
+
 def test_large_arguments() -> None:
     """Next to the peak of large arguments the expansion is torch's."""
     draw = np.random.default_rng(0)

@@ -12,6 +12,7 @@ import dovetail as dt
 from dovetail.engine import scopes
 from dovetail.engine.autocast import CLASSES
 from dovetail.engine.op import vocabulary
+from dovetail.ops.gru import gru_sequence
 
 F = dt.nn.functional
 
@@ -28,6 +29,7 @@ class Heard(scopes.Recorder):
 
 def test_classes_come_from_the_declarations() -> None:
     """Each op has a class that there is, and products have the lower one."""
+    assert gru_sequence.op.name in vocabulary
     found = {op.name: op.autocast for op in vocabulary.values() if op.autocast}
     assert set(found.values()) == set(CLASSES)
     assert found["matmul"] == found["linear"] == "lower"
@@ -131,11 +133,68 @@ def test_nesting_errors_and_decorators() -> None:
 
 
 def test_what_is_refused() -> None:
-    """Precisions that are not lower, and devices that are no strings."""
-    with pytest.raises(dt.errors.DTypeError, match="bfloat16 or float16"):
-        dt.autocast("cpu", dt.float64)
+    """Device types that are none, and what is no dtype."""
     with pytest.raises(TypeError, match="device_type"):
         dt.autocast(dt.float16)  # type: ignore[arg-type]
+    for device in ("foo", "foo:1"):
+        with pytest.raises(RuntimeError, match="'foo', for which no backend"):
+            dt.autocast(device, enabled=False)
+    with pytest.raises(TypeError, match="dtype"):
+        dt.autocast("cpu", "half")  # type: ignore[arg-type]
+    assert not dt.amp.is_autocast_available("foo")
+
+
+@pytest.mark.parametrize("dtype", [dt.float64, dt.float32, dt.int32])
+def test_precisions_that_are_not_lower_switch_off(dtype: Any) -> None:
+    """With a warning, as in PyTorch, whatever the scope around."""
+    x = dt.ones(2, 2)
+    with dt.autocast("cpu"):
+        with pytest.warns(UserWarning, match="Disabling autocast"):
+            scope = dt.autocast("cpu", dtype)
+        with scope:
+            assert (x @ x).dtype is dt.float32
+        assert (x @ x).dtype is dt.bfloat16
+    dt.autocast("mps", enabled=False)
+    if not dt.amp.is_autocast_available("cuda"):
+        with pytest.warns(UserWarning, match="CUDA is not available"):
+            dt.autocast("cuda")
+
+
+def test_older_names_are_those_of_a_device_type() -> None:
+    """With the deprecation that PyTorch's have."""
+    with pytest.warns(DeprecationWarning, match="'cpu'"):
+        dt.set_autocast_cpu_enabled(True)
+    with pytest.warns(DeprecationWarning, match="'cpu'"):
+        assert dt.is_autocast_cpu_enabled()
+    assert (dt.ones(2, 2) @ dt.ones(2, 2)).dtype is dt.bfloat16
+    with pytest.warns(DeprecationWarning, match="'cpu'"):
+        dt.set_autocast_cpu_enabled(False)
+    for device, get, set_ in (
+        ("cpu", dt.get_autocast_cpu_dtype, dt.set_autocast_cpu_dtype),
+        ("cuda", dt.get_autocast_gpu_dtype, dt.set_autocast_gpu_dtype),
+    ):
+        before = dt.get_autocast_dtype(device)
+        other = {dt.float16: dt.bfloat16, dt.bfloat16: dt.float16}[before]
+        with pytest.warns(DeprecationWarning, match=device):
+            set_(other)
+        with pytest.warns(DeprecationWarning, match=device):
+            assert get() is other is dt.get_autocast_dtype(device)
+        dt.set_autocast_dtype(device, before)
+    dt.set_autocast_enabled(True)
+    assert dt.is_autocast_enabled()
+    dt.set_autocast_enabled(False)
+    assert not dt.is_autocast_enabled("cuda")
+
+
+@pytest.mark.parametrize("state", [dt.float32, dt.bfloat16])
+def test_gru_layers_go_on_in_the_dtype_of_their_state(state: Any) -> None:
+    """Whatever that of the input: torch rounds products alone."""
+    net, x = dt.nn.GRU(3, 4), dt.randn(5, 2, 3)
+    h = dt.zeros(1, 2, 4, dtype=state)
+    with dt.autocast("cpu"):
+        y, last = net(x.bfloat16(), h)
+    assert (y.dtype, last.dtype) == (state, state)
+    dt.testing.assert_close(y.float(), net(x)[0], rtol=0.03, atol=0.03)
 
 
 @pytest.mark.parametrize("name", ["matmul", "cross_entropy"])

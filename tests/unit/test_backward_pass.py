@@ -275,3 +275,54 @@ def test_recorders_hear_of_a_pass() -> None:
         y.backward()
     found = [n for n in heard.names if n.startswith(("backward", "accumulate"))]
     assert found == ["backward", "accumulate", "accumulate", "backward end"]
+
+
+def test_a_pass_sees_the_data_that_an_operand_has_by_then() -> None:
+    """What ops kept of it, custom Functions as well; results stay what they were."""
+
+    class Squared(dt.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: dt.Tensor) -> dt.Tensor:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, ct: dt.Tensor) -> dt.Tensor:
+            (kept,) = ctx.saved_tensors
+            return 2 * kept * ct
+
+    for f in (Squared.apply, lambda x: x * x, lambda x: x**2):
+        for inner in (False, True):
+            leaf = dt.tensor([1.0, 2.0], requires_grad=True)
+            x = leaf * 1 if inner else leaf
+            alias, y, z = x.detach(), f(x), x.exp()
+            x.data = dt.tensor([10.0, 20.0])
+            (y + 0 * z).sum().backward()
+            assert leaf.grad is not None
+            assert leaf.grad.tolist() == [20.0, 40.0]
+            assert alias.tolist() == [1.0, 2.0]
+            assert x._version == alias._version == 0
+
+
+def test_data_that_is_written_after_it_was_set_is_refused() -> None:
+    """As without; and what shares the memory that was left is what it was."""
+    x = dt.tensor([1.0, 2.0], requires_grad=True)
+    constant, w = dt.tensor([3.0, 4.0]), dt.tensor([1.0, 1.0], requires_grad=True)
+    kept = constant.detach()
+    y, z, u = x * x, (constant * w).sum(), (kept * w).sum()
+    x.data = dt.tensor([10.0, 20.0])
+    constant.data = dt.tensor([7.0, 8.0])
+    x.data = dt.tensor([30.0, 40.0])
+    z.backward()
+    assert w.grad is not None
+    assert w.grad.tolist() == [7.0, 8.0]
+    y.sum().backward(retain_graph=True)
+    assert x.grad is not None
+    assert x.grad.tolist() == [60.0, 80.0]
+    with dt.no_grad():
+        x.add_(1)
+    with pytest.raises(AutogradError, match="modified by an inplace"):
+        y.sum().backward()
+    kept.add_(1)
+    with pytest.raises(AutogradError, match="modified by an inplace"):
+        u.backward()

@@ -420,3 +420,15 @@ def test_explain() -> None:
     (why,) = report.breaks
     assert why.startswith("Python read %")
     assert "mul(" in str(report)
+
+
+def test_a_module_may_be_called_through_its_own_call_compiled() -> None:
+    """As generating programs have it, which keep that as the module's compiled call."""
+    model = dt.nn.Linear(2, 2)
+    model.register_forward_hook(lambda module, args, y: y + 1)
+    want = model(dt.ones(1, 2))
+    model._compiled_call = compiled = dt.compile(model.__call__)
+    for _ in range(2):
+        assert dt.equal(model(dt.ones(1, 2)), want)
+    assert dt.equal(compiled(dt.ones(1, 2)), want)
+    assert compiled.report().calls == 3

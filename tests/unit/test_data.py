@@ -300,3 +300,22 @@ def test_loader_refuses() -> None:
             DataLoader(Squares(3), **fault)
     with pytest.raises(NotSupported, match="__getitem__"):
         Dataset()[0]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_pass_is_of_the_class_that_programs_ask_for(workers: int) -> None:
+    """By torch's names; what it holds can be let go before its end."""
+    from dovetail.data.dataloader import (
+        _BaseDataLoaderIter,
+        _MultiProcessingDataLoaderIter,
+    )
+
+    loader = DataLoader(list(range(6)), batch_size=2, num_workers=workers)
+    found = iter(loader)
+    assert isinstance(found, _BaseDataLoaderIter)
+    assert isinstance(found, _MultiProcessingDataLoaderIter) is bool(workers)
+    assert iter(found) is found
+    assert next(found).tolist() == [0, 1]
+    found.close()
+    with pytest.raises(StopIteration):
+        next(found)

@@ -218,8 +218,9 @@ def test_faults_of_workers_are_raised_here(fault: str) -> None:
         assert next(batches).tolist() == [0, 1]
     with pytest.raises(kind, match=message) as info:
         list(batches)
-    if kind is not WorkerError:
+    if kind is not WorkerError:  # those behind it still come
         assert "__getitem__" in str(info.value)
+        assert [batch.tolist() for batch in batches] == [[4, 5], [6, 7]]
 
 
 def test_what_cannot_be_sent_is_said() -> None:
@@ -321,3 +322,49 @@ def test_options_without_sense_are_refused(fault: str) -> None:
     """Those that no worker could have, and those that no worker reads."""
     with pytest.raises(ValueError, match="DataLoader: "):
         DataLoader(Samples(3), **BAD[fault])
+
+
+def test_contexts_are_kept_as_such(tmp_path: Any) -> None:
+    """Whether named or given; they may be set for workers, and for nothing else."""
+    made = loader(Samples(2), multiprocessing_context="spawn")
+    assert made.multiprocessing_context.get_start_method() == "spawn"
+    made.multiprocessing_context = "fork"
+    assert [batch.tolist() for batch in made] == [[0, 1]]
+    with pytest.raises(ValueError, match="multiprocessing_context"):
+        made.multiprocessing_context = "thread"
+    with pytest.raises(ValueError, match="num_workers"):
+        DataLoader([1]).multiprocessing_context = "fork"
+    assert DataLoader([1], num_workers=1).multiprocessing_context is None
+    made.num_workers = 1
+    for name in ("batch_size", "dataset", "sampler"):
+        with pytest.raises(ValueError, match="should not be set"):
+            setattr(made, name, None)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_passes_go_on_after_an_error(workers: int) -> None:
+    """Of one batch; a stream ends with its error. The workers end with the pass."""
+    batches = iter(loader(Samples(8, "value"), workers))
+    found: list[Any] = []
+    while True:
+        try:
+            found.append(next(batches).tolist())
+        except ValueError:
+            found.append("error")
+        except StopIteration:
+            break
+    assert found == [[0, 1], "error", [4, 5], [6, 7]]
+    assert list(batches) == []
+    stream = iter(loader(Broken(), min(workers, 1)))
+    assert next(stream).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="broken"):
+        next(stream)
+    assert list(stream) == []
+
+
+class Broken(IterableDataset[int]):
+    """A stream that breaks off."""
+
+    def __iter__(self) -> Iterator[int]:
+        yield from range(3)
+        raise ValueError("broken")

@@ -91,6 +91,11 @@ def test_switches_are_kept_and_names_are_checked() -> None:
     with pytest.raises(AttributeError, match="benchmarks"):
         cudnn.benchmarks = True
     assert dovetail.backends.cuda.is_available() == dovetail.cuda.is_available()
+    mha = dovetail.backends.mha
+    assert mha.get_fastpath_enabled()
+    mha.set_fastpath_enabled(False)
+    assert not mha.get_fastpath_enabled()
+    mha.set_fastpath_enabled(True)
 
 
 def test_the_accelerator_is_what_auto_takes() -> None:

@@ -12,6 +12,7 @@ from tests.support.plugins import output
 import dovetail as dt
 from dovetail.conformance.reference import ReferenceBackend
 from dovetail.device_api import DeviceInfo, registry
+from dovetail.engine import modes
 from dovetail.errors import ArgumentTypeError, BackendError, DeviceError, DTypeError
 
 
@@ -52,9 +53,11 @@ def no_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
 def box(monkeypatch: pytest.MonkeyPatch, no_accelerator: None) -> Iterator[Box]:
     """The device type `box`, and the default device as it was."""
     monkeypatch.delenv("DOVETAIL_DEVICE", raising=False)
+    modes.of_environment.cache_clear()
     made = Box()
     registry.register(made)
     yield made
+    modes.of_environment.cache_clear()
     dt.set_default_device(None)
     registry.unregister("box")
 

@@ -123,7 +123,15 @@ def test_wider_ones_are_of_the_same_class() -> None:
         assert type(wider) is type(made)
         assert wider.batch_shape == shape
         assert wider.log_prob(wider.sample()).shape == shape
-    assert repr(torch.distributions.ExpTransform().inv).count("Exp")
+
+
+def test_inverted_transforms_undo_what_they_invert() -> None:
+    """`inv` takes values back, says so, and is undone by its own `inv`."""
+    exp = torch.distributions.ExpTransform()
+    x = torch.tensor([-1.0, 0.0, 2.0])
+    torch.testing.assert_close(exp.inv(exp(x)), x)
+    assert repr(exp.inv) == "_InverseTransform(ExpTransform())"
+    assert exp.inv.inv is exp
 
 
 def test_samples_that_go_straight_through() -> None:

@@ -32,10 +32,13 @@ def threads() -> Iterator[None]:
     dovetail.set_num_threads(before)
 
 
-def truth(q: Array, k: Array, v: Array, causal: bool, scale: float) -> Array:
+def truth(
+    q: Array, k: Array, v: Array, causal: bool, scale: float, mask: Any = None
+) -> Array:
     """Attention in long double, all weights at once."""
     q, k, v = (x.astype(np.longdouble) for x in (q, k, v))
     scores = np.einsum("...le,...se->...ls", q * scale, k)
+    scores = scores if mask is None else scores + mask
     if causal:
         scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     e = np.exp(scores - scores.max(-1, keepdims=True))
@@ -44,11 +47,13 @@ def truth(q: Array, k: Array, v: Array, causal: bool, scale: float) -> Array:
 
 
 def slopes(
-    ct: Array, q: Array, k: Array, v: Array, causal: bool, scale: float
-) -> tuple[Array, Array, Array]:
+    ct: Array, q: Array, k: Array, v: Array, causal: bool, scale: float,
+    mask: Any = None,
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """The gradients, in long double."""
     ct, q, k, v = (x.astype(np.longdouble) for x in (ct, q, k, v))
     scores = np.einsum("...le,...se->...ls", q * scale, k)
+    scores = scores if mask is None else scores + mask
     if causal:
         scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     p = np.exp(scores - scores.max(-1, keepdims=True))
@@ -62,6 +67,24 @@ def slopes(
     )
 
 
+HIDES = ("nothing", "later", "each", "keys", "whole", "gaps", "turned")
+
+
+def masked(rng: Any, kind: str, q: Array, k: Array) -> Array:
+    """A mask for scores: one for all, for keys alone, or lying in some other way."""
+    lead, length, keys = q.shape[:-2], q.shape[-2], k.shape[-2]
+    shape = {
+        "whole": (length, keys), "keys": (*lead[:1], *[1] * len(lead[1:]), 1, keys),
+        "turned": (*lead, keys, length), "gaps": (length, 2 * keys),
+    }  # fmt: skip
+    found = rng.normal(size=shape.get(kind, (*lead, length, keys))).astype(q.dtype)
+    found[rng.random(found.shape) < 0.3] = -np.inf
+    found = found.swapaxes(-1, -2) if kind == "turned" else found
+    found = found[:, ::2] if kind == "gaps" else found
+    found[..., 0] = 0.5  # each query sees a key
+    return found
+
+
 sizes = st.tuples(
     st.lists(st.integers(1, 3), max_size=2), st.integers(1, 150), st.integers(1, 150),
     st.integers(1, 40), st.integers(1, 40),
@@ -69,14 +92,14 @@ sizes = st.tuples(
 
 
 @given(
-    sizes=sizes, causal=st.booleans(), dtype=st.sampled_from(["f4", "f8"]),
+    sizes=sizes, hides=st.sampled_from(HIDES), dtype=st.sampled_from(["f4", "f8"]),
     turned=st.booleans(), scale=st.sampled_from([0.5, -1.0]),
     block=st.sampled_from([1 << 8, 1 << 11, 1 << 17]), seed=st.integers(0, 99),
 )  # fmt: skip
 @settings(deadline=None)
 def test_values_and_gradients(
     sizes: Any,
-    causal: bool,
+    hides: str,
     dtype: str,
     turned: bool,
     scale: float,
@@ -96,15 +119,19 @@ def test_values_and_gradients(
 
     q, k, v = drawn(*lead, length, width), drawn(*lead, keys, width), None
     v, ct = drawn(*lead, keys, depth), drawn(*lead, length, depth)
+    causal = hides == "later"
+    mask = None if hides in ("nothing", "later") else masked(rng, hides, q, k)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(large, "_BLOCK", block)
-        y = large.forward(q, k, v, causal, scale)
-        gradients = large.backward(ct, q, k, v, causal, scale)
+        y = large.forward(q, k, v, mask, causal, scale)
+        gradients = large.backward(ct, q, k, v, mask, causal, scale)
     close = {"f4": 2e-5, "f8": 1e-13}[dtype]
     assert y is not None
     assert gradients is not None
-    np.testing.assert_allclose(y, truth(q, k, v, causal, scale), rtol=0, atol=close)
-    wanted = slopes(ct, q, k, v, causal, scale)
+    np.testing.assert_allclose(
+        y, truth(q, k, v, causal, scale, mask), rtol=0, atol=close
+    )
+    wanted = slopes(ct, q, k, v, causal, scale, mask)
     for got, want in zip(gradients, wanted, strict=True):
         np.testing.assert_allclose(got, want, rtol=0, atol=close * length)
 
@@ -128,9 +155,9 @@ def test_what_is_not_finite_is_left_to_others(
         wanted = NUMPY.forward(q, k, v, None, causal, 0.3)
         slopes = NUMPY.backward(ct, q, k, v, None, causal, 0.3)
     if not np.isfinite(wanted).all():
-        assert large.forward(q, k, v, causal, 0.3) is None
+        assert large.forward(q, k, v, None, causal, 0.3) is None
     if not all(np.isfinite(g).all() for g in slopes):
-        assert large.backward(ct, q, k, v, causal, 0.3) is None
+        assert large.backward(ct, q, k, v, None, causal, 0.3) is None
 
 
 def test_a_single_row_may_lie_anyhow() -> None:
@@ -138,7 +165,7 @@ def test_a_single_row_may_lie_anyhow() -> None:
     rng = np.random.default_rng(5)
     one, v = rng.normal(size=(2, 1, 6)), rng.normal(size=(2, 1, 6))
     odd = np.lib.stride_tricks.as_strided(one, one.shape, (one.strides[0], 0, 8))
-    y = large.forward(odd, odd, v, False, 1.0)
+    y = large.forward(odd, odd, v, None, False, 1.0)
     assert y is not None
     np.testing.assert_allclose(y, v)
 
@@ -152,8 +179,8 @@ def test_threads_change_no_bit() -> None:
     for count in (1, 2, 5):
         dovetail.set_num_threads(count)
         y, slopes = (
-            large.forward(q, k, v, True, 0.2),
-            large.backward(v, q, k, v, True, 0.2),
+            large.forward(q, k, v, None, True, 0.2),
+            large.backward(v, q, k, v, None, True, 0.2),
         )
         assert y is not None
         assert slopes is not None
@@ -177,8 +204,8 @@ def test_nothing_beyond_results_is_written(monkeypatch: pytest.MonkeyPatch) -> N
     q, k, v = (rng.normal(size=(3, n, 7)).astype("f4") for n in (37, 53, 53))
     monkeypatch.setattr(large, "_BLOCK", 900)
     monkeypatch.setattr(large.np, "empty", guarded)
-    assert large.forward(q, k, v, False, 0.2) is not None
-    assert large.backward(q, q, k, v, True, 0.2) is not None
+    assert large.forward(q, k, v, None, False, 0.2) is not None
+    assert large.backward(q, q, k, v, None, True, 0.2) is not None
     monkeypatch.setattr(large.np, "empty", empty)
     assert len(around) >= 6
     for whole, start, count in around:
@@ -192,12 +219,12 @@ def test_threads_call_together() -> None:
     given = [
         [rng.normal(size=(4, 64, 16)).astype("f4") for _ in range(3)] for _ in "abc"
     ]
-    wanted = [large.forward(*each, True, 0.3) for each in given]
+    wanted = [large.forward(*each, None, True, 0.3) for each in given]
     wrong: list[int] = []
 
     def call(number: int) -> None:
         for _ in range(50):
-            y = large.forward(*given[number], True, 0.3)
+            y = large.forward(*given[number], None, True, 0.3)
             if y is None or wanted[number] is None or (y != wanted[number]).any():
                 wrong.append(number)
 

@@ -17,8 +17,10 @@ from dovetail.codegen.runtime.machine import available
 from dovetail.conformance.subject import Subject
 from dovetail.ops import random as ops
 from dovetail.ops import random_truth as truth
+from dovetail.xp.random import _exponential as numpys_exponential
 from dovetail.xp.random import _normal as numpys_normal
 from dovetail.xp.random import _uniform as numpys_uniform
+from dovetail_cpu.patience import CALLS
 
 pytestmark = pytest.mark.skipif(not available(), reason="kernels cannot be compiled")
 
@@ -67,6 +69,17 @@ def test_floats(dtype: dt.dtype, offset: int) -> None:
         got = ops.normal((count,), 0, 1, SEED, offset, kind(dtype)).numpy()
         want, radius = truth.normal(count, SEED, offset, dtype)
         assert (np.abs(got - want) <= 8 * np.spacing(radius.astype(got.dtype))).all()
+
+
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_exponential_numbers(dtype: dt.dtype, offset: int) -> None:
+    """They are within 1.5 ulp of the law's, with the bits of NumPy's steps."""
+    got = ops.exponential((N,), 2.0, SEED, offset, kind(dtype)).numpy()
+    want = truth.exponential(N, SEED, offset, dtype) / 2
+    assert (np.abs(got - want) <= 1.5 * np.spacing(want.astype(got.dtype))).all()
+    own = numpys_exponential(np, (N,), dtype, 0, 2.0, SEED, offset)
+    assert np.array_equal(got, own)
 
 
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64])
@@ -211,3 +224,16 @@ def test_a_kernel_that_is_there_draws_any_number(
     want = numpys_normal(np, shape, dt.float64, 0, 0, 1, SEED, 6)
     assert got.shape == shape
     assert got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(0,), (), (5,), (3, 33)])
+def test_many_small_draws_have_the_bits_of_the_first(shape: tuple[int, ...]) -> None:
+    """Of integers and trials: a kernel takes over, and nobody sees it."""
+
+    def drawn() -> list[bytes]:
+        dt.manual_seed(SEED)
+        found = dt.randint(-3, 7, shape), dt.bernoulli(dt.full(shape, 0.3))
+        return [x.numpy().tobytes() for x in found]
+
+    first = drawn()
+    assert all(drawn() == first for _ in range(CALLS + 2))

@@ -147,3 +147,19 @@ def test_parts_of_keys_are_compared_one_by_one() -> None:
                 and any(isinstance(o, ast.IsNot | ast.NotEq) for o in node.ops)
             ]  # fmt: skip
             assert not chained, (op.name, [ast.unparse(node) for node in chained])
+
+
+def test_shapes_are_remembered_as_tuples_are() -> None:
+    """A call that is given another tensor's shape learns an entry, and one alone."""
+    calls: dict[str, Callable[[object], Tensor]] = {
+        "view": lambda size: A.view(size), "expand": lambda size: WEIGHT.expand(size),
+        "layer_norm": lambda size: F.layer_norm(B[0].expand(2, 2, 4), size),
+    }  # fmt: skip
+    for name, call in calls.items():
+        op, shape = vocabulary[name], B.shape
+        call(shape)
+        op.forget_calls()
+        found = call(shape)
+        assert len(op.calls) == 1
+        assert call(tuple(shape)).equal(found)
+        assert len(op.calls) == 1

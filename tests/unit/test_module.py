@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections import OrderedDict
+from typing import Any
 
 import pytest
 from tests.support.modules import Net, names
@@ -242,3 +243,15 @@ def test_deepcopy_and_pickle_keep_structure() -> None:
         assert isinstance(other.scale, nn.Parameter)
         assert other.scale.requires_grad
         assert other(dt.ones(1, 3)).tolist() == net(dt.ones(1, 3)).tolist()
+
+
+def test_moves_are_not_by_to() -> None:
+    """A subclass may define `to` by `cpu`, or count what goes through it."""
+
+    class Moved(nn.Linear):
+        def to(self, *args: Any, **kwargs: Any) -> Any:
+            return super().cpu()
+
+    layer = Moved(2, 2)
+    assert layer.to("cpu") is layer
+    assert layer.cpu() is layer

@@ -26,7 +26,8 @@ def changed_numbers() -> list[str]:
         if kind.backend.rules_only:
             continue
         for cache in kind.scalars.values():
-            for value, native in cache.items():
+            zero = {} if cache.zero is None else {0.0: cache.zero}
+            for value, native in [*cache.items(), *zero.items()]:
                 now = kind.backend.copy_out(native)
                 wanted = kind.backend.copy_out(kinds.scalar_native(kind, value))
                 if now.tobytes() != wanted.tobytes():

@@ -5,19 +5,22 @@ from __future__ import annotations
 import pytest
 
 import dovetail as dt
-from dovetail.nn.packed_steps import is_dense
+from dovetail.nn.packed_steps import is_worth_a_layer
 from dovetail.nn.utils.rnn import pack_sequence, unpack_sequence
 
-DENSE, SPARSE = (4, 4, 3, 1), (9, 1, 1, 2)
+DENSE, LOOSE, SPARSE = (4, 4, 3, 1), (9, 1, 1, 2), (30, *[1] * 14)
 
 
-def test_what_is_dense() -> None:
-    """Sequences of about one length are, one long one among short ones is not."""
-    assert is_dense([4, 3, 3, 2])
-    assert not is_dense([4, 2, *[1] * 7])
+def test_what_is_worth_a_layer() -> None:
+    """Sequences of about one length; others where steps are small, but not too many."""
+    one_long = [4, 2, *[1] * 7]
+    assert is_worth_a_layer([4, 3, 3, 2], 10**9)
+    assert is_worth_a_layer(one_long, 10**5)
+    assert not is_worth_a_layer(one_long, 10**9)
+    assert not is_worth_a_layer([15, *[1] * 29], 1)
 
 
-@pytest.mark.parametrize("lengths", [DENSE, SPARSE])
+@pytest.mark.parametrize("lengths", [DENSE, LOOSE, SPARSE])
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 def test_packed_sequences_are_what_each_is_alone(

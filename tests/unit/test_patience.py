@@ -24,6 +24,7 @@ SEED = (1 << 63) + 12345
 DRAWS: dict[str, tuple[Any, dict[str, Any]]] = {
     "uniform": (numpys._uniform, {"low": 0, "high": 1, "dtype": dt.float32}),
     "normal": (numpys._normal, {"mean": 1, "std": 3, "dtype": dt.float64}),
+    "exponential": (numpys._exponential, {"rate": 2.5, "dtype": dt.float32}),
     "random_mask": (numpys._random_mask, {"p": 0.3, "dtype": dt.bool}),
 }
 
@@ -54,6 +55,31 @@ def test_many_small_draws_are_generated(op: str) -> None:
         assert (got.dtype, got.shape) == (want.dtype, want.shape)
         assert got.tobytes() == want.tobytes()
     assert len(slow) == CALLS
+
+
+def test_many_small_permutations_are_of_generated_words() -> None:
+    """They are those that NumPy's words give."""
+    slow: list[int] = []
+
+    def small(**named: Any) -> Array:
+        slow.append(1)
+        order: Array = numpys._random_permutation(np, dtype=dt.int64, **named)
+        return order
+
+    kernel = generated_random._permutation(small, generated_random.LEAST)
+    for turn in range(CALLS + 3):
+        place = {"n": 40, "seed": SEED, "offset": 3 * turn, "index": 0}
+        want = numpys._random_permutation(np, dtype=dt.int64, **place)
+        np.testing.assert_array_equal(kernel(**place), want)
+    assert len(slow) == CALLS
+
+
+def test_equal_keys_keep_their_order() -> None:
+    """Of few keys, the order is stable, though what is tried first is not."""
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, 9, 500).astype(np.uint64)
+    order = numpys.order_of_few(np, keys)
+    np.testing.assert_array_equal(order, np.argsort(keys, kind="stable"))
 
 
 def test_many_small_gathers_are_generated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,3 +137,14 @@ def test_nothing_is_recorded_before_the_start_or_when_not_enabled() -> None:
 def test_counts_that_make_no_schedule_are_refused() -> None:
     with pytest.raises(errors.ArgumentError, match="active is 0"):
         dt.profiler.schedule(wait=1, warmup=1, active=0)
+
+
+def test_profilers_of_other_processes_are_told_nothing() -> None:
+    """Which is said where it is asked for."""
+    from dovetail.autograd import profiler
+
+    for cls in (profiler.emit_nvtx, profiler.emit_itt):
+        with pytest.raises(NotImplementedError, match=r"profiler\.profile"):
+            cls()
+        with cls(enabled=False):
+            pass

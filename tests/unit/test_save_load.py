@@ -400,11 +400,17 @@ def test_a_later_version(whole: bytes) -> None:
         dt.load(with_tables(whole, lambda t: t.update(version=2)))
 
 
-@pytest.mark.parametrize("start", [b"PK\x03\x04", b"\x80\x02"])
-def test_files_of_pytorch(start: bytes, tmp_path: Path) -> None:
-    """A checkpoint of PyTorch's is named as one, and not read."""
-    (tmp_path / "x.pt").write_bytes(start + b"\x14\x00\x08\x08" * 9)
-    with pytest.raises(NotSupported, match=r"x\.pt' is one of PyTorch's .* convert it"):
+def test_pickles_alone_are_not_read(tmp_path: Path) -> None:
+    """What begins as a pickle, and is no file of PyTorch's."""
+    (tmp_path / "x.pt").write_bytes(b"\x80\x02" + b"\x14\x00\x08\x08" * 9)
+    with pytest.raises(NotSupported, match=r"x\.pt' is a pickle"):
+        dt.load(tmp_path / "x.pt")
+
+
+def test_archives_that_are_damaged(tmp_path: Path) -> None:
+    """What begins as a file of PyTorch's, and goes on as none."""
+    (tmp_path / "x.pt").write_bytes(b"PK\x03\x04" + b"\x14\x00\x08\x08" * 9)
+    with pytest.raises(FileFormatError, match=r"x\.pt' is damaged"):
         dt.load(tmp_path / "x.pt")
 
 

@@ -10,7 +10,8 @@ import pytest
 from tests.support import child
 
 import dovetail
-from dovetail.cli import torch_hub, torch_private
+from dovetail.torch_names import hub as torch_hub
+from dovetail.torch_names import private as torch_private
 
 SCRIPT = """
 import sys
@@ -94,6 +95,99 @@ def test_other_processes_keep_their_torch() -> None:
     """Importing dovetail's command line changes no import."""
     code = "import sys, dovetail.cli.run; print(*sys.meta_path)"
     assert "dovetail.cli" not in child.printed(code)
+
+
+VERSIONS = """
+import importlib
+import torch, torch.torch_version, torch.version
+
+v = torch.__version__
+assert v > "2.4" and v > (2, 4) and v >= (2, 13) and v < (3,) and v != "2.4"
+assert v >= "2.13.0" and not v < "2.2.1" and v.startswith("2."), v
+assert "2.4" < v and (2, 4) < v and sorted([v, "2.4"])[0] == "2.4"
+assert torch.torch_version.TorchVersion("1.2") < "1.10" and v != "none" != v
+assert torch.version.__version__ == torch.torch_version.__version__ == v
+assert {v: 1}[str(v)] == 1
+import importlib.metadata
+assert importlib.metadata.version("torch") == v
+assert importlib.metadata.metadata("torch")["Name"] == "torch"
+assert importlib.metadata.packages_distributions()["torch"][0] == "torch"
+from torch._dynamo._nowhere import Thing
+parsed = torch._C._nn._parse_to("cpu", torch.float64, non_blocking=True)
+assert parsed == (torch.device("cpu"), torch.float64, True, None), parsed
+assert torch._C._nn.gelu(torch.zeros(1)).item() == 0
+assert torch.profiler.kineto_available() and not isinstance(1, torch.ScriptModule)
+assert not isinstance(1, torch._dynamo.eval_frame.OptimizedModule)
+assert torch._dynamo.list_backends() == torch.compiler.list_backends() == ["inductor"]
+assert "eager" in torch.compiler.list_backends(exclude_tags=None)
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
+assert Shard(1).is_shard(1) and not Shard(1).is_shard(0) and Shard(1) == Shard(1)
+assert Replicate().is_replicate() and Partial().is_partial("sum")
+print("seen")
+"""
+
+
+def test_versions_compare_as_versions(tmp_path: Path) -> None:
+    """Programs choose by the version, with text and with tuples; names are found."""
+    found = run(tmp_path, VERSIONS)
+    assert found.stdout == "seen\n", found.stderr
+
+
+PACKAGE = {
+    "__init__.py": "", "other.py": """
+import torch
+
+
+def total(n):
+    return int(torch.arange(n).sum())
+""", "__main__.py": """
+import multiprocessing
+import sys
+
+import torch
+
+from .other import total
+
+
+def twice(n):
+    return 2 * total(n)
+
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(sys.argv[1:], pool.map(twice, [3, 4]), __package__)
+""",
+}  # fmt: skip
+
+
+def test_modules_are_run(tmp_path: Path) -> None:
+    """`-m` runs a package, with what follows its name as its own arguments."""
+    (tmp_path / "here").mkdir()
+    for name, text in PACKAGE.items():
+        (tmp_path / "here" / name).write_text(text)
+    command = [sys.executable, "-m", "dovetail", "run", "--as-torch", "-m"]
+
+    def ran(*args: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [*command, *args], capture_output=True, text=True, timeout=60, check=False,
+            cwd=tmp_path,
+        )  # fmt: skip
+
+    found = ran("here", "-m", "3", "--as-torch")
+    assert found.stdout == "['-m', '3', '--as-torch'] [6, 12] here\n", found.stderr
+    assert ran("here.other").returncode == 0
+    found = ran("nowhere.at_all")
+    assert found.returncode == 2
+    assert "nowhere.at_all" in found.stderr
+
+
+def test_a_script_that_is_not_there(tmp_path: Path) -> None:
+    """It is a mistake of usage, and no traceback."""
+    command = [sys.executable, "-m", "dovetail", "run", str(tmp_path / "none.py")]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    assert "none.py" in found.stderr
+    assert "Traceback" not in found.stderr
 
 
 PLACES = """
@@ -225,7 +319,8 @@ torch._inductor.config.triton.unique_kernel_names = True
 torch._C._log_api_usage_once("here")
 assert torch._dynamo.disable(len) is len and torch._dynamo.disable()(len) is len
 assert record(len) is len
-assert GradScaler is torch.amp.GradScaler and not is_in_onnx_export()
+assert issubclass(GradScaler, torch.amp.GradScaler) and not is_in_onnx_export()
+assert GradScaler is torch.cuda.amp.GradScaler
 net = torch.nn.Linear(2, 2)
 assert not isinstance(net, (FSDP, GraphModule))
 assert torch.jit.trace(net, torch.ones(1, 2)) is net
@@ -350,10 +445,11 @@ traced = torch.fx.symbolic_trace(lambda a, b: torch.einsum("i,i->", (a, b)))
 assert len(traced.graph.find_nodes(op="call_function")[0].args) == 3
 lists, places = grouped([[x, x.half()]], True)[x.device, torch.float16]
 assert lists[0][0].dtype is torch.float16 and places == [1]
-for check in (torch._check, torch._check_value):
+with_error = lambda *given: torch._check_with(KeyError, *given)
+for check in (torch._check, torch._check_value, with_error):
     try:
         check(False, lambda: "no")
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, KeyError) as error:
         print(type(error).__name__)
 """
 
@@ -361,4 +457,6 @@ for check in (torch._check, torch._check_value):
 def test_names_below_private_rooms(tmp_path: Path) -> None:
     """They do what programs import them for."""
     found = run(tmp_path, NAMES)
-    assert found.stdout.split() == ["RuntimeError", "ValueError"], found.stderr
+    assert found.stdout.split() == ["RuntimeError", "ValueError", "KeyError"], (
+        found.stderr
+    )

@@ -36,12 +36,12 @@ try:
         reset_fallbacks,
         set_fallback_policy,
     )  # fmt: skip
+    from dovetail.engine.inference import inference_mode, is_inference_mode_enabled
     from dovetail.engine.later import FUNCTIONS as _LATER
     from dovetail.engine.later import load as _load
     from dovetail.engine.missing_names import missing_name as _missing_name
     from dovetail.engine.modes import (
         enable_grad,
-        inference_mode,
         is_grad_enabled,
         no_grad,
         set_default_device,
@@ -63,9 +63,10 @@ finally:
 
 __version__: _Final = "0.1.0"
 
-globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _NAMES)
+globals().update({d.name: d for d in _dtypes.ALL} | _dtypes.ALIASES | _dtypes.NAMED)
+globals().update(_NAMES)
 globals().update(_FORMATS | _LAYOUTS)
-_install()
+_install(lambda: _import_module("dovetail.torch_names.places"))
 e: _Final = 2.718281828459045
 pi: _Final = 3.141592653589793
 inf: _Final = _inf
@@ -76,18 +77,28 @@ newaxis: _Final = None
 _LAZY: _Final = frozenset({
     "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu",
     "cuda", "data", "device_api", "distributed", "distributions", "fft", "func",
-    "futures", "fx", "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn",
+    "futures", "fx", "io", "jit", "library", "linalg", "masked", "mps",
+    "multiprocessing", "nn",
     "optim", "profiler", "random", "return_types", "signal", "sparse", "special",
     "testing", "utils", "xpu",
 })  # fmt: skip
 _FROM: _Final = {
-    "autocast": "amp", "clear_autocast_cache": "amp", "compile": "compiler",
-    "get_autocast_dtype": "amp", "get_device_module": "device_modules",
+    "GradScaler": "amp", "autocast": "amp", "clear_autocast_cache": "amp",
+    "compile": "compiler",
+    "get_autocast_cpu_dtype": "amp.autocast_mode", "get_autocast_dtype": "amp",
+    "get_autocast_gpu_dtype": "amp.autocast_mode",
+    "get_device_module": "device_modules",
     "get_num_threads": "codegen.runtime.threads",
-    "is_autocast_cache_enabled": "amp", "is_autocast_enabled": "amp",
+    "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
+    "is_anomaly_enabled": "autograd.anomaly_mode",
+    "is_autocast_cache_enabled": "amp",
+    "is_autocast_cpu_enabled": "amp.autocast_mode", "is_autocast_enabled": "amp",
     "load": "io", "save": "io",
-    "set_autocast_cache_enabled": "amp", "set_autocast_dtype": "amp",
-    "set_autocast_enabled": "amp", "set_num_threads": "codegen.runtime.threads",
+    "set_autocast_cache_enabled": "amp",
+    "set_autocast_cpu_dtype": "amp.autocast_mode",
+    "set_autocast_cpu_enabled": "amp.autocast_mode", "set_autocast_dtype": "amp",
+    "set_autocast_enabled": "amp", "set_autocast_gpu_dtype": "amp.autocast_mode",
+    "set_num_threads": "codegen.runtime.threads",
     "vmap": "func",
 }  # fmt: skip
 
@@ -123,6 +134,7 @@ if TYPE_CHECKING:
     from dovetail import fft as fft
     from dovetail import func as func
     from dovetail import io as io
+    from dovetail import library as library
     from dovetail import linalg as linalg
     from dovetail import masked as masked
     from dovetail import multiprocessing as multiprocessing
@@ -144,6 +156,28 @@ if TYPE_CHECKING:
     from dovetail.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
     from dovetail.amp import set_autocast_dtype as set_autocast_dtype
     from dovetail.amp import set_autocast_enabled as set_autocast_enabled
+    from dovetail.amp.autocast_mode import (
+        get_autocast_cpu_dtype as get_autocast_cpu_dtype,
+    )
+    from dovetail.amp.autocast_mode import (
+        get_autocast_gpu_dtype as get_autocast_gpu_dtype,
+    )
+    from dovetail.amp.autocast_mode import (
+        is_autocast_cpu_enabled as is_autocast_cpu_enabled,
+    )
+    from dovetail.amp.autocast_mode import (
+        set_autocast_cpu_dtype as set_autocast_cpu_dtype,
+    )
+    from dovetail.amp.autocast_mode import (
+        set_autocast_cpu_enabled as set_autocast_cpu_enabled,
+    )
+    from dovetail.amp.autocast_mode import (
+        set_autocast_gpu_dtype as set_autocast_gpu_dtype,
+    )
+    from dovetail.autograd.anomaly_mode import (
+        is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    )
+    from dovetail.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
     from dovetail.codegen.runtime.threads import get_num_threads as get_num_threads
     from dovetail.codegen.runtime.threads import set_num_threads as set_num_threads
     from dovetail.compiler import compile as compile
@@ -158,9 +192,8 @@ else:
 __all__ = [
     "Size", "Tensor", "can_cast", "device", "dtype", "enable_grad", "errors",
     "fallbacks", "finfo", "get_default_dtype", "get_fallback_policy", "iinfo",
-    "inference_mode",
-    "is_grad_enabled", "layout", "memory_format", "no_grad", "promote_types",
-    "reset_fallbacks",
+    "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "layout",
+    "memory_format", "no_grad", "promote_types", "reset_fallbacks",
     "set_default_device", "set_default_dtype", "set_fallback_policy",
     "set_grad_enabled",
 ]  # fmt: skip

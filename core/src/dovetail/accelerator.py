@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from dovetail.device import device as Device
 from dovetail.device import named
 from dovetail.device_api import Backend, Pool, Workspaces, current, registry
 from dovetail.engine import modes
+from dovetail.engine.missing_names import missing_name
 from dovetail.errors import ArgumentError, NotSupported
 from dovetail.tensor_api import streams
 from dovetail.tensor_api.graphs import Graph
@@ -258,3 +259,8 @@ __all__ = [
     "reset_peak_memory_stats", "set_device_idx", "set_device_index",
     "set_memory_limit", "set_stream", "synchronize",
 ]  # fmt: skip
+
+
+__path__: list[str] = []  # torch has modules below
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

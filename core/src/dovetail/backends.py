@@ -32,7 +32,7 @@ class Switches(ModuleType):
 
     def __init__(self, name: str, available: bool, **values: Any) -> None:
         super().__init__(name, f"Switches of {name.rpartition('.')[2]}.")
-        vars(self).update(values, _available=available)
+        vars(self).update(values, _available=available, __path__=[])
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in vars(self):
@@ -80,6 +80,23 @@ def _attention_switch(name: str) -> tuple[Any, Any]:
     asked.__doc__ = "Whether the switch is on."
     enable.__doc__ = "Set the switch, which is kept."
     return asked, enable
+
+
+class AttentionSwitches(Switches):
+    """The switch of torch's own way through layers of attention that are evaluated.
+
+    Here there is one way, which computes the same: the switch is kept.
+    """
+
+    _fastpath: bool
+
+    def get_fastpath_enabled(self) -> bool:
+        """Whether the switch is on."""
+        return self._fastpath
+
+    def set_fastpath_enabled(self, value: bool) -> None:
+        """Set the switch, which is kept."""
+        self._fastpath = value
 
 
 class DeviceSwitches(Switches):
@@ -132,6 +149,26 @@ class EinsumSwitches(Switches):
         """How opt_einsum looks: auto, greedy, optimal or auto-hq; None without it."""
         return contractions.choice.strategy if self.is_available() else None
 
+    def set_flags(
+        self, _enabled: bool | None = None, _strategy: str | None = None
+    ) -> tuple[bool, str | None]:
+        """Set both switches, those that are given; what they were.
+
+        Raises: ArgumentError for a strategy where opt_einsum is not to be asked.
+        """
+        before = self.enabled, self.strategy
+        enabled = before[0] if _enabled is None else _enabled
+        if _strategy is not None and not enabled:
+            raise ArgumentError(
+                "opt_einsum.set_flags", "_strategy", was=f"{_strategy!r}, while "
+                "opt_einsum is not enabled", needed="None, or _enabled=True",
+            )  # fmt: skip
+        if _strategy is not None:
+            setattr(self, "strategy", _strategy)  # noqa: B010  # mypy sees a property
+        if _enabled is not None:
+            setattr(self, "enabled", _enabled)  # noqa: B010
+        return before
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in ("enabled", "strategy"):
             super().__setattr__(name, value)
@@ -164,6 +201,7 @@ cudnn: Final = LibrarySwitches(
     benchmark_limit=10, allow_tf32=True, fp32_precision="none",
 )  # fmt: skip
 mkldnn: Final = Switches(f"{__name__}.mkldnn", True, enabled=True, deterministic=False)
+mha: Final = AttentionSwitches(f"{__name__}.mha", True, _fastpath=True)
 mkl: Final = Switches(f"{__name__}.mkl", False)
 openmp: Final = Switches(f"{__name__}.openmp", False)
 quantized: Final = Switches(
@@ -173,5 +211,5 @@ opt_einsum: Final = EinsumSwitches(f"{__name__}.opt_einsum", False)
 __path__: list[str] = []
 
 __all__ = [
-    "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized",
+    "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized",
 ]  # fmt: skip

@@ -98,6 +98,32 @@ class DType:
         return self
 
 
+class NamedDType(DType):
+    """A format that has a name alone: no tensor is of it, and no call takes it."""
+
+    __slots__ = ()
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        raise self.refused("dtype", "dtype")
+
+    @property
+    def real(self) -> DType:
+        return float16
+
+    @property
+    def complex(self) -> DType:
+        return self
+
+    def refused(self, op: str, argument: str) -> StoredDTypeError:
+        """What a call says that is given it."""
+        return StoredDTypeError(
+            op, argument, was=f"{self.name}, which is a name without tensors: NumPy "
+            "has no complex numbers of two float16", needed="a dtype that tensors have",
+            remedy="use complex64, or pairs of float16",
+        )  # fmt: skip
+
+
 def _numpy_dtype(name: str) -> np.dtype[Any]:
     if name == "bfloat16" or name.startswith("float8"):
         import ml_dtypes  # costs 8 ms: only for those who use it
@@ -129,6 +155,9 @@ float8_e8m0fnu: Final = DType("float8_e8m0fnu", FLOAT_CATEGORY, 1, False)
 complex64: Final = DType("complex64", COMPLEX_CATEGORY, 8, True)
 complex128: Final = DType("complex128", COMPLEX_CATEGORY, 16, True)
 
+# Programs name it in tables of dtypes.
+complex32: Final = NamedDType("complex32", COMPLEX_CATEGORY, 4, True)
+
 _COMPUTING: Final = (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
@@ -138,6 +167,7 @@ _STORING: Final = (
     float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu,
 )  # fmt: skip
 ALL: Final = _COMPUTING + _STORING
+NAMED: Final = {"complex32": complex32, "chalf": complex32}
 _BY_NAME: Final = {dtype.name: dtype for dtype in ALL}
 ALIASES: Final = {
     "half": float16, "float": float32, "double": float64, "short": int16,
@@ -162,7 +192,7 @@ HALF: Final = frozenset({float16, bfloat16})
 
 def by_name(name: str) -> DType:
     """The dtype of that name or torch alias."""
-    found = _BY_NAME.get(name) or ALIASES.get(name)
+    found = _BY_NAME.get(name) or ALIASES.get(name) or NAMED.get(name)
     if found is None:
         raise DTypeError(
             "dtype", "name", was=repr(name), needed=f"one of {', '.join(_BY_NAME)}"
@@ -185,8 +215,10 @@ def from_numpy(dtype: np.dtype[Any]) -> DType:
 
 def as_dtype(value: object, op: str = "dtype") -> DType:
     """A dtype from a dtype, a Python type, or raise."""
-    if isinstance(value, DType):
+    if type(value) is DType:
         return value
+    if isinstance(value, NamedDType):
+        raise value.refused(op, "dtype")
     if value is float:
         return float64
     if value is bool:

@@ -244,6 +244,26 @@ class MissingName(DovetailError, AttributeError):
         return AttributeError, (str(self),)
 
 
+class MissingModule(DovetailError, ModuleNotFoundError):
+    """A module that torch has is left out on purpose.
+
+    Args:
+        name: the module's.
+        reason: why it is left out, as the rest of a sentence.
+    """
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.reason = reason
+        super().__init__(name, "module", was="not there")
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"No module named {self.name!r}: it {self.reason}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.reason)
+
+
 class CaptureError(DovetailError, RuntimeError):
     """A recorded program does not fit the call, or cannot be recorded."""
 

@@ -18,7 +18,15 @@ from dovetail.nn import Module
 
 _isinstance: Final = isinstance
 T = TypeVar("T")
-ScriptModule = Module  # which runs as Python, as all others do
+
+
+class ScriptModule(Module):
+    """A base of modules that are written as scripts, which run as Python here."""
+
+    @property
+    def original_name(self) -> str:
+        """The class's name."""
+        return type(self).__name__
 
 
 def script(obj: T, **_options: Any) -> T:
@@ -29,6 +37,9 @@ def script(obj: T, **_options: Any) -> T:
 def script_if_tracing(fn: T) -> T:
     """The function itself."""
     return fn
+
+
+_script_if_tracing = script_if_tracing  # torch's older name
 
 
 def export(fn: T) -> T:
@@ -197,5 +208,6 @@ __all__ = [
     "wait",
 ]  # fmt: skip
 
+__path__: list[str] = []  # torch has modules below
 if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -8,6 +8,7 @@ from dovetail.frontend import masked as _masked  # noqa: F401 (offers its names)
 
 globals().update(_NAMESPACES["masked"])
 
+__path__: list[str] = []  # torch has modules below
 if _typing.TYPE_CHECKING:
     from dovetail.signatures.masked import *  # noqa: F403
 else:

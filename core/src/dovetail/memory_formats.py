@@ -48,7 +48,14 @@ channels_last: Final = memory_format("channels_last")
 channels_last_3d: Final = memory_format("channels_last_3d")
 LAYOUTS: Final = {
     name: layout(name)
-    for name in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+    for name in (
+        "sparse_coo",
+        "sparse_csr",
+        "sparse_csc",
+        "sparse_bsr",
+        "sparse_bsc",
+        "jagged",
+    )
 } | {"strided": strided}
 FORMATS: Final = {
     f.name: f

@@ -24,17 +24,26 @@ class Side:
 
     def __init__(self, lib: Any) -> None:
         self.lib = lib
-        self.log: list[tuple[str, Any, bool]] = []
+        self.log: list[tuple[Any, ...]] = []
         self.warned: list[warnings.WarningMessage] = []
         self.names: dict[str, Any] = {
             "L": lib,
             "hook": self._hook,
             "after": self._after,
+            "before_node": self._before_node,
+            "after_node": self._after_node,
+            "several": self._several,
+            "edge": lib.autograd.graph.get_gradient_edge,
+            **functions(lib),
         }
 
-    def _hook(self, label: str, factor: float | None) -> Callable[[Any], Any]:
+    def _hook(self, label: str, factor: float | str | None) -> Callable[[Any], Any]:
         def hook(gradient: Any) -> Any:
             self.log.append((label, values(gradient), gradient.requires_grad))
+            if factor == "other shape":
+                return gradient.new_ones(7)
+            if factor == "other dtype":
+                return gradient.to(self.lib.float32)
             return None if factor is None else gradient * factor
 
         return hook
@@ -47,6 +56,26 @@ class Side:
                 tensor.grad = None
 
         return after
+
+    def _before_node(self, label: str, factor: float | None) -> Callable[[Any], Any]:
+        def hook(gradients: Any) -> Any:
+            self.log.append((label, *map(values, gradients)))
+            return None if factor is None else tuple([g * factor for g in gradients])
+
+        return hook
+
+    def _after_node(self, label: str) -> Callable[[Any, Any], None]:
+        def hook(_: Any, gradients: Any) -> None:
+            self.log.append((label, *map(values, gradients)))
+
+        return hook
+
+    def _several(self, label: str) -> Callable[[Any], None]:
+        def hook(found: Any) -> None:
+            gradients = found if isinstance(found, list | tuple) else [found]
+            self.log.append((label, *map(values, gradients)))
+
+        return hook
 
     def run(self, line: str) -> Exception | None:
         """Run a statement; gives the error that it raised."""
@@ -77,7 +106,7 @@ class Side:
         for name, t in tensors.items():
             _ = t.grad_fn  # torch's views know only then whether they are leaves
             needs = t.requires_grad
-            found[name] = (values(t), needs, t.is_leaf)
+            found[name] = (values(t), needs, t.is_leaf, t.is_inference())
             if t.is_leaf or t.retains_grad:
                 grad = t.grad
                 if grad is not None:
@@ -86,6 +115,71 @@ class Side:
                 else:
                     found[f"{name}.grad"] = None
         return found
+
+
+def functions(lib: Any) -> dict[str, Any]:
+    """Custom Functions, as programs call them."""
+    function = lib.autograd.Function
+
+    class Cube(function):  # type: ignore[misc]
+        """Keeps its argument, and has second gradients."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx: Any, ct: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return ct * 3 * x * x
+
+    class Same(function):  # type: ignore[misc]
+        """Gives its argument, of which the result is a view."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x
+
+        @staticmethod
+        def backward(ctx: Any, ct: Any) -> Any:
+            return ct * 3
+
+    class Shown(Same):
+        """Gives a view of its argument."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.unsqueeze(0)
+
+        @staticmethod
+        def backward(ctx: Any, ct: Any) -> Any:
+            return ct.squeeze(0) * 5
+
+    class Written(Same):
+        """Writes to its argument, and says so."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.mul_(3)
+
+    class Parts(function):  # type: ignore[misc]
+        """Two results with gradients, and one without."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            sign = x.sign()
+            ctx.mark_non_differentiable(sign)
+            ctx.save_for_backward(sign)
+            return x * 2, x.sin(), sign
+
+        @staticmethod
+        def backward(ctx: Any, a: Any, b: Any, c: Any) -> Any:
+            return a * 2 + b * ctx.saved_tensors[0] + c
+
+    made = (Cube, Same, Shown, Written, Parts)
+    return {cls.__name__: cls.apply for cls in made}
 
 
 def values(t: Any) -> Any:

@@ -19,7 +19,11 @@ Not drawn, since torch's behaviour there is an accident that nobody would want:
 - Hooks on views that were taken under no_grad: torch 2.13 dies of a segmentation fault.
 - `requires_grad_()` of what was an operand before: torch's gradients, recorded, then
   depend on it, dovetail's take it for the constant that it was.
+- Hooks of several tensors on what a pass begins at: torch does not call them.
+- `detach_()` in inference mode, which torch leaves undone; custom Functions that write
+  to what retains its gradient, which torch then drops.
 - `t_()` and its like under no_grad: torch forgets that the gradient has another shape.
+- `t_()` and its like of a tensor with hooks, which torch calls in another order.
 - `retain_grad()` of, and writes through, a view of a written base: torch takes it for
   a leaf unless somebody has looked at `grad_fn`, so programs look.
 """
@@ -144,8 +148,21 @@ class Draw:
         made: str = self.random.choices(kinds, weights)[0](self)
         without = self.random.random() < 0.05
         if without and not made.endswith(("t_()", "squeeze_()", "unsqueeze_(0)")):
-            return f"with L.no_grad(): {made}"
+            mode = self.random.choice(("no_grad", "no_grad", "inference_mode"))
+            if mode == "no_grad" or _may_infer(made):
+                return f"with L.{mode}(): {made}"
         return made
+
+
+def _has_edge(t: Any) -> bool:
+    """Whether torch gives the edge of a tensor: not of views taken under no_grad."""
+    return t.grad_fn is not None or (t.requires_grad and not t._is_view())
+
+
+def _may_infer(made: str) -> bool:
+    """Whether a statement is drawn in inference mode: leaves are made outside."""
+    left_out = ("backward", "grad", "detach_", ".data = ")
+    return not any(word in made.replace(".grad_fn", "") for word in left_out)
 
 
 def _memory(t: Any) -> int:
@@ -197,6 +214,9 @@ def compute(d: Draw) -> str:
         ]  # fmt: skip
     if d.names[x].ndim == 2:
         found += ["{x} @ {x}.t()", "{x}.tril()"]
+    if r.random() < 0.15:
+        found = ["Cube({x})", "Same({x})", "Shown({x})", "Parts({x})[0]"]
+        found += ["Parts({x})[1]", "Parts({x})[2]", "Cube({x} * {o})"]
     return f"{y} = {r.choice(found).format(x=x, o=other)}"
 
 
@@ -227,12 +247,16 @@ def write(d: Draw) -> str:
             "{x}[[0]] = -1.0", "{x}[1:] *= 2", "{x}[0].copy_({x}[-1] * 2)",
             "{x}[[0, -1]] = {o0}",
         ]  # fmt: skip
-    if r.random() < 0.12 and not t.retains_grad:
+    if r.random() < 0.12 and not (t.retains_grad or t._backward_hooks):
         found = ["{x}.t_()", "{x}.squeeze_()", "{x}.unsqueeze_(0)"]
         if d.is_alone(x):
             found += ["{x}.detach_()"]
+    if r.random() < 0.06 and not t.retains_grad:
+        found = ["{y} = Written({x})"]
+    if r.random() < 0.03 and d.is_alone(x) and not t._is_view():
+        found = ["{x}.data = L.full_like({x}, 0.3)"]
     o0 = r.choice(["0.5", f"{x}[-1] * 0.5", "x0.sum()"])
-    return f"{x}.grad_fn; " + r.choice(found).format(x=x, o=o, o0=o0)
+    return f"{x}.grad_fn; " + r.choice(found).format(x=x, o=o, o0=o0, y=d.fresh())
 
 
 def leafness(d: Draw) -> str:
@@ -255,21 +279,59 @@ def hook(d: Draw) -> str:
     choice = r.random()
     if choice < 0.5:
         h, factor = d.fresh("h"), r.choice(["None", "2.0", "-1.0", "None"])
+        if r.random() < 0.03:
+            factor = r.choice(["'other shape'", "'other dtype'"])
         x = d.one(
             lambda t: t.requires_grad and not (t._is_view() and t.is_leaf)
             and _memory(t) not in d.of_gradients()
         )  # fmt: skip
         return f"{h} = {x}.register_hook(hook('{h}', {factor}))"
-    if choice < 0.75:
+    if choice < 0.6:
+        return r.choice([hook_of_node, hook_of_several])(d)
+    if choice < 0.78:
         own = d.of_gradients()
         x = d.one(lambda t: t.requires_grad and _memory(t) not in own)
         return f"{x}.grad_fn; {x}.retain_grad()"
     handles = [n for n in d.names if n[0] == "h" and n[1:].isdigit()]
-    if choice < 0.82 and handles:
+    if choice < 0.84 and handles:
         return f"{r.choice(handles)}.remove()"
     h = d.fresh("h")
     how = r.choice(["'keep'", "'keep'", "'drop'"])
     return f"{h} = {d.leaf()}.register_post_accumulate_grad_hook(after('{h}', {how}))"
+
+
+def hook_of_node(d: Draw) -> str:
+    """One that runs before or after a node, whose only result is looked at."""
+    h, own = d.fresh("h"), d.of_gradients()
+
+    def fits(t: Any) -> bool:
+        if t.grad_fn is None or t._is_view() or _memory(t) in own:
+            return False
+        return not any(w in t.grad_fn.name() for w in ("Unbind", "Split", "Parts"))
+
+    if not d.tensors(fits):
+        return f"{h} = None"
+    x = d.one(fits)
+    if d.random.random() < 0.5:
+        return f"{h} = {x}.grad_fn.register_hook(after_node('{h}'))"
+    factor = d.random.choice(["None", "0.5"])
+    return f"{h} = {x}.grad_fn.register_prehook(before_node('{h}', {factor}))"
+
+
+def hook_of_several(d: Draw) -> str:
+    """One that waits for the gradients of several tensors, or for the first."""
+    h, mode = d.fresh("h"), d.random.choice(["all", "any"])
+
+    def fits(t: Any) -> bool:
+        return t.is_leaf and t.requires_grad and not t._is_view()
+
+    if not d.tensors(fits):
+        return f"{h} = None"
+    found = ", ".join(d.one(fits) for _ in range(d.random.randint(1, 3)))
+    return (
+        f"{h} = L.autograd.graph.register_multi_grad_hook([{found}], several('{h}'), "
+        f"mode='{mode}')"
+    )
 
 
 def differentiate(d: Draw) -> str:
@@ -282,13 +344,17 @@ def differentiate(d: Draw) -> str:
     options = r.choice(
         ["", "retain_graph=True", "retain_graph=True", "create_graph=True"]
     )
+    if d.tensors(lambda t: not t.numel()):  # whether theirs flow is torch's accident
+        options = options.replace("create", "retain")
     choice = r.random()
     if choice < 0.45:
         return f"{loss}.backward({options})"
     if choice < 0.55:
-        into = ", ".join(d.differentiable() for _ in range(r.randint(1, 2)))
+        own = d.of_gradients()
+        fits = lambda t: t.requires_grad and _memory(t) not in own  # noqa: E731
+        into = ", ".join(d.one(fits) for _ in range(r.randint(1, 2)))
         return f"{loss}.backward({options}{', ' if options else ''}inputs=[{into}])"
-    if choice < 0.62:
+    if choice < 0.62 and not d.names[y].is_leaf:
         return f"{y}.backward(L.ones_like({y}) * 0.5{', ' if options else ''}{options})"
     if choice < 0.68:
         rest = f", {options}" if options else ""
@@ -298,6 +364,12 @@ def differentiate(d: Draw) -> str:
     found = [d.fresh("g") for _ in wanted]
     rest = f", {options}" if options else ""
     unused = r.choice(["", ", allow_unused=True", ", allow_unused=True"])
+    if r.random() < 0.15:
+        wanted = [f"edge({d.one(_has_edge)})" for _ in wanted]
+    elif r.random() < 0.1:
+        unused = ", materialize_grads=True"
+    if r.random() < 0.1 and _has_edge(d.names[y]):
+        loss, rest = f"edge({y})", f", L.ones_like({y}, dtype=L.float32){rest}"
     return (
         f"{', '.join(found)}, = L.autograd.grad({loss}, [{', '.join(wanted)}]{rest}"
         f"{unused})"

@@ -172,9 +172,10 @@ def test_normals_everywhere(dtype: Any) -> None:
 )
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.float16])
 def test_split_draws(make: Any, dtype: Any) -> None:
-    """Draws of 3, 1 and 8 elements are those of one draw of 12."""
+    """Draws of 3, 1 and 8 are those of one of 12; of normals, of 4, 2 and 6."""
     dt.manual_seed(3)
-    parts = [values(make(n, dtype=dtype)) for n in (3, 1, 8)]
+    counts = (4, 2, 6) if make is dt.randn else (3, 1, 8)
+    parts = [values(make(n, dtype=dtype)) for n in counts]
     dt.manual_seed(3)
     assert np.array_equal(np.concatenate(parts), values(make(12, dtype=dtype)))
 
@@ -184,14 +185,32 @@ def test_offset_counts_elements() -> None:
     g = dt.Generator()
     for draw, words in (
         (lambda: dt.rand(5, 3, generator=g), 15),
-        (lambda: dt.randn((0, 3), generator=g), 0),
-        (lambda: dt.rand(3, dtype=dt.float64, generator=g), 7),  # 15 -> 16, and 6
+        (lambda: dt.randn((0, 3), generator=g), 1),  # to a pair
+        (lambda: dt.randn(3, generator=g), 4),
+        (lambda: dt.rand(3, generator=g), 3),
+        (lambda: dt.rand(3, dtype=dt.float64, generator=g), 7),  # 23 -> 24, and 6
         (lambda: dt.randint(10, (2, 2), generator=g), 4),
         (lambda: dt.randperm(4, generator=g), 8),
     ):
         before = g.offset
         draw()
         assert g.offset - before == words
+
+
+@pytest.mark.parametrize("dtype", [dt.float16, dt.float32, dt.float64])
+@pytest.mark.parametrize("fill", ["uniform_", "exponential_", "normal_"])
+def test_draws_tell_nothing_of_each_other(fill: str, dtype: Any) -> None:
+    """A normal number is of words that no other draw has seen, before it or after."""
+    dt.manual_seed(5)
+    drawn = []
+    for _ in range(1500):
+        a, b, c = (dt.empty(1, dtype=dtype) for _ in range(3))
+        getattr(a, fill)(), b.normal_(), getattr(c, fill)()
+        drawn.append([x.item() for x in (a, b, c)])
+    a, b, c = np.array(drawn).T
+    for other in (a, c):
+        for f in (np.asarray, np.abs, np.square):
+            assert abs(np.corrcoef(f(other), np.abs(b))[0, 1]) < 0.1
 
 
 def test_failed_draws_take_nothing() -> None:

@@ -25,15 +25,18 @@ from dovetail_cpu import (
     generated_broadcasts,
     generated_class_loss,
     generated_copies,
+    generated_ctc,
     generated_order,
     generated_partial_copies,
     generated_places,
     generated_pointwise,
     generated_random,
+    generated_recurrences,
     generated_rows,
     generated_scans,
     generated_sequences,
     generated_steps,
+    generated_taps,
     row_bodies,
 )
 from dovetail_cpu.generated_pointwise import (
@@ -54,6 +57,20 @@ _REMAINDERS: Final = frozenset({"float_fmod", "floor_divide", "fmod", "remainder
 # What moves elements, or reads them as others.
 _MOVES: Final = frozenset({"bitcast", "cast", "clone", "real"})
 _SELECTS: Final = frozenset({"where"})  # the same for numbers of any kind
+# What serves large arrays of any dtype that the kernel behind has.
+_IN_FRONT: Final[dict[str, Callable[..., Any]]] = {
+    **dict.fromkeys(generated_places.PLACE_OPS, generated_places.bind),
+    **dict.fromkeys(
+        generated_partial_copies.PARTIAL_COPIES, generated_partial_copies.bind
+    ),
+    **dict.fromkeys(generated_copies.COPY_OPS, generated_copies.bind),
+}
+# The same of floats that arithmetic knows.
+_OF_FLOATS: Final[dict[str, Callable[..., Any]]] = {
+    **dict.fromkeys(generated_taps.TAP_OPS, generated_taps.bind),
+    **dict.fromkeys(generated_ctc.CTC, generated_ctc.bind),
+    **dict.fromkeys(generated_recurrences.RECURRENCES, generated_recurrences.bind),
+}
 _DTYPES: Final = frozenset({float32, float64})
 _NONE: Final[frozenset[DType]] = frozenset()
 _REMEMBERED: Final = 64  # attributes of an op without a kernel
@@ -78,18 +95,16 @@ def install(table: KernelTable, plain: KernelTable) -> None:
                 bind, dtypes = generated_random.bind(own, least)
             elif op in generated_steps.STEPS and available():
                 bind = generated_steps.bind(own, least)
-            elif op in generated_places.PLACE_OPS and available():
-                bind, dtypes = generated_places.bind(own, least), own.dtypes
             elif op in generated_class_loss.CLASS_OPS and available():
                 bind = generated_class_loss.bind(own, least)
-            elif op in generated_partial_copies.PARTIAL_COPIES and available():
-                bind, dtypes = generated_partial_copies.bind(own, least), own.dtypes
             elif op in generated_attention.ATTENTION and available():
                 bind = generated_attention.bind(own, _least_of_attention())
             elif op in generated_scans.SCANS and available():
                 bind, dtypes = generated_scans.bind(own, least), generated_scans.DTYPES
-            elif op in generated_copies.COPY_OPS and available():
-                bind, dtypes = generated_copies.bind(own, least), own.dtypes
+            elif op in _IN_FRONT and available():
+                bind, dtypes = _IN_FRONT[op](own, least), own.dtypes
+            elif op in _OF_FLOATS and available():
+                bind = _OF_FLOATS[op](own, least)
             elif op in worth and _is_slow(own):
                 bind, dtypes = generated_pointwise.bind(own, worth[op]), _DTYPES | HALF
                 dtypes = ORDERED if op in _SELECTS else dtypes
@@ -184,7 +199,8 @@ def _if_many(
     dtype: DType,
 ) -> Any:  # fmt: skip
     """Whether an array is large enough, and the body one that kernels can be of."""
-    smallest, scalars = smallest_elements(), dict.fromkeys(numbers, 1.0)
+    smallest = smallest_elements(bodies.op)
+    scalars = dict.fromkeys(numbers, 1.0)
 
     def many(facts: Facts) -> bool:
         most = max(math.prod(shape) for shape in facts.shape)

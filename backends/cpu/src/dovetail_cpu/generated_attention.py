@@ -33,16 +33,16 @@ def bind(own: Kernel, least: int) -> Callable[..., Any]:
 
         def mixture(q: Array, k: Array, v: Array, mask: Any, scale: float) -> Any:
             y = None
-            if mask is None and _fit(q, k, v, least):
-                y = _large("forward", q, k, v, causal, scale)
+            if _fit(q, k, v, least) and _takes(mask, q, k, causal):
+                y = _large("forward", q, k, v, mask, causal, scale)
             return small(q, k, v, mask, scale=scale) if y is None else y
 
         def gradient(
             ct: Array, q: Array, k: Array, v: Array, mask: Any, scale: float
         ) -> Any:
             found = None
-            if mask is None and _fit(q, k, v, least):
-                found = _large("backward", ct, q, k, v, causal, scale)
+            if _fit(q, k, v, least) and _takes(mask, q, k, causal):
+                found = _large("backward", ct, q, k, v, mask, causal, scale)
             return small(ct, q, k, v, mask, scale=scale) if found is None else found
 
         return mixture if forward else gradient
@@ -58,6 +58,16 @@ def _fit(q: Array, k: Array, v: Array, least: int) -> bool:
         return False
     work = math.prod(lead) * length * keys * (width + depth)
     return work >= least and bool(width and depth) and v.shape[-2] == keys
+
+
+def _takes(mask: Array | None, q: Array, k: Array, causal: bool) -> bool:
+    """Whether there is no mask, or one that is repeated to the shape of scores."""
+    if mask is None:
+        return True
+    shape = (*q.shape[:-1], k.shape[-2])
+    ends = zip(reversed(mask.shape), reversed(shape), strict=False)
+    fits = mask.ndim <= len(shape) and all(n in (1, whole) for n, whole in ends)
+    return fits and not causal and mask.ndim > 1 and mask.dtype == q.dtype
 
 
 def _large(which: str, *arrays_and_numbers: Any) -> Any:

@@ -27,6 +27,16 @@ SMALLEST: Final = 1 << 9
 MUCH: Final = 1 << 17
 """Elements from which on several threads move them faster than one of NumPy's does."""
 
+# Bodies of a hundred ops or more, which take as long for a few elements as a kernel
+# takes for thousands; and from how many on they are compiled.
+_LONG: Final = frozenset({
+    "airy_function", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma",
+    "erfcx", "erfinv", "gamma_share_above", "gamma_share_below", "i0e", "i1e", "lgamma",
+    "modified_bessel_k0", "modified_bessel_k1", "normal_quantile", "polygamma_above",
+    "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "trigamma",
+})  # fmt: skip
+_SMALLEST_LONG: Final = 64
+
 _NO_SCALARS: Final[dict[str, Any]] = {}
 
 
@@ -35,9 +45,9 @@ def least_elements() -> int:
     return large_or_wished(LEAST)
 
 
-def smallest_elements() -> int:
-    """`SMALLEST`, or the number that `DOVETAIL_KERNELS` has."""
-    return large_or_wished(SMALLEST)
+def smallest_elements(op: str = "") -> int:
+    """What `SMALLEST` is for an op, or the number that `DOVETAIL_KERNELS` has."""
+    return large_or_wished(_SMALLEST_LONG if op in _LONG else SMALLEST)
 
 
 @cache
@@ -79,7 +89,7 @@ def _by_size(small: Any, large: Generated, tensors: int) -> Any:
     Args:
         tensors: how many arrays it gets, if it gets nothing else.
     """
-    least = smallest_elements()
+    least = smallest_elements(large.op)
 
     def kernel(a: Any) -> Any:
         nonlocal least
@@ -187,6 +197,9 @@ class Generated:
         chosen = os.environ.get(SWITCH, "")
         if chosen.isdecimal():
             self.least = max(int(chosen), 1)
+            return self.least
+        if self.op in _LONG:
+            self.least = _SMALLEST_LONG
             return self.least
         from dovetail.codegen.formats import HALVES
         from dovetail_cpu.thresholds import least_elements

@@ -25,7 +25,7 @@ from dovetail.dtypes import (
     int64,
 )
 from dovetail.xp import random_law as law
-from dovetail.xp.random import by_whole_keys
+from dovetail.xp.random import by_whole_keys, order_of_few
 from dovetail_cpu.patience import Patience
 
 LEAST: Final = 1 << 11
@@ -127,6 +127,23 @@ def _normal(small: Small, least: int) -> Small:
     return normal
 
 
+def _exponential(small: Small, least: int) -> Small:
+    loaded = _Loaded(least)
+
+    def exponential(
+        *, shape: Shape, dtype: DType, rate: float, seed: int, offset: int, index: int
+    ) -> Any:
+        between = offset % law.words_each(dtype)  # in the midst of an element
+        if between or not loaded.serves(math.prod(shape), dtype):
+            return small(
+                shape=shape, dtype=dtype, rate=rate, seed=seed, offset=offset,
+                index=index,
+            )  # fmt: skip
+        return _drawing().exponential(shape, dtype.numpy, seed, offset, 1 / rate)
+
+    return exponential
+
+
 def _mask(small: Small, least: int) -> Small:
     loaded = _Loaded(least)
 
@@ -155,9 +172,12 @@ def _dropout(small: Small, least: int) -> Small:
 
 
 def _trials(small: Small, least: int) -> Small:
+    loaded = _Loaded(least)
+
     def random_trials(p: Array, *, seed: int, offset: int) -> Any:
         between = offset % law.words_each(from_numpy(p.dtype))
-        if between or p.size < least or not p.flags.c_contiguous:
+        some = p.size and p.flags.c_contiguous and not between
+        if not some or not loaded.serves(p.size, p.dtype):
             return small(p, seed=seed, offset=offset)
         return _drawing().trials(p, seed, offset)
 
@@ -165,13 +185,18 @@ def _trials(small: Small, least: int) -> Small:
 
 
 def _integers(small: Small, least: int) -> Small:
+    loaded = _Loaded(least)
+
     def random_integers(
         *, shape: Shape, dtype: DType, low: int, high: int, seed: int, offset: int,
         index: int,
     ) -> Any:  # fmt: skip
+        low, high = int(low), int(high)
         span = high - low
         rejected = (1 << 32) % span
-        if math.prod(shape) < least or span > 1 << 32 or rejected > _RARE:
+        count = math.prod(shape)
+        some = count and span <= 1 << 32 and rejected <= _RARE
+        if not some or not loaded.serves(count, dtype):
             return small(
                 shape=shape, dtype=dtype, low=low, high=high, seed=seed, offset=offset,
                 index=index,
@@ -189,12 +214,16 @@ def _integers(small: Small, least: int) -> Small:
 
 
 def _permutation(small: Small, least: int) -> Small:
+    loaded = _Loaded(least)
+
     def random_permutation(*, n: int, seed: int, offset: int, **place: Any) -> Any:
-        if n < least:
+        if not loaded.serves(n):
             return small(n=n, seed=seed, offset=offset, **place)
+        keys = _drawing().words(2 * n, seed, offset).view(np.uint64)
+        if n < least:
+            return order_of_few(np, keys)
         from dovetail.codegen import eager_sort
 
-        keys = _drawing().words(2 * n, seed, offset).view(np.uint64)
         upper = keys.view(np.uint32)[1::2].reshape(1, n).copy()
         _, order = eager_sort.sorted_rows(upper, "uint32", False, False)
         return by_whole_keys(np, keys, order[0])
@@ -204,7 +233,8 @@ def _permutation(small: Small, least: int) -> Small:
 
 DRAWS: Final[dict[str, tuple[Callable[[Small, int], Small], frozenset[DType]]]] = {
     "random_words": (_words, ANY), "uniform": (_uniform, _FLOATS),
-    "normal": (_normal, _FLOATS), "random_mask": (_mask, ANY),
+    "normal": (_normal, _FLOATS), "exponential": (_exponential, _FLOATS),
+    "random_mask": (_mask, ANY),
     "random_dropout": (_dropout, _FLOATS), "random_trials": (_trials, _FLOATS),
     "random_integers": (_integers, _INTEGERS),
     "random_permutation": (_permutation, frozenset({int64})),

@@ -13,23 +13,31 @@ from dovetail.dtypes import STORED
 from dovetail.xp import (
     activation,
     attention,
+    columns_of_windows,
     conv,
+    ctc,
     elementwise,
     fourier,
+    frequency,
+    grid,
     indexing,
     linalg,
+    margins,
     matmul,
     movement,
     nn,
     optim,
     order,
     pool,
+    pool_adaptive,
     random,
+    recurrences,
     reduce,
     shape,
+    taps,
     views,
 )  # fmt: skip
-from dovetail_cpu import generated, libm, moves, products
+from dovetail_cpu import generated, lapack, libm, moves, products
 from dovetail_cpu.onednn import kernels as onednn
 
 
@@ -48,6 +56,7 @@ def _install_plain(table: KernelTable) -> None:
     activation.install(table, np, chunk=1 << 14)
     reduce.install(table, np)
     order.install(table, np)
+    frequency.kernels.install(table, np)
     movement.install(table, np)
     indexing.install(table, np)
     shape.install(table, moves.numpy_with_moves())
@@ -55,12 +64,20 @@ def _install_plain(table: KernelTable) -> None:
     random.install(table, np)
     conv.install(table, multiplying)
     pool.install(table, np)
+    pool_adaptive.kernels.install(table, np)
+    margins.kernels.install(table, np)
     optim.install(table, np)
     matmul.install(table, multiplying)
     nn.install(table, multiplying)
     attention.install(table, multiplying)
     fourier.install(table, np)
     linalg.install(table, np)
+    lapack.install(table)
+    grid.kernels.install(table, np)
+    taps.install(table, np)
+    ctc.kernels.install(table, np)
+    columns_of_windows.kernels.install(table, np)
+    recurrences.kernels.install(table, np)
     libm.install(table)
     table.add("native_slice", operator.getitem, dtypes=STORED)
     table.add("view", _view, dtypes=STORED, binds=True)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail.device_api import Kernel
 
 CALLS: Final = 64
 """Small calls of one kind, whose NumPy kernel takes several times what a generated one
@@ -30,3 +36,36 @@ class Patience:
             return False
         self.left = self.calls
         return True
+
+
+def patient(own: Kernel, least: int, serve: Callable[..., Any]) -> Callable[..., Any]:
+    """What binds a kernel in front of another one that gives the same bits.
+
+    After enough small calls it serves all.
+
+    Args:
+        least: elements of the largest array from which on it serves at once.
+        serve: the kernel, of arrays in rows; gives None where it cannot.
+    """
+
+    def bound(**attributes: Any) -> Any:
+        small = partial(own.function, **attributes)
+        large = partial(serve, **attributes)
+        fewest, patience = least, Patience()
+
+        def kernel(*arrays: Any) -> Any:
+            nonlocal fewest
+            if max([a.size for a in arrays]) < fewest:
+                if patience.ends():
+                    fewest = 1
+                return small(*arrays)
+            y = large(*map(_in_rows, arrays))
+            return small(*arrays) if y is None else y
+
+        return kernel
+
+    return bound
+
+
+def _in_rows(a: Any) -> Any:
+    return a if a.flags.c_contiguous else np.ascontiguousarray(a)

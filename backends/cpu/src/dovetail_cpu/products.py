@@ -68,14 +68,20 @@ def _matmul(served: Served | None) -> Callable[..., Array]:
 
 
 def _product_and_row(served: Served) -> Callable[..., Array | None]:
-    """A product of matrices to whose rows another one is added; None for small ones."""
+    """A product with a matrix to whose rows another one is added; None for small ones.
+
+    The first operand is a matrix, or a batch of matrices.
+    """
     least = onednn.least_work() ** 2
 
     def product(a: Array, b: Array, row: Array) -> Array | None:
-        if a.size * b.size < least or a.ndim != 2:
+        if a.size * b.size < least or a.ndim < 2 or not a.size:
             return None
-        found: Array | None = served(a, b, row)
-        return found
+        flat = a if a.ndim == 2 else a.reshape(-1, a.shape[-1])
+        found: Array | None = served(flat, b, row)
+        if found is None or a.ndim == 2:
+            return found
+        return found.reshape(*a.shape[:-1], b.shape[1])
 
     return product
 

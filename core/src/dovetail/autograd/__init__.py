@@ -15,17 +15,13 @@ from dovetail.autograd.anomaly_mode import (
     set_detect_anomaly,
 )
 from dovetail.autograd.function import Function
-from dovetail.autograd.graph import by_edges
 from dovetail.engine import autograd
 from dovetail.engine.autograd import tensors_of
 from dovetail.engine.basics import basics
+from dovetail.engine.gradient_edges import by_edges, has_edges
+from dovetail.engine.inference import inference_mode
 from dovetail.engine.missing_names import missing_name as _missing_name
-from dovetail.engine.modes import (
-    enable_grad,
-    inference_mode,
-    no_grad,
-    set_grad_enabled,
-)
+from dovetail.engine.modes import enable_grad, no_grad, set_grad_enabled
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
 
@@ -64,7 +60,22 @@ def grad(
     """
     if not only_inputs:
         _warnings.warn("only_inputs has no effect", FutureWarning, stacklevel=2)
-    outputs, inputs = by_edges(outputs, grad_outputs), by_edges(inputs)
+    if materialize_grads and has_edges(inputs):
+        raise ArgumentError(
+            "grad", "materialize_grads", was="True, where an input is a GradientEdge",
+            needed="False", remedy="pass allow_unused=True",
+        )  # fmt: skip
+    if materialize_grads and allow_unused is False:
+        raise ArgumentError(
+            "grad", "allow_unused", was="False, beside materialize_grads=True",
+            needed="True, or not passed",
+        )  # fmt: skip
+    if is_grads_batched and grad_outputs is None:
+        raise ArgumentError(
+            "grad", "grad_outputs", was="missing, beside is_grads_batched=True",
+            needed="cotangents with a first dim that counts them",
+        )  # fmt: skip
+    outputs, inputs = by_edges("grad", outputs, grad_outputs), by_edges("grad", inputs)
     roots = tensors_of("grad", "outputs", outputs)
     leaves = tensors_of("grad", "inputs", inputs)
     if any(x._in_parts for x in leaves):
@@ -84,13 +95,19 @@ def grad(
     options = retain_graph, create_graph, unused
     found = (
         _of_rows(roots, leaves, given, *options)
-        if is_grads_batched and given is not None
+        if given is not None and is_grads_batched
         else autograd.grad(roots, leaves, given, *options)
     )
     if not materialize_grads:
         return found
     pairs = zip(found, leaves, strict=True)
-    return tuple(basics.zeros_like(x) if g is None else g for g, x in pairs)
+    return tuple([_zeros(x, create_graph) if g is None else g for g, x in pairs])
+
+
+def _zeros(x: Tensor, create_graph: bool) -> Tensor:
+    """The gradient of what the outputs do not depend on."""
+    made: Tensor = basics.zeros_like(x).detach()
+    return made.requires_grad_(create_graph)
 
 
 def _of_rows(
@@ -145,12 +162,12 @@ def backward(
                 needed="one of them",
             )  # fmt: skip
         grad_tensors = grad_variables
-    tensors, inputs = by_edges(tensors, grad_tensors), by_edges(inputs)
+    tensors = by_edges("backward", tensors, grad_tensors)
     roots, given, into = tensors_of("backward", "tensors", tensors), None, None
     if grad_tensors is not None:
         given = tensors_of("backward", "grad_tensors", grad_tensors, gaps=True)
     if inputs is not None:
-        into = tensors_of("backward", "inputs", inputs)
+        into = tensors_of("backward", "inputs", by_edges("backward", inputs))
     autograd.backward(roots, given, retain_graph, create_graph, into)
 
 
@@ -169,7 +186,7 @@ class set_multithreading_enabled:
 
 # Rooms, and names, that load when they are first asked for.
 _LATER = {
-    "forward_ad": "forward_ad", "functional": "functional",
+    "forward_ad": "forward_ad", "functional": "functional", "grad_mode": "grad_mode",
     "profiler": "profiler", "variable": "variable", "Variable": "variable",
     "gradcheck": "gradient_checks", "gradgradcheck": "gradient_checks",
 }  # fmt: skip
@@ -183,6 +200,7 @@ __all__ = [
 if _typing.TYPE_CHECKING:
     from dovetail.autograd import forward_ad as forward_ad
     from dovetail.autograd import functional as functional
+    from dovetail.autograd import grad_mode as grad_mode
     from dovetail.autograd import profiler as profiler
     from dovetail.autograd import variable as variable
     from dovetail.autograd.gradient_checks import gradcheck as gradcheck

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -125,11 +126,15 @@ class detect_anomaly:
         scope = record(_Tracing(self.check_nan))
         scope.__enter__()
         self._scopes.append(scope)
+        _checking.set((*_checking.get(), self.check_nan))
 
     def __exit__(self, *error: Any) -> None:
+        _checking.set(_checking.get()[:-1])
         self._scopes.pop().__exit__(*error)
 
 
+# For each anomaly mode that is on here, whether it looks for NaN; the innermost last.
+_checking: Final[ContextVar[tuple[bool, ...]]] = ContextVar("checking", default=())
 _set: Final[list[detect_anomaly]] = []
 
 
@@ -157,8 +162,16 @@ def _switch(mode: bool, check_nan: bool) -> None:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether `set_detect_anomaly` has anomaly mode on."""
-    return bool(_set)
+    """Whether anomaly mode is on here."""
+    return bool(_checking.get())
 
 
-__all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode looks for NaN; True where it is off."""
+    return all(_checking.get()[-1:])
+
+
+__all__ = [
+    "detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "set_detect_anomaly",
+]  # fmt: skip

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any, Final, NamedTuple
+from weakref import WeakSet
 
 from dovetail.engine.levels import depth_of
+from dovetail.engine.modes import grad_enabled
 from dovetail.engine.open_levels import enter, leave, open_levels
+from dovetail.engine.tape import Node
+from dovetail.engine.tape_entries import tape_entry
+from dovetail.engine.tape_of_views import edge_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import AutogradError, DTypeError, NotSupported
-from dovetail.func.dual_values import Dual
+from dovetail.func.dual_values import Dual, followed
 from dovetail.func.duals import Forward
 from dovetail.func.forward import dual
 
@@ -21,9 +26,16 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-_levels: Final[ContextVar[tuple[tuple[Forward, int], ...]]] = ContextVar(
-    "dual_levels", default=()
-)
+class _Opened(NamedTuple):
+    """A level that users close, its depth, and what was made in it."""
+
+    level: Forward
+    depth: int
+    made: WeakSet[Dual]
+    token: Token[WeakSet[Dual] | None]
+
+
+_levels: Final[ContextVar[tuple[_Opened, ...]]] = ContextVar("dual_levels", default=())
 
 
 def enter_dual_level() -> int:
@@ -36,18 +48,22 @@ def enter_dual_level() -> int:
             "forward mode", "level", was="opened within another one",
             needed="one at a time", remedy="nest dovetail.func.jvp instead",
         )  # fmt: skip
-    level = Forward()
-    _levels.set((*_levels.get(), (level, enter(level))))
+    level, made = Forward(), WeakSet[Dual]()
+    opened = _Opened(level, enter(level), made, followed.set(made))
+    _levels.set((*_levels.get(), opened))
     return len(_levels.get()) - 1
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level; its tensors are of no use any more."""
+    """Close the level; its tensors have no tangents any more."""
     if not _levels.get():
         raise AutogradError("forward mode", "level", was="not open", needed="one")
-    *outer, (last, _) = _levels.get()
+    *outer, last = _levels.get()
     _levels.set(tuple(outer))
-    leave(last)
+    followed.reset(last.token)
+    leave(last.level)
+    for made in last.made:
+        made.drop_tangent()
 
 
 class dual_level:
@@ -86,15 +102,31 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
                 "make_dual", "tensor", was=x.dtype.name,
                 needed="a floating point or complex dtype",
             )  # fmt: skip
-    depth = _levels.get()[-1][1]
-    own = depth_of(given[0]._kind.backend) if isinstance(given[0], Tensor) else 0
+    depth = _levels.get()[-1].depth
+    value, along = (_below(x, depth) for x in given)
+    made = dual("make_dual", value, along, depth)
+    edge = edge_of(tensor._node)
+    if edge is not None and grad_enabled():
+        made._node = Node(_MADE, (edge,), None, {})  # gradients have tangents, too
+    return made
+
+
+def _with_tangent(tensor: Tensor) -> Any:
+    """A tensor with a tangent, by its value."""
+
+
+_MADE: Final = tape_entry("make_dual", _with_tangent, lambda ct: ct)
+
+
+def _below(x: Any, depth: int) -> Any:
+    """The value of a tensor of the level at `depth`."""
+    own = depth_of(x._kind.backend) if isinstance(x, Tensor) else 0
     if own > depth:
         raise NotSupported(
             "make_dual", "tensor", was="of a transform that was opened later",
             needed="one from outside of it", remedy="use dovetail.func.jvp",
         )  # fmt: skip
-    value = tensor._a.inner if own == depth else tensor
-    return dual("make_dual", value, tangent, depth)
+    return x._a.inner if own == depth else x
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
@@ -102,9 +134,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if not _levels.get() or depth_of(tensor._kind.backend) > len(open_levels()):
         return UnpackedDualTensor(tensor, None)
     native: Any = tensor._a
-    depth = _levels.get()[-1][1]
+    depth = _levels.get()[-1].depth
     if not isinstance(native, Dual) or depth_of(tensor._kind.backend) != depth:
         return UnpackedDualTensor(tensor, None)
+    native.lend()
     return UnpackedDualTensor(native.inner, native.tangent)
 
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any, Final
 
 from dovetail.autograd.function_context import FunctionCtx
 from dovetail.engine.basics import basics
-from dovetail.engine.inplace import rebind
-from dovetail.engine.level_hooks import function_rules
+from dovetail.engine.inplace import rebind, touched
+from dovetail.engine.level_hooks import function_rules, gathered
 from dovetail.engine.modes import grad_enabled, no_grad
+from dovetail.engine.open_levels import open_levels
 from dovetail.engine.saved_hooks import packed
 from dovetail.engine.signature import broadcast
-from dovetail.engine.tape import Leaf, Node, Output, save
-from dovetail.engine.tape_of_views import edge_of
+from dovetail.engine.tape import Node, Output, save
+from dovetail.engine.tape_entries import tape_entry
+from dovetail.engine.tape_of_views import INSIDE, TAKEN, View, edge_of
 from dovetail.engine.tensor import Tensor, alias
+from dovetail.engine.views import as_view
 from dovetail.engine.wrapped_ops import Always
+from dovetail.engine.writable import check_writable
 from dovetail.errors import (
     ArgumentTypeError,
     AutogradError,
     DovetailError,
-    InplaceError,
     NotSupported,
 )
 
@@ -47,29 +51,54 @@ _entries: Final[dict[type, Entry]] = {}
 
 def applied(cls: Any, base: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
     """The results of a Function, on the tape if an argument requires gradients."""
+    taped, found = False, None
+    if function_rules and open_levels():
+        args = tuple(gathered(args))
+        taped = grad_enabled() and any(
+            isinstance(x, Tensor) and x.requires_grad for x in args
+        )
+        if not taped:
+            found = _at_levels(cls, base, args, kwargs)
+            if found is not None:
+                return found[0]
+    has_setup = cls.setup_context is not base.setup_context
+    if has_setup:
+        args, kwargs = _with_defaults(cls.forward, args, kwargs), {}
+    edges = [_edge(cls, x) if isinstance(x, Tensor) else None for x in args]
+    ctx = _context(cls)
+    ctx._begin(cls.__name__, tuple([e is not None for e in edges]))
+    if not grad_enabled():
+        edges = [None] * len(args)
+    if taped:  # above the levels, which have all that is below the tape
+        below = [alias(x) if isinstance(x, Tensor) else x for x in args]
+        found = _at_levels(cls, base, tuple(below), kwargs)
+    with no_grad():
+        if not has_setup:
+            result = cls.forward(ctx, *args, **kwargs)
+            result = result if found is None else found[0]
+        else:
+            result = cls.forward(*args) if found is None else found[0]
+            cls.setup_context(ctx, args, result)
+    return _recorded(cls, base, ctx, args, edges, result)
+
+
+def _at_levels(cls: Any, base: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+    """The result of a transform's rule, in a tuple; None where there is none."""
     for rule in function_rules:
         found = rule(cls, base, args, kwargs)
         if found is not None:
-            return found[0]
-    has_setup = cls.setup_context is not base.setup_context
-    if kwargs and not has_setup:
-        raise ArgumentTypeError(
-            f"{cls.__name__}.apply", next(iter(kwargs)), was="given by name",
-            needed="positional arguments",
-        )  # fmt: skip
-    recorded = grad_enabled()
-    edges = [
-        _edge(cls, x) if recorded and isinstance(x, Tensor) else None for x in args
-    ]
-    ctx = _context(cls)
-    ctx._begin(cls.__name__, tuple([e is not None for e in edges]))
-    with no_grad():
-        if has_setup:
-            result = cls.forward(*args, **kwargs)
-            cls.setup_context(ctx, args, result)
-        else:
-            result = cls.forward(ctx, *args)
-    return _recorded(cls, base, ctx, args, edges, result)
+            return found
+    return None
+
+
+def _with_defaults(forward: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, ...]:
+    """The arguments of forward in their order, also those given by name, or not."""
+    code = getattr(forward, "__code__", None)
+    if not kwargs and code is not None and len(args) == code.co_argcount:
+        return args
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
 
 
 def _edge(cls: Any, x: Tensor) -> Any:
@@ -117,12 +146,7 @@ def _check_dirty(cls: Any, ctx: Any, args: tuple[Any, ...], outs: list[Any]) -> 
                 f"{cls.__name__}.forward", "mark_dirty", was="a tensor that is no "
                 "argument, or is not returned", needed="arguments that are returned",
             )  # fmt: skip
-        if grad_enabled() and type(x._node) is Leaf:
-            raise InplaceError(
-                cls.__name__, "argument", was="a leaf that requires gradients: a leaf "
-                "Variable that requires grad is being used in an in-place operation",
-                needed="the result of an op, e.g. clone()",
-            )  # fmt: skip
+        check_writable(cls.__name__, x, overlap=True)
 
 
 def _node(
@@ -140,7 +164,7 @@ def _node(
     node.kinds = tuple([x._kind if isinstance(x, Tensor) else None for x in args])
     tensors = [y for y in outs if isinstance(y, Tensor)]
     node.attrs["outputs"] = [
-        (tuple(y._a.shape), y._kind) if _flows(ctx, y) else None for y in outs
+        (tuple(y._a.shape), y._kind) if isinstance(y, Tensor) else None for y in outs
     ]
     if len(outs) > 1 or not tensors:
         node.more().outputs = tuple([
@@ -152,6 +176,11 @@ def _node(
 
 def _backward(cls: Any, base: Any) -> Any:
     """The backward of a Function, by either of its names."""
+    if cls.backward is not base.backward and cls.vjp is not base.vjp:
+        raise AutogradError(
+            cls.__name__, "backward", was="there beside vjp: implementing both for a "
+            "custom Function is not allowed", needed="one of them",
+        )  # fmt: skip
     return cls.backward if cls.backward is not base.backward else cls.vjp
 
 
@@ -185,13 +214,42 @@ def _placed(
     if node is not None and _flows(ctx, y):
         place = node if count == 1 else Output(node, at)
     if any(y is x for x in ctx._dirty):
+        touched(y)
         if place is not None:
             rebind(y, place)
-        return y
-    if any(y is a for a in args) or y._node is not None:
+        return y if place is not None or not y.requires_grad else alias(y)
+    if any(isinstance(a, Tensor) and _shares(y, a) for a in args):
+        given = any(y is a for a in args)
+        return _looked_into(ctx._name, y, place, given)
+    if y._node is not None:
         y = alias(y)
     y._node = place
     return y
+
+
+def _shares(y: Tensor, x: Tensor) -> bool:
+    """Whether a result looks into the memory of an argument."""
+    return y is x or (y._storage is not None and y._storage is x._storage)
+
+
+def _looked_into(name: str, y: Tensor, place: Any, given: bool) -> Tensor:
+    """A result that shows an argument's memory: a view, which is not written.
+
+    What it would be after a write to that memory, the Function does not say.
+
+    Args:
+        given: whether it is the argument.
+    """
+    made = y
+    if place is not None:
+        made = as_view(_INSIDE, y, y._a, {"shape": tuple(y._a.shape)})
+        made._node.state, made._node.edge_ = TAKEN, place
+    elif given and y.requires_grad:
+        return alias(y)
+    elif given or type(y._node) is not View:
+        made = basics.view(y, tuple(y._a.shape))
+    made._node.one_of = f"{name}.apply, created inside a custom Function"
+    return made
 
 
 def _keep(
@@ -211,6 +269,8 @@ def _keep(
         dirty = any(x is d for d in ctx._dirty)
         slot = -1 - to if to is not None and (own is None or dirty) else own
         source = made[to] if to is not None and slot is not None and slot < 0 else x
+        if slot is not None and slot < 0 and not _flows(ctx, x):
+            slot = None  # it is on no tape
         if x._in_parts:
             source = x if to is None else x.detach()
         kept.append(_held(source, slot))
@@ -226,6 +286,17 @@ def _held(x: Tensor, slot: Any) -> Any:
         return held
     _, _, storage, version, _ = save(x._a.values, slot)
     return (lambda: x), None, storage, version, slot
+
+
+def _inside(x: Tensor) -> Any:
+    """A view that a Function made."""
+
+
+def _inside_vjp(ct: Tensor) -> Any:
+    return ct
+
+
+_INSIDE: Final = tape_entry(INSIDE, _inside, _inside_vjp)
 
 
 def _pull(node: Node, ct: Any, create: bool) -> Sequence[Any]:
@@ -260,14 +331,19 @@ def _checked(cls: Any, node: Node, found: tuple[Any, ...]) -> list[Any]:
 
 
 def _gradient(cls: Any, node: Node, at: int, g: Any) -> Any:
-    if g is None or node.edges[at] is None:
-        return None
     assert node.shapes is not None
     assert node.kinds is not None
     shape, kind = node.shapes[at], node.kinds[at]
     name = f"{cls.__name__}.backward"
+    if g is not None and kind is None:
+        raise AutogradError(
+            name, f"gradient {at}", was="different than None, but the corresponding "
+            "forward input was not a Variable", needed="None",
+        )  # fmt: skip
+    if g is None or node.edges[at] is None:
+        return None
     if not isinstance(g, Tensor):
-        raise ArgumentTypeError(
+        raise AutogradError(
             name, f"gradient {at}", was=f"a {type(g).__name__}",
             needed="a Tensor or None",
         )  # fmt: skip
@@ -281,7 +357,11 @@ def _gradient(cls: Any, node: Node, at: int, g: Any) -> Any:
         g = basics.sum_to(g, shape)
     if g._kind.dtype is not kind.dtype:
         if g._kind.dtype.is_complex and not kind.dtype.is_complex:
-            g = g.real
+            raise AutogradError(
+                name, f"gradient {at}", was=g._kind.dtype.name,
+                needed=f"a real one, as the argument is {kind.dtype.name}",
+                remedy="return its real part",
+            )  # fmt: skip
         g = basics.cast(g, kind.dtype)
     return g
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
-from dovetail import frontend as ft
+from dovetail.engine.arrival import PassHook
 from dovetail.engine.autograd import register_hook
+from dovetail.engine.backward_pass import Pass
+from dovetail.engine.gradient_edges import GradientEdge, get_gradient_edge
 from dovetail.engine.saved_hooks import (
     Hooks,
     Packing,
@@ -17,7 +18,7 @@ from dovetail.engine.saved_hooks import (
     set_hooks,
 )
 from dovetail.engine.scopes import record
-from dovetail.engine.tape import Leaf, Node, Output, storage_of
+from dovetail.engine.tape import Node, storage_of
 from dovetail.engine.tape_of_views import edge_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, AutogradError
@@ -96,59 +97,6 @@ def allow_mutation_on_saved_tensors() -> Iterator[None]:
         yield
 
 
-class GradientEdge(NamedTuple):
-    """Where a gradient goes: a node, and which of its outputs it is of."""
-
-    node: Node | Leaf
-    output_nr: int
-    ownership_token: Any = None
-
-
-def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Where the gradient of a tensor goes.
-
-    Raises: AutogradError for a tensor that requires none.
-    """
-    edge = edge_of(tensor._node)
-    if edge is None:
-        raise AutogradError(
-            "get_gradient_edge", "tensor", was="one that does not require gradients",
-            needed="a tensor that does",
-        )  # fmt: skip
-    if type(edge) is Output:
-        return GradientEdge(edge.node, edge.index)
-    return GradientEdge(edge, 0)  # type: ignore[arg-type]
-
-
-def by_edges(values: Any, given: Any = None) -> Any:
-    """Tensors and edges as tensors: an edge as one that is where the edge leads.
-
-    Args:
-        values: one, or several in order.
-        given: their gradients, which have the shapes of those; None for what is only
-            asked for.
-    """
-    if isinstance(values, GradientEdge):
-        return _stand_in(values, given[0] if isinstance(given, list | tuple) else given)
-    if not isinstance(values, list | tuple):
-        return values
-    if not any(isinstance(x, GradientEdge) for x in values):
-        return values
-    likes = given if isinstance(given, list | tuple) else [given] * len(values)
-    return [
-        _stand_in(x, like) if isinstance(x, GradientEdge) else x
-        for x, like in zip(values, likes, strict=True)
-    ]
-
-
-def _stand_in(edge: GradientEdge, like: Tensor | None) -> Tensor:
-    made: Tensor = ft.zeros(()) if like is None else like.detach()
-    node = edge.node
-    several = isinstance(node, Node) and node.outputs is not None
-    made._node = Output(node, edge.output_nr) if several else node  # type: ignore[arg-type]
-    return made
-
-
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Count a write that was made behind the graph's back."""
     for x in (tensor,) if isinstance(tensor, Tensor) else tensor:
@@ -163,17 +111,22 @@ def register_multi_grad_hook(
     Args:
         fn: gets, with mode "all", a list of the gradients, None for those that a pass
             does not reach, once a pass; with mode "any", the first one of a pass.
+
+    Raises: AutogradError for a tensor that requires no gradients.
     """
     if mode not in ("all", "any"):
         raise ArgumentError(
             "register_multi_grad_hook", "mode", was=repr(mode), needed='"all" or "any"'
         )
-    waits = _Waits(list(tensors), fn, mode)
-    removes = [
-        register_hook(x, waits.hook(i))
-        for i, x in enumerate(tensors)
-        if x.requires_grad
-    ]
+    edges = [edge_of(x._node) for x in tensors]
+    for i, edge in enumerate(edges):
+        if edge is None:
+            raise AutogradError(
+                "register_multi_grad_hook", f"tensors[{i}]", was="one that does not "
+                "require gradients", needed="a tensor that does",
+            )  # fmt: skip
+    waits = _Waits(edges, fn, mode)
+    removes = [register_hook(x, waits.hook(i)) for i, x in enumerate(tensors)]
     return HandleOf(lambda: _each(removes))
 
 
@@ -183,35 +136,28 @@ def _each(functions: Sequence[Callable[[], None]]) -> None:
 
 
 class _Waits:
-    """Gathers the gradients of one pass."""
+    """Gathers the gradients of each pass, and calls a function when all are there."""
 
-    def __init__(
-        self, tensors: list[Tensor], fn: Callable[..., Any], mode: str
-    ) -> None:
-        self.count = sum(x.requires_grad for x in tensors)
-        self.size = len(tensors)
+    def __init__(self, edges: list[Any], fn: Callable[..., Any], mode: str) -> None:
+        self.edges = edges
         self.fn = fn
         self.mode = mode
-        self.lock = threading.Lock()
-        self.found: dict[int, Tensor] = {}
 
-    def hook(self, at: int) -> Callable[[Tensor], None]:
-        def arrived(gradient: Tensor) -> None:
-            with self.lock:
-                if at in self.found:  # another pass began
-                    self.found = {}
-                first = not self.found
-                self.found[at] = gradient
-                done = len(self.found) == self.count
-                found = [self.found.get(i) for i in range(self.size)]
-                if done:
-                    self.found = {}
-            if self.mode == "any" and first:
+    def hook(self, at: int) -> PassHook:
+        """The hook of a tensor."""
+        return PassHook(lambda run, gradient: self._arrived(at, run, gradient))
+
+    def _arrived(self, at: int, run: Pass, gradient: Tensor) -> None:
+        if run.gathered is None:
+            run.gathered = {}
+        found = run.gathered.setdefault(self, {})
+        first = not found
+        found[at] = gradient
+        if self.mode == "any":
+            if first:
                 self.fn(gradient)
-            elif self.mode == "all" and done:
-                self.fn(found)
-
-        return arrived
+        elif len(found) == sum(map(run.reaches, self.edges)):
+            self.fn([found.get(i) for i in range(len(self.edges))])
 
 
 __all__ = [

@@ -6,7 +6,7 @@ import typing as _typing
 from typing import Any
 
 from dovetail.engine.missing_names import missing_name as _missing_name
-from dovetail.errors import CallOrderError
+from dovetail.errors import CallOrderError, NotSupported
 from dovetail.profiler import (
     EventList,
     FunctionEvent,
@@ -14,6 +14,32 @@ from dovetail.profiler import (
     record_function,
 )
 from dovetail.profiler import profile as _profile
+
+
+class _External:
+    """What tells a profiler of another process of every op; there is none here."""
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        if enabled:
+            raise NotSupported(
+                type(self).__name__, "enabled", was="True",
+                needed="False: ops are not told to other profilers",
+                remedy="dovetail.profiler.profile records them",
+            )  # fmt: skip
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class emit_nvtx(_External):  # noqa: N801  torch's name
+    """Ranges of NVIDIA's profiler for all ops: refused unless it is not enabled."""
+
+
+class emit_itt(_External):  # noqa: N801  torch's name
+    """Ranges of Intel's profiler for all ops: refused unless it is not enabled."""
 
 
 class profile:  # noqa: N801  torch's name
@@ -96,7 +122,8 @@ class profile:  # noqa: N801  torch's name
 
 
 __all__ = [
-    "EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function",
+    "EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx",
+    "profile", "record_function",
 ]  # fmt: skip
 
 if not _typing.TYPE_CHECKING:

@@ -8,7 +8,8 @@ import sys
 
 if __name__ == "__mp_main__":
     from dovetail.cli import torch_alias
-    from dovetail.cli.run import SCRIPT, execute
+    from dovetail.cli.run import PACKAGE, SCRIPT, Script
 
     torch_alias.install()
-    execute(os.environ[SCRIPT], sys.modules[__name__])
+    script = Script(os.environ[SCRIPT], os.environ[PACKAGE] or None)
+    script.run(sys.modules[__name__])

@@ -7,20 +7,35 @@ whose names and semantics dovetail follows, by which programs choose what to cal
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 import dovetail
-from dovetail.cli import torch_private, torch_spelling, torch_symbols
-from dovetail.cli.torch_lists import of_lists
-from dovetail.cli.torch_places import FIRST, Place, is_place, place_of
-from dovetail.cli.torch_rooms import Kept
+from dovetail.cli import torch_spelling, torch_symbols
+from dovetail.cli.torch_rooms import Kept, Missing, is_room, room_of
+from dovetail.cli.torch_version import __version__
+from dovetail.torch_names import private
+from dovetail.torch_names.lists import of_lists
+from dovetail.torch_names.places import is_place
 
-FOLLOWED: Final = "2.13.0"
+# Modules that are there without an import of their own, by what they are below.
+_FIRST: Final = {
+    "dovetail.distributed": (
+        "algorithms",
+        "checkpoint",
+        "elastic",
+        "fsdp",
+        "optim",
+        "rpc",
+        "tensor",
+    )
+}
 
 
 def install() -> None:
@@ -42,17 +57,24 @@ class _Alias(ModuleType):
     def __init__(self) -> None:
         super().__init__("torch", dovetail.__doc__)
         names = {n: v for n, v in vars(dovetail).items() if not _is_of_module(n)}
-        for name in [n for n in names if n in FIRST or is_place(f"torch.{n}")]:
-            names.pop(name)  # the loader gives it, with its places
+        for name in [n for n in names if is_room(f"torch.{n}")]:
+            names.pop(name)  # the loader gives another
         vars(self).update(names)
-        self.__version__ = f"{FOLLOWED}+dovetail.{dovetail.__version__}"
+        self.__version__ = __version__
         self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> object:
-        if name in FIRST or is_place(f"torch.{name}"):
+        found = self._found(name)
+        if isinstance(found, ModuleType):
+            vars(self)[name] = found  # programs ask for `torch.jit` in each step
+        return found
+
+    def _found(self, name: str) -> object:
+        own = f"dovetail.{name}"
+        if is_room(f"torch.{name}") or own in _FIRST or is_place(own):
             return import_module(f"torch.{name}")
         if name.startswith("_") and not _is_of_module(name):
-            return of_lists(name) or getattr(torch_private, name)
+            return of_lists(name) or getattr(private, name)
         if name in torch_symbols.__all__:
             return vars(torch_symbols)[name]
         return sys.modules["torch"] if name == "torch" else getattr(dovetail, name)
@@ -79,6 +101,29 @@ class _Finder(MetaPathFinder):
             return None
         return ModuleSpec(fullname, _Loader(), is_package=True)
 
+    def find_distributions(
+        self, context: DistributionFinder.Context
+    ) -> Iterator[Distribution]:
+        """The package torch, of whose version others ask; in front of torch's own."""
+        if context.name in (None, "torch"):
+            yield _Installed()
+
+
+class _Installed(Distribution):
+    """What is said of the package `torch`."""
+
+    def read_text(self, filename: str) -> str | None:
+        """A file of what is known of a package."""
+        files = {
+            "METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\n",
+            "top_level.txt": "torch\nfunctorch\n",
+        }
+        return files.get(filename)
+
+    def locate_file(self, path: Any) -> Any:
+        """A file of the package, of which there are none."""
+        return Path(dovetail.__file__).parent / path
+
 
 class _Loader(Loader):
     """Gives the module of dovetail that has torch's name."""
@@ -96,41 +141,26 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """It has run; imports gave it another spec, which is put back."""
-        if isinstance(module, Place | Kept | _Alias):
+        if isinstance(module, Kept | Missing | _Alias):
             return
-        name = module.__spec__.name if module.__spec__ else ""
         module.__spec__ = self._spec
-        for below in FIRST.get(name.removeprefix("torch."), ()):
-            import_module(f"{name}.{below}")
+        for below in _FIRST.get(module.__name__, ()):
+            import_module(f"torch.{module.__name__.partition('.')[2]}.{below}")
 
 
 def _module_of(name: str) -> ModuleType:
-    place = place_of(name)
-    if place is not None:
-        return place
-    module: ModuleType = dovetail
-    for part in name.split(".")[1:]:
-        found = getattr(module, part, None)
-        if not isinstance(found, ModuleType):
-            found = _below(module, part)
-        if found is None:
-            raise ModuleNotFoundError(
-                f"No module named {name!r}: `torch` is dovetail in this process, "
-                f"and {module.__name__} has no module {part!r}",
-                name=name,
-            )
-        module = found
-    return module
-
-
-def _below(module: ModuleType, part: str) -> ModuleType | None:
-    """A module that is not imported yet; the package's own are behind its names."""
-    path = f"{module.__name__}.{part}"
-    if module is dovetail or isinstance(module, Place):
-        return None
+    found = room_of(name)
+    if found is not None:
+        return found
+    own = f"dovetail.{name.partition('.')[2]}"
     try:
-        return import_module(path)
+        return import_module(own)
     except ModuleNotFoundError as error:
-        if not f"{path}.".startswith(f"{error.name}."):
+        if not f"{own}.".startswith(f"{error.name}."):
             raise
-        return None
+        above, _, part = own.rpartition(".")
+        raise ModuleNotFoundError(
+            f"No module named {name!r}: `torch` is dovetail in this process, "
+            f"and {above} has no module {part!r}",
+            name=name,
+        ) from error

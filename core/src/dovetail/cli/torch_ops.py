@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import dovetail
+from dovetail.cli.torch_assertions import ASSERTIONS
+from dovetail.cli.torch_rooms import missing
 from dovetail.engine.tensor import Tensor
+from dovetail.library.custom_ops import OPS
 
 _ROOMS: Final = ("", "nn.functional", "linalg", "special", "fft")
 
@@ -22,6 +25,9 @@ class _Room:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        own = OPS.get(f"{self._name}::{name}")
+        if own is not None:
+            return own
         found = _function(name) if self._name in ("aten", "prims") else None
         if found is None:
             raise AttributeError(
@@ -52,7 +58,39 @@ class _Packet:
         return f"<OpOverloadPacket(op='{self._qualified_op_name.replace('::', '.')}')>"
 
 
+def _to_copy(
+    self: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: Any = None, non_blocking: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    more = {} if memory_format is None else {"memory_format": memory_format}
+    return self.to(device, dtype, non_blocking, copy=True, **more)
+
+
+def _slice(
+    self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
+    step: int = 1,
+) -> Tensor:  # fmt: skip
+    return self[(slice(None),) * (dim % self.ndim) + (slice(start, end, step),)]
+
+
+# What is called so by the dispatcher alone.
+_OF_ATEN: Final[dict[str, Any]] = {
+    **ASSERTIONS,
+    "_pin_memory": lambda self, device=None: self.pin_memory(),
+    "_sparse_addmm": missing("torch.ops.aten", "_sparse_addmm"),
+    "_sparse_mm_reduce_impl": missing("torch.ops.aten", "_sparse_mm_reduce_impl"),
+    "_to_copy": _to_copy,
+    "alias": lambda self: self.view_as(self),
+    "index": lambda self, indices: self[
+        tuple([slice(None) if i is None else i for i in indices])
+    ],
+    "slice": _slice,
+}
+
+
 def _function(name: str) -> Any:
+    if name in _OF_ATEN:
+        return _OF_ATEN[name]
     for path in _ROOMS:
         room: Any = dovetail
         for part in path.split(".") if path else ():

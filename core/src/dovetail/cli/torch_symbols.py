@@ -1,4 +1,4 @@
-"""Names of `torch` about sizes that are symbols, of which there are none here.
+"""Names of `torch` that programs mention, and that are of its C++ or its compiler.
 
 A size is an int: so nothing is a `SymInt`, and functions of symbols are Python's own.
 """
@@ -13,6 +13,10 @@ from dovetail.futures import Future
 from dovetail.memory_formats import contiguous_format
 from dovetail.tensor_api.storages import TypedStorage, UntypedStorage
 
+# The reader of archives that torch has of C++; `torch.load` reads them.
+PyTorchFileReader: Final = missing("torch", "PyTorchFileReader")
+ScriptFunction: Final = missing("torch", "ScriptFunction")
+ScriptModule: Final = missing("torch", "ScriptModule")
 SymInt: Final = missing("torch", "SymInt")
 SymFloat: Final = missing("torch", "SymFloat")
 SymBool: Final = missing("torch", "SymBool")
@@ -36,7 +40,7 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
 
 
 __all__ = [
-    "Future",
+    "Future", "PyTorchFileReader", "ScriptFunction", "ScriptModule",
     "SymBool", "SymFloat", "SymInt", "TypedStorage", "UntypedStorage",
     "legacy_contiguous_format", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min",
     "sym_not", "sym_sqrt", "sym_sum",

@@ -49,6 +49,26 @@ all:
   ret void
 }
 
+; a block of a mask, whose rows lie somewhere, to where scores are added to it
+define internal void @masked_rows(ptr %scores, ptr %mask, i64 %rows, i64 %columns,
+                                  i64 %line) {
+entry:
+  %bytes = mul i64 %columns, SIZE
+  br label %row
+row:
+  %r = phi i64 [ 0, %entry ], [ %r.next, %row ]
+  %to = mul i64 %r, %columns
+  %to.at = getelementptr REAL, ptr %scores, i64 %to
+  %from = mul i64 %r, %line
+  %from.at = getelementptr REAL, ptr %mask, i64 %from
+  call void @llvm.memcpy.p0.p0.i64(ptr %to.at, ptr %from.at, i64 %bytes, i1 false)
+  %r.next = add i64 %r, 1
+  %rows.more = icmp slt i64 %r.next, %rows
+  br i1 %rows.more, label %row, label %end
+end:
+  ret void
+}
+
 ; what each query gets of the values
 define void @FORWARD(ptr %table, i64 %low, i64 %high) {
 entry:
@@ -152,4 +172,5 @@ end:
 }
 
 declare i64 @llvm.smin.i64(i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)

@@ -19,11 +19,11 @@ _REAL: Final = {"f": ("float", "float32", 4), "d": ("double", "float64", 8)}
 _ADDRESSES: Final = ("gemm", "softmax", "through", "scratch")
 SIZES: Final = (
     "heads", "blocks", "rows", "keys", "width", "depth", "block.rows", "block.bytes",
-    "slot", "strands.all", "hides", "q.line", "k.line", "v.line", "y.line",
+    "slot", "strands.all", "hides", "q.line", "k.line", "v.line", "y.line", "mask.line",
 )  # fmt: skip
 """Words of a table behind the addresses and the scale; then the heads."""
-_HEAD: Final = ("q", "k", "v", "y", "gq", "gk", "gv")
-HEAD_WORDS: Final = 8  # of which the last is not used
+HEAD: Final = ("q", "k", "v", "y", "gq", "gk", "gv", "mask")
+"""Where a head's matrices are; gradients and a mask where there are any."""
 # Before softmax: which queries, how many keys they see, and the scores.
 _BLOCK: Final = """
   %first = mul i64 %block, %block.rows
@@ -34,7 +34,13 @@ _BLOCK: Final = """
   %n = select i1 %causal, i64 %fewer, i64 %keys
   %q.from = mul i64 %first, %q.line
   %q.first = getelementptr REAL, ptr %q, i64 %q.from
-  GEMM 111 112, m n width, REAL %scale, q.first q.line, k k.line, REAL 0.0, scores n
+MASK
+  GEMM 111 112, m n width, REAL %scale, q.first q.line, k k.line, REAL KEEP, scores n
+"""
+_MASK: Final = """\
+  %mask.from = mul i64 %first, %mask.line
+  %mask.first = getelementptr REAL, ptr %mask, i64 %mask.from
+  call void @masked_rows(ptr %scores, ptr %mask.first, i64 %m, i64 %n, i64 %mask.line)
 """
 _GEMM: Final = re.compile(
     r"^  GEMM (\d+) (\d+), (\S+) (\S+) (\S+), (REAL \S+), (\S+) (\S+), (\S+) (\S+),"
@@ -58,15 +64,18 @@ class Attention(NamedTuple):
 
 
 @cache
-def attention(code: str, bits: int) -> Attention:
+def attention(code: str, bits: int, masked: bool = False) -> Attention:
     """The kernels for a dtype's code and the bits of BLAS's integers.
+
+    Args:
+        masked: whether a mask is added to the scores.
 
     Raises:
         NotSupported: there is no kernel for softmax.
     """
     real, dtype, _ = _REAL[code]
     forward, backward = (
-        kernel(f"attention_{which}_{real}", _text(which, code, bits))
+        kernel(_name(which, real, masked), _text(which, code, bits, masked))
         for which in ("forward", "backward")
     )
     softmax = _rows("softmax", 1, dtype)
@@ -88,7 +97,11 @@ def _rows(op: str, inputs: int, dtype: str) -> Kernel:
     return found
 
 
-def _text(which: str, code: str, bits: int) -> str:
+def _name(which: str, real: str, masked: bool) -> str:
+    return f"attention_{which}_{real}" + "_masked" * masked
+
+
+def _text(which: str, code: str, bits: int, masked: bool) -> str:
     """The module that has one of the two functions."""
     real, _, size = _REAL[code]
     text = Path(__file__).with_name("attention.ll").read_text(encoding="utf-8")
@@ -98,8 +111,9 @@ def _text(which: str, code: str, bits: int) -> str:
         text = text[:start] + text[end:]
     else:
         text = text[: text.index("; what each query")] + text[start:]
-    text = text.replace(which.upper(), f"attention_{which}_{real}")
-    text = text.replace("BLOCK\n", _BLOCK.lstrip("\n"))
+    text = text.replace(which.upper(), _name(which, real, masked))
+    block = _BLOCK.lstrip("\n").replace("MASK\n", _MASK if masked else "")
+    text = text.replace("BLOCK\n", block.replace("KEEP", "1.0" if masked else "0.0"))
     text = text.replace("WORDS\n", _words()).replace("HEADS\n", _heads())
     numbers = count()
     text = _GEMM.sub(lambda m: _gemm(m, next(numbers), bits), text)
@@ -130,7 +144,7 @@ def _heads() -> str:
         f"  %heads.at.all = getelementptr i64, ptr %table, i64 {begin}\n",
         "  %head.at = getelementptr %head, ptr %heads.at.all, i64 %number\n",
     ]
-    for i, name in enumerate(_HEAD):
+    for i, name in enumerate(HEAD):
         lines.append(
             f"  %{name}.word = getelementptr ptr, ptr %head.at, i64 {i}\n"
             f"  %{name} = load ptr, ptr %{name}.word, align 8\n"

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from dovetail.codegen.arrays import Array, address
-from dovetail.codegen.attention_kernels import HEAD_WORDS, attention
+from dovetail.codegen.attention_kernels import HEAD, attention
 from dovetail.codegen.products import AS_IT_IS, lie_of
 from dovetail.codegen.row_calls import word
 from dovetail.codegen.runtime.blas import blas
@@ -22,7 +22,9 @@ _REMEMBERED: Final = 256  # batches
 _STRANDS: Final = 2  # for each thread of the machine
 
 
-def forward(q: Array, k: Array, v: Array, causal: bool, scale: float) -> Array | None:
+def forward(
+    q: Array, k: Array, v: Array, mask: Array | None, causal: bool, scale: float
+) -> Array | None:
     """What queries [..., l, e] get of the values; None where others have to serve.
 
     That is also where something is not finite: a hidden key counts then, too.
@@ -30,23 +32,30 @@ def forward(q: Array, k: Array, v: Array, causal: bool, scale: float) -> Array |
     Args:
         k: [..., s, e] keys.
         v: [..., s, f] values; all dims in front are alike.
+        mask: what is added to scores, for all queries and keys or repeated, if any.
     """
     if not _decided(causal, q, k, v):
         return None
     y = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
-    done = _run(q, k, v, y, (), causal, scale)
+    done = _run(q, k, v, y, (), mask, causal, scale)
     return y if done and _is_finite(y) else None
 
 
 def backward(
-    ct: Array, q: Array, k: Array, v: Array, causal: bool, scale: float
+    ct: Array,
+    q: Array,
+    k: Array,
+    v: Array,
+    mask: Array | None,
+    causal: bool,
+    scale: float,
 ) -> tuple[Array, Array, Array] | None:
     """The gradients of queries, keys and values; None where others have to serve."""
     if not _decided(causal, q, k, v, ct):
         return None
     gq, gk, gv = (np.empty(x.shape, q.dtype) for x in (q, k, v))
     found = gq, gk, gv
-    done = _run(q, k, v, ct, found, causal, scale)
+    done = _run(q, k, v, ct, found, mask, causal, scale)
     return found if done and all(map(_is_finite, found)) else None
 
 
@@ -66,8 +75,8 @@ def _is_finite(a: Array) -> bool:
 
 
 def _run(
-    q: Array, k: Array, v: Array, y: Array, gradients: tuple[Array, ...], causal: bool,
-    scale: float,
+    q: Array, k: Array, v: Array, y: Array, gradients: tuple[Array, ...],
+    mask: Array | None, causal: bool, scale: float,
 ) -> bool:  # fmt: skip
     """Write attention to y, or gradients, y being the cotangent; False for neither."""
     found, code = blas(), q.dtype.char
@@ -75,9 +84,10 @@ def _run(
         return False
     q, k, v = map(_rows, (q, k, v))
     y = _rows(y) if gradients else y
-    kernels = attention(code, found.bits)
+    kernels = attention(code, found.bits, mask is not None)
     lead, heads = q.shape[:-2], math.prod(q.shape[:-2])
     rows, keys = q.shape[-2], k.shape[-2]
+    hidden = None if mask is None else _repeated(mask, (*lead, rows, keys))
     most = min(_BLOCK // keys // _FEWEST * _FEWEST, _MOST)
     block = min(rows, max(most, _FEWEST))
     blocks = -(-rows // block)
@@ -88,17 +98,30 @@ def _run(
     sizes = (
         heads, blocks, rows, keys, q.shape[-1], v.shape[-1], block, block_bytes, slot,
         strands, causal, *[_line(x) for x in (q, k, v, y)],
+        0 if hidden is None else _line(hidden),
     )  # fmt: skip
     words = (found.gemm[code], kernels.softmax.address, kernels.through.address,
              address(scratch), word(_NAMES[code], scale), *sizes)  # fmt: skip
-    table = np.empty(len(words) + heads * HEAD_WORDS, np.uint64)
+    table = np.empty(len(words) + heads * len(HEAD), np.uint64)
     table[: len(words)] = words
-    places = table[len(words) :].view(np.int64).reshape(heads, HEAD_WORDS)
-    for i, x in enumerate((q, k, v, y, *gradients)):
-        np.add(_offsets(lead, x.strides[:-2]), address(x), places[:, i])
+    places = table[len(words) :].view(np.int64).reshape(heads, len(HEAD))
+    parts = dict(zip(HEAD, (q, k, v, y, *gradients), strict=False))
+    if hidden is not None:
+        parts["mask"] = hidden
+    for name, x in parts.items():
+        place = places[:, HEAD.index(name)]
+        np.add(_offsets(lead, x.strides[:-2]), address(x), place)
     run = kernels.backward if gradients else kernels.forward
     run.run(address(table), strands, 1)
     return True
+
+
+def _repeated(mask: Array, shape: tuple[int, ...]) -> Array:
+    """A mask for all queries and keys of a batch, those of a row side by side."""
+    if mask.shape[-1] != shape[-1] or mask.strides[-1] != mask.itemsize:
+        wide = np.broadcast_to(mask, (*mask.shape[:-1], shape[-1]))
+        mask = np.ascontiguousarray(wide)
+    return np.broadcast_to(mask, shape)
 
 
 @lru_cache(_REMEMBERED)

@@ -164,6 +164,16 @@ def normal(
     return y
 
 
+def exponential(
+    shape: Shape, dtype: DType, seed: int, offset: int, scale: float
+) -> Array:
+    """Exponential numbers times a number."""
+    y = np.empty(shape, dtype)
+    draw = _draw_of("exponential", dtype)
+    draw.into([y], seed, offset, _numbers(dtype, (scale,)))
+    return y
+
+
 def mask(shape: Shape, limit: int, seed: int, offset: int) -> Array:
     """Whether words are below `limit`."""
     y = np.empty(shape, np.bool_)

@@ -25,6 +25,7 @@ _NARROW: Final = 64  # rows or columns of a piece, at least; cuts are at multipl
 AS_IT_IS, _TURNED = 111, 112
 _NARROWEST: Final = 2  # what is narrower is a vector
 _REMEMBERED: Final = 256  # forms of products
+_PIECE: Final = 5  # words of a piece
 # Of few rows, times columns that lie side by side, as in `x @ weight.T`: OpenBLAS takes
 # a third of the time to bring the columns into its order. Not if it gets the transposed
 # product, of weights as they lie and a copy of the rows.
@@ -162,12 +163,13 @@ def _of_many(
     if out is not None and not _takes(out, shape, a, b):
         return None
     y = np.empty(shape, a.dtype) if out is None else out
-    words = [found.gemm[a.dtype.char], *lies_a, *lies_b]
-    words += [y.strides[-2] // y.itemsize, k, *_pieces(a, b, y)]
-    count = len(words) // 5 - 1
-    table = (ctypes.c_int64 * len(words))(*words)
+    head = (found.gemm[a.dtype.char], *lies_a, *lies_b, y.strides[-2] // y.itemsize, k)
+    pieces = _pieces(a, b, y)
+    table = np.empty(len(head) + pieces.size, np.int64)
+    table[: len(head)], table[len(head) :] = head, pieces.reshape(-1)
+    count = pieces.size // _PIECE
     grain = CHUNK * count // work or 1
-    gemm_kernel(a.dtype.char, found.bits).run(ctypes.addressof(table), count, grain)
+    gemm_kernel(a.dtype.char, found.bits).run(address(table), count, grain)
     return y
 
 
@@ -210,13 +212,13 @@ def _pieces_of_one(
     )
 
 
-def _pieces(a: Array, b: Array, y: Array) -> list[int]:
+def _pieces(a: Array, b: Array, y: Array) -> Array:
     """The same as addresses, of a batch whose products are cut where there are few."""
     m, n = y.shape[-2:]
     by_rows, length = m >= n, max(m, n)
     step = step_of(length, y.size // (m * n))
     begins = np.arange(0, length, step)
-    pieces = np.empty((*y.shape[:-2], len(begins), 5), np.int64)
+    pieces = np.empty((*y.shape[:-2], len(begins), _PIECE), np.int64)
     of_a, of_b = (a.strides[-2], 0) if by_rows else (0, b.strides[-1])
     along = (of_a, of_b, y.strides[-2 if by_rows else -1])
     for column, (x, each) in enumerate(zip((a, b, y), along, strict=True)):
@@ -224,8 +226,7 @@ def _pieces(a: Array, b: Array, y: Array) -> list[int]:
         pieces[..., column] = starts[..., None] + begins * each
     pieces[..., 3], pieces[..., 4] = m, n
     pieces[..., 3 if by_rows else 4] = np.minimum(length - begins, step)
-    found: list[int] = pieces.ravel().tolist()
-    return found
+    return pieces
 
 
 def step_of(length: int, count: int) -> int:

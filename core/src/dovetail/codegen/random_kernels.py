@@ -113,6 +113,17 @@ def _moved(y: Term, scaled: bool) -> Term:
     return y * parameter("std", y.dtype) + parameter("mean", y.dtype)
 
 
+def exponential(dtype: str, anywhere: bool = False) -> Kernel:
+    """Exponential numbers times `scale`; nothing is fused, as of normal ones."""
+    wide = computed_in(dtype)
+    u = draw.fraction_above(_place(anywhere, wide), wide)
+    y = narrowed(draw.waiting(u) * parameter("scale", wide), dtype)
+    return _each(
+        f"exponential_{dtype}", [], [y], (("scale", wide),), costly=True, fused=False,
+        anywhere=anywhere,
+    )  # fmt: skip
+
+
 def mask(anywhere: bool = False) -> Kernel:
     """Whether words are below `limit`."""
     numbers = (("limit", "uint64" if anywhere else "uint32"),)
@@ -164,5 +175,5 @@ def integers(dtype: str) -> Kernel:
     return Kernel(f"random_integers_{dtype}", (y, least), words, (grid,))
 
 
-__all__ = ["PART", "dropout", "integers", "mask", "normal", "trials",
+__all__ = ["PART", "dropout", "exponential", "integers", "mask", "normal", "trials",
            "uniform", "words"]  # fmt: skip

@@ -31,6 +31,7 @@ PARAMETERS: Final = (
 )
 """The place in a seed's streams, as parameters of a kernel."""
 
+_LEAST_WAIT: Final = {"float32": 2.0**-26, "float64": 2.0**-54}
 _FRACTION_BITS: Final = {"float16": 11, "bfloat16": 8, "float32": 24}
 
 # sin(a) / a - 1 and cos(a) in a² for |a| <= pi/4: Taylor's, to below a tenth of an ulp.
@@ -97,6 +98,20 @@ def polar(u: Term, turn: Term) -> Polar:
     """Of a fraction in (0, 1], and of an angle from -1/2 to 1/2 of a turn."""
     radius = unary("sqrt", log_of_normal(u) * -2.0)
     return Polar(radius, *turned(turn))
+
+
+def waiting(u: Term) -> Term:
+    """Exponential numbers, never 0, of fractions in (0, 1]."""
+    least = _LEAST_WAIT[u.dtype]
+    y = -log_of_normal(u)
+    return choose(y < least, least, y)
+
+
+def fraction_above(index: Term, dtype: str) -> Term:
+    """A fraction in (0, 1]: half a step above those of all bits of a word, or of 53."""
+    if dtype == "float64":
+        return fraction(index, dtype) + 2.0**-53
+    return cast(word(index), "float32") * 2.0**-32 + 2.0**-33
 
 
 def turned(turn: Term) -> tuple[Term, Term]:

@@ -18,6 +18,7 @@ from dovetail.compiler.compiled import (
     disable,
     explain,
     is_compiling,
+    list_backends,
     reset,
 )
 from dovetail.compiler.program import Report
@@ -31,5 +32,5 @@ __all__ = [
     "Call", "Graph", "Number", "Placed", "Recording", "Report", "Slot", "Spec",
     "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin",
     "disable", "explain", "interpret", "is_compiling", "is_dynamo_compiling",
-    "is_exporting", "lower", "record", "reset",
+    "is_exporting", "list_backends", "lower", "record", "reset",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from dovetail.engine import scopes
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
 
 _BACKENDS: Final = ("inductor", "aot_eager", "eager")
+_DEBUG: Final = ("aot_eager", "eager")
 _MODES: Final = (
     "default", "lite", "reduce-overhead", "max-autotune",
     "max-autotune-no-cudagraphs",
@@ -94,9 +95,31 @@ def compile(
             return model
         following = Following(name, limit, fullgraph)
         around = getattr(type(model), "_compiled", None)  # as modules have it
-        return following(model) if around is None else around(model, following)
+        if around is None:
+            return following(_plain_call(model))
+        return around(model, following)
 
     return wrap if model is None else wrap(model)
+
+
+def _plain_call(function: Any) -> Any:
+    """A module's call without what `Module.compile` puts around it, which may be this.
+
+    Programs set a module's `_compiled_call` to what they made of its `__call__`.
+    """
+    if getattr(function, "__name__", "") != "__call__":
+        return function
+    return getattr(getattr(function, "__self__", None), "_call_plain", function)
+
+
+def list_backends(exclude_tags: Sequence[str] | None = ("debug",)) -> list[str]:
+    """The names that `compile` takes as its backend, all of which mean the same here.
+
+    Args:
+        exclude_tags: kinds that are left out; "debug" and "experimental" are torch's.
+    """
+    left_out = _DEBUG if "debug" in (exclude_tags or ()) else ()
+    return sorted(name for name in _BACKENDS if name not in left_out)
 
 
 def _check(backend: Any, mode: Any, options: Any, shapes_spec: Any) -> None:

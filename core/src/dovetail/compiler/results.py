@@ -13,6 +13,7 @@ from dovetail.device import device
 from dovetail.dtypes import DType
 from dovetail.engine.graph import Slot
 from dovetail.engine.tensor import Parameter, Tensor
+from dovetail.engine.tensor_type import Size, size_of
 
 # What has no tensors in it, and is the same whenever it is the same value.
 _PLAIN: Final = (
@@ -36,6 +37,8 @@ def mapped(
 
     if isinstance(value, tuple):
         made = map(inner, value)
+        if type(value) is Size:  # of whatever stands for its ints
+            return size_of(made)
         return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
     if isinstance(value, list):
         items = copy.copy(value)

@@ -119,10 +119,12 @@ def _lengthened(
     }  # fmt: skip
     if not lists or random.random() >= _LONGER:
         return {}
-    count = int(random.choice(_LISTS))
     most = max(a.size for many in lists.values() for a in many)
-    if most * count > _MEMBERS:
+    fits = [n for n in _LISTS if most * n <= _MEMBERS]
+    if not fits:
         return {}
+    # The longest as often as all others: few tensors are so small.
+    count = fits[-1] if random.random() < 0.5 else int(random.choice(fits))
     return {
         name: [_turned(many[at % len(many)], at) for at in range(count)]
         for name, many in lists.items()

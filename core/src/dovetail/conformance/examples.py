@@ -12,8 +12,11 @@ from functools import lru_cache
 from itertools import islice, zip_longest
 from typing import Final
 
+from dovetail.conformance.all_zero import all_zero
 from dovetail.conformance.argument_sampler import Varied
+from dovetail.conformance.at_sizes import at_sizes
 from dovetail.conformance.budget import Budget
+from dovetail.conformance.concentrated import concentrated
 from dovetail.conformance.coverage import Coverage
 from dovetail.conformance.covering import Covering, Row
 from dovetail.conformance.crossings import (
@@ -23,6 +26,7 @@ from dovetail.conformance.crossings import (
     served_apart,
 )
 from dovetail.conformance.departures import departures
+from dovetail.conformance.ends_met import ends_met
 from dovetail.conformance.example import PLAIN, Example
 from dovetail.conformance.factors import (
     NONE_SUCH,
@@ -33,13 +37,19 @@ from dovetail.conformance.factors import (
     coverage_of,
     factors_of,
 )
+from dovetail.conformance.far_from_zero import far_from_zero
+from dovetail.conformance.following import following
+from dovetail.conformance.large_matrices import large_matrices
 from dovetail.conformance.layouts import LAYOUTS, holds, laid
 from dovetail.conformance.meaning import means_something
+from dovetail.conformance.odd_pairs import odd_pairs
+from dovetail.conformance.odd_sizes import odd_sizes
 from dovetail.conformance.one_long import one_long, turned
 from dovetail.conformance.one_of_many import one_by_one
 from dovetail.conformance.operands import operand_shapes, repeated_shapes
 from dovetail.conformance.presence import reached
 from dovetail.conformance.regions import regional
+from dovetail.conformance.singular import singular
 from dovetail.conformance.sizes import (
     AS_NAMED,
     BEYOND,
@@ -54,6 +64,7 @@ from dovetail.conformance.sizes import (
     named_shapes,
     sizes_for,
 )
+from dovetail.conformance.stretches import stretches
 from dovetail.conformance.subject import Subject
 from dovetail.conformance.values import (
     EQUAL,
@@ -184,6 +195,17 @@ def _generated(
         long = list(islice(longs, count))
         yield from long
         yield from turned(op, dtype, long)
+        yield from concentrated(op, dtype, largest, seed)
+        yield from large_matrices(op, dtype, seed)
+        yield from all_zero(op, dtype, factors["values"])
+        yield from following(op, dtype, largest, seed)
+        yield from odd_pairs(op, dtype, largest, seed)
+        yield from far_from_zero(op, dtype, factors["values"], seed)
+        yield from ends_met(op, dtype, factors["values"])
+        yield from stretches(op, dtype, factors["values"], largest, seed)
+        yield from odd_sizes(op, dtype, largest, seed)
+        yield from at_sizes(op, dtype, seed)
+        yield from singular(op, dtype, seed)
     for factor, level in covering.in_vain():
         rooms = [OWN] if factor == "size" else [x for x in _ROOMS if x in some["size"]]
         for number, size in enumerate(rooms):

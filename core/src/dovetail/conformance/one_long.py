@@ -18,6 +18,7 @@ import numpy as np
 from dovetail.conformance.argument_sampler import Varied
 from dovetail.conformance.crossings import chosen_case
 from dovetail.conformance.example import PLAIN, Example
+from dovetail.conformance.masks import with_rows
 from dovetail.conformance.meaning import means_something
 from dovetail.conformance.options import CROSSED, DECLARED, Options, crossed_op
 from dovetail.conformance.oracle import truth
@@ -206,7 +207,7 @@ def _of_most_sizes(named: Sequence[tuple[Ints, ...]]) -> list[int]:
 
 def _drawn(op: Op, make: Varied, number: int, size: str) -> Iterator[Example]:
     """The op's case of that number, if that is a call."""
-    call = chosen_case(op, make, number)
+    call = with_rows(chosen_case(op, make, number))
     how = DECLARED if make.options is None else CROSSED
     example = Example(call, PLAIN, make.values, size, how)
     if call is not None and means_something(op, example, make.dtype):

@@ -7,20 +7,22 @@ the others would outweigh. One operand after the other is so, in a call of its o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
 
 from dovetail.conformance.argument_sampler import Varied
 from dovetail.conformance.example import Example
-from dovetail.conformance.meaning import means_something
-from dovetail.conformance.sizes import AS_NAMED
+from dovetail.conformance.meaning import REFUSALS, means_something
+from dovetail.conformance.sizes import AS_NAMED, SMALL_TILE, Sizing
 from dovetail.conformance.values import FEW, MASKED, ORDINARY
 from dovetail.dtypes import FLOAT, Array, DType
 from dovetail.engine.cases import Case, calls_of
 from dovetail.engine.op import Op
 
 _MANY: Final = 3  # data operands
+_TILED: Final = Sizing(lambda n: SMALL_TILE * n if 1 < n < SMALL_TILE else n)
 
 
 def one_by_one(
@@ -30,14 +32,27 @@ def one_by_one(
     data = [p.name for p in op.tensors if p.name not in op.indices | op.masks]
     if len(data) < _MANY or op.has_list or op.cases is None or dtype not in FLOAT:
         return
-    make = Varied(op, dtype, ORDINARY, AS_NAMED, seed)
-    calls = [(call, list(make.bounded)) for call in calls_of(op, make)]
+    own = _calls(op, dtype, AS_NAMED, seed)
+    tiled = [] if op.is_elementwise else _calls(op, dtype, _TILED, seed)
     for name in data:
-        for kind, change in ((MASKED, _hidden), (FEW, _with_few)):
+        for calls, kind, change in (
+            (own, MASKED, _hidden), (own, FEW, _with_few), (tiled, MASKED, _hidden),
+        ):  # fmt: skip
             if kind in values:
                 changed = (_changed(op, c, b, name, change) for c, b in calls)
                 examples = (Example(c, values=kind) for c in changed if c is not None)
                 yield from _first(op, dtype, examples)
+
+
+def _calls(
+    op: Op, dtype: DType, sizing: Sizing, seed: int
+) -> list[tuple[Case, list[Array]]]:
+    """The op's cases in such sizes, and what each of them bounds."""
+    make = Varied(op, dtype, ORDINARY, sizing, seed)
+    with suppress(*REFUSALS):
+        found = [(call, list(make.bounded)) for call in calls_of(op, make)]
+        return [] if make.oversized else found
+    return []
 
 
 def _first(op: Op, dtype: DType, found: Iterator[Example]) -> Iterator[Example]:

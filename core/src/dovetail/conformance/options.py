@@ -54,7 +54,8 @@ _TUPLES: Final = ((1, 1), (2, 2), (0, 0), (1, 2), (2, 1))  # repeated to any len
 _OF_SHAPES: Final = frozenset({"Shape", "Sizes", "Index"})
 # Results of ops without tensors, which no operand makes large: past blocks of a launch.
 _MANY: Final = (1 << 12) + 7
-_SHAPES: Final = ((), (1,), (7,), (0, 3), (5, 6), (2, 3, 2, 1, 2), (_MANY,))
+_MORE: Final = (1 << 16) + (1 << 12) + 3  # and past what 16 bits count
+_SHAPES: Final = ((), (1,), (7,), (0, 3), (5, 6), (2, 3, 2, 1, 2), (_MANY,), (_MORE,))
 
 
 class _Listening(Sampler):
@@ -198,7 +199,11 @@ class Options:
         """The call with these options."""
         names = self.source.names
         own = dict(zip(names, call.args, strict=False)) | call.kwargs
-        left = {name: _fitted(v, own.get(name)) for name, v in self.values.items()}
+        shapes = {p.name for p in self.source.rest if p.annotation == "Shape"}
+        left = {
+            name: v if name in shapes else _fitted(v, own.get(name))
+            for name, v in self.values.items()
+        }
         args = tuple(left.pop(n, v) for n, v in zip(names, call.args, strict=False))
         return Case(args, call.kwargs | left)
 

@@ -267,12 +267,12 @@ def _several(shapes: list[Ints], number: int, tile: int) -> Sizing:
         # Products and their like cut matrices, the last two dims, into tiles.
         sets.sort(key=lambda s: -sum(n in s for shape in shapes for n in shape[-2:]))
         for sizes in sets:
-            if _work(_mapped(sizes), shapes) <= _WORK:
+            if work(_mapped(sizes), shapes) <= _WORK:
                 return _mapped(sizes)
     return AS_NAMED
 
 
-def _work(sizing: Sizing, shapes: list[Ints]) -> int:
+def work(sizing: Sizing, shapes: list[Ints]) -> int:
     """About how many products a call takes: each of its sizes, met with all others."""
     times = {n: max(s.count(n) for s in shapes) for s in shapes for n in s}
     return math.prod(sizing(n) ** count for n, count in times.items())

@@ -11,7 +11,8 @@ from dovetail.dtypes import Array, DType
 
 Generator = np.random.Generator
 SPARSE: Final = 0.05  # the share of what is to stand out
-_WIDTHS: Final = (15, 31, 32, 33, 63)  # of words, and what is beside them
+# Of words, and what is beside them: a shift by all bits is none on some machines.
+_WIDTHS: Final = (8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
 # Where other formats count no further: of bytes, words and the digits of floats.
 _ENDS: Final = (
     127,
@@ -26,6 +27,7 @@ _ENDS: Final = (
 )
 _BESIDE: Final = (-1, 0, 1)
 _SIGNS: Final = (1, -1)
+_CROWD: Final = 16  # integers on either side of one, that are drawn together
 MASKS: Final = (-np.inf, -np.inf, np.inf, np.nan)
 
 
@@ -229,7 +231,7 @@ def pool(dtype: DType) -> Array:
         found += [-1, -2, info.min]
     if dtype.category == INT:
         found += [info.max - 1, 7]
-        found += [x for x in _WIDTHS if x < 8 * dtype.itemsize]
+        found += [x for x in _WIDTHS if x <= 8 * dtype.itemsize + 1]
     if dtype.is_floating_point:
         found += [-0.0, 0.5, -0.5, 1.5, np.inf, -np.inf, np.nan]
         found += [info.smallest_normal, info.smallest_subnormal]
@@ -249,6 +251,26 @@ def sweep(a: Array, random: Generator, dtype: DType) -> Array:
     powers = 2.0 ** random.uniform(-max(limits(dtype).nmant + 8, 24), 7, a.shape)
     powers = powers * random.choice([-1.0, 1.0], a.shape)
     return np.where(random.random(a.shape) < 0.5, even, powers)
+
+
+def beside(a: Array, random: Generator, dtype: DType) -> Array:
+    """Numbers next to each other in the format: a narrower one takes them for one.
+
+    Of floats, halves and integers, and what is just above or below these; of integers,
+    all near one that few formats hold.
+    """
+    if dtype.category == INT:
+        bits = 8 * dtype.itemsize
+        power = int(random.integers(bits - 1 - bits // 6, bits - 1))
+        turned = dtype.is_signed and random.random() < 0.5
+        base = ((1 << power) + _CROWD) * (-1 if turned else 1)
+        near = random.integers(0, _CROWD, a.shape)
+        return np.asarray(np.asarray(base, a.dtype) + near.astype(a.dtype))
+    halves = np.round(np.clip(a.astype(np.float64), -4, 4) * 2) / 2
+    # By their bits, for not all formats have a function for the next one.
+    words = halves.astype(a.dtype).view(f"i{a.dtype.itemsize}")
+    step = random.integers(-1, 2, a.shape) * (halves != 0)
+    return np.asarray((words + step).astype(words.dtype).view(a.dtype))
 
 
 def borders(a: Array, random: Generator, dtype: DType) -> Array:

@@ -134,3 +134,13 @@ def beyond_ten(a: Array, dtype: DType) -> bool:
 
 def far(a: Array, dtype: DType) -> bool:
     return bool(np.any(np.abs(a) >= 127))
+
+
+def next_to_another(a: Array, dtype: DType) -> bool:
+    """Whether two differ by no more than what a narrower format loses."""
+    if dtype.category == INT:
+        found = np.unique(a.reshape(-1)[:256])
+        return bool(np.any(found[1:] - found[:-1] == 1))
+    twice = 2 * a.astype(np.float64)
+    off = np.abs(twice - np.round(twice))
+    return bool(np.any((off > 0) & (off <= 16 * float(limits(dtype).eps))))

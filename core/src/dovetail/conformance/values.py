@@ -26,6 +26,7 @@ FEW: Final = "few"
 SWEEP: Final = "sweep"
 MASKED: Final = "masked"
 BALANCED: Final = "balanced"
+ZEROS: Final = "zeros"
 _REAL: Final = (INT, FLOAT)
 _ALL: Final = (BOOL, INT, FLOAT, COMPLEX)
 _INEXACT: Final = (FLOAT, COMPLEX)
@@ -78,6 +79,11 @@ def _has_two_zeros(dtype: DType) -> bool:
 def _has_digits(dtype: DType) -> bool:
     """Whether a format has more numbers than powers of two, and some below those."""
     return bool(limits(dtype.real).nmant > 0)
+
+
+def _is_dense(dtype: DType) -> bool:
+    """Whether there is a next number, such as another format loses."""
+    return dtype.category == INT or _has_digits(dtype)
 
 
 def _has_wider_sums(dtype: DType) -> bool:
@@ -144,7 +150,7 @@ TABLE: Final = {
         ValueClass("ties", makers.ties, marks.any_tie, _NUMBERS),
         ValueClass("exact", makers.exact, marks.all_exact, _INEXACT),
         ValueClass("wide", makers.wide, marks.over_powers, _NUMBERS, edge=True),
-        ValueClass("zeros", makers.zeros, marks.any_zero, _NUMBERS,
+        ValueClass(ZEROS, makers.zeros, marks.any_zero, _NUMBERS,
                    needs=_has_two_zeros),
         ValueClass("nan", makers.nan, marks.any_nan, _INEXACT, finite=False),
         ValueClass("rare", makers.rare, marks.but_one, (BOOL, INT)),
@@ -159,6 +165,8 @@ TABLE: Final = {
         ValueClass(SWEEP, makers.sweep, marks.beyond_ten, edge=True),
         ValueClass("borders", makers.borders, marks.far, _REAL, like=("extreme",),
                    edge=True),
+        ValueClass("beside", makers.beside, marks.next_to_another, _REAL, ("ties",),
+                   needs=_is_dense),
         ValueClass(BALANCED, makers.balanced, marks.halves_leave, edge=True,
                    needs=_has_wider_sums),
         ValueClass("great", makers.great, marks.squares_leave, _INEXACT,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from dovetail import frontend as ft
+from dovetail.engine.missing_names import missing_name
 from dovetail.errors import ArgumentError, ArgumentTypeError
 
 from .collate import default_collate, default_convert
@@ -13,10 +14,16 @@ from .datapipes import IterDataPipe
 from .datapipes.graph import set_shuffle
 from .dataset import Dataset, IterableDataset
 from .fetch import Recipe, StreamEnded
+from .iterators import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 from .pinning import pinned_batches
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .worker_pool import WorkerPool
 
+# What is not to be set once a loader is made: the order and the batches follow from it.
+_FIXED: Final = frozenset({
+    "batch_sampler", "batch_size", "dataset", "drop_last", "persistent_workers",
+    "sampler",
+})  # fmt: skip
 # Seeds of workers are below.
 _SEEDS: Final = 2**63 - 1
 T_co = TypeVar("T_co", covariant=True)
@@ -78,10 +85,7 @@ class DataLoader(Generic[T_co]):
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        _check_workers(
-            num_workers, timeout, prefetch_factor, persistent_workers,
-            multiprocessing_context,
-        )  # fmt: skip
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
         self.pin_memory = pin_memory
@@ -121,6 +125,28 @@ class DataLoader(Generic[T_co]):
         self.drop_last = drop_last
         self.batch_sampler = batch_sampler
         self.collate_fn: Callable[[Any], Any] = collate_fn or self._default_collate()
+        self._is_made = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; not what the order or the batches were made of."""
+        if name in _FIXED and self.__dict__.get("_is_made"):
+            raise ArgumentError(
+                "DataLoader", name, was="set after the loader was made",
+                needed="an argument: it should not be set after DataLoader is "
+                "initialized",
+            )  # fmt: skip
+        super().__setattr__(name, value)
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        """The context by which workers start; None for that of the process."""
+        return self._multiprocessing_context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, given: Any) -> None:
+        if given is not None and not self.num_workers:
+            raise _for_workers("multiprocessing_context", given)
+        self._multiprocessing_context = None if given is None else _context(given)
 
     @staticmethod
     def _check_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
@@ -149,9 +175,11 @@ class DataLoader(Generic[T_co]):
 
     def __iter__(self) -> Iterator[Any]:
         batches = self._batches()
-        if not self.pin_memory:
-            return batches
-        return pinned_batches(batches, self.pin_memory_device)
+        if self.pin_memory:
+            batches = pinned_batches(batches, self.pin_memory_device)
+        if self.num_workers:
+            return _MultiProcessingDataLoaderIter(batches)
+        return _SingleProcessDataLoaderIter(batches)
 
     def _batches(self) -> Iterator[Any]:
         """The batches of a pass, wherever they are made."""
@@ -160,22 +188,23 @@ class DataLoader(Generic[T_co]):
         order = self.sampler if self.batch_sampler is None else self.batch_sampler
         if not self.num_workers:
             recipe.begin(base_seed)
-            return _in_this_process(recipe, iter(order))
+            return _InThisProcess(recipe, iter(order))
         pool = self._pool
         if pool is None or not pool.workers:
             pool = self._start(recipe, base_seed)
         if self.persistent_workers:
             self._pool = pool
             return pool.batches(iter(order), base_seed)
-        return _and_close(pool, pool.batches(iter(order), base_seed))
+        return _AndClose(pool, pool.batches(iter(order), base_seed))
 
     @property
     def _batched(self) -> bool:
         return self.batch_sampler is not None
 
     def _start(self, recipe: Recipe, base_seed: int) -> WorkerPool:
+        context = self.multiprocessing_context or _context(None)
         return WorkerPool(
-            _context(self.multiprocessing_context), recipe, count=self.num_workers,
+            context, recipe, count=self.num_workers,
             prefetch=self.prefetch_factor or 2, base_seed=base_seed,
             start=self.worker_init_fn, timeout=self.timeout, in_order=self.in_order,
         )  # fmt: skip
@@ -198,21 +227,42 @@ class DataLoader(Generic[T_co]):
         return full + (1 if rest and not self.drop_last else 0)
 
 
-def _in_this_process(recipe: Recipe, order: Iterator[Any]) -> Iterator[Any]:
-    fetch = recipe.fetcher()
-    try:
-        for index in order:
-            yield fetch(index)
-    except StreamEnded:
-        return
+class _InThisProcess:
+    """The batches of a pass, made here; after one that fails, others still come."""
+
+    def __init__(self, recipe: Recipe, order: Iterator[Any]) -> None:
+        self._fetch, self._order = recipe.fetcher(), order
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return self._fetch(next(self._order))
+        except StreamEnded:
+            self._order = iter(())
+            raise StopIteration from None
 
 
-def _and_close(pool: WorkerPool, batches: Iterator[Any]) -> Iterator[Any]:
-    """The same batches; the workers end when nobody wants more."""
-    try:
-        yield from batches
-    finally:
-        pool.close()
+class _AndClose:
+    """Batches of workers that end when nobody wants more."""
+
+    def __init__(self, pool: WorkerPool, batches: Iterator[Any]) -> None:
+        self._pool, self._batches = pool, batches
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._batches)
+        except StopIteration:
+            self._pool.close()
+            raise
+
+    def __del__(self) -> None:
+        if self._pool.workers:
+            self._pool.close()
 
 
 class _Endless:
@@ -235,7 +285,7 @@ def _check_batch_sampler(
 
 
 def _check_workers(
-    count: Any, timeout: float, prefetch: int | None, persistent: bool, context: Any
+    count: Any, timeout: float, prefetch: int | None, persistent: bool
 ) -> None:
     """Raise for options of workers that make no sense, or that nobody will read."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
@@ -249,20 +299,22 @@ def _check_workers(
             "DataLoader", "prefetch_factor", was=prefetch, needed="1 or more"
         )
     if count:
-        _context(context)  # raises for what is none
         return
     for_workers = {
         "timeout": timeout,
         "prefetch_factor": prefetch,
         "persistent_workers": persistent,
-        "multiprocessing_context": context,
     }
     for name, value in for_workers.items():
         if value:
-            raise ArgumentError(
-                "DataLoader", name, was=f"{value!r} with num_workers=0",
-                needed="its default", remedy="it is for workers: set num_workers",
-            )  # fmt: skip
+            raise _for_workers(name, value)
+
+
+def _for_workers(name: str, value: Any) -> ArgumentError:
+    return ArgumentError(
+        "DataLoader", name, was=f"{value!r} with num_workers=0",
+        needed="its default", remedy="it is for workers: set num_workers",
+    )  # fmt: skip
 
 
 def _context(given: Any) -> Any:
@@ -283,3 +335,7 @@ def _context(given: Any) -> Any:
             needed=f"one of {known}",
         )  # fmt: skip
     return multiprocessing.get_context(given)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

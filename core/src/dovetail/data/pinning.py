@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dovetail.device_api import PinnedMemory, registry
@@ -27,7 +28,8 @@ def pinned_batches(batches: Iterator[Any], device: str) -> Iterator[Any]:
             stacklevel=2,
         )
         return batches
-    return (pin_memory(batch, backend.type) for batch in batches)
+    # No generator, which an error of one batch would end.
+    return map(partial(pin_memory, device=backend.type), batches)
 
 
 def pin_memory(data: Any, device: str) -> Any:

@@ -121,15 +121,7 @@ class WorkerPool:
         self.epoch += 1
         for worker in self.workers:
             worker.give(Task(self.epoch, None, seed))
-        return self._guarded(_Pass(self, indices))
-
-    def _guarded(self, batches: _Pass) -> Iterator[Any]:
-        """The same; where one fails, the workers are ended."""
-        try:
-            yield from batches
-        except Exception:
-            self.close(_LITTLE_PATIENCE)
-            raise
+        return _Pass(self, indices)
 
 
 class _Pass:
@@ -148,24 +140,28 @@ class _Pass:
         self.made: dict[int, Any] = {}
         self.active = deque(pool.workers)
         self.epoch = pool.epoch
+        self.turn = 0
         for _ in range(pool.prefetch * len(pool.workers)):
             self.ask()
 
     def __iter__(self) -> Iterator[Any]:
-        turn = 0
+        return self
+
+    def __next__(self) -> Any:
+        """The next batch; after one that failed, those behind it still come."""
+        in_order = self.pool.in_order
         while self.asked or self.made:
-            while not (turn in self.made if self.pool.in_order else self.made):
+            while not (self.turn in self.made if in_order else self.made):
                 self.receive()
-            number = turn if self.pool.in_order else next(iter(self.made))
-            turn += 1
+            number = self.turn if in_order else next(iter(self.made))
+            self.turn += 1
             value = self.made.pop(number)
+            self.ask()
             if isinstance(value, Failure):
                 raise again(value, number)
-            if isinstance(value, Ended):
-                self.ask()
-                continue
-            self.ask()
-            yield value
+            if not isinstance(value, Ended):
+                return value
+        raise StopIteration
 
     def ask(self) -> None:
         """Ask the worker whose turn it is for the next batch."""
@@ -193,15 +189,15 @@ class _Pass:
             left = None if timeout is None else timeout + started - time.monotonic()
             ready = wait(list(by_end), left if left is None else max(0.0, left))
             if not ready:
-                raise self._hangs()
+                raise self._over(self._hangs())
             answers = [x for x in ready if isinstance(x, Connection)]
             if not answers:
-                raise self._died(by_end[ready[0]])
+                raise self._over(self._died(by_end[ready[0]]))
             for connection in answers:
                 try:
                     done = receive(connection)
                 except (EOFError, OSError):
-                    raise self._died(by_end[connection]) from None
+                    raise self._over(self._died(by_end[connection])) from None
                 if self._take(done, by_end[connection]):
                     return
 
@@ -210,12 +206,19 @@ class _Pass:
         if done.epoch != self.epoch:
             return False
         if done.number is None:
-            raise again(done.value, None)
+            raise self._over(again(done.value, None))
         self.asked.pop(done.number)
         self.made[done.number] = done.value
         if isinstance(done.value, Ended) and worker in self.active:
             self.active.remove(worker)
         return True
+
+    def _over(self, error: BaseException) -> BaseException:
+        """What ends the pass, with all workers."""
+        self.asked.clear()
+        self.made.clear()
+        self.pool.close(_LITTLE_PATIENCE)
+        return error
 
     def _hangs(self) -> WorkerError:
         slow = list(dict.fromkeys(self.asked.values()))

@@ -139,6 +139,11 @@ def strided(a: Array, shape: Ints, steps: Ints) -> Array:
     """The memory from the first element of `a` on, in steps of bytes."""
     if is_packed(a):  # NumPy looks for these formats among its own
         return as_strided(a.view(np.uint8), shape, steps, subok=False).view(a.dtype)
+    if a.flags.c_contiguous and a.dtype.kind != "V":  # whose memory is a buffer
+        try:
+            return np.ndarray(shape, a.dtype, a, 0, steps)  # a tenth of the time
+        except ValueError:  # reaches beyond what is of `a` alone
+            pass
     return as_strided(a, shape, steps, subok=False)
 
 

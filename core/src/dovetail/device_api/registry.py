@@ -43,6 +43,15 @@ def _plugins() -> Plugins:
     return Plugins()
 
 
+def check_type(name: str) -> None:
+    """Raise for a device type of which no backend is installed; loads none.
+
+    Raises: BackendError says which there are.
+    """
+    if name not in _loaded and ":" not in name and entry_of(name) is None:
+        raise unknown(name, _loaded)
+
+
 def load(name: str) -> Backend:
     """The backend of a device type, loaded on first use.
 

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from dovetail.amp import GradScaler, autocast, custom_bwd, custom_fwd
+from dovetail.engine.missing_names import missing_name
 
 
 class AmpModule(ModuleType):
@@ -14,6 +15,9 @@ class AmpModule(ModuleType):
 
     def __init__(self, name: str, device_type: str) -> None:
         super().__init__(name, f"Mixed precision on {device_type!r}.")
+        self.__path__: list[str] = []  # torch has modules below
+
+        vars(self)["__getattr__"] = missing_name(name)
 
         class Autocast(autocast):
             """`amp.autocast` of the device type."""

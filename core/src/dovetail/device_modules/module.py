@@ -13,6 +13,7 @@ from dovetail.device_modules.memory import Memory
 from dovetail.device_modules.mixed_precision import AmpModule
 from dovetail.device_modules.seeds import Seeds
 from dovetail.engine.omissions import reason_for
+from dovetail.engine.second_names import place
 from dovetail.errors import MissingName, OutOfMemory
 from dovetail.frontend.tensor_classes import classes_on
 
@@ -35,6 +36,9 @@ class DeviceModule(Memory, Seeds, Graphed):
         self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
+        below = None if name.startswith("__") else place(f"{self.__name__}.{name}")
+        if below is not None:
+            return below
         reason = reason_for("dovetail.cuda", name)
         raise MissingName(self.__name__, name, lambda: None, reason)
 

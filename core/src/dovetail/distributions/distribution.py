@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dovetail import dtypes
 from dovetail import frontend as ft
-from dovetail.engine.modes import no_grad
+from dovetail.autograd import grad
+from dovetail.engine.modes import enable_grad, no_grad
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported, ShapeError
@@ -171,6 +173,14 @@ class Distribution:
                 return self.rsample(sample_shape)
             return self._draw(self._extended_shape(sample_shape))
 
+    def sample_n(self, n: int) -> Any:
+        """`sample((n,))`, by its older name."""
+        warnings.warn(
+            "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.",
+            FutureWarning, stacklevel=2,
+        )  # fmt: skip
+        return self.sample((n,))
+
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Random values, with gradients by the parameters."""
         if not self.has_rsample:
@@ -230,7 +240,46 @@ class Distribution:
 
 
 class ExponentialFamily(Distribution):
-    """Distributions whose log density is linear in what is told of a value."""
+    """Distributions whose log density is linear in what is told of a value.
+
+    A class of users' that has `_natural_params`, `_log_normalizer` of them and
+    `_mean_carrier_measure` has its entropy, and divergences, by these.
+    """
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        """The parameters in which the log density is linear."""
+        raise self._without("_natural_params")
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        """The logarithm of what densities are divided by."""
+        raise self._without("_log_normalizer")
+
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        """The mean of the part of the log density that has no parameters."""
+        raise self._without("_mean_carrier_measure")
+
+    def _without(self, name: str) -> NotSupported:
+        return NotSupported(
+            type(self).__name__, name, was="not there",
+            needed="a class that says it, or formulas of its own",
+        )  # fmt: skip
+
+    def slopes(self) -> tuple[Any, list[Any], tuple[Any, ...]]:
+        """The log normalizer, the natural parameters, and the slopes by these."""
+        params = [p.detach().requires_grad_() for p in self._natural_params]
+        with enable_grad():
+            norm = self._log_normalizer(*params)
+            return norm, params, grad(norm.sum(), params, create_graph=True)
+
+    def entropy(self) -> Any:
+        """The mean of minus the log density (Nielsen & Nock 2010)."""
+        norm, params, slopes = self.slopes()
+        found = norm - self._mean_carrier_measure
+        for p, slope in zip(params, slopes, strict=True):
+            found = found - (p * slope).reshape(*self._batch_shape, -1).sum(-1)
+        return found
 
 
 def summed(x: Tensor, dims: int) -> Any:

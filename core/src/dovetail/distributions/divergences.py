@@ -9,13 +9,15 @@ from typing import Any
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError, NotSupported
+from dovetail.linalg import solve_triangular
 
 from .classes import Categorical, OneHotCategorical
 from .counts import Bernoulli, Binomial, Geometric, Poisson
-from .distribution import Distribution, summed
+from .distribution import Distribution, ExponentialFamily, summed
 from .gamma_family import Gamma
 from .independent import Independent
 from .location_scale import Laplace, Normal
+from .matrices import Wishart, multigammaln
 from .multivariate import MultivariateNormal, squared_distance
 from .powers import Exponential, Uniform
 from .probabilities import weighted
@@ -55,18 +57,33 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
         if isinstance(p, p_type) and isinstance(q, q_type)
     ]  # fmt: skip
     if not fits:
-        raise NotSupported(
-            "kl_divergence", "p and q",
-            was=f"{type(p).__name__} and {type(q).__name__}",
-            needed="a registered pair", remedy="register_kl",
-        )  # fmt: skip
+        raise _unregistered(p, q)
     nearest = min(fits, key=lambda pair: _distance(p, pair[0]) + _distance(q, pair[1]))
     return _divergences[nearest](p, q)
+
+
+def _unregistered(p: Any, q: Any) -> NotSupported:
+    return NotSupported(
+        "kl_divergence", "p and q", was=f"{type(p).__name__} and {type(q).__name__}",
+        needed="a registered pair", remedy="register_kl",
+    )  # fmt: skip
 
 
 def _distance(value: Any, cls: type) -> int:
     """How far up among the classes of a value one is."""
     return type(value).__mro__.index(cls)
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _families(p: ExponentialFamily, q: ExponentialFamily) -> Any:
+    """Of two of one class of users', by what it says of its family."""
+    if type(p) is not type(q):
+        raise _unregistered(p, q)
+    norm, params, slopes = p.slopes()
+    found = q._log_normalizer(*q._natural_params) - norm
+    for mine, theirs, slope in zip(params, q._natural_params, slopes, strict=True):
+        found = found - summed((theirs - mine) * slope, len(q.event_shape))
+    return found
 
 
 @register_kl(Normal, Normal)
@@ -79,6 +96,20 @@ def _normal(p: Normal, q: Normal) -> Any:
 def _laplace(p: Laplace, q: Laplace) -> Any:
     ratio, apart = p.scale / q.scale, ft.abs(p.loc - q.loc)
     return ratio * ft.exp(-apart / p.scale) + apart / q.scale - ft.log(ratio) - 1
+
+
+@register_kl(Wishart, Wishart)
+def _wishart(p: Wishart, q: Wishart) -> Any:
+    """By the means of a matrix and of its log determinant (Bishop 2006, B.79)."""
+    n = p.event_shape[-1]
+    halves = 0.5 * ft.arange(n, dtype=p.df.dtype, device=p.df.device)
+    slope = ft.digamma(p.df.unsqueeze(-1) / 2 - halves).sum(-1)
+    left = solve_triangular(q.scale_tril, p.scale_tril, upper=False)
+    trace = (left * left).sum((-2, -1))
+    logs = [ft.log(ft.diagonal(x.scale_tril, dim1=-2, dim2=-1)).sum(-1) for x in (p, q)]
+    norms = multigammaln(q.df / 2, n) - multigammaln(p.df / 2, n)
+    means = 0.5 * (p.df - q.df) * slope + 0.5 * p.df * (trace - n)
+    return q.df * (logs[1] - logs[0]) + norms + means
 
 
 @register_kl(Exponential, Exponential)

@@ -58,6 +58,9 @@ class Gamma(ExponentialFamily):
         shape = ft.xlogy(a, rate) + ft.xlogy(a - 1, value)
         return shape - rate * value - ft.lgamma(a)
 
+    def _cdf(self, value: Tensor) -> Any:
+        return self.concentration.igamma(self.rate * value)
+
     def entropy(self) -> Any:
         a = self.concentration
         return a - ft.log(self.rate) + ft.lgamma(a) + (1 - a) * ft.digamma(a)
@@ -135,6 +138,10 @@ class InverseGamma(Mapped):
         a, rate = self.concentration, self.rate
         shape = ft.xlogy(a, rate) - (a + 1) * ft.log(value)
         return shape - rate / value - ft.lgamma(a)
+
+    def _cdf(self, value: Tensor) -> Any:
+        # Not one less what is below, of which nothing would be left where it is small.
+        return self.concentration.igammac(self.rate / value)
 
     def entropy(self) -> Any:
         a = self.concentration

@@ -74,14 +74,14 @@ class LKJCholesky(Distribution):
     def _log_norm(self) -> Any:
         m = self.dim - 1
         alpha = self.concentration + 0.5 * m
-        upper = _multigammaln(alpha - 0.5, m)
+        upper = multigammaln(alpha - 0.5, m)
         return 0.5 * m * math.log(math.pi) + upper - ft.lgamma(alpha) * m
 
     def __repr__(self) -> str:
         return f"LKJCholesky(dim={self.dim}, concentration={self.concentration})"
 
 
-def _multigammaln(a: Tensor, n: int) -> Any:
+def multigammaln(a: Tensor, n: int) -> Any:
     """The logarithm of the gamma function of n by n matrices."""
     halves = 0.5 * ft.arange(n, dtype=a.dtype, device=a.device)
     norm = 0.25 * n * (n - 1) * math.log(math.pi)
@@ -186,7 +186,7 @@ class Wishart(ExponentialFamily):
     def _log_norm(self) -> Any:
         n, df = self._event_shape[0], self.df
         logs = self._half_log_det() + 0.5 * n * math.log(2)
-        return df * logs + _multigammaln(df / 2, n)
+        return df * logs + multigammaln(df / 2, n)
 
     def _log_prob(self, value: Tensor) -> Any:
         n = self._event_shape[0]

@@ -20,6 +20,7 @@ from .probabilities import softplus
 from .quantiles import uniform_like
 from .shaped_transforms import StickBreakingTransform
 from .transformed_distribution import TransformedDistribution
+from .transforms import ExpTransform, SigmoidTransform
 
 
 class _Relaxed(Distribution):
@@ -60,17 +61,15 @@ def _temperature(value: Any, like: Tensor) -> Any:
     return ft.as_tensor(value, dtype=like.dtype, device=like.device)
 
 
-class RelaxedBernoulli(_Relaxed):
-    """A number in 0 ... 1 that is near its ends where the temperature is low.
-
-    Maddison et al. 2017, arXiv:1611.00712; Jang et al. 2017, arXiv:1611.01144.
+class LogitRelaxedBernoulli(_Relaxed):
+    """The log odds of a relaxed 0 or 1.
 
     Args:
         temperature: how smooth it is.
         probs: the probability of a one; or give `logits`.
     """
 
-    support = constraints.unit_interval
+    support = constraints.real
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None,
@@ -81,27 +80,23 @@ class RelaxedBernoulli(_Relaxed):
         super().__init__(self._base.batch_shape, (), validate_args)
 
     def _draw(self, shape: Size) -> Any:
-        u = _open(uniform_like(self.logits, shape))
-        logistic = ft.log(u) - ft.log1p(-u)
-        return _open(ft.sigmoid((self.logits + logistic) / self.temperature))
+        u, p = _open(uniform_like(self.logits, shape)), _open(self.probs)
+        return (ft.logit(u) + ft.log(p) - ft.log1p(-p)) / self.temperature
 
     def _log_prob(self, value: Tensor) -> Any:
-        t = self.temperature
-        odds = ft.log(value) - ft.log1p(-value)
-        apart = self.logits - t * odds
-        density = ft.log(t) + apart - 2 * softplus(apart)
-        return density - ft.log(value) - ft.log1p(-value)
+        apart = self.logits - value * self.temperature
+        return ft.log(self.temperature) + apart - 2 * softplus(apart)
 
 
-class RelaxedOneHotCategorical(_Relaxed):
-    """Probabilities that are near one class where the temperature is low.
+class ExpRelaxedCategorical(_Relaxed):
+    """The logarithms of relaxed classes.
 
     Args:
         temperature: how smooth they are.
         probs: [..., classes], made to sum to one; or give `logits`.
     """
 
-    support: Any = constraints.simplex
+    support: Any = constraints.real_vector
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None,
@@ -115,15 +110,69 @@ class RelaxedOneHotCategorical(_Relaxed):
     def _draw(self, shape: Size) -> Any:
         u = _open(uniform_like(self.logits, shape))
         scores = (self.logits - ft.log(-ft.log(u))) / self.temperature
-        return scores.softmax(-1)
+        return scores - ft.logsumexp(scores, -1, keepdim=True)
 
     def _log_prob(self, value: Tensor) -> Any:
-        n, t = value.shape[-1], self.temperature
+        n, t = self._event_shape[-1], self.temperature
         count = ft.full_like(t, float(n))
-        scores = self.logits - t * ft.log(value)
+        scores = self.logits - t * value
         scores = (scores - ft.logsumexp(scores, -1, keepdim=True)).sum(-1)
-        norm = ft.lgamma(count) + (n - 1) * ft.log(t)
-        return scores + norm - ft.log(value).sum(-1)
+        return scores + ft.lgamma(count) + (n - 1) * ft.log(t)
+
+
+class _OfLogits(TransformedDistribution):
+    """Relaxed values, of which a base has the logarithms or their odds."""
+
+    @property
+    def temperature(self) -> Any:
+        """How smooth they are."""
+        return self.base_dist.temperature  # type: ignore[attr-defined]
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities of the classes."""
+        return self.base_dist.probs  # type: ignore[attr-defined]
+
+    @property
+    def logits(self) -> Any:
+        """Their logarithms, or those of their odds."""
+        return self.base_dist.logits  # type: ignore[attr-defined]
+
+
+class RelaxedBernoulli(_OfLogits):
+    """A number in 0 ... 1 that is near its ends where the temperature is low.
+
+    Maddison et al. 2017, arXiv:1611.00712; Jang et al. 2017, arXiv:1611.01144.
+
+    Args:
+        temperature: how smooth it is.
+        probs: the probability of a one; or give `logits`.
+    """
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
+        base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args)
+        super().__init__(base, SigmoidTransform(), validate_args)
+
+
+class RelaxedOneHotCategorical(_OfLogits):
+    """Probabilities that are near one class where the temperature is low.
+
+    Args:
+        temperature: how smooth they are.
+        probs: [..., classes], made to sum to one; or give `logits`.
+    """
+
+    support: Any = constraints.simplex
+
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
+        super().__init__(base, ExpTransform(), validate_args)
 
 
 def _open(x: Tensor) -> Any:
@@ -159,4 +208,7 @@ class LogisticNormal(TransformedDistribution):
         return self.base_dist.base_dist.scale  # type: ignore[attr-defined]
 
 
-__all__ = ["LogisticNormal", "RelaxedBernoulli", "RelaxedOneHotCategorical"]
+__all__ = [
+    "ExpRelaxedCategorical", "LogisticNormal", "LogitRelaxedBernoulli",
+    "RelaxedBernoulli", "RelaxedOneHotCategorical",
+]  # fmt: skip

@@ -13,7 +13,12 @@ from dovetail.limits import finfo
 
 from . import constraints
 from .distribution import Distribution, summed
-from .transforms import Transform
+from .transforms import Transform, clipped_sigmoid
+
+
+def _kept(parts: Sequence[Transform], cache_size: int) -> list[Transform]:
+    """The maps that one is made of, which keep what they map if it does."""
+    return [t.with_cache(cache_size) if cache_size else t for t in parts]
 
 
 class IndependentTransform(Transform):
@@ -29,7 +34,7 @@ class IndependentTransform(Transform):
         cache_size: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(cache_size)
-        self.base_transform = base_transform
+        (self.base_transform,) = _kept([base_transform], cache_size)
         self.reinterpreted_batch_ndims = n = reinterpreted_batch_ndims
         self.domain = constraints.independent(base_transform.domain, n)
         self.codomain = constraints.independent(base_transform.codomain, n)
@@ -39,7 +44,7 @@ class IndependentTransform(Transform):
         return self.base_transform(x)
 
     def _inverse(self, y: Tensor) -> Any:
-        return self.base_transform._inverse(y)
+        return self.base_transform._inv_call(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         slope = self.base_transform.log_abs_det_jacobian(x, y)
@@ -129,7 +134,7 @@ class _OfParts(Transform):
 
     def _inverse(self, y: Tensor) -> Any:
         pairs = zip(self.transforms, self._parts(y), strict=True)
-        return self._joined([t._inverse(part) for t, part in pairs])
+        return self._joined([t._inv_call(part) for t, part in pairs])
 
 
 class CatTransform(_OfParts):
@@ -146,7 +151,7 @@ class CatTransform(_OfParts):
         lengths: Sequence[int] | None = None, cache_size: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(cache_size)
-        self.transforms, self.dim = list(tseq), dim
+        self.transforms, self.dim = _kept(tseq, cache_size), dim
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         self.domain = constraints.cat(
             [t.domain for t in self.transforms], dim, self.lengths
@@ -191,7 +196,7 @@ class StackTransform(_OfParts):
         self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0
     ) -> None:
         super().__init__(cache_size)
-        self.transforms, self.dim = list(tseq), dim
+        self.transforms, self.dim = _kept(tseq, cache_size), dim
         self.domain = constraints.stack([t.domain for t in self.transforms], dim)
         self.codomain = constraints.stack([t.codomain for t in self.transforms], dim)
 
@@ -241,8 +246,7 @@ class StickBreakingTransform(Transform):
         return ft.log(ft.arange(n, 0, -1, dtype=x.dtype, device=x.device))
 
     def _call(self, x: Tensor) -> Any:
-        z = ft.sigmoid(x - self._offset(x))
-        z = ft.clamp(z, finfo(x.dtype).tiny, 1 - finfo(x.dtype).eps / 2)
+        z = clipped_sigmoid(x - self._offset(x))
         left = ft.cumprod(1 - z, -1)
         one = ft.ones_like(z[..., :1])
         return ft.cat([z, one], -1) * ft.cat([one, left], -1)

@@ -73,7 +73,7 @@ class TransformedDistribution(Distribution):
     def _log_prob(self, value: Tensor) -> Any:
         events, x, total = len(self._event_shape), value, 0.0
         for part in reversed(self.transforms):
-            y, x = x, part._inverse(x)
+            y, x = x, part._inv_call(x)
             events += part.domain.event_dim - part.codomain.event_dim
             slope = part.log_abs_det_jacobian(x, y)
             total = total - summed(slope, events - part.domain.event_dim)
@@ -86,7 +86,7 @@ class TransformedDistribution(Distribution):
         return sign * (value - 0.5) + 0.5
 
     def _cdf(self, value: Tensor) -> Any:
-        return self._turned(self.base_dist._cdf(self._whole._inverse(value)))
+        return self._turned(self.base_dist._cdf(self._whole._inv_call(value)))
 
     def icdf(self, value: Tensor) -> Any:
         return self._whole(self.base_dist.icdf(self._turned(value)))

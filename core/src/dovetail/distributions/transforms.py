@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, ClassVar, Final
 
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import NotSupported
+from dovetail.errors import ArgumentError, NotSupported
+from dovetail.limits import finfo
 
 from . import constraints
 from .constraints import Constraint
@@ -20,7 +22,8 @@ class Transform:
     """A map of values, with its inverse and the logarithm of its slope.
 
     Args:
-        cache_size: taken, and without effect: inverses are computed anew.
+        cache_size: 1 keeps the last value with what it was mapped to, so that the
+            inverse of that is the value itself; 0 computes it anew.
 
     Attributes:
         domain, codomain: what it maps, and where to.
@@ -33,8 +36,29 @@ class Transform:
     bijective: ClassVar[bool] = True
     sign: Any = 1
 
+    _cache_size = 0
+    _last: tuple[Any, Any] = (None, None)
+
     def __init__(self, cache_size: int = 0) -> None:
-        self.cache_size = cache_size
+        if cache_size not in (0, 1):
+            raise ArgumentError(
+                type(self).__name__, "cache_size", was=cache_size, needed="0 or 1"
+            )
+        self._cache_size = cache_size
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles take along: all but what is kept of the last call."""
+        return {k: v for k, v in self.__dict__.items() if k != "_last"}
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        """The same map, and those that it is made of, with another `cache_size`."""
+        if self._cache_size == cache_size:
+            return self
+        new = copy(self)
+        Transform.__init__(new, cache_size)
+        for name, value in vars(new).items():
+            setattr(new, name, _with_cache(value, cache_size))
+        return new
 
     @property
     def event_dim(self) -> int:
@@ -45,7 +69,10 @@ class Transform:
         """Whether it is a map of the same kind, made of the same values."""
         if type(other) is not type(self):
             return NotImplemented
-        mine, theirs = vars(self), vars(other)
+        mine, theirs = (
+            {k: v for k, v in vars(x).items() if k not in ("_last", "_cache_size")}
+            for x in (self, other)
+        )
         return mine.keys() == theirs.keys() and all(
             _alike(mine[name], theirs[name]) for name in mine
         )
@@ -54,7 +81,23 @@ class Transform:
 
     def __call__(self, x: Tensor) -> Any:
         """The value that `x` is mapped to."""
-        return self._call(x)
+        if not self._cache_size:
+            return self._call(x)
+        before, after = self._last
+        if before is not x:
+            after = self._call(x)
+            self._last = x, after
+        return after
+
+    def _inv_call(self, y: Tensor) -> Any:
+        """The value that is mapped to `y`."""
+        if not self._cache_size:
+            return self._inverse(y)
+        before, after = self._last
+        if after is not y:
+            before = self._inverse(y)
+            self._last = before, y
+        return before
 
     def _call(self, x: Tensor) -> Any:
         raise NotImplementedError
@@ -97,11 +140,14 @@ class _InverseTransform(Transform):
     def inv(self) -> Transform:
         return self.forward
 
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self.forward.with_cache(cache_size).inv
+
     def _call(self, x: Tensor) -> Any:
-        return self.forward._inverse(x)
+        return self.forward._inv_call(x)
 
     def _inverse(self, y: Tensor) -> Any:
-        return self.forward._call(y)
+        return self.forward(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         return -self.forward.log_abs_det_jacobian(y, x)
@@ -113,7 +159,7 @@ class _InverseTransform(Transform):
         return self.forward.forward_shape(shape)
 
     def __repr__(self) -> str:
-        return f"{self.forward}.inv"
+        return f"{type(self).__name__}({self.forward!r})"
 
 
 class ComposeTransform(Transform):
@@ -125,7 +171,7 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.parts = list(parts)
+        self.parts = _with_cache(list(parts), cache_size) if cache_size else list(parts)
         if self.parts:
             self.domain = _widened(self.parts[0].domain, self._events_in())
             self.codomain = _widened(self.parts[-1].codomain, self._events_out())
@@ -163,7 +209,7 @@ class ComposeTransform(Transform):
 
     def _inverse(self, y: Tensor) -> Any:
         for part in reversed(self.parts):
-            y = part._inverse(y)
+            y = part._inv_call(y)
         return y
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
@@ -179,6 +225,15 @@ class ComposeTransform(Transform):
 
     def __repr__(self) -> str:
         return f"ComposeTransform({self.parts})"
+
+
+def _with_cache(value: Any, cache_size: int) -> Any:
+    """Maps, or a list of them, with a `cache_size`; all else as it is."""
+    if isinstance(value, Transform):
+        return value.with_cache(cache_size)
+    if isinstance(value, list) and value and isinstance(value[0], Transform):
+        return [part.with_cache(cache_size) for part in value]
+    return value
 
 
 def _alike(a: Any, b: Any) -> bool:
@@ -235,15 +290,23 @@ class PowerTransform(Transform):
         return ft.log(ft.abs(self.exponent * y / x))
 
 
+def clipped_sigmoid(x: Tensor) -> Any:
+    """1 / (1 + exp(-x)), inside of 0 ... 1: no end of it has an inverse."""
+    limits = finfo(x.dtype)
+    return ft.clamp(ft.sigmoid(x), limits.tiny, 1.0 - limits.eps)
+
+
 class SigmoidTransform(Transform):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)), which gives neither 0 nor 1."""
 
     codomain = constraints.unit_interval
 
     def _call(self, x: Tensor) -> Any:
-        return ft.sigmoid(x)
+        return clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Any:
+        limits = finfo(y.dtype)
+        y = ft.clamp(y, limits.tiny, 1.0 - limits.eps)
         return ft.log(y) - ft.log1p(-y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:

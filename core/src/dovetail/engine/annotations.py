@@ -63,8 +63,13 @@ class Expected:
                 if p.kind is not p.KEYWORD_ONLY:
                     self.places.append((p.name, annotation))
 
-    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def check(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], asks: bool = True
+    ) -> Any:
         """Raise for what does not conform; what to ask of calls with the same types.
+
+        Args:
+            asks: what is in sequences may handle the call.
 
         Returns:
             The places and names of integers, whose size is to be asked for; None if
@@ -83,7 +88,7 @@ class Expected:
             if type(value) is int and limits(annotation) is not None:
                 check_size(self.name, key, annotation, value)
                 integers.append(at)
-            by_type = by_type and _decided(annotation, value)
+            by_type = by_type and _decided(annotation, value, asks)
         return tuple(integers) if by_type else None
 
     def _given(
@@ -152,10 +157,18 @@ def _in_words(part: str) -> str:
     return _WORDS.get(part, f"a {part}")
 
 
-def _decided(annotation: str, value: Any) -> bool:
+@cache
+def asks_nothing(annotation: str) -> bool:
+    """Whether every value conforms."""
+    return any(_check_of(part) is _anything for part in annotation.split(" | "))
+
+
+def _decided(annotation: str, value: Any, asks: bool) -> bool:
     """Whether whatever has the type of a conforming value conforms."""
     cls = type(value)
     if cls in PLAIN:
+        return True
+    if asks_nothing(annotation) and not (asks and (cls is tuple or cls is list)):
         return True
     if cls in TENSORS:
         return not _FOR_TENSORS.isdisjoint(annotation.split(" | "))

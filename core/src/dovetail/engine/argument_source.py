@@ -255,14 +255,14 @@ class ArgumentLines:
             self.values_of_key.add(part)
 
     def _sequence(self, name: str, part: str) -> Iterator[str]:
-        """A tuple of ints is its own part of the key; of all else, the frozen form."""
+        """A tuple of ints, or a shape, is its own part; of others, the frozen form."""
         yield f"{part} = {name}"
         yield f"if _type({part}) is _tuple:"
         yield f"    for _n in {part}:"
         yield "        if _type(_n) is not _int:"
         yield f"            {part} = _frozen({part})"
         yield "            break"
-        yield "else:"
+        yield f"elif _type({part}) is not _Size:"
         yield f"    {part} = _frozen({part})"
         yield f"if {part} is None:"
         yield f"    {self.miss}"

@@ -6,11 +6,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dovetail.engine.basics import basics
+from dovetail.engine.level_hooks import value_at
 from dovetail.engine.scopes import anywhere, here, tell
-from dovetail.engine.tape import Leaf, Storage, storage_of
+from dovetail.engine.storage import Storage
+from dovetail.engine.tape import Leaf, storage_of
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.views import unshared
-from dovetail.errors import AutogradError
+from dovetail.errors import (
+    ArgumentTypeError,
+    AutogradError,
+    DeviceError,
+    DTypeError,
+    ShapeError,
+)
 
 Hook = Callable[[Tensor], "Tensor | None"]
 
@@ -40,21 +48,22 @@ def summed_to(gradient: Tensor, shape: tuple[int, ...]) -> Tensor:
     return unshared(basics.view(summed, shape)) if extra else summed
 
 
-def hooked_outputs(extra: Any, ct: Any) -> Any:
+def hooked_outputs(extra: Any, ct: Any, run: Any) -> Any:
     """A node's cotangents after the hooks of its outputs."""
     if not (extra.hooks or extra.retained):
         return ct
     if extra.outputs is None:
-        return _hooked_output(extra, 0, ct)
+        return _hooked_output(extra, 0, ct, run)
     return [
-        None if g is None else _hooked_output(extra, i, g) for i, g in enumerate(ct)
+        None if g is None else _hooked_output(extra, i, g, run)
+        for i, g in enumerate(ct)
     ]
 
 
-def _hooked_output(extra: Any, index: int, ct: Tensor) -> Tensor:
+def _hooked_output(extra: Any, index: int, ct: Tensor, run: Any) -> Tensor:
     hooks = extra.hooks.get(index)
     if hooks:
-        ct = hooked(hooks, ct)
+        ct = hooked(hooks, ct, run)
     retained = extra.retained.get(index) if extra.retained else None
     tensor = None if retained is None else retained()
     if tensor is not None:
@@ -64,15 +73,67 @@ def _hooked_output(extra: Any, index: int, ct: Tensor) -> Tensor:
     return ct
 
 
-def hooked(hooks: Iterable[Hook], ct: Tensor) -> Tensor:
-    """A cotangent after hooks, which may have kept it: leaves copy it."""
+class PassHook:
+    """A hook that is told of the pass beside the gradient.
+
+    Args:
+        function: called with the pass and the gradient.
+    """
+
+    def __init__(self, function: Callable[[Any, Tensor], None]) -> None:
+        self.function = function
+
+    def __call__(self, ct: Tensor) -> None:
+        raise AssertionError("a hook of passes is called by them alone")
+
+
+def hooked(hooks: Iterable[Hook], ct: Tensor, run: Any) -> Tensor:
+    """A cotangent after hooks, which may have kept it: leaves copy it.
+
+    Raises: what a hook raises, and for another thing than its gradient, see `replaced`.
+    """
     for hook in list(hooks):
         storage_of(ct)
+        if type(hook) is PassHook:
+            hook.function(run, ct)
+            continue
         changed = hook(ct)
         if changed is not None:
-            ct = changed
+            ct = replaced(hook, ct, changed)
     storage_of(ct)
     return ct
+
+
+def replaced(hook: Any, ct: Tensor, changed: Any) -> Tensor:
+    """What a hook returned instead of a gradient.
+
+    Raises:
+        ArgumentTypeError: it is no tensor.
+        ShapeError, DTypeError, DeviceError: it is unlike the gradient.
+    """
+    name = f"hook {getattr(hook, '__name__', type(hook).__name__)!r}"
+    if not isinstance(changed, Tensor):
+        raise ArgumentTypeError(
+            name, "result", was=f"a {type(changed).__name__}",
+            needed="a Tensor, or None to leave the gradient as it is",
+        )  # fmt: skip
+    if tuple(changed.shape) != tuple(ct.shape):
+        raise ShapeError(
+            name, "result", was=f"of shape {tuple(changed.shape)}: it has changed the "
+            "size of value", needed=f"{tuple(ct.shape)}, the shape of the gradient",
+        )  # fmt: skip
+    if changed.dtype is not ct.dtype:
+        raise DTypeError(
+            name, "result", was=f"{changed.dtype.name}: it has changed the type of "
+            "value", needed=f"{ct.dtype.name}, the dtype of the gradient",
+            remedy=f"cast it with .to(dovetail.{ct.dtype.name})",
+        )  # fmt: skip
+    if changed.device != ct.device:
+        raise DeviceError(
+            name, "result", was=f"on {changed.device}", needed=f"{ct.device}, where "
+            "the gradient is",
+        )  # fmt: skip
+    return changed
 
 
 def accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
@@ -82,6 +143,7 @@ def accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
     the pass is recorded.
     """
     if gradient._kind is not leaf.kind:
+        gradient = value_at(gradient, leaf.kind.backend)
         gradient = basics.cast(gradient, leaf.kind.dtype)
     if leaf.active:
         lock = leaf.lock
@@ -111,7 +173,13 @@ def accumulate(leaf: Leaf, gradient: Tensor, create: bool) -> None:
         tensor = leaf.tensor()
         if tensor is not None:
             for hook in list(leaf.after):
-                hook(tensor)
+                found: Any = hook(tensor)
+                if found is not None and not isinstance(found, Tensor):
+                    raise ArgumentTypeError(
+                        "post_accumulate_grad_hook", "result",
+                        was=f"a {type(found).__name__}",
+                        needed="None: the gradient is in .grad by now",
+                    )  # fmt: skip
 
 
 def _require_leaf(leaf: Leaf) -> None:

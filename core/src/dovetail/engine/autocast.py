@@ -1,14 +1,16 @@
 """Autocast: matrix products in a lower precision, sums of many terms in float32.
 
 An op's declaration says its class: `lower`, `float32`, `widest` (the widest dtype among
-the inputs), or nothing, by which it takes what it is given. The lists are torch's for
-the CPU. Only floating point tensors of the scope's device are cast, and float64 never.
+the inputs), `state` (that of the second, which goes on from step to step), or nothing,
+by which it takes what it is given. The lists are torch's for the CPU. Only floating
+point tensors of the scope's device are cast, and float64 never.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
@@ -23,7 +25,7 @@ from dovetail.engine.scopes import counted
 from dovetail.engine.tape import Leaf
 from dovetail.engine.tensor import Parameter, Tensor
 
-CLASSES: Final = ("lower", "float32", "widest")
+CLASSES: Final = ("lower", "float32", "widest", "state")
 Values = tuple[Any, ...]
 Plan = tuple[tuple[int, Kind], ...]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -103,6 +105,8 @@ class Casting:
     def _target(self, op: Op, found: list[DType]) -> DType:
         if op.autocast == "lower":
             return self.dtype
+        if op.autocast == "state":
+            return self.dtype if found[1:2] == [self.dtype] else dtypes.float32
         wide = op.autocast == "float32" or dtypes.float32 in found
         return dtypes.float32 if wide else self.dtype
 
@@ -225,6 +229,29 @@ def set_casting(
         rest = {k: v for k, v in here.items() if k != device_type}
         now = rest if wanted is None else rest | {device_type: wanted}
         _casting.set(now or None)
+
+
+def open_scopes() -> list[Casting]:
+    """The scopes of this context that go on."""
+    return [c for c in (casting() or {}).values() if c.is_open]
+
+
+@contextmanager
+def reopened(scopes: Sequence[Casting]) -> Iterator[None]:
+    """Do what scopes did that may have ended, and nothing else."""
+    again = {
+        c.device_type: Casting(c.device_type, c.dtype, None if c.casts is None else {})
+        for c in scopes
+    }
+    token = _casting.set(again or None)
+    for made in again.values():
+        made.use(1)
+    try:
+        yield
+    finally:
+        for made in again.values():
+            made.use(-1)
+        _casting.reset(token)
 
 
 class without_casting:  # noqa: N801  read as a statement

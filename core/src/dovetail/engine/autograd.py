@@ -11,6 +11,7 @@ from dovetail.engine.arrival import Hook
 from dovetail.engine.backward_pass import Pass
 from dovetail.engine.basics import basics
 from dovetail.engine.kinds import Kind
+from dovetail.engine.node_hooks import put_before_node_hooks
 from dovetail.engine.pass_counts import place_of
 from dovetail.engine.scopes import anywhere, here, tell, watched
 from dovetail.engine.tape import Edge, Leaf, Node, Output, storage_of
@@ -48,7 +49,7 @@ def backward(
         _check_inputs("backward", inputs)
         for x in inputs:
             retain_grad(x)
-        run.restrict([edge_of(x._node) for x in inputs])
+        run.restrict([flowing(edge_of(x._node)) for x in inputs])
     if anywhere[0] and here() is not None:
         _run_told(run, seeds)
     else:
@@ -205,6 +206,12 @@ def _seed(t: Tensor, edge: Edge, gradient: Tensor | None) -> Tensor:
                 needed="grad can be implicitly created only for scalar outputs",
                 remedy="reduce to a scalar, e.g. .sum(), or pass gradient=",
             )  # fmt: skip
+        if t._kind.dtype.is_complex:
+            raise AutogradError(
+                "backward", "gradient", was=f"missing for a {t._kind.dtype.name} "
+                "tensor", needed="grad can be implicitly created only for real scalar "
+                "outputs", remedy="pass gradient=, or differentiate a real number",
+            )  # fmt: skip
         return ones(t._kind, tuple(shape))
     if tuple(gradient._a.shape) != tuple(t._a.shape):
         raise ShapeError(
@@ -217,6 +224,8 @@ def _seed(t: Tensor, edge: Edge, gradient: Tensor | None) -> Tensor:
             "backward", "gradient", was=given.name,
             needed=f"{own.name}, as the tensor is, where one is complex",
         )  # fmt: skip
+    if given is not own and not gradient._in_parts:
+        return basics.cast(gradient, own)  # type: ignore[no-any-return]
     storage_of(gradient)  # it is the caller's: leaves copy it
     return gradient
 
@@ -260,7 +269,7 @@ def register_hook(tensor: Tensor, hook: Hook) -> Callable[[], None]:
     else:
         assert isinstance(at, Node)
         hooks = at.more().hooks.setdefault(index, [])
-    hooks.append(hook)
+    put_before_node_hooks(hooks, hook)
     return lambda: hooks.remove(hook) if hook in hooks else None
 
 

@@ -38,15 +38,16 @@ class Pass:
     Attributes:
         captured: what arrived at the places asked for with `capture`.
         more: how many gradients are still to come beside the next one, or `LAST`.
+        gathered: what hooks on several tensors have got, by hook; None for nothing.
     """
 
     __slots__ = (
-        "arrived", "captured", "create", "edges", "more", "needed", "reached",
-        "ready", "retain",
+        "arrived", "captured", "create", "edges", "gathered", "more", "needed",
+        "reached", "ready", "retain",
     )  # fmt: skip
 
     def __init__(self, create: bool, retain: bool | None, edges: list[Edge]) -> None:
-        self.create = create
+        self.create = create and not modes.inference_enabled()
         self.retain = create if retain is None else retain
         self.edges = edges
         self.more = awaited(self)
@@ -55,6 +56,12 @@ class Pass:
         self.captured: dict[Any, Tensor | None] = {}
         self.needed: set[Any] | None = None
         self.reached: set[Any] | None = None
+        self.gathered: dict[Any, Any] | None = None
+
+    def reaches(self, edge: Edge) -> bool:
+        """Whether a gradient may arrive at the end of an edge."""
+        target = target_of(edge)
+        return target in self.more and (self.reached is None or target in self.reached)
 
     def capture(self, places: Iterable[Edge]) -> None:
         """Run for what arrives at these places, and no further than they take."""
@@ -62,12 +69,17 @@ class Pass:
         self.captured = {place_of(e): None for e in edges}
         targets = {target_of(e) for e in edges}
         self.needed = self._leading_to(targets)
-        self.reached = self.needed | targets
+        self.reached = self.needed | targets | self._roots()
 
     def restrict(self, places: Iterable[Edge]) -> None:
         """Run what leads to these places and what is there, nothing else."""
         targets = {target_of(e) for e in places if e is not None}
-        self.needed = self.reached = self._leading_to(targets) | targets
+        self.needed = self._leading_to(targets) | targets
+        self.reached = self.needed | self._roots()
+
+    def _roots(self) -> set[Any]:
+        """Where the pass starts: hooks there are called wherever it goes."""
+        return {target_of(e) for e in self.edges if e is not None}
 
     def _leading_to(self, targets: set[Any]) -> set[Any]:
         """The nodes of the pass from which a path leads to one of `targets`."""
@@ -229,7 +241,7 @@ class Pass:
         if ct is None:
             return
         if leaf.hooks:
-            ct = hooked(leaf.hooks, ct)
+            ct = hooked(leaf.hooks, ct, self)
         if leaf in self.captured:
             self.captured[leaf] = ct
         if self.needed is None or leaf in self.needed:
@@ -246,7 +258,7 @@ class Pass:
             self._take(node, ct)
         extra = node.extra
         if extra is not None and ct is not None:
-            ct = hooked_outputs(extra, ct)
+            ct = hooked_outputs(extra, ct, self)
         if not goes_on:
             self._take(node, ct)
         elif extra is not None and extra.outputs is not None and ct is not None:

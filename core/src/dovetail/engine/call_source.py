@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dovetail.engine.argument_source import ArgumentLines
+from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.record_source import Result, recording
 
 if TYPE_CHECKING:
@@ -134,11 +135,16 @@ class _Source(ArgumentLines):
         if not self.form.items:
             return
         *before, last = self.op.names
-        yield f"if _others or not {last}:"
+        param = self.op.params[-1]
+        optional = param.default is not REQUIRED
         given = f"{', '.join(before)}, *{last}, **_others"
+        yield "if _others:" if optional else f"if _others or not {last}:"
         yield f"    return _handed_over(_function, {given})"
         yield f"if _len({last}) == 1 and _type({last}[0]) is not _int:"
         yield f"    {last} = {last}[0]"
+        if optional:
+            yield f"elif not {last}:"
+            yield f"    {last} = {_source_of_default(param)}"
 
     def _left_out(self) -> Iterator[str]:
         """Parameters that the function does not take; what else it is given."""
@@ -277,10 +283,12 @@ class _Source(ArgumentLines):
         yield "_into, _memory = _ready.plan.into, " + f"{target}._storage"
         yield f"if _into is None or (({on_tape}) and _grad_enabled()):"
         yield f"    {self.miss}"
-        yield "if _memory is None:"
+        yield "if _memory is None and not _inferred:"
         yield f"    _memory = {target}._storage = _Storage(_a0)"
-        yield "elif _memory.root is not _a0 or _memory.readonly is not None:"
-        yield f"    {self.miss}"
+        yield "else:"
+        yield f"    _memory = _memory or _storage_of({target})"
+        yield "    if _memory.root is not _a0 or _memory.to_write is not None:"
+        yield f"        {self.miss}"
         yield "try:"
         yield f"    _runner()(_into, {', '.join(self.natives)}, out=_a0)"
         yield "except _Exception:"

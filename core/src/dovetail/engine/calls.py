@@ -32,9 +32,11 @@ from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.plan import UNSERVED
 from dovetail.engine.record import record
 from dovetail.engine.scopes import anywhere, by_name, here
-from dovetail.engine.tape import Extra, Node, Output, Storage, next_seq
+from dovetail.engine.storage import Storage
+from dovetail.engine.tape import Extra, Node, Output, next_seq, storage_of
 from dovetail.engine.tape_of_views import View, on_tape
-from dovetail.engine.tensor import Parameter, Tensor, fresh, wrap
+from dovetail.engine.tensor import Parameter, Tensor, fresh, makers, wrap
+from dovetail.engine.tensor_type import Size
 from dovetail.engine.views import as_view
 from dovetail.errors import ArgumentTypeError, DovetailError
 
@@ -199,10 +201,10 @@ _NAMES: Final[dict[str, Any]] = {
     "_on_tape": on_tape,
     "_Node": Node, "_Extra": Extra, "_Output": Output, "_new_node": Node.__new__,
     "_next_seq": next_seq,
-    "_required": None, "_unserved": UNSERVED, "_Storage": Storage, "_Kind": Kind,
-    "_DType": DType,
+    "_required": None, "_unserved": UNSERVED, "_Storage": Storage,
+    "_storage_of": storage_of, "_inferred": False, "_Kind": Kind, "_DType": DType,
     "_type": type, "_len": len, "_int": int, "_bool": bool, "_complex": complex,
-    "_str": str, "_list": list, "_tuple": tuple, "_Exception": Exception,
+    "_str": str, "_list": list, "_tuple": tuple, "_Size": Size, "_Exception": Exception,
     "_KeyError": KeyError, "__builtins__": {},
 }  # fmt: skip
 _INNER: Final = Form()
@@ -265,6 +267,7 @@ _FIRST: Final = _code_of(
 )  # fmt: skip
 _NAMES["_write"] = _write
 by_name(_NAMES)
+makers.append((_NAMES, "_fresh"))
 Op.unwritten = _FIRST
 
 

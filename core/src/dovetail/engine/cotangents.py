@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail.engine.op import Op
-from dovetail.engine.tape import Node, Output, Saved, refuse_version
+from dovetail.engine.tape import Node, Output, Saved, moved, refuse_version
 from dovetail.engine.tensor import Tensor, fresh, wrap
 from dovetail.errors import AutogradError
 
@@ -28,7 +28,7 @@ def cotangents(op: Op, node: Node, ct: Any, create: bool) -> Any:
         elif source == "saved" and type(saved[at]) is tuple:
             native, kind, storage, version, slot = saved[at]
             if storage is not None and storage.version != version:
-                raise stale(node, at)
+                native, kind, storage = renewed(node, at)
             t = fresh()
             t._a = native
             t._kind = kind
@@ -56,10 +56,21 @@ def freed(node: Node) -> AutogradError:
     )  # fmt: skip
 
 
-def stale(node: Node, at: int) -> AutogradError:
-    """The error for something kept that has been written since."""
+def renewed(node: Node, at: int, kept: Any = None) -> tuple[Any, Any, Any]:
+    """Array, kind and storage of something kept, whose storage counts more writes.
+
+    Args:
+        kept: which of it, where that is a list.
+
+    Raises:
+        AutogradError: it has been written since.
+    """
     assert node.saved is not None
-    return refuse_version(node.saved[at], node.op.name, node.op.vjp_needs[at])
+    kept = kept or node.saved[at]
+    found = moved(node, kept)
+    if found is None:
+        raise refuse_version(kept, node.op.name, node.op.vjp_needs[at])
+    return found
 
 
 def argument(node: Node, source: str, at: Any, create: bool) -> Any:
@@ -159,7 +170,7 @@ def _unpack(op: Op, node: Node, at: int, create: bool) -> Any:
 def _tensor(op: Op, node: Node, at: int, saved: Saved, create: bool) -> Tensor:
     native, kind, storage, version, slot = saved
     if storage is not None and storage.version != version:
-        raise refuse_version(saved, op.name, op.vjp_needs[at])
+        native, kind, storage = renewed(node, at, saved)
     t = wrap(native, kind)
     t._storage = storage
     if create:

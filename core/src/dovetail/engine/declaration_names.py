@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dovetail.engine.op import Op
 
 _PROMOTE: Final = ("same", "float", "first", "equal", None)
-_AUTOCAST: Final = ("lower", "float32", "widest", None)
+_AUTOCAST: Final = ("lower", "float32", "widest", "state", None)
 
 
 def check_names(op: Op) -> None:

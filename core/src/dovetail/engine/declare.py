@@ -48,6 +48,7 @@ def op(
     view: bool = False,
     mutates: Sequence[str] = (),
     draws: Any = None,
+    together: int = 1,
     unrounded: bool = False,
     domain: tuple[float, float] = (-3.0, 3.0),
     ulp: float | None = None,
@@ -56,6 +57,7 @@ def op(
     multiplies: bool = False,
     cancels: bool | Callable[..., Any] = False,
     signed_zeros: bool = False,
+    of_numbers: bool = False,
     holds_back: Sequence[str] = (),
     undefined_on: Sequence[str] = (),
     levels: dict[str, tuple[Any, ...]] | None = None,
@@ -106,6 +108,7 @@ def op(
         mutates: tensor parameters that are written.
         draws: how many random words an element uses: a number, or a function of the
             results' dtype and of the attributes between the first and the seed.
+        together: how many elements the same words make, of which a draw takes all.
         unrounded: the op moves bits; 16-bit floats need no wider arithmetic.
         domain: the range that generated inputs are drawn from.
         ulp: how far a result may be from the truth, in units in the last place,
@@ -119,6 +122,7 @@ def op(
         cancels: results are differences of values as large as the inputs, to which
             their error is relative; of others, a function gives these by NumPy, called
             as the oracle is, one array for each result.
+        of_numbers: all operands may be numbers, of which torch makes a tensor.
         signed_zeros: a real result that is 0 has the sign which IEEE 754, or Annex F of
             the C standard, gives it.
         holds_back: attributes that keep gradients from inputs which results depend on:
@@ -143,8 +147,8 @@ def op(
         torch: the public names, as `dovetail.engine.public` reads them.
         out: torch's function takes `out=`; `"same"` where that has to have the dtype
             of the result, `"dtype"` where its dtype is what the op computes in.
-        autocast: the precision it has under autocast, `"lower"`, `"float32"` or
-            `"widest"`; None for that of its inputs.
+        autocast: the precision it has under autocast, `"lower"`, `"float32"`,
+            `"widest"` or `"state"`; None for that of its inputs.
         geometry: a view's shape, strides and offset, as the hook of this name.
         grad: the gradient of the first tensor, or one for each that has any by name,
             as the hook of that name takes them.
@@ -160,10 +164,12 @@ def op(
         "trusted": trusted, "checked_by_body": checked_by_body,
         "outputs": tuple(outputs), "residuals": residuals,
         "nondifferentiable": nondifferentiable, "primitive": primitive, "view": view,
-        "mutates": tuple(mutates), "draws": draws, "unrounded": unrounded,
-        "domain": domain, "name": name, "ulp": ulp, "sums": sums or averages,
+        "mutates": tuple(mutates), "draws": draws, "together": together,
+        "unrounded": unrounded, "domain": domain, "name": name, "ulp": ulp,
+        "sums": sums or averages,
         "averages": averages, "multiplies": multiplies, "cancels": cancels,
-        "signed_zeros": signed_zeros, "holds_back": tuple(holds_back),
+        "signed_zeros": signed_zeros, "of_numbers": of_numbers,
+        "holds_back": tuple(holds_back),
         "undefined_on": undefined_on, "levels": levels or {}, "largest": largest,
         "grows": grows, "layout_matters": layout_matters, "row_major": row_major,
         "unspecified": unspecified, "meta_only": tuple(meta_only), "memory": memory,

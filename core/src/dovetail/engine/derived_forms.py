@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from inspect import Parameter
 from typing import Any, Final
 
 from dovetail.engine.annotations import conforms, described
@@ -20,7 +21,11 @@ _ABSENT: Final = object()
 
 
 def opened(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method whose argument is a sequence of which it may be given the items."""
+    """A method whose argument is a sequence of which it may be given the items.
+
+    Where the argument has a default it may be left out, and one number be given by its
+    name.
+    """
 
     def method(self: Any, *items: Any, **named: Any) -> Any:
         if named:
@@ -28,6 +33,8 @@ def opened(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(self, *items, **named)
         if len(items) == 1 and not hasattr(items[0], "__index__"):
             return function(self, *items)
+        if not items and _sequence_of(function).default is not Parameter.empty:
+            return function(self)
         if not items:
             raise ArgumentTypeError(
                 function.__name__, "call", was="without sizes or dims",
@@ -45,12 +52,20 @@ def opened(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _check_whole(function: Callable[..., Any], named: dict[str, Any]) -> None:
     """Raise for an item given by the sequence's name, by which torch takes it whole."""
-    _, name, *_ = inspect.signature(function).parameters
-    if not isinstance(named.get(name, ()), Iterable):
+    sequence = _sequence_of(function)
+    name, value = sequence.name, named.get(sequence.name, ())
+    if sequence.default is not Parameter.empty and hasattr(value, "__index__"):
+        return
+    if not isinstance(value, Iterable):
         raise ArgumentTypeError(
-            function.__name__, name, was=described(named[name]),
+            function.__name__, name, was=described(value),
             needed="a sequence of integers where it is given by name",
         )  # fmt: skip
+
+
+def _sequence_of(function: Callable[..., Any]) -> Parameter:
+    """The parameter whose items may be given one by one."""
+    return list(inspect.signature(function).parameters.values())[1]
 
 
 def in_place_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,7 +25,7 @@ from dovetail.engine.parameters import REQUIRED
 from dovetail.engine.plans import plan_for
 from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.scopes import anywhere, here
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentTypeError, DovetailError
 
 Inputs = tuple[Any, ...]
@@ -47,10 +47,15 @@ def miss(
         function: what was called, if not the op's own function.
         cast: whether autocast is to be asked.
     """
-    if cast and not others and anywhere[0] and here() is None:
-        ready = as_cast(op, values)
-        if ready is not None and op.uncast is not None:
-            return op.uncast(*ready)
+    if not others:
+        if not anywhere[0]:
+            led = _led(op, values)
+            if led is not None:
+                return op.function(*led)
+        elif cast and here() is None:
+            ready = as_cast(op, values)
+            if ready is not None and op.uncast is not None:
+                return op.uncast(*ready)
     out = None
     if others:
         values, out = _named(op, values, others)
@@ -77,6 +82,29 @@ def miss(
     if scope.interposers:
         return _interposed(op, scope.interposers, values)
     return op.visible(run(op, values, cast))
+
+
+def _led(op: Op, values: Values) -> list[Any] | None:
+    """The values, their leading number as an element of the tensors beside it.
+
+    None where no number leads, or where it would promote them.
+    """
+    places = op.leading
+    number = values[places[0]] if places else None
+    if type(number) is not float and type(number) is not int:
+        return None
+    kind = None
+    for at in places[1:]:
+        x = values[at]
+        if type(x) is not Tensor or (kind is not None and x._kind is not kind):
+            return None
+        kind = x._kind
+    cache = kind.scalars.get(type(number)) if kind is not None else None
+    if cache is None or kind is None:
+        return None
+    ready = [*values]
+    ready[places[0]] = wrap(cache[number], kind)
+    return ready
 
 
 def miss_public(
@@ -154,10 +182,16 @@ def _named(
 
 
 def _as_given(op: Op, values: Values) -> tuple[Values, dict[str, Any]]:
-    """Arguments as a caller writes them: defaults left out, attributes by name."""
+    """Arguments as most write them: defaults left out, what may be left out by name.
+
+    What handles a call for a class of its own may call a parameter otherwise than the
+    op does, as long as it cannot be left out.
+    """
     count = 1 + max(op.tensor_places, default=-1)
     while count and values[count - 1] is op.params[count - 1].default:
         count -= 1
+    while count < len(values) and op.params[count].default is REQUIRED:
+        count += 1
     rest = zip(op.params[count:], values[count:], strict=True)
     return values[:count], {p.name: v for p, v in rest if v is not p.default}
 

@@ -23,6 +23,8 @@ from dovetail.limits import finfo, iinfo
 
 _LEAST: Final = -(1 << 63)
 _MOST: Final = (1 << 64) - 1
+# Of the numbers that are elements as they are, if they fit.
+_OWN_CATEGORY: Final = {int: 1, float: 2}
 
 
 def stored(op: str, dtype: DType, value: Any, name: str = "value") -> Any:
@@ -38,6 +40,13 @@ def stored(op: str, dtype: DType, value: Any, name: str = "value") -> Any:
         NumberOutOfRange: it does not fit.
         DTypeError: it has an imaginary part, which the dtype has not.
     """
+    category = dtype.category
+    if (type(value) is int and category == 1) or (
+        type(value) is float and category == 2
+    ):
+        least, most = sure(dtype)
+        if least <= value <= most:
+            return value
     number = _number(op, name, value)
     if isinstance(number, complex) and dtype.category and not dtype.is_complex:
         if number.imag:
@@ -84,6 +93,7 @@ def check_factor(op: str, name: str, dtype: DType, value: Any) -> None:
     stored(op, dtype, number, name)
 
 
+@cache
 def sure(dtype: DType) -> tuple[Any, Any]:
     """The least and the greatest of the numbers that need not be asked to fit."""
     if not dtype.category:

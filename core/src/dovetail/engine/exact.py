@@ -105,9 +105,9 @@ class ByMpmath:
 
         return np.frompyfunc(call, 2 if name in _BINARY else 1, 1)
 
-    def by(self, function: Function, v: Any) -> Any:
-        """A function of the context and a number, such as those that NumPy lacks."""
-        return function(self._context, v)
+    def by(self, function: Function, *v: Any) -> Any:
+        """A function of the context and numbers, such as those that NumPy lacks."""
+        return function(self._context, *v)
 
     def widened(self, value: Any) -> Any:
         """As of long double; zeros, infinities and NaN stay what IEEE 754 has."""
@@ -218,11 +218,11 @@ class exact:  # noqa: N801  a declaration reads it as a function
 
 
 class each:  # noqa: N801  as `exact`
-    """An oracle by a function of one number.
+    """An oracle by a function of numbers, one of each array.
 
     Args:
-        function: of a float, such as libm's.
-        precise: the same of mpmath's numbers: takes the context and the number.
+        function: of floats, such as libm's.
+        precise: the same of mpmath's numbers: takes the context and the numbers.
     """
 
     __slots__ = ("function", "precise")
@@ -231,26 +231,31 @@ class each:  # noqa: N801  as `exact`
         self.function = function
         self.precise = precise
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, *given: Array, **attributes: Any) -> Array:
         m = _chosen.get()
         if m is None:
-            bits = np.array(x, np.float64, order="C").view(np.int64)
-            asked = partial(_of_bits, self.function)
-            return np.asarray(np.frompyfunc(asked, 1, 1)(bits), np.float64)
+            bits = [np.array(x, np.float64, order="C").view(np.int64) for x in given]
+            asked = partial(_of_bits, self.function, tuple(attributes.items()))
+            found = np.frompyfunc(asked, len(given), 1)(*bits)
+            return np.asarray(found, np.float64)
+        precise, function = partial(self.precise, **attributes), self.function
 
-        def precise(v: Any) -> Any:
-            if isinstance(v, np.float64):  # zeros, infinities and NaN
-                return np.float64(self.function(float(v)))
-            return m.by(self.precise, v)
+        def by_numbers(*v: Any) -> Any:
+            if any(isinstance(x, np.float64) for x in v):  # zeros, infinities and NaN
+                return np.float64(function(*map(float, v), **attributes))
+            return m.by(precise, *v)
 
-        return np.asarray(np.frompyfunc(precise, 1, 1)(m.widened(x)))
+        wide = [m.widened(x) for x in given]
+        return np.asarray(np.frompyfunc(by_numbers, len(given), 1)(*wide))
 
 
 @lru_cache(maxsize=1 << 14)
-def _of_bits(function: Function, bits: int) -> float:
-    """A function of a float by its bits, as zeros differ in sign; some take long."""
-    (number,) = struct.unpack("=d", struct.pack("=q", bits))
-    return float(function(number))
+def _of_bits(
+    function: Function, attributes: tuple[tuple[str, Any], ...], *bits: int
+) -> float:
+    """A function of floats by their bits, as zeros differ in sign; some take long."""
+    numbers = struct.unpack(f"={len(bits)}d", struct.pack(f"={len(bits)}q", *bits))
+    return float(function(*numbers, **dict(attributes)))
 
 
 def whole(function: Function, *args: Any, **attrs: Any) -> Array:

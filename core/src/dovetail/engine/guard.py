@@ -20,12 +20,13 @@ from dovetail.engine.annotations import (
 from dovetail.engine.arguments import Shown, explained, respelled
 from dovetail.engine.attributes import SPELLINGS
 from dovetail.engine.autocast import as_one, casting
+from dovetail.engine.function_modes import active, forgets
 from dovetail.engine.homes import home_of
 from dovetail.engine.integers import LEAST, MOST
 from dovetail.engine.older_calls import in_order
 from dovetail.engine.op import TakesOut
 from dovetail.engine.out import check_asked, write_out
-from dovetail.engine.overrides import ask, overridden
+from dovetail.engine.overrides import ask, modes, overridden
 from dovetail.engine.tensor import asked
 from dovetail.errors import ArgumentTypeError, DovetailError
 
@@ -42,6 +43,17 @@ def _overridden(values: tuple[Any, ...]) -> list[type]:
         v for v in values if type(v) not in _ORDINARY
         and not (type(v) in (tuple, list) and _ORDINARY.issuperset(map(type, v)))
     ])  # fmt: skip
+
+
+_usual: Final[list[dict[Any, Any]]] = []  # those of all functions
+
+
+def _forget_all() -> None:
+    for known in _usual:
+        known.clear()
+
+
+forgets.append(_forget_all)
 
 
 class _Edge:
@@ -65,6 +77,7 @@ class _Edge:
         self.asks = asks
         self.method = method
         self.usual: dict[Any, tuple[int | str, ...]] = {}
+        _usual.append(self.usual)
         self.expected: Expected | None = None  # made when it is first needed
 
     def look(
@@ -83,8 +96,8 @@ class _Edge:
             for at in integers:
                 self.check_size(at, kwargs[at] if isinstance(at, str) else args[at])
             return _NOBODY, None, args, kwargs
-        classes = _overridden((*args, *kwargs.values()))
-        if classes and self.asks:
+        classes = _overridden((*args, *kwargs.values())) if self.asks else modes()
+        if classes:
             return classes, None, args, kwargs
         if self.expected is None:
             self.expected = Expected(self.name, self.function)
@@ -93,8 +106,10 @@ class _Edge:
         target = None
         if not plain and kwargs:
             target, args, kwargs = self._translated(args, kwargs)
-        integers = self.expected.check(args, kwargs)
-        if plain and integers is not None and not (classes or asked.nobody):
+        integers = self.expected.check(args, kwargs, self.asks)
+        if plain and integers is not None and not (
+            classes or asked.nobody or active[0]
+        ):  # fmt: skip
             self.usual[key] = integers
         return _NOBODY, target, args, kwargs
 

@@ -17,6 +17,7 @@ from dovetail.engine import modes
 from dovetail.engine.attributes import Static
 from dovetail.engine.basics import basics
 from dovetail.engine.elements import stored
+from dovetail.engine.level_hooks import kept_below, raised
 from dovetail.engine.scopes import anywhere, tell, watched
 from dovetail.engine.tape import (
     Leaf,
@@ -31,7 +32,7 @@ from dovetail.engine.tape import (
 from dovetail.engine.tape_entries import OVERWRITTEN, tape_entry
 from dovetail.engine.tape_of_views import View, edge_of, entries, replay
 from dovetail.engine.tensor import Tensor, wrap
-from dovetail.engine.writable import check_writable
+from dovetail.engine.writable import check_writable, given_with_others
 from dovetail.errors import DeviceError, DTypeError, InplaceError, ShapeError
 
 
@@ -56,9 +57,11 @@ def inplace(
         tell("in place", x)
     y = function(x, *args, **kw)
     if y._node is not None and x._storage is not None:
-        _keep_old_values(x, y._node, start)
+        keep_old_values(x, y._node, start)
         if anywhere[0]:
             tell("keep", x)
+    if kept_below:
+        kept_below[0](x, y, start)
     write(name, x, y)
     _keep_written(x, y)
     return x
@@ -79,7 +82,7 @@ def _keep_written(x: Tensor, y: Tensor) -> None:
         ])  # fmt: skip
 
 
-def _keep_old_values(x: Tensor, node: Any, start: int) -> None:
+def keep_old_values(x: Tensor, node: Any, start: int) -> None:
     """Copy what the new nodes keep of `x`, for its memory is about to be written."""
     stack, seen = [node], set()
     while stack:
@@ -152,6 +155,10 @@ def fitting(name: str, x: Tensor, y: Tensor, *, resizes: bool = False) -> Tensor
             needed=f"{tuple(x._a.shape)}, the shape of the tensor written",
             remedy="use the out-of-place form",
         )  # fmt: skip
+    if y._kind.backend is not x._kind.backend and raised:
+        y = raised[0](x, y)
+    if y._node is not None and type(x._node) is View:
+        _check_alone(name, x._node, y)
     kind = x._kind
     if y._kind.backend is not kind.backend or y._kind.index != kind.index:
         if y._kind.backend.stands_for is not None:
@@ -174,6 +181,12 @@ def fitting(name: str, x: Tensor, y: Tensor, *, resizes: bool = False) -> Tensor
             )  # fmt: skip
         y = basics.cast(y, kind.dtype)
     return y
+
+
+def _check_alone(name: str, view: View, y: Tensor) -> None:
+    """Raise where gradients had to go through a view that hides what it is of."""
+    if view.made_by and modes.grad_enabled() and edge_of(y._node) is not None:
+        raise given_with_others(name, view)
 
 
 def commit(x: Tensor, y: Tensor) -> Tensor:

@@ -12,7 +12,8 @@ from dovetail.engine.op import Op
 from dovetail.engine.promotion import lead_of, prepare
 from dovetail.engine.record import record
 from dovetail.engine.scopes import anywhere, current
-from dovetail.engine.tape import Storage, storage_of
+from dovetail.engine.storage import Storage
+from dovetail.engine.tape import storage_of
 from dovetail.engine.tape_of_views import View
 from dovetail.engine.tensor import Tensor, wrap
 

@@ -7,6 +7,7 @@ is keyed on it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import copysign
 from typing import Any, Final, NoReturn
 
 from dovetail.device import device, named
@@ -106,15 +107,24 @@ def _scalars(kind: Kind) -> dict[type, ScalarCache]:
 
 
 class ScalarCache(dict[Any, Any]):
-    """0-d native arrays of numbers of one type in one kind, made on first use."""
+    """0-d native arrays of numbers of one type in one kind, made on first use.
 
-    __slots__ = ("kind", "type")
+    Attributes:
+        zero: that of the float 0.0, which as a key would be -0.0 as well.
+    """
+
+    __slots__ = ("kind", "type", "zero")
 
     def __init__(self, kind: Kind, number: type) -> None:
         self.kind = kind
         self.type = number
+        self.zero: Any = None
 
     def __missing__(self, value: Any) -> Any:
+        plain = type(value) is float and value == 0.0 and copysign(1.0, value) > 0
+        known = plain and self.zero is not None and not anywhere[0]
+        if known and recording.get() is None:
+            return self.zero
         native = number_native(self.kind, value)
         if anywhere[0]:
             tell("number", native, value, self.kind.dtype)
@@ -122,7 +132,8 @@ class ScalarCache(dict[Any, Any]):
         # has such a part. Nor may 0 or False among the floats, where -0.0 would find
         # them. A graph that is being recorded writes its numbers at each launch.
         own = type(value) is self.type and recording.get() is None
-        if own and value == value and (_nonzero(value) or self.type in (int, bool)):  # noqa: PLR0124
+        kept = _nonzero(value) or self.type in (int, bool) or plain
+        if own and value == value and kept:  # noqa: PLR0124
             if len(self) >= _CACHED_SCALARS:
                 self.clear()
             backend = self.kind.backend
@@ -130,8 +141,16 @@ class ScalarCache(dict[Any, Any]):
             if streams is not None and self.kind.numbers is None:
                 streams.share(native, self.kind.index)
             backend.protect(native)
-            self[value] = native
+            if plain:
+                self.zero = native
+            else:
+                self[value] = native
         return native
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.zero = None
+        super().clear()
 
 
 def _nonzero(value: Any) -> bool:

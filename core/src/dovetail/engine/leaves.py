@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dovetail.dtypes import DType
+from dovetail.engine.modes import inference_enabled
 from dovetail.engine.scopes import anywhere, tell
-from dovetail.engine.tape import Leaf
+from dovetail.engine.storage import inferred
+from dovetail.engine.tape import Leaf, storage_of
 from dovetail.engine.tape_of_views import View, leads_nowhere, leaf_of
 from dovetail.errors import ArgumentTypeError, AutogradError, DTypeError
 
@@ -30,6 +32,7 @@ def set_requires_grad(x: Tensor, wanted: Any) -> None:
         return
     if wanted:
         check_differentiable("requires_grad", x._kind.dtype)
+        _check_no_inference_tensor(x)
         leaf = x.__dict__.pop("_leaf", None) or Leaf(x)
         leaf.kind, leaf.active = x._kind, True
         leaf.grad = x.__dict__.pop("_grad", None)
@@ -44,6 +47,17 @@ def set_requires_grad(x: Tensor, wanted: Any) -> None:
         )  # fmt: skip
     if anywhere[0]:
         tell("requires_grad", x, wanted)
+
+
+def _check_no_inference_tensor(x: Tensor) -> None:
+    """Raise for one that was made in inference mode, outside of it."""
+    if inference_enabled() or not inferred[0] or not storage_of(x).inference:
+        return
+    raise AutogradError(
+        "requires_grad", "tensor", was="an inference tensor: setting "
+        "requires_grad=True on inference tensor outside InferenceMode is not allowed",
+        needed="one made outside of inference_mode", remedy="clone() it first",
+    )  # fmt: skip
 
 
 def check_differentiable(op: str, dtype: DType) -> None:

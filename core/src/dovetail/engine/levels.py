@@ -24,13 +24,14 @@ from dovetail.device_api.contract import Backend, DeviceInfo, Ints
 from dovetail.device_api.kernels import Kernel, KernelTable
 from dovetail.dtypes import DType, from_numpy
 from dovetail.engine.execution import results_of
+from dovetail.engine.inplace import keep_old_values
 from dovetail.engine.kinds import Kind, kind_on
-from dovetail.engine.level_hooks import drawn
+from dovetail.engine.level_hooks import cut_below, drawn, kept_below, level_of
 from dovetail.engine.level_hooks import together as gathering
 from dovetail.engine.op import Op, vocabulary
 from dovetail.engine.open_levels import open_levels
 from dovetail.engine.scopes import anywhere
-from dovetail.engine.tensor import Tensor, wrap
+from dovetail.engine.tensor import Tensor, alias, wrap
 from dovetail.errors import AutogradError
 
 
@@ -64,14 +65,18 @@ class LevelBackend(Backend):
         Raises:
             AutogradError: it has been closed.
         """
-        levels = open_levels()
-        if len(levels) < self.depth or levels[self.depth - 1].backend is not self.kin:
+        if not self.is_open():
             raise AutogradError(
                 self.name, "tensor", was="one of a call that has returned",
                 needed="tensors that the function returns, or was given",
                 remedy="return it instead of keeping it",
             )  # fmt: skip
-        return levels[self.depth - 1]
+        return open_levels()[self.depth - 1]
+
+    def is_open(self) -> bool:
+        """Whether there is such a level."""
+        levels = open_levels()
+        return len(levels) >= self.depth and levels[self.depth - 1].backend is self.kin
 
     name: ClassVar[str]
     kin: ClassVar[type[LevelBackend]]
@@ -102,6 +107,22 @@ class LevelBackend(Backend):
     @abstractmethod
     def shown(self, a: Any) -> str:
         """What a tensor of the level is printed as."""
+
+    def takes(self, a: Any, source: Any) -> bool:
+        """Whether the values of an array can be written into another in place."""
+        return takes(self.held(a)[0], self.held(source)[0])
+
+    def without_tangent(self, a: Any) -> Tensor | None:
+        """The tensor below that has the same values, where an array has but one."""
+        return None
+
+    @abstractmethod
+    def detached(self, a: Any) -> Any:
+        """The same values in the same memory, without graphs or tangents at all."""
+
+    def left(self, a: Any) -> Tensor | None:
+        """The tensor below that an array is, now that the level is closed."""
+        return None
 
     def refuse_read(self, a: Any, how: str) -> None:
         """Raise where a value that Python asks for is not one.
@@ -172,6 +193,29 @@ def follows_below(x: Tensor) -> bool:
     return any(t.requires_grad or follows_below(t) for t in backend.held(x._a))
 
 
+def takes(x: Tensor, source: Tensor) -> bool:
+    """Whether the values of a tensor can be written into another of its level."""
+    backend = x._kind.backend
+    return not isinstance(backend, LevelBackend) or backend.takes(x._a, source._a)
+
+
+def _keep_below(x: Tensor, y: Tensor, start: int) -> None:
+    """Copy what new nodes of the levels below keep of a tensor about to be written."""
+    backend = x._kind.backend
+    if not isinstance(backend, LevelBackend) or y._kind.backend is not backend:
+        return
+    for old in backend.held(x._a):
+        for new in backend.held(y._a):
+            if new._node is not None and old._storage is not None:
+                keep_old_values(old, new._node, start)
+            _keep_below(old, new, start)
+
+
+def _level_of(x: Tensor) -> LevelBackend | None:
+    backend = x._kind.backend
+    return backend if isinstance(backend, LevelBackend) else None
+
+
 def base_of(backend: Backend) -> Backend:
     """The backend at the bottom of levels."""
     return backend.base if isinstance(backend, LevelBackend) else backend
@@ -198,6 +242,13 @@ def around(kin: type[LevelBackend], below: Backend) -> LevelBackend:
     return found
 
 
+def cut_off(x: Tensor) -> Tensor:
+    """A tensor's values in its memory, without graphs or tangents of any level."""
+    made = alias(x)
+    cut_below(made)
+    return made
+
+
 def lifted(x: Tensor, depth: int) -> Tensor:
     """A tensor as one of the level that is open at `depth`; constant in those between.
 
@@ -205,8 +256,12 @@ def lifted(x: Tensor, depth: int) -> Tensor:
         AutogradError: it belongs to a level that has been closed.
     """
     backend = x._kind.backend
-    if isinstance(backend, LevelBackend):
-        backend.level()
+    while isinstance(backend, LevelBackend):
+        inner = None if backend.is_open() else backend.left(x._a)
+        if inner is None:
+            backend.level()
+            break
+        x, backend = inner, inner._kind.backend
     levels = open_levels()
     for at in range(depth_of(backend), depth):
         backend = around(levels[at].backend, backend)
@@ -224,6 +279,7 @@ def together(values: Sequence[Any]) -> Sequence[Any]:
         depth = max(own, depth)
     if not depth or not mixed:
         return values
+    depth = min(depth, len(open_levels()))  # some may be of levels that were closed
     return [_lifted_value(v, depth) for v in values]
 
 
@@ -283,4 +339,6 @@ def _drawing(name: str, kind: Kind, lead: Any) -> tuple[Kind, Any, int]:
 
 
 gathering.append(together)
+kept_below.append(_keep_below)
+level_of.append(_level_of)
 drawn.append(_drawing)

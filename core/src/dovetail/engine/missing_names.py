@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from dovetail.engine.omissions import reason_for
 from dovetail.engine.public import NAMESPACES
+from dovetail.engine.second_names import elsewhere, place, reason_of
 from dovetail.errors import MissingName
 
 # How close two names have to be for one to be meant by the other: of difflib's ratio.
@@ -27,9 +28,13 @@ nearest is 'softmax'. If torch has it, it is not there yet
     """
 
     def refuse(name: str) -> Any:
-        raise MissingName(
-            module, name, lambda: _nearest(module, name), reason_for(module, name)
-        )
+        reason = reason_for(module, name)
+        if reason is None and not name.startswith("__"):
+            found = place(f"{module}.{name}") or elsewhere(module, name)
+            if found is not None:
+                return found
+            reason = reason_of(f"{module}.{name}")
+        raise MissingName(module, name, lambda: _nearest(module, name), reason)
 
     return refuse
 

@@ -1,6 +1,6 @@
-"""What an op call may have to ask: grad mode and default device.
+"""What an op call may have to ask: grad mode, inference mode and default device.
 
-Both are local to the context (a thread or a task).
+All are local to the context (a thread or a task).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import contextvars
 import functools
 import os
 from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -17,9 +18,14 @@ from dovetail.device_api import registry
 from dovetail.errors import ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
+Mode = Callable[[], AbstractContextManager[None]]
 
 _grad: contextvars.ContextVar[bool] = contextvars.ContextVar("grad", default=True)
 grad_enabled = _grad.get
+_inference: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    "inference", default=False
+)
+inference_enabled = _inference.get
 _default_device: contextvars.ContextVar[device | str | None] = contextvars.ContextVar(
     "default_device", default=None
 )
@@ -28,6 +34,38 @@ _default_device: contextvars.ContextVar[device | str | None] = contextvars.Conte
 def is_grad_enabled() -> bool:
     """Whether ops on tensors that require gradients are recorded."""
     return _grad.get()
+
+
+def set_modes(*, inference: bool, grad: bool) -> None:
+    """What holds in this context from now on."""
+    _inference.set(inference)
+    _grad.set(grad)
+
+
+class SetAside:
+    """What managers of a context have set aside, with who did; they end in any order.
+
+    Args:
+        name: of the variable that holds it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._held: contextvars.ContextVar[tuple[tuple[Any, Any], ...]] = (
+            contextvars.ContextVar(name, default=())
+        )
+
+    def keep(self, who: Any, value: Any) -> None:
+        """Set a value aside."""
+        self._held.set((*self._held.get(), (who, value)))
+
+    def taken(self, who: Any) -> list[Any]:
+        """The last value that `who` has set aside, which is not there any more."""
+        held = self._held.get()
+        for at in range(len(held) - 1, -1, -1):
+            if held[at][0] is who:
+                self._held.set(held[:at] + held[at + 1 :])
+                return [held[at][1]]
+        return []
 
 
 class GradMode:
@@ -41,8 +79,8 @@ class GradMode:
         self.mode = mode
 
     def __enter__(self) -> None:
-        _outer.set((*_outer.get(), (self, _grad.get())))
-        _grad.set(self.mode)
+        _outer.keep(self, _grad.get())
+        _grad.set(self.mode and not _inference.get())
 
     def __exit__(
         self,
@@ -50,63 +88,60 @@ class GradMode:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        outer = _outer.get()
-        for at in range(len(outer) - 1, -1, -1):
-            if outer[at][0] is self:
-                _grad.set(outer[at][1])
-                _outer.set(outer[:at] + outer[at + 1 :])
-                return
+        for mode in _outer.taken(self):
+            _grad.set(mode)
 
     def __call__(self, function: F) -> F:
-        flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
-
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            token = _grad.set(self.mode)
+            token = _grad.set(self.mode and not _inference.get())
             try:
                 return function(*args, **kwargs)
             finally:
                 _grad.reset(token)
 
-        @functools.wraps(function)
-        def generates(*args: Any, **kwargs: Any) -> Any:
-            return _in_mode(self.mode, function(*args, **kwargs))
+        return decorated(function, wrapped, lambda: GradMode(self.mode))
 
-        @functools.wraps(function)
-        async def waits(*args: Any, **kwargs: Any) -> Any:
-            with GradMode(self.mode):
-                return await function(*args, **kwargs)
 
-        if flags & _COROUTINE:
-            return waits  # type: ignore[return-value]
-        return generates if flags & _GENERATOR else wrapped  # type: ignore[return-value]
+def decorated(function: F, wrapped: Any, mode: Mode) -> F:
+    """A function of any kind that runs in a mode; `wrapped` is that of a plain one."""
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+
+    @functools.wraps(function)
+    def generates(*args: Any, **kwargs: Any) -> Any:
+        return _in_mode(mode, function(*args, **kwargs))
+
+    @functools.wraps(function)
+    async def waits(*args: Any, **kwargs: Any) -> Any:
+        with mode():
+            return await function(*args, **kwargs)
+
+    if flags & _COROUTINE:
+        return waits  # type: ignore[return-value]
+    return generates if flags & _GENERATOR else wrapped  # type: ignore[return-value]
 
 
 # Flags of code objects, as `inspect` has them.
 _GENERATOR: Final = 0x20
 _COROUTINE: Final = 0x80
 # The grad modes that context managers have set aside, with who did.
-_outer: contextvars.ContextVar[tuple[tuple[GradMode, bool], ...]] = (
-    contextvars.ContextVar("outer_grad_modes", default=())
-)
+_outer: Final = SetAside("outer_grad_modes")
 
 
-def _in_mode(mode: bool, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """The same generator, each of whose steps runs in a grad mode."""
+def _in_mode(mode: Mode, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """The same generator, each of whose steps runs in a mode."""
     step, value = steps.send, None
     while True:
-        token = _grad.set(mode)
         try:
-            made = step(value)
+            with mode():
+                made = step(value)
         except StopIteration as stop:
             return stop.value
-        finally:
-            _grad.reset(token)
         try:
             value = yield made
             step = steps.send
         except GeneratorExit:
-            with GradMode(mode):
+            with mode():
                 steps.close()
             raise
         except BaseException as error:
@@ -156,29 +191,6 @@ class enable_grad(_Fixed):
     recorded = True
 
 
-class inference_mode(GradMode):
-    """Context manager and decorator under which nothing is recorded, as of `no_grad`.
-
-    With `mode` False everything is recorded. Unlike torch's, results may be used where
-    gradients are recorded later.
-
-    >>> x = torch.ones(1, requires_grad=True)
-    >>> with torch.inference_mode():
-    ...     (x * 2).requires_grad
-    False
-    """
-
-    def __new__(cls, mode: Any = True) -> Any:
-        made = super().__new__(cls)
-        if isinstance(mode, bool):
-            return made
-        made.__init__(True)  # type: ignore[misc]
-        return made(mode)
-
-    def __init__(self, mode: Any = True) -> None:
-        super().__init__(mode is False)
-
-
 class set_grad_enabled(GradMode):
     """Sets the grad mode at once; as a context manager, restores it at the end."""
 
@@ -189,7 +201,11 @@ class set_grad_enabled(GradMode):
             )
         super().__init__(mode)
         self._outer = _grad.get()
-        _grad.set(self.mode)
+        _grad.set(self.mode and not _inference.get())
+
+    def __call__(self, function: F) -> F:
+        _grad.set(self._outer)  # the function alone has the mode
+        return super().__call__(function)
 
     def __enter__(self) -> None:
         return None
@@ -206,8 +222,14 @@ def default_device() -> device | str:
     """
     chosen = _default_device.get()
     if chosen is None:
-        return os.environ.get("DOVETAIL_DEVICE") or "cpu"
+        return of_environment()
     return chosen
+
+
+@functools.cache
+def of_environment() -> str:
+    """What the variable says, as it was when the first tensor was made."""
+    return os.environ.get("DOVETAIL_DEVICE") or "cpu"
 
 
 def set_default_device(device: device | str | None) -> None:

@@ -14,6 +14,8 @@ _Named = Callable[[Any], str]
 
 def node_name(node: Any) -> str:
     """Torch's style: `MulBackward0`."""
+    if "ctx" in node.attrs:
+        return f"{node.op.name}Backward"
     named = _NAMED.get(node.op.name)
     if named is None:
         words = node.op.name.strip("_").split("_")

@@ -109,7 +109,7 @@ OMISSIONS: Final = (
     Omission(
         "has no format in NumPy, nor arithmetic in torch but on some devices: complex "
         "numbers of two float16",
-        {"torch": "chalf complex32", "Tensor": "chalf"},
+        {"Tensor": "chalf"},
     ),
     Omission(
         "is a prototype in torch; the functions of dovetail.masked take `mask=`",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from inspect import cleandoc
 from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
@@ -101,6 +102,7 @@ class Op(Results, Gradient):
         self.view: bool = options.pop("view")
         self.mutates: tuple[str, ...] = options.pop("mutates")
         self.draws: Any = options.pop("draws")
+        self.together: int = options.pop("together", 1)
         self.unrounded: bool = options.pop("unrounded")
         # The names by which torch offers it as a function.
         self.public: tuple[str, ...] = ()
@@ -115,6 +117,7 @@ class Op(Results, Gradient):
         self.cancels: bool | Callable[..., Any] = options.pop("cancels", False)
         self.holds_back: tuple[str, ...] = options.pop("holds_back", ())
         self.signed_zeros: bool = options.pop("signed_zeros", False)
+        self.of_numbers: bool = options.pop("of_numbers", False)
         self.layout_matters: bool = options.pop("layout_matters", False)
         self.row_major = options.pop("row_major", None)
         self.unspecified: bool = options.pop("unspecified", False)
@@ -143,6 +146,21 @@ class Op(Results, Gradient):
         self.checked: dict[Any, tuple[Sizes, ...]] = {}
         if options:
             raise ArgumentTypeError(f"op {self.name}", "options", was=sorted(options))
+
+    @cached_property
+    def leading(self) -> tuple[int, ...]:
+        """The places of the leading operand and of those that it is promoted with.
+
+        None where no number may lead.
+        """
+        apart = self.indices | self.masks
+        plain = self.is_elementwise and not self.has_list and not self.each
+        if not plain or self.mutates or self.promote not in ("same", "float"):
+            return ()
+        counted = [i for i in self.tensor_places if self.params[i].name not in apart]
+        if len(counted) < 2 or any(self.params[i].fits for i in counted):
+            return ()
+        return tuple(counted)
 
     @property
     def meaning(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -21,6 +23,9 @@ class Level:
 
     name: ClassVar[str]
     backend: ClassVar[type[LevelBackend]]
+
+    def closed(self) -> None:
+        """Called when the level has been left."""
 
     def draws(self, name: str) -> int:
         """How many times a random function has to draw; 0 where once is for all.
@@ -67,6 +72,20 @@ def leave(level: Level) -> None:
             needed="levels that close in the order opposite to that of their opening",
         )  # fmt: skip
     _open.set(tuple(outer))
+    last.closed()
+
+
+@contextmanager
+def beneath(depth: int) -> Iterator[None]:
+    """Within it, the level of a depth and those above are as if closed.
+
+    What it makes of tensors below is below as well.
+    """
+    token = _open.set(_open.get()[: depth - 1])
+    try:
+        yield
+    finally:
+        _open.reset(token)
 
 
 def refuse_values(name: str, what: str, remedy: str) -> NotSupported:

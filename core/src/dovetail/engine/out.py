@@ -131,8 +131,8 @@ def written_by_kernel(
 
 def _is_plain(out: Tensor) -> bool:
     """Whether memory is the tensor's own, and the tape does not ask for it."""
-    memory = out._storage
-    if memory is not None and (memory.root is not out._a or memory.readonly):
+    memory = storage_of(out) if out._inference else out._storage
+    if memory is not None and (memory.root is not out._a or memory.to_write):
         return False
     return out._node is None or not grad_enabled()
 

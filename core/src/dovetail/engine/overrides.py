@@ -3,14 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
+from dovetail.engine.function_modes import (
+    TorchFunctionMode,
+    active,
+    handled,
+    innermost,
+)
 from dovetail.engine.tensor import Parameter, Tensor, asked
 from dovetail.errors import NotSupported
 
+# What is given most often, and handles no call.
+_ORDINARY: Final = frozenset({
+    Tensor, Parameter, int, float, bool, complex, str, slice, type(None), type(...)
+})  # fmt: skip
+
 
 def overridden(values: Any) -> list[type]:
-    """Classes of arguments that want to handle the call themselves."""
+    """Classes of arguments that want to handle the call themselves.
+
+    A mode that is open is in front of them, as an object.
+    """
+    if active[0]:
+        return modes() + _overriding(values)
+    return _overriding(values)
+
+
+def modes() -> list[Any]:
+    """The mode of this context, if one is open, as a class is that handles calls."""
+    mode = innermost() if active[0] else None
+    return [] if mode is None else [mode]
+
+
+def _overriding(values: Any) -> list[type]:
+    if _ORDINARY.issuperset(map(type, values)):
+        return []
     found: list[type] = []
     for value in _flat(values):
         cls = type(value)
@@ -61,6 +89,11 @@ def ask(
     Raises:
         NotSupported: all of them answered NotImplemented.
     """
+    if classes and isinstance(classes[0], TorchFunctionMode):
+        classes = classes[1:]
+        result = handled(function, tuple(classes), args, kwargs)
+        if result is not NotImplemented:
+            return result
     for cls in sorted(classes, key=lambda c: -len(c.__mro__)):
         result = cls.__torch_function__(  # type: ignore[attr-defined]
             function, tuple(classes), args, kwargs

@@ -12,13 +12,15 @@ from dovetail.dtypes import DType, dtype_of_scalar, get_default_dtype, promote
 from dovetail.engine.basics import basics
 from dovetail.engine.casts import cast_in_order
 from dovetail.engine.elements import factor
-from dovetail.engine.kinds import Kind, kind_on, scalar_native
+from dovetail.engine.kinds import Kind, kind_of, kind_on, scalar_native
 from dovetail.engine.level_hooks import gathered
 from dovetail.engine.level_hooks import together as levels_loaded
+from dovetail.engine.modes import default_device
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentTypeError, DeviceError, DTypeError
 
+_NUMBERS: Final = frozenset({int, float, complex, bool})
 _PLACES: Final = frozenset({dtypes.int64, dtypes.int32})
 
 
@@ -30,6 +32,8 @@ def prepare(op: Op, inputs: Sequence[Any]) -> tuple[Any, ...]:
         DTypeError: the op does not accept the promoted dtype.
         ArgumentTypeError: something that is neither a tensor nor a number.
     """
+    if op.of_numbers and all(type(x) in _NUMBERS for x in inputs):
+        inputs = (_tensor_of(inputs[0]), *inputs[1:])
     flat = _flat(op, inputs)
     placed = _placed_on(op, flat)
     if placed is None:
@@ -41,6 +45,13 @@ def prepare(op: Op, inputs: Sequence[Any]) -> tuple[Any, ...]:
         inputs = gathered(inputs)
         kind = _placed_on(op, _flat(op, inputs))._kind  # type: ignore[union-attr]
     return _promoted(op, inputs, kind)
+
+
+def _tensor_of(number: Any) -> Tensor:
+    """A number alone, on the default device."""
+    kind = kind_of(default_device(), dtype_of_scalar(number))
+    made: Tensor = basics.full((), number, kind)
+    return made
 
 
 def lead_of(op: Op, inputs: Sequence[Any]) -> Tensor | None:

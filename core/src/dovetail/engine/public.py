@@ -127,8 +127,8 @@ def publish_op(op: Op, names: str, out: TakesOut) -> None:
         method = function = public_callable(op, plain, False)
         if option:
             function = overwriting(name, op, method)
-        elif name.endswith("_") and not op.name.endswith("_"):
-            method = function = _in_place(name, method, op.view)
+        elif plain.endswith("_") and not op.name.endswith("_"):
+            method = function = _in_place(plain, method, op.view)
         elif name.endswith("*") and len(op.params) == 2:
             method = before(op, plain, opened(method), items=True)
         elif out and not op.view and space not in ("Tensor", "F"):

@@ -35,7 +35,7 @@ Pull = Callable[[Node, Any, bool], Sequence[Any]]
 _KEPT: Final = """\
 {indent}native, kind, storage, version, slot = saved[{at}]
 {indent}if storage is not None and storage.version != version:
-{indent}    raise stale(node, {at})
+{indent}    native, kind, storage = renewed(node, {at})
 {indent}{name} = fresh()
 {indent}{name}._a = native
 {indent}{name}._kind = kind
@@ -67,7 +67,7 @@ def _written(op: Op) -> Pull:
     ]
     names: dict[str, Any] = {
         "fresh": fresh, "again": cotangents.edge_again,
-        "freed": cotangents.freed, "stale": cotangents.stale, "shared": storage_of,
+        "freed": cotangents.freed, "renewed": cotangents.renewed, "shared": storage_of,
         "argument": cotangents.argument, "summed_to": summed_to,
     }  # fmt: skip
     for i, entry in enumerate(op.rules):

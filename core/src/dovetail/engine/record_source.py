@@ -163,8 +163,9 @@ def _kept(
         indent = "    "
     yield f"{indent}_m = {x.tensor}._storage"
     yield f"{indent}if _m is None:"
-    yield f"{indent}    _m = {x.tensor}._storage = _Storage({x.native})"
-    yield f"{indent}{name} = ({x.native}, {x.kind}, _m, _m.version, {slot})"
+    made = f"_storage_of({x.tensor}) if _inferred else _Storage({x.native})"
+    yield f"{indent}    _m = {x.tensor}._storage = {made}"
+    yield f"{indent}{name} = ({x.native}, {x.kind}, _m, _m.to_save, {slot})"
 
 
 def _tuple(items: list[str]) -> str:

@@ -17,9 +17,10 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail.engine.node_names import node_name
+from dovetail.engine.storage import MOVED, InferenceStorage, Storage
 from dovetail.errors import AutogradError
 
 if TYPE_CHECKING:
@@ -29,26 +30,26 @@ if TYPE_CHECKING:
 next_seq: Final = itertools.count(1).__next__
 
 
-class Storage:
-    """The memory behind tensors that alias one another, and its version.
-
-    Shared by views and `detach`; `.data` has one of its own over the same `root`,
-    so that writes through it do not count as modifications. `readonly` says why the
-    memory must not be written in place, where a write would be lost.
-    """
-
-    __slots__ = ("__weakref__", "readonly", "root", "version")
-
-    def __init__(self, root: Any, version: int = 0) -> None:
-        self.root = root
-        self.version = version
-        self.readonly: str | None = None
-
-
 # A tensor kept for backward: native array, kind, storage, the version it had, and its
 # slot: the index of the input, or -1 - index for an output. A constant has no storage.
 # A plain tuple, for it is made on every recorded call.
 Saved = tuple[Any, Any, Any, int, int]
+
+
+class Shown(NamedTuple):
+    """How nodes show what they have kept, as attributes.
+
+    Attributes:
+        value: that of a name; raises AttributeError where there is none.
+        names: all there are.
+    """
+
+    value: Callable[[Node, str], Any]
+    names: Callable[[Node], list[str]]
+
+
+# What knows that; `saved_values` puts it here.
+shown: Final[list[Shown]] = []
 
 
 class Extra:
@@ -61,7 +62,8 @@ class Extra:
         retained: by output, a weak reference to the tensor that retains its gradient.
     """
 
-    __slots__ = ("hooks", "outputs", "retained", "structure")
+    __slots__ = ("hooks", "metadata", "outputs", "retained", "structure")
+    metadata: dict[Any, Any]  # what users keep there; unset until they do
 
     def __init__(self) -> None:
         self.outputs: tuple[Any, ...] | None = None
@@ -127,12 +129,33 @@ class Node:
     def __repr__(self) -> str:
         return f"<{self.op.name} backward>"
 
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for what users keep of the node."""
+        extra = self.more()
+        if not hasattr(extra, "metadata"):
+            extra.metadata = {}
+        return extra.metadata
+
+    def _sequence_nr(self) -> int:
+        """The number of the node in the order in which nodes were made."""
+        return self.seq
+
     def __getattr__(self, name: str) -> Any:
-        """What a custom Function's context has: in torch that is the node."""
+        """What the node has kept, and what a custom Function's context has.
+
+        In torch that is the node.
+        """
+        if name.startswith(("_saved_", "_raw_saved_")):
+            return shown[0].value(self, name)
         context = self.attrs.get("ctx") if name != "attrs" else None
         if context is None or name.startswith("__"):
             raise AttributeError(f"{self!r} has no attribute {name!r}")
         return getattr(context, name)
+
+    def __dir__(self) -> list[str]:
+        """The attributes, with what was kept."""
+        return [*super().__dir__(), *shown[0].names(self)]
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -165,7 +188,8 @@ class Leaf:
     """
 
     __slots__ = (
-        "__weakref__", "active", "after", "grad", "hooks", "kind", "lock", "tensor",
+        "__weakref__", "active", "after", "grad", "hooks", "kind", "lock",
+        "metadata_", "tensor",
     )  # fmt: skip
 
     def __init__(self, tensor: Tensor) -> None:
@@ -183,6 +207,13 @@ class Leaf:
     def name(self) -> str:
         """As torch calls what gathers gradients."""
         return "torch::autograd::AccumulateGrad"
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for what users keep of the node."""
+        if not hasattr(self, "metadata_"):
+            self.metadata_: dict[Any, Any] = {}
+        return self.metadata_
 
     @property
     def variable(self) -> Tensor | None:
@@ -219,7 +250,8 @@ def storage_of(tensor: Tensor) -> Storage:
     """The storage of a tensor, made when it is first shared or saved."""
     storage = tensor._storage
     if storage is None:
-        storage = tensor._storage = Storage(tensor._a)
+        own = InferenceStorage if tensor._inference else Storage
+        storage = tensor._storage = own(tensor._a)
     found: Storage = storage
     return found
 
@@ -228,8 +260,28 @@ def save(tensor: Tensor, slot: int) -> Saved:
     """Keep a tensor for backward with the version that it has now."""
     storage = tensor._storage
     if storage is None:
-        storage = tensor._storage = Storage(tensor._a)
-    return (tensor._a, tensor._kind, storage, storage.version, slot)
+        storage = storage_of(tensor)
+    return (tensor._a, tensor._kind, storage, storage.to_save, slot)
+
+
+def moved(node: Node, saved: Any) -> tuple[Any, Any, Any] | None:
+    """Array, kind and storage of a kept tensor, whose `.data` may have been set since.
+
+    None where it has been written.
+    """
+    native, kind, storage, version, slot = saved
+    if (storage.version - version) % MOVED:
+        return None
+    if slot is None or slot >= 0:
+        recorded = slot is not None and node.edges[slot] is not None
+        for move in getattr(storage, "moves", ()):
+            x = move.tensor()
+            of_it = move.native is native and move.recorded is recorded
+            if x is not None and of_it and version < move.after:
+                now = x._storage
+                written = (now.version - move.version) % MOVED
+                return None if written else (x._a, x._kind, now)
+    return native, kind, storage
 
 
 def refuse_version(saved: Saved, op: str, name: str) -> AutogradError:
@@ -237,8 +289,8 @@ def refuse_version(saved: Saved, op: str, name: str) -> AutogradError:
     native, _, storage, version, _ = saved
     return AutogradError(
         f"backward of {op}", f"{name} {tuple(native.shape)}",
-        was=f"at version {storage.version}: a tensor needed for gradient computation "
-        "has been modified by an inplace operation",
-        needed=f"version {version}",
+        was=f"at version {storage.version % MOVED}: a tensor needed for gradient "
+        "computation has been modified by an inplace operation",
+        needed=f"version {version % MOVED}",
         remedy=f"use the out-of-place form, or clone() before {op}",
     )  # fmt: skip

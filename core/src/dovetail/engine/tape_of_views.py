@@ -57,18 +57,22 @@ class View:
         edge_: the node; before it is taken, what the base depended on when the view
             was made (a Node, an Output, a Leaf, the parent View, or None); the leaf.
         state: `UNTAKEN`, `TAKEN` or `LEAF`.
+        one_of: what gave this view, where it must not be written: `split`, which gives
+            several, or a custom Function; unset for others.
         seq: when the view was made, if its base was on the tape: torch numbers the
             node then, and the order of hooks depends on it.
     """
 
     __slots__ = (
-        "base", "edge_", "how", "made", "op", "parent", "seq", "state", "version",
+        "base", "edge_", "how", "made", "one_of", "op", "parent", "seq", "state",
+        "version",
     )  # fmt: skip
     base: Tensor
     parent: View | None
     op: Op
     how: Any
     made: int
+    one_of: str
     version: int
     edge_: Any
     state: int
@@ -79,6 +83,17 @@ class View:
         """Attributes of the view op; the fast path of slicing leaves the bare slice."""
         how = self.how
         return how if type(how) is dict else {"index": how}
+
+    @property
+    def made_by(self) -> str | None:
+        """What gave this view, or one it was taken of, so that it is not written."""
+        view: View | None = self
+        while view is not None:
+            name: str | None = getattr(view, "one_of", None)
+            if name is not None:
+                return name
+            view = view.parent
+        return None
 
     @property
     def leaf(self) -> Leaf | None:
@@ -168,10 +183,20 @@ class View:
     def shape(self) -> tuple[int, ...]:
         """The sizes of this view."""
         node = self.edge_
-        if type(node) is Node and node.shapes:
+        if self.op.name != INSIDE and type(node) is Node and node.shapes:
             return node.op.view_shape(tuple(node.shapes[0]), node.attrs)
-        shape = tuple(self.base._a.shape)
-        for op, attrs in self.steps():
+        chain: list[View] = []
+        view: View | None = self
+        while view is not None and view.op.name != INSIDE:
+            chain.append(view)
+            view = view.parent
+        if view is None:
+            shape = tuple(self.base._a.shape)
+            steps = self.steps()
+        else:  # made within a custom Function
+            shape = view.attrs["shape"]
+            steps = [(v.op, v.attrs) for v in reversed(chain)]
+        for op, attrs in steps:
             shape = op.view_shape(shape, attrs)
         return shape
 
@@ -180,6 +205,12 @@ class View:
         found = []
         first = view = self
         while view is not None:
+            if view.op.name == INSIDE:
+                raise AutogradError(
+                    view.one_of, "result", was="a view whose base or another view of "
+                    "its base has been modified inplace", needed="an unchanged base",
+                    remedy="return a clone() of it",
+                )  # fmt: skip
             found.append((view.op, view.attrs))
             first, view = view, view.parent  # type: ignore[assignment]
         former = self.base.__dict__.get("_former", ())
@@ -207,6 +238,7 @@ class View:
 
 # Entries that only the tape has, by name; `inplace` makes them.
 entries: Final[dict[str, Op]] = {}
+INSIDE: Final = "view of a custom Function"
 NOWHERE: Final = "nowhere"  # of a node that gradients end in
 
 

@@ -6,6 +6,7 @@ The methods that users call are installed by `dovetail.ops` and `dovetail.fronte
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -14,8 +15,11 @@ from dovetail.dtypes import DType
 from dovetail.engine.homes import called_so
 from dovetail.engine.kinds import Kind
 from dovetail.engine.leaves import check_differentiable, set_requires_grad
+from dovetail.engine.level_hooks import cut_below, level_of
+from dovetail.engine.open_levels import open_levels
 from dovetail.engine.scopes import anywhere, here, tell
-from dovetail.engine.tape import Leaf, Node, Output, Storage, storage_of
+from dovetail.engine.storage import MOVED, Move
+from dovetail.engine.tape import Leaf, Node, Output, storage_of
 from dovetail.engine.tape_of_views import View, edge_of, leads_nowhere, leaf_of
 from dovetail.engine.tensor_type import Size, TensorType
 from dovetail.errors import ArgumentTypeError, AutogradError, NotSupported
@@ -24,6 +28,9 @@ if TYPE_CHECKING:  # the floors above install them
     from dovetail.signatures.methods import Methods as _Methods
 else:
     _Methods = object
+
+
+_tuple_of: Final = tuple.__new__
 
 
 class Tensor(_Methods, metaclass=TensorType):
@@ -41,13 +48,15 @@ class Tensor(_Methods, metaclass=TensorType):
     _kind: Kind
     _node: Any
     _storage: Any
+    # Whether it was made in inference mode; its storage says so once it has one.
+    _inference: bool = False
     # Whether it is made of other tensors, which are on the tape: a sparse one is.
     _in_parts: ClassVar[bool] = False
 
     @property
     def shape(self) -> Size:
         """Sizes of the dims."""
-        return Size(self._a.shape)
+        return _tuple_of(Size, self._a.shape)  # which is known to be of ints
 
     @property
     def ndim(self) -> int:
@@ -116,6 +125,16 @@ class Tensor(_Methods, metaclass=TensorType):
         self.grad = None
 
     def _check_grad(self, value: Tensor) -> None:
+        if value is self:
+            raise AutogradError(
+                "grad", "value", was="the tensor itself: can't assign Variable as its "
+                "own grad", needed="another one", remedy="assign a detach() of it",
+            )  # fmt: skip
+        if not isinstance(value, Tensor):
+            raise ArgumentTypeError(
+                "grad", "value", was=f"a {type(value).__name__}",
+                needed="a Tensor or None",
+            )  # fmt: skip
         same = getattr(value, "_kind", None) is self._kind
         if not same and getattr(value, "_in_parts", False):
             same = value.dtype is self.dtype and value.device == self.device
@@ -127,9 +146,10 @@ class Tensor(_Methods, metaclass=TensorType):
     @property
     def data(self) -> Tensor:
         """The same memory, outside the graph; writes do not count as changes."""
-        t, own = wrap(self._a, self._kind), storage_of(self)
-        t._storage = Storage(own.root)
-        t._storage.readonly = own.readonly
+        t = wrap(self._a, self._kind)
+        t._storage = storage_of(self).apart()
+        if level_of and open_levels():
+            cut_below(t)
         if anywhere[0]:
             tell("alias", self, t, "data")
         return t
@@ -147,17 +167,33 @@ class Tensor(_Methods, metaclass=TensorType):
             tell("data", self, value)
         if leaf is not None:
             leaf.kind = value._kind
-        memory = storage_of(value)
-        self._storage = Storage(memory.root, self._version)
-        self._storage.readonly = memory.readonly
+        before, native = self._storage, self._a
+        recorded = self.requires_grad
+        version = 0 if before is None else before.version
+        self._storage = storage_of(value).apart(version)
         self._a = value._a
         self._kind = value._kind
+        if before is not None and type(self._node) is not View:
+            before.version += MOVED
+            move = Move(native, recorded, version, before.version, weakref.ref(self))
+            before.moves = (*getattr(before, "moves", ()), move)
 
     @property
     def _version(self) -> int:
-        """How often the memory has been written in place."""
+        """How often the memory has been written in place.
+
+        Raises: AutogradError for an inference tensor.
+        """
         storage = self._storage
-        return 0 if storage is None else storage.version
+        if storage is None and not self._inference:
+            return 0
+        storage = storage_of(self)
+        if storage.inference:
+            raise AutogradError(
+                "_version", "tensor", was="an inference tensor: inference tensors do "
+                "not track version counter", needed="one made outside of that mode",
+            )  # fmt: skip
+        return storage.version % MOVED
 
     @property
     def _base(self) -> Tensor | None:
@@ -225,7 +261,9 @@ class Parameter(Tensor):
 
 
 # Makes a tensor without anything, as fast as a class without a type of its own.
-fresh: Final[Callable[[], Tensor]] = type.__call__.__get__(Tensor, TensorType)
+fresh: Callable[[], Tensor] = type.__call__.__get__(Tensor, TensorType)
+# Where that is found by a name; inference mode exchanges it meanwhile.
+makers: Final[list[tuple[dict[str, Any], str]]] = [(globals(), "fresh")]
 
 
 def wrap(native: Any, kind: Kind) -> Tensor:
@@ -244,7 +282,8 @@ def alias(source: Tensor) -> Tensor:
     t._a = source._a
     t._kind = source._kind
     t._node = None
-    t._storage = storage_of(source)
+    storage = storage_of(source)
+    t._storage = storage.apart() if storage.inference else storage
     return t
 
 
@@ -291,6 +330,8 @@ def as_class(cls: type, result: Any) -> Any:
         made: Any = object.__new__(cls)
         made._a, made._kind, made._node = result._a, result._kind, result._node
         made._storage = result._storage
+        if result._inference:
+            made._inference = True
         return made
     if type(result) in (list, tuple):
         return type(result)(as_class(cls, r) for r in result)

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar
+import operator
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+from dovetail.errors import ArgumentTypeError
+
+
+def _int(at: int, size: Any) -> int:
+    if isinstance(size, int):
+        return int(size)
+    try:
+        return operator.index(size)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentTypeError(
+            "Size", f"item {at}", was=f"a {type(size).__name__}: {size!r:.40}",
+            needed="an int, or a tensor of one",
+        ) from error  # fmt: skip
 
 
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple that counts its elements."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Self:
+        """A shape of ints, or of tensors of one."""
+        return tuple.__new__(cls, [_int(i, size) for i, size in enumerate(sizes)])
 
     def numel(self) -> int:
         """The number of elements."""
@@ -23,10 +43,15 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
+        return size_of(found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> Size:
         return Size(tuple.__add__(self, tuple(other)))
+
+
+def size_of(sizes: Iterable[int]) -> Size:
+    """A shape of what is known to be ints."""
+    return tuple.__new__(Size, sizes)
 
 
 class TensorType(type):

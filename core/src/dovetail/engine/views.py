@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dovetail.device_api.capabilities import HostMemory
@@ -10,7 +11,8 @@ from dovetail.engine.kernel_call import explain
 from dovetail.engine.kinds import Kind
 from dovetail.engine.op import Op
 from dovetail.engine.plan import UNSERVED, Plan
-from dovetail.engine.tape import Storage, next_seq, storage_of
+from dovetail.engine.storage import Storage, inferred
+from dovetail.engine.tape import next_seq, storage_of
 from dovetail.engine.tape_of_views import TAKEN, UNTAKEN, View, edge_of
 from dovetail.engine.tensor import Tensor, fresh
 
@@ -63,15 +65,31 @@ def memory_size(x: Tensor) -> int:
 def unshared(t: Tensor) -> Tensor:
     """A view of memory that nothing else looks into, made a tensor like others."""
     t._node = edge_of(t._node)
+    if inferred[0] and t._storage is not None:
+        t._inference = t._storage.inference
     t._storage = None
     return t
+
+
+def together(name: str, x: Tensor, parts: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """The parts of `x`, of which none may be written while gradients are recorded.
+
+    In torch they are the results of one node.
+    """
+    found = tuple(parts)
+    if x._node is not None:
+        for y in found:
+            if type(y._node) is View:
+                y._node.one_of = f"{name}, which returns multiple views"
+    return found
 
 
 def as_view(op: Op, x: Tensor, native: Any, how: Any) -> Tensor:
     """A tensor over part of the memory of `x`, tied to its base."""
     storage = x._storage
     if storage is None:
-        storage = x._storage = Storage(x._a)
+        storage = storage_of(x) if inferred[0] else Storage(x._a)
+        x._storage = storage
     view = View()
     node = x._node
     if type(node) is View:

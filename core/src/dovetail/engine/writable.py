@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dovetail.engine import modes
+from dovetail.engine.tape import storage_of
 from dovetail.engine.tape_of_views import View, leaf_of
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import InplaceError
@@ -31,15 +32,19 @@ def check_writable(name: str, x: Tensor, overlap: bool = False) -> None:
                 needed="a view of a tensor that is no leaf",
                 remedy="write under dovetail.no_grad(), or on a clone()",
             )  # fmt: skip
+        if type(node) is View and node.made_by and node.edge() is not None:
+            raise given_with_others(name, node)
         if type(node) is View and node.leads_nowhere:
             raise InplaceError(
                 name, "tensor", was="a view taken under no_grad of a tensor that "
                 "requires grad", needed="a view taken with gradients on",
                 remedy="take the view outside no_grad, or write under no_grad",
             )  # fmt: skip
-    if x._storage is not None and x._storage.readonly is not None:
+    if x._inference:
+        storage_of(x)  # which says whether we are in inference mode
+    if x._storage is not None and x._storage.to_write is not None:
         raise InplaceError(
-            name, "tensor", was=x._storage.readonly,
+            name, "tensor", was=x._storage.to_write,
             needed="memory that may be written",
             remedy="write to what it was taken of, or clone() it first",
         )  # fmt: skip
@@ -49,6 +54,19 @@ def check_writable(name: str, x: Tensor, overlap: bool = False) -> None:
             "memory location", needed="one location an element",
             remedy="clone() it before writing",
         )  # fmt: skip
+
+
+def given_with_others(name: str, view: View) -> InplaceError:
+    """The error for a write that is to be recorded, to a view that was not taken alone.
+
+    Args:
+        name: what was to write.
+    """
+    return InplaceError(
+        name, "tensor", was=f"a view given by {view.made_by}, and is being modified "
+        "inplace", needed="a view taken alone",
+        remedy="take it by narrow() or an index, or write to a clone()",
+    )  # fmt: skip
 
 
 def overlaps_itself(x: Tensor) -> bool:
@@ -61,5 +79,7 @@ def overlaps_itself(x: Tensor) -> bool:
 def is_expanded(x: Tensor) -> bool:
     """The same, of memory that is not ours."""
     strides, _ = x._kind.backend.geometry(x._a, x._a)
+    if 0 not in strides:
+        return False
     shared = any(s == 0 and n > 1 for s, n in zip(strides, x._a.shape, strict=True))
     return shared and all(x._a.shape)

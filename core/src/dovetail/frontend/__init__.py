@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dovetail.engine.declare import close
+from dovetail.engine.later import FUNCTIONS, load
 from dovetail.engine.public import NAMESPACES
 from dovetail.frontend import (  # noqa: F401
     activation,
     complex,
-    conv,
     create,
-    distance,
     dropout,
-    einstein,
     elementwise,
     generators,
     index,
@@ -22,9 +20,7 @@ from dovetail.frontend import (  # noqa: F401
     norm,
     order,
     pad,
-    pool,
     predicates,
-    quantile,
     random,
     random_fill,
     random_integers,
@@ -48,7 +44,6 @@ from dovetail.tensor_api import (  # noqa: F401
     indexing,
     interchange,
     memory,
-    printing,
     properties,
     streams,
     writes,
@@ -60,4 +55,8 @@ globals().update(NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module 'dovetail.frontend' has no attribute {name!r}")
+    """A function of a family that is not loaded yet."""
+    if name not in FUNCTIONS:
+        raise AttributeError(f"module 'dovetail.frontend' has no attribute {name!r}")
+    load(FUNCTIONS[name])
+    return NAMES[name]

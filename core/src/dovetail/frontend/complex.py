@@ -82,7 +82,7 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
     return z.complex(real, imag)
 
 
-@public("torch.polar", out="same")
+@public("torch.polar", out="same", autocast="float32")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of that modulus and angle in radians."""
     for name, x in (("abs", abs), ("angle", angle)):
@@ -104,7 +104,7 @@ def view_as_real(input: Tensor) -> Tensor:
     return PAIRS.of(input) if input.dtype.is_complex else z.real_pairs(input)
 
 
-@public("torch.view_as_complex")
+@public("torch.view_as_complex", autocast="float32")
 def view_as_complex(input: Tensor) -> Tensor:
     """Complex numbers from pairs along the last dim, a view of their memory.
 

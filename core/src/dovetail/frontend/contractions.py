@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
 from dovetail.dtypes import Sizes
@@ -46,6 +45,8 @@ choice: Final = Choice()
 @cache
 def is_available() -> bool:
     """Whether opt_einsum is installed."""
+    from importlib.util import find_spec
+
     return find_spec("opt_einsum") is not None
 
 

@@ -73,7 +73,10 @@ def _named_padding(
     return x, tuple(t // 2 for t in total)
 
 
-@over_axes("torch.conv_transpose{n}d F.conv_transpose{n}d")
+@over_axes(
+    "torch.conv_transpose{n}d F.conv_transpose{n}d",
+    autocast=dict.fromkeys((1, 2, 3), "lower"),
+)
 def _conv_transpose(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1,
     padding: Size = 0, output_padding: Size = 0, groups: int = 1, dilation: Size = 1,

@@ -15,7 +15,7 @@ from dovetail.engine.attributes import (  # noqa: F401 (annotations of views nam
     Shape,
 )
 from dovetail.engine.integers import axis
-from dovetail.engine.public import public
+from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.frontend import memory_order
 from dovetail.frontend.complex import view_as_complex, view_as_real
@@ -29,18 +29,20 @@ _LISTS: Final = ("split_with_sizes", "unbind")
 
 
 def _offer(view: str, several: bool) -> None:
+    plain = NAMESPACES["torch"].get(view) or getattr(Tensor, view)
+
     def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        found = getattr(input, view)(*args, **kwargs)
+        found = plain(input, *args, **kwargs)
         return tuple(map(clone, found)) if several else clone(found)
 
-    copy.__signature__ = _as_method(view)  # type: ignore[attr-defined]
+    copy.__signature__ = _of_input(plain)  # type: ignore[attr-defined]
     copy.__doc__ = f"`{view}` in memory of its own."
     public(f"torch.{view}_copy")(copy)
 
 
-def _as_method(view: str) -> inspect.Signature:
-    """The signature of a method of tensors, whose tensor is called input."""
-    signature = inspect.signature(getattr(Tensor, view))
+def _of_input(function: Any) -> inspect.Signature:
+    """The signature of a function of tensors, whose tensor is called input."""
+    signature = inspect.signature(function)
     first, *rest = signature.parameters.values()
     return signature.replace(parameters=[first.replace(name="input"), *rest])
 

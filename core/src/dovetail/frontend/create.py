@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from dovetail import dtypes
 from dovetail.dtypes import DType, as_dtype
 from dovetail.engine.casts import back, cast_in_order
+from dovetail.engine.elements import stored
 from dovetail.engine.integers import MOST, integers
 from dovetail.engine.kinds import Kind
 from dovetail.engine.public import public
@@ -32,6 +33,8 @@ from dovetail.memory_formats import contiguous_format, order_in
 from dovetail.ops import create as ops
 from dovetail.ops import view as v
 from dovetail.ops.primitive import cast
+
+_NUMBERS: Final = frozenset({int, float, bool})
 
 
 @creates("tensor", new=True, out=False, asks=False, new_lacks=("pin_memory", "layout"))
@@ -136,6 +139,8 @@ def asarray(
     Raises:
         ArgumentError: `copy` is False, and sharing is impossible.
     """
+    if not isinstance(obj, Tensor | np.generic) and hasattr(type(obj), "__array__"):
+        obj = np.asarray(obj)  # which shares what the object has
     made = as_tensor(obj, dtype, device)
     if (
         requires_grad is None and getattr(obj, "requires_grad", False)
@@ -166,12 +171,22 @@ def _shares(made: Tensor, data: Any) -> bool:
     return is_array and np.shares_memory(made._a, data)
 
 
-def _filled(shape: tuple[int, ...], value: int, kind: Kind) -> Tensor:
-    """`ops.full`, without its checks where nothing wants to see the call."""
+def _is_plain(shape: tuple[int, ...], kind: Kind) -> bool:
+    """Whether memory serves without an op: nobody watches, nor is it one for rows."""
     if anywhere[0] and watched():
+        return False
+    return bool(shape) or kind.backend.stands_for is None
+
+
+def _filled(shape: tuple[int, ...], value: Any, kind: Kind) -> Tensor:
+    """`ops.full`, without its checks where nothing wants to see the call."""
+    cls = type(value)
+    if cls not in _NUMBERS or not _is_plain(shape, kind):
         return ops.full(shape, value, kind)
+    every = cls is int and 0 <= value <= 1  # which every dtype has
+    number = value if every else stored("full", kind.dtype, value)
     native = kind.backend.empty(shape, kind.dtype, kind.index)
-    kind.backend.fill(native, value)
+    kind.backend.fill(native, number)
     return wrap(native, kind)
 
 
@@ -223,7 +238,9 @@ def empty(
     """
     shape, kind = sizes(size), place.kind()
     if memory_format is None or memory_format is contiguous_format:
-        return ops.empty(shape, kind)
+        if not _is_plain(shape, kind):
+            return ops.empty(shape, kind)
+        return wrap(kind.backend.empty(shape, kind.dtype, kind.index), kind)
     order = order_in("empty", memory_format, len(shape))
     made = ops.empty(tuple(shape[d] for d in order), kind)
     return unshared(v.permute(made, back(order)))
@@ -246,7 +263,7 @@ def full(place: Place, size: Sequence[int], fill_value: Any) -> Tensor:
     if isinstance(fill_value, Tensor) and not fill_value.ndim:
         fill_value = _number(fill_value)
     kind = place.kind(dtypes.dtype_of_scalar(fill_value))
-    return ops.full(sizes((size,)), fill_value, kind)
+    return _filled(sizes((size,)), fill_value, kind)
 
 
 def _number(value: Tensor) -> Any:

@@ -25,6 +25,7 @@ from dovetail.dtypes import (
 from dovetail.engine import modes
 from dovetail.engine.casts import back
 from dovetail.engine.kinds import Kind, kind_of
+from dovetail.engine.level_hooks import written_later
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.engine.views import unshared
@@ -235,16 +236,19 @@ def _made(
 ) -> Tensor:
     """The tensor, by the keywords of a function and those that all have."""
     if not given:
-        return make(place, *args)
+        made = make(place, *args)
+        return written_later[0](made) if written_later else made
     place.described = place.described or not _KEYWORDS.keys().isdisjoint(given)
     requires_grad = given.pop("requires_grad", False)
     layout = given.pop("layout", None)
     if layout is not None and layout is not strided:
-        raise ArgumentError("make", "layout", was=layout, needed=f"{strided}")
+        raise ArgumentError(make.__name__, "layout", was=layout, needed=f"{strided}")
     pinned = given.pop("pin_memory", False)
     if "size" in given and not args and make.__code__.co_flags & inspect.CO_VARARGS:
         args = (_one_sequence(given.pop("size")),)
     made = make(place, *args, **given)
+    if written_later:
+        made = written_later[0](made)
     if pinned:
         made = made.pin_memory()
     if requires_grad:

@@ -240,7 +240,7 @@ def _offer(kind: str) -> None:
         `norm` divides by the count in the inverse transform ("backward"), in the
         forward one ("forward"), or by its root in each ("ortho").
         """
-        public(f"fft.{name}", out=True)(function)
+        public(f"fft.{name}", out=True, autocast="float32")(function)
 
 
 for _kind in _KINDS:

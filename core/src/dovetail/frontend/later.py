@@ -8,8 +8,8 @@ later("dovetail.frontend.fourier", ops="fft_complex fft_hermitian fft_real")
 later(
     "dovetail.frontend.linalg",
     ops="cholesky_factor determinant eigen_hermitian householder_factor "
-    "householder_product log_determinant lu_factorise pseudo_inverse qr_factorise "
-    "singular_values solve_linear solve_triangle",
+    "householder_product least_squares log_determinant lu_factorise mirrored "
+    "pseudo_inverse qr_factorise row_order singular_values solve_linear solve_triangle",
     functions="cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet "
     "lobpcg lu lu_solve lu_unpack matrix_exp matrix_power orgqr ormqr pca_lowrank "
     "pinverse qr slogdet svd svd_lowrank triangular_solve vander",
@@ -19,7 +19,9 @@ later(
 )
 later(
     "dovetail.frontend.special",
-    ops="erfcx i0e i1e",
+    ops="bessel_j0 bessel_j1 bessel_y0 bessel_y1 erfcx i0e i1e "
+    "modified_bessel_k0 modified_bessel_k1 normal_quantile polygamma_above "
+    "scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0",
     functions="i0 i0_ mvlgamma polygamma",
     methods="i0 i0_ mvlgamma mvlgamma_ polygamma polygamma_",
 )
@@ -29,9 +31,10 @@ later(
     methods="logaddexp logcumsumexp",
 )
 later("dovetail.frontend.polynomials")
-later("dovetail.frontend.airy")
+later("dovetail.frontend.airy", ops="airy_function")
 later(
     "dovetail.frontend.incomplete_gamma",
+    ops="gamma_share_above gamma_share_below",
     functions="igamma igammac",
     methods="igamma igamma_ igammac igammac_",
 )
@@ -60,6 +63,7 @@ later(
 )
 later(
     "dovetail.frontend.slopes",
+    ops="float_parts",
     functions="frexp gradient histogram",
     methods="frexp histogram",
 )
@@ -91,6 +95,7 @@ later(
     "module_load mtia name new output_nr reinforce resize resize_as row_indices solve "
     "symeig volatile",
 )
+later("dovetail.tensor_api.printing", functions="set_printoptions", methods="__repr__")
 later("dovetail.tensor_api.python_functions", methods="apply_ map2_ map_")
 later(
     "dovetail.frontend.native_norms",
@@ -110,11 +115,44 @@ later(
     "to_sparse_csr values",
 )
 later(
+    "dovetail.frontend.pool",
+    ops="adaptive_avg_pool adaptive_avg_pool_backward adaptive_max_positions avg_pool "
+    "avg_pool_backward max_pool max_pool_backward max_pool_slots max_pool_take",
+    functions="adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d max_pool1d "
+    "max_pool1d_with_indices max_pool2d max_pool3d",
+)
+later(
+    "dovetail.frontend.conv",
+    ops="col2im convolution convolution_transpose convolution_weight im2col",
+    functions="conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+    "convolution",
+)
+later("dovetail.frontend.einstein", ops="einsum", functions="einsum")
+later(
+    "dovetail.frontend.distance",
+    functions="cdist cosine_similarity pairwise_distance pdist",
+)
+later(
+    "dovetail.frontend.quantile",
+    functions="kthvalue median mode nanmedian nanquantile quantile",
+    methods="kthvalue median mode nanmedian nanquantile quantile",
+)
+later("dovetail.ops.attention", ops="attention mixture mixture_backward")
+later("dovetail.ops.optim", ops="adam_step_ adam_steps_ sgd_step_ sgd_steps_")
+later(
     "dovetail.nn.functional",
     functions="bilinear binary_cross_entropy_with_logits conv_tbc "
     "cosine_embedding_loss ctc_loss grid_sampler grid_sampler_2d grid_sampler_3d "
     "hinge_embedding_loss kl_div margin_ranking_loss native_channel_shuffle "
     "poisson_nll_loss rrelu rrelu_ triplet_margin_loss",
 )
+later(
+    "dovetail.nn.cell_functions",
+    functions="gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell",
+)
 later("dovetail.ops.gru", ops="gru_sequence gru_sequence_backward")
 later("dovetail.ops.lstm", ops="lstm_sequence lstm_sequence_backward")
+later("dovetail.ops.ctc", ops="ctc_losses ctc_shares")
+later("dovetail.ops.grid", ops="grid_taps grid_taps_backward")
+later("dovetail.ops.one_hot", ops="one_hot")
+later("dovetail.ops.taps", ops="tap_dot tap_spread tap_sum")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Set
 from contextlib import suppress
 from functools import reduce
@@ -24,6 +25,7 @@ from dovetail.float8 import convert
 
 _DEEPEST: Final = 64  # dims of an array
 _OF_NUMBERS: Final = frozenset({bool, int, float, complex})
+_REAL: Final = frozenset({float, int})
 _NEEDED: Final = "numbers, nested lists of numbers, an array or a tensor"
 
 
@@ -42,6 +44,9 @@ def host_array(data: Any, dtype: DType | None) -> Array:
     if isinstance(data, np.ndarray | np.generic):
         found = np.asarray(data)
         return _cast(found, dtype) if found.dtype.kind in "biufc" else _refuse(data)
+    single = _of_floats(data, dtype or dtypes.get_default_dtype())
+    if single is not None:
+        return single
     leaves: set[Any] = set()
     host = _of_lists(_plain(data, 0, leaves), data)
     if host.dtype.kind == "O":
@@ -51,10 +56,32 @@ def host_array(data: Any, dtype: DType | None) -> Array:
         raise DTypeError(
             "tensor", "data", was="complex", needed=f"real numbers for {wanted.name}"
         )
+    if wanted.numpy == host.dtype and wanted not in dtypes.FLOAT8:
+        return host
     if wanted.category == INT_CATEGORY and host.size:
         for extreme in (host.min(), host.max()):  # NaN is both
             stored("tensor", wanted, extreme.item(), "data")
     return _cast(host, wanted)
+
+
+def _of_floats(data: Any, dtype: DType) -> Array | None:
+    """A float, or a list of some and ints, in single precision; None for all else.
+
+    `array` rounds as C does, so that nothing need be said of overflow.
+    """
+    if dtype is not dtypes.float32:
+        return None
+    if type(data) is float:
+        return np.frombuffer(array("f", (data,)), np.float32).reshape(())
+    if type(data) is not list and type(data) is not tuple:
+        return None
+    classes = set(map(type, data))
+    if float not in classes or not classes <= _REAL:
+        return None
+    try:
+        return np.frombuffer(array("f", data), np.float32)
+    except OverflowError:  # an int that no float holds
+        return None
 
 
 def _plain(data: Any, depth: int, leaves: set[Any]) -> Any:

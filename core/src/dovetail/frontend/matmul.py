@@ -20,10 +20,10 @@ from dovetail.errors import (
     ShapeError,
 )
 from dovetail.ops.create import filled
-from dovetail.ops.matmul import matmul
+from dovetail.ops.matmul import linear, matmul
 from dovetail.ops.primitive import bmm, cast, conj
 from dovetail.ops.sums import sum
-from dovetail.ops.view import expand, permute, reshape, unsqueeze
+from dovetail.ops.view import expand, permute, reshape, transpose, unsqueeze
 
 
 def _dims(op: str, *expected: tuple[str, Tensor, int]) -> None:
@@ -65,7 +65,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return matmul(conj(input), other)
 
 
-@public("inner", out="same")
+@public("inner", out="same", autocast="none")
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Products over the last dims of both; with a 0-d tensor, multiplication.
 
@@ -129,7 +129,23 @@ def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), rounded once."""
+    plain = type(beta) is type(alpha) is int and beta == alpha == 1
+    if plain and _is_row(input, mat1, mat2):
+        found: Tensor = linear(mat1, transpose(mat2, 0, 1), input)
+        return found
     return _rounded_once("addmm", mm, input, mat1, mat2, beta, alpha)
+
+
+def _is_row(row: Any, a: Any, b: Any) -> bool:
+    """Whether a row of floats is what each row of a product may have added at once."""
+    if not all(isinstance(x, Tensor) for x in (row, a, b)):
+        return False
+    shapes = row._a.shape, a._a.shape, b._a.shape
+    if tuple(map(len, shapes)) != (1, 2, 2) or shapes[0][0] != shapes[2][1]:
+        return False
+    dtype = row._kind.dtype
+    alike = dtype is a._kind.dtype is b._kind.dtype
+    return alike and dtype.is_inexact and shapes[1][1] == shapes[2][0]
 
 
 @public("addmv addmv_", out="same", autocast="none")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from dovetail.dtypes import HALF, float32
 from dovetail.engine.inplace import inplace
 from dovetail.engine.modes import no_grad
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ShapeError
+from dovetail.errors import ArgumentError, DTypeError, ShapeError
 from dovetail.frontend.views import existing_dim
 from dovetail.limits import finfo
 from dovetail.ops import layer_norm as layer
@@ -17,6 +18,7 @@ from dovetail.ops import norm as ops
 from dovetail.ops import rms_norm as rms
 from dovetail.ops.elementwise import lerp
 from dovetail.ops.formats import clone
+from dovetail.ops.primitive import cast
 from dovetail.ops.view import reshape
 
 
@@ -43,7 +45,33 @@ def layer_norm(
         >>> F.layer_norm(dovetail.tensor([1.0, 3.0, 5.0, 7.0]), (4,))
         tensor([-1.3416, -0.4472,  0.4472,  1.3416])
     """
-    return layer.layer_norm(input, weight, bias, tuple(normalized_shape), eps)
+    wide = _wide("layer_norm", input, weight=weight, bias=bias)
+    y = layer.layer_norm(wide, weight, bias, tuple(normalized_shape), eps)
+    return y if wide is input else cast(y, input.dtype)
+
+
+def _wide(name: str, x: Tensor, **parameters: Tensor | None) -> Tensor:
+    """The input in float32, where it has 16 bits and the parameters have 32.
+
+    So it is computed, and the result is rounded to the input's format, as in torch.
+
+    Raises:
+        DTypeError: parameters have another dtype than the input otherwise, or each
+            other.
+    """
+    given = {n: t.dtype for n, t in parameters.items() if t is not None}
+    if set(given.values()) <= {x.dtype}:
+        return x
+    mixed = x.dtype in HALF
+    for argument, dtype in given.items():
+        if dtype is not (float32 if mixed else x.dtype):
+            other = f", {float32.name}" if mixed else ""
+            raise DTypeError(
+                name, argument, was=f"{dtype.name} beside an input of {x.dtype.name}",
+                needed=f"{x.dtype.name}{other}: mixed dtype (CPU): all parameters are "
+                "of one dtype", remedy="cast one of them with .to(dtype)",
+            )  # fmt: skip
+    return cast(x, float32)
 
 
 @public("torch.rms_norm F.rms_norm")
@@ -67,7 +95,8 @@ def rms_norm(
         # torch takes squares as they are, not those of absolute values
         y = input * ((input * input).mean(dims, keepdim=True) + epsilon).rsqrt()
         return y if weight is None else y * weight
-    return rms.rms_norm(input, weight, dims, epsilon)[0]
+    y = rms.rms_norm(input, weight, dims, epsilon)[0]
+    return y if y.dtype is input.dtype else cast(y, input.dtype)
 
 
 @public("torch.group_norm F.group_norm")
@@ -92,11 +121,13 @@ def group_norm(
     n, channels = size[:2]
     _check_affine("group_norm", channels, weight, bias)
     rest = math.prod(size[2:])
-    grouped = reshape(input, (n, num_groups, channels // num_groups, rest))
+    wide = _wide("group_norm", input, weight=weight, bias=bias)
+    grouped = reshape(wide, (n, num_groups, channels // num_groups, rest))
     y, *_ = ops.normalise(
         grouped, _grouped(weight, num_groups), _grouped(bias, num_groups), (2, 3), eps
     )
-    return reshape(y, size)
+    y = reshape(y, size)
+    return y if wide is input else cast(y, input.dtype)
 
 
 def _grouped(w: Tensor | None, groups: int) -> Tensor | None:
@@ -152,13 +183,17 @@ def instance_norm(
             "instance_norm", "input", was=f"of shape {size}",
             needed="a sample and a channel, where there is a weight",
         )  # fmt: skip
+    wide = _wide(
+        "instance_norm", input, weight=weight, bias=bias, running_mean=running_mean,
+        running_var=running_var,
+    )  # fmt: skip
     dims = tuple(range(2, len(size)))
     w, b = _by_channel(weight, len(size)), _by_channel(bias, len(size))
-    y, mean, var, _ = ops.normalise(input, w, b, dims, eps)
+    y, mean, var, _ = ops.normalise(wide, w, b, dims, eps)
     if running_mean is not None and running_var is not None:
         count = math.prod(size[2:])
         _track(running_mean, running_var, mean, var, count, momentum)
-    return y
+    return y if wide is input else cast(y, input.dtype)
 
 
 @public("F.batch_norm")
@@ -194,6 +229,10 @@ def batch_norm(
         raise ShapeError(
             "batch_norm", "weight", was="of no channels", needed="one channel or more"
         )
+    wide = _wide(
+        "batch_norm", input, weight=weight, bias=bias, running_mean=running_mean,
+        running_var=running_var,
+    )  # fmt: skip
     w, b = _by_channel(weight, len(size)), _by_channel(bias, len(size))
     result: Tensor
     if not training:
@@ -204,8 +243,8 @@ def batch_norm(
             )  # fmt: skip
         mean = _by_channel(running_mean, len(size))
         var = _by_channel(running_var, len(size))
-        result = ops.normalise_by(input, mean, var, w, b, eps)
-        return result
+        result = ops.normalise_by(wide, mean, var, w, b, eps)
+        return result if wide is input else cast(result, input.dtype)
     dims = (0, *range(2, len(size)))
     count = math.prod(size) // max(size[1], 1)
     if count == 1:
@@ -213,11 +252,11 @@ def batch_norm(
             "batch_norm", "input", was=f"one value per channel, {size}",
             needed="more than one in training", remedy="call .eval() or batch more",
         )  # fmt: skip
-    y, mean, var, _ = ops.normalise(input, w, b, dims, eps)
+    y, mean, var, _ = ops.normalise(wide, w, b, dims, eps)
     if running_mean is not None and running_var is not None:
         _track(running_mean, running_var, mean, var, count, momentum)
     result = y
-    return result
+    return result if wide is input else cast(result, input.dtype)
 
 
 @public("torch.batch_norm")

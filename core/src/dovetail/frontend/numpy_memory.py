@@ -10,6 +10,7 @@ from dovetail import dtypes
 from dovetail.device_api import HostMemory, registry
 from dovetail.dtypes import FLOAT8, DType
 from dovetail.engine.kinds import kind_on
+from dovetail.engine.level_hooks import value_at
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, outside, tell
 from dovetail.engine.tape import storage_of
@@ -47,7 +48,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
             "from_numpy", "ndarray", was=f"a {type(ndarray).__name__}",
             needed="a numpy.ndarray", remedy="use dovetail.tensor for other data",
         )  # fmt: skip
-    if any(s < 0 for s in ndarray.strides):
+    if min(ndarray.strides, default=0) < 0:
         raise ArgumentError(
             "from_numpy", "strides", was=f"negative: {ndarray.strides}",
             needed="positive strides", remedy="pass array.copy()",
@@ -95,6 +96,9 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
         )  # fmt: skip
     memory = self._kind.backend.capability(HostMemory)
     if memory is None:
+        value = value_at(self, None)
+        if value is not self:
+            return numpy(value)
         raise DTypeError(
             "numpy", "device", was=self._kind.device, needed="the host's memory",
             remedy="use tensor.cpu().numpy()",

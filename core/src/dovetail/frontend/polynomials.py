@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from dovetail.dtypes import get_default_dtype
 from dovetail.engine.attributes import Operand
+from dovetail.engine.level_hooks import of_all_rows
 from dovetail.engine.promotion import result_type
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
@@ -62,12 +63,17 @@ _FAMILIES: Final = {
 _MOST_STEPS: Final = 1 << 14
 
 
+def _highest(degrees: Tensor) -> Any:
+    whole = of_all_rows(degrees)
+    return where(isnan(whole), 0, whole).max().item()
+
+
 def _evaluated(name: str, family: _Family, x: Tensor, n: Any) -> Tensor:
     """The polynomial of degree n, a number or whole numbers by element."""
     degrees = n if isinstance(n, Tensor) else None
     if degrees is not None and not degrees.numel():
         return x * degrees
-    top = int(n if degrees is None else where(isnan(degrees), 0, degrees).max().item())
+    top = int(n if degrees is None else _highest(degrees))
     if top > _MOST_STEPS:
         raise ArgumentError(
             name, "n", was=top,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from dovetail.dtypes import bool_, int32, uint8
+from dovetail.engine.autocast import as_one
 from dovetail.engine.integers import integer
 from dovetail.engine.modes import no_grad
 from dovetail.engine.promotion import index_dtype
@@ -54,10 +55,16 @@ def _max_pool(
              [13., 15.]]])
     """
     steps = (kernel_size, stride or kernel_size, padding, dilation, ceil_mode)
-    return (_with_places if return_indices else pool.max_pool)(input, *steps)
+    if return_indices:
+        return _with_places(input, *steps)
+    return (_pool_of_three if input.ndim == 5 else pool.max_pool)(input, *steps)
 
 
-@over_axes("torch.max_pool{n}d")
+# Autocast takes it for an op of its own, but not where the places come too.
+_pool_of_three: Final = as_one(pool.max_pool, "float32")
+
+
+@over_axes("torch.max_pool{n}d", autocast={3: "float32"})
 def _plain_max_pool(
     input: Tensor, kernel_size: Size, stride: Size | None = (), padding: Size = 0,
     dilation: Size = 1, ceil_mode: bool = False,
@@ -115,7 +122,7 @@ def _target(name: str, x: Tensor, size: Any) -> tuple[int, ...]:
 
 
 @over_axes("torch.adaptive_avg_pool1d", axes=(1,))
-@over_axes("F.adaptive_avg_pool{n}d")
+@over_axes("F.adaptive_avg_pool{n}d", autocast={3: "float32"})
 def _adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows of {n} axes, to a size of the result.
 
@@ -128,7 +135,7 @@ def _adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
 
 
 @over_axes("torch.adaptive_max_pool1d", axes=(1,), return_indices=LACKING)
-@over_axes("F.adaptive_max_pool{n}d_with_indices")
+@over_axes("F.adaptive_max_pool{n}d_with_indices", autocast={3: "float32"})
 def _adaptive_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> Places:
@@ -138,7 +145,7 @@ def _adaptive_with_indices(
     return y, cast(at, index_dtype(input._kind))
 
 
-@over_axes("F.adaptive_max_pool{n}d")
+@over_axes("F.adaptive_max_pool{n}d", autocast={3: "float32"})
 def _adaptive_max_pool(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> Any:

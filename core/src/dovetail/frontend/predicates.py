@@ -8,13 +8,12 @@ from typing import Any
 from dovetail.dtypes import DType, bool_, dtype_of_scalar, get_default_dtype, uint8
 from dovetail.engine.attributes import Operand
 from dovetail.engine.elements import scalar
-from dovetail.engine.promotion import index_dtype
 from dovetail.engine.promotion import result_type as promoted
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.ops import compare as c
-from dovetail.ops import sums
+from dovetail.ops import reduce
 from dovetail.ops.arithmetic import eq
 from dovetail.ops.complex import imag
 from dovetail.ops.elementwise import abs
@@ -58,6 +57,8 @@ def _as_mask(condition: Any) -> Any:
 
 def _check_fits(name: str, number: Any, beside: Any) -> None:
     """A number takes the dtype of the tensor beside it, unless of a higher category."""
+    if type(number) is float and number == 0 and type(beside) is Tensor:
+        return  # the most frequent one
     if isinstance(beside, Tensor) and isinstance(number, int | float | complex):
         own, dtype = dtype_of_scalar(number), beside.dtype
         scalar("where", max(dtype, own, key=lambda d: d.category), number, name)
@@ -100,9 +101,7 @@ def _as_floats(x: Tensor) -> Tensor:
 
 def holds(condition: Tensor) -> bool:
     """Whether a condition holds everywhere; waits for it."""
-    count = index_dtype(condition._kind)
-    failures = sums.sum(c.logical_not(condition), dtype=count)
-    return not failures.item()
+    return bool(reduce.all(condition).item())
 
 
 @public("allclose")

@@ -13,14 +13,14 @@ from dovetail.engine.return_types import fields
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from dovetail.frontend.reduce import VALUED, dim_of, filled
-from dovetail.ops import extremes, pick, search, sums
 from dovetail.ops import order as o
+from dovetail.ops import pick, search, sums
 from dovetail.ops import reduce as r
 from dovetail.ops.bounds import clamp
-from dovetail.ops.compare import bitwise_not, isnan, ne
+from dovetail.ops.compare import bitwise_not, isnan
 from dovetail.ops.create import full
-from dovetail.ops.primitive import cast, eq, floor, maximum, take_along, where
-from dovetail.ops.scan import scanned
+from dovetail.ops.frequency import most_frequent
+from dovetail.ops.primitive import cast, eq, floor, take_along, where
 from dovetail.ops.view import expand, permute, reshape, unsqueeze
 
 
@@ -101,17 +101,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent along `dim`, the least of several; the last of its places."""
     dim = dim_of("mode", dim, input)
-    if not input.ndim:
-        first = full((), 0, input._kind.with_dtype(int64))
-        return _picked("mode", input, first, 0, True)
-    values, order = o.sort(input, dim)
-    n, numbers = input._a.shape[dim], extremes.places(input, dim)
-    shape = tuple(values._a.shape)
-    before = take_along(values, expand(maximum(numbers - 1, 0), shape), dim)
-    start = where(ne(values, before), expand(numbers, shape), 0)
-    length = numbers - scanned(start, dim, maximum) if n else start
-    best = extremes.argmax(length, dim)
-    return _picked("mode", input, pick.pick(order, best, dim), dim, keepdim)
+    return _picked("mode", input, most_frequent(input, dim), dim, keepdim)
 
 
 _BETWEEN = ("linear", "lower", "higher", "nearest", "midpoint")

@@ -14,7 +14,7 @@ from dovetail.engine.attributes import NORMALISERS
 from dovetail.engine.declare import Declared
 from dovetail.engine.generator import Generator, draw, owner_of
 from dovetail.engine.kinds import Kind, kind_of
-from dovetail.engine.level_hooks import drawing
+from dovetail.engine.level_hooks import drawing, of_all_rows
 from dovetail.engine.recorded_draws import before_launches, recorder
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
@@ -62,7 +62,8 @@ def drawn(
     tail = (kind,) if op.op.names[-1] == "kind" else ()
     draws = op.op.draws
     each = draws if isinstance(draws, int) else draws(kind.dtype, *law)
-    words = count_of(lead) * each * times
+    align = each * op.op.together
+    words = -(-count_of(lead) * each * times // align) * align
 
     def make(seed: int, place: int) -> Tensor:
         y: Tensor = op(lead, *law, seed, place, *tail)
@@ -73,8 +74,8 @@ def drawn(
         return cast(re, whole.dtype) + cast(im, whole.dtype) * 1j
 
     if whole is kind:
-        return draw(name, kind, generator, words, each, make)
-    return draw(name, kind, generator, words * 2, each, of_parts)
+        return draw(name, kind, generator, words, align, make)
+    return draw(name, kind, generator, words * 2, align, of_parts)
 
 
 def count_of(lead: Any) -> int:
@@ -180,7 +181,7 @@ def _check_deviations(std: Tensor) -> None:
     if std._kind.backend.rules_only or not math.prod(std._a.shape):
         return
     with unseen():
-        least = -float(amax(std.detach() * -1, None).item())
+        least = -float(amax(of_all_rows(std.detach()) * -1, None).item())
     if least < 0:
         raise ArgumentError(
             "normal", "std", was=f"as low as {least}", needed="0 or more"

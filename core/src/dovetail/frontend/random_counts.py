@@ -9,6 +9,7 @@ from typing import Any, Final
 from dovetail import frontend as ft
 from dovetail.dtypes import DType, bool_, float32, float64
 from dovetail.engine.generator import Generator
+from dovetail.engine.level_hooks import of_all_rows
 from dovetail.engine.modes import no_grad
 from dovetail.engine.public import public
 from dovetail.engine.scopes import unseen
@@ -16,8 +17,12 @@ from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
 from dovetail.frontend.random import floats, uniform_of
 from dovetail.limits import finfo
+from dovetail.ops.arithmetic import lt
+from dovetail.ops.compare import ge
 from dovetail.ops.create import filled
+from dovetail.ops.formats import cast
 
+_LOOK: Final = 8  # counts, after which it is looked whether some are left
 # The mean from which counts are proposed, and not counted up to.
 _LARGE: Final = 10.0
 
@@ -76,13 +81,18 @@ def _check_values(name: str, argument: str, x: Tensor) -> None:
     if x._kind.backend.rules_only or not math.prod(x._a.shape):
         return
     with unseen():
-        wide = x.detach().to(_wide(x))
+        wide = of_all_rows(x.detach()).to(_wide(x))
         fine = (wide >= 0) & (wide < math.inf)
         if not bool(fine.all().item()):
             raise ArgumentError(
                 name, argument, was="a tensor with negative, infinite or NaN values",
                 needed="finite values of 0 or more",
             )  # fmt: skip
+
+
+def _anywhere(flags: Tensor) -> bool:
+    """Whether one holds, of any row; waits for them."""
+    return bool(of_all_rows(flags).any().item())
 
 
 def _wide(x: Tensor) -> DType:
@@ -97,7 +107,7 @@ def poisson_of(rate: Tensor, generator: Generator | None = None) -> Any:
     large = wide >= _LARGE
     small = ft.where(large, ft.zeros_like(wide), wide)
     y = _counted_up(ft.exp(-small), lambda k: small / k, generator)
-    if bool(large.any().item()):
+    if _anywhere(large):
         mean = ft.where(large, wide, ft.full_like(wide, _LARGE))
         y = ft.where(large, _transformed(mean, generator), y)
     return y.to(rate.dtype)
@@ -113,7 +123,8 @@ def binomial_of(n: Tensor, p: Tensor, generator: Generator | None = None) -> Any
     odds = chance / (1 - chance)
     none = ft.exp(n * ft.log1p(-chance))
     y = _counted_up(none, lambda k: odds * (n - k + 1) / k, generator)
-    if bool(large.any().item()):
+    y = ft.minimum(y, n)
+    if _anywhere(large):
         many = ft.where(large, n, ft.full_like(n, 4 * _LARGE))
         often = ft.where(large, rare, ft.full_like(rare, 0.5))
         y = ft.where(large, _tried(many, often, generator), y)
@@ -121,23 +132,25 @@ def binomial_of(n: Tensor, p: Tensor, generator: Generator | None = None) -> Any
 
 
 def _counted_up(
-    none: Tensor, more: Callable[[Any], Any], generator: Generator | None
+    none: Tensor, more: Callable[[int], Any], generator: Generator | None
 ) -> Any:
     """By inversion: the first count up to which the probabilities reach a number.
 
     Args:
         none: the probabilities of the count 0.
-        more: the quotient of the probabilities of a count and the one before.
+        more: the quotients of the probabilities of a count and the one before; where
+            no count is left, 0.
     """
     drawn = uniform(none, generator)
-    count = ft.zeros_like(drawn)
-    one = reached = none
-    while bool((reached < drawn).any().item()):
-        rises = reached < drawn
-        count = ft.where(rises, count + 1, count)
-        one = one * more(ft.clamp(count, min=1))
-        reached = ft.where(rises, reached + one, reached)
-        if bool((one < finfo(one.dtype).tiny).all().item()):
+    count, one, reached = ft.zeros_like(drawn), none, none
+    least, k = finfo(one.dtype).tiny, 0
+    open_ = lt(reached, drawn)
+    while _anywhere(open_):
+        count, k = count + cast(open_, one.dtype), k + 1
+        one = one * more(k)
+        reached = reached + one
+        open_ = lt(reached, drawn)
+        if k % _LOOK == 0 and not _anywhere(ge(one, least)):
             break  # rounding: the probabilities sum to a little less than one
     return count
 
@@ -187,7 +200,7 @@ def _tried(n: Tensor, p: Tensor, generator: Generator | None) -> Any:
 def accepted(like: Tensor, propose: Callable[[], tuple[Any, Any]]) -> Any:
     """The first proposals that are accepted, element by element."""
     found, open_ = ft.zeros_like(like), ft.ones_like(like, dtype=bool_)
-    while bool(open_.any().item()):
+    while _anywhere(open_):
         value, good = propose()
         found = ft.where(open_ & good, value, found)
         open_ = open_ & ~good

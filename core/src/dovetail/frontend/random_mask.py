@@ -11,6 +11,7 @@ from dovetail.dtypes import Sizes, check_computing, float32
 from dovetail.engine.attributes import Absent
 from dovetail.engine.generator import Generator
 from dovetail.engine.kinds import Kind
+from dovetail.engine.level_hooks import of_all_rows
 from dovetail.engine.public import public
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
@@ -49,7 +50,7 @@ def _check_range(name: str, p: Tensor) -> None:
     if p._kind.backend.rules_only or not math.prod(p._a.shape):
         return
     with unseen():
-        far = amax(abs(cast(p.detach(), float32) - 0.5), None)
+        far = amax(abs(cast(of_all_rows(p.detach()), float32) - 0.5), None)
         worst = float(far.item()) + 0.5
     if not worst <= 1:
         raise ArgumentError(
@@ -131,7 +132,7 @@ def _check_weights(weights: Tensor) -> None:
     if weights._kind.backend.rules_only or not math.prod(weights._a.shape):
         return
     with unseen():
-        wide = cast(weights, float32)
+        wide = cast(of_all_rows(weights), float32)
         bad = amax(lt(wide, 0) | ~lt(wide, math.inf), None).item()
         empty = amax(eq(sum(wide, (wide.ndim - 1,)), 0), None).item()
     for found, was in (

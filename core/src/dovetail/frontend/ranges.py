@@ -12,9 +12,9 @@ from dovetail import dtypes
 from dovetail.engine.attributes import Real, Scalar
 from dovetail.engine.elements import stored
 from dovetail.engine.kinds import Kind
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError
-from dovetail.frontend.create import float_kind, tensor
+from dovetail.frontend.create import float_kind
 from dovetail.frontend.creation import Place, creates, sizes
 from dovetail.ops import create as ops
 from dovetail.ops.diagonal import diagonal_scatter
@@ -145,9 +145,9 @@ def eye(place: Place, n: int, m: int | None = None) -> Tensor:
 def _triangle(place: Place, lower: bool, row: int, col: int, offset: int) -> Tensor:
     shape = sizes((row, col))
     inside = np.tri(shape[0], shape[1], offset if lower else offset - 1, bool)
-    places = np.stack(np.nonzero(inside if lower else ~inside))
-    dtype = place.kind(dtypes.int64).dtype
-    return tensor(places, dtype=dtype, device=place.device)
+    kind = place.kind(dtypes.int64)
+    places = np.array((inside if lower else ~inside).nonzero()).astype(kind.dtype.numpy)
+    return wrap(kind.backend.copy_in(places, kind.index), kind)
 
 
 @creates("tril_indices", out=False)

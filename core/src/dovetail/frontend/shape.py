@@ -277,7 +277,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag(v.reshape(input, (-1,)), offset)
 
 
-@public("trace")
+@public("trace", autocast="float32")
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix; integers are summed as int64."""
     need_dims("trace", "input", input, 2)

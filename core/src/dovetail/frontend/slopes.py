@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail.dtypes import (
-    HALF,
     bool_,
-    float32,
-    float64,
     get_default_dtype,
-    int32,
     int64,
 )
 from dovetail.engine.attributes import Scalar
@@ -26,9 +22,9 @@ from dovetail.errors import (
     DTypeError,
     ShapeError,
 )
-from dovetail.ops.arithmetic import bitwise_and, shift_right
 from dovetail.ops.create import linspace, zeros_of
-from dovetail.ops.formats import bitcast, cast, where
+from dovetail.ops.float_parts import float_parts
+from dovetail.ops.formats import cast, where
 from dovetail.ops.search import searchsorted
 from dovetail.ops.shape import cat
 
@@ -124,22 +120,7 @@ def frexp(input: Tensor) -> Any:
     """A mantissa from 0.5 to 1 and a power of 2, whose product `input` is."""
     if not input.dtype.is_floating_point:
         raise DTypeError("frexp", "input", was=input.dtype.name, needed="real floats")
-    x = cast(input, float32) if input.dtype in HALF else input
-    wide = x.dtype is float64
-    digits, middle, lift = (52, 1022, 64) if wide else (23, 126, 32)
-    tiny = abs(x.detach()) < 2.0 ** (2 - middle)
-    lifted = where(tiny, x.detach() * 2.0**lift, x.detach())
-    bits = bitcast(lifted, int64 if wide else int32)
-    field = cast(bitwise_and(shift_right(bits, digits), 2 * middle + 3), int32)
-    plain = (lifted != 0) & (lifted - lifted == 0)
-    exponent = where(plain, field - middle - where(tiny, lift, 0), 0)
-    # In two factors, each of which the format holds.
-    half = exponent // 2
-    scale = (2.0 ** cast(-half, x.dtype), 2.0 ** cast(half - exponent, x.dtype))
-    exponent = cast(exponent, int32)
-    mantissa = x * scale[0] * scale[1]
-    names = ("mantissa", "exponent")
-    return fields("frexp", names)((cast(mantissa, input.dtype), exponent))
+    return fields("frexp", ("mantissa", "exponent"))(float_parts(input))
 
 
 def _bin_edges(x: Tensor, bins: int | Tensor, range: Sequence[float] | None) -> Tensor:

@@ -12,16 +12,17 @@ from dovetail.engine.promotion import result_type
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError
-from dovetail.ops import bessel, gamma
-from dovetail.ops.arithmetic import exp, log, sin, sqrt
+from dovetail.ops import bessel, bessel_third, gamma  # noqa: F401
+from dovetail.ops.arithmetic import exp, log
 from dovetail.ops.bounds import minimum
 from dovetail.ops.compare import isnan
 from dovetail.ops.create import filled
 from dovetail.ops.elementwise import abs
-from dovetail.ops.error_function import erfc, erfinv
+from dovetail.ops.error_function import erfc
 from dovetail.ops.formats import cast, where
-from dovetail.ops.special import erfcx, hurwitz
-from dovetail.ops.transcendental import log1p, polynomial
+from dovetail.ops.special import erfcx
+from dovetail.ops.transcendental import log1p
+from dovetail.ops.zeta import derived, hurwitz
 
 _TORCH: Final = NAMESPACES["torch"]
 _SPECIAL: Final = NAMESPACES.setdefault("special", {})
@@ -82,69 +83,16 @@ def _log_normal(x: Tensor) -> Tensor:
 
 
 _ROOT_2PI: Final = math.sqrt(2 * math.pi)
-_LARGEST_FACTORIAL: Final = 170  # that float64 holds
 _MOST_GAMMAS: Final = 1 << 16  # that a product is made of, one by one
-_STEPS: Final = 5  # Newton's, each of which doubles the digits
-
-
-def _normal_quantile(p: Tensor) -> Tensor:
-    """The middle by erfinv; the tails by Newton's method on logarithms."""
-    outside = (p < 0) | (p > 1) | isnan(p)
-    end = (p == 0) | (p == 1)
-    upper = p > 0.5
-    side = where(upper, 1 - p, p)
-    tail = (side < 0.1) & ~end & ~outside
-    middle = erfinv(where(tail | end | outside, 0, side * 2 - 1)) * math.sqrt(2)
-    wanted = log(where(tail, side, 0.05))
-    x = -sqrt(wanted * -2)
-    for _ in range(_STEPS):
-        # log_ndtr over its slope, exp(-x²/2) / (√2π ndtr(x)).
-        slope = 1 / (erfcx(x * -math.sqrt(0.5)) * 0.5 * _ROOT_2PI)
-        x = x - (_log_normal(x) - wanted) / slope
-    y = where(tail, x, middle)
-    y = where(upper, -y, y)
-    y = where(p == 0, -math.inf, where(p == 1, math.inf, y))
-    return where(outside, math.nan, y)
-
-
-def _spherical(x: Tensor) -> Tensor:
-    """sin(x) / x; next to 0 by its series (DLMF 10.49.3)."""
-    small, endless = abs(x) < 0.5, abs(x) == math.inf
-    z = where(small, x * x, 0)
-    series = polynomial(z, tuple((-1) ** k / math.factorial(2 * k + 1)
-                                 for k in range(8)))  # fmt: skip
-    far = where(small | endless, 1, x)
-    return where(endless, 0, where(small, series, sin(far) / far))
 
 
 _offer("special.i0 special.modified_bessel_i0 i0 i0_", _i0,
        "The modified Bessel function I of order 0.")  # fmt: skip
 _offer("special.i1 special.modified_bessel_i1", _i1,
        "The modified Bessel function I of order 1.")  # fmt: skip
-for _order in (0, 1):
-    for _kind, _function, _words in (
-        ("j", bessel.first_kind, "The Bessel function of the first kind"),
-        ("y", bessel.second_kind, "The Bessel function of the second kind"),
-    ):
-        _offer(
-            f"special.bessel_{_kind}{_order}",
-            lambda x, f=_function, n=_order: f(x, n),  # type: ignore[misc]
-            f"{_words}, of order {_order}.",
-        )
-    for _scaled in (False, True):
-        _offer(
-            f"special.{'scaled_' * _scaled}modified_bessel_k{_order}",
-            lambda x, n=_order, s=_scaled: bessel.third_kind(x, n, s),  # type: ignore[misc]
-            f"The modified Bessel function K of order {_order}"
-            + (", times exp(input)." if _scaled else "."),
-        )
 _offer("special.entr", _entropy, "-input log(input): 0 at 0, -inf below.")
 _offer("special.ndtr", _normal, "The area below the normal density, up to `input`.")
 _offer("special.log_ndtr", _log_normal, "The logarithm of ndtr, also far below 0.")
-_offer("special.ndtri", _normal_quantile, "Where ndtr has the value of `input`.")
-_offer(
-    "special.spherical_bessel_j0", _spherical, "sin(input) / input, which is 1 at 0."
-)
 
 
 def _pair(name: str, input: Any, other: Any) -> tuple[Any, Any, Any]:
@@ -156,9 +104,9 @@ def _pair(name: str, input: Any, other: Any) -> tuple[Any, Any, Any]:
     wide = float32 if dtype in HALF else dtype
     given = [cast(x, wide) if isinstance(x, Tensor) else x for x in (input, other)]
     if not isinstance(given[0], Tensor):
-        given[0] = given[1] * 0 + given[0]
+        given[0] = filled(given[1], given[0])
     if not isinstance(given[1], Tensor):
-        given[1] = given[0] * 0 + given[1]
+        given[1] = filled(given[0], given[1])
     return given[0], given[1], dtype
 
 
@@ -186,8 +134,7 @@ def _polygamma(n: int, input: Tensor) -> Tensor:
     elif n == 1:
         y = gamma.trigamma(x)
     else:
-        size = float(math.factorial(n)) if n <= _LARGEST_FACTORIAL else math.inf
-        y = hurwitz(filled(x.detach(), n + 1), x) * (size if n % 2 else -size)
+        y = derived(x, n)
     return y if narrow is None else cast(y, narrow)
 
 

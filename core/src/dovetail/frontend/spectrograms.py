@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.engine.level_hooks import of_all_rows
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
@@ -59,7 +60,7 @@ def _check_signal(x: Tensor, center: bool, align_to_window: bool | None) -> None
         )  # fmt: skip
 
 
-@public("torch.stft Tensor.stft")
+@public("torch.stft Tensor.stft", autocast="float32")
 def stft(
     input: Tensor, n_fft: int, hop_length: int | None = None,
     win_length: int | None = None, window: Tensor | None = None, center: bool = True,
@@ -176,7 +177,7 @@ def istft(
     else:
         end = y.shape[1] - (n_fft // 2 if center else 0)
     y, weight = y[:, start:end], weight[:, start:end]
-    if bool((abs(weight.detach()) <= 1e-11).any()):
+    if bool((abs(of_all_rows(weight.detach())) <= 1e-11).any()):
         raise ArgumentError(
             name, "window", was="0 where pieces meet",
             needed="windows that overlap: window overlap add min is too small",

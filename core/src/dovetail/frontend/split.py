@@ -14,7 +14,7 @@ from dovetail.engine.integers import integers
 from dovetail.engine.public import public
 from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tensor import Parameter, Tensor
-from dovetail.engine.views import as_view
+from dovetail.engine.views import as_view, together
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -42,6 +42,21 @@ def part(x: Tensor, dim: int, entry: Any) -> Tensor:
         y = v.basic_index(x, index)
         return y
     return as_view(v.basic_index.op, x, native, index)
+
+
+def rows(x: Tensor, dim: int) -> tuple[Tensor, ...]:
+    """All slices along a dim, which vanishes."""
+    return together("unbind", x, _rows(x, dim))
+
+
+def _rows(x: Tensor, dim: int) -> list[Tensor]:
+    count = int(x._a.shape[dim])
+    slicer = x._kind.slicer
+    if slicer is None or type(x) not in _PLAIN or (anywhere[0] and watched()):
+        return [part(x, dim, i) for i in range(count)]
+    before, native, op = (slice(None),) * dim, x._a, v.basic_index.op
+    indices = [(*before, i) for i in range(count)]
+    return [as_view(op, x, slicer(native, (*at, ...)), at) for at in indices]
 
 
 @public("select")
@@ -103,7 +118,8 @@ def split(
                 "split", "split_size", was=size, needed="a positive size"
             )
         starts = range(0, total, size) if total else range(1)
-        return _cut(tensor, dim, [min(size, total - at) for at in starts])
+        parts = _cut(tensor, dim, [min(size, total - at) for at in starts])
+        return together("split", tensor, parts)
     if not isinstance(size, tuple | list):
         raise ArgumentTypeError(
             "split", "split_size_or_sections", was=repr(size),
@@ -115,7 +131,7 @@ def split(
             "split", "sections", was=sections,
             needed=f"sizes that sum to {total}, that of dim {dim}",
         )  # fmt: skip
-    return _cut(tensor, dim, sections)
+    return together("split", tensor, _cut(tensor, dim, sections))
 
 
 @public("Tensor.split")
@@ -235,5 +251,4 @@ dsplit = _nth_split("dsplit", 3, 2)
 @public("unbind")
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, which vanishes."""
-    dim = existing_dim("unbind", input, dim)
-    return tuple(part(input, dim, i) for i in range(int(input._a.shape[dim])))
+    return rows(input, existing_dim("unbind", input, dim))

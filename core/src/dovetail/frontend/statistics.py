@@ -12,6 +12,7 @@ from dovetail.engine.checks import at_hand
 from dovetail.engine.elements import stored
 from dovetail.engine.integers import axes
 from dovetail.engine.later import load
+from dovetail.engine.level_hooks import gathered
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
@@ -251,6 +252,7 @@ def bincount(
     index, n = s.bins_of(input, minlength)
     if weights.dtype is not dtypes.float32:
         weights = cast(weights, float64)
+    index, weights = gathered((index, weights))
     found = zeros_of(weights, (n,))
     if input._a.shape[0]:
         scatter_add_(found, index, weights.detach(), 0)

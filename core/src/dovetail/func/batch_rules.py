@@ -31,12 +31,15 @@ _INSTEAD: Final = {
     "nonzero": "where(condition, a, b), or a mask",
     "masked_select": "where(mask, input, 0), which keeps the shape",
     "unique": "sort(), which keeps the shape",
-    "bincount": "scatter_add() into zeros of a known size",
 }
+# Of a shape that depends on values, which their bodies make as large as any row needs.
+_OF_ALL_ROWS: Final = frozenset({"bincount"})
 
 
 def has_rule(op: Op) -> bool:
     """Whether there is a rule; ops without one run their body."""
+    if op.name in _OF_ALL_ROWS:
+        return False
     return isinstance(op.shape, sig.Signature) or op.shape is DATA or op.name in RULES
 
 
@@ -169,21 +172,39 @@ def _joined(backend: BatchBackend, op: Op, attrs: dict[str, Any]) -> Kernel:
     return kernel
 
 
-def _along(backend: BatchBackend, op: Op, attrs: dict[str, Any]) -> Kernel:
-    """Ops of tensors of equally many dims, along one of them."""
-    further = attrs | {"dim": one_further(attrs["dim"])}
+def _among_rows(further: Callable[[dict[str, Any]], dict[str, Any]]) -> Rule:
+    """An op of several tensors with rows, all of which get a dim for them.
 
-    def kernel(*natives: Batched, **scalars: Any) -> Any:
-        if not any_batched(natives):
-            return wrapped(all_results(op, _inner(natives), attrs | scalars), False)
-        rows = backend.rows()
-        given = [all_rows(a, rows) for a in natives]
-        return wrapped(all_results(op, given, further | scalars), True)
+    Args:
+        further: the attributes that name dims, behind one more.
+    """
 
-    return kernel
+    def rule(backend: BatchBackend, op: Op, attrs: dict[str, Any]) -> Kernel:
+        shifted = attrs | further(attrs)
+
+        def kernel(*natives: Batched, **scalars: Any) -> Any:
+            if not any_batched(natives):
+                return wrapped(all_results(op, _inner(natives), attrs | scalars), False)
+            rows = backend.rows()
+            given = [all_rows(a, rows) for a in natives]
+            return wrapped(all_results(op, given, shifted | scalars), True)
+
+        return kernel
+
+    return rule
+
+
+def _behind_rows(index: Any) -> Any:
+    """A basic index, behind one more dim."""
+    return (slice(None), *(index if type(index) is tuple else (index,)))
 
 
 RULES: Final[dict[str, Rule]] = {
     **VIEWS, **WRITES, **CREATION, **PRODUCTS,
-    "cat": _joined, "stack": _joined, "take_along": _along, "flip": _further("dims"),
+    "cat": _joined, "stack": _joined, "flip": _further("dims"),
+    "take_along": _among_rows(lambda attrs: {"dim": one_further(attrs["dim"])}),
+    "basic_put": _among_rows(lambda attrs: {"index": _behind_rows(attrs["index"])}),
+    "diagonal_scatter": _among_rows(
+        lambda attrs: {k: one_further(attrs[k]) for k in ("dim1", "dim2")}
+    ),
 }  # fmt: skip

@@ -6,9 +6,19 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail.engine.op import Op
+from dovetail.errors import InplaceError
 from dovetail.func.batch_shapes import Batched, all_rows, any_batched
 
 Kernel = Callable[..., Any]
+
+
+def refuse_one_for_all() -> InplaceError:
+    """The error for values of rows, to be written where there is one for all."""
+    return InplaceError(
+        "vmap", "the tensor that is written", was="the same for all rows",
+        needed="one with a value for each row, as what is written has",
+        remedy="make it by zeros_like() of an input, or add it out of place",
+    )  # fmt: skip
 
 
 def _scattering(method: str) -> Any:
@@ -20,8 +30,8 @@ def _scattering(method: str) -> Any:
                 getattr(x.inner, method)(dim, index.inner, src.inner)
                 return ()
             rows = backend.rows()
-            if not x.batched:  # nobody else's: bodies write what they made
-                x.inner, x.batched = all_rows(x, rows).clone(), True
+            if not x.batched:
+                raise refuse_one_for_all()
             given = [all_rows(a, rows) for a in (index, src)]
             getattr(x.inner, method)(dim + 1, *given)
             return ()

@@ -14,13 +14,14 @@ import numpy as np
 
 from dovetail.device_api.contract import Ints
 from dovetail.dtypes import DType
-from dovetail.engine.levels import LevelBackend
+from dovetail.engine.levels import LevelBackend, cut_off
 from dovetail.engine.op import Op
 from dovetail.engine.open_levels import Level, refuse_values
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import AutogradError, InplaceError
+from dovetail.errors import AutogradError
 from dovetail.func.batch_rules import has_rule, rule_for
 from dovetail.func.batch_shapes import Batched, aligned
+from dovetail.func.batch_writes import refuse_one_for_all
 from dovetail.ops.strided import as_strided
 
 _MASKS: Final = (
@@ -57,9 +58,15 @@ class BatchBackend(LevelBackend):
     def held(self, a: Batched) -> tuple[Tensor, ...]:
         return (a.inner,)
 
+    def detached(self, a: Batched) -> Batched:
+        return Batched(cut_off(a.inner), a.batched)
+
     def shown(self, a: Batched) -> str:
         dim = 0 if a.batched else None
         return f"BatchedTensor(lvl={self.depth}, bdim={dim}, value=\n{a.inner!r}\n)"
+
+    def takes(self, a: Batched, source: Batched) -> bool:
+        return a.batched >= source.batched and super().takes(a, source)
 
     def refuse_read(self, a: Batched, how: str) -> None:
         if a.batched:
@@ -94,11 +101,7 @@ class BatchBackend(LevelBackend):
 
     def copy(self, target: Batched, source: Batched) -> None:
         if source.batched and not target.batched:
-            raise InplaceError(
-                "vmap", "the tensor that is written", was="the same for all rows",
-                needed="one with a value for each row, as what is written has",
-                remedy="make it by zeros_like() of an input, or add it out of place",
-            )  # fmt: skip
+            raise refuse_one_for_all()
         target.inner.copy_(aligned(source, len(target.shape)))
 
 

@@ -12,7 +12,7 @@ from dovetail.engine.modes import enable_grad, grad_enabled
 from dovetail.engine.op import Op
 from dovetail.engine.tensor import Tensor, alias
 from dovetail.func.dual_slopes import direct
-from dovetail.func.dual_values import Dual, changed
+from dovetail.func.dual_values import Dual, changed, share_tangent
 from dovetail.ops import view as views
 from dovetail.ops.create import zeros_of
 
@@ -86,25 +86,33 @@ def _moving(op: Op, attrs: dict[str, Any]) -> Kernel:
         tangents = [a.tangent for a in _flat(natives) if a is not None]
         if op.nondifferentiable or all(t is None for t in tangents):
             outs = all_results(op, _values(natives), known)
-            return _duals(outs, [None] * len(outs))
+            return _duals(outs, [None] * len(outs), natives)
         values = _values(natives)
         if straight is not None and not (op.is_elementwise and _complex(op, values)):
             outs = all_results(op, values, known)
-            return _duals(outs, [straight(values, _moves(natives), outs, known)])
+            moves = [straight(values, _moves(natives), outs, known)]
+            return _duals(outs, moves, natives)
         held = [a.inner for a in _flat(natives) if a is not None]
         held += [t for t in tangents if t is not None]
-        follows = grad_enabled() and any(x.requires_grad for x in held)
-        create = grad_enabled() and (follows or any(map(follows_below, held)))
+        follows, create = followed(held)
         with enable_grad():
             variables: list[tuple[Tensor, Tensor]] = []
             inputs = varied(natives, follows, variables)
             outs = all_results(op, inputs, known)
             moved = [moved_along(y, variables, create) for y in outs]
         if not follows:
-            outs, moved = _apart(outs), _apart(moved)
-        return _duals(outs, moved)
+            outs, moved = apart(outs), apart(moved)
+        return _duals(outs, moved, natives)
 
     return kernel
+
+
+def followed(held: Sequence[Tensor]) -> tuple[bool, bool]:
+    """Whether gradients below follow values or tangents; whether at any level."""
+    if not grad_enabled():
+        return False, False
+    follows = any(x.requires_grad for x in held)
+    return follows, follows or any(map(follows_below, held))
 
 
 def _flat(natives: Sequence[Any]) -> Iterator[Any]:
@@ -133,12 +141,21 @@ def _moves(natives: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _duals(outs: Sequence[Tensor], tangents: Sequence[Any]) -> Any:
+def _duals(
+    outs: Sequence[Tensor], tangents: Sequence[Any], natives: Sequence[Any]
+) -> Any:
+    """Results, which may share tangents with operands and among each other."""
     made = tuple([Dual(y, t) for y, t in zip(outs, tangents, strict=True)])
+    others = [a for a in _flat(natives) if a is not None]
+    for at, a in enumerate(made):
+        for b in (*others, *made[:at]):
+            if share_tangent(a, b):
+                a.lend()
+                b.lend()
     return made[0] if len(made) == 1 else made
 
 
-def _apart(tensors: Sequence[Any]) -> list[Any]:
+def apart(tensors: Sequence[Any]) -> list[Any]:
     """Tensors without what is on the tape by our variables alone."""
     return [alias(y) if y is not None and y.requires_grad else y for y in tensors]
 

@@ -11,12 +11,21 @@ from dovetail.engine.kinds import kind_on
 from dovetail.engine.levels import around, lifted
 from dovetail.engine.modes import enable_grad
 from dovetail.engine.open_levels import Opened, open_levels
+from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, ShapeError
 from dovetail.func.dual_values import Dual
 from dovetail.func.duals import Forward
 from dovetail.func.mapping import vmap
-from dovetail.func.reverse import Argnums, jacrev, parted, rows_of, unit_rows, varied
+from dovetail.func.reverse import (
+    Argnums,
+    jacrev,
+    parted,
+    require_real,
+    rows_of,
+    unit_rows,
+    varied,
+)
 from dovetail.func.tracked import Tracked
 from dovetail.func.trees import put_together, taken_apart
 from dovetail.ops.create import zeros_of
@@ -99,7 +108,10 @@ def dual(name: str, x: Any, tangent: Any, depth: int) -> Tensor:
     below, moved = lifted(x, depth - 1), lifted(tangent, depth - 1)
     backend = around(Forward.backend, below._kind.backend)
     kind = kind_on(backend, below._kind.index, below._kind.dtype)
-    return wrap(Dual(below, moved), kind)
+    native = Dual(below, moved, lent=True)
+    made = wrap(native, kind)
+    storage_of(made)  # writes are the caller's to see
+    return made
 
 
 def _parts(name: str, y: Any, depth: int) -> tuple[Tensor, Tensor | None]:
@@ -143,6 +155,7 @@ def jacfwd(
         chosen = tuple(args[at] for at in places)
         primals = chosen if isinstance(argnums, tuple) else chosen[0]
         inputs, within = taken_apart(primals)
+        require_real("jacfwd", "argument", inputs)
         kept: list[Any] = []
 
         def called(*variables: Any) -> Any:

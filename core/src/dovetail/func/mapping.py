@@ -9,6 +9,7 @@ from typing import Any
 from dovetail.engine.kinds import kind_on
 from dovetail.engine.levels import around, lifted
 from dovetail.engine.open_levels import Opened, open_levels
+from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, ArgumentTypeError, DimError
 from dovetail.func.batch_shapes import Batched, all_rows
@@ -28,6 +29,7 @@ def vmap(
     Args:
         in_dims: which dim of each argument counts rows; None for an argument that is
             the same for all. One for all of them, or one each, in the arguments' form.
+            Arguments by keyword are the same for all.
         out_dims: where that dim is in the results.
         randomness: what random functions do in `func`: raise ("error"), draw once for
             all rows ("same"), or for each ("different").
@@ -55,19 +57,14 @@ def vmap(
     def batched(*args: Any, **kwargs: Any) -> Any:
         values, form = taken_apart(args)
         dims = _in_dims(func, in_dims, args, form)
-        named, names = taken_apart(kwargs)
-        values, dims = values + named, dims + [_first(v) for v in named]
         rows = _rows(func, values, dims)
-        call = functools.partial(_called, func, form, names, out_dims, randomness)
+        named = functools.partial(func, **kwargs) if kwargs else func
+        call = functools.partial(_called, named, form, out_dims, randomness)
         if chunk_size is None or chunk_size >= rows:
             return put_together(*call(values, dims, rows)[:2])
         return _in_chunks(call, values, dims, rows, chunk_size)
 
     return batched
-
-
-def _first(value: Any) -> int | None:
-    return 0 if isinstance(value, Tensor) else None
 
 
 def _in_dims(func: Any, in_dims: Any, args: tuple[Any, ...], form: Tree) -> list[Any]:
@@ -120,8 +117,8 @@ def _rows(func: Any, values: list[Any], dims: list[Any]) -> int:
 
 
 def _called(
-    func: Any, form: Tree, names: Tree, out_dims: Any, randomness: str,
-    values: list[Any], dims: list[Any], rows: int,
+    func: Any, form: Tree, out_dims: Any, randomness: str, values: list[Any],
+    dims: list[Any], rows: int,
 ) -> tuple[list[Any], Tree, list[int]]:  # fmt: skip
     """The results of a call on rows, their form, and where the rows are in each."""
     depth = len(open_levels())
@@ -131,9 +128,7 @@ def _called(
             v if dim is None else batched_in(v, dim)
             for v, dim in zip(below, dims, strict=True)
         ]
-        count = form.size
-        args = put_together(given[:count], form) if count else ()
-        result = func(*args, **put_together(given[count:], names))
+        result = func(*(put_together(given, form) if form.size else ()))
         outs, shape = taken_apart(result)
         places = _out_dims(out_dims, outs, shape)
         found = [
@@ -147,7 +142,9 @@ def batched_in(x: Tensor, dim: int) -> Tensor:
     backend = around(Batch.backend, x._kind.backend)
     rows_first = x if dim == 0 else x.movedim(dim, 0)
     kind = kind_on(backend, x._kind.index, x._kind.dtype)
-    return wrap(Batched(rows_first, True), kind)
+    made = wrap(Batched(rows_first, True), kind)
+    storage_of(made)  # writes are the caller's to see
+    return made
 
 
 def _out_dims(out_dims: Any, outs: list[Any], form: Tree) -> list[int]:

@@ -246,8 +246,10 @@ def jacrev(
                     needed=f"numbers of the {len(args)} arguments",
                 )  # fmt: skip
         primals = tuple(args[at] for at in places)
+        require_real("jacrev", "argument", taken_apart(primals)[0])
         output, pull, aux = pulled("jacrev", chosen, primals, has_aux)
         outs, form = taken_apart(output)
+        require_real("jacrev", "result of the function", outs)
         basis = put_together(unit_rows(outs), form)
         found = vmap(pull, chunk_size=chunk_size)(basis)
         tree = found if isinstance(argnums, tuple) else found[0]
@@ -258,6 +260,20 @@ def jacrev(
         return (whole, aux) if has_aux else whole
 
     return jacobian
+
+
+def require_real(name: str, what: str, tensors: Sequence[Any]) -> None:
+    """Raise for complex numbers, whose derivatives one number each does not tell.
+
+    Raises:
+        AutogradError: there are some.
+    """
+    for x in tensors:
+        if isinstance(x, Tensor) and x.dtype.is_complex:
+            raise AutogradError(
+                name, what, was=f"complex ({x.dtype.name})",
+                needed="real numbers", remedy="take view_as_real() of it",
+            )  # fmt: skip
 
 
 def unit_rows(tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -26,11 +26,15 @@ from dovetail.io.pickled import (
     get_safe_globals,
     safe_globals,
 )
+from dovetail.io.torch_archives import is_torchs
+from dovetail.io.torch_archives import loaded as torchs
+from dovetail.io.torch_archives import unsafe_names as get_unsafe_globals_in_checkpoint
 from dovetail.io.unpacking import Unpacker
 from dovetail.tensor_api.memory import Layout, ground
 
 __all__ = [
-    "add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_file",
+    "add_safe_globals", "clear_safe_globals", "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint", "load", "load_file",
     "map_location", "safe_globals", "save", "save_file",
 ]  # fmt: skip
 
@@ -85,8 +89,10 @@ def load(
 ) -> Any:  # fmt: skip
     """What `save` wrote, with tensors on the devices they were saved on.
 
-    A safetensors file of another program is a dict of tensors on the CPU. Loading
-    runs no code from the file unless `weights_only` is False.
+    A file that `torch.save` wrote is read, too: its pickle finds nothing but what makes
+    tensors, containers and numbers. A safetensors file of another program is a dict of
+    tensors on the CPU. Loading runs no code from the file unless `weights_only` is
+    False.
 
     Args:
         f: a path, or a binary file open for reading.
@@ -95,11 +101,14 @@ def load(
         pickle_module: None or Python's.
         weights_only: False reads whole modules, too, whose pickles may run any code:
             for files that you trust.
-        mmap: taken as torch takes it; the whole file is read.
+        mmap: leave the values of a file of PyTorch's there until they are looked at;
+            other files are read whole.
 
     Raises:
         FileFormatError: the file is cut short, damaged, or of another kind.
-        NotSupported: it is one of PyTorch's own, or from a later version.
+        UnsafeFile: it is one of PyTorch's, and names what may run code; a
+            `pickle.UnpicklingError`.
+        NotSupported: it is from a later version, or a program of TorchScript's.
         DeviceError: a device of it is absent, and `map_location` names no other.
 
     Examples:
@@ -111,6 +120,9 @@ def load(
     _check_pickles("load", pickle_module)
     trusted = weights_only is not None and not weights_only
     mapped = nullcontext() if map_location is None else _mapped(map_location)
+    if is_torchs(f):
+        with mapped:
+            return torchs(f, trusted, bool(mmap))
     with Opened("load", f) as opened, mapped:
         structure = opened.structure(_STRUCTURE)
         if structure is None:

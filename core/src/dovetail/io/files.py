@@ -97,9 +97,9 @@ class Opened:
             start = file.read(4)
         if start == b"PK\x03\x04" or start[:2] == b"\x80\x02":
             return NotSupported(
-                self.op, self._name(), was="one of PyTorch's own, which holds pickles",
+                self.op, self._name(), was="a pickle, or an archive of PyTorch's",
                 needed="a file of dovetail.save, or in the safetensors format",
-                remedy="where PyTorch is, convert it with safetensors.torch.save_file",
+                remedy="read files that torch.save wrote by dovetail.load",
             )  # fmt: skip
         return FileFormatError(
             self.op, self._name(),

@@ -15,7 +15,12 @@ import numpy as np
 from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 
-_MOST: Final = 2  # times as many steps as there are rows: more is not worth a layer
+# How many times as many steps as there are rows a layer may have: always, and where
+# that is sooner done, for memory has to hold them.
+_FEW: Final = 2
+_MOST: Final = 8
+# Products that take as long as what a step alone costs besides its own.
+_OF_A_STEP: Final = 1_500_000
 
 Array = np.ndarray[Any, Any]
 
@@ -37,13 +42,18 @@ class Places(NamedTuple):
     ends: Array
 
 
-def is_dense(batch: Sequence[int]) -> bool:
-    """Whether most steps of most sequences are there.
+def is_worth_a_layer(batch: Sequence[int], products: int) -> bool:
+    """Whether a step for each, to the longest, is sooner done than steps one by one.
 
     Args:
         batch: how many sequences have each step.
+        products: in a step of a sequence.
     """
-    return len(batch) * batch[0] <= _MOST * sum(batch)
+    padded, rows = len(batch) * batch[0], sum(batch)
+    more = (padded - rows) * products
+    if padded <= _FEW * rows:
+        return True
+    return padded <= _MOST * rows and more <= len(batch) * _OF_A_STEP
 
 
 def places_of(batch: Sequence[int], reverse: bool) -> Places:
@@ -82,4 +92,4 @@ def _index(places: Array, like: Tensor) -> Tensor:
     return index
 
 
-__all__ = ["Places", "gathered", "is_dense", "places_of", "spread"]
+__all__ = ["Places", "gathered", "is_worth_a_layer", "places_of", "spread"]

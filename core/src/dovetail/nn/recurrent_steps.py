@@ -14,7 +14,7 @@ from dovetail import frontend as ft
 from dovetail.engine.tensor import Tensor
 
 from . import functional as F
-from .packed_steps import gathered, is_dense, places_of, spread
+from .packed_steps import gathered, is_worth_a_layer, places_of, spread
 
 State = tuple[Tensor, ...]
 
@@ -105,7 +105,8 @@ def run(
 
     Returns: the results, in the form of `x`, and the state at each sequence's end.
     """
-    if mode in LAYERS and weights.hr is None and (batch is None or is_dense(batch)):
+    whole = batch is None or is_worth_a_layer(batch, weights.hh.numel())
+    if whole and mode in LAYERS and weights.hr is None:
         return _run_layer(LAYERS[mode], x, state, weights, batch, reverse)
     step, gates = STEPS[mode], from_input(x, weights)
     if batch is None:

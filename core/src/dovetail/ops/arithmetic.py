@@ -29,7 +29,8 @@ from dovetail.engine.tensor import Tensor
 from dovetail.ops.formats import absent, cast, clone, conj, where
 
 
-@op(signed_zeros=True, sums=True, accepts=ANY, primitive=NUMERIC,
+@op(of_numbers=True,
+    signed_zeros=True, sums=True, accepts=ANY, primitive=NUMERIC,
     oracle=exact(lambda m, a, b: a + b, lambda a, b: a + b),
     grad={"input": lambda ct: ct, "other": lambda ct: ct})  # fmt: skip
 def add(input: Operand, other: Operand) -> Tensor:
@@ -37,7 +38,8 @@ def add(input: Operand, other: Operand) -> Tensor:
     return input | other
 
 
-@op(signed_zeros=True, sums=True, accepts=NUMERIC, each=True, primitive=NUMERIC,
+@op(of_numbers=True,
+    signed_zeros=True, sums=True, accepts=NUMERIC, each=True, primitive=NUMERIC,
     oracle=exact(lambda m, a, b: a - b, lambda a, b: a - b),
     grad={"input": lambda ct: ct, "other": lambda ct: -ct})  # fmt: skip
 def sub(input: Operand, other: Operand) -> Tensor:
@@ -45,7 +47,8 @@ def sub(input: Operand, other: Operand) -> Tensor:
     absent("sub")
 
 
-@op(signed_zeros=True, sums=True, accepts=ANY, primitive=NUMERIC,
+@op(of_numbers=True,
+    signed_zeros=True, sums=True, accepts=ANY, primitive=NUMERIC,
     torch="mul multiply Tensor.mul_ Tensor.multiply_",
     oracle=exact(lambda m, a, b: a * b, lambda a, b: a * b),
     grad={
@@ -74,7 +77,8 @@ def _of_divisor(ct: Tensor, input: Tensor, other: Tensor) -> Tensor:
     return -ct * conj((input / other) / other)
 
 
-@op(signed_zeros=True, accepts=INEXACT, primitive=INEXACT, promote="float",
+@op(of_numbers=True,
+    signed_zeros=True, accepts=INEXACT, primitive=INEXACT, promote="float",
     torch="true_divide Tensor.true_divide_", oracle=exact(lambda m, a, b: a / b),
     grad={
         "input": lambda ct, other: ct / conj(other),
@@ -123,7 +127,8 @@ def trunc_quotient(a: Tensor, b: Tensor) -> Tensor:
 
 @op(signed_zeros=True,
     out="same", accepts=REAL, primitive=FLOAT, unrounded=True, torch="floor floor_",
-    oracle=lambda x: np.floor(x).astype(x.dtype), grad=lambda ct: ct * 0)  # fmt: skip
+    oracle=lambda x: np.floor(x).astype(x.dtype),
+    grad=lambda ct: _flat(ct))  # fmt: skip
 def floor(input: Tensor) -> Tensor:
     """The greatest integer not above; -0 stays, as integers do."""
     return clone(input)
@@ -145,6 +150,11 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
     tensor([3, 5])
     """
     return input | other
+
+
+def _flat(ct: Tensor) -> Tensor:
+    """0 whatever comes in, as 0 times infinity is not: no number is below itself."""
+    return where(lt(ct, ct), ct, 0)
 
 
 def _share(ct: Tensor, mine: Tensor, theirs: Tensor) -> Tensor:

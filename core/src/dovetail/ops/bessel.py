@@ -12,7 +12,7 @@ from dovetail.engine.declare import op
 from dovetail.engine.exact import BY_MPMATH, each
 from dovetail.engine.tensor import Tensor
 from dovetail.ops import bessel_tables as c
-from dovetail.ops.arithmetic import cos, exp, log, maximum, sin, sqrt
+from dovetail.ops.arithmetic import cos, log, maximum, sin, sqrt
 from dovetail.ops.bounds import minimum
 from dovetail.ops.chebyshev import chebyshev
 from dovetail.ops.elementwise import abs, sign
@@ -121,22 +121,66 @@ def _waves(x: Tensor, order: int, second: bool) -> Tensor:
     return where(endless, 0, y / sqrt(high * math.pi))
 
 
-def third_kind(x: Tensor, order: int, scaled: bool) -> Tensor:
-    """The modified K of order 0 or 1 (DLMF 10.25), also times exp(x)."""
-    low = minimum(maximum(x, 0), 2)
-    smooth = chebyshev(low * low * 0.5 - 1, c.K1_NEAR if order else c.K0_NEAR)
-    grown = (i1e if order else i0e)(low) * exp(low)
-    if order:
-        near = smooth / low + log(low * 0.5) * grown
-    else:
-        near = smooth - log(low * 0.5) * grown
-    high = maximum(x, 2)
-    far = chebyshev(4 / high - 1, c.K1_FAR if order else c.K0_FAR) / sqrt(high)
-    near, far = (near * exp(low), far) if scaled else (near, far * exp(-high))
-    y = where(x > 2, far, near)
-    y = where(x == 0, math.inf, y)
-    return where(x < 0, math.nan, y)
+def _by_mpmath(name: str, order: int) -> Any:
+    """An oracle of a function of mpmath's; that of the second kind is NaN below 0."""
+    second = name == "bessely"
+
+    def precise(m: Any, v: Any) -> Any:
+        if second and v <= 0:
+            return -m.inf if v == 0 else m.nan
+        return getattr(m, name)(order, v)
+
+    def plain(v: float) -> float:
+        import mpmath
+
+        if math.isnan(v) or (second and v < 0):
+            return math.nan
+        if math.isinf(v):
+            return 0.0
+        with mpmath.workprec(120):
+            return float(precise(mpmath.mp, mpmath.mpf(v)))
+
+    return each(plain, precise)
 
 
-j0, j1 = partial(first_kind, order=0), partial(first_kind, order=1)
-y0, y1 = partial(second_kind, order=0), partial(second_kind, order=1)
+def _declared(name: str, words: str, body: Any, oracle: Any) -> Any:
+    """A function of real numbers as an op."""
+
+    def function(input: Tensor) -> Tensor:
+        found: Tensor = body(input)
+        return found
+
+    function.__name__, function.__doc__ = name, f"{words} (DLMF 10)."
+    function.__module__ = __name__
+    return op(
+        **_FLOATS, domain=(0.5, 20.0), torch=f"special.{name}", oracle=oracle,
+        undefined_on=("extreme", "sweep", "wide"), cancels=True,
+    )(function)  # fmt: skip
+
+
+j0, j1 = (
+    _declared(
+        f"bessel_j{n}", f"The Bessel function of the first kind, of order {n}",
+        partial(first_kind, order=n), _by_mpmath("besselj", n),
+    )
+    for n in (0, 1)
+)  # fmt: skip
+y0, y1 = (
+    _declared(
+        f"bessel_y{n}", f"The Bessel function of the second kind, of order {n}",
+        partial(second_kind, order=n), _by_mpmath("bessely", n),
+    )
+    for n in (0, 1)
+)  # fmt: skip
+
+
+def _slope_of_first(ct: Tensor, input: Tensor, y: Tensor) -> Tensor:
+    zero = input == 0
+    return ct * where(zero, 0.5, j0(input) - y / where(zero, 1, input))
+
+
+# DLMF 10.6.2
+j0.grad(input=lambda ct, input: -ct * j1(input))
+j1.grad(input=_slope_of_first)
+y0.grad(input=lambda ct, input: -ct * y1(input))
+y1.grad(input=lambda ct, input, y: ct * (y0(input) - y / input))

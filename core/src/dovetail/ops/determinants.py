@@ -16,7 +16,7 @@ from dovetail.ops.complex import imag, real_dtype
 from dovetail.ops.diagonal import diag_embed, diagonal
 from dovetail.ops.elementwise import abs, sgn
 from dovetail.ops.formats import cast, conj, iota, where
-from dovetail.ops.lu import lu_factorise, moved_rows, order_of, solve_linear, unmoved
+from dovetail.ops.lu import lu_factorise, solve_linear
 from dovetail.ops.matrices import (
     OF_LAPACK,
     adjoint,
@@ -26,6 +26,7 @@ from dovetail.ops.matrices import (
     well_posed,
 )
 from dovetail.ops.reduce import prod
+from dovetail.ops.row_orders import moved_rows, row_order, unmoved
 from dovetail.ops.sums import sum
 from dovetail.ops.triangular import solve_triangle
 from dovetail.ops.view import unsqueeze
@@ -46,7 +47,7 @@ def _det_rule(ct: Tensor, input: Tensor, y: Tensor) -> Tensor:
     right = identity(n, input._kind) * unsqueeze(unsqueeze(scale, -1), -1)
     half = solve_triangle(adjoint(factors), right, False)
     whole = solve_triangle(adjoint(factors), half, True, True)
-    return moved_rows(whole, unmoved(order_of(pivots, n)))
+    return moved_rows(whole, unmoved(row_order(pivots, n)))
 
 
 def _parity(pivots: Tensor) -> Tensor:

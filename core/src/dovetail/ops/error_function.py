@@ -179,20 +179,21 @@ def erfinv(input: Tensor) -> Tensor:
     size = abs(input)
     q = minimum(size, 0.85) * 0.5
     s = 0.180625 - square(q)
-    middle = q * _ratio(QUANTILE["middle"], s)
+    middle = q * quotient(QUANTILE["middle"], s)
     r = sqrt(-log((1 - size) * 0.5))
     near, far = minimum(r, 5) - 1.6, minimum(maximum(r, 5), 30) - 5
     tail = where(
         r < 5,
-        _ratio(QUANTILE["near"], near),
-        _ratio(QUANTILE["far"], far),
+        quotient(QUANTILE["near"], near),
+        quotient(QUANTILE["far"], far),
     )
     y = where(size < 0.85, middle, tail) * math.sqrt(0.5)
     y = where(size == 1, float("inf"), where(size > 1, float("nan"), y))
     return copysign(y, input)
 
 
-def _ratio(polynomials: Ratio, x: Tensor) -> Tensor:
+def quotient(polynomials: Ratio, x: Tensor) -> Tensor:
+    """One polynomial over another."""
     above, below = polynomials
     return polynomial(x, above) / polynomial(x, below)
 

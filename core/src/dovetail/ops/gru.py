@@ -49,7 +49,7 @@ def _gru_shape(
     return (steps, count, units), (steps, count, 4 * units)
 
 
-@op(autocast="lower", cancels=True, shape=_gru_shape, accepts=FLOAT, promote="equal",
+@op(autocast="state", cancels=True, shape=_gru_shape, accepts=FLOAT, promote="equal",
     domain=(-1.0, 1.0), largest=1 << 10, undefined_on=UNDEFINED,
     row_major=False, outputs=("y", "gates"))  # fmt: skip
 def gru_sequence(

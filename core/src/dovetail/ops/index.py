@@ -15,6 +15,7 @@ from dovetail.engine.attributes import Axis, Ignored
 from dovetail.engine.cases import ints, permutation
 from dovetail.engine.checks import all_values
 from dovetail.engine.declare import op
+from dovetail.engine.inplace import write
 from dovetail.engine.op import Checked
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim
@@ -108,9 +109,19 @@ def covered(name: str) -> Any:
     return rule
 
 
+def _apart(x: Tensor) -> Tensor:
+    """A copy to be written: within vmap with a value for each row, whatever `x` has."""
+    if x._kind.backend.stands_for is None:
+        return clone(x)
+    shape = tuple(x._a.shape)
+    y = zeros_of(x, shape)
+    write("scatter", corner(y, shape), x)
+    return y
+
+
 def written(primitive: Any, x: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
     """`x` with the part of `src` that `index` covers scattered into it."""
-    y = clone(x)
+    y = _apart(x)
     shape = tuple(index._a.shape)
     if 0 not in shape:
         primitive(narrowed(y, shape, dim), index, corner(src, shape), dim)

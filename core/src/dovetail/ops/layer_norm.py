@@ -9,7 +9,7 @@ from dovetail.engine.attributes import Scalar, Sizes
 from dovetail.engine.declare import op
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
-from dovetail.ops.norm import normalise, normalise_truth
+from dovetail.ops.norm import differing, normalise, normalise_truth
 
 
 def last_dims(
@@ -37,8 +37,15 @@ def _as_input(
     return x
 
 
+def _differing(
+    x: Array, weight: Any, bias: Any, normalized_shape: Any, eps: float
+) -> Any:
+    dims = tuple(range(x.ndim - len(normalized_shape), x.ndim))
+    return differing(x, weight, bias, dims, eps)[0]
+
+
 # Squares of deviations leave the format before the result does.
-@op(cancels=True, shape=_as_input, accepts=FLOAT, undefined_on=("extreme",),
+@op(cancels=_differing, shape=_as_input, accepts=FLOAT, undefined_on=("extreme",),
     cases=lambda _: [
         ([4, 5], None, None, (5,), 0.001), ([2, 3, 4], [4], [4], (4,), 0.001),
         ([2, 3, 4], [3, 4], None, (3, 4), 0.01), ([40, 20], [20], [20], (20,), 0.01),

@@ -16,7 +16,7 @@ from dovetail.ops.complex import imag, real
 from dovetail.ops.create import full, zeros_of
 from dovetail.ops.elementwise import abs
 from dovetail.ops.extremes import argmax
-from dovetail.ops.formats import cast, iota, take_along, where
+from dovetail.ops.formats import cast, iota, where
 from dovetail.ops.matmul import matmul
 from dovetail.ops.matrices import (
     OF_LAPACK,
@@ -27,6 +27,7 @@ from dovetail.ops.matrices import (
     square,
     well_posed,
 )
+from dovetail.ops.row_orders import moved_rows, row_order, swapped, unmoved
 from dovetail.ops.shape import cat, stack, tril, triu
 from dovetail.ops.sums import sum_to
 from dovetail.ops.triangular import solve_triangle
@@ -44,45 +45,6 @@ def _row(x: Tensor, start: int, stop: int | None) -> Tensor:
 def _magnitude(x: Tensor) -> Tensor:
     """What LAPACK chooses pivots by: of complex numbers, the sum of the parts."""
     return abs(real(x)) + abs(imag(x)) if x.dtype.is_complex else abs(x)
-
-
-def swapped(size: int, i: int, j: Tensor) -> Tensor:
-    """0 … size-1 with `i` and `j` in each other's place, for each j of a batch."""
-    r = iota(size, j._kind.with_dtype(int32))
-    j = unsqueeze(cast(j, int32), -1)
-    return where(r == i, j, where(r == j, i, r))
-
-
-def order_of(pivots: Tensor, size: int) -> Tensor:
-    """Where the rows come from that LAPACK's pivots, counted from 1, exchange."""
-    lead = tuple(pivots._a.shape[:-1])
-    r = iota(size, pivots._kind.with_dtype(int32))
-    order: Tensor = expand(r, (*lead, size))
-    for i in range(pivots._a.shape[-1]):
-        step = swapped(size, i, basic_index(pivots, (Ellipsis, i)) - 1)
-        order = take_along(order, step, len(lead))
-    return order
-
-
-def moved_rows(x: Tensor, order: Tensor) -> Tensor:
-    """The rows of matrices in another order."""
-    shape = tuple(x._a.shape)
-    wide = expand(unsqueeze(order, -1), (*order._a.shape, shape[-1]))
-    if shape[:-2] != tuple(order._a.shape[:-1]):
-        lead = sig.broadcast("rows", (shape[:-2], order._a.shape[:-1]), ("x", "order"))
-        x = expand(x, (*lead, *shape[-2:]))
-        wide = expand(wide, (*lead, *wide._a.shape[-2:]))
-    return take_along(x, wide, len(x._a.shape) - 2)
-
-
-def unmoved(order: Tensor) -> Tensor:
-    """The order that undoes another one."""
-    n = order._a.shape[-1]
-    r = iota(n, order._kind)
-    if not n:
-        return order
-    hit = unsqueeze(order, -2) == unsqueeze(r, -1)
-    return cast(argmax(cast(hit, int32), -1), int32)
 
 
 _CLOSE = 2.0**-7  # which of two candidates that close is taken, rounding says
@@ -148,7 +110,7 @@ def _lu_rule(ct: Tensor, y: Tensor, pivots: Tensor) -> Tensor:
     if n > k:
         rest = adjoint(solve_triangle(adjoint(up), adjoint(g_below), True))
         whole = cat([whole, rest], -2)
-    return moved_rows(whole, unmoved(order_of(pivots, n)))
+    return moved_rows(whole, unmoved(row_order(pivots, n)))
 
 
 def _lu_cases(make: Any) -> Any:
@@ -232,7 +194,7 @@ def solve_linear(input: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     `info` is 0, or the place of the first one, counted from 1: then X is no solution.
     """
     y, pivots, info = lu_factorise(input)
-    right = moved_rows(other, order_of(pivots, input._a.shape[-1]))
+    right = moved_rows(other, row_order(pivots, input._a.shape[-1]))
     half = solve_triangle(y, right, False, True)
     x = solve_triangle(y, half, True)
     return x, expand(info, tuple(x._a.shape[:-2]))

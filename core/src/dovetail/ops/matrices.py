@@ -11,10 +11,7 @@ from dovetail.engine.kinds import Kind
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ShapeError
 from dovetail.ops.arithmetic import eq
-from dovetail.ops.complex import real
-from dovetail.ops.diagonal import diag_embed, diagonal
 from dovetail.ops.formats import cast, conj, iota
-from dovetail.ops.shape import tril, triu
 from dovetail.ops.view import transpose, unsqueeze
 
 # The formats of LAPACK.
@@ -68,15 +65,6 @@ def adjoint(x: Tensor) -> Tensor:
 def hermitian(x: Tensor) -> Tensor:
     """The Hermitian part of matrices."""
     return (x + adjoint(x)) * 0.5
-
-
-def hermitian_of(x: Tensor, upper: bool) -> Tensor:
-    """The Hermitian matrices that one triangle says; of its diagonal, the real part."""
-    strict = triu(x, 1) if upper else tril(x, -1)
-    main = diagonal(x, 0, -2, -1)
-    if main.dtype.is_complex:
-        main = cast(real(main), x.dtype)
-    return strict + adjoint(strict) + diag_embed(main)
 
 
 def identity(n: int, kind: Kind) -> Tensor:

@@ -93,8 +93,22 @@ def _through_scale(
     return normalise_weight_backward(narrowed(ct[0], x), x, mean, rstd, weight_shape)
 
 
+def differing(x: Array, weight: Any, bias: Any, dims: Any, eps: float) -> Any:
+    """What results are differences of: numbers and their mean, over the deviation.
+
+    Of two numbers side by side each is one deviation away from their mean, however that
+    is rounded in the truth; in a format, rounding moves it by a part of what it is.
+    """
+    _, mean, var, rstd = normalise_truth(x, weight, bias, dims, eps)
+    largest = np.max(np.abs(x), initial=0.0)
+    size = np.abs(mean) * rstd * (1 if weight is None else np.abs(weight))
+    size = np.broadcast_to(size, x.shape)
+    size = size + (0 if bias is None else np.abs(bias)) + largest
+    return size, *(np.maximum(largest, np.abs(z)) for z in (mean, var, rstd))
+
+
 # Squares of deviations leave the format before the result does.
-@op(cancels=True, shape=_normalised_shape, accepts=FLOAT,
+@op(cancels=differing, shape=_normalised_shape, accepts=FLOAT,
     undefined_on=("extreme",), outputs=("y", "mean", "var", "rstd"),
     result=("same", statistics_dtype, statistics_dtype, statistics_dtype),
     cases=lambda _: [

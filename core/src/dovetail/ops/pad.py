@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, STORED, Array, Sizes
+from dovetail.dtypes import ANY, INEXACT, STORED, Array, Sizes
+from dovetail.engine.adjoints import adjoint_of
 from dovetail.engine.attributes import Ints, Scalar
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -63,7 +65,7 @@ def _pad_oracle(x: Array, padding: Sizes, value: Any = 0) -> Array:
 
 @op(shape=_filled, accepts=STORED, unrounded=True, oracle=_pad_oracle, cases=lambda _: [
     ([2, 3], (0, 0, 1, 2)), ([2, 3], (1, 0, -1, 1), 2.0), ([4], (-1, -1), 1),
-    ([0, 2], (1, 1, 0, 0), 3),
+    ([0, 2], (1, 1, 0, 0), 3), ([], ()),
 ])  # fmt: skip
 def constant_pad(input: Tensor, padding: Ints, value: Scalar = 0) -> Tensor:
     """`input` with margins of `value`: before and after each dim, from the first.
@@ -143,21 +145,6 @@ def _source(like: Tensor, n: int, before: int, after: int, mode: str) -> Tensor:
     return where(below, low, where(above, high, at))
 
 
-def _margin_pad_gradient(
-    ct: Tensor, input_shape: Sizes, padding: Sizes, mode: str
-) -> Tensor:
-    for d, n in enumerate(input_shape):
-        before, after = padding[2 * d], padding[2 * d + 1]
-        if before or after:
-            shape = (*ct._a.shape[:d], n, *ct._a.shape[d + 1 :])
-            source = _source(ct, n, before, after, mode)
-            ct = index_add(zeros_of(ct, shape), d, source, ct)
-    return ct
-
-
-margin_pad.grad(input=_margin_pad_gradient)
-
-
 @margin_pad.oracle
 def _(x: Array, padding: Sizes, mode: str) -> Array:
     known = {"reflect": "reflect", "replicate": "edge"}.get(mode, "wrap")
@@ -177,3 +164,32 @@ def _(make: Any) -> Iterator[Case]:
     for mode in MODES:
         yield case(make(2, 4), (0, 0, 2, 1), mode)
         yield case(make(1, 3, 4), (0, 0, 1, 2, -1, 3), mode)
+
+
+@adjoint_of(margin_pad, "input", sums=True, accepts=INEXACT,
+            shape=lambda ct, *, padding, mode: tuple(
+                n - a - b
+                for n, a, b in zip(ct, padding[::2], padding[1::2], strict=True)
+            ))  # fmt: skip
+def margin_pad_backward(ct: Tensor, padding: Ints, mode: str) -> Tensor:
+    """`ct` added where its elements were copied from."""
+    y = ct
+    for d, whole in enumerate(ct._a.shape):
+        before, after = padding[2 * d], padding[2 * d + 1]
+        if before or after:
+            n = whole - before - after
+            shape = (*y._a.shape[:d], n, *y._a.shape[d + 1 :])
+            source = _source(ct, n, before, after, mode)
+            y = index_add(zeros_of(ct, shape), d, source, y)
+    return y if y is not ct else clone(ct)
+
+
+@margin_pad_backward.oracle
+def _(ct: Array, padding: Sizes, mode: str) -> Array:
+    sides = zip(ct.shape, padding[::2], padding[1::2], strict=True)
+    shape = tuple(n - a - b for n, a, b in sides)
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    assert margin_pad.op.oracle is not None
+    total = np.zeros(math.prod(shape), ct.dtype)
+    np.add.at(total, margin_pad.op.oracle(numbers, padding, mode).reshape(-1), ct.flat)
+    return total.reshape(shape)

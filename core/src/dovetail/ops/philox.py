@@ -12,7 +12,9 @@ offset `o`, a multiple of `k`, gives the elements `o/k … o/k + n - 1`, in row-
 order of the result; it advances the generator by `k n` words. Nothing depends on how
 a device splits the work, and (between draws of one dtype) nothing on how a program
 splits it: `rand(3)` then `rand(5)` are the numbers of `rand(8)`. Two words make 64
-bits with the first as the lower half.
+bits with the first as the lower half. Where elements are made of the same words, as
+normal numbers are, a draw begins with a whole group of them and takes whole groups:
+no word is left that already tells of a number, and splits are those into groups.
 
 **Numbers.** Bit-identical everywhere:
 

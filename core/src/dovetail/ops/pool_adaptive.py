@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,26 +13,20 @@ from dovetail.engine.adjoints import adjoint_of
 from dovetail.engine.attributes import Ints
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
-from dovetail.engine.inplace import inplace
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ShapeError
 from dovetail.ops import sums
+from dovetail.ops.bounds import minimum
 from dovetail.ops.compare import isnan
-from dovetail.ops.create import full, zeros_of
+from dovetail.ops.create import full
+from dovetail.ops.extremes import amax, argmax
 from dovetail.ops.index import gather
-from dovetail.ops.primitive import (
-    add,
-    clone,
-    idiv,
-    maximum,
-    take_along,
-    where,
-)
-from dovetail.ops.view import basic_index, contiguous, expand, reshape
-from dovetail.ops.windows import counted, first_of_largest
+from dovetail.ops.index_slices import index_select
+from dovetail.ops.primitive import cast, clone, idiv, iota, where
+from dovetail.ops.view import contiguous, expand, permute, reshape
+from dovetail.ops.windows import first_of_largest
 
 Sizes = Sequence[int]
-_ALL = slice(None)
 
 
 def spans(size: int, out: int) -> list[tuple[int, int]]:
@@ -73,13 +66,52 @@ def _axis_means(x: Tensor, axis: int, out: int) -> Tensor:
         split = reshape(x, (*shape[:axis], out, size // out, *shape[axis + 1 :]))
         mean: Tensor = sums.sum(split, (axis + 1,)) / (size // out)
         return mean
-    y = zeros_of(x, (*shape[:axis], out, *shape[axis + 1 :]))
-    before = (_ALL,) * axis
-    for i, (start, stop) in enumerate(spans(size, out)):
-        part = sums.sum(basic_index(x, (*before, slice(start, stop))), (axis,))
-        part = part / (stop - start)
-        inplace("write", lambda _, part=part: part, basic_index(y, (*before, i)))
-    return y
+    spans = _Spans(x, size, out)
+    return _axis_sums(x, axis, spans) / spans.lengths(x, len(shape) - 1 - axis)
+
+
+class _Spans:
+    """Windows that cover an axis, as tensors.
+
+    Attributes:
+        start, stop: of each window, [out, 1].
+        longest: how many places the longest has.
+        even: whether all have as many.
+        places: [out, longest], those behind the end of a window being its last one.
+        within: [out, longest], whether a place is before the end.
+    """
+
+    def __init__(self, x: Tensor, size: int, out: int) -> None:
+        lengths = {stop - start for start, stop in spans(size, out)}
+        self.longest, self.even = max(lengths, default=0), len(lengths) < 2
+        number = reshape(iota(out, x._kind.with_dtype(int32)), (out, 1))
+        self.start: Tensor = idiv(number * size, out)
+        self.stop: Tensor = idiv((number + 1) * size + (out - 1), out)
+        at = self.start + iota(self.longest, x._kind.with_dtype(int32))
+        self.within: Tensor = at < self.stop
+        self.places: Tensor = at if self.even else minimum(at, self.stop - 1)
+
+    def lengths(self, x: Tensor, behind: int) -> Tensor:
+        """How many places each window has, as `x` holds numbers, before more dims."""
+        shape = (self.start._a.shape[0], *(1,) * behind)
+        return reshape(cast(self.stop - self.start, x.dtype), shape)
+
+
+def _gathered(x: Tensor, axis: int, spans: _Spans) -> Tensor:
+    """`x` with an axis of windows and one of the places in each instead of an axis."""
+    shape, out = tuple(x._a.shape), spans.places._a.shape[0]
+    found = index_select(x, axis, reshape(spans.places, (out * spans.longest,)))
+    return reshape(found, (*shape[:axis], out, spans.longest, *shape[axis + 1 :]))
+
+
+def _axis_sums(x: Tensor, axis: int, spans: _Spans) -> Tensor:
+    parts = _gathered(x, axis, spans)
+    if not spans.even:
+        shape = tuple(spans.within._a.shape)
+        behind = (1,) * (len(parts._a.shape) - axis - len(shape))
+        parts = where(reshape(spans.within, (*shape, *behind)), parts, 0)
+    total: Tensor = sums.sum(parts, (axis + 1,))
+    return total
 
 
 @adjoint_of(adaptive_avg_pool, "input", averages=True, largest=1 << 12,
@@ -101,12 +133,9 @@ def _axis_shares(dy: Tensor, axis: int, size: int) -> Tensor:
         share = reshape(dy / (size // out), (*shape[: axis + 1], 1, *shape[axis + 1 :]))
         wide = (*shape[: axis + 1], size // out, *shape[axis + 1 :])
         return reshape(expand(share, wide), (*shape[:axis], size, *shape[axis + 1 :]))
-    whole = zeros_of(dy, (*shape[:axis], size, *shape[axis + 1 :]))
-    before = (_ALL,) * axis
-    for i, (start, stop) in enumerate(spans(size, out)):
-        share = basic_index(dy, (*before, slice(i, i + 1))) / (stop - start)
-        inplace("add_", add, basic_index(whole, (*before, slice(start, stop))), share)
-    return whole
+    share = dy / _Spans(dy, size, out).lengths(dy, len(shape) - 1 - axis)
+    # The windows over a place are as many as the places in a window, turned round.
+    return _axis_sums(share, axis, _Spans(dy, out, size))
 
 
 @op(shape=adaptive_shape, accepts=REAL, result=int32, unrounded=True,
@@ -119,39 +148,40 @@ def adaptive_max_positions(x: Tensor, output_size: Ints) -> Tensor:
     size = tuple(x._a.shape[2:])
     if 0 in output_size:
         return full((*x._a.shape[:2], *output_size), 0, x._kind.with_dtype(int32))
-    axes = []
-    for axis, (s, out) in enumerate(zip(size, output_size, strict=True)):
-        number = counted(x, out, len(size) - 1 - axis)
-        start = idiv(number * s, out)
-        last = idiv((number + 1) * s + (out - 1), out) - 1
-        axes.append((start, last, -(-s // out) + (s % out > 1)))
-    best, found = None, None
-    for at in itertools.product(*(range(longest) for *_, longest in axes)):
-        places = [
-            0 - maximum(0 - (start + k), 0 - last)
-            for (start, last, _), k in zip(axes, at, strict=True)
-        ]
-        part, flat = _picked(x, places, size)
-        if best is None or found is None:
-            best, found = part, flat
-            continue
-        found = where(best < part, flat, found)
-        if x._kind.dtype.is_floating_point:
-            found = where(isnan(part), flat, found)
-        best = maximum(best, part)
-    assert found is not None
-    return contiguous(expand(found, (*x._a.shape[:2], *output_size)))
-
-
-def _picked(x: Tensor, places: list[Tensor], size: Sizes) -> tuple[Tensor, Tensor]:
-    """Elements at the product of places along each axis, and their flat positions."""
+    axes = [_Spans(x, s, out) for s, out in zip(size, output_size, strict=True)]
+    best = _largest(_windows(x, axes))
     flat: Any = 0
-    for axis, (at, s) in enumerate(zip(places, size, strict=True), 2):
-        flat = flat * s + at
-        shape = list(x._a.shape)
-        shape[axis] = at._a.shape[0]
-        x = take_along(x, contiguous(expand(at, tuple(shape))), axis)
-    return x, flat
+    for i, (axis, s) in enumerate(zip(axes, size, strict=True)):
+        behind = math.prod(a.longest for a in axes[i + 1 :])
+        step = best if behind == 1 else idiv(best, behind)
+        step = step - idiv(step, axis.longest) * axis.longest
+        ones = (1,) * (len(size) - 1 - i)
+        start, last = (
+            reshape(t, (t._a.shape[0], *ones)) for t in (axis.start, axis.stop)
+        )
+        flat = flat * s + minimum(start + step, last - 1)
+    return contiguous(flat)
+
+
+def _windows(x: Tensor, axes: Sequence[_Spans]) -> Tensor:
+    """[batch, channels, *windows, places]: what is in each window."""
+    for i, axis in enumerate(axes):
+        x = _gathered(x, 2 + 2 * i, axis)
+    shape, n = tuple(x._a.shape), len(axes)
+    windows, places = range(2, 2 + 2 * n, 2), range(3, 2 + 2 * n, 2)
+    turned = permute(x, (0, 1, *windows, *places))
+    whole = math.prod(axis.longest for axis in axes)
+    return reshape(turned, (*shape[:2], *(shape[d] for d in windows), whole))
+
+
+def _largest(parts: Tensor) -> Tensor:
+    """Where along the last dim the largest is: first of equals, last of NaNs."""
+    found: Tensor = cast(argmax(parts, len(parts._a.shape) - 1), int32)
+    if not parts._kind.dtype.is_floating_point:
+        return found
+    number = iota(parts._a.shape[-1], parts._kind.with_dtype(int32))
+    last = amax(where(isnan(parts), number, -1), (len(parts._a.shape) - 1,))
+    return where(last < 0, found, last)
 
 
 def adaptive_max_pool(x: Tensor, output_size: Ints) -> tuple[Tensor, Tensor]:

@@ -13,7 +13,8 @@ from dovetail.engine.tensor import Tensor
 from dovetail.ops.arithmetic import maximum
 from dovetail.ops.formats import cast, where
 from dovetail.ops.matmul import matmul
-from dovetail.ops.matrices import OF_LAPACK, adjoint, hermitian_of, matrix, regular
+from dovetail.ops.matrices import OF_LAPACK, adjoint, matrix, regular
+from dovetail.ops.mirrored import mirrored
 from dovetail.ops.spectra import singular_values
 from dovetail.ops.view import basic_index, unsqueeze
 
@@ -23,7 +24,7 @@ def _shape(shape: Sizes, *, atol: float, rtol: float, hermitian: bool) -> Sizes:
     return (*lead, m, n)
 
 
-def _rule(ct: Tensor, input: Tensor, y: Tensor) -> Tensor:
+def through_inverse(ct: Tensor, input: Tensor, y: Tensor) -> Tensor:
     """Golub and Pereyra 1973, The differentiation of pseudo-inverses."""
     g, yh = adjoint(ct), adjoint(y)
     n, m = input._a.shape[-2:]
@@ -57,7 +58,7 @@ def _cases(make: Any) -> Any:
 
 @op(shape=_shape, **(OF_LAPACK | {"largest": 9}), oracle=_inverted, cases=_cases,
     levels={"hermitian": (False,)},
-    grad=_rule)  # fmt: skip
+    grad=through_inverse)  # fmt: skip
 def pseudo_inverse(
     input: Tensor, atol: float = 0.0, rtol: float = 0.0, hermitian: bool = False
 ) -> Tensor:
@@ -66,7 +67,7 @@ def pseudo_inverse(
     That is the greater of `atol` and of `rtol` times the largest of them. Of
     `hermitian` matrices the lower triangle is read; the gradient is as of others.
     """
-    u, s, vh = singular_values(hermitian_of(input, False) if hermitian else input)
+    u, s, vh = singular_values(mirrored(input, False) if hermitian else input)
     if not s._a.shape[-1]:
         return matmul(adjoint(vh), adjoint(u))
     first = basic_index(s, (Ellipsis, slice(0, 1)))

@@ -103,7 +103,7 @@ def _units(words: Tensor, dtype: DType) -> Tensor:
     return upper + cast(rest, float64) * 2.0**-53
 
 
-@op(cancels=True, accepts=FLOAT, draws=_each, **MADE)
+@op(cancels=True, accepts=FLOAT, draws=_each, together=2, **MADE)
 def normal(
     shape: Shape, mean: Scalar, std: Scalar, seed: Scalar, offset: Scalar, kind: Kind
 ) -> Tensor:

@@ -248,7 +248,7 @@ def any(input: Tensor, dim: AxesIfAny = None, keepdim: bool = False) -> Tensor:
 
 
 @op(accepts=ANY, result=int64, nondifferentiable=True, unrounded=True, out=False,
-    **_ALONG, torch="count_nonzero",
+    **_ALONG, torch="torch.count_nonzero Tensor.count_nonzero*",
     oracle=reduced(lambda x, **over: np.sum(x != 0, **over)),
     cases=lambda make: [
         case(make.ints(3, 4, high=2).astype(make.dtype.numpy), 1),

@@ -15,12 +15,12 @@ from dovetail.ops.diagonal import diag_embed, diagonal
 from dovetail.ops.elementwise import abs, sgn
 from dovetail.ops.extremes import amax, argmax
 from dovetail.ops.formats import cast, conj, iota, take_along, where
-from dovetail.ops.lu import unmoved
 from dovetail.ops.matmul import matmul
 from dovetail.ops.matrices import (
     identity,
 )
 from dovetail.ops.qr import real_of
+from dovetail.ops.row_orders import unmoved
 from dovetail.ops.sums import sum
 from dovetail.ops.view import basic_index, expand, unsqueeze
 

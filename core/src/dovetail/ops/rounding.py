@@ -83,7 +83,7 @@ def copysign(input: Tensor, other: Operand) -> Tensor:
     return where(signbit(input) == signbit(other), input, -input)
 
 
-@op(accepts=REAL, domain=(0.3, 9.0))
+@op(of_numbers=True, accepts=REAL, domain=(0.3, 9.0))
 def trunc_divide(input: Operand, other: Operand) -> Tensor:
     """input / other rounded towards zero; n / 0 is 0 for integers."""
     if input.dtype.is_floating_point:
@@ -91,7 +91,7 @@ def trunc_divide(input: Operand, other: Operand) -> Tensor:
     return idiv(input, other)
 
 
-@op(accepts=REAL, domain=(0.3, 9.0), meta_only=("input",))
+@op(of_numbers=True, accepts=REAL, domain=(0.3, 9.0), meta_only=("input",))
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """input / other rounded down, from the exact remainder; n / 0 is 0 for integers."""
     if not input.dtype.is_floating_point:

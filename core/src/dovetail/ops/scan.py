@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.dtypes import ANY, FLOAT, ORDERED, Array, DType, int64
+from dovetail.dtypes import ANY, FLOAT, INEXACT, ORDERED, Array, DType, int64
 from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
@@ -20,10 +20,12 @@ from dovetail.ops.bounds import minimum
 from dovetail.ops.compare import isfinite, isnan
 from dovetail.ops.extremes import places
 from dovetail.ops.index import taken_along, ungathered
+from dovetail.ops.pad import constant_pad
 from dovetail.ops.primitive import (
     add,
     cast,
     clone,
+    conj,
     exp,
     maximum,
     mul,
@@ -102,9 +104,68 @@ def _cases_product(make: Any) -> Iterator[Case]:
 def cumprod(input: Tensor, dim: Axis, *, dtype: DType | None = None) -> Tensor:
     """Products of the elements so far; integers in int64.
 
-    Differentiated through the scan, so that gradients are right at zeros too.
+    Its gradient divides by nothing, so that it is right at zeros too.
     """
     return scanned(cast(input, in_dtype(input, dtype)), dim, mul)
+
+
+def _slopes_by_one(ct: Array, input: Array, y: Array, dim: int) -> Array:
+    """One element after the other, from behind."""
+    if not ct.ndim:
+        return ct
+    wide = [np.moveaxis(a, dim, 0).astype(_wide(a)) for a in (ct, input, y)]
+    found, total = np.zeros_like(wide[0]), np.zeros_like(wide[0][:1])
+    for i in reversed(range(len(found))):
+        after = wide[1][i + 1 : i + 2]
+        total = wide[0][i : i + 1] + (after * total if len(after) else 0)
+        found[i] = total[0] * (wide[2][i - 1] if i else 1)
+    return np.moveaxis(found, 0, dim)
+
+
+def _wide(a: Array) -> Any:
+    return np.complex128 if a.dtype.kind == "c" else np.float64
+
+
+@op(accepts=INEXACT, promote="equal", sums=True, multiplies=True, largest=64,
+    undefined_on=("extreme", "wide", "special"),
+    shape="(n@dim),(n@dim),(n@dim)->(n@dim)",
+    oracle=_slopes_by_one, cases=lambda _: [
+        ([9], [9], [9], 0), ([2, 5, 3], [2, 5, 3], [2, 5, 3], 1),
+        ([2, 4], [2, 4], [2, 4], -1), ([0, 3], [0, 3], [0, 3], 0), ([], [], [], 0),
+    ])  # fmt: skip
+def cumprod_backward(ct: Tensor, input: Tensor, y: Tensor, dim: Axis) -> Tensor:
+    """The gradient of products so far `y`: what is before times what is behind.
+
+    Of the last element what is behind is `ct`; of another, `ct` and the next element
+    times what is behind that.
+    """
+    shape = tuple(ct._a.shape)
+    if not shape or 0 in shape:
+        return clone(ct)
+    n = shape[dim]
+    behind, factor, step = ct, _moved(input, dim, -1, 0), 1
+    while step < n:
+        behind = behind + factor * _moved(behind, dim, -step, 0)
+        factor = factor * _moved(factor, dim, -step, 0)
+        step *= 2
+    return behind * _moved(y, dim, 1, 1)
+
+
+def _moved(x: Tensor, dim: int, by: int, edge: float) -> Tensor:
+    """Each element's place taken by the one so many before it; `edge` where none is."""
+    sides = [0] * (2 * len(x._a.shape))
+    sides[2 * dim : 2 * dim + 2] = by, -by
+    return constant_pad(x, tuple(sides), edge)
+
+
+def _cumprod_rule(
+    ct: Tensor, input: Tensor, y: Tensor, input_dtype: DType, dim: int
+) -> Tensor:
+    x = cast(input, ct.dtype) if input_dtype is not ct.dtype else input
+    return as_dtype_of(cumprod_backward(ct, conj(x), conj(y), dim), input_dtype)
+
+
+cumprod.grad(input=_cumprod_rule)
 
 
 def _log_of_sums(x: Array, dim: int) -> Array:

@@ -12,6 +12,7 @@ from dovetail.engine.attributes import Axis
 from dovetail.engine.cases import Case, case
 from dovetail.engine.declare import op
 from dovetail.engine.inplace import write
+from dovetail.engine.level_hooks import of_all_rows
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError
 from dovetail.limits import greatest, least
@@ -129,14 +130,15 @@ def _combined(
     number = expand(reshape(counted(shape[dim], start), line), shape)
     owner = zeros_of(number, tuple(y._a.shape))
     waiting = full(shape, True, start._kind.with_dtype(bool_))
-    while read(amax(waiting)):
+    while read(amax(of_all_rows(waiting))):
         claimed = where(waiting, index, size)
         scatter_set_(owner, claimed, number, dim)
         won = (take_along(owner, claimed, dim) == number) & waiting
         value = _COMBINE[reduce](take_along(y, index, dim), src)
         scatter_set_(y, where(won, index, size), value, dim)
         waiting = waiting ^ won
-    result = clone(start)
+    result = zeros_of(start, tuple(start._a.shape))  # with a value for each row
+    write("scatter_reduce", corner(result, tuple(start._a.shape)), start)
     cut = tuple(slice(0, size) if d == dim else slice(None) for d in range(len(shape)))
     write("scatter_reduce", narrowed(result, shape, dim), basic_index(y, cut))
     return result

@@ -1,4 +1,4 @@
-"""Special functions that are none of Bessel's: erfcx, and Hurwitz's zeta."""
+"""Special functions that are none of Bessel's."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from dovetail.dtypes import FLOAT
 from dovetail.engine.declare import op
 from dovetail.engine.exact import BY_MPMATH, each
 from dovetail.engine.tensor import Tensor
-from dovetail.ops.arithmetic import exp, float_pow, floor, maximum
+from dovetail.ops.arithmetic import exp, floor, log, maximum, sqrt
 from dovetail.ops.bounds import minimum
 from dovetail.ops.chebyshev import chebyshev
 from dovetail.ops.compare import isnan
 from dovetail.ops.elementwise import abs, square
+from dovetail.ops.error_function import quotient
 from dovetail.ops.formats import where
+from dovetail.xp.normal_quantile import QUANTILE
 
 _ERFCX: Final = (
     1.1775789345674017, -0.004590054580646478, -0.08424913336651792,
@@ -72,46 +74,52 @@ def erfcx(input: Tensor) -> Tensor:
     return where(isnan(input), input, y)
 
 
-# B_2k / (2k)!
-_EULER: Final = (
-    1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000,
-    1 / 74724249600, -3617 / 10670622842880000, 43867 / 5109094217170944000,
-)  # fmt: skip
-_TERMS: Final = 12
+_NEWTONS: Final = 9  # steps, each of which doubles the digits
 
 
-def hurwitz(x: Tensor, q: Tensor) -> Tensor:
-    """The sum of (q + k)^-x over k = 0, 1, …, for x > 1 (DLMF 25.11.1).
-
-    Infinite at x = 1 and at poles, NaN for x < 1 and where negative numbers have no
-    power. Below 0, the terms of negative numbers are those of positive ones, which go
-    from the first above 0 to the last of them.
-    """
-    size, whole = abs(q), floor(q)
-    pole = (q <= 0) & (q == whole)
-    below = (q < 0) & ~pole
-    above = where(below, q - whole, where(pole, 1, q))
-    y = _positive(x, above)
-    first = where(below, size + whole + 1, 1)
-    terms = _positive(x, first) - _positive(x, where(below, size + 1, 1))
-    odd = x - floor(x * 0.5) * 2
-    y = where(below, y + terms * (1 - odd * 2), y)
-    y = where(below & (x != floor(x)), math.nan, y)
-    y = where(pole | (x == 1), math.inf, y)
-    return where(x < 1, math.nan, y)
+def _precise_quantile(m: Any, v: Any) -> Any:
+    """By Newton's method on the logarithm of the lesser side."""
+    if not 0 <= v <= 1:
+        return m.nan
+    side = v if v <= 0.5 else 1 - v
+    if side == 0:
+        return -m.inf if v <= 0.5 else m.inf
+    if side == 0.5:
+        return m.mpf(0)
+    wanted = m.log(side)
+    x = -m.sqrt(-2 * wanted) if side < 0.1 else (side - m.mpf("0.5")) * 2
+    for _ in range(_NEWTONS):
+        whole = m.ncdf(x)
+        x = x - (m.log(whole) - wanted) * whole / m.npdf(x)
+    return x if v <= 0.5 else -x
 
 
-def _positive(x: Tensor, q: Tensor) -> Tensor:
-    """The same for q > 0, by Euler and Maclaurin (DLMF 25.11.28)."""
-    y = float_pow(q, -x)
-    for k in range(1, _TERMS):
-        y = y + float_pow(q + k, -x)
-    a = q + _TERMS
-    power = float_pow(a, -x)
-    y = y + power * a / where(x == 1, 1, x - 1) + power * 0.5
-    factor, power = x, power / a
-    for k, b in enumerate(_EULER):
-        y = y + power * factor * b
-        factor = factor * (x + (2 * k + 1)) * (x + (2 * k + 2))
-        power = power / (a * a)
-    return y
+def _quantile(v: float) -> float:
+    import mpmath
+
+    return float(_precise_quantile(mpmath.mp, mpmath.mpf(float(v))))
+
+
+@op(accepts=FLOAT, promote="float", largest=BY_MPMATH, domain=(0.001, 1.0),
+    torch="special.ndtri", oracle=each(_quantile, _precise_quantile))  # fmt: skip
+def normal_quantile(input: Tensor) -> Tensor:
+    """Where the normal distribution has the value of `input` (Wichura 1988, AS 241)."""
+    off = input - 0.5
+    inner = abs(off) <= 0.425
+    held = where(inner, off, 0)
+    middle = held * quotient(QUANTILE["middle"], 0.180625 - square(held))
+    side = where(off > 0, 1 - input, input)
+    inside = (side > 0) & ~inner
+    r = sqrt(-log(where(inside, side, 0.05)))
+    near, far = minimum(r, 5) - 1.6, minimum(maximum(r, 5), 30) - 5
+    tail = where(
+        r <= 5, quotient(QUANTILE["near"], near), quotient(QUANTILE["far"], far)
+    )
+    tail = where(side == 0, math.inf, tail)
+    y = where(inner, middle, where(off > 0, tail, -tail))
+    return where((side < 0) | isnan(input), math.nan, y)
+
+
+normal_quantile.grad(
+    input=lambda ct, y: ct * (math.sqrt(2 * math.pi) * exp(square(y) * 0.5))
+)

@@ -12,6 +12,7 @@ from dovetail.dtypes import FLOAT, INEXACT, INTEGRAL, Array, Sizes, float64, int
 from dovetail.engine.attributes import Axes, Finite, Static
 from dovetail.engine.cases import Case, case, values
 from dovetail.engine.declare import op
+from dovetail.engine.level_hooks import of_all_rows
 from dovetail.engine.promotion import index_dtype
 from dovetail.engine.results import DATA
 from dovetail.engine.tensor import Tensor
@@ -201,7 +202,8 @@ def bins_of(x: Tensor, minlength: int) -> tuple[Tensor, int]:
     index = cast(x, index_dtype(x._kind))
     if not x._a.shape[0]:
         return index, minlength
-    least, most = read(amin(index)), read(amax(index))
+    whole = of_all_rows(index)
+    least, most = read(amin(whole)), read(amax(whole))
     refuse_negative_bins(least)
     return index, max(minlength, most + 1)
 

@@ -197,7 +197,8 @@ def _squeeze_oracle(x: Array, dim: Any = None) -> Array:
     return np.squeeze(x, tuple(ones))
 
 
-@op(torch="squeeze Tensor.squeeze_", geometry=_squeezed, grad=_back, **_VIEW,
+@op(torch="torch.squeeze Tensor.squeeze* Tensor.squeeze_*", geometry=_squeezed,
+    grad=_back, **_VIEW,
     oracle=_squeeze_oracle, cases=lambda _: [
         ([1, 3, 1], (0, 1, -1)), ([1, 3, 1], (2,)), ([1, 3, 1], ()), [1, 3, 1],
         ([], (0,)),

@@ -16,6 +16,8 @@ def resolve_shape(name: str, size: Sizes, shape: Sizes) -> Sizes:
         ShapeError: the number of elements differs.
     """
     total = math.prod(size)
+    if -1 not in shape and math.prod(shape) == total and min(shape, default=0) >= 0:
+        return tuple(shape)  # most of them
     known = math.prod(s for s in shape if s != -1)
     open_dims = [i for i, s in enumerate(shape) if s == -1]
     fits = known == total if not open_dims else bool(known) and total % known == 0

@@ -17,6 +17,7 @@ from .expression import (
     ascent,
     squared,
 )
+from .functions import function_of
 from .optimizer import Params
 from .options import check_share
 
@@ -72,3 +73,24 @@ class Adadelta(ExpressionOptimizer):
         step = ft.sqrt(before + n["eps"]) / ft.sqrt(squares + n["eps"]) * g
         steps = squared(before, step, n["keep"], n["take"])
         return p + step * n["rate"], {"square_avg": squares, "acc_delta": steps}
+
+
+@function_of(Adadelta, kept={"square_avgs": "square_avg", "acc_deltas": "acc_delta"})
+def adadelta(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    acc_deltas: list[Tensor],
+    state_steps: list[Tensor],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float | Tensor,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adadelta`, whose lists are written in place."""

@@ -9,6 +9,7 @@ from dovetail.engine.tensor import Tensor
 
 from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State, ascent
+from .functions import function_of
 from .optimizer import Params
 
 
@@ -75,3 +76,26 @@ class Adagrad(ExpressionOptimizer):
         g = ascent(p, g, group, n)
         total = kept["sum"] + g * g
         return p + g / (ft.sqrt(total) + n["eps"]) * n["rate"], {"sum": total}
+
+
+@function_of(Adagrad, kept={"state_sums": "sum"}, initial_accumulator_value=0.0)
+def adagrad(
+    params: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float | Tensor,
+    weight_decay: float,
+    lr_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adagrad`, whose lists are written in place."""

@@ -13,12 +13,14 @@ from dovetail.ops.optim import adam_step_, adam_steps_
 
 from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
+from .functions import function_of
 from .optimizer import Params
 from .options import number, option
 from .steps import Steps
 
 FORMULA: Final = cast("Formula", adam_step_.op.formula)
 _NAMES: Final = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+_LISTS: Final = {f"{name}s": name for name in _NAMES}
 
 
 class Adam(ExpressionOptimizer):
@@ -196,3 +198,60 @@ class AdamW(Adam):
             foreach=foreach, maximize=maximize, capturable=capturable,
             differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
         )  # fmt: skip
+
+
+@function_of(Adam, kept=_LISTS, pairs={"betas": ("beta1", "beta2")})
+def adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    decoupled_weight_decay: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: float | Tensor,
+    beta2: float | Tensor,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """One step of `Adam`, whose lists are written in place."""
+
+
+@function_of(
+    AdamW, kept=_LISTS, pairs={"betas": ("beta1", "beta2")}, decoupled_weight_decay=True
+)
+def adamw(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: float | Tensor,
+    beta2: float | Tensor,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """One step of `AdamW`, whose lists are written in place."""

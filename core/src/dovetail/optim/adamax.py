@@ -9,6 +9,7 @@ from dovetail.engine.tensor import Tensor
 
 from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State, ascent
+from .functions import function_of
 from .optimizer import Params
 
 
@@ -61,3 +62,29 @@ class Adamax(ExpressionOptimizer):
         largest = kept["exp_inf"] * n["keep_largest"]
         largest = ft.maximum(largest, ft.abs(g) + n["eps"])
         return p + mean / largest * n["rate"], {"exp_avg": mean, "exp_inf": largest}
+
+
+@function_of(
+    Adamax,
+    kept={"exp_avgs": "exp_avg", "exp_infs": "exp_inf"},
+    pairs={"betas": ("beta1", "beta2")},
+)
+def adamax(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_infs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    eps: float,
+    beta1: float,
+    beta2: float,
+    lr: float | Tensor,
+    weight_decay: float,
+) -> None:
+    """One step of `Adamax`, whose lists are written in place."""

@@ -10,6 +10,7 @@ from dovetail.engine.tensor import Tensor
 
 from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State, ascent
+from .functions import function_of
 from .optimizer import Params
 from .options import number
 
@@ -76,3 +77,28 @@ class ASGD(ExpressionOptimizer):
         g = ascent(p, g, group, n)
         p = p * n["stay"] + g * n["rate"]
         return p, {"ax": ft.lerp(kept["ax"], p, n["share"])}
+
+
+@function_of(
+    ASGD, kept={"axs": "ax"}, counts={"mus": "mu", "etas": "eta", "state_steps": "step"}
+)
+def asgd(
+    params: list[Tensor],
+    grads: list[Tensor],
+    axs: list[Tensor],
+    mus: list[Tensor],
+    etas: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lambd: float,
+    lr: float | Tensor,
+    t0: float,
+    alpha: float,
+    weight_decay: float,
+) -> None:
+    """One step of `ASGD`, whose lists are written in place."""

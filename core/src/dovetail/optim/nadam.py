@@ -20,6 +20,7 @@ from .expression import (
     decayed,
     squared,
 )
+from .functions import function_of
 from .optimizer import Params
 
 
@@ -96,3 +97,33 @@ class NAdam(ExpressionOptimizer):
 def _momentum(options: Numbers, step: Any) -> Any:
     """The momentum of a step, which grows (Dozat 2016, section 3)."""
     return options["betas"][0] * (1 - 0.5 * 0.96 ** (step * options["momentum_decay"]))
+
+
+@function_of(
+    NAdam,
+    kept={"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq"},
+    counts={"mu_products": "mu_product", "state_steps": "step"},
+    pairs={"betas": ("beta1", "beta2")},
+)
+def nadam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    mu_products: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float | Tensor,
+    weight_decay: float,
+    momentum_decay: float,
+    eps: float,
+) -> None:
+    """One step of `NAdam`, whose lists are written in place."""

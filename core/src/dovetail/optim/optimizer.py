@@ -5,16 +5,29 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dovetail import dtypes
 from dovetail import frontend as ft
+from dovetail.device_api.graphs import recording
 from dovetail.engine.annotations import conforms
+from dovetail.engine.missing_names import missing_name
 from dovetail.engine.tensor import Tensor
-from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
+from dovetail.errors import ArgumentError, ArgumentTypeError, CaptureError, NotSupported
 from dovetail.nn.parameter import clear_grad
 
-from .optimizer_hooks import OptimizerHooks
+from .grouping import by_device_and_dtype
+from .optimizer_hooks import (
+    OptimizerHooks,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+    with_hooks,
+)
+
+__all__ = [
+    "Optimizer", "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+]  # fmt: skip
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
@@ -35,6 +48,10 @@ class Optimizer(OptimizerHooks):
     # Numbers that are kept for a parameter, with their values before the first step: as
     # Python floats, which are fast; a state dict has tensors, as torch's.
     accumulates: ClassVar[Mapping[str, float]] = {}
+
+    # Optimizers of others call these.
+    _group_tensors_by_device_and_dtype = staticmethod(by_device_and_dtype)
+    profile_hook_step = staticmethod(with_hooks)
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -98,6 +115,15 @@ class Optimizer(OptimizerHooks):
         raise NotSupported(
             type(self).__name__, "step", was="not defined", needed="a method"
         )
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Raise where a graph records a step that counts on the host."""
+        counts = not any(group.get("capturable") for group in self.param_groups)
+        if recording.get() is not None and counts:
+            raise CaptureError(
+                f"{type(self).__name__}.step", "graph", was="recorded, while "
+                "capturable is False", needed="capturable=True, or no graph",
+            )  # fmt: skip
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zeros."""
@@ -277,3 +303,6 @@ def _list_params(op: str, group: dict[str, Any]) -> None:
 
 # What older programs mark parameters with that have no default.
 required: Final = object()
+
+if not TYPE_CHECKING:
+    __getattr__ = missing_name(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from dovetail.engine.public import constructor
 from dovetail.tensor_api.hook_handle import RemovableHandle, add_hook
@@ -18,6 +18,24 @@ HOOK_TABLES = (
     "_optimizer_load_state_dict_pre_hooks",
     "_optimizer_load_state_dict_post_hooks",
 )
+
+
+# Called around the steps of all optimizers.
+_before_all: Final[OrderedDict[int, Callable[..., Any]]] = OrderedDict()
+_after_all: Final[OrderedDict[int, Callable[..., Any]]] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before each step of any optimizer.
+
+    It returns None, or a pair of new positional and named arguments.
+    """
+    return add_hook(_before_all, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after each step of any optimizer."""
+    return add_hook(_after_all, hook)
 
 
 class OptimizerHooks:
@@ -36,7 +54,7 @@ class OptimizerHooks:
             made = constructor(cls.__dict__["__init__"], cls.__name__)
             setattr(cls, "__init__", made)  # noqa: B010
         if "step" in cls.__dict__:
-            setattr(cls, "step", _with_hooks(cls.__dict__["step"]))  # noqa: B010
+            setattr(cls, "step", with_hooks(cls.__dict__["step"]))  # noqa: B010
 
     def _add_hook_tables(self) -> None:
         for table in HOOK_TABLES:
@@ -83,7 +101,7 @@ class OptimizerHooks:
         )
 
 
-def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """A `step` method that runs the optimizer's hooks around it."""
 
     @functools.wraps(step)
@@ -94,13 +112,15 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             self
         ):  # not made by Optimizer's init
             return step(self, *args, **kwargs)
-        for hook in list(self._optimizer_step_pre_hooks.values()):
+        before = self._optimizer_step_pre_hooks
+        for hook in [*_before_all.values(), *before.values()]:
             changed = hook(self, args, kwargs)
             if changed is not None:
                 args, kwargs = changed
         self._opt_called = True
         result = step(self, *args, **kwargs)
-        for hook in list(self._optimizer_step_post_hooks.values()):
+        after = self._optimizer_step_post_hooks
+        for hook in [*after.values(), *_after_all.values()]:
             hook(self, args, kwargs)
         return result
 

@@ -19,6 +19,7 @@ from .expression import (
     decayed,
     squared,
 )
+from .functions import function_of
 from .optimizer import Params
 
 
@@ -90,3 +91,30 @@ def _rectified(beta2: float, step: float) -> float:
         return 0.0
     ratio = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)
     return float(ratio**0.5)
+
+
+@function_of(
+    RAdam,
+    kept={"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq"},
+    pairs={"betas": ("beta1", "beta2")},
+)
+def radam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+) -> None:
+    """One step of `RAdam`, whose lists are written in place."""

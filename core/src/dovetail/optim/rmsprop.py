@@ -17,6 +17,7 @@ from .expression import (
     ascent,
     squared,
 )
+from .functions import function_of
 from .optimizer import Params
 
 
@@ -98,3 +99,34 @@ class RMSprop(ExpressionOptimizer):
             step = kept["momentum_buffer"] * n["momentum"] + step
             new["momentum_buffer"] = step
         return p + step * n["rate"], new
+
+
+@function_of(
+    RMSprop,
+    kept={
+        "square_avgs": "square_avg",
+        "grad_avgs": "grad_avg",
+        "momentum_buffer_list": "momentum_buffer",
+    },
+)
+def rmsprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    grad_avgs: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float | Tensor,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+) -> None:
+    """One step of `RMSprop`, whose lists are written in place."""

@@ -10,6 +10,7 @@ from dovetail.errors import ArgumentError
 
 from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
+from .functions import function_of
 from .optimizer import Params
 from .options import check_pair, number
 
@@ -73,3 +74,32 @@ class Rprop(ExpressionOptimizer):
         size = ft.clamp(size, n["least"], n["most"])
         g = ft.where(agrees < 0, ft.zeros_like(g), g)
         return p - ft.sign(g) * size, {"prev": g, "step_size": size}
+
+
+@function_of(
+    Rprop,
+    kept={"prevs": "prev", "step_sizes": "step_size"},
+    pairs={
+        "etas": ("etaminus", "etaplus"),
+        "step_sizes": ("step_size_min", "step_size_max"),
+    },
+    lr=0.0,
+)
+def rprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    prevs: list[Tensor],
+    step_sizes: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    maximize: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    step_size_min: float,
+    step_size_max: float,
+    etaminus: float,
+    etaplus: float,
+) -> None:
+    """One step of `Rprop`, whose lists are written in place."""

@@ -15,6 +15,7 @@ from dovetail.ops.optim import sgd_step_, sgd_steps_
 
 from .constructors import constructor_of_options
 from .expression import ExpressionOptimizer, Group, Kept, Numbers, State
+from .functions import function_of
 from .optimizer import Params
 from .options import option
 from .steps import Steps
@@ -144,3 +145,24 @@ class SGD(ExpressionOptimizer):
         if first:  # only now: until its first step it holds nothing
             for param, buffer in zip(params, buffers, strict=True):
                 self.state[param]["momentum_buffer"] = buffer
+
+
+@function_of(SGD, kept={"momentum_buffer_list": "momentum_buffer"}, counts={})
+def sgd(
+    params: list[Tensor],
+    d_p_list: list[Tensor],
+    momentum_buffer_list: list[Tensor | None],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: float | Tensor,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """One step of `SGD`; where a buffer is None, the list gets one."""

@@ -31,7 +31,7 @@ class Steps(NamedTuple):
                 memory = getattr(x, "_storage", None)
                 if memory is None:
                     continue  # its own memory, which nobody else has seen
-                if memory.readonly is not None or memory.root is not x._a:
+                if memory.to_write is not None or memory.root is not x._a:
                     check_writable(name, x)
 
     def fits(self) -> bool:

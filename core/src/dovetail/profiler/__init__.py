@@ -7,12 +7,18 @@ from dovetail.engine.missing_names import missing_name as _missing_name
 from .collector import record_function
 from .events import EventList, FunctionEvent, FunctionEventAvg
 from .profiles import profile
-from .schedules import ProfilerAction, ProfilerActivity, schedule, supported_activities
+from .schedules import (
+    ProfilerAction,
+    ProfilerActivity,
+    kineto_available,
+    schedule,
+    supported_activities,
+)
 from .traces import tensorboard_trace_handler
 
 __all__ = [
     "EventList", "FunctionEvent", "FunctionEventAvg", "ProfilerAction",
-    "ProfilerActivity", "profile", "record_function", "schedule",
+    "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule",
     "supported_activities", "tensorboard_trace_handler",
 ]  # fmt: skip
 

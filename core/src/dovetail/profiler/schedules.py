@@ -28,6 +28,11 @@ class ProfilerActivity(Enum):
     PrivateUse1 = 5
 
 
+def kineto_available() -> bool:
+    """Whether profiles have schedules and traces: they do."""
+    return True
+
+
 def supported_activities() -> set[ProfilerActivity]:
     """What is recorded: the host's calls."""
     return {ProfilerActivity.CPU}

@@ -8,6 +8,7 @@ from dovetail.frontend import tapers as _tapers  # noqa: F401 (offers its names)
 
 globals().update(_NAMESPACES["signal.windows"])
 
+__path__: list[str] = []  # torch has modules below
 if _typing.TYPE_CHECKING:
     from dovetail.signatures.signal_windows import *  # noqa: F403
 else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from dovetail.engine.omissions import OMISSIONS, Omission
+from dovetail.torch_names.left_out import LEFT_OUT
 
 # Only a checkout has a folder of documentation.
 PAGE: Final = Path(__file__).parents[4] / "docs" / "torch-compatibility.md"
@@ -21,11 +22,26 @@ reason, which the error for the name says too. A name that is neither there nor 
 is not there yet: asking for it raises an AttributeError that names the nearest one.
 
 A name that …"""
+_MODULES: Final = """# Modules of torch's
+
+Imports need no more than `dovetail` for `torch`: `from dovetail.nn.modules.conv import
+Conv2d` finds what dovetail has elsewhere, and takes no time from programs that do not
+use it. What follows is left out, with what is below it, and an import says why; where
+`torch` means dovetail (`dovetail run --as-torch`), it may be imported, and a name of it
+raises when it is called.
+
+A module that …"""
 
 
 def page() -> str:
     """The text of the page."""
-    return "\n\n".join([_HEAD, *map(_section, OMISSIONS)]) + "\n"
+    left = [_modules(left.reason, left.modules.split()) for left in LEFT_OUT]
+    return "\n\n".join([_HEAD, *map(_section, OMISSIONS), _MODULES, *left]) + "\n"
+
+
+def _modules(reason: str, modules: list[str]) -> str:
+    listed = ", ".join(sorted(modules))
+    return "\n\n".join([_wrapped(f"**… {reason}:**"), _wrapped(f"- {listed}", "  ")])
 
 
 def _section(omission: Omission) -> str:
@@ -43,5 +59,8 @@ def _items(omission: Omission) -> Iterator[str]:
         )  # fmt: skip
 
 
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False)
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(
+        text, 88, subsequent_indent=indent, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip

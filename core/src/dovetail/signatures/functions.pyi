@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 from numpy import ndarray
 
 from dovetail.device import device
-from dovetail.dtypes import DType
+from dovetail.dtypes import DType, NamedDType
 from dovetail.engine.generator import Generator as Generator
 from dovetail.engine.generator import Generator as _Generator
 from dovetail.engine.tensor import Tensor
@@ -623,6 +623,8 @@ def chain_matmul(
 ) -> Tensor:
     """The product of several matrices in the order that costs least."""
 
+chalf: NamedDType
+
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """Channels of several groups, one of each in turn (arXiv:1707.01083)."""
 
@@ -751,6 +753,7 @@ def complex(
     """real + imag * i."""
 
 complex128: DType
+complex32: NamedDType
 complex64: DType
 
 def concat(
@@ -1537,6 +1540,16 @@ def group_norm(
     arXiv:1803.08494).
     """
 
+def gru_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of a GRU: the hidden state."""
+
 def gt(
     input: Tensor,
     other: Tensor | _complex,
@@ -1809,7 +1822,9 @@ def is_floating_point(input: Tensor) -> _bool:
     """Whether the dtype is a real floating point format."""
 
 def is_inference(input: Tensor) -> _bool:
-    """False: what `inference_mode` makes is a tensor like others."""
+    """Whether a tensor was made in `inference_mode`, or looks into one that
+    was.
+    """
 
 def is_neg(input: Tensor) -> _bool:
     """False: conjugates and negations are computed at once."""
@@ -1886,6 +1901,8 @@ def istft(
     return_complex: _bool = False,
 ) -> Tensor:
     """The signal whose `stft` is nearest (Griffin and Lim 1984)."""
+
+jagged: layout
 
 def kaiser_window(
     window_length: _int,
@@ -2136,6 +2153,16 @@ def logsumexp(
     """
 
 long: DType
+
+def lstm_cell(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """One step of an LSTM: the hidden state and the cell's."""
 
 def lt(
     input: Tensor,
@@ -2929,6 +2956,26 @@ def rms_norm(
     """Root mean square 1 over the last dims (Zhang & Sennrich 2019,
     arXiv:1910.07467).
     """
+
+def rnn_relu_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of a simple network with a rectifier: the hidden state."""
+
+def rnn_tanh_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of a simple network with tanh: the hidden state."""
 
 def roll(input: Tensor, shifts: Sequence[_int], dims: Sequence[_int] = ...) -> Tensor:
     """`input` moved by `shifts` along `dims`; what leaves one end enters the

@@ -548,8 +548,11 @@ class Methods:
         """Hyperbolic cosine."""
     def cosh_(self) -> Tensor:
         """`cosh` written into the tensor, which is returned."""
+    @overload
     def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """How many over `dim` are not zero."""
+    @overload
+    def count_nonzero(self, *dim: _int) -> Tensor: ...
     def cov(
         self,
         *,
@@ -984,7 +987,9 @@ class Methods:
     def is_floating_point(self) -> _bool:
         """Whether the dtype is a real floating point format."""
     def is_inference(self) -> _bool:
-        """False: what `inference_mode` makes is a tensor like others."""
+        """Whether a tensor was made in `inference_mode`, or looks into one that
+        was.
+        """
     @property
     def is_ipu(self) -> _bool:
         """False: no tensor is on a device of the type ipu."""
@@ -1829,10 +1834,16 @@ class Methods:
         """input * input; integers wrap, bools count as int64."""
     def square_(self) -> Tensor:
         """`square` written into the tensor, which is returned."""
+    @overload
     def squeeze(self, dim: _int | Sequence[_int] = ...) -> Tensor:
         """`input` without dims of size 1: all of them, or those of `dim`."""
+    @overload
+    def squeeze(self, *dim: _int) -> Tensor: ...
+    @overload
     def squeeze_(self, dim: _int | Sequence[_int] = ...) -> Tensor:
         """`squeeze` of this tensor itself; returns it."""
+    @overload
+    def squeeze_(self, *dim: _int) -> Tensor: ...
     def sspaddmm(
         self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
     ) -> Tensor:

@@ -14,22 +14,22 @@ def airy_ai(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) ->
 def bessel_j0(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The Bessel function of the first kind, of order 0."""
+    """The Bessel function of the first kind, of order 0 (DLMF 10)."""
 
 def bessel_j1(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The Bessel function of the first kind, of order 1."""
+    """The Bessel function of the first kind, of order 1 (DLMF 10)."""
 
 def bessel_y0(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The Bessel function of the second kind, of order 0."""
+    """The Bessel function of the second kind, of order 0 (DLMF 10)."""
 
 def bessel_y1(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The Bessel function of the second kind, of order 1."""
+    """The Bessel function of the second kind, of order 1 (DLMF 10)."""
 
 def chebyshev_polynomial_t(
     input: Tensor | complex,
@@ -198,12 +198,12 @@ def modified_bessel_i1(
 def modified_bessel_k0(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The modified Bessel function K of order 0."""
+    """The modified Bessel function K of order 0 (DLMF 10.25)."""
 
 def modified_bessel_k1(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The modified Bessel function K of order 1."""
+    """The modified Bessel function K of order 1 (DLMF 10.25)."""
 
 def multigammaln(
     input: Tensor, p: int, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -214,7 +214,9 @@ def ndtr(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Te
     """The area below the normal density, up to `input`."""
 
 def ndtri(input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor:
-    """Where ndtr has the value of `input`."""
+    """Where the normal distribution has the value of `input` (Wichura 1988, AS
+    241).
+    """
 
 def polygamma(
     n: int, input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -232,12 +234,16 @@ def round(
 def scaled_modified_bessel_k0(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The modified Bessel function K of order 0, times exp(input)."""
+    """The modified Bessel function K of order 0, times exp(input) (DLMF
+    10.25).
+    """
 
 def scaled_modified_bessel_k1(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """The modified Bessel function K of order 1, times exp(input)."""
+    """The modified Bessel function K of order 1, times exp(input) (DLMF
+    10.25).
+    """
 
 def shifted_chebyshev_polynomial_t(
     input: Tensor | complex,
@@ -280,7 +286,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 def spherical_bessel_j0(
     input: Tensor, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor:
-    """sin(input) / input, which is 1 at 0."""
+    """sin(input) / input, which is 1 at 0 and 0 at infinity (DLMF 10.49.3)."""
 
 def xlog1py(
     input: Tensor | complex,

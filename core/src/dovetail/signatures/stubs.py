@@ -39,6 +39,7 @@ def stubs() -> dict[str, str]:
     return {
         "functions.pyi": _functions("The package's functions and dtypes.", {
             **NAMESPACES["torch"], **{d.name: d for d in dtypes.ALL}, **dtypes.ALIASES,
+            **dtypes.NAMED,
             **FORMATS, **LAYOUTS,
         }),
         "methods.pyi": _methods(),

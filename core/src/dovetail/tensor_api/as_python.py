@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from dovetail.engine.checks import values_of
 from dovetail.engine.public import public
-from dovetail.engine.tensor import Tensor, extend
+from dovetail.engine.tensor import Parameter, Tensor, extend
 from dovetail.errors import (
     ArgumentTypeError,
     NoSingleNumber,
     NumberOutOfRange,
     ShapeError,
 )
+from dovetail.frontend.split import rows
 from dovetail.tensor_api.properties import numel
 
 
@@ -62,7 +63,12 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
         raise ArgumentTypeError(
             "iteration", "tensor", was="0-d", needed="at least one dim"
         )
-    return iter([self[i] for i in range(self._a.shape[0])])
+    if type(self) in _PLAIN:
+        return iter(rows(self, 0))
+    return iter([self[i] for i in range(self.shape[0])])
+
+
+_PLAIN: Final = frozenset({Tensor, Parameter})
 
 
 def _converter(number: type) -> Any:

@@ -7,14 +7,18 @@ from typing import Any
 
 from dovetail.engine import autograd
 from dovetail.engine.arrival import Hook
-from dovetail.engine.node_hooks import hooks_of
+from dovetail.engine.gradient_edges import by_edges
+from dovetail.engine.level_hooks import cut_below, level_of
+from dovetail.engine.node_hooks import hooks_of, hooks_of_leaf, put_before_node_hooks
+from dovetail.engine.open_levels import open_levels
 from dovetail.engine.public import methods, public
+from dovetail.engine.saved_values import SavedTensor
 from dovetail.engine.scopes import anywhere, tell
-from dovetail.engine.tape import Node, Output
+from dovetail.engine.tape import Leaf, Node, Output
 from dovetail.engine.tape_of_views import leaf_of
 from dovetail.engine.tensor import Tensor, alias, as_class, extend
 from dovetail.errors import ArgumentTypeError, AutogradError, InplaceError
-from dovetail.tensor_api.hook_handle import HandleOf, RemovableHandle
+from dovetail.tensor_api.hook_handle import HandleOf, RemovableHandle, add_hook
 
 
 def _backward(
@@ -41,6 +45,7 @@ def _backward(
     if gradient is not None and not isinstance(gradient, Tensor):
         given = autograd.tensors_of("backward", "gradient", gradient)
     if inputs is not None:
+        inputs = by_edges("backward", inputs)
         inputs = autograd.tensors_of("backward", "inputs", inputs)
     autograd.backward([self], given, retain_graph, create_graph, inputs)
 
@@ -58,6 +63,8 @@ def detach(input: Tensor) -> Tensor:
     False
     """
     made = alias(input)
+    if level_of and open_levels():
+        cut_below(made)
     if anywhere[0]:
         tell("alias", input, made, "detach()")
     return made
@@ -73,6 +80,8 @@ def _detach_(self: Tensor) -> Tensor:
     if self.is_leaf:
         self.requires_grad = False
     self._node = None
+    if level_of and open_levels():
+        cut_below(self)
     if anywhere[0]:
         tell("detach_", self)
     return self
@@ -122,7 +131,7 @@ def _register_post_accumulate_grad_hook(
             "register_post_accumulate_grad_hook", "tensor", was="not a leaf that "
             "requires gradients", needed="one",
         )  # fmt: skip
-    leaf.after.append(hook)
+    put_before_node_hooks(leaf.after, hook)
     return HandleOf(lambda: leaf.after.remove(hook))
 
 
@@ -147,34 +156,35 @@ def _retains_grad(self: Tensor) -> bool:
     return bool(self.__dict__.get("_retains"))
 
 
-def _register_node_hook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
+def _register_node_hook(self: Node | Leaf, fn: Callable[..., Any]) -> RemovableHandle:
     """Call `fn(grad_inputs, grad_outputs)` when gradients have gone through this node.
 
     It may return other gradients of the inputs.
     """
-    hooks = hooks_of(self).after
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = fn
-    return handle
+    return add_hook(_hooks(self).after, fn)
 
 
-def _register_node_prehook(self: Node, fn: Callable[..., Any]) -> RemovableHandle:
+def _register_node_prehook(
+    self: Node | Leaf, fn: Callable[..., Any]
+) -> RemovableHandle:
     """Call `fn(grad_outputs)` before gradients go through this node.
 
     It may return other gradients of the results.
     """
-    hooks = hooks_of(self).before
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = fn
-    return handle
+    return add_hook(_hooks(self).before, fn)
 
 
-Node.register_hook = _register_node_hook  # type: ignore[attr-defined]
-Node.register_prehook = _register_node_prehook  # type: ignore[attr-defined]
+def _hooks(node: Node | Leaf) -> Any:
+    return hooks_of_leaf(node) if isinstance(node, Leaf) else hooks_of(node)
+
+
+for _node in (Node, Leaf):
+    _node.register_hook = _register_node_hook  # type: ignore[union-attr]
+    _node.register_prehook = _register_node_prehook  # type: ignore[union-attr]
 methods(
     as_subclass=_as_subclass, detach_=_detach_, requires_grad_=_requires_grad_,
     register_hook=_register_hook, retain_grad=_retain_grad,
     register_post_accumulate_grad_hook=_register_post_accumulate_grad_hook,
 )  # fmt: skip
 extend(retains_grad=property(_retains_grad))
-__all__ = ["Any", "Node", "Output", "RemovableHandle"]
+__all__ = ["Any", "Node", "Output", "RemovableHandle", "SavedTensor"]

@@ -10,7 +10,7 @@ from dovetail.device import device as Device
 from dovetail.device_api import HostMemory
 from dovetail.dtypes import DType, as_dtype
 from dovetail.engine.annotations import described
-from dovetail.engine.kinds import kind_of
+from dovetail.engine.kinds import Kind, kind_of
 from dovetail.engine.public import public
 from dovetail.engine.scopes import outside
 from dovetail.engine.tape import storage_of
@@ -49,6 +49,10 @@ def to(
         >>> torch.ones(2).to("cpu", torch.float64)
         tensor([1., 1.], dtype=dovetail.float64)
     """
+    if len(args) == 1 and not (kw or copy or non_blocking):  # most calls
+        kind = _kind_of(self, args[0])
+        if kind is not None:
+            return _moved(self, kind)
     dtype, device = kw.pop("dtype", None), kw.pop("device", None)
     lying = kw.pop("memory_format", None)
     if kw:
@@ -75,6 +79,17 @@ def to(
     if lying is memory_order.suggested(moved):
         return moved
     return memory_order.copied("to", moved, lying)
+
+
+def _kind_of(x: Tensor, wanted: Any) -> Kind | None:
+    """What a dtype, a device or a tensor makes of a tensor's kind; None for others."""
+    if type(wanted) is DType:
+        return x._kind.with_dtype(wanted)
+    if isinstance(wanted, Tensor):
+        return kind_of(wanted._kind.device, wanted._kind.dtype)
+    if isinstance(wanted, str | Device):
+        return kind_of(wanted, x._kind.dtype)
+    return None
 
 
 def _positional(
@@ -112,7 +127,7 @@ def cpu(self: Tensor) -> Tensor:
 @public("Tensor.type_as")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the dtype and on the device of another."""
-    return to(self, other)
+    return _moved(self, kind_of(other._kind.device, other._kind.dtype))
 
 
 def caster(name: str, dtype: DType) -> Any:

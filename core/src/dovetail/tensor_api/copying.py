@@ -11,9 +11,8 @@ from dovetail.engine.tensor import Parameter, Tensor, alias, extend
 from dovetail.errors import AutogradError
 from dovetail.tensor_api.memory import Ground, Layout, Memory
 
-_OURS: Final = frozenset(
-    {"_former", "_grad", "_leaf", "_retains"}
-)  # in the __dict__ of a tensor
+# What the __dict__ of a tensor has besides what users have set.
+_OURS: Final = frozenset({"_former", "_grad", "_inference", "_leaf", "_retains"})
 
 
 def _copy(self: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -36,13 +37,32 @@ class Parsed(NamedTuple):
 WHOLE: Final = slice(None)
 
 
+_LONGEST: Final = 31  # list that may be meant as a tuple, as in NumPy once
+
+
+def _counts_dims(index: Any) -> bool:
+    """Whether an index has an entry a dim: a tuple, or a list that torch takes as one.
+
+    That is a short one in which there is anything but numbers.
+    """
+    if isinstance(index, tuple):
+        return True
+    if isinstance(index, Tensor | np.ndarray | str) or not isinstance(index, Sequence):
+        return False
+    return len(index) <= _LONGEST and any(
+        e is None or e is Ellipsis
+        or isinstance(e, slice | Tensor | np.ndarray | Sequence)
+        for e in index
+    )  # fmt: skip
+
+
 def parse(x: Tensor, index: Any) -> Parsed:
     """Read an index as NumPy and torch do.
 
     Raises:
         IndexOutOfRange: more indices than dims, or a mask of another shape.
     """
-    given = index if isinstance(index, tuple) else (index,)
+    given = tuple(index) if _counts_dims(index) else (index,)
     entries = _without_ellipsis([_entry(e, x) for e in given], x.ndim)
     if len(entries) == 1 and _is_mask(entries[0]) and entries[0].ndim == x.ndim > 0:
         _check_mask(entries[0], x, 0)

@@ -13,7 +13,7 @@ from dovetail.engine.annotations import check_size, described
 from dovetail.engine.checks import check_fits
 from dovetail.engine.elements import scalar
 from dovetail.engine.inplace import fill, inplace, overwrite
-from dovetail.engine.overrides import overridden
+from dovetail.engine.overrides import ask, overridden
 from dovetail.engine.scopes import anywhere, watched
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, alias, extend
@@ -47,8 +47,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     tensor([0., 4., 5.])
     """
     if overridden((x, value)):
-        cls = type(x) if overridden((x,)) else type(value)
-        cls.__torch_function__(setitem, (cls,), (x, index, value))
+        ask(setitem, "setitem", overridden((x, value)), (x, index, value), {})
         return
     region = x if index is Ellipsis else None
     if region is None and not (anywhere[0] and watched()):
@@ -65,7 +64,9 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             return
         region = region_of(x, parsed)
     if type(value) in _NUMBERS:
-        fill(region, _number_for(x, value), "setitem", overlap=False)
+        if type(value) is not int or not -(1 << 15) <= value < 1 << 15:
+            value = _number_for(x, value)
+        fill(region, value, "setitem", overlap=False)
     else:
         given = _without_leading_ones(_as_value(x, value), region.ndim)
         overwrite("copy_", region, copied(region, given))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dovetail.dtypes import int64
-from dovetail.engine.overrides import overridden
+from dovetail.engine.overrides import ask, overridden
 from dovetail.engine.scopes import anywhere, here, watched
 from dovetail.engine.tensor import Parameter, Tensor, extend
 from dovetail.engine.views import as_view
@@ -59,7 +59,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 def _indexed(x: Tensor, index: Any) -> Tensor:
     """`x[index]` for whatever users write."""
     if overridden((x,)):
-        found: Tensor = type(x).__torch_function__(getitem, (type(x),), (x, index))
+        found: Tensor = ask(getitem, "getitem", overridden((x,)), (x, index), {})
         return found
     if not (anywhere[0] and watched()):
         view = plain_view(x, index)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from importlib import import_module
 from typing import Any, Final
 
@@ -43,6 +42,8 @@ def _to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Te
 
 def _repr_html(self: Tensor) -> str:
     """For notebooks: the values, then shape, dtype and device."""
+    from html import escape  # 1 ms, which programs without notebooks need not spend
+
     facts = " × ".join(map(str, self.shape)) or "0-d"
     return (
         f"<pre>{escape(repr(self))}</pre>"

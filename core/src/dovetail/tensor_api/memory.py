@@ -22,7 +22,8 @@ from dovetail.dtypes import Array, DType
 from dovetail.engine.kinds import Kind, kind_on, kinds_of
 from dovetail.engine.placement import place
 from dovetail.engine.scopes import anywhere, outside, tell
-from dovetail.engine.tape import Node, Storage, storage_of
+from dovetail.engine.storage import storage_over
+from dovetail.engine.tape import Node, storage_of
 from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import DTypeError
 
@@ -143,7 +144,7 @@ class Ground:
         self.dtype = dtype
         self.flat = flat
         self.low = low
-        self.storage = Storage(flat)
+        self.storage = storage_over(flat)
 
     def tensor(self, dtype: DType, layout: Layout) -> Tensor:
         """A tensor that looks into this memory."""
@@ -213,6 +214,8 @@ def _in_use(backend: Backend) -> Iterator[Native]:
     for kind in kinds_of(backend):
         for cache in kind.scalars.values():
             yield from list(cache.values())
+            if cache.zero is not None:
+                yield cache.zero
     for found in gc.get_objects():
         if issubclass(type(found), Tensor):
             if hasattr(found, "_a") and found._kind.backend is backend:

@@ -12,6 +12,7 @@ from dovetail.dtypes import FLOAT8, bfloat16, bool_, get_default_dtype, int64
 from dovetail.engine.checks import values_of
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Parameter, Tensor, extend
+from dovetail.errors import AutogradError
 
 
 class Format(NamedTuple):
@@ -197,7 +198,10 @@ def _suffixes(x: Tensor) -> list[str]:
 
 def graph_suffixes(x: Tensor) -> list[str]:
     """Where the tensor comes from, or that it is a leaf with a gradient."""
-    node = x.grad_fn
+    try:
+        node = x.grad_fn
+    except AutogradError:  # of a view that may not be taken again
+        return ["grad_fn=<Invalid>"]
     if node is not None:
         return [f"grad_fn=<{node.name()}>"]
     return ["requires_grad=True"] if x.requires_grad else []

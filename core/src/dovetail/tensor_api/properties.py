@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail.device_api import HostMemory
 from dovetail.engine.integers import axis
+from dovetail.engine.level_hooks import written_later
 from dovetail.engine.public import public
 from dovetail.engine.tape import storage_of
 from dovetail.engine.tensor import Tensor, extend
@@ -140,7 +141,8 @@ def clone(
     >>> x
     tensor([0., 0.])
     """
-    return memory_order.copied("clone", input, memory_format)
+    made = memory_order.copied("clone", input, memory_format)
+    return written_later[0](made) if written_later else made
 
 
 def _is_cpu(self: Tensor) -> bool:
@@ -156,9 +158,6 @@ def _is_meta(self: Tensor) -> bool:
 extend(
     is_cpu=property(_is_cpu), is_meta=property(_is_meta),
     itemsize=property(element_size),
+    # What tells one tensor from another, as in PyTorch.
+    _cdata=property(id),
 )  # fmt: skip
-
-
-extend(
-    _cdata=property(id, doc="What tells one tensor from another, as PyTorch has it.")
-)

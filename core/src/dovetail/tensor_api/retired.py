@@ -185,8 +185,10 @@ for _name, _what in {
 
 @public("torch.is_inference Tensor.is_inference")
 def is_inference(input: Tensor) -> bool:
-    """False: what `inference_mode` makes is a tensor like others."""
-    return False
+    """Whether a tensor was made in `inference_mode`, or looks into one that was."""
+    memory = input._storage
+    found: bool = input._inference if memory is None else memory.inference
+    return found
 
 
 def _output_nr(self: Tensor) -> int:

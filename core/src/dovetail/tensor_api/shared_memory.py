@@ -79,7 +79,8 @@ def share_memory_(self: Tensor) -> Tensor:
     new = in_file(SharedFile.fresh(count * size), self._kind, (count,), (1,), 0)
     new.copy_(old)
     moved = as_strided(new, self.shape, self.stride(), here // size)
-    self._storage, self._a = storage_of(moved), moved._a
+    own = type(storage_of(self))  # which says whether it is of inference tensors
+    self._storage, self._a = own(storage_of(moved).root), moved._a
     return self
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from dovetail.engine.writable import check_writable
 from dovetail.errors import (
     ArgumentError,
     ArgumentTypeError,
+    FileError,
     IndexOutOfRange,
     NotSupported,
 )
@@ -106,12 +108,63 @@ class UntypedStorage:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
-    def __getitem__(self, index: int) -> Any:
+    @classmethod
+    def from_file(
+        cls, filename: str | Path, shared: bool = False, nbytes: int = 0
+    ) -> UntypedStorage:
+        """A storage over a file's bytes, which are read as they are needed.
+
+        Args:
+            shared: writes go to the file, which is made as large as is asked for;
+                otherwise they stay in this process.
+            nbytes: how many of its bytes.
+
+        Raises: FileError for a file that is not there, or too small.
+        """
+        if cls is not UntypedStorage:
+            raise NotSupported(
+                f"{cls.__name__}.from_file", "class", was="one of a dtype",
+                needed="UntypedStorage", remedy="torch.from_file gives a tensor",
+            )  # fmt: skip
+        if not nbytes:
+            return cls(from_numpy(np.empty(0, np.uint8)))
+        if shared:
+            with Path(filename).open("ab") as file:
+                file.truncate(max(file.tell(), nbytes))
+        elif not Path(filename).is_file():
+            raise FileError("from_file", "filename", was=filename, needed="a file")
+        elif Path(filename).stat().st_size < nbytes:
+            raise FileError(
+                "from_file", "filename", was=f"{filename}, of "
+                f"{Path(filename).stat().st_size} bytes: it is smaller than asked for",
+                needed=f"one of {nbytes} bytes",
+            )  # fmt: skip
+        mode: Any = "r+" if shared else "c"
+        return cls(from_numpy(np.memmap(filename, np.uint8, mode, shape=(nbytes,))))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The elements as an array of NumPy's, over the same memory on the CPU."""
+        memory = self._kind.backend.capability(HostMemory)
+        found = self._elements()
+        if memory is not None:
+            found = memory.expose(self.flat()._a).view(found.dtype)
+        return found if dtype is None else found.astype(dtype, copy=bool(copy))
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return type(self)(from_numpy(np.asarray(self)[index]))
         if not -len(self) <= index < len(self):
             raise IndexOutOfRange(
                 "storage", "index", was=index, needed=f"below {len(self)}"
             )
         return self._elements()[index].item()
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(self._tensor) if self.dtype is not None else self
+
+    # What safetensors asks for instead, of a version that it cannot read.
+    _untyped = untyped
 
     def cpu(self) -> UntypedStorage:
         """The same bytes on the CPU."""
@@ -144,10 +197,6 @@ class UntypedStorage:
 
 class TypedStorage(UntypedStorage):
     """All of the memory behind a tensor, as elements of its dtype."""
-
-    def untyped(self) -> UntypedStorage:
-        """The same memory as bytes."""
-        return UntypedStorage(self._tensor)
 
 
 def _class_of(dtype: DType) -> type[TypedStorage]:

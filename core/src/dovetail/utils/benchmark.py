@@ -222,5 +222,6 @@ class Compare:
 
 __all__ = ["Compare", "Measurement", "TaskSpec", "Timer", "timer"]
 
+__path__: list[str] = []  # torch has modules below
 if not _typing.TYPE_CHECKING:
     __getattr__ = _missing_name(__name__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from typing import Any, Final
 
 from dovetail.autograd.function import Function
@@ -31,6 +31,7 @@ from dovetail.utils.checkpoint_runs import (
     CheckpointError,
     GraphExecGroup,
     Run,
+    Scopes,
     Trace,
     drawn_again,
     random_states,
@@ -176,7 +177,7 @@ class CheckpointFunction(Function):
         """Run the function off the tape."""
         ctx.run_function = run_function
         ctx.random = random_states() if preserve_rng_state else None
-        ctx.scopes = copy_context()
+        ctx.scopes = Scopes()
         ctx.args = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[a if isinstance(a, Tensor) else None for a in args])
         return run_function(*args)
@@ -187,7 +188,7 @@ class CheckpointFunction(Function):
         pairs = zip(ctx.saved_tensors, ctx.args, strict=True)
         given = [value if t is None else t for t, value in pairs]
         args = detach_variable(tuple(given))
-        result = ctx.scopes.copy().run(_again, ctx, args)
+        result = ctx.scopes.run(_again, ctx, args)
         outs = result if isinstance(result, tuple) else (result,)
         flows = [
             (y, ct) for y, ct in zip(outs, cts, strict=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from typing import Any, Final, Self
 
 from dovetail.autograd.graph import saved_tensors_hooks
 from dovetail.engine import autograd
+from dovetail.engine.autocast import open_scopes, reopened
 from dovetail.engine.calls import WRITTEN
 from dovetail.engine.generator import existing_generators
 from dovetail.engine.modes import enable_grad
@@ -52,6 +53,22 @@ _group: Final[ContextVar[GraphExecGroup | None]] = ContextVar(
 )
 
 
+class Scopes:
+    """What a function runs in: default device, grad mode, autocast."""
+
+    def __init__(self) -> None:
+        self._context = copy_context()
+        self._casting = open_scopes()
+
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """What the function gives in these scopes, though they may have ended."""
+        return self._context.copy().run(self._within, function, args)
+
+    def _within(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        with reopened(self._casting):
+            return function(*args)
+
+
 class Stop(Exception):
     """All that backward needs is there."""
 
@@ -75,7 +92,7 @@ class Run:
         self.call = function, args, kwargs
         self.context = context
         self.random = random_states() if same_random else None
-        self.scopes = copy_context()  # autocast, and the default device
+        self.scopes = Scopes()
         self.specs: list[Any] = []
         self.found: dict[int, Tensor] = {}
         self.group: GraphExecGroup | None = None
@@ -112,7 +129,7 @@ class Run:
 
         self.count = 0
         try:
-            self.scopes.copy().run(again)
+            self.scopes.run(again)
             if self.count < len(self.specs):
                 raise _unlike(str(self.count), len(self.specs))
         except Stop:

@@ -20,6 +20,7 @@ from dovetail.dtypes import (
     STORED,
     float16,
 )  # fmt: skip
+from dovetail.xp import chosen
 from dovetail.xp.kernels import undispatched
 from dovetail.xp.orders import elementwise
 
@@ -95,6 +96,7 @@ def install(table: KernelTable, xp: Any) -> None:
     table.add("addcmul", _addcmul(xp), dtypes=(REAL | COMPLEX) - HALF, **_PLAIN)
     table.add("addcdiv", _addcdiv, dtypes=INEXACT - HALF, **_PLAIN)
     table.add("lerp", _lerp(xp), dtypes=INEXACT - HALF, **_PLAIN)
+    chosen.install(table, xp)
 
 
 def _complex(xp: Any) -> Any:

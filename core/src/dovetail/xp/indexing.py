@@ -11,7 +11,16 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dovetail.device_api.kernels import KernelTable
-from dovetail.dtypes import ANY, BOOL, HALF, NUMERIC, STORED, DType, from_numpy
+from dovetail.dtypes import (
+    ANY,
+    BOOL,
+    HALF,
+    INTEGRAL,
+    NUMERIC,
+    STORED,
+    DType,
+    from_numpy,
+)
 from dovetail.errors import IndexOutOfRange, ShapeError, outside_dim
 from dovetail.limits import greatest, least
 from dovetail.xp.kernels import on_device
@@ -38,6 +47,9 @@ def install(table: KernelTable, xp: Any) -> None:
         checks=True,
         checks_indices=looks,
     )
+    table.add("one_hot", kernels.one_hot, dtypes=INTEGRAL)
+    if looks:
+        table.add("any_outside", kernels.any_outside, dtypes=INTEGRAL)
     for name, put in {
         "index_put": kernels.index_put, "index_put_": kernels.write_places,
     }.items():  # fmt: skip
@@ -135,6 +147,27 @@ class Indexing(Bounds):
             return a.take(index, 0)
         except IndexError as error:
             raise self.error("embedding", index, count, 0, 0) from error
+
+    def one_hot(self, a: Any, num_classes: int) -> Any:
+        xp = self.xp
+        if not self.looks:  # how many are within, the host would wait to know
+            classes = xp.arange(num_classes)
+            return (a.reshape((*a.shape, 1)) == classes).astype("int64")
+        y = xp.zeros((*a.shape, num_classes), "int64")
+        lines = xp.arange(0, y.size, num_classes or 1)
+        flat = a.reshape(-1)
+        within = (flat >= 0) & (flat < num_classes)
+        if not within.all():
+            lines, flat = lines[within], flat[within]
+        if num_classes:
+            y.reshape(-1)[lines + flat.astype("int64")] = 1
+        return y
+
+    def any_outside(self, a: Any, low: int, end: int, spared: Any) -> Any:
+        found = (a < low) | (a >= end)
+        for number in spared:
+            found &= a != number
+        return found.any()
 
     def scatter(self, a: Any, index: Any, src: Any, dim: int) -> Any:
         y = self._fresh(a)

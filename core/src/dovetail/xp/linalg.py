@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from dovetail.dtypes import complex64, complex128, float32, float64
+from dovetail.dtypes import complex64, complex128, float32, float64, int32
 from dovetail.xp.kernels import Kernels, on_device
+from dovetail.xp.shape import triangle
 
 _FORMATS: Final = (float32, float64, complex64, complex128)
 _BLOCK: Final = 48  # columns that are eliminated before the rest is, by one product
@@ -92,6 +93,44 @@ def _eliminate(
     y[:, j + 1 :, j + 1 : stop] -= factor * row
 
 
+@kernels("row_order", (int32,))
+def _row_order(xp: Any, pivots: Any, size: int) -> Any:
+    """One row after the other, or one step of all rows after the other."""
+    (*lead, k), count = pivots.shape, math.prod(pivots.shape[:-1])
+    steps = min(k, size)
+    order = xp.empty((count, size), "int32")
+    order[...] = xp.arange(size, dtype="int32")
+    at = pivots.reshape(count, k)[:, :steps] - 1
+    at = xp.where((at >= 0) & (at < size), at, xp.arange(steps, dtype="int32"))
+    if count < steps and not on_device(xp):
+        for row, places in zip(order, at.tolist(), strict=True):
+            row[...] = _exchanged(size, places)
+        return order.reshape(*lead, size)
+    each = xp.arange(count)
+    for i in range(steps):
+        j = at[:, i]
+        order[each, j], order[:, i] = order[:, i].copy(), order[each, j]
+    return order.reshape(*lead, size)
+
+
+def _exchanged(size: int, places: list[int]) -> list[int]:
+    order = list(range(size))
+    for i, j in enumerate(places):
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+@kernels("mirrored", _FORMATS, rows=True)
+def _mirrored(xp: Any, a: Any, upper: bool) -> Any:
+    shape = a.shape[-2:]
+    above = triangle(xp, shape, -1 if upper else 0)
+    other = _adjoint(xp, a) if a.dtype.kind == "c" else xp.swapaxes(a, -1, -2)
+    y = xp.where(above, other, a) if upper else xp.where(above, a, other)
+    if a.dtype.kind == "c":
+        xp.copyto(y.imag, 0, where=xp.eye(*shape, dtype="bool"))
+    return y
+
+
 @kernels("solve_linear", _FORMATS, rows=True)
 def _solve(xp: Any, a: Any, b: Any) -> Any:
     lead = xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -124,6 +163,8 @@ def _cholesky(xp: Any, a: Any) -> Any:
     info = xp.zeros(a.shape[:-2], "int32")
     try:
         y = xp.linalg.cholesky(part)
+        if not on_device(xp) and xp.isfinite(y.sum()):
+            return y, info
         # Of infinite numbers some libraries make what is none of their factors.
         if on_device(xp) or xp.isfinite(xp.einsum("...ii->...i", y)).all():
             return y, _first_nan(xp, y)
@@ -219,3 +260,16 @@ def _pseudo_inverse(xp: Any, a: Any, atol: Any, rtol: Any, hermitian: bool) -> A
     kept = s > xp.maximum(s.dtype.type(atol), s[..., :1] * s.dtype.type(rtol))
     over = xp.where(kept, 1 / xp.where(kept, s, 1), 0).astype(s.dtype)
     return xp.matmul(_adjoint(xp, vh) * over[..., None, :], _adjoint(xp, u))
+
+
+@kernels("least_squares", _FORMATS, rows=True)
+def _least_squares(xp: Any, a: Any, b: Any, rtol: float) -> Any:
+    lead = xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    if not a.size:
+        shape = (*lead, a.shape[-1], b.shape[-1])
+        return xp.zeros(shape, a.dtype), xp.zeros(lead, "int64")
+    u, s, vh = xp.linalg.svd(a, full_matrices=False)
+    kept = s > s[..., :1] * s.dtype.type(rtol)
+    over = xp.where(kept, 1 / xp.where(kept, s, 1), 0).astype(s.dtype)
+    y = xp.matmul(_adjoint(xp, vh), over[..., None] * xp.matmul(_adjoint(xp, u), b))
+    return y, xp.broadcast_to(kept.sum(-1), lead)

@@ -9,14 +9,15 @@ from dovetail.device_api.kernels import KernelTable
 from dovetail.dtypes import HALF, NUMERIC
 from dovetail.xp.orders import rows
 
+_LINES = (1, 2)  # dims of weights
+
 
 def install(table: KernelTable, xp: Any) -> None:
     """Add products to a table."""
     for name, make in (("bmm", _bmm), ("matmul", _matmul), ("linear", _linear)):
         kernel = make(xp)
-        checks = name != "linear"
-        table.add(name, kernel, dtypes=NUMERIC - HALF, checks=checks)
-        table.add(name, _widened(kernel), dtypes=HALF, checks=checks)
+        table.add(name, kernel, dtypes=NUMERIC - HALF, checks=True)
+        table.add(name, _widened(kernel), dtypes=HALF, checks=True)
 
 
 def _widened(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,19 +55,23 @@ def _matmul(xp: Any) -> Callable[..., Any]:
 
 
 def _linear(xp: Any) -> Callable[..., Any]:
-    matmul = _matmul(xp)
+    matmul, product = _matmul(xp), xp.matmul
     # Of libraries that add while they store: None where it is not worth it.
     product_and_row = getattr(xp, "product_and_row", None)
 
     def linear(x: Any, w: Any, b: Any) -> Any:
-        if product_and_row is not None and b is not None and x.ndim > 1 and x.size:
-            y = product_and_row(x.reshape(-1, x.shape[-1]), w.T, b)
-            if y is not None:
-                return y.reshape(*x.shape[:-1], w.shape[0])
-        y = matmul(x, w.T)
+        if not x.ndim or w.ndim not in _LINES or x.shape[-1] != w.shape[-1]:
+            raise ValueError("not rows, and a matrix with as many columns")
         if b is None:
-            return y
-        if not y.ndim:
+            return matmul(x, w.T)
+        if product_and_row is not None and b.shape == w.shape[:-1]:
+            y = product_and_row(x, w.T, b)
+            if y is not None:
+                return y
+        y = product(x, w.T) if x.ndim == 2 else matmul(x, w.T)
+        if not y.ndim:  # a number, to which nothing can be added in place
+            if b.ndim:
+                raise ValueError("a bias of more dims than the product")
             return y + b
         y += b
         return y

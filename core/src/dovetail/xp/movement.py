@@ -8,6 +8,7 @@ from typing import Any, Final
 from dovetail.dtypes import ANY, FLOAT8, NUMERIC, STORED, DType, Sizes, int32
 from dovetail.float8 import convert
 from dovetail.xp.kernels import Kernels
+from dovetail.xp.order import along
 
 kernels: Final = Kernels()
 install = kernels.install
@@ -16,11 +17,16 @@ kernels.each(STORED, {
         a, index, src, dim
     ),
 })  # fmt: skip
-kernels.each(STORED, {
-    "take_along": lambda xp, a, index, dim: xp.take_along_axis(a, index, dim),
-}, rows=True)  # fmt: skip
 kernels.each(STORED, {"clone": lambda xp, a: a.copy("C")}, checks=True, broadcasts=True)
 kernels.each({int32}, {"iota": lambda xp, n, dtype, index: xp.arange(n, dtype="int32")})
+
+
+@kernels("take_along", STORED, rows=True)
+def _take_along(xp: Any, a: Any, index: Any, dim: int) -> Any:
+    """By one flat gather along the last dim, where no row is left out."""
+    if a.ndim and dim == a.ndim - 1 and index.shape[:-1] == a.shape[:-1]:
+        return along(xp, a, index, dim)
+    return xp.take_along_axis(a, index, dim)
 
 
 @kernels("cast", ANY, binds=True, broadcasts=True, checks=True)

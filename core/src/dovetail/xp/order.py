@@ -24,6 +24,7 @@ from dovetail.xp.reduce import in_float32
 
 Kernel = Callable[..., Any]
 _SHORT: Final = 32
+_FEW: Final = 4  # elements that others are compared with one by one
 
 kernels: Final = Kernels()
 install = kernels.install
@@ -31,14 +32,14 @@ _BOUND: Final[dict[str, Any]] = {"binds": True, "checks": True}
 _WIDE: Final = BITS | (INEXACT - HALF)
 
 
-def _keys(a: Any) -> Any:
+def sortable(a: Any) -> Any:
     """16-bit floats as float32, which keeps their order and which libraries sort."""
     return a.astype("float32") if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
 
 
 def _order(xp: Any, a: Any, dim: int, descending: bool) -> Any:
     """The permutation that sorts; equal elements keep their order on every device."""
-    a, kind = _keys(a), "stable"
+    a, kind = sortable(a), "stable"
     if not a.ndim:
         return xp.zeros((), "int64")
     if not descending:
@@ -48,7 +49,7 @@ def _order(xp: Any, a: Any, dim: int, descending: bool) -> Any:
     return a.shape[dim] - 1 - a[turned].argsort(dim, kind)[turned]
 
 
-def _along(xp: Any, a: Any, index: Any, dim: int) -> Any:
+def along(xp: Any, a: Any, index: Any, dim: int) -> Any:
     """The elements at `index`; by one flat gather along the last dim."""
     if a.ndim == 1:
         return a.take(index)
@@ -70,7 +71,7 @@ def _argsort(xp: Any, dim: int, descending: bool, stable: bool) -> Kernel:
 def _sort(xp: Any, dim: int, descending: bool, stable: bool) -> Kernel:
     def call(a: Any) -> tuple[Any, Any]:
         order = _order(xp, a, dim, descending)
-        return _along(xp, a, order, dim), order
+        return along(xp, a, order, dim), order
 
     return following(xp, call)
 
@@ -104,11 +105,11 @@ def _topk(xp: Any, k: int, dim: int, largest: bool, sorted: bool) -> Kernel:
         if waits or not a.ndim or not 0 < k < n // 4:
             order = _order(xp, a, dim, largest)
             order = order[(*lead, slice(0, k))] if a.ndim else order
-            return _along(xp, a, order, dim), order.copy()
-        some = _chosen(xp, _keys(a), k, dim, largest)
-        values = _along(xp, a, some, dim)
+            return along(xp, a, order, dim), order.copy()
+        some = _chosen(xp, sortable(a), k, dim, largest)
+        values = along(xp, a, some, dim)
         order = _order(xp, values, dim, largest)
-        return _along(xp, values, order, dim), _along(xp, some, order, dim)
+        return along(xp, values, order, dim), along(xp, some, order, dim)
 
     return call
 
@@ -122,7 +123,7 @@ def _ranked(xp: Any, rank: int, dim: int, nan_wins: bool) -> Kernel:
     def call(a: Any) -> Any:
         if not a.ndim:
             return xp.zeros((), "int64")
-        keys = _keys(a)
+        keys = sortable(a)
         n, cut = a.shape[dim], (slice(None),) * dim
         parted = keys.copy()
         parted.partition(rank, dim)
@@ -182,7 +183,7 @@ def _pick(xp: Any, dim: int) -> Kernel:
             return a.copy()
         if a.ndim == 1:
             return a.take(index)
-        return _along(xp, a, xp.expand_dims(index, dim), dim).reshape(index.shape)
+        return along(xp, a, xp.expand_dims(index, dim), dim).reshape(index.shape)
 
     return call
 
@@ -192,7 +193,7 @@ def _searchsorted(xp: Any, right: bool) -> Kernel:
     side = "right" if right else "left"
 
     def call(row: Any, values: Any) -> Any:
-        row, values = _keys(row), _keys(values)
+        row, values = sortable(row), sortable(values)
         if row.ndim == 1:
             return xp.searchsorted(row, values, side)
         found = xp.empty(values.shape, "int64")
@@ -205,7 +206,14 @@ def _searchsorted(xp: Any, right: bool) -> Kernel:
 
 @kernels("isin", ORDERED - {bfloat16}, checks=True, rows=True)
 def _isin(xp: Any, elements: Any, test_elements: Any) -> Any:
-    return xp.isin(elements, test_elements)
+    if not 0 < test_elements.size <= _FEW:
+        return xp.isin(elements, test_elements)
+    # The library takes longer to choose its way than this takes.
+    tests, shape = test_elements.reshape(-1), elements.shape
+    found = xp.equal(elements, tests[:1]).reshape(shape)
+    for at in range(1, len(tests)):
+        found |= xp.equal(elements, tests[at : at + 1]).reshape(shape)
+    return found
 
 
 @kernels("unique", ORDERED, **_BOUND)
@@ -214,7 +222,7 @@ def _unique(xp: Any, consecutive: bool) -> Kernel:
         n = a.shape[0]
         if not n:
             return a.copy(), xp.zeros(0, "int64"), xp.zeros(0, "int64")
-        keys = _keys(a)
+        keys = sortable(a)
         if keys.shape[1] == 1:
             keys = keys[:, 0]
         if consecutive or not a.shape[1]:
@@ -297,11 +305,11 @@ def _cumulative(xp: Any, ufunc: str, dim: int) -> Kernel:
     def call(a: Any) -> tuple[Any, Any]:
         if not a.ndim:
             return a.copy(), xp.zeros((), "int64")
-        keys = _keys(a)
+        keys = sortable(a)
         best = getattr(xp, ufunc).accumulate(keys, dim)
         hit = (keys == best) | xp.isnan(keys)
         numbers = xp.arange(a.shape[dim]).reshape(-1, *(1,) * (a.ndim - 1 - dim))
         index = xp.maximum.accumulate(xp.where(hit, numbers, 0), dim)
-        return _along(xp, a, index, dim), index
+        return along(xp, a, index, dim), index
 
     return call

@@ -1,4 +1,4 @@
-"""Pairs of words as radii and directions, by the steps that generated kernels do.
+"""Words as radii, directions and exponential numbers, by generated kernels' steps.
 
 Not by a library's own logarithm, sine and cosine: those of any two libraries differ in
 the last place, and normal numbers have the same bits in large draws as in small ones.
@@ -10,8 +10,9 @@ from functools import cache
 from typing import Any
 
 from dovetail.codegen.array_steps import Steps
-from dovetail.codegen.random_values import polar
+from dovetail.codegen.random_values import polar, waiting
 from dovetail.codegen.values import parameter
+from dovetail.xp.philox import pairs
 
 
 def single(xp: Any, words: Any) -> list[Any]:
@@ -31,6 +32,25 @@ def double(xp: Any, words: Any) -> list[Any]:
     turn = numbers[:, 1]
     turn = xp.where(turn < 0.5, turn, turn - 1)
     return _steps(xp, "float64")(numbers[:, 0] + 2.0**-53, turn)
+
+
+def waits(xp: Any, words: Any, each: int) -> Any:
+    """Exponential numbers of words, or of pairs of them in float64."""
+    if each == 2:
+        long = pairs(xp, words) >> xp.uint64(11)
+        u = long.view("int64") * 2.0**-53 + 2.0**-53
+    else:
+        u = words.astype("float32")
+        u *= 2.0**-32
+        u += 2.0**-33
+    (y,) = _waiting(xp, "float64" if each == 2 else "float32")(u)
+    return y
+
+
+@cache
+def _waiting(xp: Any, dtype: str) -> Steps:
+    u = parameter("u", dtype)
+    return Steps(xp, (u,), (waiting(u),))
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any, Final
 from dovetail.codegen.philox import LOW32
 from dovetail.dtypes import ANY, FLOAT, INTEGRAL, DType, Sizes
 from dovetail.xp import random_law as law
-from dovetail.xp.kernels import Kernels
+from dovetail.xp.kernels import Kernels, on_device
 from dovetail.xp.orders import laid_like
 from dovetail.xp.philox import Philox, chunks, pairs
 
@@ -86,6 +86,22 @@ def _normal(
     if skip or y.base.size != count:
         y = y.copy()
     return y.astype(dtype.numpy, copy=False).reshape(shape)
+
+
+@kernels("exponential", FLOAT, checks=True)
+def _exponential(
+    xp: Any, shape: tuple[int, ...], dtype: DType, index: int, rate: float, seed: int,
+    offset: int,
+) -> Any:  # fmt: skip
+    from dovetail.xp.polar import waits  # the forms of kernels, 5 ms
+
+    each = law.words_each(dtype)
+    y = xp.empty(shape, "float64" if each == 2 else "float32")
+    flat = y.reshape(-1)
+    for start, words in chunks(xp, flat.size * each, seed, offset):
+        part = flat[start // each : (start + len(words)) // each]
+        xp.multiply(waits(xp, words, each), 1 / rate, out=part)
+    return y.astype(dtype.numpy, copy=False)
 
 
 @kernels("random_mask", ANY, checks=True)
@@ -211,12 +227,22 @@ def _random_permutation(
     for start, piece in chunks(xp, 2 * n, seed, offset):
         words[start : start + len(piece)] = piece
     keys = words.view("uint64")
-    order = xp.argsort(keys, kind="stable") if n < RADIX else _radix_order(xp, keys)
+    order = order_of_few(xp, keys) if n < RADIX else _radix_order(xp, keys)
     return order.astype(dtype.numpy, copy=False)
 
 
 # From this many keys on, two passes of a radix sort are faster than comparing.
 RADIX: Final = 1 << 13
+
+
+def order_of_few(xp: Any, keys: Any) -> Any:
+    """The order of 64-bit keys, of equal ones by their places."""
+    if not on_device(xp):
+        order = xp.argsort(keys)  # several times as fast, if none are equal
+        lying = keys[order]
+        if not (lying[1:] == lying[:-1]).any():
+            return order
+    return xp.argsort(keys, kind="stable")
 
 
 def _radix_order(xp: Any, keys: Any) -> Any:

@@ -19,22 +19,28 @@ install = kernels.install
 
 
 @lru_cache(64)
-def _triangle(xp: Any, shape: Sizes, diagonal: int) -> Any:
-    """Which elements of small matrices lie on a diagonal or below."""
+def _kept_triangle(xp: Any, shape: Sizes, diagonal: int) -> Any:
+    return xp.tri(*shape, diagonal, "bool")
+
+
+def triangle(xp: Any, shape: Sizes, diagonal: int) -> Any:
+    """Which elements of matrices lie on a diagonal or below; not to be written to."""
+    if shape[0] * shape[1] < _MANY:
+        return _kept_triangle(xp, shape, diagonal)
     return xp.tri(*shape, diagonal, "bool")
 
 
 def _tril(xp: Any, a: Any, diagonal: int) -> Any:
     if on_device(xp) or a.ndim < 2 or a.size >= _MANY:
         return xp.tril(a, diagonal)
-    mask = _triangle(xp, a.shape[-2:], diagonal)
+    mask = triangle(xp, a.shape[-2:], diagonal)
     return xp.where(mask, a, xp.zeros((), a.dtype))
 
 
 def _triu(xp: Any, a: Any, diagonal: int) -> Any:
     if on_device(xp) or a.ndim < 2 or a.size >= _MANY:
         return xp.triu(a, diagonal)
-    mask = _triangle(xp, a.shape[-2:], diagonal - 1)
+    mask = triangle(xp, a.shape[-2:], diagonal - 1)
     return xp.where(mask, xp.zeros((), a.dtype), a)
 
 
@@ -143,6 +149,7 @@ def _constant_pad(xp: Any, padding: Sizes) -> Any:
     cuts = [max(0, -before) + max(0, -after) for before, after in sides]
     inner = tuple([_within(-before, -after) for before, after in sides])
     outer = tuple([_within(before, after) for before, after in sides])
+    left, covered = (*inner, ...), (*outer, ...)  # views also of arrays without dims
 
     def call(a: Any, value: Any) -> Any:
         if len(padding) != 2 * a.ndim:
@@ -156,7 +163,7 @@ def _constant_pad(xp: Any, padding: Sizes) -> Any:
         else:
             for margin in _margins(outer):
                 y[margin] = element
-        xp.copyto(y[outer], a[inner])
+        xp.copyto(y[covered], a[left])
         return y
 
     return call

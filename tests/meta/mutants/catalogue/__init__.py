@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tests.meta.mutants.catalogue.brinks import BRINKS
 from tests.meta.mutants.catalogue.capabilities import CAPABILITIES
 from tests.meta.mutants.catalogue.devices import DEVICES
 from tests.meta.mutants.catalogue.elementwise import ELEMENTWISE
@@ -13,6 +14,7 @@ from tests.meta.mutants.catalogue.gradients import GRADIENTS
 from tests.meta.mutants.catalogue.handed_out import HANDED_OUT
 from tests.meta.mutants.catalogue.history import HISTORY
 from tests.meta.mutants.catalogue.large_calls import LARGE_CALLS
+from tests.meta.mutants.catalogue.latent import LATENT
 from tests.meta.mutants.catalogue.memory import MEMORY
 from tests.meta.mutants.catalogue.moves import MOVES
 from tests.meta.mutants.catalogue.nets import NETS
@@ -43,5 +45,5 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *SHIPPED_VALUES, *SHIPPED_PRODUCTS, *SHIPPED_PLACES, *SHIPPED_CALLS,
     *FIELD_VALUES, *FIELD_PLACES, *WILD_VALUES, *WILD_PLACES,
     *RARE_VALUES, *RARE_PLACES, *SELDOM_VALUES, *SELDOM_PLACES,
-    *UNMET, *FOUR_DIMS, *LARGE_CALLS, *ODD_CALLS, *REACH,
+    *UNMET, *FOUR_DIMS, *LARGE_CALLS, *LATENT, *ODD_CALLS, *REACH, *BRINKS,
 )  # fmt: skip

@@ -171,9 +171,11 @@ def _avg_pool_backward(
 
 
 def _adaptive(least: int, x: Array, output_size: Any) -> Served | None:
-    """The same for windows side by side, which these are where a kernel is asked."""
+    """The same for windows side by side."""
     if all(out == 1 for out in output_size):
         return None  # is a sum of rows
+    if not _divides(x.shape[2:], output_size):
+        return None
     steps = tuple(s // out for s, out in zip(x.shape[2:], output_size, strict=True))
     return _avg_pool(least, x, steps, steps, (0,) * len(steps), **_WHOLE)
 
@@ -181,9 +183,16 @@ def _adaptive(least: int, x: Array, output_size: Any) -> Served | None:
 def _adaptive_backward(least: int, dy: Array, size: Any) -> Served | None:
     if all(out == 1 for out in dy.shape[2:]):
         return None  # is a copy to rows
+    if not _divides(size, dy.shape[2:]):
+        return None
     steps = tuple(s // out for s, out in zip(size, dy.shape[2:], strict=True))
     none = (0,) * len(steps)
     return _avg_pool_backward(least, dy, size, steps, steps, none, **_WHOLE)
+
+
+def _divides(size: Any, out: Any) -> bool:
+    """Whether windows lie side by side."""
+    return all(o and not s % o for s, o in zip(size, out, strict=True))
 
 
 def _mean(ceil_mode: bool, count_include_pad: bool, divisor_override: Any) -> Any:

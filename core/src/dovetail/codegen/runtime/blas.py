@@ -1,4 +1,4 @@
-"""NumPy's BLAS: its functions, and how many threads it has.
+"""NumPy's BLAS and LAPACK: their functions, and how many threads they have.
 
 OpenBLAS has threads of its own, which wait for each other in every product, and beside
 others that want the cores cost many times the product. So it is kept at one thread, and
@@ -30,12 +30,21 @@ class Blas(NamedTuple):
             of their dtype.
         bits: of its integers.
         set_threads, get_threads: its number of threads.
+        library: what has them.
+        pattern: the name of a function of Fortran's, as the library has it.
     """
 
     gemm: dict[str, int]
     bits: int
     set_threads: Any
     get_threads: Any
+    library: Any
+    pattern: str
+
+    def address(self, name: str) -> int | None:
+        """Where a function of LAPACK begins, such as `sgetrf`; None for none."""
+        found = getattr(self.library, self.pattern.format(name), None)
+        return None if found is None else _address(found)
 
 
 @cache
@@ -56,7 +65,8 @@ def blas() -> Blas | None:
             get_threads = library[f"{before}openblas_get_num_threads{behind}"]
         except AttributeError:
             continue
-        return Blas(gemm, bits, set_threads, get_threads)
+        pattern = f"{before}{{}}_{behind}"
+        return Blas(gemm, bits, set_threads, get_threads, library, pattern)
     return None
 
 

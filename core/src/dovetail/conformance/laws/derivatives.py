@@ -48,10 +48,17 @@ def held_back(op: Op, example: Example) -> bool:
     return any(given.get(name, usual[name]) != usual[name] for name in op.holds_back)
 
 
-def taped(subject: Subject, op: Op, example: Example, dtype: DType) -> Taped:
-    """The example's call, recorded, every inexact input a leaf."""
+def taped(
+    subject: Subject, op: Op, example: Example, dtype: DType, only: int | None = None
+) -> Taped:
+    """The example's call, recorded, every inexact input a leaf.
+
+    Args:
+        only: the number of the one that is.
+    """
     args, kwargs = subject.arguments(op, example, dtype)
     leaves = list(_inexact([*args, *kwargs.values()]))
+    leaves = leaves if only is None else [leaves[only]]
     for leaf in leaves:
         leaf.requires_grad = True
     results = subject.call(op, args, kwargs)

@@ -161,18 +161,21 @@ def _drawn(trial: Trial, make: Callable[..., Tensor], *args: Any, by: Any) -> Ar
 
 
 def _splits(trial: Trial) -> None:
-    """Drawing n then m gives the numbers of n + m."""
-    for first, second in ((3, 5), (31, 34), (1025, 1), (7, 4096), (2047, 2051)):
-        for make in (dt.rand, dt.randn):
+    """Drawing n then m gives the numbers of n + m, n being whole groups of them."""
+    for few, second in ((3, 5), (31, 34), (1025, 1), (7, 4096), (2047, 2051)):
+        for make, drawing in ((dt.rand, ops.uniform), (dt.randn, ops.normal)):
+            group = drawing.op.together
+            first = -(-few // group) * group
+            words = -(-(first + second) // group) * group
             parts, whole = _seeded(trial), _seeded(trial)
             got = [_drawn(trial, make, n, by=parts) for n in (first, second)]
             want = _drawn(trial, make, first + second, by=whole)
             what = f"{make.__name__}({first}) then ({second})"
             expect_bits(what, np.concatenate(got), want)
-            if parts.offset != whole.offset or whole.offset != first + second:
+            if parts.offset != whole.offset or whole.offset != words:
                 raise Wrong(
                     f"{what} moved the generator to {parts.offset}, one draw to "
-                    f"{whole.offset}, needed {first + second}"
+                    f"{whole.offset}, needed {words}"
                 )
     flat, shaped = _seeded(trial), _seeded(trial)
     expect_bits("rand(6, 7)", _drawn(trial, dt.rand, 6, 7, by=shaped),

@@ -17,7 +17,8 @@ from dovetail.ops.extremes import amin
 from dovetail.ops.formats import iota, where
 from dovetail.ops.lu import solve_linear
 from dovetail.ops.matmul import matmul
-from dovetail.ops.matrices import adjoint, hermitian, hermitian_of, identity
+from dovetail.ops.matrices import adjoint, hermitian, identity
+from dovetail.ops.mirrored import mirrored
 from dovetail.ops.shape import tril
 from dovetail.ops.triangular import solve_triangle
 
@@ -27,7 +28,7 @@ def from_triangle(x: Tensor, upper: bool) -> Tensor:
 
     Their gradient goes to both triangles alike, as torch has it.
     """
-    whole = hermitian_of(x, upper)
+    whole = mirrored(x, upper)
     if not (x.requires_grad and is_grad_enabled()):
         return whole
     both = hermitian(x)
@@ -45,7 +46,7 @@ def _refuse(name: str, info: Tensor) -> None:
     refuse(name, info, was, "Hermitian matrices that are positive definite")
 
 
-@public("linalg.cholesky", out=True)
+@public("linalg.cholesky", out=True, autocast="float32")
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangle L with L Lᴴ = A; with `upper`, Lᴴ.
 
@@ -56,7 +57,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     return y
 
 
-@public("cholesky", out=True)
+@public("cholesky", out=True, autocast="float32")
 def plain_cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """`linalg.cholesky` under its older name."""
     y, info = _factored("cholesky", input, upper)
@@ -64,7 +65,7 @@ def plain_cholesky(input: Tensor, upper: bool = False) -> Tensor:
     return y
 
 
-@public("linalg.cholesky_ex", out=True)
+@public("linalg.cholesky_ex", out=True, autocast="float32")
 def cholesky_ex(
     A: Tensor,
     *,
@@ -94,7 +95,7 @@ def _solved(name: str, b: Tensor, factor: Tensor, upper: bool) -> Tensor:
     return solve_triangle(adjoint(low), solve_triangle(low, b), True)
 
 
-@public("cholesky_solve", out=True)
+@public("cholesky_solve", out=True, autocast="float32")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The X of A X = `input`, by Cholesky's factor `input2` of A."""
     return _solved("cholesky_solve", input, input2, upper)
@@ -109,7 +110,7 @@ def _first_zero(L: Tensor) -> Tensor:
     return where(first > n, 0, first)
 
 
-@public("cholesky_inverse", out=True)
+@public("cholesky_inverse", out=True, autocast="float32")
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, of which `input` is Cholesky's factor."""
     squares("cholesky_inverse", input=input)

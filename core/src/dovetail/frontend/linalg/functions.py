@@ -6,6 +6,7 @@ import math
 from typing import Final
 
 from dovetail.dtypes import HALF
+from dovetail.engine.level_hooks import of_all_rows
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import DTypeError, ShapeError
@@ -71,7 +72,7 @@ def _exponential(name: str, x: Tensor) -> Tensor:
     eye = identity(x.shape[-1], x._kind)
     if not x.numel():
         return x + eye
-    size = float(amax(sum(abs(x.detach()), -2)).item())
+    size = float(amax(sum(abs(of_all_rows(x.detach())), -2)).item())
     halvings = 0
     if math.isfinite(size) and size > _REACH:
         halvings = math.ceil(math.log2(size / _REACH))
@@ -84,13 +85,13 @@ def _exponential(name: str, x: Tensor) -> Tensor:
     return y
 
 
-@public("linalg.matrix_exp")
+@public("linalg.matrix_exp", autocast="none")
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices: I + A + A²/2 + …"""
     return _exponential("linalg.matrix_exp", A)
 
 
-@public("matrix_exp")
+@public("matrix_exp", autocast="none")
 def plain_matrix_exp(input: Tensor) -> Tensor:
     """`linalg.matrix_exp` under its older name."""
     return _exponential("matrix_exp", input)

@@ -79,7 +79,7 @@ def _factors(name: str, a: Tensor) -> tuple[Tensor, Tensor]:
     return w, vectors / cast(where(length == 0, 1, length), vectors.dtype)
 
 
-@public("linalg.eig", out=True)
+@public("linalg.eig", out=True, autocast="float32")
 def eig(A: Tensor) -> Any:
     """Eigenvalues of square matrices, complex, and their vectors as columns.
 
@@ -93,7 +93,7 @@ def eig(A: Tensor) -> Any:
     return fields("linalg_eig", ("eigenvalues", "eigenvectors"))(found)
 
 
-@public("linalg.eigvals", out=True)
+@public("linalg.eigvals", out=True, autocast="float32")
 def eigvals(A: Tensor) -> Tensor:
     """Eigenvalues of square matrices, complex, in LAPACK's order."""
     return _factors("linalg.eigvals", A)[0]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from dovetail.engine.level_hooks import of_all_rows
 from dovetail.engine.modes import no_grad
 from dovetail.engine.public import NAMESPACES, public
 from dovetail.engine.tensor import Tensor
@@ -109,7 +110,7 @@ def _iterated(
     for _ in range(niter if niter >= 0 else 10**6):
         rest = matmul(a, x) - (x if b is None else matmul(b, x)) * unsqueeze(w, -2)
         scale = x.norm(dim=-2) * (size_a + w.abs() * size_b)
-        if bool((rest.norm(dim=-2) <= tol * scale).all()):
+        if bool(of_all_rows(rest.norm(dim=-2) <= tol * scale).all()):
             break
         step = rest if k is None else matmul(k, rest)
         s = _orthonormal(cat([x, step, *([] if p is None else [p])], -1), b)

@@ -155,7 +155,7 @@ def norm(
     return _matrix_norm(name, _cast(name, input, dtype), ord, dims, keepdim)
 
 
-@public("linalg.cond", out=True)
+@public("linalg.cond", out=True, autocast="float32")
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """The norm of A times that of its inverse; by singular values for None, 2, -2."""
     matrices("linalg.cond", A=A)

@@ -16,7 +16,7 @@ from dovetail.ops.matrices import adjoint
 from dovetail.ops.shape import cat
 
 
-@public("linalg.qr", out=True)
+@public("linalg.qr", out=True, autocast="float32")
 def qr(A: Tensor, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R, an upper triangle: Q R = A.
 
@@ -38,14 +38,14 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     return fields("linalg_qr", ("Q", "R"))((q, r))
 
 
-@public("qr", out=True)
+@public("qr", out=True, autocast="float32")
 def plain_qr(input: Tensor, some: bool = True) -> Any:
     """`linalg.qr` under its older name: complete where not `some`."""
     matrices("qr", input=input)
     return fields("qr", ("Q", "R"))(ops.qr_factorise(input, not some))
 
 
-@public("geqrf", out=True)
+@public("geqrf", out=True, autocast="float32")
 def geqrf(input: Tensor) -> Any:
     """R, and below its diagonal the reflections that make it, with their factors."""
     matrices("geqrf", input=input)
@@ -69,19 +69,19 @@ def _product(name: str, a: Tensor, tau: Tensor) -> Tensor:
     return ops.householder_product(a, tau)
 
 
-@public("linalg.householder_product", out=True)
+@public("linalg.householder_product", out=True, autocast="float32")
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of reflections, as `geqrf` has them."""
     return _product("linalg.householder_product", A, tau)
 
 
-@public("orgqr", out=True)
+@public("orgqr", out=True, autocast="float32")
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """`linalg.householder_product` under LAPACK's name; `input2` is its `tau`."""
     return _product("orgqr", input, input2)
 
 
-@public("ormqr", out=True)
+@public("ormqr", out=True, autocast="float32")
 def ormqr(
     input: Tensor, input2: Tensor, input3: Tensor, left: bool = True,
     transpose: bool = False,

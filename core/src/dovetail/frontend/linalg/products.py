@@ -42,7 +42,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return diagonals.diagonal(A, offset, dim1, dim2)
 
 
-@public("linalg.vecdot", out=True)
+@public("linalg.vecdot", out=True, autocast="lower")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sum of products along `dim`, with the conjugate of `x`."""
     if x.dtype is not y.dtype:

@@ -14,9 +14,10 @@ from dovetail.frontend.linalg.checks import matrices, numbers, squares
 from dovetail.frontend.linalg.definite import from_triangle
 from dovetail.limits import finfo
 from dovetail.ops.arithmetic import maximum
-from dovetail.ops.create import zeros_of
+from dovetail.ops.create import full, zeros_of
 from dovetail.ops.elementwise import abs
 from dovetail.ops.formats import cast
+from dovetail.ops.least_squares import least_squares
 from dovetail.ops.matmul import matmul
 from dovetail.ops.matrices import adjoint
 from dovetail.ops.pseudo_inverse import pseudo_inverse
@@ -33,7 +34,7 @@ def _eigh(name: str, a: Tensor, triangle: Any) -> tuple[Tensor, Tensor]:
     return eigen_hermitian(from_triangle(a, triangle.upper() == "U"))
 
 
-@public("linalg.eigh", out=True)
+@public("linalg.eigh", out=True, autocast="float32")
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """Eigenvalues of Hermitian matrices, ascending, and their vectors as columns.
 
@@ -44,7 +45,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
     return fields("linalg_eigh", ("eigenvalues", "eigenvectors"))(found)
 
 
-@public("linalg.eigvalsh", out=True)
+@public("linalg.eigvalsh", out=True, autocast="float32")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of Hermitian matrices, ascending."""
     return _eigh("linalg.eigvalsh", A, UPLO)[0]
@@ -57,7 +58,7 @@ def _driver(name: str, driver: str | None) -> None:
         )
 
 
-@public("linalg.svd", out=True)
+@public("linalg.svd", out=True, autocast="float32")
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with U S Vh = A: singular values, descending, and their vectors."""
     matrices("linalg.svd", A=A)
@@ -65,7 +66,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     return fields("linalg_svd", ("U", "S", "Vh"))(singular_values(A, full_matrices))
 
 
-@public("svd", out=True)
+@public("svd", out=True, autocast="float32")
 def plain_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """U, S and V with U S Vᴴ = `input`; zeros for U and V unless `compute_uv`."""
     matrices("svd", input=input)
@@ -77,7 +78,7 @@ def plain_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return fields("svd", ("U", "S", "V"))((u, s, v))
 
 
-@public("linalg.svdvals", out=True)
+@public("linalg.svdvals", out=True, autocast="float32")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, descending."""
     matrices("linalg.svdvals", A=A)
@@ -130,7 +131,7 @@ def _kept(name: str, x: Tensor, s: Tensor, atol: Any, rtol: Any) -> Tensor:
     return s > maximum(first * rtol, atol)
 
 
-@public("linalg.matrix_rank", out=True)
+@public("linalg.matrix_rank", out=True, autocast="float32")
 def matrix_rank(
     A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None,
     hermitian: bool = False,
@@ -185,7 +186,7 @@ def pinv(
     return _pinv("linalg.pinv", A, atol, rcond if rtol is None else rtol, hermitian)
 
 
-@public("pinverse")
+@public("pinverse", autocast="float32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """`linalg.pinv` under its older name."""
     return _pinv("pinverse", input, None, rcond, False)
@@ -194,7 +195,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
-@public("linalg.lstsq")
+@public("linalg.lstsq", autocast="float32")
 def lstsq(
     A: Tensor,
     B: Tensor,
@@ -226,20 +227,19 @@ def lstsq(
     usual = finfo(A.dtype.real).eps * max(n, m)
     cut = usual if rcond is None else float(rcond)
     cut = 0.0 if driver == "gels" else cut
-    x = matmul(pseudo_inverse(A, 0.0, cut), right)
-    s = singular_values(A.detach())[1]
-    ranks = sum(cast(_kept(name, A, s, 0.0, cut), int64), -1)
-    off = abs(matmul(A, x) - right)
-    rest = sum(off * off, -2)
+    x, ranks = least_squares(A, right, cut)
+    s = full((0,), 0, A._kind.with_dtype(A.dtype.real))
+    if driver in ("gelsd", "gelss"):
+        s = singular_values(A.detach())[1]
     told = driver == "gels" or (
         driver in ("gelsd", "gelss") and bool((ranks == m).all())
     )
-    if n <= m or not told:
-        rest = rest.reshape(-1)[:0]
+    rest = zeros_of(s, (0,))
+    if n > m and told:
+        off = abs(matmul(A, x) - right)
+        rest = sum(off * off, -2)
     if driver == "gels":
         ranks = zeros_of(ranks, (0,))
-    if driver not in ("gelsd", "gelss"):
-        s = zeros_of(s, (0,))
     x = squeeze(x, (-1,)) if vector else x
     names = ("solution", "residuals", "rank", "singular_values")
     return fields("linalg_lstsq", names)((x, rest, ranks, s))

@@ -48,7 +48,7 @@ def _solved(name: str, a: Tensor, b: Tensor, left: bool) -> tuple[Tensor, Tensor
     return (x if left else transpose(x, -2, -1)), info
 
 
-@public("linalg.solve", out=True)
+@public("linalg.solve", out=True, autocast="float32")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """The X of A X = B; of X A = B where not `left`.
 
@@ -83,7 +83,7 @@ def _inverted(name: str, a: Tensor) -> tuple[Tensor, Tensor]:
     return solve_linear(a, identity(a.shape[-1], a._kind))
 
 
-@public("linalg.inv", out=True)
+@public("linalg.inv", out=True, autocast="float32")
 def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices.
 
@@ -94,13 +94,13 @@ def inv(A: Tensor) -> Tensor:
     return y
 
 
-@public("inverse", out=True)
+@public("inverse", out=True, autocast="float32")
 def inverse(input: Tensor) -> Tensor:
     """`linalg.inv` under its older name."""
     return inv(input)
 
 
-@public("linalg.inv_ex", out=True)
+@public("linalg.inv_ex", out=True, autocast="float32")
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """`inv` without a look at the matrices: `info` has where a pivot was 0, or 0."""
     y, info = _inverted("linalg.inv_ex", A)
@@ -146,7 +146,7 @@ def logdet(input: Tensor) -> Tensor:
     return where(sign == -1, float("nan"), size)
 
 
-@public("linalg.tensorsolve", out=True)
+@public("linalg.tensorsolve", out=True, autocast="float32")
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """The X whose product with A over its last dims is B; `dims` of A go last first."""
     if dims is not None:
@@ -169,7 +169,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tens
     return solve(A.reshape(rows, columns), B.reshape(rows)).reshape(shape)
 
 
-@public("linalg.tensorinv", out=True)
+@public("linalg.tensorinv", out=True, autocast="float32")
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of products over the last dims of A, all but the first `ind`."""
     if not 0 < ind <= A.ndim:

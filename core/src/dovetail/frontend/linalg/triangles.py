@@ -13,6 +13,7 @@ from dovetail.frontend.linalg.checks import matrices, refuse_singular, squares
 from dovetail.ops import lu as ops
 from dovetail.ops.create import zeros_of
 from dovetail.ops.matrices import adjoint, identity
+from dovetail.ops.row_orders import moved_rows, row_order, unmoved
 from dovetail.ops.shape import cat, tril, triu
 from dovetail.ops.triangular import solve_triangle
 from dovetail.ops.view import basic_index, contiguous, expand, transpose
@@ -45,10 +46,10 @@ def lu_factor_ex(
 
 
 def _permutation(pivots: Tensor, n: int, like: Tensor) -> Tensor:
-    order = ops.order_of(pivots, n)
+    order = row_order(pivots, n)
     rows = identity(n, like._kind)
     lead = tuple(order.shape[:-1])
-    return ops.moved_rows(expand(rows, (*lead, n, n)), ops.unmoved(order))
+    return contiguous(adjoint(moved_rows(expand(rows, (*lead, n, n)), order)))
 
 
 def _triangles(y: Tensor) -> tuple[Tensor, Tensor]:
@@ -70,7 +71,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     return fields("linalg_lu", ("P", "L", "U"))((p, low, up))
 
 
-@public("lu")
+@public("lu", autocast="float32")
 def plain_lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """`linalg.lu_factor` under its older name; `get_infos` adds `info`."""
     y, pivots, info = _factorised("lu", input, pivot)
@@ -120,12 +121,12 @@ def _lu_solved(
         # X A = B is Aᴴ Xᴴ = Bᴴ.
         turned = _lu_solved(name, y, pivots, adjoint(b), True, not adjoint_)
         return contiguous(adjoint(turned))
-    order = ops.order_of(pivots, y.shape[-1])
+    order = row_order(pivots, y.shape[-1])
     if adjoint_:
         half = solve_triangle(adjoint(y), b)
         whole = solve_triangle(adjoint(y), half, True, True)
-        return ops.moved_rows(whole, ops.unmoved(order))
-    half = solve_triangle(y, ops.moved_rows(b, order), False, True)
+        return moved_rows(whole, unmoved(order))
+    half = solve_triangle(y, moved_rows(b, order), False, True)
     return solve_triangle(y, half, True)
 
 
@@ -138,7 +139,7 @@ def lu_solve(
     return _lu_solved("linalg.lu_solve", LU, pivots, B, left, adjoint)
 
 
-@public("lu_solve", out=True)
+@public("lu_solve", out=True, autocast="float32")
 def plain_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The x of A x = `input`, by the factors of A."""
     return _lu_solved("lu_solve", LU_data, LU_pivots, input, True, False)
@@ -169,7 +170,7 @@ def solve_triangular(
     return _triangular("linalg.solve_triangular", A, B, upper, left, unitriangular)
 
 
-@public("triangular_solve", out=True)
+@public("triangular_solve", out=True, autocast="float32")
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False,
     unitriangular: bool = False,

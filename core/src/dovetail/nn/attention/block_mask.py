@@ -16,7 +16,8 @@ from dovetail.nn import functional
 
 # Of a batch, a head, a query and a key: whether the key is seen.
 MaskMod = Callable[[Any, Any, Any, Any], Any]
-_BLOCK: Final = 128
+_DEFAULT_SPARSE_BLOCK_SIZE: Final = 128  # torch's name: programs import it
+_Sides = int | tuple[int, int]
 
 
 def by_places(function: Callable[..., Any], dims: int) -> Callable[..., Any]:
@@ -136,7 +137,8 @@ class BlockMask:
     def from_kv_blocks(
         cls, kv_num_blocks: Tensor, kv_indices: Tensor,
         full_kv_num_blocks: Tensor | None = None, full_kv_indices: Tensor | None = None,
-        BLOCK_SIZE: int | tuple[int, int] = _BLOCK, mask_mod: MaskMod | None = None,
+        BLOCK_SIZE: _Sides = _DEFAULT_SPARSE_BLOCK_SIZE,
+        mask_mod: MaskMod | None = None,
         seq_lengths: tuple[int, int] | None = None, compute_q_blocks: bool = True,
     ) -> BlockMask:  # fmt: skip
         """A mask by its blocks; those that are full are seen without `mask_mod` too."""
@@ -216,7 +218,7 @@ def _sparse(seen: Tensor) -> tuple[Tensor, Tensor]:
 
 def create_block_mask(
     mask_mod: MaskMod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
-    device: Any = None, BLOCK_SIZE: int | tuple[int, int] = _BLOCK,
+    device: Any = None, BLOCK_SIZE: _Sides = _DEFAULT_SPARSE_BLOCK_SIZE,
     _compile: bool = False,
 ) -> BlockMask:  # fmt: skip
     """The blocks in which a mask lets a query see a key.

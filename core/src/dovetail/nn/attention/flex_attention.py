@@ -16,6 +16,7 @@ from dovetail.errors import ArgumentError, ShapeError
 from dovetail.nn.functional._attention import shared_heads
 
 from .block_mask import (
+    _DEFAULT_SPARSE_BLOCK_SIZE,  # noqa: F401  programs import it
     BlockMask,
     and_masks,
     by_places,

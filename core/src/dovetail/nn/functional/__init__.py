@@ -9,6 +9,9 @@ import typing as _typing
 from dovetail.engine.missing_names import missing_name as _missing_name
 from dovetail.engine.public import NAMESPACES as _NAMESPACES
 from dovetail.frontend import arrangements as _arrangements  # noqa: F401
+from dovetail.frontend import conv as _conv  # noqa: F401
+from dovetail.frontend import distance as _distance  # noqa: F401
+from dovetail.frontend import pool as _pool  # noqa: F401
 from dovetail.nn.functional import (  # noqa: F401
     _activation,
     _attention,

@@ -32,7 +32,8 @@ def scaled_dot_product_attention(
     Args:
         attn_mask: added to the scores; if bool, False hides a key from a query.
         dropout_p: the probability with which a weight is zeroed.
-        is_causal: hides the keys after a query's own place.
+        is_causal: hides the keys after a query's own place; beside a mask only of
+            4-dimensional operands without dropout.
         scale: 1 / sqrt of the query's width unless given.
         enable_gqa: each head of keys and values serves several of queries.
 
@@ -40,7 +41,7 @@ def scaled_dot_product_attention(
     >>> F.scaled_dot_product_attention(q, k, v, is_causal=True).shape
     dovetail.Size([2, 4, 5, 8])
     """
-    _check_attention(query, key, value, attn_mask, is_causal)
+    _check_attention(query, key, value, attn_mask, is_causal, dropout_p)
     if enable_gqa:
         key, value = shared_heads(query, key), shared_heads(query, value)
     if scale is None:
@@ -57,18 +58,23 @@ def scaled_dot_product_attention(
 
 
 def _check_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool
-) -> None:
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool,
+    dropout_p: float,
+) -> None:  # fmt: skip
     for name, x in (("query", query), ("key", key), ("value", value)):
         if x.ndim < 2:
             raise ShapeError(
                 "scaled_dot_product_attention", name, was=f"{x.ndim}-dimensional",
                 needed="at least 2 dims: [..., length, width]",
             )  # fmt: skip
-    if mask is not None and causal:
+    if mask is None or not causal:
+        return
+    # Where torch has kernels of its own for the CPU it takes both, and refuses else.
+    if query.ndim != 4 or dropout_p > 0.0 or mask.requires_grad:
         raise ArgumentError(
             "scaled_dot_product_attention", "attn_mask", was="given with is_causal",
-            needed="one of the two: Explicit attn_mask should not be set when "
+            needed="one of the two, but for 4-dimensional operands without dropout and "
+            "a mask without gradients: Explicit attn_mask should not be set when "
             "is_causal=True",
         )  # fmt: skip
 

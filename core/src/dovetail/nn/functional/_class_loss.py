@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from dovetail.dtypes import INTEGRAL, int64, uint8
 from dovetail.engine.annotations import described
+from dovetail.engine.autocast import as_one
+from dovetail.engine.level_hooks import of_all_rows
 from dovetail.engine.public import public
 from dovetail.engine.scopes import unseen
 from dovetail.engine.tensor import Tensor
@@ -235,7 +238,8 @@ def _refuse_nan(op: str, target: Tensor) -> None:
     if target._kind.backend.rules_only or not math.prod(target._a.shape):
         return
     with unseen():
-        found = amax(ne(target, target), None).item()
+        whole = of_all_rows(target)
+        found = amax(ne(whole, whole), None).item()
     if found:
         raise ArgumentError(
             op, "target", was="NaN in at least one place", needed="probabilities",
@@ -243,6 +247,7 @@ def _refuse_nan(op: str, target: Tensor) -> None:
         )  # fmt: skip
 
 
+@partial(as_one, policy="float32")
 def _soft_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, eps: float
 ) -> Tensor:

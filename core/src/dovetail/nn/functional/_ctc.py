@@ -6,16 +6,20 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from dovetail.dtypes import INTEGRAL, int64
-from dovetail.engine.checks import values_of
+from dovetail.engine import level_hooks
+from dovetail.engine.checks import refuse, values_of
 from dovetail.engine.public import NAMESPACES, public
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from dovetail.nn.functional._reduction import reduction_of
-from dovetail.ops.create import full
+from dovetail.ops.create import counted, full
+from dovetail.ops.ctc import ctc_losses
 from dovetail.ops.primitive import cast, where
+from dovetail.ops.ranges import any_outside
 from dovetail.ops.shape import cat, stack
-from dovetail.ops.view import reshape
 
 _REDUCTIONS: Final = ("none", "mean", "sum")
 
@@ -118,13 +122,13 @@ def _lengths(name: str, given: Any, n: int, most: int | None) -> list[int]:
 
 
 def _vector(values: list[int], like: Tensor, dtype: Any = None) -> Tensor:
-    made: Any = NAMESPACES["torch"]["tensor"]
-    vector: Tensor = made(values, dtype=dtype or like.dtype, device=like.device)
-    return vector
+    kind = like._kind.with_dtype(dtype or like.dtype)
+    host = np.array(values, kind.dtype.numpy)
+    return wrap(kind.backend.copy_in(host, kind.index), kind)
 
 
 def _padded(targets: Tensor, counts: list[int], blank: int, single: bool) -> Tensor:
-    """[n, s] labels, with whatever behind the ends of sequences."""
+    """[n, s] labels, with blanks behind the ends of sequences."""
     longest = max(counts, default=0)
     targets = cast(targets, int64)
     if targets.ndim == 2 or single:
@@ -134,7 +138,11 @@ def _padded(targets: Tensor, counts: list[int], blank: int, single: bool) -> Ten
                 "ctc_loss", "targets", was=f"of shape {tuple(targets.shape)}",
                 needed=f"[{len(counts)}, {longest} or more]",
             )  # fmt: skip
-        return targets[:, :longest]
+        targets = targets[:, :longest]
+        if min(counts, default=longest) == longest:
+            return targets
+        ends = _vector(counts, targets).unsqueeze(1)
+        return where(counted(longest, targets) < ends, targets, blank)
     if targets.shape[0] != sum(counts):
         raise ArgumentError(
             "ctc_loss", "targets", was=f"{targets.shape[0]} labels",
@@ -151,80 +159,31 @@ def _padded(targets: Tensor, counts: list[int], blank: int, single: bool) -> Ten
 def _losses(
     lp: Tensor, labels: Tensor, frames: list[int], counts: list[int], blank: int
 ) -> Tensor:
-    """Minus the log probability of each sequence: the paper's equations 5 to 8."""
-    steps, n, classes = lp.shape
-    blanks = full((n, labels.shape[1] + 1), blank, labels._kind)
-    states = _interleaved(blanks, labels)
-    width = states.shape[1]
-    skips = _may_skip(states, blank)
-    try:
-        seen = lp.gather(2, states.unsqueeze(0).expand(steps, n, width))
-    except IndexOutOfRange as error:
-        raise IndexOutOfRange(
+    """Minus the log probability of each sequence, with the gradient of logits."""
+    classes = lp.shape[2]
+
+    def error() -> Exception:
+        return IndexOutOfRange(
             "ctc_loss", "targets", was="no class somewhere",
             needed=f"0 to {classes - 1}",
-        ) from error  # fmt: skip
-    lasts = _vector(frames, lp, int64).unsqueeze(1)
-    places = NAMESPACES["torch"]["arange"](width, device=lp.device)
-    alpha = where(places == 0, 0.0, full((n, width), -math.inf, lp._kind))
-    for t in range(max(frames, default=0)):
-        if t == 0:  # from before the start, the first blank or the first label
-            stepped = where(places < 2, seen[0], -math.inf)
-        else:
-            stepped = _sum3(alpha, skips) + seen[t]
-        alpha = stepped if t < min(frames) else where(lasts > t, stepped, alpha)
-    ends = 2 * _vector(counts, lp, int64).unsqueeze(1)
-    last = alpha.gather(1, ends)
-    label = alpha.gather(1, (ends - 1).clamp(min=0))
-    label = where(ends > 0, label, -math.inf)
-    found = -_log_sum([last, label])
-    return reshape(found, (n,)) + _of_logits(lp, lasts)
+        )  # fmt: skip
+
+    if not lp._kind.backend.rules_only and labels.numel():
+        refuse(lambda: (any_outside(labels, 0, classes, ()), error))
+    lasts = _vector(frames, lp, int64)
+    found = ctc_losses(lp, labels, lasts, _vector(counts, lp, int64), blank)
+    if not lp.requires_grad and not level_hooks.level_of:
+        return found  # nothing has derivatives
+    every = min(frames, default=0) == lp.shape[0]
+    return found + _of_logits(lp, None if every else lasts)
 
 
-def _interleaved(blanks: Tensor, labels: Tensor) -> Tensor:
-    """A blank before, between and behind labels: [n, 2 s + 1]."""
-    n, count = labels.shape
-    pairs = reshape(stack([blanks[:, :count], labels], 2), (n, 2 * count))
-    return cat([pairs, blanks[:, :1]], 1)
-
-
-def _may_skip(states: Tensor, blank: int) -> Tensor:
-    """Where a path may come from two states before: at a label unlike the last one."""
-    same = states[:, 2:] == states[:, :-2]
-    free = ~same & (states[:, 2:] != blank)
-    head = states[:, :2] != states[:, :2]
-    return cat([head, free], 1)
-
-
-def _shifted(alpha: Tensor, by: int) -> Tensor:
-    n, width = alpha.shape
-    edge = full((n, min(by, width)), -math.inf, alpha._kind)
-    return cat([edge, alpha[:, : max(width - by, 0)]], 1)
-
-
-def _sum3(alpha: Tensor, skips: Tensor) -> Tensor:
-    jumped = where(skips, _shifted(alpha, 2), -math.inf)
-    return _log_sum([alpha, _shifted(alpha, 1), jumped])
-
-
-def _log_sum(parts: list[Tensor]) -> Tensor:
-    """The logarithm of a sum of exponentials; what is impossible gets no gradient."""
-    most = parts[0].detach()
-    for part in parts[1:]:
-        most = most.maximum(part.detach())
-    possible = most > -math.inf
-    most = where(possible, most, 0.0)
-    total: Any = None
-    for part in parts:
-        power = (part - most).exp()
-        total = power if total is None else total + power
-    logarithm = where(possible, total, 1.0).log() + most
-    return where(possible, logarithm, -math.inf)
-
-
-def _of_logits(lp: Tensor, lasts: Tensor) -> Tensor:
+def _of_logits(lp: Tensor, lasts: Tensor | None) -> Tensor:
     """Zeros whose gradient makes that of log probabilities that of their logits."""
-    times = NAMESPACES["torch"]["arange"](lp.shape[0], device=lp.device)
-    counted = (times.unsqueeze(1) < lasts.reshape(1, -1)).unsqueeze(2)
-    total = where(counted, lp.exp(), 0.0).sum((0, 2))
+    power = lp.exp()
+    if lasts is not None:
+        times = NAMESPACES["torch"]["arange"](lp.shape[0], device=lp.device)
+        counted = (times.unsqueeze(1) < lasts.reshape(1, -1)).unsqueeze(2)
+        power = where(counted, power, 0.0)
+    total = power.sum((0, 2))
     return total - total.detach()

@@ -7,16 +7,16 @@ from dovetail.engine.checks import refuse, values_of
 from dovetail.engine.dims import need_dims
 from dovetail.engine.inplace import inplace as written
 from dovetail.engine.modes import no_grad
-from dovetail.engine.promotion import index_dtype
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 from dovetail.frontend.statistics import vector_norm
-from dovetail.ops.create import counted, full
+from dovetail.ops.create import full
 from dovetail.ops.extremes import amax
 from dovetail.ops.index import index_check
 from dovetail.ops.index_slices import embedding as rows_of
-from dovetail.ops.primitive import cast, eq, mul, where
+from dovetail.ops.one_hot import hot_vectors
+from dovetail.ops.primitive import cast, mul, where
 from dovetail.ops.view import reshape, unsqueeze
 
 
@@ -141,6 +141,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         )
     if not tensor._kind.backend.rules_only:
         refuse(lambda: index_check("one_hot", tensor, num_classes, -1))
-    classes = counted(num_classes, tensor)
-    hot = eq(unsqueeze(tensor, tensor.ndim), classes)
-    return cast(hot, index_dtype(tensor._kind))
+    return hot_vectors(tensor, num_classes)

@@ -18,6 +18,7 @@ from dovetail.ops.create import counted, full
 from dovetail.ops.index_slices import index_sum
 from dovetail.ops.primitive import cast, where
 from dovetail.ops.scatter import scatter_reduce
+from dovetail.ops.search import searchsorted
 from dovetail.ops.view import expand, reshape, unsqueeze
 
 MODES = ("sum", "mean", "max")
@@ -71,7 +72,10 @@ def embedding_bag(
         return _greatest(rows, bag, count, counts)
     if row >= 0:
         rows = where(unsqueeze(counts, 1), rows, 0.0)
-    total: Tensor = index_sum(rows, bag, count, 0)
+    if offsets is None:  # bags lie side by side, and are of one size
+        total: Tensor = reshape(rows, (*input.shape, weight.shape[1])).sum(1)
+    else:
+        total = index_sum(rows, bag, count, 0)
     if mode == "sum":
         return total
     ones = cast(counts, rows.dtype)
@@ -126,9 +130,8 @@ def _bags(input: Tensor, offsets: Tensor | None, with_end: bool) -> tuple[Tensor
         numbers = counted(count, input)
         return reshape(expand(unsqueeze(numbers, 1), (count, each)), (total,)), count
     count = offsets.shape[0] - with_end
-    places = counted(total, input)
-    after = unsqueeze(places, 1) >= unsqueeze(offsets[:count], 0)
-    return after.sum(1) - 1, count
+    places = counted(total, offsets)
+    return searchsorted(offsets[:count], places, right=True) - 1, count
 
 
 def _greatest(rows: Tensor, bag: Tensor, count: int, counts: Tensor) -> Tensor:

@@ -5,25 +5,23 @@ Spatial transformer networks (Jaderberg et al. 2015, arXiv:1506.02025).
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
-from dovetail.dtypes import int64
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from dovetail.nn.functional._resample import cubic_weights
 from dovetail.ops.create import counted, full
+from dovetail.ops.grid import grid_taps
 from dovetail.ops.matmul import matmul
-from dovetail.ops.primitive import cast, where
+from dovetail.ops.primitive import cast
 from dovetail.ops.shape import stack
+from dovetail.ops.taps import tap_sum
 from dovetail.ops.view import expand, reshape, transpose
 
 _MODES: Final = ("bilinear", "nearest", "bicubic")
 _MARGINS: Final = ("zeros", "border", "reflection")
-Taken = Callable[[list[Tensor]], Tensor]
 
 
 @public("F.affine_grid")
@@ -78,7 +76,7 @@ def _normalised(like: Tensor, n: int, aligned: bool) -> Tensor:
     return (at * 2 + 1) / n - 1
 
 
-@public("F.grid_sample", autocast="widest")
+@public("F.grid_sample", autocast="float32")
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
     align_corners: bool | None = None,
@@ -95,29 +93,19 @@ def grid_sample(
     Returns: [n, channels, *places].
     """
     _check_grid(input, grid, mode, padding_mode)
-    size, aligned = tuple(input.shape[2:]), bool(align_corners)
-    at = []
-    for i, n in enumerate(reversed(size)):
-        x = grid[..., i]
-        at.append((x + 1) / 2 * (n - 1) if aligned else ((x + 1) * n - 1) / 2)
-    at.reverse()
-    if mode == "bicubic":
-        return _bicubic(input, at, padding_mode, aligned)
-    at = [_inside(x, n, padding_mode, aligned) for x, n in zip(at, size, strict=True)]
-    take = _taker(input, padding_mode)
-    if mode == "nearest":
-        found = take([x.round() for x in at])
-        if not grid.requires_grad:
-            return found
-        return found + (grid[..., 0].nan_to_num() * 0).unsqueeze(1)  # has gradients
-    return _blended(at, take)
+    n, channels, *size = tuple(input.shape)
+    how = mode, padding_mode, bool(align_corners)
+    weight, index = grid_taps(grid, tuple(size), *how)
+    lines = reshape(input, (n, channels, math.prod(size)))
+    found = tap_sum(lines, index, weight)
+    return reshape(found, (n, channels, *tuple(grid.shape)[1:-1]))
 
 
 def _by_numbers(name: str, *axes: int) -> Callable[..., Tensor]:
     """`grid_sample` for inputs of so many spatial dims, its modes given as numbers."""
     dims = " or ".join(f"{n + 2}-d" for n in axes)
 
-    @public(f"torch.{name}", autocast="widest")
+    @public(f"torch.{name}", autocast="float32")
     def sampler(
         input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
         align_corners: bool,
@@ -185,83 +173,3 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> No
         raise ArgumentError(
             "grid_sample", "mode", was="bicubic for volumes", needed="images"
         )
-
-
-def _inside(x: Tensor, n: int, margin: str, aligned: bool) -> Tensor:
-    """Places moved to where the elements are, as the margin has it."""
-    if margin == "zeros":
-        return x
-    if margin == "reflection":
-        x = _reflected(x, n, aligned)
-    return x.clamp(0, n - 1)
-
-
-def _reflected(x: Tensor, n: int, aligned: bool) -> Tensor:
-    """Places folded back at the centres or edges of the outermost elements."""
-    low, span = (0.0, n - 1) if aligned else (-0.5, n)
-    if not span:
-        return x * 0
-    far = (x - low).abs()
-    turns = (far / span).floor().detach()
-    rest = far - turns * span
-    even = (turns % 2) == 0
-    return where(even, rest, span - rest) + low
-
-
-def _taker(input: Tensor, margin: str) -> Taken:
-    """What gives the elements at places of integers, one tensor of them an axis."""
-    n, channels, *size = input.shape
-    flat = reshape(input, (n, channels, math.prod(size)))
-
-    def take(at: list[Tensor]) -> Tensor:
-        places = tuple(at[0].shape[1:])
-        index, within = None, None
-        for place, length in zip(at, size, strict=True):
-            x = place.detach()
-            held = cast(x.clamp(0, length - 1).nan_to_num(0.0), int64)
-            index = held if index is None else index * length + held
-            if margin == "zeros":
-                fits = (x >= 0) & (x <= length - 1)
-                within = fits if within is None else within & fits
-        assert index is not None
-        line = reshape(index, (n, 1, math.prod(places)))
-        found = flat.gather(2, expand(line, (n, channels, math.prod(places))))
-        found = reshape(found, (n, channels, *places))
-        if within is None:
-            return found
-        return where(within.unsqueeze(1), found, 0.0)
-
-    return take
-
-
-def _blended(at: list[Tensor], take: Taken) -> Tensor:
-    """The mean of the corners around each place, by how near they are."""
-    low = [x.floor().detach() for x in at]
-    parts = [x - f for x, f in zip(at, low, strict=True)]
-    total: Any = None
-    for corner in itertools.product((0, 1), repeat=len(at)):
-        weight: Any = None
-        for side, part in zip(corner, parts, strict=True):
-            factor = part if side else 1 - part
-            weight = factor if weight is None else weight * factor
-        found = take([f + side for f, side in zip(low, corner, strict=True)])
-        share = found * weight.unsqueeze(1)
-        total = share if total is None else total + share
-    mixed: Tensor = total
-    return mixed
-
-
-def _bicubic(input: Tensor, at: list[Tensor], margin: str, aligned: bool) -> Tensor:
-    size, take = tuple(input.shape[2:]), _taker(input, margin)
-    low = [x.floor().detach() for x in at]
-    weights = [cubic_weights(x - f) for x, f in zip(at, low, strict=True)]
-    total: Any = None
-    for i, j in itertools.product(range(4), repeat=2):
-        taps = [
-            _inside(f + (k - 1), n, margin, aligned)
-            for f, k, n in zip(low, (i, j), size, strict=True)
-        ]
-        share = take(taps) * (weights[0][i] * weights[1][j]).unsqueeze(1)
-        total = share if total is None else total + share
-    mixed: Tensor = total
-    return mixed

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from dovetail.engine.checks import at_hand
+from dovetail.engine.level_hooks import of_all_rows
 from dovetail.engine.public import public
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import (
@@ -286,7 +287,7 @@ def _variance(input: Tensor, var: Any) -> Tensor:
             "gaussian_nll_loss", "var", was=f"of shape {own}",
             needed=f"{whole}, or 1 where it is the same along a dim",
         )  # fmt: skip
-    if bool(lt(v, 0).any()):
+    if bool(of_all_rows(lt(v, 0)).any()):
         raise ArgumentError(
             "gaussian_nll_loss", "var", was="negative somewhere", needed="0 or more"
         )

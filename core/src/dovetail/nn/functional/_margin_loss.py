@@ -34,7 +34,7 @@ def _require_one_ndim(op: str, **tensors: Tensor) -> None:
             )
 
 
-@loss("margin_ranking_loss")
+@loss("margin_ranking_loss", autocast="float32")
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0
 ) -> Losses:

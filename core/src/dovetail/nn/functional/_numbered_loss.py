@@ -59,7 +59,7 @@ def hinge_embedding_loss(
     return _margin_loss.hinge_embedding_loss(input, target, margin, reduction=how)
 
 
-@public("torch.margin_ranking_loss")
+@public("torch.margin_ranking_loss", autocast="float32")
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0,
     reduction: int = 1,

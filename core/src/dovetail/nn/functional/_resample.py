@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
-from dovetail.dtypes import float32, int64
+import numpy as np
+
+from dovetail.dtypes import DType, by_name, float32, int64
 from dovetail.engine.public import NAMESPACES, public
-from dovetail.engine.tensor import Tensor
+from dovetail.engine.tensor import Tensor, wrap
 from dovetail.errors import ArgumentError, NotSupported, ShapeError
 from dovetail.ops.create import counted
 from dovetail.ops.index_slices import index_select
 from dovetail.ops.matmul import matmul
 from dovetail.ops.primitive import cast, where
+from dovetail.ops.taps import tap_sum
 from dovetail.ops.view import reshape, transpose
 
 _LINEAR: Final = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 _MODES: Final = ("nearest", "nearest-exact", "area", *_LINEAR)
+_MOST_TAPS: Final = 1 << 15  # of an image, whose places are kept
+_REMEMBERED: Final = 32  # sizes
 _SHARP: Final = -0.75  # the cubic's slope at one, as torch has it
 _SHARP_FILTER: Final = -0.5  # the same of the filter that is as wide as the step
 
@@ -59,9 +65,16 @@ def interpolate(
     if mode not in ("nearest", "nearest-exact") and not x.dtype.is_inexact:
         x = cast(x, float32)
     aligned = bool(align_corners)
-    for i in reversed(range(len(out))):
-        steps = _step(input.shape[2 + i], out[i], factors[i], aligned)
-        x = _resampled(x, 2 + i, out[i], steps, mode, aligned, antialias)
+    steps = tuple(
+        _step(int(input.shape[2 + i]), out[i], factors[i], aligned)
+        for i in range(len(out))
+    )
+    few = math.prod(out) << (2 * len(out) if mode == "bicubic" else len(out))
+    if mode in _LINEAR and not antialias and few <= _MOST_TAPS and _is_real(x):
+        x = _at_once(x, out, steps, mode == "bicubic", aligned)
+    else:
+        for i in reversed(range(len(out))):
+            x = _resampled(x, 2 + i, out[i], steps[i], mode, aligned, antialias)
     if x.dtype is input.dtype:
         return x
     return cast(x.round().clamp(0, 255), input.dtype)
@@ -150,6 +163,55 @@ def _step(have: int, out: int, factor: float | None, aligned: bool) -> float:
     return have / out if factor is None or factor <= 0 else 1 / factor
 
 
+def _is_real(x: Tensor) -> bool:
+    return x.dtype.is_floating_point
+
+
+def _at_once(
+    x: Tensor, out: tuple[int, ...], steps: tuple[float, ...], cubic: bool,
+    aligned: bool,
+) -> Tensor:  # fmt: skip
+    """All axes together, by taps that are known for the sizes."""
+    n, channels, *size = tuple(x.shape)
+    wide = "float64" if x.dtype.itemsize == 8 else "float32"
+    index, weight = _taps(tuple(size), out, steps, cubic, aligned, wide)
+    lines = reshape(x, (1, n * channels, math.prod(size)))
+    places = _constant(index, x, int64)
+    found = tap_sum(lines, places, cast(_constant(weight, x, by_name(wide)), x.dtype))
+    return reshape(found, (n, channels, *out))
+
+
+def _constant(values: Any, like: Tensor, dtype: DType) -> Tensor:
+    """An array on the device of a tensor."""
+    kind = like._kind.with_dtype(dtype)
+    return wrap(kind.backend.copy_in(values, kind.index), kind)
+
+
+@lru_cache(_REMEMBERED)
+def _taps(
+    size: tuple[int, ...], out: tuple[int, ...], steps: tuple[float, ...], cubic: bool,
+    aligned: bool, dtype: str,
+) -> tuple[Any, Any]:  # fmt: skip
+    """[1, taps, places]: which elements a result is made of, and their weights."""
+    index: Any = np.zeros((1, 1), np.int64)
+    weight: Any = np.ones((1, 1), dtype)
+    for have, count, step in zip(size, out, steps, strict=True):
+        at = np.arange(count).astype(dtype)
+        at = at * step if aligned else (at + 0.5) * step - 0.5
+        low = np.floor(at if cubic else np.maximum(at, 0))
+        low = low if cubic else np.minimum(low, have - 1)
+        part = at - low if cubic else np.maximum(at, 0) - low
+        weights = cubic_weights(part) if cubic else [1 - part, part]
+        first = -1 if cubic else 0
+        places = [np.clip(low + i + first, 0, have - 1) for i in range(len(weights))]
+        here = np.stack(places).astype(np.int64)
+        index = index[:, None, :, None] * have + here[None, :, None, :]
+        weight = weight[:, None, :, None] * np.stack(weights)[None, :, None, :]
+        shape = -1, index.shape[2] * count
+        index, weight = index.reshape(shape), weight.reshape(shape)
+    return index[None], weight.astype(dtype)[None]
+
+
 def _resampled(
     x: Tensor, dim: int, out: int, step: float, mode: str, aligned: bool,
     antialias: bool,
@@ -200,7 +262,7 @@ def _linear(x: Tensor, dim: int, at: Tensor) -> Tensor:
     return _tap(x, dim, low, 1 - part) + _tap(x, dim, low + 1, part)
 
 
-def cubic_weights(part: Tensor) -> list[Tensor]:
+def cubic_weights(part: Any) -> list[Any]:
     """The weights of four neighbours, `part` behind the second (Keys 1981)."""
     near, far = part, 1 - part
     return [

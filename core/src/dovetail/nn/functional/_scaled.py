@@ -148,10 +148,8 @@ def _recipe(
     name: str, recipe_a: Recipes, recipe_b: Recipes, *swizzles: Swizzles
 ) -> ScalingType:
     """What shares a scale, in both operands."""
-    a, b = (
-        _only(name, "scale_recipe_a", recipe_a),
-        _only(name, "scale_recipe_b", recipe_b),
-    )
+    a = _only(name, "scale_recipe_a", recipe_a)
+    b = _only(name, "scale_recipe_b", recipe_b)
     if a != b or a not in (ScalingType.TensorWise, ScalingType.RowWise):
         raise ArgumentError(
             name, "scale_recipe_a", was=f"{a!r} beside {b!r}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from dovetail.dtypes import int64
 from dovetail.engine.public import NAMESPACES
@@ -17,6 +17,9 @@ from dovetail.ops.index import scatter
 from dovetail.ops.pool_mean import avg_pool
 from dovetail.ops.primitive import cast
 from dovetail.ops.view import reshape
+
+# What autocast does, by the number of axes.
+_WIDE: Final = dict.fromkeys((1, 2, 3), "float32")
 
 
 @over_axes("F.lp_pool{n}d")
@@ -35,7 +38,7 @@ def _lp_pool(
     return norms
 
 
-@over_axes("F.max_unpool{n}d")
+@over_axes("F.max_unpool{n}d", autocast=_WIDE)
 def _max_unpool(
     input: Tensor, indices: Tensor, kernel_size: Size, stride: Size | None = None,
     padding: Size = 0, output_size: Any = None,
@@ -96,7 +99,7 @@ def _unpooled_size(
     return sizes
 
 
-@over_axes("F.fractional_max_pool{n}d_with_indices", axes=(2, 3))
+@over_axes("F.fractional_max_pool{n}d_with_indices", axes=(2, 3), autocast=_WIDE)
 def _fractional_with_places(
     input: Tensor, kernel_size: Size, output_size: Any = None,
     output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,
@@ -199,7 +202,7 @@ def _starts(u: Tensor, have: int, kernel: int, out: int) -> Tensor:
     return cast(starts, int64).masked_fill(ended, last)
 
 
-@over_axes("F.fractional_max_pool{n}d", axes=(2, 3))
+@over_axes("F.fractional_max_pool{n}d", axes=(2, 3), autocast=_WIDE)
 def _fractional(
     input: Tensor, kernel_size: Size, output_size: Any = None,
     output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,

@@ -48,6 +48,20 @@ class HookTable(OrderedDict[int, Any]):
         super().__setitem__(key, value)
 
 
+# Hooks of all modules that see what a module comes to hold, by the kind of that.
+held: Final[dict[str, OrderedDict[int, Any]]] = {
+    kind: OrderedDict() for kind in ("parameter", "buffer", "module")
+}
+
+
+def as_held(kind: str, module: Any, name: str, value: Any) -> Any:
+    """What a module holds, as the hooks of all modules leave it."""
+    for hook in list(held[kind].values()):
+        changed = hook(module, name, value)
+        value = value if changed is None else changed
+    return value
+
+
 def note_use() -> None:
     """From now on every call of a module looks at its own hooks."""
     if not used:
@@ -75,7 +89,7 @@ class ModuleAttributes:
     _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
     _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
     _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
-    _modules: dict[str, Module | None]
+    _modules: dict[str, Any]  # of a Module or None, which says so itself
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if (args or kwargs) and not self.call_super_init:
@@ -139,6 +153,8 @@ class ModuleAttributes:
         elif isinstance(value, ModuleAttributes):
             self._require_tables("a module", name)
             self._forget(name, keep="_modules")
+            if held["module"]:
+                value = as_held("module", self, name, value)
             own["_modules"][name] = value
         elif "_modules" not in own:
             object.__setattr__(self, name, value)
@@ -194,6 +210,8 @@ class ModuleAttributes:
                 was="the result of an operation", needed="a leaf",
                 remedy="compute it in forward instead",
             )  # fmt: skip
+        if held["parameter"] and param is not None:
+            param = as_held("parameter", self, name, param)
         self._parameters[name] = param
 
     def register_buffer(
@@ -213,6 +231,8 @@ class ModuleAttributes:
                 f"{type(self).__name__}.register_buffer", repr(name),
                 was=type(tensor).__name__, needed="a Tensor or None",
             )  # fmt: skip
+        if held["buffer"]:
+            tensor = as_held("buffer", self, name, tensor)
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -231,6 +251,8 @@ class ModuleAttributes:
                 was=type(module).__name__, needed="a Module or None",
             )  # fmt: skip
         self._check_name("add_module", name, self._modules)
+        if held["module"]:
+            module = as_held("module", self, name, module)
         self._modules[name] = module
 
     def _check_name(self, op: str, name: str, table: dict[str, Any]) -> None:

@@ -7,7 +7,9 @@ which tensors' own hooks, one tensor each, could not see together.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dovetail.engine.modes import is_grad_enabled
@@ -83,6 +85,47 @@ class BackwardHooks:
 
     def _name(self) -> str:
         return f"backward of {type(self.module).__name__}"
+
+
+def watch_last_op(
+    module: Module, hooks: Iterable[Hook], args: tuple[Any, ...], output: Any
+) -> None:
+    """Let hooks of the older form see the gradients of the op that made the output.
+
+    Warns: FutureWarning where these are not the module's.
+    """
+    first = output
+    while not isinstance(first, Tensor):
+        values = first.values() if isinstance(first, dict) else first
+        first = next(v for v in values if isinstance(v, Tensor) or len(v))
+    node = first.grad_fn
+    if node is None:
+        return
+    for hook in hooks:
+        node.register_hook(partial(hook, module))
+    why = _what_is_missed(args, output, node)
+    if why is not None:
+        warnings.warn(
+            f"Using non-full backward hooks on a Module that {why} is deprecated: the "
+            "hook will miss some of the gradients. Please use "
+            "register_full_backward_hook to get the documented behavior.",
+            FutureWarning, stacklevel=4,
+        )  # fmt: skip
+
+
+def _what_is_missed(args: tuple[Any, ...], output: Any, node: Any) -> str | None:
+    """Why the gradients of one op are not those of a module; None if they are."""
+    outs = output if isinstance(output, tuple) else (output,)
+    if not all(isinstance(x, Tensor) for x in outs):
+        return "does not return a single Tensor or a tuple of Tensors"
+    if not all(isinstance(x, Tensor) for x in args):
+        return "does not take as input a single Tensor or a tuple of Tensors"
+    if {x.grad_fn for x in outs if x.grad_fn is not None} != {node}:
+        return "has outputs of different autograd Nodes"
+    given = {x.grad_fn for x in args if x.grad_fn is not None}
+    if given != {below for below, _ in node.next_functions}:
+        return "contains multiple autograd Nodes"
+    return None
 
 
 class _Crossing:

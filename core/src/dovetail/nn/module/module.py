@@ -11,9 +11,11 @@ from dovetail.engine.scopes import anywhere, here, watched
 from dovetail.errors import ArgumentTypeError, DovetailError, NotSupported
 from dovetail.tensor_api.hook_handle import RemovableHandle, add_hook
 
+from . import global_hooks
 from .attributes import used
-from .backward_hooks import BackwardHooks
+from .backward_hooks import BackwardHooks, watch_last_op
 from .errors import name_path
+from .global_hooks import TABLES, ever
 from .state import ModuleState
 
 # The modules that are being called, from the outermost in, while calls are watched.
@@ -61,6 +63,7 @@ class Module(ModuleState):
     """
 
     dump_patches: bool = False
+    _modules: dict[str, Module | None]
     forward: Callable[..., Any]
     compile: Callable[..., None]  # see `compilation.py`
 
@@ -143,8 +146,22 @@ class Module(ModuleState):
             hook: returns None or new gradients of the positional inputs.
             prepend: whether it runs before the hooks registered earlier.
         """
+        if self._is_full_backward_hook is False:
+            raise global_hooks.mixed("on a single Module")
         self._is_full_backward_hook = True
         return add_hook(self._backward_hooks, hook, prepend=prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """The older form: called with the gradients of the module's last op alone.
+
+        Programs are better off with `register_full_backward_hook`.
+
+        Raises: CallOrderError where there is a full backward hook.
+        """
+        if self._is_full_backward_hook is True:
+            raise global_hooks.mixed("on a single Module")
+        self._is_full_backward_hook = False
+        return add_hook(self._backward_hooks, hook)
 
     def _has_hooks(self) -> bool:
         """Whether a call has anything to do besides `forward`."""
@@ -154,6 +171,7 @@ class Module(ModuleState):
             or self._forward_pre_hooks
             or self._backward_hooks
             or self._backward_pre_hooks
+            or (ever and any(TABLES))
         )
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -173,27 +191,52 @@ class Module(ModuleState):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]
     ) -> Any:
         args, kwargs = self._call_pre_hooks(args, kwargs)
-        backward = None
-        if self._backward_hooks or self._backward_pre_hooks:
-            backward = BackwardHooks(
-                self, self._backward_pre_hooks.values(), self._backward_hooks.values()
-            )
+        whole = self._is_full_backward_hook is not False
+        own = list(self._backward_hooks.values())
+        full = global_hooks.backward_hooks(True) + (own if whole else [])
+        older = global_hooks.backward_hooks(False) + ([] if whole else own)
+        first = [
+            *global_hooks.backward_before.values(),
+            *self._backward_pre_hooks.values(),
+        ]
+        backward = BackwardHooks(self, first, full) if full or first else None
+        if backward is not None:
             args = backward.watch_inputs(args)
-        output = self.forward(*args, **kwargs)
-        for key, hook in list(self._forward_hooks.items()):
+        output = self._after_forward(
+            self.forward(*args, **kwargs), args, kwargs, called
+        )
+        if backward is not None:
+            output = backward.watch_outputs(output)
+        if older:
+            watch_last_op(self, older, args, output)
+        return output
+
+    def _after_forward(
+        self, output: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
+        called: set[int],
+    ) -> Any:  # fmt: skip
+        """The output as the hooks after a call leave it."""
+        hooks = [*global_hooks.after.items(), *self._forward_hooks.items()]
+        for key, hook in hooks:
             called.add(key)
-            if key in self._forward_hooks_with_kwargs:
+            if self._takes_kwargs(key):
                 changed = hook(self, args, kwargs, output)
             else:
                 changed = hook(self, args, output)
             if changed is not None:
                 output = changed
-        return output if backward is None else backward.watch_outputs(output)
+        return output
+
+    def _takes_kwargs(self, key: int) -> bool:
+        """Whether a hook after a call is given the arguments by name."""
+        own = key in self._forward_hooks_with_kwargs
+        return own or key in global_hooks.after_with_kwargs
 
     def _call_pre_hooks(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for key, hook in list(self._forward_pre_hooks.items()):
+        before = [*global_hooks.before.items(), *self._forward_pre_hooks.items()]
+        for key, hook in before:
             if key in self._forward_pre_hooks_with_kwargs:
                 pair = hook(self, args, kwargs)
                 if pair is None:
@@ -214,9 +257,11 @@ class Module(ModuleState):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]
     ) -> None:
         """After an error: the hooks that asked to be called always."""
-        for key, hook in list(self._forward_hooks.items()):
-            if key in self._forward_hooks_always_called and key not in called:
-                named = key in self._forward_hooks_with_kwargs
+        always = {*self._forward_hooks_always_called, *global_hooks.after_always}
+        hooks = [*global_hooks.after.items(), *self._forward_hooks.items()]
+        for key, hook in hooks:
+            if key in always and key not in called:
+                named = self._takes_kwargs(key)
                 hook(self, args, kwargs, None) if named else hook(self, args, None)
 
     def _get_name(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentTypeError
+from dovetail.nn.parameter import is_lazy
 from dovetail.tensor_api.hook_handle import RemovableHandle, add_hook
 
 from .errors import StateDictError, _IncompatibleKeys
@@ -171,6 +172,14 @@ class ModuleState(ModuleTree):
             return (
                 f'While copying the parameter named "{key}", expected a Tensor from '
                 f"checkpoint but received {type(given)}"
+            )
+        if is_lazy(tensor) and is_lazy(given):
+            return None  # neither has anything that could be copied
+        if is_lazy(given):
+            return (
+                f"{key} has no shape in the checkpoint, which is of a lazy module "
+                "before its first call, and has one in the current model; call the "
+                "module that it was made of before its state is taken."
             )
         if tensor.ndim == 0 and tuple(given.shape) == (1,):
             given = given[0]  # as PyTorch before 0.4 kept scalars

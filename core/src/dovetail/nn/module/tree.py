@@ -133,6 +133,38 @@ class ModuleTree(ModuleAttributes):
             module = cast("Module", found)
         return module
 
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module where a dotted path leads, in another's place or as a new one.
+
+        Args:
+            strict: there has to be a module already.
+
+        Raises:
+            ArgumentError: the path is empty, or it is no module.
+            NoSuchName: a part of the path names no module.
+        """
+        if not target:
+            raise ArgumentError(
+                "set_submodule", "target", was="''", needed="a submodule's name"
+            )
+        if not isinstance(module, ModuleAttributes):
+            raise ArgumentError(
+                "set_submodule", "module", was=repr(module), needed="an nn.Module"
+            )
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        there = getattr(parent, name, None)
+        if (hasattr(parent, name) or strict) and not isinstance(
+            there, ModuleAttributes
+        ):
+            raise NoSuchName(
+                "set_submodule", "target",
+                was=f"{target!r}, where {type(parent).__name__} has no module {name!r}",
+                needed="a module's name"
+                + (", as with strict=True" if strict else ", or one that is free"),
+            )  # fmt: skip
+        setattr(parent, name, module)
+
     def get_parameter(self, target: str) -> Parameter:
         """The parameter that a dotted path names."""
         found = self._get_member("get_parameter", target, "_parameters")
@@ -232,15 +264,20 @@ class ModuleTree(ModuleAttributes):
 
     def cpu(self) -> Self:
         """Move to the CPU."""
-        return self.to("cpu")
+        return self._moved("cpu")
 
     def cuda(self, device: int | Device | None = None) -> Self:
         """Move to the CUDA device of that index, or to the current one."""
-        return self.to(of_type("cuda", device))
+        return self._moved(of_type("cuda", device))
 
     def xpu(self, device: int | Device | None = None) -> Self:
         """Move to the XPU device of that index, or to the current one."""
-        return self.to(of_type("xpu", device))
+        return self._moved(of_type("xpu", device))
+
+    def _moved(self, place: Any) -> Self:
+        """Move to a device: not by `to`, which a subclass may define by this."""
+        options = options_of_to(place)
+        return self._apply(lambda tensor: converted(tensor, options))
 
     def type(self, dst_type: Any) -> Self:
         """Cast every parameter and buffer, integers too."""

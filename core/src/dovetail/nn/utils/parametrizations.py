@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from dovetail import frontend as ft
+from dovetail.dtypes import int32
 from dovetail.engine.modes import no_grad
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError, NotSupported, ShapeError
+from dovetail.limits import finfo
 
 from .. import functional as F
 from ..module import Module
 from .parametrize import register_parametrization
+
+_MAPS: Final = ("matrix_exp", "cayley", "householder")
 
 
 def norm_except(v: Tensor, dim: int | None) -> Tensor:
@@ -47,7 +52,18 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
         >>> [tuple(p.shape) for p in layer.parametrizations.weight.parameters()]
         [(40, 1), (40, 20)]
     """
-    return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    made = register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    module._register_load_state_dict_pre_hook(partial(_older_names, name))
+    return made
+
+
+def _older_names(name: str, state_dict: Any, prefix: str, *_: Any) -> None:
+    """Rename what `nn.utils.weight_norm` kept, in a state dict to be loaded."""
+    older = [f"{prefix}{name}_{part}" for part in ("g", "v")]
+    if all(key in state_dict for key in older):
+        for i, key in enumerate(older):
+            now = f"{prefix}parametrizations.{name}.original{i}"
+            state_dict[now] = state_dict.pop(key)
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
@@ -132,51 +148,108 @@ def spectral_norm(
 
 
 class _Orthogonal(Module):
-    """A matrix with orthonormal rows or columns, by an exponential or Cayley's map."""
+    """A matrix with orthonormal columns (or rows, of a wide one), by one of three maps.
 
-    base: Tensor
+    The exponential and Cayley's map take a skew matrix, Householder's reflections.
+    """
+
+    base: Tensor | None
 
     def __init__(self, weight: Tensor, how: str, use_trivialization: bool) -> None:
         super().__init__()
+        self.shape = tuple(weight.shape)
         self.orthogonal_map = how
-        if use_trivialization:
-            self.register_buffer("base", _nearest_orthogonal(weight.detach()))
         self.use_trivialization = use_trivialization
+        if use_trivialization:
+            self.register_buffer("base", None)
 
     def forward(self, x: Tensor) -> Tensor:
-        rows, columns = x.shape[-2:]
-        wide = rows < columns
+        wide = x.shape[-2] < x.shape[-1]
         a = x.mT if wide else x
-        n, k = a.shape[-2:]
-        lower: Tensor = a.tril(-1)
-        if n != k:
-            lower = F.pad(lower, (0, n - k))
-        skew = lower - lower.mT
-        if self.orthogonal_map == "matrix_exp":
-            q: Tensor = skew.matrix_exp()
-        else:
-            eye = ft.eye(n, dtype=x.dtype, device=x.device)
-            q = (eye - 0.5 * skew).inverse() @ (eye + 0.5 * skew)
-        q = q[..., :k]
+        reflected = self.orthogonal_map == "householder"
+        q = _by_reflections(a) if reflected else _by_skew(a, self.orthogonal_map)
         if self.use_trivialization:
+            assert self.base is not None
             q = self.base @ q
         return q.mT if wide else q
 
     def right_inverse(self, q: Tensor) -> Tensor:
-        if not self.use_trivialization:
+        """What the map makes a matrix of: where it starts from that, minus 1."""
+        if tuple(q.shape) != self.shape:
+            raise ShapeError(
+                "orthogonal", "value", was=f"of shape {tuple(q.shape)}",
+                needed=f"{self.shape}, as the weight was",
+            )  # fmt: skip
+        with no_grad():
+            a = q.mT if q.shape[-2] < q.shape[-1] else q
+            if not self.use_trivialization:
+                found = self._reflections(a)
+                return found if a is q else found.mT
+            square = a.shape[-2] == a.shape[-1]
+            kept = square and _is_orthogonal(a)
+            self.base = a.clone() if kept else _nearest_orthogonal(a)
+            # Reflections by nothing are 1, if the diagonal says that signs turn.
+            return _with_diagonal(
+                ft.zeros_like(q), -ft.ones_like(q.diagonal(0, -2, -1))
+            )
+
+    def _reflections(self, a: Tensor) -> Tensor:
+        if self.orthogonal_map != "householder":
             raise NotSupported(
                 "orthogonal", "use_trivialization", was="False when it is assigned",
-                needed="True",
+                needed="True, or orthogonal_map='householder'",
             )  # fmt: skip
-        self.base = _nearest_orthogonal(q.detach())
-        return q * 0
+        found, tau = a.geqrf()
+        signs = found.diagonal(0, -2, -1).sign()
+        # Exact zeros are reflections that are not there.
+        signs = ft.where(tau == 0.0, -signs, signs)
+        return _with_diagonal(found, signs)
 
 
-def _nearest_orthogonal(weight: Tensor) -> Tensor:
-    """A square orthogonal matrix whose first columns are those of a tall weight's."""
-    a = weight.mT if weight.shape[-2] < weight.shape[-1] else weight
+def _with_diagonal(a: Tensor, values: Tensor) -> Tensor:
+    """A matrix whose diagonal is another one."""
+    copy: Tensor = a.clone()
+    copy.diagonal(0, -2, -1).copy_(values)
+    return copy
+
+
+def _by_skew(a: Tensor, how: str) -> Tensor:
+    """The first columns of an orthogonal matrix, of a matrix below the diagonal."""
+    n, k = a.shape[-2:]
+    lower: Tensor = a.tril()
+    if n != k:
+        lower = F.pad(lower, (0, n - k))
+    skew = lower - lower.mH
+    if how == "matrix_exp":
+        q: Tensor = skew.matrix_exp()
+    else:
+        eye = ft.eye(n, dtype=a.dtype, device=a.device)
+        q = (eye - 0.5 * skew).inverse() @ (eye + 0.5 * skew)
+    return q[..., :k]
+
+
+def _by_reflections(a: Tensor) -> Tensor:
+    """Columns that are reflected by what is below the diagonal, with its signs."""
+    lower: Tensor = a.tril(-1)
+    tau = 2.0 / (1.0 + (lower * lower).sum(-2))
+    q: Tensor = lower.orgqr(tau)
+    # The diagonal is made of signs, which are not learned.
+    return q * a.detach().diagonal(0, -2, -1).to(int32).to(q.dtype).unsqueeze(-2)
+
+
+def _is_orthogonal(q: Tensor) -> bool:
+    """Whether the columns of square matrices are orthonormal, but for rounding."""
+    n = q.shape[-1]
+    eye = ft.eye(n, dtype=q.dtype, device=q.device)
+    return bool(
+        ft.allclose(q.mH @ q, eye.expand(q.shape), atol=10 * n * finfo(q.dtype).eps)
+    )
+
+
+def _nearest_orthogonal(a: Tensor) -> Tensor:
+    """A square orthogonal matrix whose first columns are those of a tall one."""
     q, r = a.qr(some=False)
-    signs = r.diagonal(0, -2, -1).sign()
+    signs = r.diagonal(0, -2, -1).sgn()
     signs = signs + (signs == 0).to(signs.dtype)
     k = a.shape[-1]
     whole: Tensor = ft.cat([q[..., :k] * signs.unsqueeze(-2), q[..., k:]], -1)
@@ -192,8 +265,9 @@ def orthogonal(
     Lezcano-Casado & Martínez-Rubio 2019, arXiv:1901.08428.
 
     Args:
-        orthogonal_map: "matrix_exp" or "cayley"; None takes "matrix_exp", also of
-            matrices that are not square, for which torch takes "householder".
+        orthogonal_map: "matrix_exp", "cayley" or "householder", which real matrices
+            have; None takes "matrix_exp" of square and of complex ones, else
+            "householder".
         use_trivialization: whether the map starts from the weight (made orthogonal),
             so that it can be assigned to, too.
     """
@@ -207,11 +281,13 @@ def orthogonal(
         raise ShapeError(
             "orthogonal", name, was=f"{weight.ndim}-dimensional", needed="a matrix"
         )
-    how = orthogonal_map or "matrix_exp"
-    if how not in ("matrix_exp", "cayley"):
-        raise NotSupported(
-            "orthogonal", "orthogonal_map", was=repr(how),
-            needed="'matrix_exp' or 'cayley'",
+    square = weight.shape[-2] == weight.shape[-1] or weight.is_complex()
+    how = orthogonal_map or ("matrix_exp" if square else "householder")
+    if how not in _MAPS or (how == "householder" and weight.is_complex()):
+        raise ArgumentError(
+            "orthogonal", "orthogonal_map", was=repr(how)
+            + (" of complex numbers" if how in _MAPS else ""),
+            needed=f"one of {', '.join(_MAPS)}, the last of real matrices",
         )  # fmt: skip
     made: Any = _Orthogonal(weight, how, use_trivialization)
     return register_parametrization(module, name, made, unsafe=True)

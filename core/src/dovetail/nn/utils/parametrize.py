@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -61,7 +61,8 @@ class ParametrizationList(ModuleList):
             found: Any = original
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    found = module.right_inverse(found)
+                    with suppress(NotImplementedError):  # then it begins elsewhere
+                        found = module.right_inverse(found)
         self.is_tensor = isinstance(found, Tensor)
         if not self.is_tensor and not isinstance(found, Sequence):
             raise ArgumentError(

@@ -45,12 +45,12 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
-        """Set the rates of the first epoch."""
+        """Set the rates of the first epoch, by a `step` that may be a user's own."""
         self._step_count = 0
         self._is_initial = True
         self._get_lr_called_within_step = False
         try:
-            self._advance(None)
+            self.step()
         finally:
             self._is_initial = False
 
@@ -70,7 +70,8 @@ class LRScheduler:
         Args:
             epoch: the epoch to go to instead; deprecated, as in torch.
         """
-        if self._step_count == 1 and not self.optimizer._opt_called:
+        # A wrapper of others' does not say, as Accelerate's that has no `_opt_called`.
+        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", True):
             warnings.warn(
                 f"{type(self).__name__}: lr_scheduler.step() is called before "
                 "optimizer.step(); the first rate of the schedule is skipped",

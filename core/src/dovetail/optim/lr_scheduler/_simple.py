@@ -119,6 +119,8 @@ class ConstantLR(LRScheduler):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
+        if factor > 1.0 or factor < 0:
+            raise ArgumentError("ConstantLR", "factor", was=factor, needed="in [0, 1]")
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from itertools import repeat
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import dovetail
+from dovetail.device_modules import get_device_module
+from dovetail.engine.overrides import ask, overridden
 from dovetail.errors import ArgumentError
 from dovetail.nn import attention, functional
+from dovetail.nn.module.state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
+from dovetail.tensor_api.storages import UntypedStorage
+from dovetail.torch_names.versions import TorchVersion as TorchVersion  # noqa: PLC0414
 
 # ---- torch.nn.modules
 
@@ -73,6 +79,8 @@ def consume_prefix_in_state_dict_if_present(
 _size: Final = dovetail.Size | list[int] | tuple[int, ...]
 Number: Final = int | float | bool
 Device: Final = dovetail.device | str | int | None
+FileLike: Final = str | os.PathLike[str] | IO[bytes]
+Storage: Final = UntypedStorage
 _int: Final = int
 _float: Final = float
 _bool: Final = bool
@@ -86,45 +94,65 @@ _ratio_2_t: Final = float | tuple[float, float]
 _ratio_3_t: Final = float | tuple[float, float, float]
 _ratio_any_t: Final = float | tuple[float, ...]
 
+# ---- torch.jit.annotations
+
+
+class _BroadcastingList:
+    """`BroadcastingList2[int]`, by which annotations mean a number or two of them."""
+
+    def __getitem__(self, kind: Any) -> Any:
+        return kind | tuple[kind, ...]
+
+
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = _BroadcastingList()
+BroadcastingList4 = BroadcastingList5 = BroadcastingList6 = _BroadcastingList()
+
 # ---- torch, torch.version
 
 
 def _assert(condition: Any, message: str) -> None:
     """Raise AssertionError with the message unless the condition holds."""
+    classes = overridden((condition,))
+    if classes:
+        ask(_assert, "_assert", classes, (condition, message), {})
+        return
     if not condition:
         raise AssertionError(message)
 
 
 def _check(cond: bool, message: Callable[[], str] | None = None) -> None:
     """Raise RuntimeError unless a condition holds."""
-    _checked(RuntimeError, cond, message)
+    _check_with(RuntimeError, cond, message)
 
 
 def _check_value(cond: bool, message: Callable[[], str] | None = None) -> None:
     """Raise ValueError unless a condition holds."""
-    _checked(ValueError, cond, message)
+    _check_with(ValueError, cond, message)
 
 
 def _check_index(cond: bool, message: Callable[[], str] | None = None) -> None:
     """Raise IndexError unless a condition holds."""
-    _checked(IndexError, cond, message)
+    _check_with(IndexError, cond, message)
 
 
 def _check_type(cond: bool, message: Callable[[], str] | None = None) -> None:
     """Raise TypeError unless a condition holds."""
-    _checked(TypeError, cond, message)
+    _check_with(TypeError, cond, message)
 
 
 def _check_is_size(i: int, message: Callable[[], str] | None = None) -> None:
     """Raise RuntimeError for a number below 0."""
-    _checked(RuntimeError, i >= 0, message)
+    _check_with(RuntimeError, i >= 0, message)
 
 
-def _checked(error: type[Exception], cond: bool, message: Any) -> None:
+def _check_with(
+    error_type: type[Exception], cond: bool, message: Callable[[], str] | None
+) -> None:
+    """Raise an error of a class unless a condition holds."""
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if not cond:
-        raise error(
+        raise error_type(
             "Expected cond to be True, but got False"
             if message is None
             else str(message())
@@ -144,6 +172,8 @@ def _shape_as_tensor(self: Any) -> Any:
 
 cuda: Final = None
 hip: Final = None
+rocm: Final = None
+xpu: Final = None
 git_version: Final = "Unknown"
 debug: Final = False
 
@@ -238,6 +268,14 @@ class lazy_property:  # noqa: N801  torch's name
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+# ---- torch.cuda.amp.common
+
+
+def amp_definitely_not_available() -> bool:
+    """Whether no device of NVIDIA's is there."""
+    return not get_device_module("cuda").is_available()
 
 
 # ---- torch.utils.data.dataloader

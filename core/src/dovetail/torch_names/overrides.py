@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dovetail.engine.function_modes import (
+    BaseTorchFunctionMode,
+    TorchFunctionMode,
+    innermost,
+    pop,
+    push,
+    stack_of_modes,
+    without_innermost,
+)
 from dovetail.engine.overrides import ask, overridden
 from dovetail.engine.tensor import Tensor, asked, without_overrides
 
@@ -64,4 +74,39 @@ class DisableTorchFunctionSubclass:
         asked.nobody = self._before
 
 
+def _get_current_function_mode() -> TorchFunctionMode | None:
+    """The mode that was opened last, if one is open."""
+    return innermost()
+
+
+_get_current_function_mode_stack = stack_of_modes
+_push_mode, _pop_mode = push, pop
+_pop_mode_temporarily = without_innermost
+__all__ = [
+    "BaseTorchFunctionMode", "DisableTorchFunctionSubclass", "TorchFunctionMode",
+    "handle_torch_function", "has_torch_function", "is_tensor_like",
+    "is_tensor_method_or_property", "wrap_torch_function",
+]  # fmt: skip
 DisableTorchFunction = DisableTorchFunctionSubclass
+
+
+def wrap_torch_function(
+    dispatcher: Callable[..., Iterable[Any]],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator of functions whose arguments may handle the call.
+
+    Args:
+        dispatcher: gives these, of all arguments.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            relevant = tuple(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return handle_torch_function(call, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate

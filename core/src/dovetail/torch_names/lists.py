@@ -11,10 +11,13 @@ from typing import Any, Final
 
 from dovetail.engine.tensor import Tensor
 from dovetail.errors import ArgumentError
+from dovetail.optim.grouping import by_device_and_dtype
 
 PREFIX: Final = "_foreach_"
 # Methods whose last number torch takes without its name here.
 _NUMBERS: Final = {"addcmul": "value", "addcdiv": "value"}
+# Arguments that have another name there.
+_NAMES: Final = {"norm": {"ord": "p"}}
 _BOUNDS: Final = {"maximum": "clamp_min", "minimum": "clamp_max"}
 _OTHERS: Final = frozenset({"mm", "powsum"})
 
@@ -46,8 +49,11 @@ def _call(
     Raises: ArgumentError for lists of different lengths.
     """
     given = [_entry(name, a, len(tensors), i) for a in args]
-    options = {k: _entry(name, a, len(tensors), i) for k, a in named.items()}
     plain = method.removesuffix("_")
+    ours = _NAMES.get(plain, {})
+    options = {
+        ours.get(k, k): _entry(name, a, len(tensors), i) for k, a in named.items()
+    }
     if plain in _NUMBERS and len(given) > 2:
         options[_NUMBERS[plain]] = given.pop()
     if plain in _BOUNDS and not isinstance(given[0], Tensor):
@@ -71,24 +77,7 @@ def _entry(name: str, value: Any, count: int, i: int) -> Any:
 # ---- torch.utils._foreach_utils
 
 
-def _group_tensors_by_device_and_dtype(
-    tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
-) -> dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]]:
-    """Lists of tensors, taken apart by what the first list's are."""
-    found: dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]] = {}
-    for place, first in enumerate(tensorlistlist[0]):
-        if first is None:
-            continue
-        fresh: tuple[list[list[Tensor | None]], list[int]] = (
-            [[] for _ in tensorlistlist], []
-        )  # fmt: skip
-        lists, places = found.setdefault((first.device, first.dtype), fresh)
-        for kept, given in zip(lists, tensorlistlist, strict=True):
-            if given:
-                kept.append(given[place])
-        if with_indices:
-            places.append(place)
-    return found
+_group_tensors_by_device_and_dtype: Final = by_device_and_dtype
 
 
 def _get_foreach_kernels_supported_devices() -> list[str]:

@@ -7,8 +7,10 @@ import os
 import re
 import shutil
 import urllib.request
+from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import urlparse
 
 import dovetail
@@ -103,3 +105,39 @@ __all__ = [
     "load_url",
     "set_dir",
 ]  # fmt: skip
+
+
+class _Faketqdm:
+    """A bar that is not drawn, for programs that take `tqdm` from here."""
+
+    def __init__(
+        self, iterable: Iterable[Any] | None = None, *_: Any, **_options: Any
+    ) -> None:
+        self._iterable = iterable or ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._iterable)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def update(self, n: float = 1) -> None:
+        """Go on by so much."""
+
+    def close(self) -> None:
+        """Draw no more."""
+
+    def set_description(self, *_: Any, **_options: Any) -> None:
+        """What the bar is called."""
+
+
+def __getattr__(name: str) -> Any:
+    if name != "tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return import_module("tqdm").tqdm
+    except ModuleNotFoundError:
+        return _Faketqdm

@@ -1,0 +1,12 @@
+"""Modules over several devices: what calls one, and what that is made of."""
+
+from .data_parallel import DataParallel, data_parallel
+from .distributed import DistributedDataParallel
+from .parallel_apply import parallel_apply
+from .replicate import replicate
+from .scatter_gather import gather, scatter
+
+__all__ = [
+    "DataParallel", "DistributedDataParallel", "data_parallel", "gather",
+    "parallel_apply", "replicate", "scatter",
+]  # fmt: skip

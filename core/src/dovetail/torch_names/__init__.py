@@ -1,0 +1,1 @@
+"""Where torch has names that dovetail has elsewhere, and what of them is left out."""
