@@ -864,6 +864,10 @@ METHODS: dict[str, Row] = {
         lambda t: t.x.view(np.int64(2), dtype=dt.int32), ArgumentTypeError,
         "view: size is given beside dtype, needed one of them",
     ),
+    "a view as nothing": (
+        lambda t: t.one.view(), ArgumentTypeError,
+        "view: call is without sizes or a dtype, needed one of them",
+    ),
     "the hash of none": (
         lambda t: dt.ones(2, 0).hash_tensor(), EmptyDimError,
         "hash_tensor: input is empty, needed elements, or a dim to go along",

@@ -18,6 +18,7 @@ from dovetail.errors import IndexOutOfRange
 from dovetail.ops.index_slices import index_sum
 from dovetail_cpu.generated import LEAST
 from dovetail_cpu.generated_places import EARLY, PLACE_OPS
+from dovetail_cpu.patience import CALLS as CALLS_BEFORE
 
 Array = np.ndarray[Any, Any]
 # Around a dim: outer, size, count, inner elements.
@@ -164,6 +165,20 @@ def test_reductions_of_what_meets(reduce: Any, include_self: bool) -> None:
             1, i[part], a[part] + 1, reduce, include_self=include_self
         )
         np.testing.assert_array_equal(large[part], small.numpy())
+
+
+@pytest.mark.parametrize("reduce", ["sum", "prod", "amax", "amin"])
+def test_zeros_of_either_sign_meet_alike(reduce: Any) -> None:
+    """A call that has been made often gives the signs that its first ones gave."""
+    random = np.random.default_rng(0)
+    x, source = random.choice(np.array([0.0, -0.0, 1, -1], "float32"), (2, 9, 40))
+    a, b = dovetail.from_numpy(x), dovetail.from_numpy(source)
+    index = dovetail.from_numpy(random.integers(9, size=(9, 40)))
+    vocabulary["scatter_reduce"].forget()
+    first, *_, last = (
+        a.scatter_reduce(0, index, b, reduce).numpy() for _ in range(CALLS_BEFORE + 2)
+    )
+    assert first.tobytes() == last.tobytes()
 
 
 def test_gradients_of_an_embedding_add_up() -> None:

@@ -42,8 +42,8 @@ _REMEMBERED: Final = 1024  # shapes of operands
 def bind(own: Kernel, least: int) -> Callable[..., Any]:
     """What binds a kernel that asks for the size first, in front of another one.
 
-    Both give the same bits, so that after enough small calls it serves all, but where
-    NumPy is as quick.
+    Both give the same bits, but in NaN that are computed, so that after enough small
+    calls it serves all, but where NumPy is as quick.
     """
     serve = PLACE_OPS[own.op]
     fewest = max(least >> EARLY.get(own.op, 0), 1)

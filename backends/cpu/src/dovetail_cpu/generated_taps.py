@@ -1,6 +1,7 @@
 """Generated kernels for weighted sums at any places, and the places of `grid_sample`.
 
-They have the bits of NumPy's kernels, so that after enough small calls they serve all.
+They have the bits of NumPy's kernels, but in NaN, so that after enough small calls
+they serve all.
 """
 
 from __future__ import annotations

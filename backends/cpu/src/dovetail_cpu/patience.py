@@ -41,7 +41,7 @@ class Patience:
 def patient(own: Kernel, least: int, serve: Callable[..., Any]) -> Callable[..., Any]:
     """What binds a kernel in front of another one that gives the same bits.
 
-    After enough small calls it serves all.
+    After enough small calls it serves all. Which NaN the sum of two is may differ.
 
     Args:
         least: elements of the largest array from which on it serves at once.

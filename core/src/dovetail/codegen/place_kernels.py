@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from dovetail.codegen.ir import (
     FIRST,
+    FLOATS,
     LAST,
     Accumulator,
     Buffer,
@@ -28,6 +29,7 @@ from dovetail.codegen.values import (
     bits,
     cast,
     choose,
+    compare,
     constant,
     index,
     load,
@@ -173,8 +175,16 @@ class _Form:
             return Store(self.y, at.value, load(self.x, place).value)
         value = load(self.x, at)
         if self.places.does in COMBINES:
-            value = apply(self.places.does, load(self.y, place), value)
+            value = self._combined(load(self.y, place), value)
         return Store(self.y, place.value, value.value)
+
+    def _combined(self, held: Term, value: Term) -> Term:
+        """As NumPy has it: of zeros of either sign, extremes take the later one."""
+        does = self.places.does
+        if does not in ("maximum", "minimum") or self.places.dtype not in FLOATS:
+            return apply(does, held, value)
+        further = value >= held if does == "maximum" else value <= held
+        return choose(further | compare("ne", value, value), value, held)
 
 
 def _size() -> Term:

@@ -1,6 +1,6 @@
 """Kernels of recurrences along a dim: the gradient of products so far.
 
-Nothing is fused, so that they have the bits of NumPy's kernels.
+Nothing is fused, so that they have the bits of NumPy's kernels, but in NaN.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ def product_slopes(dtype: str, wide: bool) -> Kernel:
     i = size - 1 - t
     follows = t > 0
     after = place(choose(follows, i + 1, i))
-    carried = choose(follows, load(x, after) * load(found, after), constant(0, dtype))
-    behind = Store(found, place(i).value, (carried + load(ct, place(i))).value)
+    given = load(ct, place(i))
+    total = load(x, after) * load(found, after) + given
+    behind = Store(found, place(i).value, choose(follows, total, given).value)
     before = load(y, place(choose(t > 0, t - 1, t)))
     factor = choose(t > 0, before, constant(1, dtype))
     whole = Store(found, place(t).value, (load(found, place(t)) * factor).value)

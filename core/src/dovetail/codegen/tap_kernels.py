@@ -1,6 +1,6 @@
 """Kernels of weighted sums at any places, and of the places of `grid_sample`.
 
-Nothing is fused, so that they have the bits of NumPy's kernels.
+Nothing is fused, so that they have the bits of NumPy's kernels, but in NaN.
 """
 
 from __future__ import annotations

@@ -154,8 +154,9 @@ for _name, _dtype in {
 
 @public("Tensor.view*", plain=v.view)
 def view(
-    self: Tensor, size: int | Sequence[int] | DType = (), *, dtype: DType | None = None
-) -> Tensor:
+    self: Tensor, size: int | Sequence[int] | DType | None = None, *,
+    dtype: DType | None = None,
+) -> Tensor:  # fmt: skip
     """The same elements under another shape or dtype; never copies.
 
     Under another dtype, they have no gradient, whatever the tensor has.
@@ -165,17 +166,22 @@ def view(
 
     Raises:
         ShapeError: the strides do not allow it without a copy.
+        ArgumentTypeError: neither a shape nor a dtype is given, or both are.
 
     >>> torch.arange(6).view(2, -1).shape
     dovetail.Size([2, 3])
     """
     asked = size if isinstance(size, DType | type) else dtype
-    if dtype is not None and not (isinstance(size, tuple) and size == ()):
+    if dtype is not None and size is not None:
         raise ArgumentTypeError(
             "view", "size", was="given beside dtype", needed="one of them"
         )
     if asked is not None:
         return _reinterpreted(self, as_dtype(asked, "view"))
+    if size is None:
+        raise ArgumentTypeError(
+            "view", "call", was="without sizes or a dtype", needed="one of them"
+        )
     return v.view(self, size)
 
 
