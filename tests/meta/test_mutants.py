@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
-from zlib import crc32
 
 import pytest
 from tests.meta.mutants.benign import BENIGN
@@ -16,13 +14,12 @@ from tests.meta.mutants.judging import Fate
 from tests.meta.mutants.mutant import Mutant
 from tests.meta.mutants.runner import Plan, false_alarms, fates
 from tests.support import child
+from tests.support.turns import THIRDS, has_its_turn
 
-from dovetail import conformance
 from dovetail.engine.op import vocabulary
 
 # One of each kind of fault, and quick.
 SAMPLE = "values/round-half-away", "memory/view-without-offset", "gradients/abs-at-zero"
-_THIRDS = 3
 
 
 def told(found: list[Fate]) -> list[str]:
@@ -82,8 +79,8 @@ def test_a_third_of_the_mutants_is_killed() -> None:
     The whole set is judged by `python -m tests.meta.mutants`.
     """
     written = [m.name for m in CATALOGUE]
-    chosen = [n for n in written if crc32(n.encode()) % _THIRDS == _turn()]
-    assert len(chosen) > len(written) / (_THIRDS + 1)
+    chosen = [n for n in written if has_its_turn(n)]
+    assert len(chosen) > len(written) / (THIRDS + 1)
     found = [*fates(Plan(only=",".join(chosen), drawn=0)), *of_drawn(26)]
     assert not told(found)
     assert not [f.name for f in found if f.equivalent]
@@ -105,13 +102,6 @@ def of_drawn(count: int) -> list[Fate]:
     real = [f for f in found if not f.equivalent]
     assert len(real) >= count
     return real
-
-
-def _turn() -> int:
-    """Which third it is for the kit as it stands."""
-    folder = Path(conformance.__file__).parent
-    code = (p.read_bytes() for p in sorted(folder.rglob("*.py")))
-    return crc32(b"".join(code)) % _THIRDS
 
 
 @pytest.mark.slow
