@@ -59,6 +59,7 @@ _ODD: Final = (
 )  # fmt: skip
 _LOW: Final = 6.0
 _HIGH: Final = 2.0
+_FARTHEST: Final = 1e30
 
 
 def _middle(x: Tensor) -> Tensor:
@@ -75,7 +76,8 @@ def _waving(size: Tensor) -> Tensor:
     zeta = size * sqrt(size) * (2 / 3)
     part = _LOW / size
     t = part * part * part * 2 - 1
-    angle = zeta - math.pi / 4
+    # Beyond the format's range the angle is unknown, and the wave small.
+    angle = minimum(zeta, _FARTHEST) - math.pi / 4
     y = chebyshev(t, _EVEN) * cos(angle) + chebyshev(t, _ODD) / zeta * sin(angle)
     return y / (sqrt(sqrt(size)) * math.sqrt(math.pi))
 

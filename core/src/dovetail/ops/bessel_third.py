@@ -21,18 +21,23 @@ from dovetail.ops.transcendental import polynomial
 
 _FLOATS: Any = {"accepts": FLOAT, "promote": "float"}
 _FAR: Final = 50  # of oracles: from here on the asymptotic series ends below e^-100
+_TINY: Final = 2.0**-10
 _LOST: Final = 200  # bits that the series near 0 may lose there
 
 
 def _third_kind(x: Tensor, order: int, scaled: bool) -> Tensor:
     """The modified K of order 0 or 1 (DLMF 10.25), also times exp(x)."""
     low = minimum(maximum(x, 0), 2)
+    # The half of a subnormal number is another one's.
+    tiny = low < _TINY
+    half = log(where(tiny, low, low * 0.5))
+    half = where(tiny, half - math.log(2), half)
     smooth = chebyshev(low * low * 0.5 - 1, c.K1_NEAR if order else c.K0_NEAR)
     grown = (i1e if order else i0e)(low) * exp(low)
     if order:
-        near = smooth / low + log(low * 0.5) * grown
+        near = smooth / low + half * grown
     else:
-        near = smooth - log(low * 0.5) * grown
+        near = smooth - half * grown
     high = maximum(x, 2)
     far = chebyshev(4 / high - 1, c.K1_FAR if order else c.K0_FAR) / sqrt(high)
     near, far = (near * exp(low), far) if scaled else (near, far * exp(-high))

@@ -231,9 +231,10 @@ def _by_mpmath(upper: bool) -> Any:
         if x > a:  # whose series converges slowly
             beyond = m.gammainc(a, x, m.inf, regularized=True)
             return beyond if upper else 1 - beyond
-        density = m.exp(a * m.log(x) - x - m.loggamma(a + 1))
-        below = density * m.hyp1f1(1, a + 1, x, maxterms=_TERMS)
-        return 1 - below if upper else below
+        with m.workprec(m.prec + max(-m.frexp(a)[1], 0)):  # 1 less about as little
+            density = m.exp(a * m.log(x) - x - m.loggamma(a + 1))
+            below = density * m.hyp1f1(1, a + 1, x, maxterms=_TERMS)
+            return 1 - below if upper else below
 
     def plain(a: float, x: float) -> float:
         import mpmath  # type: ignore[import-untyped]

@@ -60,7 +60,7 @@ def hurwitz(x: Tensor | int, q: Tensor) -> Tensor:
     below = (q < 0) & ~pole
     above = where(below, q - whole, where(pole, 1, q))
     y = _positive(x, above)
-    first = where(below, size + whole + 1, 1)
+    first = where(below, size + (whole + 1), 1)  # of them the sum is exact
     terms = _positive(x, first) - _positive(x, where(below, size + 1, 1))
     if isinstance(x, int):
         y = where(below, y + terms if x % 2 == 0 else y - terms, y)
