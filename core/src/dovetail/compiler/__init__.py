@@ -13,17 +13,18 @@ from dovetail.compiler.asides import (
     is_dynamo_compiling,
     is_exporting,
 )
+from dovetail.compiler.backends import list_backends
 from dovetail.compiler.compiled import (
     compile,
     disable,
     explain,
     is_compiling,
-    list_backends,
     reset,
 )
 from dovetail.compiler.program import Report
 from dovetail.compiler.recorder import record
 from dovetail.compiler.recording import Recording
+from dovetail.compiler.stances import set_stance
 from dovetail.engine.graph import Call, Graph, Number, Placed, Slot, Spec
 from dovetail.engine.interpret import interpret
 from dovetail.engine.lower import lower
@@ -33,4 +34,5 @@ __all__ = [
     "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin",
     "disable", "explain", "interpret", "is_compiling", "is_dynamo_compiling",
     "is_exporting", "list_backends", "lower", "record", "reset",
+    "set_stance",
 ]  # fmt: skip

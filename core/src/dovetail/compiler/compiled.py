@@ -5,18 +5,18 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
+from dovetail.compiler.backends import check_backend
 from dovetail.compiler.program import Follower, Program, Report
+from dovetail.compiler.stances import EAGER_THEN_COMPILE, FORCE_EAGER, stance
 from dovetail.engine import scopes
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
 
-_BACKENDS: Final = ("inductor", "aot_eager", "eager")
-_DEBUG: Final = ("aot_eager", "eager")
 _MODES: Final = (
     "default", "lite", "reduce-overhead", "max-autotune",
     "max-autotune-no-cudagraphs",
@@ -112,26 +112,8 @@ def _plain_call(function: Any) -> Any:
     return getattr(getattr(function, "__self__", None), "_call_plain", function)
 
 
-def list_backends(exclude_tags: Sequence[str] | None = ("debug",)) -> list[str]:
-    """The names that `compile` takes as its backend, all of which mean the same here.
-
-    Args:
-        exclude_tags: kinds that are left out; "debug" and "experimental" are torch's.
-    """
-    left_out = _DEBUG if "debug" in (exclude_tags or ()) else ()
-    return sorted(name for name in _BACKENDS if name not in left_out)
-
-
 def _check(backend: Any, mode: Any, options: Any, shapes_spec: Any) -> None:
-    if callable(backend):
-        raise NotSupported(
-            "compile", "backend", was="a function", needed=f"one of {_BACKENDS}"
-        )
-    if backend is not None and backend not in _BACKENDS:
-        raise ArgumentError(
-            "compile", "backend", was=f"{backend!r}, an invalid backend",
-            needed=f"one of {', '.join(_BACKENDS)}",
-        )  # fmt: skip
+    check_backend("compile", "backend", backend)
     if mode is not None and options is not None:
         raise ArgumentError(
             "compile", "mode and options", was="both given",
@@ -168,10 +150,14 @@ class Following:
 
         @functools.wraps(function)
         def compiled(*args: Any, **kwargs: Any) -> Any:
-            if _state.get() is not None:
-                return function(*args, **kwargs)  # part of what is captured around it
+            if _state.get() is not None or stance() == FORCE_EAGER:
+                # Part of what is captured around it, or followed nowhere.
+                return function(*args, **kwargs)
             if unfit is not None:
                 program.fall_back(unfit)
+                return function(*args, **kwargs)
+            if stance() == EAGER_THEN_COMPILE and program.is_new():
+                program.pass_by("the first call is eager, as the stance is")
                 return function(*args, **kwargs)
             return _follow(program, function, args, kwargs)
 
@@ -189,8 +175,8 @@ def _unfit(function: Any) -> str | None:
 
 
 def _follow(program: Program, function: Any, args: Any, kwargs: Any) -> Any:
-    follower = Follower(program, args, kwargs)
     try:
+        follower = Follower(program, args, kwargs)
         with _in_state(_FOLLOWING), scopes.record(follower):
             result = function(*args, **kwargs)
     except BaseException:

@@ -18,6 +18,7 @@ from dovetail.compiler.arguments import looks, sharing
 from dovetail.compiler.limits import Outside, ReadValue
 from dovetail.compiler.recorder import ProgramRecorder
 from dovetail.compiler.results import replace_slots
+from dovetail.compiler.stances import EAGER_ON_RECOMPILE, FAIL_ON_RECOMPILE, stance
 from dovetail.compiler.steps import Run, Step
 from dovetail.engine.graph import Slot
 from dovetail.engine.modes import is_grad_enabled
@@ -106,11 +107,19 @@ class Program:
         Raises:
             CaptureError: the function was to be captured whole.
         """
+        self.pass_by(why)
+        if self.fullgraph:
+            raise self.refusal(why)
+
+    def pass_by(self, why: str) -> None:
+        """Count a call that was to be no part of a recording."""
         with self._lock:
             self.calls += 1
             self.fallbacks[why] += 1
-        if self.fullgraph:
-            raise self.refusal(why)
+
+    def is_new(self) -> bool:
+        """Whether there was no call yet."""
+        return not self.calls
 
     def fail(self) -> None:
         """Count a call that raised."""
@@ -125,8 +134,13 @@ class Program:
             remedy="keep values in tensors, or compile with fullgraph=False",
         )  # fmt: skip
 
-    def learn(self, path: list[tuple[Any, str, Any]], breaks: Counter[str]) -> None:
+    def learn(
+        self, path: list[tuple[Any, str, Any]], breaks: Counter[str], grows: bool
+    ) -> None:
         """Count a call that did what `path` says: a replay, or a new branch.
+
+        Args:
+            grows: whether there may be new branches.
 
         Raises:
             CaptureError: it is one branch too many for a function that shall be whole.
@@ -134,10 +148,13 @@ class Program:
         with self._lock:
             self.breaks += breaks
             follows = self._known(path)
-            if follows or self.recordings < self.limit:
+            if follows or (grows and self.recordings < self.limit):
                 self.calls += 1
                 self._graft(path)
                 return
+        if not grows:
+            self.pass_by("the stance wants no new branch")
+            return
         self.fall_back(f"there are {self.limit} branches already")
 
     def _known(self, path: list[tuple[Any, str, Any]]) -> bool:
@@ -200,6 +217,8 @@ class Follower(ProgramRecorder):
         text = f"{program.name}({self.recording.arguments}):"
         self.path: list[tuple[Any, str, Any]] = [(likeness, text, ())]
         self.place = program.root.next(likeness)
+        self.stance = stance()
+        self._stay("other arguments, or modes")
 
     def step(self, step: Step) -> None:
         """Go on along a known branch, or off the tree.
@@ -213,6 +232,16 @@ class Follower(ProgramRecorder):
         text = str(step) if known is None else known.text
         self.path.append((likeness, text, step.varying()))
         self.place = known
+        self._stay(text)
+
+    def _stay(self, where: str) -> None:
+        """Raise off the known branches, where the stance says so."""
+        if self.place is None and self.stance == FAIL_ON_RECOMPILE:
+            raise CaptureError(
+                self.program.name, "call",
+                was=f"unlike any before: {where}",
+                needed=f"a known branch, as the stance is {FAIL_ON_RECOMPILE!r}",
+            )  # fmt: skip
 
     def _look_for_break(self, step: Step) -> None:
         why = None
@@ -232,5 +261,8 @@ class Follower(ProgramRecorder):
         made = self.finish(result).result
         slots: list[Slot] = []
         replace_slots(made, slots.append)
-        self.path.append(((tuple(slots), "end"), f"return {made!r}", ()))
-        self.program.learn(self.path, self.breaks)
+        likeness, text = (tuple(slots), "end"), f"return {made!r}"
+        self.path.append((likeness, text, ()))
+        self.place = None if self.place is None else self.place.next(likeness)
+        self._stay(text)
+        self.program.learn(self.path, self.breaks, self.stance != EAGER_ON_RECOMPILE)
