@@ -35,6 +35,7 @@ from dovetail.xp import (
     reduce,
     shape,
     taps,
+    vector_products,
     views,
 )  # fmt: skip
 from dovetail_cpu import generated, lapack, libm, moves, products
@@ -78,6 +79,7 @@ def _install_plain(table: KernelTable) -> None:
     ctc.kernels.install(table, np)
     columns_of_windows.kernels.install(table, np)
     recurrences.kernels.install(table, np)
+    vector_products.kernels.install(table, np)
     libm.install(table)
     table.add("native_slice", operator.getitem, dtypes=STORED)
     table.add("view", _view, dtypes=STORED, binds=True)

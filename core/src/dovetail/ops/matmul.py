@@ -266,3 +266,18 @@ def cross(input: Tensor, other: Tensor, dim: Axis | None = None) -> Tensor:
     along = _cross_dim(tuple(input._a.shape), dim)
     one, two = ([roll(x, (-n,), (along,)) for x in (input, other)] for n in (1, 2))
     return one[0] * two[1] - two[0] * one[1]
+
+
+def _cross_back(
+    a: Tensor, b: Tensor, input: Tensor, dim: int | None, to: Tensor
+) -> Any:
+    """The vector product of two of the same dims, summed to the shape of an operand."""
+    sizes = tuple(to._a.shape)
+    g = cross(a, b, _cross_dim(tuple(input._a.shape), dim))
+    return g if tuple(g._a.shape) == sizes else summed_to(g, sizes)
+
+
+cross.grad(
+    input=lambda ct, input, other, dim: _cross_back(conj(other), ct, input, dim, input),
+    other=lambda ct, input, other, dim: _cross_back(ct, conj(input), input, dim, other),
+)  # fmt: skip
