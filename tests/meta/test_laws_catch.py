@@ -149,7 +149,7 @@ PLANTS: Final[list[Plant]] = [
     ("twins", "maximum", lambda a, b: a - b if a is b else np.maximum(a, b), "maximum"),
 ]
 # Laws that other tests prove.
-_ELSEWHERE: Final = frozenset({"forward", "history", "memory", "transfers"})
+_ELSEWHERE: Final = frozenset({"forward", "history", "memory", "transfers", "unread"})
 # Laws on what several calls or gradients have in common, whose faults are mutants.
 BY_MUTANTS: Final = frozenset({"asked_apart", "failed_members", "spread"})
 _BESIDE: Final = ("backward", "refused")  # these ask the reference device

@@ -101,3 +101,17 @@ def test_gradients_have_gradients() -> None:
     h = 1e-6
     wanted = (gradient(x + h * v)[1] - gradient(x - h * v)[1]) / (2 * h)
     np.testing.assert_allclose(second.numpy(), wanted.detach().numpy(), atol=1e-7)
+
+
+def test_padding_may_name_classes_that_are_nan() -> None:
+    """Labels behind the count, and steps behind the last, are not read."""
+    x = np.full((4, 1, 3), -1.0)
+    y = x.copy()
+    y[:, :, 2] = np.nan
+    y[3] = np.nan
+    frames, counts = np.array([3]), np.array([1])
+    want, got = (
+        ctc_shares(*map(dt.tensor, (values, np.array([[1, b]]), frames, counts)), 0)
+        for values, b in ((x, 1), (y, 2))
+    )
+    assert got.tolist() == want.tolist()

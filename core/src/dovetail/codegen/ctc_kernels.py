@@ -95,26 +95,29 @@ class _Ctc:
         line = self._line(self.t)
         skip = load(self.skips, self.item * self.wide + self.s)
         parts = [load(self.ways, line + self.s + i) for i in (0, 1, 2)]
-        found = _log_sum(parts[2], parts[1], parts[0] + skip)
+        found = _log_sum(parts[2], parts[1], _jumped(parts[0], skip))
         seen, _ = self._seen(self.t)
         at = self._line(self.t + 1) + self.s + 2
-        return (self._over_states(Store(self.ways, at.value, (found + seen).value)),)
+        return (
+            self._over_states(Store(self.ways, at.value, _seen_by(found, seen).value)),
+        )
 
     def _backwards(self, last: Term) -> tuple[Statement, ...]:
         t = last - 1 - self.t
         line = self._line(t + 1)
         skip = load(self.skips, self.item * self.wide + self.s + 2)
         parts = [load(self.on, line + self.s + i) for i in (0, 1, 2)]
-        found = _log_sum(parts[0], parts[1], parts[2] + skip)
+        found = _log_sum(parts[0], parts[1], _jumped(parts[2], skip))
         seen, place = self._seen(t)
         alpha = load(self.ways, line + self.s + 2)
         loss = load(self.losses, self.item)
         share = FUNCTIONS["exp"].make(alpha + found + loss)
         none = equal(alpha, _NONE) | equal(found, _NONE) | equal(loss, math.inf)
         share = choose(none, 0.0, share)
+        onwards = _seen_by(found, seen)
         kept = self.item * parameter("width") + self.s
         filled = self._over_states(
-            Store(self.on, (self._line(t) + self.s).value, (found + seen).value),
+            Store(self.on, (self._line(t) + self.s).value, onwards.value),
             Store(self.row, kept.value, share.value),
         )
         total = load(self.y, place) + load(self.row, kept)
@@ -128,6 +131,15 @@ class _Ctc:
 
 def _zero() -> Term:
     return constant(0, "int64")
+
+
+def _seen_by(ways: Term, seen: Term) -> Term:
+    """Where no way leads, nothing is read, such as NaN of labels that are none."""
+    return choose(equal(ways, _NONE), _NONE, ways + seen)
+
+
+def _jumped(ways: Term, skip: Term) -> Term:
+    return choose(equal(skip, 0.0), ways, _NONE)
 
 
 def _log_sum(a: Term, b: Term, c: Term) -> Term:

@@ -18,13 +18,13 @@ from dovetail.compiler.compiled import (
     compile,
     disable,
     explain,
-    is_compiling,
     reset,
 )
 from dovetail.compiler.program import Report
 from dovetail.compiler.recorder import record
 from dovetail.compiler.recording import Recording
 from dovetail.compiler.stances import set_stance
+from dovetail.compiler.states import is_compiling
 from dovetail.engine.graph import Call, Graph, Number, Placed, Slot, Spec
 from dovetail.engine.interpret import interpret
 from dovetail.engine.lower import lower

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from dovetail.compiler.compiled import is_compiling
+from dovetail.compiler.states import is_compiling
 
 T = TypeVar("T")
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from dovetail.compiler.backends import check_backend
 from dovetail.compiler.program import Follower, Program, Report
 from dovetail.compiler.stances import EAGER_THEN_COMPILE, FORCE_EAGER, stance
+from dovetail.compiler.states import DISABLED, FOLLOWING, in_state, state
 from dovetail.engine import scopes
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported
 
@@ -23,10 +22,6 @@ _MODES: Final = (
 )  # fmt: skip
 _LIMIT: Final = 8  # branches of a function, as many as torch recompiles
 
-# Whether this context follows a compiled function, or must follow none.
-_FOLLOWING: Final = "following"
-_DISABLED: Final = "disabled"
-_state: ContextVar[str | None] = ContextVar("compiling", default=None)
 _programs: Final[weakref.WeakSet[Program]] = weakref.WeakSet()
 
 
@@ -150,7 +145,7 @@ class Following:
 
         @functools.wraps(function)
         def compiled(*args: Any, **kwargs: Any) -> Any:
-            if _state.get() is not None or stance() == FORCE_EAGER:
+            if state() is not None or stance() == FORCE_EAGER:
                 # Part of what is captured around it, or followed nowhere.
                 return function(*args, **kwargs)
             if unfit is not None:
@@ -177,27 +172,13 @@ def _unfit(function: Any) -> str | None:
 def _follow(program: Program, function: Any, args: Any, kwargs: Any) -> Any:
     try:
         follower = Follower(program, args, kwargs)
-        with _in_state(_FOLLOWING), scopes.record(follower):
+        with in_state(FOLLOWING), scopes.record(follower):
             result = function(*args, **kwargs)
     except BaseException:
         program.fail()
         raise
     follower.end(result)
     return result
-
-
-@contextmanager
-def _in_state(state: str) -> Iterator[None]:
-    token = _state.set(state)
-    try:
-        yield
-    finally:
-        _state.reset(token)
-
-
-def is_compiling() -> bool:
-    """Whether this context runs a compiled function."""
-    return _state.get() == _FOLLOWING
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True) -> Any:
@@ -211,7 +192,7 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True) -> Any
 
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        with _in_state(_DISABLED), scopes.unseen():
+        with in_state(DISABLED), scopes.unseen():
             return fn(*args, **kwargs)
 
     return wrapped
@@ -235,4 +216,4 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
     return run
 
 
-__all__ = ["Following", "compile", "disable", "explain", "is_compiling", "reset"]
+__all__ = ["Following", "compile", "disable", "explain", "reset"]

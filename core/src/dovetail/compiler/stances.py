@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from dovetail.compiler.backends import check_backend
+from dovetail.compiler.states import is_compiling
 from dovetail.errors import ArgumentError, CallOrderError
 
 DEFAULT: Final = "default"
@@ -82,8 +83,6 @@ def set_stance(
         >>> double.report().calls
         0
     """
-    from dovetail.compiler.compiled import is_compiling
-
     if stance not in STANCES:
         raise ArgumentError(
             "set_stance", "stance", was=f"{stance!r}, an invalid stance",

@@ -3770,7 +3770,7 @@ def view_as_real_copy(input: Tensor) -> Tensor:
 
 def view_copy(
     input: Tensor,
-    size: _int | Sequence[_int] | DType = ...,
+    size: _int | Sequence[_int] | DType | None = None,
     *,
     dtype: DType | None = None,
 ) -> Tensor:

@@ -2120,7 +2120,10 @@ class Methods:
         """`dot` with the conjugate of `input`."""
     @overload
     def view(
-        self, size: _int | Sequence[_int] | DType = ..., *, dtype: DType | None = None
+        self,
+        size: _int | Sequence[_int] | DType | None = None,
+        *,
+        dtype: DType | None = None,
     ) -> Tensor:
         """The same elements under another shape or dtype; never copies."""
     @overload

@@ -84,7 +84,9 @@ def sample_weights(
         return target, None if weight is None else weight[target]
     valid = target != ignore_index
     safe = xp.where(valid, target, 0)
-    return safe, valid.astype(like.dtype) if weight is None else weight[safe] * valid
+    if weight is None:
+        return safe, valid.astype(like.dtype)
+    return safe, xp.where(valid, weight[safe], weight.dtype.type(0))  # not 0 * NaN
 
 
 def _check_samples(x: Any, target: Any, weight: Any) -> None:

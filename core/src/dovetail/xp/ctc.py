@@ -75,6 +75,14 @@ class _Ways:
         self.seen = xp.take_along_axis(x, lines, 2).astype("float64")
         self.going = (xp.arange(self.steps)[:, None] < frames)[:, :, None]
 
+    def _seen_at(self, t: int, ways: Any) -> Any:
+        """Where no way leads, nothing is read, such as NaN of labels that are none."""
+        xp = self.xp
+        return xp.where(ways == -xp.inf, -xp.inf, ways + self.seen[t])
+
+    def _jumped(self, ways: Any, skips: Any) -> Any:
+        return self.xp.where(skips == 0, ways, -self.xp.inf)
+
     def forwards(self) -> Any:
         """[steps + 1, n, 2 + width], beginning with what is before all steps."""
         xp, width = self.xp, self.width
@@ -82,8 +90,8 @@ class _Ways:
         found[0, :, 2] = 0.0
         for t in range(self.steps):
             v = found[t]
-            jumped = v[:, :width] + self.lattice.skips[:, :width]
-            stepped = _log_sum(xp, v[:, 2:], v[:, 1:-1], jumped) + self.seen[t]
+            jumped = self._jumped(v[:, :width], self.lattice.skips[:, :width])
+            stepped = self._seen_at(t, _log_sum(xp, v[:, 2:], v[:, 1:-1], jumped))
             found[t + 1, :, 2:] = xp.where(self.going[t], stepped, v[:, 2:])
         return found
 
@@ -94,8 +102,9 @@ class _Ways:
         found[-1, xp.arange(self.n), self.lattice.ends] = 0.0
         for t in reversed(range(self.steps)):
             v = found[t + 1]
-            jumped = v[:, 2:] + self.lattice.skips[:, 2:]
-            stepped = _log_sum(xp, v[:, :width], v[:, 1:-1], jumped) + self.seen[t]
+            jumped = self._jumped(v[:, 2:], self.lattice.skips[:, 2:])
+            onwards = _log_sum(xp, v[:, :width], v[:, 1:-1], jumped)
+            stepped = self._seen_at(t, onwards)
             found[t, :, :width] = xp.where(self.going[t], stepped, v[:, :width])
         return found
 

@@ -34,6 +34,7 @@ from tests.meta.mutants.catalogue.shipped_products import SHIPPED_PRODUCTS
 from tests.meta.mutants.catalogue.shipped_values import SHIPPED_VALUES
 from tests.meta.mutants.catalogue.transfers import TRANSFERS
 from tests.meta.mutants.catalogue.unmet import UNMET
+from tests.meta.mutants.catalogue.unread import UNREAD
 from tests.meta.mutants.catalogue.wild_places import WILD_PLACES
 from tests.meta.mutants.catalogue.wild_values import WILD_VALUES
 from tests.meta.mutants.mutant import Mutant
@@ -46,4 +47,5 @@ CATALOGUE: Final[tuple[Mutant, ...]] = (
     *FIELD_VALUES, *FIELD_PLACES, *WILD_VALUES, *WILD_PLACES,
     *RARE_VALUES, *RARE_PLACES, *SELDOM_VALUES, *SELDOM_PLACES,
     *UNMET, *FOUR_DIMS, *LARGE_CALLS, *LATENT, *ODD_CALLS, *REACH, *BRINKS,
+    *UNREAD,
 )  # fmt: skip

@@ -42,6 +42,7 @@ from dovetail.conformance.laws import (  # noqa: F401
     transfers,
     transport,
     twins,
+    unread,
     vast,
     verbatim,
     views_memory,
