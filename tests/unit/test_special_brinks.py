@@ -104,6 +104,14 @@ def test_polygamma_has_the_digits_of_its_series(order: int) -> None:
     assert off("polygamma", values, "float64", lambda v: mp.psi(order, v), order) < 20
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_polygamma_of_large_numbers(dtype: str) -> None:
+    """Where the powers that are summed are subnormal, their integral is not."""
+    least = float(np.finfo(dtype).tiny)
+    values = [(least / 8) ** -0.25, (least * 16) ** -0.3]
+    assert off("polygamma", values, dtype, lambda v: mp.psi(3, v), 3) < 20
+
+
 def test_shares_of_the_smallest_numbers() -> None:
     """Q(a, x) is a (-log x - gamma) where both are next to nothing (DLMF 8.7.3)."""
     for a, x in [(1e-17, 1e-17), (1.47e-176, 1.46e-176), (1e-300, 1e-30)]:

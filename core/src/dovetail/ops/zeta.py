@@ -78,9 +78,10 @@ def _positive(x: Tensor | int, q: Tensor) -> Tensor:
     for k in range(1, _TERMS):
         y = y + _power(q + k, x)
     a = q + _TERMS
-    power = _power(a, x)
     rest = x - 1 if isinstance(x, int) else where(x == 1, 1, x - 1)
-    y = y + power * a / rest + power * 0.5
+    lower = _power(a, x - 1)  # the last to underflow
+    power = lower / a
+    y = y + lower / rest + power * 0.5
     term = power / a * x
     for k, b in enumerate(_EULER):
         y = y + term * b
