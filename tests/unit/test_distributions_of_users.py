@@ -125,6 +125,46 @@ def test_wider_ones_are_of_the_same_class() -> None:
         assert wider.log_prob(wider.sample()).shape == shape
 
 
+class _Marked(torch.distributions.Normal):
+    """It has more of its own, which `expand` sees to before the rest is."""
+
+    def __init__(self, loc: Any, scale: Any, mark: Any) -> None:
+        self.mark = mark
+        super().__init__(loc, scale)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._get_checked_instance(_Marked, _instance)
+        new.mark = self.mark.expand(batch_shape)
+        return super().expand(batch_shape, _instance=new)
+
+
+class _Further(_Marked):
+    def __init__(self, mark: Any) -> None:
+        super().__init__(0.0, 1.0, mark)
+
+
+def test_wider_ones_keep_what_subclasses_made() -> None:
+    """It is made in the instance that is handed up; a class that cannot says so."""
+    wider = _Marked(torch.zeros(2), torch.ones(2), torch.tensor(5.0)).expand((3, 2))
+    assert type(wider) is _Marked
+    assert wider.mark.tolist() == [[5.0, 5.0]] * 3
+    assert wider.sample().shape == wider.loc.shape == wider.batch_shape == (3, 2)
+    with pytest.raises(NotImplementedError, match="an expand of its own"):
+        _Further(torch.tensor(1.0)).expand((2,))
+
+
+def test_what_follows_from_parameters_is_computed_once() -> None:
+    """It keeps its gradient, and a wider one has its own."""
+    factor = torch.tensor([[2.0, 0.0], [0.5, 1.0]], requires_grad=True)
+    made = MultivariateNormal(torch.zeros(2), scale_tril=factor)
+    with torch.no_grad():
+        covariance = made.covariance_matrix
+    assert covariance.requires_grad
+    assert made.covariance_matrix is covariance
+    wider = made.expand((3,)).covariance_matrix
+    torch.testing.assert_close(wider, covariance.expand(3, 2, 2))
+
+
 def test_inverted_transforms_undo_what_they_invert() -> None:
     """`inv` takes values back, says so, and is undone by its own `inv`."""
     exp = torch.distributions.ExpTransform()

@@ -64,7 +64,7 @@ class _Classes(Distribution):
         return int(self.probs.shape[-1])
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = super().expand(batch_shape)
+        new = super().expand(batch_shape, _instance)
         for name in ("probs", "logits"):
             setattr(new, name, getattr(self, name).expand((*batch_shape, self._count)))
         return new

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dovetail.engine.modes import enable_grad
+
 
 class derived:  # noqa: N801  used as `property` is
-    """A parameter that is computed from others each time, unless it was given.
+    """A parameter that is computed from others once, unless it was given.
 
-    What was given is an attribute of the instance, which hides this one.
+    What was given or computed is an attribute of the instance, which hides this one.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -17,4 +19,9 @@ class derived:  # noqa: N801  used as `property` is
         self.__doc__ = function.__doc__
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else self._function(instance)
+        if instance is None:
+            return self
+        with enable_grad():
+            value = self._function(instance)
+        instance.__dict__[self._function.__name__] = value
+        return value

@@ -15,6 +15,7 @@ from dovetail.engine.tensor_type import Size
 from dovetail.errors import ArgumentError, ArgumentTypeError, NotSupported, ShapeError
 
 from .constraints import Constraint, is_dependent
+from .derived import derived
 
 
 class Distribution:
@@ -136,15 +137,40 @@ class Distribution:
         return self._event_shape
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        """The same distribution for a larger batch."""
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__)
+        """The same distribution for a larger batch.
+
+        Args:
+            batch_shape: that of the result.
+            _instance: what the result is made in, by a subclass with more of its own.
+        """
+        new = self._unexpanded(_instance)
         new._batch_shape = Size(batch_shape)
         for name in self._given():
             value = getattr(self, name)
             event = value.shape[value.ndim - self.event_dims.get(name, 0) :]
             setattr(new, name, value.expand((*batch_shape, *event)))
         return new
+
+    def _unexpanded(self, instance: Any) -> Any:
+        """A copy, or an instance of a subclass that keeps what it has of its own."""
+        new = object.__new__(type(self)) if instance is None else instance
+        kept = self._given()
+        for name, value in self.__dict__.items():
+            if name in kept or not isinstance(getattr(type(self), name, None), derived):
+                new.__dict__.setdefault(name, value)
+        return new
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """What `expand` of a class of users' makes its result in, by torch's name."""
+        if _instance is not None:
+            return _instance
+        if type(self).__init__ is not cls.__init__:  # type: ignore[misc]
+            raise NotSupported(
+                f"{type(self).__name__}.expand", "self",
+                was=f"of a class with an __init__ unlike that of {cls.__name__}",
+                needed="an expand of its own, too",
+            )  # fmt: skip
+        return object.__new__(type(self))
 
     @property
     def mean(self) -> Any:

@@ -54,8 +54,7 @@ class Independent(Distribution):
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         extra = self._event_shape[: self.reinterpreted_batch_ndims]
         wider = self.base_dist.expand((*batch_shape, *extra))
-        new = object.__new__(type(self)) if _instance is None else _instance
-        new.__dict__.update(self.__dict__)
+        new = self._unexpanded(_instance)
         Independent.__init__(
             new, wider, self.reinterpreted_batch_ndims, self._validate_args
         )

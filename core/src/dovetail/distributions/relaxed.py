@@ -47,8 +47,7 @@ class _Relaxed(Distribution):
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         """The same distribution for a larger batch."""
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__)
+        new = self._unexpanded(_instance)
         new._base = self._base.expand(batch_shape)
         new._batch_shape = Size(batch_shape)
         return new

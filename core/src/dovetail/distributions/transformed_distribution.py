@@ -60,8 +60,7 @@ class TransformedDistribution(Distribution):
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         base = self._whole.inverse_shape((*batch_shape, *self._event_shape))
         wider = base[: len(base) - len(self.base_dist.event_shape)]
-        new = object.__new__(type(self)) if _instance is None else _instance
-        new.__dict__.update(self.__dict__)
+        new = self._unexpanded(_instance)
         TransformedDistribution.__init__(
             new, self.base_dist.expand(wider), self.transforms, self._validate_args
         )
